@@ -102,7 +102,9 @@ async function everythingIsOnTime(w: World): Promise<void> {
   near(new Date(exp * 1000), Date.now() + 900_000, "the end of a token");
   for (const at of [atRight, atOff]) assert.equal((await at.get("/api/v1/auth/me")).status, 200);
   const tokens = await createTokens({
-    ...{ keys: w.keys, issuer: () => PUBLIC_URL, audience: "steward" },
+    keys: w.keys,
+    issuer: () => PUBLIC_URL,
+    audience: "steward",
     clock: { now: () => signedAt },
   });
   let signedAt = new Date(Date.now() - 880_000);
@@ -120,7 +122,8 @@ async function everythingIsOnTime(w: World): Promise<void> {
   const refreshed = await atOff.post("/api/v1/auth/refresh", { refreshToken: login.body.refreshToken });
   assert.equal(refreshed.status, 200, JSON.stringify(refreshed.body));
   const key = await atOff.post("/api/v1/api-keys", {
-    ...{ name: `K ${crypto.randomUUID()}`, permissions: ["read:users"] },
+    name: `K ${crypto.randomUUID()}`,
+    permissions: ["read:users"],
     expiresAt: new Date(Date.now() + 1_200_000).toISOString(),
   });
   assert.equal(key.status, 201, JSON.stringify(key.body));
@@ -148,7 +151,8 @@ async function everythingIsOnTime(w: World): Promise<void> {
   near(made.body.uploadExpiresAt, Date.now() + 900_000, "the end of an upload");
   await w.sql`update files set upload_expires_at = now() - interval '1 s' where id = ${lapsed.body.fileId}`;
   const mine = await atOff.post("/api/v1/jobs", {
-    ...{ jobTypeName: "steward.echo", serializedArgs: "{}" },
+    jobTypeName: "steward.echo",
+    serializedArgs: "{}",
     scheduledAt: new Date(Date.now() + 1_800_000).toISOString(),
   });
   await w.sweep(atRight);
@@ -196,7 +200,10 @@ async function everythingIsOnTime(w: World): Promise<void> {
   const jobId = `j-${crypto.randomUUID()}`;
   const before = await w.now();
   const recurring = await atOff.post("/api/v1/recurring-jobs", {
-    ...{ jobId, jobTypeName: "steward.echo", cronExpression: "0 * * * *", timeZoneId: "UTC" },
+    jobId,
+    jobTypeName: "steward.echo",
+    cronExpression: "0 * * * *",
+    timeZoneId: "UTC",
   });
   const expected = [before, await w.now()].map((now) => nextRun("0 * * * *", "UTC", now)?.toISOString());
   assert.ok(expected.includes(recurring.body.nextRunAt), `${recurring.body.nextRunAt}, expected ${expected}`);

@@ -29,7 +29,10 @@ Deno.test("a permission removed on one instance is gone on the others at the nex
   const [role] = await sql<{ id: string }[]>`
     select id from roles where tenant_id = ${tenant.id} and name = 'Admin'`;
   const created = await admin.post("/api/v1/admin/users", {
-    ...{ email, firstName: "A", lastName: "B", password: "correct horse battery" },
+    email,
+    firstName: "A",
+    lastName: "B",
+    password: "correct horse battery",
     tenants: [{ tenantId: tenant.id, roleIds: [role?.id], isDefault: true }],
   });
   assert.equal(created.status, 201, JSON.stringify(created.body));
@@ -55,11 +58,18 @@ Deno.test("after kill -9 during a request its idempotency key is free when the l
   const requests: Record<string, [path: string, body: unknown, status: number]> = {
     mail: ["/api/v1/notifications/email", { to: [email], subject: "S", textBody: "T" }, 200],
     file: ["/api/v1/files", {
-      ...{ profile: "document", fileName: email, contentType: "text/plain", sizeBytes: 12_000_000, parts: 2 },
+      profile: "document",
+      fileName: email,
+      contentType: "text/plain",
+      sizeBytes: 12_000_000,
+      parts: 2,
     }, 201],
     report: ["/api/v1/reports/generate", { templateId: "users", format: 3, requestedBy: email }, 201],
     user: ["/api/v1/admin/users", {
-      ...{ email, firstName: "A", lastName: "B", password: "correct horse battery" },
+      email,
+      firstName: "A",
+      lastName: "B",
+      password: "correct horse battery",
     }, 201],
   };
   const send = (to: HttpClient, name: string) => {
@@ -201,17 +211,25 @@ Deno.test("everything accepted completes although an instance is killed meanwhil
     },
     async (n: number) => {
       const sent = await send("/api/v1/notifications/send", {
-        ...{ channel: "Email", recipients: [{ address: `r${n}@example.test` }], subject: "S", textBody: "T" },
+        channel: "Email",
+        recipients: [{ address: `r${n}@example.test` }],
+        subject: "S",
+        textBody: "T",
       });
       if (sent) accepted.notifications.push(sent.notificationId);
     },
     async () => {
       const reserved = await send("/api/v1/files", {
-        ...{ profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: content.length },
+        profile: "document",
+        fileName: "a.txt",
+        contentType: "text/plain",
+        sizeBytes: content.length,
       });
       if (!reserved) return;
       const put = await fetch(reserved.uploadUrl, {
-        ...{ method: "PUT", headers: reserved.requiredHeaders, body: content },
+        method: "PUT",
+        headers: reserved.requiredHeaders,
+        body: content,
       });
       await put.body?.cancel();
       assert.equal(put.status, 200);
@@ -286,7 +304,10 @@ Deno.test("a file whose scan kills its worker twice ends Failed; the file scanne
 async function uploadText(admin: HttpClient, text: string): Promise<string> {
   const content = new TextEncoder().encode(text);
   const { body } = await admin.post("/api/v1/files", {
-    ...{ profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: content.length },
+    profile: "document",
+    fileName: "a.txt",
+    contentType: "text/plain",
+    sizeBytes: content.length,
     isProduct: true,
   });
   const put = await fetch(body.uploadUrl, { method: "PUT", headers: body.requiredHeaders, body: content });

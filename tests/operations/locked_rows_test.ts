@@ -30,7 +30,10 @@ Deno.test("a locked message does not delay the messages sent with it, and is sen
   const ids: string[] = [];
   for (let n = 0; n < 12; n++) {
     const notification = {
-      ...{ channel: "Email", recipients: [{ address: `r${n}@example.test` }], subject: "S", textBody: "T" },
+      channel: "Email",
+      recipients: [{ address: `r${n}@example.test` }],
+      subject: "S",
+      textBody: "T",
     };
     const { body } = await t.systemAdmin.post("/api/v1/notifications/schedule", {
       notification,
@@ -85,7 +88,8 @@ Deno.test("a claimer that holds the limit lock does not stop jobs of other types
           { jobTypeName: key, serializedArgs: "{}", maxRetries: 0, limitKey: key, priority: "Critical" },
         ]));
       const { body: job } = await t.systemAdmin.post("/api/v1/jobs", {
-        ...{ jobTypeName: "steward.echo", serializedArgs: "{}" },
+        jobTypeName: "steward.echo",
+        serializedArgs: "{}",
       });
       await until(
         () => sql`select from jobs where id = ${job.id} and status = 'Succeeded'`,

@@ -39,13 +39,17 @@ Deno.test({
     const isRoot = Deno.uid() === 0;
     const pooler = new Deno.Command(pgbouncer ?? "", {
       args: [...isRoot ? ["-u", "nobody"] : [], join(folder, "pgbouncer.ini")],
-      ...{ stdin: "null", stdout: "null", stderr: "null" },
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
     }).spawn();
     url.port = String(port);
     try {
       await reachable(port);
       const service = await startServiceProcess({
-        ...{ DATABASE_URL: url.href, DATABASE_LISTEN: "false", DATA_DIR: join(folder, "data") },
+        DATABASE_URL: url.href,
+        DATABASE_LISTEN: "false",
+        DATA_DIR: join(folder, "data"),
       });
       const { code, out, err } = await runScript("tour", [], { env: { STEWARD_URL: service.url } });
       assert.equal(code, 0, out + err);

@@ -13,7 +13,10 @@ const KEYS = { accessKey: "backup-key", secretKey: "backup-secret" };
 
 async function upload(admin: HttpClient, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const reserved = await admin.post("/api/v1/files", {
-    ...{ profile: "document", fileName: "kept.txt", contentType: "text/plain", sizeBytes: bytes.length },
+    profile: "document",
+    fileName: "kept.txt",
+    contentType: "text/plain",
+    sizeBytes: bytes.length,
   });
   assert.equal(reserved.status, 201, JSON.stringify(reserved.body));
   const { fileId, uploadUrl, requiredHeaders } = reserved.body;
@@ -81,13 +84,12 @@ Deno.test({
       assert.equal((await runScript("restore", [join(folder, "nowhere")], { env: to })).code, 66);
 
       const target = {
-        ...{
-          endpoint: to.S3_ENDPOINT,
-          publicEndpoint: to.S3_ENDPOINT,
-          region: "us-east-1",
-          bucket: "steward",
-        },
-        ...{ ...KEYS, pathStyle: true },
+        endpoint: to.S3_ENDPOINT,
+        publicEndpoint: to.S3_ENDPOINT,
+        region: "us-east-1",
+        bucket: "steward",
+        ...KEYS,
+        pathStyle: true,
       };
       await connectObjectStore(target).ensureBucket();
       const restored = await runScript("restore", [kept], { env: to });

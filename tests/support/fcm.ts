@@ -60,7 +60,9 @@ export async function startFcm(): Promise<FcmStandIn> {
     if (fcm.isKeyRevoked) return refuse("Invalid JWT Signature.");
     try {
       const { payload, protectedHeader } = await jwtVerify(form.get("assertion") ?? "", verifyingKey, {
-        ...{ algorithms: ["RS256"], issuer: fcm.account.client_email, audience: fcm.account.token_uri },
+        algorithms: ["RS256"],
+        issuer: fcm.account.client_email,
+        audience: fcm.account.token_uri,
         requiredClaims: ["iat", "exp"],
       });
       if (protectedHeader.kid !== fcm.account.private_key_id) return refuse("Unknown key.");
@@ -96,7 +98,8 @@ export async function startFcm(): Promise<FcmStandIn> {
     const text = await request.text();
     if (fcm.isDown) {
       return new Response("<html><title>Error 404 (Not Found)!!1</title></html>", {
-        ...{ status: 404, headers: { "content-type": "text/html" } },
+        status: 404,
+        headers: { "content-type": "text/html" },
       });
     }
     const bearer = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "")?.[1] ?? "";
@@ -191,8 +194,16 @@ export async function startFcm(): Promise<FcmStandIn> {
       private_key: await exportPKCS8(privateKey),
       token_uri: `${url}/token`,
     },
-    ...{ taken: [], asked: [], signIns: 0, mostAtOnce: 0, connections: new Set<string>() },
-    ...{ lifeSeconds: 3600, busyFor: Infinity, retryAfter: null, isKeyRevoked: false, isDown: false },
+    taken: [],
+    asked: [],
+    signIns: 0,
+    mostAtOnce: 0,
+    connections: new Set<string>(),
+    lifeSeconds: 3600,
+    busyFor: Infinity,
+    retryAfter: null,
+    isKeyRevoked: false,
+    isDown: false,
     gate: () => Promise.resolve(),
     signEveryoneOut() {
       live = new Set();

@@ -27,7 +27,9 @@ export async function startInstances(
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   const keys = { accessKey: "instances", secretKey: "instances-secret" };
   const store = await startEmbeddedObjectStore({
-    ...{ dir: join(folder, "objects"), port: 0, region: "us-east-1" },
+    dir: join(folder, "objects"),
+    port: 0,
+    region: "us-east-1",
     ...keys,
   });
   const databaseUrl = await createTestDatabase();

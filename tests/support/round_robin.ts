@@ -32,7 +32,11 @@ export class RoundRobin {
       const target = this.targets[(first + n) % this.targets.length];
       try {
         const answer = await fetch(`${target}${path}`, {
-          ...{ method: request.method, headers, body, redirect: "manual", client: this.#client },
+          method: request.method,
+          headers,
+          body,
+          redirect: "manual",
+          client: this.#client,
           signal: request.signal,
         });
         return new Response(answer.body, answer);

@@ -84,7 +84,10 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   const proxy = INSTANCES > 1 && !env.DATABASE_URL ? new RoundRobin() : null;
   const given = {
     ...(proxy ? { PUBLIC_URL: proxy.url } : {}),
-    ...{ DATABASE_URL: databaseUrl, DATA_DIR: dataDir, PORT: "0", DATABASE_POOL: "6" },
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: dataDir,
+    PORT: "0",
+    DATABASE_POOL: "6",
     // without a worker, the test itself decides when due work is looked for
     ...(env.JOB_CONCURRENCY === "0" ? { JOB_POLL_MS: "3600000" } : {}),
     ...env,

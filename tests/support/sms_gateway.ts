@@ -95,7 +95,12 @@ export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
   const credentials = `${ACCOUNT}:${encodeURIComponent(TOKEN)}`;
   const gateway: SmsGateway = {
     smsUrl: `http://${credentials}@127.0.0.1:${server.addr.port}/gateway?${o.sender ?? "from=+15550100"}`,
-    ...{ taken: [], asked: [], mostAtOnce: 0, connections: new Set<string>(), retryAfter: null, fault: null },
+    taken: [],
+    asked: [],
+    mostAtOnce: 0,
+    connections: new Set<string>(),
+    retryAfter: null,
+    fault: null,
     gate: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => (cut.abort(), server.finished),
   };

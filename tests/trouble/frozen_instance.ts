@@ -47,7 +47,10 @@ Deno.test("while one instance is frozen in open transactions, the other serves a
     while (isLoading) {
       await atVictim.put(path, { name: `Frozen ${n}` }).catch(() => {}); // fails when the process ends
       await atVictim.post("/api/v1/notifications/send", {
-        ...{ channel: "Email", recipients: [{ address: `r${n}@example.test` }], subject: "S", textBody: "T" },
+        channel: "Email",
+        recipients: [{ address: `r${n}@example.test` }],
+        subject: "S",
+        textBody: "T",
       }).catch(() => {});
     }
   });
@@ -64,10 +67,14 @@ Deno.test("while one instance is frozen in open transactions, the other serves a
     assert.ok(seconds() < WITHIN_S, `still locked after ${seconds()} s`);
   }
   const { body: job } = await atOther.post("/api/v1/jobs", {
-    ...{ jobTypeName: "steward.echo", serializedArgs: "{}" },
+    jobTypeName: "steward.echo",
+    serializedArgs: "{}",
   });
   const { body: sent } = await atOther.post("/api/v1/notifications/send", {
-    ...{ channel: "Email", recipients: [{ address: "after@example.test" }], subject: "S", textBody: "T" },
+    channel: "Email",
+    recipients: [{ address: "after@example.test" }],
+    subject: "S",
+    textBody: "T",
   });
   const unfinished = async () =>
     await sql`

@@ -31,7 +31,8 @@ Deno.test({
     await disk.fill();
     const write = () =>
       t.systemAdmin.post("/api/v1/jobs", {
-        ...{ jobTypeName: "steward.echo", serializedArgs: JSON.stringify({ text: "x".repeat(5_000) }) },
+        jobTypeName: "steward.echo",
+        serializedArgs: JSON.stringify({ text: "x".repeat(5_000) }),
       });
     const accepted: string[] = [];
     let refusals = 0;

@@ -140,14 +140,19 @@ const ACTS = [
     const key = crypto.randomUUID();
     const recipients = [{ address: `${key}@example.test` }];
     const sent = await load.send("/api/v1/notifications/send", {
-      ...{ channel: "Email", recipients, subject: key, textBody: "accepted" },
+      channel: "Email",
+      recipients,
+      subject: key,
+      textBody: "accepted",
     }, key);
     load.accept("message", sent?.notificationId, key);
   },
   async (load: Load) => {
     const key = crypto.randomUUID();
     const sent = await load.send("/api/v1/notifications/email", {
-      ...{ to: [`${key}@example.test`], subject: key, htmlBody: "<p>accepted</p>" },
+      to: [`${key}@example.test`],
+      subject: key,
+      htmlBody: "<p>accepted</p>",
     }, key);
     load.accept("mail", sent?.notificationId, key, sent?.status === "Sending");
   },
@@ -172,7 +177,9 @@ async function upload(reserved: any): Promise<boolean> {
   for (const since = performance.now(); performance.now() - since < 120_000;) {
     try {
       const put = await fetch(reserved.uploadUrl, {
-        ...{ method: "PUT", headers: reserved.requiredHeaders, body: CONTENT },
+        method: "PUT",
+        headers: reserved.requiredHeaders,
+        body: CONTENT,
         signal: AbortSignal.timeout(REQUEST_WITHIN_MS),
       });
       await put.body?.cancel();

@@ -101,7 +101,14 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
   for (let n = 1; n < INSTANCES; n++) instances.push(await startInstance());
 
   return {
-    ...{ instances, databaseUrl, mailbox, calls, target, store: storeProxy, mail: mailProxy, postgresFolder },
+    instances,
+    databaseUrl,
+    mailbox,
+    calls,
+    target,
+    store: storeProxy,
+    mail: mailProxy,
+    postgresFolder,
     async killPostgres() {
       const [pid] = (await Deno.readTextFile(join(postgresFolder, "postmaster.pid"))).split("\n");
       process.kill(Number(pid), "SIGQUIT"); // Postgres' immediate shutdown: it recovers at the next start

@@ -130,16 +130,17 @@ Deno.test({
     const load = new Load(s);
     const [, second] = s.instances;
     const reserved = await load.send("/api/v1/files", {
-      ...{ profile: "document", fileName: "waiting.txt", contentType: "text/plain", sizeBytes: 10 },
+      profile: "document",
+      fileName: "waiting.txt",
+      contentType: "text/plain",
+      sizeBytes: 10,
     }, crypto.randomUUID());
     const recurring = await load.send("/api/v1/recurring-jobs", {
-      ...{
-        jobId: "every-minute",
-        name: "every minute",
-        jobTypeName: "steward.echo",
-        cronExpression: "* * * * *",
-        timeZoneId: "UTC",
-      },
+      jobId: "every-minute",
+      name: "every minute",
+      jobTypeName: "steward.echo",
+      cronExpression: "* * * * *",
+      timeZoneId: "UTC",
     }, crypto.randomUUID());
     await load.end();
     await runUnderLoad(

@@ -21,21 +21,29 @@ Deno.test({
     const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
     const keys = { accessKey: "vanished", secretKey: "vanished-secret" };
     const store = await startEmbeddedObjectStore({
-      ...{ dir: join(folder, "objects"), port: 0, region: "us-east-1" },
+      dir: join(folder, "objects"),
+      port: 0,
+      region: "us-east-1",
       ...keys,
     });
     const postgres = await startSystemPostgres({ host: host.hostAddress });
     const databaseUrl = await postgres.database("steward");
     const env = {
-      ...{ DATABASE_URL: databaseUrl, DATA_DIR: join(folder, "data"), JOB_LEASE_SECONDS: "5" },
-      ...{ S3_ENDPOINT: store.endpoint, S3_ACCESS_KEY: keys.accessKey, S3_SECRET_KEY: keys.secretKey },
+      DATABASE_URL: databaseUrl,
+      DATA_DIR: join(folder, "data"),
+      JOB_LEASE_SECONDS: "5",
+      S3_ENDPOINT: store.endpoint,
+      S3_ACCESS_KEY: keys.accessKey,
+      S3_SECRET_KEY: keys.secretKey,
     };
     const near = await startServiceProcess(env);
     // Its bucket is out of reach, so it embeds its own store and does not run jobs that need the shared bucket.
     const far = await startServiceProcess(
       {
-        ...{ DATABASE_URL: databaseUrl, DATA_DIR: join(folder, "far"), HOST: host.address },
-        ...{ JOB_LEASE_SECONDS: "5" },
+        DATABASE_URL: databaseUrl,
+        DATA_DIR: join(folder, "far"),
+        HOST: host.address,
+        JOB_LEASE_SECONDS: "5",
       },
       { prefix: host.prefix },
     );
@@ -50,7 +58,9 @@ Deno.test({
     const load = Array.from({ length: 6 }, async (_, n) => {
       while (!stopped.signal.aborted) {
         await fetch(far.url + path, {
-          ...{ method: "PUT", signal: stopped.signal, body: JSON.stringify({ name: `Vanished ${n}` }) },
+          method: "PUT",
+          signal: stopped.signal,
+          body: JSON.stringify({ name: `Vanished ${n}` }),
           headers: { authorization: `Bearer ${atFar.token}`, "content-type": "application/json" },
         }).then((response) => response.text()).catch(() => {});
       }
@@ -70,7 +80,8 @@ Deno.test({
       assert.ok(seconds() < WITHIN_S, `still locked after ${seconds()} s`);
     }
     const { body: job } = await atNear.post("/api/v1/jobs", {
-      ...{ jobTypeName: "steward.echo", serializedArgs: "{}" },
+      jobTypeName: "steward.echo",
+      serializedArgs: "{}",
     });
     while (
       (await sql`select from jobs where id = ${job.id} and status = 'Succeeded'`).length === 0 ||

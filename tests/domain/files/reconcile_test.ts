@@ -137,8 +137,13 @@ Deno.test("unfinished uploads are paged through; uploads of files stay, others a
   });
   const endpoint = `http://127.0.0.1:${server.addr.port}`;
   const listing = connectObjectStore({
-    ...{ endpoint, publicEndpoint: endpoint, region: "r", bucket: "bucket" },
-    ...{ accessKey: "a", secretKey: "b", pathStyle: true },
+    endpoint,
+    publicEndpoint: endpoint,
+    region: "r",
+    bucket: "bucket",
+    accessKey: "a",
+    secretKey: "b",
+    pathStyle: true,
   });
   const ended: string[] = [];
   const store: ObjectStore = {

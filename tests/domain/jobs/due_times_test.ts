@@ -114,11 +114,17 @@ Deno.test("recurring jobs and report schedules run on time", async () => {
     shiftMs = 60_000 - (Date.now() + 1_500) % 60_000; // the next minute begins soon
     const timing = { cronExpression: "* * * * *", timeZoneId: "UTC" };
     const recurring = await actor.post("/api/v1/recurring-jobs", {
-      ...{ jobId: "tick", jobTypeName: "steward.echo", serializedArgs: "{}", ...timing },
+      jobId: "tick",
+      jobTypeName: "steward.echo",
+      serializedArgs: "{}",
+      ...timing,
     });
     assert.equal(recurring.status, 201, JSON.stringify(recurring.body));
     const schedule = await actor.post("/api/v1/reports/schedules", {
-      ...{ name: "tick", templateId: "cells", format: 3, ...timing },
+      name: "tick",
+      templateId: "cells",
+      format: 3,
+      ...timing,
     });
     assert.equal(schedule.status, 201, JSON.stringify(schedule.body));
     const tickAt = Date.parse(recurring.body.nextRunAt);

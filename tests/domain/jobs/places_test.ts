@@ -13,7 +13,11 @@ Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const job = (jobTypeName: string, priority: JobPriority = "Normal", tenantId: string | null = null) => ({
-  ...{ jobTypeName, serializedArgs: "{}", maxRetries: 0, priority, tenantId },
+  jobTypeName,
+  serializedArgs: "{}",
+  maxRetries: 0,
+  priority,
+  tenantId,
 });
 
 Deno.test("four jobs with a share of a quarter run in one place, and others wait until a place is free", async () => {
@@ -24,7 +28,9 @@ Deno.test("four jobs with a share of a quarter run in one place, and others wait
   const allSettled = Promise.withResolvers<void>();
   let running = 0;
   const light = defineJob({
-    ...{ name: "test.light", args: z.object({}), places: 1 / 4 },
+    name: "test.light",
+    args: z.object({}),
+    places: 1 / 4,
     async run() {
       begun.push("light");
       mostLight = Math.max(mostLight, ++running);
@@ -34,7 +40,8 @@ Deno.test("four jobs with a share of a quarter run in one place, and others wait
     },
   });
   const whole = defineJob({
-    ...{ name: "test.whole", args: z.object({}) },
+    name: "test.whole",
+    args: z.object({}),
     run() {
       begun.push("whole");
       return Promise.resolve();
@@ -47,7 +54,13 @@ Deno.test("four jobs with a share of a quarter run in one place, and others wait
   let settled = 0;
   const worker = await Worker.start({
     platform: t.steward.platform,
-    ...{ sql, types, log: createLog("off"), host: "test", concurrency: 1, queues: null, pollMs: 50 },
+    sql,
+    types,
+    log: createLog("off"),
+    host: "test",
+    concurrency: 1,
+    queues: null,
+    pollMs: 50,
     onSettled(moved) {
       settled += moved.length;
       if (settled === jobs.length) allSettled.resolve();
@@ -71,7 +84,9 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
   const [smallSettled, allSettled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let [running, most, smallEnded] = [0, 0, 0];
   const slow = defineJob({
-    ...{ name: "test.slow", args: z.object({}), share: 1 / 2 },
+    name: "test.slow",
+    args: z.object({}),
+    share: 1 / 2,
     async run() {
       most = Math.max(most, ++running);
       await gate.promise;
@@ -79,7 +94,8 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
     },
   });
   const small = defineJob({
-    ...{ name: "test.small", args: z.object({}) },
+    name: "test.small",
+    args: z.object({}),
     run: () => Promise.resolve(),
   });
   const types = new JobTypes();
@@ -90,7 +106,13 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
   let settled = 0;
   const worker = await Worker.start({
     platform: t.steward.platform,
-    ...{ sql, types, log: createLog("off"), host: "test", concurrency: 4, queues: null, pollMs: 50 },
+    sql,
+    types,
+    log: createLog("off"),
+    host: "test",
+    concurrency: 4,
+    queues: null,
+    pollMs: 50,
     onEnded({ job }) {
       if (job.jobTypeName === small.name && ++smallEnded === smallJobs.length) smallSettled.resolve();
     },
@@ -119,7 +141,8 @@ Deno.test("claims alternate between tenants whatever the priorities; within a te
   const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()].sort();
   const allSettled = Promise.withResolvers<void>();
   const turn = defineJob({
-    ...{ name: "test.turn", args: z.object({ name: z.string() }) },
+    name: "test.turn",
+    args: z.object({ name: z.string() }),
     run({ name }) {
       begun.push(name);
       return Promise.resolve();
@@ -128,7 +151,8 @@ Deno.test("claims alternate between tenants whatever the priorities; within a te
   const types = new JobTypes();
   types.register(turn);
   const named = (name: string, priority: JobPriority, tenantId?: string) => ({
-    ...{ ...job(turn.name, priority, tenantId ?? null), serializedArgs: JSON.stringify({ name }) },
+    ...job(turn.name, priority, tenantId ?? null),
+    serializedArgs: JSON.stringify({ name }),
   });
   await transact(sql, (tx) =>
     insertJobs({ wakeUps: { at() {} } }, tx, [
@@ -140,7 +164,13 @@ Deno.test("claims alternate between tenants whatever the priorities; within a te
   let settled = 0;
   const worker = await Worker.start({
     platform: t.steward.platform,
-    ...{ sql, types, log: createLog("off"), host: "test", concurrency: 2, queues: null, pollMs: 50 },
+    sql,
+    types,
+    log: createLog("off"),
+    host: "test",
+    concurrency: 2,
+    queues: null,
+    pollMs: 50,
     onSettled(moved) {
       settled += moved.length;
       if (settled === 13) allSettled.resolve();

@@ -10,9 +10,17 @@ const MINUTE_MS = 60_000;
 /** An old job whose type is not registered anywhere and whose retries are used up. */
 const settle = (ageMs: number) => {
   const job = {
-    ...{ id: firstIdOf(new Date(Date.now() - ageMs)), tenantId: null, createdBy: null, traceId: null },
-    ...{ jobTypeName: "test.of-tomorrow", serializedArgs: "{}", attempts: 4, failures: 3, maxRetries: 3 },
-    ...{ outageMs: null, lostLeases: 0 },
+    id: firstIdOf(new Date(Date.now() - ageMs)),
+    tenantId: null,
+    createdBy: null,
+    traceId: null,
+    jobTypeName: "test.of-tomorrow",
+    serializedArgs: "{}",
+    attempts: 4,
+    failures: 3,
+    maxRetries: 3,
+    outageMs: null,
+    lostLeases: 0,
   };
   return runAttempt(job, { types: new JobTypes(), notes: {} as AttemptNotes, platform: NO_PLATFORM })
     .settlement;

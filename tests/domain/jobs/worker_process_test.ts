@@ -189,10 +189,14 @@ Deno.test("a worker that loses the database aborts its jobs before another worke
     proxy.blackHole();
     const successor = await Worker.start({
       ...work(() => Promise.resolve(successorBegan.resolve(performance.now()))),
-      ...{ sql, leaseSeconds: 60 },
+      sql,
+      leaseSeconds: 60,
     });
     const parts = {
-      ...{ sql, jobTypes: new JobTypes(), clock: systemClock, log: createLog("off") },
+      sql,
+      jobTypes: new JobTypes(),
+      clock: systemClock,
+      log: createLog("off"),
       wakeUps: { at: () => successor.wake() },
     };
     const dueTimes = watchDueTimes(parts, jobWork(parts, 2), 50);

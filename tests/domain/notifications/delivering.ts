@@ -86,8 +86,12 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
     },
     async prefer(userId: string, change: Partial<Preferences>): Promise<void> {
       await writePreferences(p.sql, {
-        ...{ userId, timeZoneId: "UTC", quietHours: null, categories: [] },
-        ...{ digest: { isEnabled: false, at: "08:00", locale: null }, ...change },
+        userId,
+        timeZoneId: "UTC",
+        quietHours: null,
+        categories: [],
+        digest: { isEnabled: false, at: "08:00", locale: null },
+        ...change,
       }, null);
     },
   };
@@ -97,7 +101,10 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
 export const without = (category: string, ...channels: ("email" | "push" | "inApp" | "sms")[]) => ({
   category,
   channels: {
-    ...{ email: true, push: true, inApp: true, sms: true },
+    email: true,
+    push: true,
+    inApp: true,
+    sms: true,
     ...Object.fromEntries(channels.map((channel) => [channel, false])),
   },
 });

@@ -18,7 +18,10 @@ Deno.test.afterAll(() => t.stop());
 const p = t.steward.platform;
 const service = { tenantId: null, userId: null, traceId: null };
 const mail = (address = "ann@x.test") => ({
-  ...{ channel: "Email" as const, recipients: [{ address }], subject: "S", textBody: "T" },
+  channel: "Email" as const,
+  recipients: [{ address }],
+  subject: "S",
+  textBody: "T",
 });
 
 /** Replaces the outbox by mail servers for one test. */
@@ -38,7 +41,10 @@ function server(
 ): MailTransport & { took: MailMessage[] } {
   const took: MailMessage[] = [];
   return {
-    ...{ name, took, ping: () => Promise.resolve(), close: () => Promise.resolve() },
+    name,
+    took,
+    ping: () => Promise.resolve(),
+    close: () => Promise.resolve(),
     async send(message) {
       const failure = await send(message);
       if (failure) throw failure;
@@ -278,12 +284,11 @@ Deno.test("the sweep settles a message whose job ended without settling it", asy
 Deno.test("content of the service's own mails cannot be read and is deleted once sent", async () => {
   const { notificationId: id } = await transact(p.sql, (tx) =>
     sendServiceMail(p, tx, {
-      ...{
-        tenantId: null,
-        to: { address: "zoe@x.test", displayName: "Zoë" },
-        templateSlug: "password-reset",
-      },
-      ...{ locale: "pt-PT", data: { resetUrl: "https://x.test/secret-token" } },
+      tenantId: null,
+      to: { address: "zoe@x.test", displayName: "Zoë" },
+      templateSlug: "password-reset",
+      locale: "pt-PT",
+      data: { resetUrl: "https://x.test/secret-token" },
     }));
   await withServers([server("s", () => away())], async () => void await run(id));
   assert.ok(!JSON.stringify(await read(id)).includes("secret-token"));

@@ -22,8 +22,14 @@ async function collector(change: Parameters<typeof prefer>[1] = {}) {
   return { userId, email };
 }
 const low = (userIds: string[], change: Record<string, unknown> = {}) => ({
-  ...{ channel: "Email" as const, recipients: [], userIds, category: "news", priority: "Low" as const },
-  ...{ subject: "A subject", htmlBody: "<p>Some <b>words</b></p>", ...change },
+  channel: "Email" as const,
+  recipients: [],
+  userIds,
+  category: "news",
+  priority: "Low" as const,
+  subject: "A subject",
+  htmlBody: "<p>Some <b>words</b></p>",
+  ...change,
 });
 const digestsOf = (userId: string) =>
   p.sql<{ id: string; dueAt: Date; notificationId: string | null; jobId: string; settledAt: Date | null }[]>`
@@ -132,7 +138,8 @@ Deno.test("users who opted out, left or whose messages were cancelled before the
   const [cid, dan] = [
     await collector(),
     await collector({
-      ...{ digest: { isEnabled: false, at: "08:00", locale: null }, timeZoneId: "UTC" },
+      digest: { isEnabled: false, at: "08:00", locale: null },
+      timeZoneId: "UTC",
       quietHours: { from: "00:00", to: "23:59" },
     }),
   ];
@@ -249,8 +256,12 @@ Deno.test("if a tenant's own digest template has missing variables, its messages
   await mine.prefer(userId, { digest: { isEnabled: true, at: "08:00", locale: null } });
   const editor = await t.actor({ tenantId: other, permissions: ["send:notifications"] });
   const made = await editor.post("/api/v1/notification-templates", {
-    ...{ slug: "notification-digest", name: "Own", locale: "en", requiredVariables: "logo" },
-    ...{ subjectTemplate: "x", htmlBodyTemplate: "x" },
+    slug: "notification-digest",
+    name: "Own",
+    locale: "en",
+    requiredVariables: "logo",
+    subjectTemplate: "x",
+    htmlBodyTemplate: "x",
   });
   assert.equal(made.status, 201);
   const id = await mine.queue(low([userId]));

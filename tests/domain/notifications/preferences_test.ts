@@ -19,7 +19,12 @@ const person = async () => {
   return { userId, email };
 };
 const mail = (userIds: string[], change: Record<string, unknown> = {}) => ({
-  ...{ channel: "Email" as const, recipients: [], userIds, subject: "S", textBody: "T", ...change },
+  channel: "Email" as const,
+  recipients: [],
+  userIds,
+  subject: "S",
+  textBody: "T",
+  ...change,
 });
 const night = { from: "22:00", to: "07:00" };
 
@@ -89,7 +94,8 @@ Deno.test("an opt-out applies to every way to address the user: by email, and by
   });
   const inApp = await queue({
     ...mail([], { category: "news" }),
-    ...{ channel: "InApp", recipients: [{ address: ann.userId }] },
+    channel: "InApp",
+    recipients: [{ address: ann.userId }],
   });
   assert.deepEqual(await run(inApp), { status: "Cancelled" });
 });
@@ -266,14 +272,15 @@ Deno.test("a late run adds no device twice and marks nobody unreachable", async 
   const [held] = await p.sql<{ id: string }[]>`
     select id from notification_recipients where notification_id = ${id}`;
   const recipient = {
-    ...{ id: held?.id ?? "", kind: "to" as const, address: ann.userId, displayName: null },
-    ...{
-      status: "Owed" as const,
-      userId: ann.userId,
-      followsUser: true,
-      suppression: null,
-      preference: null,
-    },
+    id: held?.id ?? "",
+    kind: "to" as const,
+    address: ann.userId,
+    displayName: null,
+    status: "Owed" as const,
+    userId: ann.userId,
+    followsUser: true,
+    suppression: null,
+    preference: null,
   };
   const message = { id, tenantId, channel: "Push" } as Parameters<typeof followUsers>[1];
   const runs = await Promise.all([1, 2, 3].map(() => followUsers(p.sql, message, [recipient])));

@@ -22,7 +22,9 @@ Deno.test({
     const pair = await setup({ SMTP_URL: `${first}, ${other.url}`, MAIL_FROM });
     cleanup.defer(() => pair.stop());
     const to = (...names: string[]) => ({
-      ...{ channel: "Email", subject: "Hi", textBody: "There" },
+      channel: "Email",
+      subject: "Hi",
+      textBody: "There",
       recipients: names.map((name) => ({ address: `${name}@peer.test` })),
     });
     const statuses = (detail: { recipients: { status: string }[] }) => detail.recipients.map((r) => r.status);

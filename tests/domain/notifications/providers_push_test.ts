@@ -14,12 +14,10 @@ Deno.test.afterAll(async () => {
 const { sql } = t.steward.platform;
 const sender = await t.actor({ permissions: ["send:notifications"] });
 const push = (...tokens: string[]) => ({
-  ...{
-    channel: "Push",
-    recipients: tokens.map((address) => ({ address })),
-    subject: "Hi",
-    textBody: "There",
-  },
+  channel: "Push",
+  recipients: tokens.map((address) => ({ address })),
+  subject: "Hi",
+  textBody: "There",
 });
 const tokensKept = async () =>
   (await sql<

@@ -14,7 +14,9 @@ Deno.test.afterAll(async () => {
 });
 const sender = await t.actor({ permissions: ["send:notifications"] });
 const text = (...numbers: string[]) => ({
-  ...{ channel: "Sms", recipients: numbers.map((address) => ({ address })), textBody: "Hello" },
+  channel: "Sms",
+  recipients: numbers.map((address) => ({ address })),
+  textBody: "Hello",
 });
 const statuses = (detail: { recipients: { status: string }[] }) =>
   detail.recipients.map(({ status }) => status);

@@ -22,7 +22,13 @@ Deno.test("messages and their jobs are written in one statement: if one job fail
     return {
       job: { id: jobId, jobTypeName: "notifications.deliver", serializedArgs: "{}", maxRetries },
       notification: {
-        ...{ id, jobId, sender, message, status: "Queued" as const, scheduledAt: null, maxRetries: 3 },
+        id,
+        jobId,
+        sender,
+        message,
+        status: "Queued" as const,
+        scheduledAt: null,
+        maxRetries: 3,
         templateVersionId: null,
       },
     };

@@ -4,7 +4,12 @@ import { defineReport, integer } from "../../../domain/reports/report_template.t
 import { readRows } from "../../../domain/reports/rows.ts";
 
 const template = defineReport({
-  ...{ id: "asleep", name: "", description: "", version: 1, permissions: [], isGlobal: true },
+  id: "asleep",
+  name: "",
+  description: "",
+  version: 1,
+  permissions: [],
+  isGlobal: true,
   parameters: z.object({}),
   columns: { n: integer("N") },
   query: (sql) => sql`select 1 as n, pg_sleep(61)`,

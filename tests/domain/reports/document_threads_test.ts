@@ -13,7 +13,12 @@ const sources = {
   templatesFolder: join(import.meta.dirname ?? ".", "templates"),
 };
 const orderOf = (templateId: string, parameters: Record<string, unknown> = {}): DocumentOrder => ({
-  ...{ templateId, parameters, format: FORMAT.Csv, tenantIds: null, tenantName: null, requestedBy: null },
+  templateId,
+  parameters,
+  format: FORMAT.Csv,
+  tenantIds: null,
+  tenantName: null,
+  requestedBy: null,
   generatedAt: new Date("2026-01-01T00:00:00Z"),
 });
 const running = () => ({ signal: new AbortController().signal, stopping: new AbortController().signal });

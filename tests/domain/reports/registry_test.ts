@@ -11,8 +11,13 @@ const folderOf = async (files: Record<string, string>) => {
   return folder;
 };
 const definition = {
-  ...{ id: "own", name: "Own", description: "", version: 1, permissions: [] },
-  ...{ parameters: z.object({}), columns: { a: text("A") } },
+  id: "own",
+  name: "Own",
+  description: "",
+  version: 1,
+  permissions: [],
+  parameters: z.object({}),
+  columns: { a: text("A") },
 };
 
 /** The example of the README, as a deployment would copy it. */

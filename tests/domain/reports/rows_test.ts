@@ -19,8 +19,14 @@ const never = new AbortController().signal;
 
 const reportOf = (query: (sql: Sql, input: { tenantIds: string[] | null }) => ReportQuery) =>
   defineReport({
-    ...{ id: "rows", name: "", description: "", version: 1, permissions: [], isGlobal: true },
-    ...{ parameters: z.object({ word: z.string().optional(), flag: z.boolean().optional() }), query },
+    id: "rows",
+    name: "",
+    description: "",
+    version: 1,
+    permissions: [],
+    isGlobal: true,
+    parameters: z.object({ word: z.string().optional(), flag: z.boolean().optional() }),
+    query,
     columns: {
       label: text("Label"),
       theCount: integer("Count"),

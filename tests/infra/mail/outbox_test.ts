@@ -16,11 +16,17 @@ async function withOutbox(
 }
 
 const attachment = (fileName: string, text: string) => ({
-  ...{ fileName, contentType: "text/plain", sizeBytes: 0 },
+  fileName,
+  contentType: "text/plain",
+  sizeBytes: 0,
   open: () => Promise.resolve(new Blob([text]).stream()),
 });
 const sms = (textBody: string) => ({
-  ...{ channel: "Sms" as const, to: ["+351912345678"], subject: null, htmlBody: null, textBody },
+  channel: "Sms" as const,
+  to: ["+351912345678"],
+  subject: null,
+  htmlBody: null,
+  textBody,
 });
 
 Deno.test("mail in the outbox is listed with all its fields, newest first", () =>
@@ -37,8 +43,12 @@ Deno.test("mail in the outbox is listed with all its fields, newest first", () =
     assert.equal(push?.channel, "Push");
     const { id, sentAt, ...fields } = mail ?? assert.fail("nothing is listed");
     assert.deepEqual(fields, {
-      ...{ channel: "Email", to: receipt.accepted, subject: "Your report", htmlBody: "<p>Hello</p>" },
-      ...{ textBody: "Hello", messageId: sent.messageId },
+      channel: "Email",
+      to: receipt.accepted,
+      subject: "Your report",
+      htmlBody: "<p>Hello</p>",
+      textBody: "Hello",
+      messageId: sent.messageId,
       attachments: [
         { fileName: "a.txt", contentType: "text/plain", sizeBytes: 3 },
         { fileName: "b.txt", contentType: "text/plain", sizeBytes: 4 },

@@ -68,7 +68,10 @@ export async function startReceiver(options: SMTPServerOptions = {}): Promise<Re
   await listening;
   const { port } = listener.address() as AddressInfo;
   const receiver: Receiver = {
-    ...{ url: `smtp://127.0.0.1:${port}`, port, received, connections: 0 },
+    url: `smtp://127.0.0.1:${port}`,
+    port,
+    received,
+    connections: 0,
     cut: () => sockets.forEach((socket) => socket.destroy()),
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(resolve)),
   };

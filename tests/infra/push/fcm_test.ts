@@ -4,7 +4,11 @@ import type { PushMessage } from "../../../infra/push/push.ts";
 import { startFcm } from "../../support/fcm.ts";
 
 const message = (tokens: string[], change: Partial<PushMessage> = {}): PushMessage => ({
-  ...{ title: "Title", body: "Olá", data: { order: "7" }, tokens, ...change },
+  title: "Title",
+  body: "Olá",
+  data: { order: "7" },
+  tokens,
+  ...change,
 });
 
 Deno.test("each token gets its own request, over reused connections", async () => {
@@ -16,7 +20,9 @@ Deno.test("each token gets its own request, over reused connections", async () =
   assert.deepEqual(receipt.accepted.toSorted(), tokens.toSorted());
   assert.deepEqual(receipt.refused, []);
   assert.deepEqual(fcm.taken[0], {
-    ...{ token: "device-0", notification: { title: "Title", body: "Olá" }, data: { order: "7" } },
+    token: "device-0",
+    notification: { title: "Title", body: "Olá" },
+    data: { order: "7" },
   });
   assert.equal(fcm.signIns, 1, "simultaneous messages share one sign-in");
   assert.ok(fcm.mostAtOnce > 1 && fcm.mostAtOnce <= 20, `${fcm.mostAtOnce} at once`);
@@ -110,7 +116,9 @@ Deno.test("an outage, a revoked key and an unreachable host mark no device as de
   fcm.isKeyRevoked = true;
   const revoked = await createFcm(fcm.account, { url: fcm.url }).send(message(["a"]));
   assert.deepEqual(revoked.refused, [{
-    ...{ token: "a", permanent: false, isDead: false },
+    token: "a",
+    permanent: false,
+    isDead: false,
     reason: "the provider refused the sign-in (400: Invalid JWT Signature.)",
   }]);
   const account = { ...fcm.account, token_uri: "http://127.0.0.1:1/token" };

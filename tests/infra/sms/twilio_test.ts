@@ -84,7 +84,9 @@ Deno.test("credentials are not sent to a redirect target", async () => {
 Deno.test("SMS_URL may contain plus signs and special characters, and its errors do not show it", () => {
   assert.deepEqual(parseSmsUrl("https://SK1:a%2Fb@api.twilio.com?from=+15550100&account=AC9"), {
     endpoint: "https://api.twilio.com/2010-04-01/Accounts/AC9/Messages.json",
-    ...{ user: "SK1", password: "a/b", sender: { From: "+15550100" } },
+    user: "SK1",
+    password: "a/b",
+    sender: { From: "+15550100" },
   });
   for (
     const [url, mistake] of [

@@ -49,24 +49,36 @@ async function makeAll(actor: Actor, isService: boolean): Promise<Made> {
     make("/jobs", { jobTypeName: "steward.echo", serializedArgs: "{}" }),
     make("/jobs", { jobTypeName: "steward.fail", serializedArgs: '{"message":"no"}', maxRetries: 0 }),
     make("/recurring-jobs", {
-      ...{ jobId: `j-${crypto.randomUUID()}`, jobTypeName: "steward.echo", cronExpression: "0 0 1 1 *" },
+      jobId: `j-${crypto.randomUUID()}`,
+      jobTypeName: "steward.echo",
+      cronExpression: "0 0 1 1 *",
       timeZoneId: "UTC",
     }),
     make("/notifications/send", message),
     make("/notification-templates", {
-      ...{ slug: `s-${crypto.randomUUID()}`, name: "N", subjectTemplate: "S", locale: "en" },
+      slug: `s-${crypto.randomUUID()}`,
+      name: "N",
+      subjectTemplate: "S",
+      locale: "en",
       htmlBodyTemplate: "<p>x</p>",
     }),
     make("/notification-suppressions", { channel: "Email", address: `${crypto.randomUUID()}@example.test` }),
     make("/reports/generate", { templateId: "users", format: 3 }),
     make("/reports/schedules", {
-      ...{ templateId: "users", name: "S", cronExpression: "0 0 1 1 *", format: 3, delivery: { method: 1 } },
+      templateId: "users",
+      name: "S",
+      cronExpression: "0 0 1 1 *",
+      format: 3,
+      delivery: { method: 1 },
     }),
   ]);
   assert.equal(await t.settled(failed.id), "DeadLettered");
   const [dead] = await sql<{ id: string }[]>`select id from dead_letter_jobs where job_id = ${failed.id}`;
   const file = isService ? null : await make("/files", {
-    ...{ profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: 1 },
+    profile: "document",
+    fileName: "a.txt",
+    contentType: "text/plain",
+    sizeBytes: 1,
   });
   return {
     "/jobs": job.id,

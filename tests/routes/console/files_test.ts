@@ -206,12 +206,27 @@ inBrowser("each viewer sees only the actions they may use, and is refused the ot
   assert.deepEqual(await look(t.systemAdmin), nothing, "admin:system stands in for no file permission");
   assert.deepEqual(await look(await t.actor({ permissions: [], tenantId })), nothing);
   assert.deepEqual(await look(await t.actor({ role: "Admin", tenantId })), {
-    ...{ list: 200, nav: 1, upload: 1, file: 200, forms: 0, uploadPage: 200 },
+    list: 200,
+    nav: 1,
+    upload: 1,
+    file: 200,
+    forms: 0,
+    uploadPage: 200,
   });
   assert.deepEqual(await look(await t.actor({ role: "Visitor", tenantId })), {
-    ...{ list: 200, nav: 1, upload: 0, file: 200, forms: 0, uploadPage: 403 },
+    list: 200,
+    nav: 1,
+    upload: 0,
+    file: 200,
+    forms: 0,
+    uploadPage: 403,
   });
   assert.deepEqual(await look(await t.actor({ role: "Visitor" })), {
-    ...{ list: 200, nav: 1, upload: 0, file: 404, forms: 0, uploadPage: 403 },
+    list: 200,
+    nav: 1,
+    upload: 0,
+    file: 404,
+    forms: 0,
+    uploadPage: 403,
   });
 });

@@ -69,7 +69,9 @@ inBrowser(
       for (let n = 0; n < count; n++) {
         const { body } = await actor.post("/api/v1/notifications/schedule", {
           notification: {
-            ...{ channel: "Email", recipients: [{ address: "a@example.com" }], textBody: "x" },
+            channel: "Email",
+            recipients: [{ address: "a@example.com" }],
+            textBody: "x",
             subject: `${status} ${n}`,
           },
           scheduledAt: "2999-01-01T00:00:00Z",

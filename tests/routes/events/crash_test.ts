@@ -26,11 +26,17 @@ async function startWorker(): Promise<Deno.ChildProcess> {
     args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "../../../main.ts")],
     env: {
       ...settings,
-      ...{ DATABASE_URL: config.DATABASE_URL ?? "", DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error" },
-      ...{ S3_ENDPOINT: config.S3_ENDPOINT ?? "", S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "" },
-      ...{ S3_SECRET_KEY: config.S3_SECRET_KEY ?? "", S3_BUCKET: config.S3_BUCKET },
+      DATABASE_URL: config.DATABASE_URL ?? "",
+      DATA_DIR: folder,
+      PORT: "0",
+      LOG_LEVEL: "error",
+      S3_ENDPOINT: config.S3_ENDPOINT ?? "",
+      S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
+      S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
+      S3_BUCKET: config.S3_BUCKET,
     },
-    ...{ stdout: "null", stderr: "inherit" },
+    stdout: "null",
+    stderr: "inherit",
   }).spawn();
   workers.add(child);
   return child;

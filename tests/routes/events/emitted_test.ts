@@ -62,7 +62,11 @@ Deno.test("a user's changes send events: created, updated, unlinked, linked, del
   const user = await createUser(by);
   const mine = ({ userId }: Record<string, unknown>) => userId === user.id;
   assert.deepEqual(await sentEvent("user.created", mine), {
-    ...{ userId: user.id, email: user.email, firstName: "Ana", lastName: "Silva", isActive: true },
+    userId: user.id,
+    email: user.email,
+    firstName: "Ana",
+    lastName: "Silva",
+    isActive: true,
   });
   success(await by.put(`/api/v1/users/${user.id}`, { lastName: "Costa", firstName: "Ana" }));
   const updated = await sentEvent("user.updated", mine);

@@ -134,7 +134,8 @@ Deno.test("secrets in arguments are stored and used but never shown", async () =
   const letter = letters.find((entry: { jobId: string }) => entry.jobId === made.body.id);
   const recurring = await actor.post("/api/v1/recurring-jobs", {
     ...job("/x"),
-    ...{ jobId: "secret", cronExpression: "0 3 1 1 *" },
+    jobId: "secret",
+    cronExpression: "0 3 1 1 *",
   });
   const shown = [
     made.body,
@@ -169,7 +170,9 @@ Deno.test("an answer that repeats a sent secret is stored without it, and an err
   assert.equal(authorizations.at(-1), SECRET);
   assert.match(error, /answered 403; expected 200 to 299; it said: \*\*\* is unknown here$/);
   const { output } = await run({
-    ...{ url: `http://${host}/refusing`, headers: { authorization: SECRET }, expectedStatuses: [403] },
+    url: `http://${host}/refusing`,
+    headers: { authorization: SECRET },
+    expectedStatuses: [403],
   });
   assert.equal(output.body, "*** is unknown here");
 });

@@ -17,17 +17,19 @@ const CSV = 3;
 const USERS = JSON.stringify({ templateId: "users", format: CSV });
 const MATRIX = JSON.stringify({ templateId: "access-matrix", format: CSV });
 const reportJob = (serializedArgs = USERS) => ({
-  ...{ jobTypeName: "steward.report", argsTypeName: "Report", priority: "Normal", queue: "default" },
-  ...{ serializedArgs, maxRetries: 0 },
+  jobTypeName: "steward.report",
+  argsTypeName: "Report",
+  priority: "Normal",
+  queue: "default",
+  serializedArgs,
+  maxRetries: 0,
 });
 const everyMinute = (jobId: string, serializedArgs = USERS) => ({
-  ...{
-    jobId,
-    jobTypeName: "steward.report",
-    cronExpression: "* * * * *",
-    timeZoneId: "UTC",
-    queue: "default",
-  },
+  jobId,
+  jobTypeName: "steward.report",
+  cronExpression: "* * * * *",
+  timeZoneId: "UTC",
+  queue: "default",
   serializedArgs,
 });
 

@@ -62,13 +62,19 @@ async function startWorker(): Promise<Deno.ChildProcess> {
     args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "../../../main.ts")],
     env: {
       ...settings,
-      ...{ DATABASE_URL: config.DATABASE_URL ?? "", PORT: "0", LOG_LEVEL: "error" },
-      ...{ DATA_DIR: folder, PUBLIC_URL: t.url },
+      DATABASE_URL: config.DATABASE_URL ?? "",
+      PORT: "0",
+      LOG_LEVEL: "error",
+      DATA_DIR: folder,
+      PUBLIC_URL: t.url,
       TOKEN_KEYS: await Deno.readTextFile(join(config.DATA_DIR, "token-keys.json")),
-      ...{ S3_ENDPOINT: config.S3_ENDPOINT ?? "", S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "" },
-      ...{ S3_SECRET_KEY: config.S3_SECRET_KEY ?? "", S3_BUCKET: config.S3_BUCKET },
+      S3_ENDPOINT: config.S3_ENDPOINT ?? "",
+      S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
+      S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
+      S3_BUCKET: config.S3_BUCKET,
     },
-    ...{ stdout: "piped", stderr: "inherit" },
+    stdout: "piped",
+    stderr: "inherit",
   }).spawn();
   workers.add(child);
   const reader = child.stdout.getReader();

@@ -13,7 +13,10 @@ Deno.test("without preferences a user gets everything at once", async () => {
   const answer = await ann.get(of(ann.userId));
   assert.deepEqual([answer.status, answer.headers.get("etag")], [200, '"0"']);
   assert.deepEqual(answer.body, {
-    ...{ userId: ann.userId, timeZoneId: "UTC", quietHours: null, categories: [] },
+    userId: ann.userId,
+    timeZoneId: "UTC",
+    quietHours: null,
+    categories: [],
     digest: { isEnabled: false, at: "08:00", locale: null },
   });
 });
@@ -50,7 +53,10 @@ Deno.test("preferences can be changed and read; omitted members stay, and null r
   const nothing = { quietHours: null, categories: null, digest: null };
   const bare = await bob.put(of(bob.userId), { timeZoneId: "UTC", ...nothing });
   assert.deepEqual(bare.body, {
-    ...{ userId: bob.userId, timeZoneId: "UTC", quietHours: null, categories: [] },
+    userId: bob.userId,
+    timeZoneId: "UTC",
+    quietHours: null,
+    categories: [],
     digest: { isEnabled: false, at: "08:00", locale: null },
   });
 });
@@ -123,7 +129,10 @@ Deno.test("an opt-out applies to a category in any alphabet, with the letter cas
   assert.equal(put.status, 200, JSON.stringify(put.body));
   const ids = await Promise.all(names.map((category) =>
     sent(sender, {
-      ...{ channel: "InApp", recipients: [{ address: bob.userId }], subject: "S", category },
+      channel: "InApp",
+      recipients: [{ address: bob.userId }],
+      subject: "S",
+      category,
     })
   ));
   const details = await Promise.all(ids.map((id) => settledDetail(t, sender, id)));

@@ -111,7 +111,10 @@ Deno.test("a retry asks only for recipients without a final outcome", async () =
   const first = await settledDetail(t, ann, id, ["Failed"]);
   assert.equal(first.status, "Failed");
   assert.deepEqual(statuses(first), {
-    ...{ "ok1@x.test": "Sent", "code450@x.test": "Owed", "code550@x.test": "Refused", "ok2@x.test": "Sent" },
+    "ok1@x.test": "Sent",
+    "code450@x.test": "Owed",
+    "code550@x.test": "Refused",
+    "ok2@x.test": "Sent",
   });
   refusing.add("let code450@x.test");
   await hurry(t, id);
@@ -174,8 +177,13 @@ Deno.test("queued, sent and unknown messages cannot be retried", async () => {
 
 Deno.test("a direct email returns the mail server's answer, and is stored in every case", async () => {
   const ok = await ann.post(`${path}/email`, {
-    ...{ to: ["a@x.test"], cc: ["b@x.test"], bcc: ["c@x.test"], subject: "S", htmlBody: "<p>x</p>" },
-    ...{ fromAddress: "ann@steward.test", fromName: "Ann" },
+    to: ["a@x.test"],
+    cc: ["b@x.test"],
+    bcc: ["c@x.test"],
+    subject: "S",
+    htmlBody: "<p>x</p>",
+    fromAddress: "ann@steward.test",
+    fromName: "Ann",
   });
   assert.deepEqual([ok.status, ok.body.status], [200, "Sent"]);
   const [mail] = mailsOf(ok.body.notificationId);

@@ -19,16 +19,25 @@ Deno.test("an email is queued and delivered, and its detail shows every step", a
   const detail = await settledDetail(t, ann, notificationId);
   const { createdAt, sentAt, recipients, deliveryAttempts, ...fields } = detail;
   assert.deepEqual(fields, {
-    ...{
-      id: notificationId,
-      channel: "Email",
-      channelDisplay: "Email",
-      status: "Sent",
-      statusDisplay: "Sent",
-    },
-    ...{ priority: "High", subject: "Hello", htmlBody: "<p>Hello <b>Ann</b></p>", textBody: null },
-    ...{ templateSlug: null, templateLocale: null, templateVersion: null, fromAddress: null, fromName: null },
-    ...{ retryCount: 0, maxRetries: 3, lastError: null, category: "orders", scheduledAt: null },
+    id: notificationId,
+    channel: "Email",
+    channelDisplay: "Email",
+    status: "Sent",
+    statusDisplay: "Sent",
+    priority: "High",
+    subject: "Hello",
+    htmlBody: "<p>Hello <b>Ann</b></p>",
+    textBody: null,
+    templateSlug: null,
+    templateLocale: null,
+    templateVersion: null,
+    fromAddress: null,
+    fromName: null,
+    retryCount: 0,
+    maxRetries: 3,
+    lastError: null,
+    category: "orders",
+    scheduledAt: null,
   });
   assert.ok(sentAt >= createdAt);
   assert.equal(recipients.length, 1);
@@ -271,7 +280,9 @@ Deno.test("a file of the registry can be attached", async () => {
     p.sql,
     (tx) =>
       sendNotification(p, tx, { tenantId: ann.tenantId, userId: ann.userId, traceId: null }, {
-        ...{ channel: "Email", recipients: [{ address: "file@example.test" }], subject: "Your report" },
+        channel: "Email",
+        recipients: [{ address: "file@example.test" }],
+        subject: "Your report",
         attachments: [{ fileId: stored.fileId, fileName: "report.csv", contentType: "text/csv" }],
       }),
   );
@@ -342,15 +353,17 @@ Deno.test("the list filters by channel, status and time, newest first, and count
   assert.deepEqual(all.items.map((item: { id: string }) => item.id), ids.toReversed());
   const { createdAt, ...summary } = all.items[0];
   assert.deepEqual(summary, {
-    ...{
-      id: ids[5],
-      channel: "Sms",
-      channelDisplay: "SMS",
-      status: "Sent",
-      statusDisplay: "Sent",
-      priority: "Normal",
-    },
-    ...{ subject: null, recipientCount: 1, retryCount: 0, scheduledAt: null, sentAt: summary.sentAt },
+    id: ids[5],
+    channel: "Sms",
+    channelDisplay: "SMS",
+    status: "Sent",
+    statusDisplay: "Sent",
+    priority: "Normal",
+    subject: null,
+    recipientCount: 1,
+    retryCount: 0,
+    scheduledAt: null,
+    sentAt: summary.sentAt,
   });
   assert.equal((await list("channel=sms")).totalCount, 1);
   assert.equal((await list("channel=Email&status=Sent")).totalCount, 5);
@@ -372,8 +385,13 @@ Deno.test("the list filters by channel, status and time, newest first, and count
     refused(await actor.get(`${path}?${query}`), 400, "VALIDATION_ERROR");
   }
   assert.deepEqual((await actor.get(`${path}/stats`)).body, {
-    ...{ totalNotifications: 6, pendingNotifications: 0, sentNotifications: 6, failedNotifications: 0 },
-    ...{ deadLetteredNotifications: 0, scheduledNotifications: 0, queuedNotifications: 0 },
+    totalNotifications: 6,
+    pendingNotifications: 0,
+    sentNotifications: 6,
+    failedNotifications: 0,
+    deadLetteredNotifications: 0,
+    scheduledNotifications: 0,
+    queuedNotifications: 0,
   });
   assert.equal((await actor.get(`${path}/stats?toDate=2020-01-01`)).body.totalNotifications, 0);
 });

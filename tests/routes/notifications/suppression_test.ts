@@ -36,8 +36,12 @@ Deno.test("an address that the server reports as dead gets no mail until its sup
   const { id, createdAt, ...fields } = row;
   assert.ok(createdAt);
   assert.deepEqual(fields, {
-    ...{ channel: "Email", address: "gone@x.test", reason: "HardBounce" },
-    ...{ detail: "550 5.1.1 User unknown", notificationId: first, createdBy: null },
+    channel: "Email",
+    address: "gone@x.test",
+    reason: "HardBounce",
+    detail: "550 5.1.1 User unknown",
+    notificationId: first,
+    createdBy: null,
   });
 
   const second = await sent(ann, to("Gone@X.test", "fine@x.test"));

@@ -9,8 +9,12 @@ const other = await t.actor({ permissions: ["send:notifications"] });
 
 /** A template; `change` overrides. */
 const template = (change: Record<string, unknown> = {}) => ({
-  ...{ slug: "greeting", name: "Greeting", locale: "en", requiredVariables: "name" },
-  ...{ subjectTemplate: "Hello {{ name }}", htmlBodyTemplate: "<p>Hello {{ name | upper }}</p>" },
+  slug: "greeting",
+  name: "Greeting",
+  locale: "en",
+  requiredVariables: "name",
+  subjectTemplate: "Hello {{ name }}",
+  htmlBodyTemplate: "<p>Hello {{ name | upper }}</p>",
   ...change,
 });
 const made = async (change: Record<string, unknown> = {}, actor = ann) => {
@@ -140,8 +144,12 @@ Deno.test("rendering shows the content that would be sent, with the text made fr
   const answer = await render({ templateSlug: "shown", locale: "en-GB", data: { name: "<Ann>\r\nBcc: x" } });
   assert.equal(answer.status, 200);
   assert.deepEqual(answer.body, {
-    ...{ subject: "Hello <Ann> Bcc: x", htmlBody: "<p>Hello &lt;ANN&gt;\r\nBCC: X</p>" },
-    ...{ textBody: "Hello <ANN> BCC: X", templateSlug: "shown", locale: "en", templateVersion: 1 },
+    subject: "Hello <Ann> Bcc: x",
+    htmlBody: "<p>Hello &lt;ANN&gt;\r\nBCC: X</p>",
+    textBody: "Hello <ANN> BCC: X",
+    templateSlug: "shown",
+    locale: "en",
+    templateVersion: 1,
   });
   const missing = await render({ templateSlug: "shown", data: { name: null } });
   refused(missing, 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
@@ -161,7 +169,9 @@ Deno.test("unstored templates are rendered like stored ones, and rejected with t
   });
   assert.equal(shown.status, 200);
   assert.deepEqual(shown.body, {
-    ...{ subject: "<É>", htmlBody: "<p>&lt;é&gt; 1234,50</p>", textBody: "<é> 1234,50" },
+    subject: "<É>",
+    htmlBody: "<p>&lt;é&gt; 1234,50</p>",
+    textBody: "<é> 1234,50",
   });
   assert.deepEqual((await preview({})).body, { subject: null, htmlBody: null, textBody: null });
   const wrong = await preview({ htmlBodyTemplate: "ok\n {{ a | shout }}" });
@@ -356,8 +366,15 @@ Deno.test("every version of a template is stored, can be read and restored as a 
   );
   const one = (await editor.get(`${of}/1`)).body;
   assert.deepEqual(one, {
-    ...{ version: 1, changedAt: first[0].changedAt, changedBy: ann.userId, templateId: id, name: "Greeting" },
-    ...{ locale: "en", subjectTemplate: "Hello {{ name }}", htmlBodyTemplate: null, textBodyTemplate: "one" },
+    version: 1,
+    changedAt: first[0].changedAt,
+    changedBy: ann.userId,
+    templateId: id,
+    name: "Greeting",
+    locale: "en",
+    subjectTemplate: "Hello {{ name }}",
+    htmlBodyTemplate: null,
+    textBodyTemplate: "one",
     requiredVariables: "name",
   });
   assert.equal((await ann.get(`${of}/2`)).body.textBodyTemplate, "two");

@@ -75,8 +75,12 @@ Deno.test("a user addressed by email gets the link too, in a mail of their own",
 Deno.test("templates have the reader's own link as unsubscribeUrl, and it cannot be read back", async () => {
   const [bob, cid] = [await reader(), await reader()];
   await ann.post(templates, {
-    ...{ slug: "with-link", name: "With link", locale: "en", requiredVariables: "unsubscribeUrl" },
-    ...{ subjectTemplate: "News", htmlBodyTemplate: `<a href="{{unsubscribeUrl}}">stop</a>` },
+    slug: "with-link",
+    name: "With link",
+    locale: "en",
+    requiredVariables: "unsubscribeUrl",
+    subjectTemplate: "News",
+    htmlBodyTemplate: `<a href="{{unsubscribeUrl}}">stop</a>`,
   });
   const template = { subject: undefined, htmlBody: undefined, templateSlug: "with-link" };
   const id = await sent(ann, toUser(bob.userId, { ...template, userIds: [bob.userId, cid.userId] }));

@@ -33,8 +33,14 @@ Deno.test("an in-app message creates one notification for each user, who can rea
   const { id, createdAt, ...rest } = items[0];
   assert.ok(createdAt);
   assert.deepEqual(rest, {
-    ...{ userId: ann.userId, title: "Title", body: "Body", icon: "wakeUps", category: "billing" },
-    ...{ actionUrl: "/invoices/1", priority: "High", isRead: false },
+    userId: ann.userId,
+    title: "Title",
+    body: "Body",
+    icon: "wakeUps",
+    category: "billing",
+    actionUrl: "/invoices/1",
+    priority: "High",
+    isRead: false,
   });
   const read = await ann.put(`${own}/${id}/read?userId=${ann.userId}`);
   assert.deepEqual([read.status, read.body.isRead], [200, true]);
@@ -130,7 +136,11 @@ Deno.test("a push message is sent to device tokens and to users' devices", async
   const device = await ann.post(`${devices}?userId=${ann.userId}`, { token: "tok:ann", platform: "ios" });
   assert.deepEqual([device.status, device.body.platform], [200, "ios"]);
   const answer = await sender.post(`${path}/push`, {
-    ...{ title: "Ping", body: "Pong", deviceTokens: ["tok:1"], userIds: [ann.userId], data: { a: "1" } },
+    title: "Ping",
+    body: "Pong",
+    deviceTokens: ["tok:1"],
+    userIds: [ann.userId],
+    data: { a: "1" },
   });
   assert.deepEqual([answer.status, answer.body.status], [200, "Sent"]);
   const [message] = await t.steward.platform.outbox?.list() ?? [];

@@ -21,8 +21,12 @@ Deno.test("a message to users is sent over each channel to their address for it"
     assert.deepEqual(detail.recipients.length, 1);
     const { userId, displayName, status, reason, deliverAfter, address: found } = detail.recipients[0];
     assert.deepEqual({ userId, displayName, status, reason, deliverAfter, address: found }, {
-      ...{ userId: bob.userId, displayName: "Test Actor", status: "Sent", reason: null },
-      ...{ deliverAfter: null, address },
+      userId: bob.userId,
+      displayName: "Test Actor",
+      status: "Sent",
+      reason: null,
+      deliverAfter: null,
+      address,
     });
   }
   const inbox = await bob.get(`/api/v1/user-notifications?userId=${bob.userId}`);

@@ -139,7 +139,8 @@ Deno.test("job executions, dead letters, messages and files are those of the ten
   const admin = await t.actor({ role: "Admin" });
   const other = await t.actor({ role: "Admin" });
   const { body } = await admin.post("/api/v1/reports/generate-async", {
-    ...{ templateId: "cells", format: CSV },
+    templateId: "cells",
+    format: CSV,
     delivery: { method: 2, recipients: ["someone@example.test"] },
   });
   await until(() => admin.get(`/api/v1/reports/${body.id}`), (answer) => answer.body.status === 5);
@@ -198,7 +199,8 @@ Deno.test("no report shows rows of another tenant, with the same activity in bot
   for (const name of names) {
     const admin = await t.actor({ tenantId: await t.tenant({ name }), role: "Admin" });
     const { body } = await admin.post("/api/v1/reports/generate-async", {
-      ...{ templateId: "cells", format: CSV },
+      templateId: "cells",
+      format: CSV,
       delivery: { method: 2, recipients: [`${admin.userId}@example.test`] },
     });
     const { body: failing } = await admin.post("/api/v1/reports/generate-async", {
@@ -223,7 +225,9 @@ Deno.test("no report shows rows of another tenant, with the same activity in bot
       assert.ok(rows.length > 0, templateId);
       assert.deepEqual(new Set(rows.map((row) => row.Tenant)), new Set([names[index]]), templateId);
       const refused = await admin.post("/api/v1/reports/generate", {
-        ...{ templateId, format: CSV, parameters: { includeChildTenants: true } },
+        templateId,
+        format: CSV,
+        parameters: { includeChildTenants: true },
       });
       assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"], templateId);
     }

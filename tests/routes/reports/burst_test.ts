@@ -14,8 +14,12 @@ const SCHEDULES = "/api/v1/reports/schedules";
 const item = (value: unknown, ...recipients: string[]) => ({ value, recipients });
 const burstOf = (...items: unknown[]) => ({ parameter: "region", items });
 const schedule = (more: Record<string, unknown> = {}) => ({
-  ...{ templateId: "regional", name: "By region", cronExpression: "0 6 * * 1", format: CSV },
-  ...{ burst: burstOf(item("Norte"), item("Sul")), ...more },
+  templateId: "regional",
+  name: "By region",
+  cronExpression: "0 6 * * 1",
+  format: CSV,
+  burst: burstOf(item("Norte"), item("Sul")),
+  ...more,
 });
 const create = async (by: Actor, more: Record<string, unknown> = {}) => {
   const answer = await by.post(SCHEDULES, schedule(more));
@@ -45,7 +49,9 @@ const burstOfExecution = async (by: Actor, id: string) =>
 Deno.test("a burst creates one document per value, and mails each only to its value's recipients", async () => {
   const actor = await t.actor();
   const { status, body } = await actor.post("/api/v1/reports/generate-async", {
-    ...{ templateId: "regional", format: CSV, parameters: { top: 2 } },
+    templateId: "regional",
+    format: CSV,
+    parameters: { top: 2 },
     delivery: { method: 2, emailSubject: "Your region" },
     burst: burstOf(
       item("Νότος", "n1@example.test", "n2@example.test", "N1@example.test"),
@@ -54,8 +60,12 @@ Deno.test("a burst creates one document per value, and mails each only to its va
   });
   assert.equal(status, 202, JSON.stringify(body));
   assert.deepEqual(body, {
-    ...{ id: body.id, trackingId: body.id, status: STATUS.Queued, statusUrl: `/api/v1/reports/${body.id}` },
-    ...{ burstId: body.burstId, burstUrl: `/api/v1/reports/history?burstId=${body.burstId}` },
+    id: body.id,
+    trackingId: body.id,
+    status: STATUS.Queued,
+    statusUrl: `/api/v1/reports/${body.id}`,
+    burstId: body.burstId,
+    burstUrl: `/api/v1/reports/history?burstId=${body.burstId}`,
   });
   const made = await endedBurst(actor, body.burstId, STATUS.Delivered, STATUS.Failed);
   assert.deepEqual(Object.keys(made).sort(), ["Νότος", "北"]);
@@ -82,7 +92,8 @@ Deno.test("a burst creates one document per value, and mails each only to its va
 Deno.test("a burst copied to storage has one path per value", async () => {
   const actor = await t.actor();
   const { body } = await actor.post("/api/v1/reports/generate-async", {
-    ...{ templateId: "regional", format: CSV },
+    templateId: "regional",
+    format: CSV,
     delivery: { method: 3, targetPath: "regions/{date}/{value}.csv" },
     burst: burstOf(item("Norte / Minho"), item("../Açores")),
   });
@@ -104,7 +115,8 @@ Deno.test("a webhook is sent for each document of a burst, with its value", asyn
     return new Response();
   });
   const { body } = await actor.post("/api/v1/reports/generate-async", {
-    ...{ templateId: "regional", format: CSV },
+    templateId: "regional",
+    format: CSV,
     delivery: { method: 4, webhookUrl: `http://127.0.0.1:${server.addr.port}/` },
     burst: burstOf(item("Norte"), item("Sul")),
   });
@@ -172,7 +184,8 @@ Deno.test("an invalid parameter, value, recipient or path is named", async () =>
   await create(actor, { burst: burstOf(item("a b"), item("a/b")), ...copied("{executionId}.csv") });
   const alone = await actor.post(SCHEDULES, {
     ...schedule({ parameters: { region: "a" } }),
-    ...{ burst: null, ...copied("{value}.csv") },
+    burst: null,
+    ...copied("{value}.csv"),
   });
   assert.deepEqual(Object.keys(alone.body.errors), ["delivery.targetPath"], "one document has no {value}");
   const hidden = await actor.post(SCHEDULES, schedule({ templateId: "users", burst: burstOf(item("a")) }));
@@ -250,7 +263,7 @@ Deno.test("a run in which every value fails counts as one failure, and the secon
 Deno.test("cancelled executions do not count for the run, and the next tick waits for all others", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, {
-    ...{ templateId: "slow" },
+    templateId: "slow",
     burst: { parameter: "rows", items: [item(1), item(10_000)] },
   });
   const { body: tracking } = await actor.post(`${SCHEDULES}/${id}/trigger`);
@@ -293,7 +306,7 @@ Deno.test("if the creator lost the permission, the run fails once, not once per 
   const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
   const boss = await t.actor({ tenantId, permissions: ["read:users"] });
   const { id } = await create(analyst, {
-    ...{ templateId: "users" },
+    templateId: "users",
     burst: { parameter: "roleName", items: [item("Admin"), item("Visitor")] },
   });
   await sql`delete from role_permissions where role_id = ${analyst.roleId}`;
@@ -310,7 +323,8 @@ Deno.test("nobody sees a burst of another tenant, or of rows they may not read",
   const visitor = await t.actor({ tenantId, permissions: [] });
   const stranger = await t.actor({ permissions: ["read:users"] });
   const { body } = await analyst.post("/api/v1/reports/generate-async", {
-    ...{ templateId: "users", format: CSV },
+    templateId: "users",
+    format: CSV,
     burst: { parameter: "isActive", items: [item(true), item(false)] },
   });
   const count = async (by: Actor) =>

@@ -59,7 +59,9 @@ Deno.test("a report whose process is killed again and again while it generates i
   let next: TestService | null = null;
   try {
     const { body } = await actor.post("/api/v1/reports/generate-async", {
-      ...{ templateId: "trickle", format: CSV, parameters: { slowRows: 200 } },
+      templateId: "trickle",
+      format: CSV,
+      parameters: { slowRows: 200 },
     });
     const read = async () =>
       (await sql<{ runId: string; attempts: number; jobId: string }[]>`

@@ -109,7 +109,9 @@ Deno.test("a document too large for the mail server is sent as a link, whether t
     const actor = await mailing.actor();
     const mailOf = async (address: string, rows: number) => {
       const { body } = await actor.post("/api/v1/reports/generate-async", {
-        ...{ templateId: "lines", format: CSV, parameters: { rows, width: 1_000 } },
+        templateId: "lines",
+        format: CSV,
+        parameters: { rows, width: 1_000 },
         delivery: { method: 2, recipients: [address] },
       });
       const detail = await reached(actor, body.id, STATUS.Delivered);

@@ -42,7 +42,8 @@ Deno.test("a report wider than a page and longer than a sheet's batch is complet
   const admin = await t.actor({ role: "Admin" });
   for (const [format] of FORMATS) {
     const { body } = await admin.post("/api/v1/reports/generate", {
-      ...{ templateId: "lines", format },
+      templateId: "lines",
+      format,
       parameters: { rows: 2_345, width: 90 },
     });
     const { body: detail } = await admin.get(`/api/v1/reports/${body.id}`);

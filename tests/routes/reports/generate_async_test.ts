@@ -47,7 +47,9 @@ Deno.test("if a proxy serves the API below a path, the links in the answer and L
     const actor = await behind.actor();
     const burst = { parameter: "rows", items: [{ value: 1 }, { value: 2 }] };
     const { body, headers } = await actor.post("/api/v1/reports/generate-async", {
-      ...{ templateId: "lines", format: CSV, burst },
+      templateId: "lines",
+      format: CSV,
+      burst,
     });
     assert.equal(body.statusUrl, `/back-office/api/v1/reports/${body.id}`);
     assert.equal(headers.get("location"), body.statusUrl);
@@ -195,7 +197,11 @@ Deno.test("a document above its profile's size limit fails with the reason", asy
   });
   await assert.rejects(
     storeServiceFile(p, {
-      ...{ tenantId: null, profile: "report", fileName: "x.csv", contentType: "text/csv", createdBy: null },
+      tenantId: null,
+      profile: "report",
+      fileName: "x.csv",
+      contentType: "text/csv",
+      createdBy: null,
       ...owner,
     }, endless),
     { code: "FILE_TOO_LARGE_UNPROCESSABLE" },

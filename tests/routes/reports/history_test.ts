@@ -28,12 +28,20 @@ Deno.test("the list of templates has those the caller may run, with documented p
   const parameter = { description: null, required: false, defaultValue: null, allowedValues: null };
   assert.deepEqual(cells.parameters.slice(0, 5), [
     {
-      ...{ ...parameter, name: "content", displayName: "Content", valueType: "string" },
-      ...{ defaultValue: "plain", description: "What the text cell says" },
+      ...parameter,
+      name: "content",
+      displayName: "Content",
+      valueType: "string",
+      defaultValue: "plain",
+      description: "What the text cell says",
     },
     {
-      ...{ ...parameter, name: "level", displayName: "level", valueType: "string" },
-      ...{ defaultValue: "low", allowedValues: ["low", "high"] },
+      ...parameter,
+      name: "level",
+      displayName: "level",
+      valueType: "string",
+      defaultValue: "low",
+      allowedValues: ["low", "high"],
     },
     { ...parameter, name: "ratio", displayName: "ratio", valueType: "decimal" },
     { ...parameter, name: "day", displayName: "day", valueType: "date" },
@@ -75,7 +83,8 @@ Deno.test("an unknown number of a format or status is rejected like an unknown n
       await actor.post("/api/v1/reports/generate-async", request),
       await actor.post("/api/v1/reports/generate-async", {
         ...request,
-        ...{ format: CSV, delivery: { method: number } },
+        format: CSV,
+        delivery: { method: number },
       }),
       await actor.post("/api/v1/reports/schedules", { ...schedule, format: number }),
       await actor.put(`/api/v1/reports/schedules/${id}`, { format: number }),
@@ -110,15 +119,13 @@ Deno.test("the history is paged, newest first, and filtered", async () => {
   assert.deepEqual(await ids("?pageSize=1&pageNumber=2"), [second]);
   const last = await page("?pageSize=2&pageNumber=2");
   assert.deepEqual({ ...last, items: last.items.length }, {
-    ...{
-      items: 1,
-      totalCount: 3,
-      pageNumber: 2,
-      pageSize: 2,
-      totalPages: 2,
-      hasNext: false,
-      hasPrevious: true,
-    },
+    items: 1,
+    totalCount: 3,
+    pageNumber: 2,
+    pageSize: 2,
+    totalPages: 2,
+    hasNext: false,
+    hasPrevious: true,
   });
   assert.deepEqual(Object.keys(last.items[0]).sort(), [
     ...["completedAt", "createdAt", "fileSizeBytes", "format", "id", "reportName", "status", "templateId"],

@@ -16,7 +16,9 @@ import { until } from "../../support/until.ts";
 const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
 const keys = { accessKey: "outages", secretKey: "outages-secret" };
 const store = await startEmbeddedObjectStore({
-  ...{ dir: join(folder, "objects"), port: 0, region: "us-east-1" },
+  dir: join(folder, "objects"),
+  port: 0,
+  region: "us-east-1",
   ...keys,
 });
 const proxy = await TcpProxy.start({ hostname: "127.0.0.1", port: Number(new URL(store.endpoint).port) });

@@ -17,7 +17,10 @@ Deno.test("a schedule keeps its local time over both clock changes, in any time 
   const actor = await t.actor();
   const create = async (cronExpression: string, timeZoneId?: string) => {
     const { status, body } = await actor.post(BASE, {
-      ...{ templateId: "cells", name: "Zones", format: CSV, cronExpression },
+      templateId: "cells",
+      name: "Zones",
+      format: CSV,
+      cronExpression,
       ...(timeZoneId ? { timeZoneId } : {}),
     });
     assert.equal(status, 201, JSON.stringify(body));

@@ -10,7 +10,10 @@ const { platform } = t.steward;
 const { sql } = platform;
 const BASE = "/api/v1/reports/schedules";
 const body = (more = {}) => ({
-  ...{ templateId: "cells", name: "Nightly cells", cronExpression: "30 2 * * *", format: CSV },
+  templateId: "cells",
+  name: "Nightly cells",
+  cronExpression: "30 2 * * *",
+  format: CSV,
   ...more,
 });
 const create = async (by: Actor, more = {}) => {
@@ -27,7 +30,9 @@ Deno.test("a schedule is created, read, listed, changed and deleted", async () =
   const answer = await actor.post(
     BASE,
     body({
-      ...{ description: "Every night", timeZoneId: "Europe/Lisbon", parameters: { level: "high" } },
+      description: "Every night",
+      timeZoneId: "Europe/Lisbon",
+      parameters: { level: "high" },
       delivery: { method: 2, recipients: ["a@example.test"] },
     }),
   );
@@ -65,7 +70,9 @@ Deno.test("a schedule is created, read, listed, changed and deleted", async () =
 Deno.test("null removes optional members or restores their default; omitted members stay", async () => {
   const actor = await t.actor();
   const made = await create(actor, {
-    ...{ description: "Every night", timeZoneId: "Europe/Lisbon", parameters: { level: "high" } },
+    description: "Every night",
+    timeZoneId: "Europe/Lisbon",
+    parameters: { level: "high" },
     delivery: { method: 2, recipients: ["a@example.test"] },
   });
   const path = `${BASE}/${made.id}`;
@@ -76,8 +83,14 @@ Deno.test("null removes optional members or restores their default; omitted memb
   const untouched = ({ updatedAt: _, ...rest }: Record<string, unknown>) => rest;
   assert.deepEqual(untouched(await changed({})), untouched(made));
   const cleared = await changed({
-    ...{ description: null, timeZoneId: null, parametersJson: null, deliveryOptionsJson: null },
-    ...{ burstJson: null, name: null, cronExpression: null, format: null },
+    description: null,
+    timeZoneId: null,
+    parametersJson: null,
+    deliveryOptionsJson: null,
+    burstJson: null,
+    name: null,
+    cronExpression: null,
+    format: null,
   });
   assert.equal(cleared.description, null);
   assert.equal(cleared.timeZoneId, "UTC");
@@ -372,7 +385,10 @@ Deno.test("the service fires a due schedule once, also without a job that trigge
 Deno.test("a report can be enqueued as a job, and is generated once whatever the number of attempts", async () => {
   const actor = await t.actor();
   const job = await actor.post("/api/v1/jobs", {
-    ...{ jobTypeName: "steward.report", argsTypeName: "Report", priority: "Normal", queue: "default" },
+    jobTypeName: "steward.report",
+    argsTypeName: "Report",
+    priority: "Normal",
+    queue: "default",
     serializedArgs: JSON.stringify({ templateId: "cells", format: CSV }),
   });
   assert.equal(job.status, 201, JSON.stringify(job.body));

@@ -95,12 +95,10 @@ Deno.test("a problem code without a page is rejected where the resource is decla
     defineSimpleResource({
       ...priceTags,
       shape: priceTags.result,
-      ...{
-        table: "price_tags",
-        softDeleted: false,
-        sorts: { createdAt: "created_at" },
-        problems: ["PRICE_TAG_ALREADY_EXISTS" as never],
-      },
+      table: "price_tags",
+      softDeleted: false,
+      sorts: { createdAt: "created_at" },
+      problems: ["PRICE_TAG_ALREADY_EXISTS" as never],
     });
   assert.throws(declare, /resource priceTag: its error code PRICE_TAG_ALREADY_EXISTS is unknown/);
 });

@@ -167,11 +167,17 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
   const person = { firstName: "Ana", lastName: "Silva", phoneNumber: "1", appIds: ["crm"] };
   const user = { ...person, email: `${crypto.randomUUID()}@example.test`, password: "correct horse battery" };
   const recurring = {
-    ...{ queue: "slow", timeZoneId: "Europe/Lisbon", serializedArgs: '{"a":1}', argsTypeName: "A" },
+    queue: "slow",
+    timeZoneId: "Europe/Lisbon",
+    serializedArgs: '{"a":1}',
+    argsTypeName: "A",
   };
   const texts = { subjectTemplate: "s", htmlBodyTemplate: "h", textBodyTemplate: "t" };
   const template = await at("/api/v1/notification-templates", {
-    ...{ slug: "put-rule", name: "n", locale: "en", requiredVariables: "" },
+    slug: "put-rule",
+    name: "n",
+    locale: "en",
+    requiredVariables: "",
     ...texts,
   });
   const unheard = { isEnabled: false, at: "08:00", locale: null };
@@ -180,20 +186,30 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
     [
       await at("/api/v1/settings", { key: "put-rule", value: "v", description: "d" }),
       {
-        ...{ key: "put-rule", value: "v" },
+        key: "put-rule",
+        value: "v",
       },
       { description: "d" },
       { description: null },
     ],
     [await at("/api/v1/applications", { code: "put-rule", name: "n", description: "d" }), {}, {
-      ...{ name: "n", description: "d", isActive: false },
+      name: "n",
+      description: "d",
+      isActive: false,
     }, { name: "n", description: null, isActive: false }],
     [await at("/api/v1/webhook-endpoints", { url: "https://a.example.test/", eventTypes: "*" }), {}, {
-      ...{ url: "https://b.example.test/", description: "d", eventTypes: ["user.created"], isActive: false },
+      url: "https://b.example.test/",
+      description: "d",
+      eventTypes: ["user.created"],
+      isActive: false,
     }, { url: "https://b.example.test/", description: null, eventTypes: ["user.created"], isActive: false }],
     [
       await at("/api/v1/reports/schedules", {
-        ...{ templateId: "users", name: "n", cronExpression: "0 3 * * *", format: 3, parameters: {} },
+        templateId: "users",
+        name: "n",
+        cronExpression: "0 3 * * *",
+        format: 3,
+        parameters: {},
         delivery: { method: 2, recipients: ["a@example.test"] },
       }),
       {},
@@ -201,26 +217,37 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
       { name: "n", description: null, cronExpression: "0 4 * * *", timeZoneId: "UTC", format: 1 },
     ],
     [await at("/api/v1/admin/users", user), {}, person, {
-      ...{ firstName: "", lastName: "", phoneNumber: null, appIds: [] },
+      firstName: "",
+      lastName: "",
+      phoneNumber: null,
+      appIds: [],
     }],
     [await at("/api/v1/roles", { name: "Put rule", description: "d", permissionIds: [] }), {}, {
-      ...{ name: "Put rule", description: "d" },
+      name: "Put rule",
+      description: "d",
     }, { name: "Put rule", description: null }],
     [await at("/api/v1/tenants", { name: "Put rule", type: "Standard", maxUsers: 5 }), {}, {
-      ...{ name: "Put rule", maxUsers: 5 },
+      name: "Put rule",
+      maxUsers: 5,
     }, { name: "Put rule", maxUsers: null }],
     [await at("/api/v1/permissions", { code: "read:put-rules", description: "d", category: "c" }), {}, {
-      ...{ description: "d", category: "c" },
+      description: "d",
+      category: "c",
     }, { description: null, category: "c" }],
     [
       await at("/api/v1/recurring-jobs", {
-        ...{ jobId: "put-rule", jobTypeName: "steward.echo", cronExpression: "0 3 * * *" },
+        jobId: "put-rule",
+        jobTypeName: "steward.echo",
+        cronExpression: "0 3 * * *",
         ...recurring,
       }),
       {},
       { cronExpression: "0 3 * * *", ...recurring },
       {
-        ...{ cronExpression: "0 3 * * *", queue: "default", timeZoneId: "UTC", serializedArgs: "{}" },
+        cronExpression: "0 3 * * *",
+        queue: "default",
+        timeZoneId: "UTC",
+        serializedArgs: "{}",
         argsTypeName: null,
       },
     ],
@@ -229,10 +256,13 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
       subjectTemplate: "s",
       htmlBodyTemplate: "h",
     }, {
-      ...{ name: "n", htmlBodyTemplate: null },
+      name: "n",
+      htmlBodyTemplate: null,
     }],
     ["/api/v1/auth/me", {}, { firstName: "Ana", lastName: "Silva", phoneNumber: "1" }, {
-      ...{ firstName: "", lastName: "", phoneNumber: null },
+      firstName: "",
+      lastName: "",
+      phoneNumber: null,
     }],
     [me, { timeZoneId: "UTC" }, {
       quietHours: { from: "22:00", to: "07:00" },
@@ -301,8 +331,10 @@ Deno.test("two Unicode forms of a name are the same role, and both find it", asy
   assert.deepEqual([invisible.status, invisible.body.code], [400, "VALIDATION_ERROR"]);
   assert.deepEqual(invisible.body.errors, ["name: expected at least one visible character"]);
   const user = await admin.post("/api/v1/users", {
-    ...{ email: `${crypto.randomUUID()}@example.test`, password: "correct horse battery" },
-    ...{ firstName: "Jose\u0301", lastName: "\u200b" },
+    email: `${crypto.randomUUID()}@example.test`,
+    password: "correct horse battery",
+    firstName: "Jose\u0301",
+    lastName: "\u200b",
   });
   assert.deepEqual([user.status, user.body.code], [400, "VALIDATION_ERROR"]);
   const holder = await t.actor({ tenantId: admin.tenantId ?? "" });

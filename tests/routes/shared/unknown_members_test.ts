@@ -7,7 +7,10 @@ const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
 const recurring = (members: object) => ({
-  ...{ jobId: "nightly", jobTypeName: "steward.echo", cronExpression: "0 3 * * *", queue: "default" },
+  jobId: "nightly",
+  jobTypeName: "steward.echo",
+  cronExpression: "0 3 * * *",
+  queue: "default",
   ...members,
 });
 const IGNORED = "steward-ignored-members";
@@ -34,7 +37,9 @@ Deno.test("other unknown members are ignored and named in a header, nested ones 
   const person = { email, password: "correct horse battery", firstName: "A", lastName: "B" };
   const { headers, status, body } = await admin.post("/api/v1/admin/users", {
     ...person,
-    ...{ colour: "red", id: "x", "a,b\n": 1 },
+    colour: "red",
+    id: "x",
+    "a,b\n": 1,
     tenants: [{ tenantId: await t.tenant(), roleIds: [], isDefault: true, colour: { of: "it" } }],
   });
   assert.equal(headers.get(IGNORED), "colour, id, a%2Cb%0A, tenants[0].colour", JSON.stringify(body));
@@ -55,7 +60,10 @@ Deno.test("nested unknown members are reported too; free-form objects may hold a
     JSON.stringify(nested.body),
   );
   const message = {
-    ...{ channel: "InApp", recipients: [{ address: admin.userId }], subject: "s", textBody: "t" },
+    channel: "InApp",
+    recipients: [{ address: admin.userId }],
+    subject: "s",
+    textBody: "t",
     templateData: { Subject: 1, colour: 2 },
   };
   const sent = await admin.post("/api/v1/notifications/send", message);
@@ -98,7 +106,8 @@ Deno.test("members of a JSON text in a body are checked like the body's own", as
   const made = await admin.post("/api/v1/jobs", job(other));
   assert.deepEqual([made.status, made.headers.get(IGNORED)], [201, "serializedArgs.colour"]);
   const bulk = await admin.post("/api/v1/jobs/bulk", {
-    ...{ items: [job(near), job(other)], continueOnError: true },
+    items: [job(near), job(other)],
+    continueOnError: true,
   });
   assert.deepEqual([bulk.body.succeeded, bulk.body.failures[0].errors], [1, expected]);
   assert.equal(bulk.headers.get(IGNORED), "items[1].serializedArgs.colour");
@@ -115,7 +124,10 @@ Deno.test("members of a JSON text in a body are checked like the body's own", as
 
   const schedules = "/api/v1/reports/schedules";
   const { body: { id } } = await admin.post(schedules, {
-    ...{ templateId: "users", name: "n", cronExpression: "0 3 * * *", format: 3 },
+    templateId: "users",
+    name: "n",
+    cronExpression: "0 3 * * *",
+    format: 3,
   });
   const put = (change: Record<string, unknown>) =>
     admin.put(

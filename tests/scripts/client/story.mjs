@@ -49,7 +49,11 @@ const role = await insider.roles.createRole({
   permissionIds: permissions.map(({ id }) => id),
 });
 const newUser = {
-  ...{ email: `zoe.${run}@example.test`, password, firstName: "Zoë", lastName: "Tour", isActive: true },
+  email: `zoe.${run}@example.test`,
+  password,
+  firstName: "Zoë",
+  lastName: "Tour",
+  isActive: true,
   tenants: [{ tenantId: tenant.id, roleIds: [role.id], isDefault: true }],
 };
 const idempotencyKey = crypto.randomUUID();
@@ -96,7 +100,10 @@ const verdict = (id) =>
 const fileName = "Zoë’s façade ✓ 図面.png";
 let arrived = 0;
 const uploaded = await member.upload({
-  ...{ profile: "image", fileName, contentType: "image/png", content: png },
+  profile: "image",
+  fileName,
+  contentType: "image/png",
+  content: png,
   onProgress: (sent) => arrived = sent,
 });
 assert.equal(arrived, png.length);
@@ -105,13 +112,18 @@ const { url } = await member.files.giveDownloadUrl(uploaded.id);
 assert.deepEqual(new Uint8Array(await (await fetch(url)).arrayBuffer()), png);
 const large = new Uint8Array(11 * 1024 * 1024).fill(0x20);
 const inParts = await member.upload({
-  ...{ profile: "document", fileName: "large.txt", contentType: "text/plain", content: new Blob([large]) },
+  profile: "document",
+  fileName: "large.txt",
+  contentType: "text/plain",
+  content: new Blob([large]),
   parts: 2,
 });
 assert.equal((await verdict(inParts.id)).sizeBytes, large.length);
 const eicar = ["X5O!P%@AP[4\\PZX54(P^)7CC)7}$", "EICAR-STANDARD-", "ANTIVIRUS-TEST-FILE!$H+H*"].join("");
 const infected = await member.upload({
-  ...{ profile: "document", fileName: "letter.txt", contentType: "text/plain" },
+  profile: "document",
+  fileName: "letter.txt",
+  contentType: "text/plain",
   content: new TextEncoder().encode(eicar).buffer,
 });
 assert.equal((await verdict(infected.id)).status, "Infected");

@@ -3,13 +3,11 @@ import type { ReportKit } from "../../../../domain/reports/registry.ts";
 /** Throws outside of any try block. */
 export default ({ defineReport, integer, z }: ReportKit) =>
   defineReport({
-    ...{
-      id: "crashing",
-      name: "Crashing",
-      description: "Takes its thread along",
-      version: 1,
-      permissions: [],
-    },
+    id: "crashing",
+    name: "Crashing",
+    description: "Takes its thread along",
+    version: 1,
+    permissions: [],
     parameters: z.object({}),
     columns: { n: integer("N") },
     query: (sql) => {

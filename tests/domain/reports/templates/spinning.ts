@@ -6,7 +6,11 @@ import type { ReportKit } from "../../../../domain/reports/registry.ts";
  */
 export default ({ defineReport, integer, z }: ReportKit) =>
   defineReport({
-    ...{ id: "spinning", name: "Spinning", description: "Goes round", version: 1, permissions: [] },
+    id: "spinning",
+    name: "Spinning",
+    description: "Goes round",
+    version: 1,
+    permissions: [],
     parameters: z.object({ sign: z.string() }),
     columns: { n: integer("N") },
     query: (sql, { parameters }) => {
