@@ -38,6 +38,8 @@ import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
 import { createConsole } from "./routes/console/console.tsx";
+import { assemble } from "./routes/extensions/assemble.ts";
+import { loadExtensions } from "./routes/extensions/load_extensions.ts";
 import { endpointsOf } from "./routes/endpoints.ts";
 
 const DRAIN_MS = 25_000;
@@ -66,6 +68,8 @@ export interface StewardOptions {
   onSettled?: (jobs: SettledJob[]) => void;
   /** Checks every answer against its declared shape. */
   checkAnswers?: boolean;
+  /** Modules of extensions, as paths or `file:` URLs, besides those of STEWARD_EXTENSIONS. */
+  extensions?: string[];
 }
 
 /** Builds the service from its configuration and starts it: infrastructure, domain, routes, workers. */
@@ -84,7 +88,9 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const log = o.log ?? createLog(config.LOG_LEVEL);
   const databaseClock = new DatabaseClock();
   const clock = o.clock ?? databaseClock;
-  await prepareDatabase(config, databaseClock);
+  const modules = [...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []];
+  const extensions = assemble(await loadExtensions(modules));
+  await prepareDatabase(config, databaseClock, extensions);
   const pools = openPools(config, log);
   const { sql } = pools;
   databaseClock.follow(sql, log);
@@ -129,6 +135,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     openIdProviders: createOpenIdProviders({ config, clock }),
     wakeUps,
     jobTypes: new JobTypes(),
+    eventTypes: extensions.eventTypes,
     jobWriter: new JobWriter(sql),
     auditWriter: new AuditWriter(sql),
     messageWriter: new MessageWriter({ sql, wakeUps }),
@@ -144,11 +151,11 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
-  platform.jobTypes.register(...allJobTypes);
+  platform.jobTypes.register(...allJobTypes, ...extensions.jobTypes);
 
   const api = createApp({
     platform,
-    endpoints: endpointsOf(platform),
+    endpoints: [...endpointsOf(platform), ...extensions.endpoints],
     ...(o.checkAnswers ? { checkAnswers: true } : {}),
   });
   const server = serveHttp(config, withMounts([await createConsole(platform, api)], api, log));

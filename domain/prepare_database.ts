@@ -1,8 +1,8 @@
 import type { Config } from "../infra/config.ts";
 import type { DatabaseClock } from "../infra/postgres/database_clock.ts";
-import { migrate, pendingMigrations } from "../infra/postgres/migrate.ts";
+import { type ExtensionMigrations, migrate, pendingMigrations } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
-import { bootstrap } from "./access/bootstrap.ts";
+import { bootstrap, type CatalogAdditions } from "./access/bootstrap.ts";
 import { setIdClock } from "./shared/ids.ts";
 
 /**
@@ -10,15 +10,19 @@ import { setIdClock } from "./shared/ids.ts";
  * connections opened before a migration do not know its new types.
  * @throws Error if migrations are pending and MIGRATE_ON_START is off.
  */
-export async function prepareDatabase(config: Config, clock: DatabaseClock): Promise<void> {
+export async function prepareDatabase(
+  config: Config,
+  clock: DatabaseClock,
+  extensions: { migrations: readonly ExtensionMigrations[]; catalog: CatalogAdditions },
+): Promise<void> {
   const url = config.DATABASE_URL ?? "";
   const pooled = !config.DATABASE_LISTEN;
   const migrating = connectPostgres(url, { max: 1, prepare: false, work: "migration", pooled });
   try {
     await clock.start(migrating);
     setIdClock(clock);
-    if (config.MIGRATE_ON_START) await migrate(migrating);
-    const pending = await pendingMigrations(migrating);
+    if (config.MIGRATE_ON_START) await migrate(migrating, extensions.migrations);
+    const pending = await pendingMigrations(migrating, extensions.migrations);
     if (pending.length > 0) {
       throw new Error(`the database lacks ${pending.join(", ")}; run \`deno task migrate\` before starting`);
     }
@@ -27,7 +31,7 @@ export async function prepareDatabase(config: Config, clock: DatabaseClock): Pro
   }
   const sql = connectPostgres(url, { max: 1, prepare: false, pooled });
   try {
-    await bootstrap({ sql, config });
+    await bootstrap({ sql, config }, extensions.catalog);
   } finally {
     await sql.end();
   }

@@ -48,6 +48,11 @@ export const openIdProviders = z.record(
   }),
 );
 
+/** Comma-separated paths. */
+export const paths = z.string().transform((text) =>
+  text.split(",").map((path) => path.trim()).filter((path) => path !== "")
+);
+
 /**
  * One or more URLs with the given protocols. A comma separates only before the next URL: passwords may contain commas.
  */

@@ -9,6 +9,7 @@ import {
   json,
   openIdProviders,
   origins,
+  paths,
   port,
   positive,
   safeUrl,
@@ -232,6 +233,11 @@ export const SETTINGS = {
   KV_PATH: {
     schema: z.string().min(1),
     meaning: "Deno KV file; absent: a file in DATA_DIR (development), the platform's KV (production)",
+    optional: true,
+  },
+  STEWARD_EXTENSIONS: {
+    schema: paths,
+    meaning: "Modules of your extensions, comma-separated, such as `./acme/mod.ts`; absent: none",
     optional: true,
   },
   REPORT_TEMPLATES_DIR: {

@@ -1,12 +1,16 @@
-// Runs pending migrations: `deno task migrate`. `--schema FILE` also writes the description of the schema to FILE.
+// Runs pending migrations of the service and of its extensions: `deno task migrate`.
 import { describeSchema } from "../infra/postgres/describe_schema.ts";
 import { migrate } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
+import { paths } from "../infra/setting_shapes.ts";
+import { loadExtensions, migrationsOf } from "../routes/extensions/load_extensions.ts";
 import { EXIT, Failure, isPooled, requireNoArguments, runScript } from "./shared/run_script.ts";
 
-const HELP = `Usage: DATABASE_URL=postgres://... deno task migrate [--schema FILE]
+const HELP = `Usage: DATABASE_URL=postgres://... deno task migrate [--dry-run] [--schema FILE]
 
 Runs pending migrations in one transaction, so either all or none are applied. Only one process runs them at a time.
+STEWARD_EXTENSIONS names the modules of extensions; their migrations run after those of the service.
+  --dry-run       run them, roll back, and print their names
   --schema FILE   write the description of the resulting schema to FILE
   -h, --help      this text
 
@@ -16,8 +20,8 @@ Exit code 0 when the database is up to date, 64 for wrong usage, 1 when it faile
 
 await runScript({
   help: HELP,
-  options: { schema: { type: "string" } },
-  async run({ schema }, positionals) {
+  options: { "dry-run": { type: "boolean", default: false }, schema: { type: "string" } },
+  async run({ schema, "dry-run": dryRun }, positionals) {
     requireNoArguments(positionals);
     const url = Deno.env.get("DATABASE_URL")?.trim();
     if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
@@ -30,9 +34,11 @@ await runScript({
         applicationName: "steward migrate",
       });
       try {
-        const names = await migrate(sql);
-        console.log(names.length === 0 ? "the database is up to date" : `ran ${names.join(", ")}`);
-        if (schema) await Deno.writeTextFile(schema, await describeSchema(sql));
+        const modules = paths.parse(Deno.env.get("STEWARD_EXTENSIONS") ?? "");
+        const names = await migrate(sql, migrationsOf(await loadExtensions(modules)), { dryRun });
+        const verb = dryRun ? "would run" : "ran";
+        console.log(names.length === 0 ? "the database is up to date" : `${verb} ${names.join(", ")}`);
+        if (schema && !dryRun) await Deno.writeTextFile(schema, await describeSchema(sql));
       } finally {
         await sql.end();
       }

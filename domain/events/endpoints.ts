@@ -10,16 +10,18 @@ import { newId } from "../shared/ids.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { Versioned } from "../shared/versioned.ts";
 import { urlMistake } from "./endpoint_url.ts";
-import { EVENT_TYPE_NAMES, EVERY_TYPE } from "./event_types.ts";
+import { type EventTypes, EVERY_TYPE } from "./event_types.ts";
 import { issueSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
 
 const timestamp = z.iso.datetime();
 const url = z.string().trim().min(1).max(2000);
 const description = z.string().max(2000).nullable();
+const TYPES_EXPECTED =
+  `expected "${EVERY_TYPE}", or a list of event types from GET /api/v1/webhook-events/types`;
 const eventTypes = z.union([
   z.literal(EVERY_TYPE),
-  z.array(z.enum([EVERY_TYPE, ...EVENT_TYPE_NAMES])).min(1).max(100),
-], { error: `expected "${EVERY_TYPE}", or a list of event types from GET /api/v1/webhook-events/types` })
+  z.array(z.string()).min(1).max(100),
+], { error: TYPES_EXPECTED })
   .transform((given): string[] => [given].flat().includes(EVERY_TYPE) ? [EVERY_TYPE] : [...new Set(given)])
   .meta({ description: `Event types, or "${EVERY_TYPE}" for all` });
 
@@ -95,6 +97,7 @@ const commands: Commands = {
   remove: table.remove,
   async create(p, tx, caller, input) {
     requireUrl(input.url, p.config.OUTBOUND_ALLOW);
+    requireKnownTypes(input.eventTypes, p.eventTypes);
     const id = newId();
     await tx`insert into webhook_endpoints (id, tenant_id, url, description, event_types, is_active, created_by)
       values (${id}, ${caller.tenantId}, ${input.url}, ${input.description}, ${input.eventTypes}::text[],
@@ -106,6 +109,7 @@ const commands: Commands = {
   },
   async update(p, tx, caller, id, input, ifMatch) {
     if (input.url !== undefined) requireUrl(input.url, p.config.OUTBOUND_ALLOW);
+    if (input.eventTypes !== undefined) requireKnownTypes(input.eventTypes, p.eventTypes);
     const { value: before, version } = await lockEndpoint(tx, caller, id, ifMatch);
     const health = input.isActive === undefined ? {} : { disabledReason: null, failingSince: null };
     const changed: Endpoint = { ...before, ...definedMembers(input), ...health };
@@ -170,6 +174,11 @@ async function lockEndpoint(
 function requireUrl(url: string, allow: string | null): void {
   const mistake = urlMistake(url, allow);
   if (mistake) throw invalid({ url: [mistake] });
+}
+
+function requireKnownTypes(given: string[], known: EventTypes): void {
+  if (given.every((type) => type === EVERY_TYPE || known.has(type))) return;
+  throw invalid({ eventTypes: [TYPES_EXPECTED] });
 }
 
 /** The members that were sent, without the undefined ones. */

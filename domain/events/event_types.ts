@@ -47,7 +47,8 @@ interface ReportData {
 
 export type EventType = keyof EventData;
 
-interface Described<D> {
+/** A type of event. `example` is an example of its `data`. */
+export interface EventDeclaration<D = unknown> {
   description: string;
   example: D;
 }
@@ -74,7 +75,7 @@ const report = {
 };
 
 /** Every event type, with a description and an example of its data. */
-export const EVENT_TYPES: { [T in EventType]: Described<EventData[T]> } = {
+export const EVENT_TYPES: { [T in EventType]: EventDeclaration<EventData[T]> } = {
   "user.created": { description: "A user was created with a link to the tenant", example: user },
   "user.updated": {
     description: "A user of the tenant was changed; the event names the fields",
@@ -134,7 +135,8 @@ export const EVENT_TYPES: { [T in EventType]: Described<EventData[T]> } = {
   },
 };
 
-export const EVENT_TYPE_NAMES = Object.keys(EVENT_TYPES) as [EventType, ...EventType[]];
+/** The event types of a service: the built-in ones and those of its extensions, by name. */
+export type EventTypes = ReadonlyMap<string, EventDeclaration>;
 
 /** An endpoint with this type gets events of all types, including types added later. */
 export const EVERY_TYPE = "*";

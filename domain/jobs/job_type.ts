@@ -45,8 +45,11 @@ export interface SecretArg {
   part?: "userinfo";
 }
 
-/** A kind of background work: its name, the schema of its arguments, and its handler. */
-export interface JobType<A = unknown> {
+/**
+ * A kind of background work: its name, the schema of its arguments, and its handler.
+ * `C` is what the handler gets besides its arguments.
+ */
+export interface JobType<A = unknown, C = JobContext> {
   /** Qualified name, such as `steward.echo`. */
   name: string;
   args: z.ZodType<A>;
@@ -84,15 +87,15 @@ export interface JobType<A = unknown> {
   /** Seconds after which each tick of `cron` runs the job once more: a cron expression counts in minutes. */
   repeatAfterSeconds?: number;
   /** Does the work. Must be idempotent: it may run again after a crash. The result is stored as `output`. */
-  run(args: A, context: JobContext): Promise<unknown>;
+  run(args: A, context: C): Promise<unknown>;
 }
 
 const DEFAULTS = { exposed: false, timeoutMs: 5 * 60_000, maxRetries: 3 };
 
 /** Declares a job type. Defaults: not exposed, a time-out of five minutes per attempt, three retries. */
-export function defineJob<A>(
-  spec: Pick<JobType<A>, "name" | "args" | "run"> & Partial<JobType<A>>,
-): JobType<A> {
+export function defineJob<A, C = JobContext>(
+  spec: Pick<JobType<A, C>, "name" | "args" | "run"> & Partial<JobType<A, C>>,
+): JobType<A, C> {
   return { ...DEFAULTS, ...spec };
 }
 

@@ -26,3 +26,42 @@ export type ProblemCode = keyof typeof CATALOGUE;
 
 /** Is `code` in the catalogue? */
 export const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(CATALOGUE, code);
+
+/** A problem of an extension. */
+export interface ProblemDeclaration {
+  status: number;
+  title: string;
+  /** What the problem means. */
+  meaning: string;
+  /** How to fix it. */
+  fix: string;
+  /** What the console says, by language; absent: `meaning` and `fix`. */
+  user?: { en: string; pt: string };
+}
+
+/**
+ * Adds problems of an extension to the catalogue and returns their codes by name, for `problem` and `problems`.
+ * @throws Error for a malformed code, or one that the catalogue already has
+ */
+export function defineProblems<C extends string>(
+  problems: Record<C, ProblemDeclaration>,
+): Record<C, ProblemCode> {
+  const codes = Object.keys(problems) as C[];
+  for (const code of codes) {
+    if (!/^[A-Z][A-Z0-9_]{2,99}$/.test(code)) {
+      throw new Error(`problem ${code}: expected a code such as INVOICE_LOCKED`);
+    }
+    if (isProblemCode(code)) throw new Error(`problem ${code}: the catalogue already has this code`);
+    const { status, title, meaning, fix, user } = problems[code];
+    const text = `${meaning} ${fix}`;
+    const declared: CatalogueEntry = {
+      status,
+      title,
+      meaning,
+      mend: fix,
+      user: user ?? { en: text, pt: text },
+    };
+    Object.assign(CATALOGUE, { [code]: declared });
+  }
+  return Object.fromEntries(codes.map((code) => [code, code])) as unknown as Record<C, ProblemCode>;
+}

@@ -8,7 +8,7 @@ import type { Platform } from "../shared/platform.ts";
 import type { Versioned } from "../shared/versioned.ts";
 
 /** The members of the platform that a resource may use when it creates or changes something. */
-export type ResourceParts = Pick<Platform, "config">;
+export type ResourceParts = Pick<Platform, "config" | "eventTypes">;
 
 /** Query of a list. All resources have these members; the content of `filters` depends on the resource. */
 export interface ResourceListRequest extends PageRequest {

@@ -8,6 +8,7 @@ import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
 import type { AuditWriter } from "../audit/audit_writer.ts";
 import type { OpenIdProviders } from "../access/sign_in/oidc/providers.ts";
+import type { EventTypes } from "../events/event_types.ts";
 import type { Rights } from "../rights/rights.ts";
 import type { ReservationWriter } from "../files/reserve.ts";
 import type { JobTypes } from "../jobs/job_type.ts";
@@ -34,6 +35,8 @@ export interface Platform extends Providers {
   /** Wakes workers for jobs, at once or at a job's due time. */
   wakeUps: WakeUps;
   jobTypes: JobTypes;
+  /** The event types that webhook endpoints can subscribe to. */
+  eventTypes: EventTypes;
   /** The configured OpenID providers by name. */
   openIdProviders: OpenIdProviders;
   /** Writes single jobs of many requests in shared commits. */

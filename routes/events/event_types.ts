@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { signedIn } from "../../domain/rights/checks.ts";
-import { EVENT_TYPES } from "../../domain/events/event_types.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 
@@ -24,9 +23,9 @@ export const eventTypeRoutes = [
     access: signedIn,
     answers: { 200: { description: "All types", schema: z.array(EventTypeDto) } },
     problems: [],
-    run: () =>
+    run: ({ platform }) =>
       ok(
-        Object.entries(EVENT_TYPES).map(([type, { description, example }]) => ({
+        [...platform.eventTypes].map(([type, { description, example }]) => ({
           type,
           description,
           example: { type, timestamp, data: example },

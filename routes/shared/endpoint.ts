@@ -30,7 +30,7 @@ export const AREAS = {
 export type Area = keyof typeof AREAS;
 
 /** Areas whose problem documents have `errors` as a list of strings instead of an object by field. */
-export const AREAS_WITH_ERROR_LISTS: ReadonlySet<Area> = new Set<Area>(
+export const AREAS_WITH_ERROR_LISTS: ReadonlySet<string> = new Set<Area>(
   ["Sign-in", "Users", "Admin users", "Tenants", "Admin tenants", "Roles", "Permissions", "Audit"],
 );
 
@@ -63,8 +63,11 @@ export interface EndpointInput<C, P, Q, B> {
   once: OnceWork | null;
 }
 
-/** The declaration of a route: shapes, permission, answers, refusals and handler. */
-export interface EndpointSpec<C, P, Q, B> {
+/**
+ * The declaration of a route: shapes, permission, answers, refusals and handler. `C` is the caller, `P`, `Q` and `B` are
+ * the shapes of parameters, query and body, `I` is what the handler gets.
+ */
+export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   method: "get" | "post" | "put" | "delete";
   /** With parameters in braces: `/api/v1/users/{id}`. */
   path: string;
@@ -72,7 +75,8 @@ export interface EndpointSpec<C, P, Q, B> {
   alsoAt?: string[];
   /** True if the path contains a secret: the log then shows the route pattern. */
   hasSecretPath?: true;
-  area: Area;
+  /** Heading in the API document: one of `AREAS`, or that of an extension. */
+  area: string;
   /** Operation id of the API document. */
   id: string;
   summary: string;
@@ -101,7 +105,7 @@ export interface EndpointSpec<C, P, Q, B> {
   unlimited?: true;
   answers: Record<number, AnswerSpec>;
   problems: ProblemCode[];
-  run(input: EndpointInput<C, P, Q, B>): Promise<Answer> | Answer;
+  run(input: I): Promise<Answer> | Answer;
 }
 
 /** An endpoint of any types; `endpoint` checks them at the declaration. */
@@ -128,7 +132,7 @@ export function endpoint<
   B extends z.ZodType | undefined = undefined,
   L extends z.ZodType | undefined = undefined,
 >(
-  spec: EndpointSpec<C, P, Q, B> & { id: Id; answers: A; lateBody?: L },
+  spec: EndpointSpec<C, P, Q, B> & { area: Area; id: Id; answers: A; lateBody?: L },
 ): Operation<Id, P, Q, B extends undefined ? L : B, A> {
   return spec as unknown as Operation<Id, P, Q, B extends undefined ? L : B, A>;
 }

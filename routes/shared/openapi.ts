@@ -56,6 +56,10 @@ export function openApiDocument(
   const registry = new OpenAPIRegistry();
   for (const spec of endpoints) registry.registerPath(shapes(spec));
   const used = new Set(endpoints.map((spec) => spec.area));
+  const others = [...used].filter((area) => !Object.hasOwn(AREAS, area)).map((name) => ({
+    name,
+    description: name,
+  }));
   const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: "3.1.0",
     info: {
@@ -65,8 +69,13 @@ export function openApiDocument(
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: o.baseUrl }],
-    tags: Object.entries(AREAS).filter(([name]) => used.has(name as Endpoint["area"]))
-      .map(([name, description]) => ({ name, description })),
+    tags: [
+      ...Object.entries(AREAS).filter(([name]) => used.has(name)).map(([name, description]) => ({
+        name,
+        description,
+      })),
+      ...others,
+    ],
   }) as unknown as OpenApiDocument;
   Object.assign(document.components.schemas, PROBLEM_SCHEMAS);
   Object.assign(document.components, refusalComponents(o.baseUrl), {

@@ -1,0 +1,156 @@
+import type { CatalogAdditions } from "../../domain/access/bootstrap.ts";
+import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
+import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
+import { allJobTypes } from "../../domain/job_types.ts";
+import { isProblemCode } from "../../domain/problems/catalogue.ts";
+import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
+import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
+import { ENDPOINTS } from "../endpoints.ts";
+import { resourceRoutes } from "../resources/resource_routes.ts";
+import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
+import type { ExtensionJob, ExtensionRoute } from "./extension.ts";
+import { type LoadedExtension, migrationsOf } from "./load_extensions.ts";
+import { servicesOf } from "./services.ts";
+
+/** The declarations of all extensions, checked against each other and against those of the service. */
+export interface Assembly {
+  catalog: CatalogAdditions;
+  eventTypes: EventTypes;
+  jobTypes: AnyJobType[];
+  endpoints: Endpoint[];
+  migrations: ExtensionMigrations[];
+}
+
+/**
+ * Merges the declarations of extensions.
+ * @throws Error that names extension, member and reason, if a name is malformed, reserved or already used
+ */
+export function assemble(extensions: readonly LoadedExtension[]): Assembly {
+  const names = new Names(extensions);
+  const permissions = extensions.flatMap(({ name, permissions = [] }) =>
+    permissions.map((permission) => {
+      names.claim(name, "permissions", permission.code, /^[a-z][a-z-]*:[a-z][a-z-]*$/);
+      return { ...permission, reach: "Tenant" as const };
+    })
+  );
+  const eventTypes = new Map<string, EventDeclaration>(Object.entries(EVENT_TYPES));
+  for (const { name, events = {} } of extensions) {
+    for (const [type, declaration] of Object.entries(events)) {
+      names.claim(name, "events", type, /^[a-z0-9]+(\.[a-z0-9-]+)+$/);
+      eventTypes.set(type, declaration);
+    }
+  }
+  return {
+    catalog: { permissions, roleGrants: extensions.flatMap((extension) => roleGrants(names, extension)) },
+    eventTypes,
+    jobTypes: extensions.flatMap(({ name, jobs = [] }) => jobs.map((job) => jobType(names, name, job))),
+    endpoints: extensions.flatMap((extension) => endpointsOf(names, extension)),
+    migrations: migrationsOf(extensions),
+  };
+}
+
+/** The names that are in use, each with its owner: the service or an extension. */
+class Names {
+  #owners = new Map<string, string>();
+
+  constructor(extensions: readonly LoadedExtension[]) {
+    for (const { code } of CATALOG_PERMISSIONS) this.#owners.set(`permissions ${code}`, "the service");
+    for (const type of Object.keys(EVENT_TYPES)) this.#owners.set(`events ${type}`, "the service");
+    for (const { name } of allJobTypes) this.#owners.set(`jobs ${name}`, "the service");
+    for (const endpoint of ENDPOINTS) {
+      this.#owners.set(`operations ${endpoint.id}`, "the service");
+      for (const key of routeKeys(endpoint)) this.#owners.set(`routes ${key}`, "the service");
+    }
+    for (const { name, module } of extensions) this.#take(name, "name", name, `the extension in ${module}`);
+  }
+
+  /** Reserves a name of a kind for an extension. @throws Error if it is malformed or already used */
+  claim(extension: string, kind: string, name: string, expected?: RegExp): void {
+    if (expected && !expected.test(name)) {
+      throw new Error(`extension ${extension}: ${kind}: "${name}" does not match ${expected.source}`);
+    }
+    this.#take(extension, kind, name, `extension ${extension}`);
+  }
+
+  /** Was the name claimed by an extension, or is it one of the service? */
+  has(kind: string, name: string): boolean {
+    return this.#owners.has(`${kind} ${name}`);
+  }
+
+  #take(extension: string, kind: string, name: string, owner: string): void {
+    const key = `${kind} ${name}`;
+    const other = this.#owners.get(key);
+    if (other !== undefined) {
+      throw new Error(`extension ${extension}: ${kind}: "${name}" is already used by ${other}`);
+    }
+    this.#owners.set(key, owner);
+  }
+}
+
+function roleGrants(names: Names, { name, tenantRoles = {} }: LoadedExtension) {
+  const known = new Set(["Admin", "Visitor", "GroupAdmin"]);
+  return Object.entries(tenantRoles).flatMap(([roleName, codes]) => {
+    if (!known.has(roleName)) {
+      throw new Error(`extension ${name}: tenantRoles: "${roleName}" is not one of ${[...known].join(", ")}`);
+    }
+    return codes.map((code) => {
+      if (names.has("permissions", code)) return { roleName, code };
+      throw new Error(`extension ${name}: tenantRoles: the permission "${code}" is not declared`);
+    });
+  });
+}
+
+/** The job type as the engine runs it: its handler gets the service's functions instead of the platform. */
+function jobType(names: Names, extension: string, job: ExtensionJob): AnyJobType {
+  names.claim(extension, "jobs", job.name, /^(?!steward\.)[a-z0-9][a-z0-9.-]{0,99}$/);
+  if (job.permission !== undefined && !names.has("permissions", job.permission)) {
+    throw new Error(
+      `extension ${extension}: jobs: ${job.name} needs the undeclared permission ${job.permission}`,
+    );
+  }
+  const run = (args: unknown, { platform, ...context }: JobContext) =>
+    job.run(args, { ...context, steward: servicesOf(platform) });
+  return { ...job, run };
+}
+
+function endpointsOf(names: Names, { name, routes = [], resources = [] }: LoadedExtension): Endpoint[] {
+  const endpoints = [...routes.map(endpointOf), ...resources.flatMap((resource) => resourceRoutes(resource))];
+  for (const endpoint of endpoints) {
+    names.claim(name, "operations", endpoint.id, /^[a-z][A-Za-z0-9]*$/);
+    for (const key of routeKeys(endpoint)) names.claim(name, "routes", key, /^[A-Z]+ \/api\/v1\/[^\s]+$/);
+    for (const permission of endpoint.access.permissions) {
+      if (names.has("permissions", permission)) continue;
+      throw new Error(`extension ${name}: ${endpoint.id} needs the undeclared permission ${permission}`);
+    }
+    for (const code of endpoint.problems) {
+      if (isProblemCode(code)) continue;
+      throw new Error(
+        `extension ${name}: ${endpoint.id} names the unknown problem ${code}; use defineProblems`,
+      );
+    }
+  }
+  return endpoints;
+}
+
+/** The route as the application serves it: its handler gets the service's functions instead of the platform. */
+const endpointOf = (route: ExtensionRoute): Endpoint => ({
+  ...route,
+  problems: route.problems as Endpoint["problems"],
+  run: ({ platform, call, db, caller, params, query, body }: EndpointInput<unknown, never, never, never>) =>
+    route.run({
+      db,
+      caller,
+      params,
+      query,
+      body,
+      headers: call.request.headers,
+      ifMatch: call.ifMatch,
+      log: platform.log,
+      signal: call.signal,
+      steward: servicesOf(platform),
+    }),
+});
+
+/** Method and path of a route, with parameters by position: two routes with the same key would shadow each other. */
+const routeKeys = ({ method, path, alsoAt = [] }: Pick<Endpoint, "method" | "path" | "alsoAt">): string[] =>
+  [path, ...alsoAt].map((each) => `${method.toUpperCase()} ${each.replaceAll(/\{\w+\}/g, "{}")}`);

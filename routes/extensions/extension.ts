@@ -1,0 +1,133 @@
+import type { z } from "zod";
+import type { EventDeclaration } from "../../domain/events/event_types.ts";
+import { defineJob as declareJob, type JobContext, type JobType } from "../../domain/jobs/job_type.ts";
+import type { ReportTemplate } from "../../domain/reports/report_template.ts";
+import type { Resource } from "../../domain/resources/resource.ts";
+import type { Log } from "../../infra/log.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { EndpointSpec } from "../shared/endpoint.ts";
+import type { Services } from "./services.ts";
+
+/** What the job handler of an extension gets besides the job's arguments. */
+export interface JobInput extends Omit<JobContext, "platform"> {
+  steward: Services;
+}
+
+/** A job type of an extension. */
+export type ExtensionJob<A = unknown> = JobType<A, JobInput>;
+
+/** Declares a job type. Defaults: callers cannot enqueue it, five minutes per attempt, three retries. */
+export const defineJob = <A>(
+  spec: Pick<ExtensionJob<A>, "name" | "args" | "run"> & Partial<ExtensionJob<A>>,
+): ExtensionJob<A> => declareJob<A, JobInput>(spec);
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+/** What the handler of an extension's route gets. */
+export interface RouteInput<C, P, Q, B> {
+  /** The pool; with an Idempotency-Key on a route that `creates` atomically, the transaction of the request. */
+  db: Sql;
+  caller: C;
+  params: Parsed<P>;
+  query: Parsed<Q>;
+  body: Parsed<B>;
+  headers: Headers;
+  /** The expected version of `If-Match`; null without that header. */
+  ifMatch: string | null;
+  log: Log;
+  /** Aborted when the request times out. */
+  signal: AbortSignal;
+  steward: Services;
+}
+
+type RouteSpec<C, P, Q, B> =
+  & Omit<
+    EndpointSpec<C, P, Q, B, RouteInput<C, P, Q, B>>,
+    "lateBody" | "filePart" | "creates" | "problems" | "unlimited"
+  >
+  & {
+    /** Accepts the Idempotency-Key header; the answer and the change commit together. For routes that create something. */
+    creates?: "atomically";
+    /** Codes of the refusals, of the service or from `defineProblems`. */
+    problems: string[];
+  };
+
+/** A route of an extension, without its generic types; `defineRoute` has checked them. */
+export type ExtensionRoute = RouteSpec<
+  unknown,
+  z.ZodType | undefined,
+  z.ZodType | undefined,
+  z.ZodType | undefined
+>;
+
+/** Declares a route. The types of `run`'s input follow from the shapes. */
+export function defineRoute<
+  C,
+  P extends z.ZodType | undefined = undefined,
+  Q extends z.ZodType | undefined = undefined,
+  B extends z.ZodType | undefined = undefined,
+>(spec: RouteSpec<C, P, Q, B>): ExtensionRoute {
+  return spec as unknown as ExtensionRoute;
+}
+
+/** A permission with tenant reach that an extension adds to the catalog. */
+export interface ExtensionPermission {
+  /** `action:resource`, such as `read:invoices`. */
+  code: string;
+  category: string;
+  description: string;
+}
+
+/** A product's code beside the service. Every member but the name is optional. */
+export interface Extension {
+  /** Lower-case letters, digits and underscores. Also the name of the database schema of its migrations. */
+  name: string;
+  permissions?: ExtensionPermission[];
+  /** Permissions for the catalog roles of every tenant, present and future, by role name. */
+  tenantRoles?: Partial<Record<"Admin" | "Visitor" | "GroupAdmin", string[]>>;
+  // deno-lint-ignore no-explicit-any -- one list holds job types with different arguments
+  jobs?: ExtensionJob<any>[];
+  reports?: ReportTemplate[];
+  // deno-lint-ignore no-explicit-any -- one list holds resources with different shapes
+  resources?: Resource<any, any, any>[];
+  routes?: ExtensionRoute[];
+  /** Event types that webhook endpoints can subscribe to, by name, such as `invoice.paid`. */
+  events?: Record<string, EventDeclaration>;
+  /** Folder of its migrations: `new URL("./migrations/", import.meta.url)`. */
+  migrations?: URL;
+}
+
+const MEMBERS: ReadonlySet<string> = new Set<keyof Extension>([
+  "name",
+  "permissions",
+  "tenantRoles",
+  "jobs",
+  "reports",
+  "resources",
+  "routes",
+  "events",
+  "migrations",
+]);
+
+/**
+ * Declares an extension; the default export of its module.
+ * @throws Error for an unknown member or a malformed name
+ */
+export function defineExtension(extension: Extension): Extension {
+  const { name } = extension;
+  if (!/^[a-z][a-z0-9_]{1,30}$/.test(name) || RESERVED_NAMES.test(name)) {
+    throw new Error(
+      `extension "${name}": expected a name of 2 to 31 lower-case letters, digits and underscores that is not reserved`,
+    );
+  }
+  for (const member of Object.keys(extension)) {
+    if (MEMBERS.has(member)) continue;
+    throw new Error(
+      `extension ${name}: unknown member ${member}; expected one of ${[...MEMBERS].join(", ")}`,
+    );
+  }
+  return extension;
+}
+
+/** Names of schemas that Postgres or the service uses. */
+const RESERVED_NAMES = /^(pg_.*|public|information_schema|steward)$/;

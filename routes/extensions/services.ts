@@ -1,0 +1,58 @@
+import { type Actor, type AuditEntry, recordAudit } from "../../domain/audit/audit.ts";
+import { emitEvents, type NewEvent } from "../../domain/events/emit.ts";
+import { type Reservation, type ReservationRequest, reserveFile } from "../../domain/files/reserve.ts";
+import { enqueueJob, type JobOptions } from "../../domain/jobs/enqueue.ts";
+import type { JobType } from "../../domain/jobs/job_type.ts";
+import type { Message } from "../../domain/notifications/message.ts";
+import { sendNotification } from "../../domain/notifications/send.ts";
+import type { MessageSender } from "../../domain/notifications/store_notification.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
+import { type Platform, withDatabase } from "../../domain/shared/platform.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+
+/** An event of a tenant, of a type that the extension or the service declares. */
+export interface TenantEvent {
+  type: string;
+  tenantId: string;
+  /** JSON, at most 64 KiB. */
+  data: unknown;
+}
+
+/**
+ * The functions of the service that the code of an extension may call. `db` is the pool or a transaction. With a
+ * transaction, the work becomes a part of it: it exists only if the transaction commits.
+ */
+export interface Services {
+  /** Enqueues a job and returns its id. */
+  enqueueJob<A, C>(db: Sql, type: JobType<A, C>, args: A, options?: JobOptions): Promise<string>;
+  /**
+   * Queues a message.
+   * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
+   */
+  sendNotification(db: Sql, sender: MessageSender, message: Message): Promise<{ notificationId: string }>;
+  /**
+   * Reserves a file of the caller's tenant and signs its upload URL.
+   * @throws FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, FILE_TOO_LARGE_UNPROCESSABLE
+   */
+  reserveFile(db: Sql, caller: Caller, request: ReservationRequest): Promise<Reservation>;
+  /** Sends an event to the tenant's subscribed webhook endpoints. */
+  emitEvent(db: Sql, event: TenantEvent): Promise<void>;
+  /** Writes an audit row. `actor` is a caller, or null for the service itself. */
+  audit(db: Sql, actor: Actor, entry: AuditEntry): Promise<void>;
+}
+
+/** The functions of this service for its extensions. */
+export const servicesOf = (platform: Platform): Services => ({
+  enqueueJob: (db, type, args, options) =>
+    transact(db, (tx) => enqueueJob(platform, tx, type as unknown as JobType<typeof args>, args, options)),
+  sendNotification: (db, sender, message) =>
+    transact(db, (tx) => sendNotification(withDatabase(platform, tx), tx, sender, message)),
+  reserveFile: (db, caller, request) => reserveFile(withDatabase(platform, db), caller, request),
+  async emitEvent(db, event) {
+    if (!platform.eventTypes.has(event.type)) {
+      throw new Error(`no extension declares the event ${event.type}`);
+    }
+    await transact(db, (tx) => emitEvents(platform, tx, [event as NewEvent]));
+  },
+  audit: (db, actor, entry) => transact(db, (tx) => recordAudit(tx, actor, entry)),
+});

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { newId } from "../../../domain/shared/ids.ts";
+import { setup } from "../../support/setup.ts";
+
+const here = import.meta.dirname ?? ".";
+const t = await setup({ STEWARD_EXTENSIONS: join(here, "acme/mod.ts"), OUTBOUND_ALLOW: "127.0.0.1" });
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const INVOICES = "/api/v1/acme/invoices";
+
+Deno.test("a route of an extension checks permission, shape and tenant like a built-in one, and writes its audit row", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const visitor = await t.actor({ role: "Visitor" });
+  assert.equal((await t.nobody.post(INVOICES, { number: "1" })).body.code, "TOKEN_MISSING");
+  assert.equal((await visitor.post(INVOICES, { number: "1" })).body.code, "MISSING_PERMISSION");
+  const invalid = await admin.post(INVOICES, { number: "" });
+  assert.deepEqual([invalid.status, invalid.body.code], [400, "VALIDATION_ERROR"]);
+
+  const { status, body: invoice } = await admin.post(INVOICES, { number: "2026-1" });
+  assert.equal(status, 201, JSON.stringify(invoice));
+  const stranger = await t.actor({ role: "Admin" });
+  const refused = await stranger.post(`${INVOICES}/${invoice.id}/pay`);
+  assert.deepEqual([refused.status, refused.body.code], [404, "INVOICE_UNKNOWN"]);
+  const rows = await sql`select action, actor_id from audit_log where target_id = ${invoice.id}`;
+  assert.deepEqual([...rows], [{ action: "invoice.create", actorId: admin.userId }]);
+});
+
+Deno.test("an Idempotency-Key on a route of an extension creates once", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const headers = { "idempotency-key": newId() };
+  const first = await admin.post(INVOICES, { number: "K-1" }, headers);
+  const second = await admin.post(INVOICES, { number: "K-1" }, headers);
+  assert.deepEqual([first.status, second.status], [201, 201]);
+  assert.equal(second.headers.get("idempotency-replayed"), "true");
+  const [row] =
+    await sql`select count(*)::int as count from acme.invoices where tenant_id = ${admin.tenantId}`;
+  assert.equal(row?.count, 1);
+});
+
+Deno.test("a job of an extension runs with the service's functions; its event can be subscribed to", async () => {
+  const admin = await t.actor({ permissions: ["write:invoices", "manage:webhooks"] });
+  const webhook = { url: "http://127.0.0.1:9/hook", eventTypes: ["invoice.paid"] };
+  const { body: endpoint } = await admin.post("/api/v1/webhook-endpoints", webhook);
+  assert.deepEqual(endpoint.eventTypes, ["invoice.paid"]);
+  const unknown = await admin.post("/api/v1/webhook-endpoints", { ...webhook, eventTypes: ["invoice.sent"] });
+  assert.deepEqual([unknown.status, Object.keys(unknown.body.errors)], [400, ["eventTypes"]]);
+  const { body: types } = await admin.get("/api/v1/webhook-events/types");
+  assert.ok(types.some(({ type }: { type: string }) => type === "invoice.paid"));
+
+  const { body: invoice } = await admin.post(INVOICES, { number: "2026-2" });
+  const { body: { jobId } } = await admin.post(`${INVOICES}/${invoice.id}/pay`);
+  assert.equal(await t.settled(jobId), "Succeeded");
+  const [delivery] =
+    await sql`select event_type, body from webhook_deliveries where endpoint_id = ${endpoint.id}`;
+  assert.equal(delivery?.eventType, "invoice.paid");
+  assert.deepEqual(JSON.parse(delivery?.body).data, { invoiceId: invoice.id, number: "2026-2" });
+  const again = await admin.post(`${INVOICES}/${invoice.id}/pay`);
+  assert.deepEqual([again.status, again.body.code, again.body.title], [
+    409,
+    "INVOICE_PAID_CONFLICT",
+    "Invoice is paid",
+  ]);
+});
+
+Deno.test("callers enqueue an exposed job of an extension if they hold its permission", async () => {
+  const args = { jobTypeName: "invoice.pay", serializedArgs: JSON.stringify({ invoiceId: newId() }) };
+  const reader = await t.actor({ permissions: ["read:invoices"] });
+  assert.equal((await reader.post("/api/v1/jobs", args)).body.code, "MISSING_PERMISSION");
+  const writer = await t.actor({ permissions: ["write:invoices"] });
+  const accepted = await writer.post("/api/v1/jobs", args);
+  assert.equal(accepted.status, 201, JSON.stringify(accepted.body));
+});
+
+Deno.test("permissions of an extension are in the catalog, and catalog roles of every tenant hold them", async () => {
+  const { body } = await t.systemAdmin.get("/api/v1/permissions?search=invoices&pageSize=50");
+  assert.deepEqual(body.items.map(({ code }: { code: string }) => code).sort(), [
+    "read:invoices",
+    "write:invoices",
+  ]);
+  const { status, body: tenant } = await t.systemAdmin.post("/api/v1/tenants", { name: "New" });
+  assert.equal(status, 201, JSON.stringify(tenant));
+  const holders = await sql`
+    select r.name, array_agg(p.code order by p.code) as codes from roles r join role_permissions rp on rp.role_id = r.id
+    join permissions p on p.id = rp.permission_id
+    where r.tenant_id = ${tenant.id} and p.code like '%:invoices' group by r.name order by r.name`;
+  assert.deepEqual([...holders], [
+    { name: "Admin", codes: ["read:invoices", "write:invoices"] },
+    { name: "Visitor", codes: ["read:invoices"] },
+  ]);
+});
+
+Deno.test("the API document lists the routes of extensions with their permissions and refusals", async () => {
+  const { body: document } = await t.nobody.get("/openapi.json");
+  const { post } = document.paths["/api/v1/acme/invoices/{id}/pay"];
+  assert.deepEqual(post["x-permissions"], ["write:invoices"]);
+  assert.deepEqual(post.tags, ["Invoices"]);
+  assert.match(JSON.stringify(post.responses["409"]), /INVOICE_PAID_CONFLICT/);
+  assert.ok(document.tags.some(({ name }: { name: string }) => name === "Invoices"));
+  assert.equal((await t.nobody.get("/problems/INVOICE_PAID_CONFLICT")).status, 200);
+});
+
+/** Starts a service with one extension, whose module has this code; returns the error. */
+async function startFailure(code: string): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "steward-extension-" });
+  const module = join(folder, "mod.ts");
+  await Deno.writeTextFile(module, code);
+  return await setup({ STEWARD_EXTENSIONS: module }).then(
+    async (started) => {
+      await started.stop();
+      return "it started";
+    },
+    (error) => (error as Error).message,
+  );
+}
+
+const kit =
+  'import { anyone, defineExtension, defineJob, defineRoute, noContent, z } from "@steward/steward";\n';
+const route = (more: string) =>
+  `defineRoute({ method: "get", path: "/api/v1/acme", area: "A", id: "readAcme", summary: "s", access: anyone,
+    answers: { 204: { description: "d" } }, problems: [], run: () => noContent(), ${more} })`;
+
+for (
+  const [what, members, expected] of [
+    ["a malformed name", `name: "Acme"`, /extension "Acme": expected a name of 2 to 31 lower-case letters/],
+    ["a reserved name", `name: "public"`, /extension "public": expected a name .* that is not reserved/],
+    [
+      "an unknown member",
+      `name: "acme", job: []`,
+      /extension acme: unknown member job; expected one of name, perm/,
+    ],
+    [
+      "a built-in job type",
+      `name: "acme", jobs: [defineJob({ name: "steward.echo", args: z.any(), run: async () => {} })]`,
+      /extension acme: jobs: "steward\.echo" does not match/,
+    ],
+    [
+      "a built-in permission",
+      `name: "acme", permissions: [{ code: "read:users", category: "c", description: "d" }]`,
+      /extension acme: permissions: "read:users" is already used by the service/,
+    ],
+    [
+      "an undeclared permission on a role",
+      `name: "acme", tenantRoles: { Admin: ["read:nothing"] }`,
+      /extension acme: tenantRoles: the permission "read:nothing" is not declared/,
+    ],
+    [
+      "a role of its own",
+      `name: "acme", tenantRoles: { SystemAdmin: ["read:users"] }`,
+      /extension acme: tenantRoles: "SystemAdmin" is not one of Admin, Visitor, GroupAdmin/,
+    ],
+    [
+      "a route that shadows a built-in one",
+      `name: "acme", routes: [${route('path: "/api/v1/users/{name}"')}]`,
+      /extension acme: routes: "GET \/api\/v1\/users\/\{\}" is already used by the service/,
+    ],
+    [
+      "a route outside of the API",
+      `name: "acme", routes: [${route('path: "/healthz"')}]`,
+      /extension acme: routes: "GET \/healthz" does not match/,
+    ],
+    [
+      "a built-in event",
+      `name: "acme", events: { "user.created": { description: "d", example: {} } }`,
+      /extension acme: events: "user\.created" is already used by the service/,
+    ],
+    [
+      "an unknown problem",
+      `name: "acme", routes: [${route('problems: ["NOTHING"]')}]`,
+      /extension acme: readAcme names the unknown problem NOTHING; use defineProblems/,
+    ],
+  ] as const
+) {
+  Deno.test(`an extension with ${what} is refused at start by name`, async () => {
+    assert.match(await startFailure(`${kit}export default defineExtension({ ${members} });`), expected);
+  });
+}
+
+Deno.test("a module that is missing, or declares no extension, is refused at start by name", async () => {
+  assert.match(
+    await startFailure("export default 7;"),
+    /the extension .*mod\.ts: expected the result of defineExtension/,
+  );
+  assert.match(await startFailure("throw new Error('no licence')"), /mod\.ts cannot be loaded: no licence/);
+  await assert.rejects(
+    setup({ STEWARD_EXTENSIONS: "./nowhere.ts" }),
+    /the extension \.\/nowhere\.ts cannot be loaded/,
+  );
+});
