@@ -44,7 +44,11 @@ const params = z.object({ id: uuid });
 /** API keys: machines authenticate with them. */
 export const apiKeyRoutes = [
   endpoint({
-    ...{ method: "get", path, area, id: "listApiKeys", access },
+    method: "get",
+    path,
+    area,
+    id: "listApiKeys",
+    access,
     summary: "List the tenant's API keys",
     query: z.object(listQuery(API_KEY_SORTS)),
     answers: {
@@ -54,7 +58,12 @@ export const apiKeyRoutes = [
     run: async ({ db, caller, query }) => ok(await listApiKeys(db, caller, query)),
   }),
   endpoint({
-    ...{ method: "get", path: `${path}/{id}`, area, id: "readApiKey", access, params },
+    method: "get",
+    path: `${path}/{id}`,
+    area,
+    id: "readApiKey",
+    access,
+    params,
     summary: "Read an API key",
     answers: { 200: { etag: true, description: "The key's record", schema: ApiKeyDto } },
     problems: ["API_KEY_NOT_FOUND"],
@@ -64,7 +73,11 @@ export const apiKeyRoutes = [
     },
   }),
   endpoint({
-    ...{ method: "post", path, area, id: "createApiKey", access },
+    method: "post",
+    path,
+    area,
+    id: "createApiKey",
+    access,
     summary:
       "Create an API key of the tenant, with permissions of the caller; only this answer shows the key",
     body: z.object({
@@ -82,7 +95,12 @@ export const apiKeyRoutes = [
     },
   }),
   endpoint({
-    ...{ method: "delete", path: `${path}/{id}`, area, id: "revokeApiKey", access, params },
+    method: "delete",
+    path: `${path}/{id}`,
+    area,
+    id: "revokeApiKey",
+    access,
+    params,
     summary: "Revoke an API key; effective at once",
     answers: { 204: { description: "Revoked" } },
     problems: ["API_KEY_NOT_FOUND", "PRECONDITION_FAILED"],

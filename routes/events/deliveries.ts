@@ -39,7 +39,12 @@ const deliveriesOf = (id: string) => `/api/v1/webhook-endpoints/${id}/deliveries
 /** Deliveries of a webhook endpoint, redelivery, ping, and rotation of the secret. */
 export const deliveryRoutes = [
   endpoint({
-    ...{ method: "get", path: `${path}/deliveries`, area, id: "listWebhookDeliveries", access, params },
+    method: "get",
+    path: `${path}/deliveries`,
+    area,
+    id: "listWebhookDeliveries",
+    access,
+    params,
     summary: "List the deliveries of the last 30 days, newest first",
     query: z.object({ ...pageQuery(), status: enumName(DELIVERY_STATUSES).optional() }),
     answers: { 200: { description: "A page", schema: pagedResultOf(WebhookDeliveryDto) } },
@@ -67,7 +72,12 @@ export const deliveryRoutes = [
     },
   }),
   endpoint({
-    ...{ method: "post", path: `${path}/test`, area, id: "testWebhookEndpoint", access, params },
+    method: "post",
+    path: `${path}/test`,
+    area,
+    id: "testWebhookEndpoint",
+    access,
+    params,
     summary: "Send a webhook.ping event to an endpoint",
     creates: "atomically",
     answers: { 202: { description: "The delivery is due now", schema: WebhookDeliveryDto } },
@@ -76,7 +86,12 @@ export const deliveryRoutes = [
       accepted(await sendPing(platform, caller, id), deliveriesOf(id)),
   }),
   endpoint({
-    ...{ method: "post", path: `${path}/rotate-secret`, area, id: "rotateWebhookSecret", access, params },
+    method: "post",
+    path: `${path}/rotate-secret`,
+    area,
+    id: "rotateWebhookSecret",
+    access,
+    params,
     summary: "Rotate the secret of an endpoint; the old secret also signs for one day",
     showsSecret: true,
     answers: {

@@ -19,7 +19,12 @@ const RegisterDeviceRequest = z.object({
 /** Devices that receive a user's push messages. */
 export const deviceRoutes = [
   endpoint({
-    ...{ method: "post", path, area, id: "registerUserDevice", access, query },
+    method: "post",
+    path,
+    area,
+    id: "registerUserDevice",
+    access,
+    query,
     summary: "Register a device for a user's push messages; a known token is moved to this user",
     lateBody: RegisterDeviceRequest,
     creates: "atomically",
@@ -31,7 +36,12 @@ export const deviceRoutes = [
     },
   }),
   endpoint({
-    ...{ method: "get", path, area, id: "listUserDevices", access, query },
+    method: "get",
+    path,
+    area,
+    id: "listUserDevices",
+    access,
+    query,
     summary: "List a user's devices",
     answers: { 200: { description: "The devices, oldest first", schema: z.array(UserDeviceDto) } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
@@ -41,7 +51,12 @@ export const deviceRoutes = [
     },
   }),
   endpoint({
-    ...{ method: "delete", path: `${path}/{id}`, area, id: "removeUserDevice", access, query },
+    method: "delete",
+    path: `${path}/{id}`,
+    area,
+    id: "removeUserDevice",
+    access,
+    query,
     params: z.object({ id: uuid }),
     summary: "Remove a device of a user",
     answers: { 204: { description: "The device is removed" } },

@@ -45,7 +45,12 @@ export const NotificationPreferencesDto = z.object({
 /** Preferences of a user: categories, channels, quiet hours and digest. */
 export const preferenceRoutes = [
   endpoint({
-    ...{ method: "get", path, area, id: "readNotificationPreferences", access, query },
+    method: "get",
+    path,
+    area,
+    id: "readNotificationPreferences",
+    access,
+    query,
     summary: "Read a user's categories, channels, quiet hours and digest",
     answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
@@ -56,7 +61,12 @@ export const preferenceRoutes = [
     },
   }),
   endpoint({
-    ...{ method: "put", path, area, id: "writeNotificationPreferences", access, query },
+    method: "put",
+    path,
+    area,
+    id: "writeNotificationPreferences",
+    access,
+    query,
     summary: "Change a user's preferences; a category that `categories` omits is on for every channel",
     lateBody: PreferencesRequest,
     answers: { 200: { etag: true, description: "The preferences", schema: NotificationPreferencesDto } },

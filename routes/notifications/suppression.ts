@@ -35,7 +35,11 @@ export const NotificationSuppressionDto = z.object({
 /** Suppressed addresses: the tenant's messages are not sent to them. */
 export const suppressionRoutes = [
   endpoint({
-    ...{ method: "get", path, area, id: "listNotificationSuppressions", access },
+    method: "get",
+    path,
+    area,
+    id: "listNotificationSuppressions",
+    access,
     summary: "List the tenant's suppressed addresses, newest first",
     query: z.object({
       ...pageQuery(),
@@ -50,7 +54,12 @@ export const suppressionRoutes = [
       ok(await listSuppressions(db, { tenantId: caller.tenantId, ...query }, query)),
   }),
   endpoint({
-    ...{ method: "get", path: `${path}/{id}`, area, id: "readNotificationSuppression", access, params },
+    method: "get",
+    path: `${path}/{id}`,
+    area,
+    id: "readNotificationSuppression",
+    access,
+    params,
     summary: "Read a suppressed address",
     answers: { 200: { etag: true, description: "The address", schema: NotificationSuppressionDto } },
     problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND"],
@@ -58,10 +67,16 @@ export const suppressionRoutes = [
       okVersioned(await readSuppression(db, caller.tenantId, params.id), SUPPRESSION_VERSION),
   }),
   endpoint({
-    ...{ method: "post", path, area, id: "addNotificationSuppression", access },
+    method: "post",
+    path,
+    area,
+    id: "addNotificationSuppression",
+    access,
     summary: "Suppress an address",
     body: z.object({
-      ...{ channel, address, reason: enumName(SUPPRESSION_REASONS).default("Manual") },
+      channel,
+      address,
+      reason: enumName(SUPPRESSION_REASONS).default("Manual"),
       detail: optionalText(1_000),
     }).meta({ id: "AddNotificationSuppressionRequest" }),
     answers: { 201: { description: "The address is suppressed", schema: NotificationSuppressionDto } },
@@ -73,7 +88,12 @@ export const suppressionRoutes = [
     },
   }),
   endpoint({
-    ...{ method: "delete", path: `${path}/{id}`, area, id: "liftNotificationSuppression", access, params },
+    method: "delete",
+    path: `${path}/{id}`,
+    area,
+    id: "liftNotificationSuppression",
+    access,
+    params,
     summary: "Remove the suppression of an address",
     answers: { 204: { description: "The address is no longer suppressed" } },
     problems: ["NOTIFICATION_SUPPRESSION_NOT_FOUND", "PRECONDITION_FAILED"],

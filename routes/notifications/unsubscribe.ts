@@ -16,7 +16,12 @@ const area = "Notifications";
 /** The unsubscribe link of a mail. It stops mail of the category, without a sign-in. */
 export const unsubscribeRoutes = [
   endpoint({
-    ...{ method: "get", path: UNSUBSCRIBE_PATH, area, id: "showUnsubscribePage", access: anyone, query },
+    method: "get",
+    path: UNSUBSCRIBE_PATH,
+    area,
+    id: "showUnsubscribePage",
+    access: anyone,
+    query,
     summary: "The page of an unsubscribe link; it asks for confirmation and changes nothing",
     answers: { 200: { description: "A page in English or Portuguese", contentType: "text/html" } },
     problems: [],
@@ -26,7 +31,12 @@ export const unsubscribeRoutes = [
     },
   }),
   endpoint({
-    ...{ method: "post", path: UNSUBSCRIBE_PATH, area, id: "unsubscribe", access: anyone, query },
+    method: "post",
+    path: UNSUBSCRIBE_PATH,
+    area,
+    id: "unsubscribe",
+    access: anyone,
+    query,
     summary: "Unsubscribe with the token of a mail (RFC 8058); the body is ignored",
     answers: { 200: { description: "Unsubscribed, also on a repeated request", contentType: "text/html" } },
     problems: ["NOTIFICATION_UNSUBSCRIBE_INVALID"],

@@ -105,14 +105,13 @@ function shapes(spec: Endpoint) {
   };
   const responses = Object.entries(spec.answers).map(([status, answer]) => [status, success(answer)]);
   return {
-    ...{
-      method: spec.method,
-      path: spec.path,
-      operationId: spec.id,
-      tags: [spec.area],
-      summary: spec.summary,
-    },
-    ...{ request, responses: Object.fromEntries(responses) },
+    method: spec.method,
+    path: spec.path,
+    operationId: spec.id,
+    tags: [spec.area],
+    summary: spec.summary,
+    request,
+    responses: Object.fromEntries(responses),
   };
 }
 

@@ -76,8 +76,8 @@ export class Fields {
 
   /** A drop-down list. */
   select(name: string, label: string, choices: Choice[], more: More<typeof SelectField> = {}) {
-    const errors = this.errorsOf(name);
-    return <SelectField {...{ name, label, choices, errors }} value={this.value(name)} {...more} />;
+    const own = { name, label, choices, errors: this.errorsOf(name), value: this.value(name) };
+    return <SelectField {...own} {...more} />;
   }
 
   /** A checkbox. */
