@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { TenantLookupItem } from "../../../domain/access/tenants/tenants.ts";
 import type { RoleDto } from "../../access/role_shapes.ts";
-import { type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
+import { type Page, type Query, searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { may, type Visit } from "../shared/page.ts";
 
@@ -63,14 +63,4 @@ export async function roleChoices(v: Visit, tenantId: string): Promise<RoleChoic
     if (!hasNext) break;
   }
   return roles;
-}
-
-/** Returns null if the API answers 403 or 404. */
-export async function orNull<T>(request: Promise<T>): Promise<T | null> {
-  try {
-    return await request;
-  } catch (refusal) {
-    if (refusal instanceof Refusal && (refusal.status === 403 || refusal.status === 404)) return null;
-    throw refusal;
-  }
 }

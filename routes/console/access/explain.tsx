@@ -3,10 +3,10 @@ import { SelectField, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import { type Page, searchOf } from "../shared/api.ts";
+import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { explainTexts } from "./explain_texts.ts";
-import { orNull, type TenantChoice, tenantChoices, tenantNames } from "./access_queries.ts";
+import { type TenantChoice, tenantChoices, tenantNames } from "./access_queries.ts";
 import type { AdminUser, UserLink } from "./users/model.tsx";
 
 /** Explains why a user has a permission in a tenant, or lacks it. */

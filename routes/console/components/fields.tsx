@@ -1,14 +1,14 @@
 import type { Child } from "hono/jsx";
 import { z } from "zod";
-import type { Refused } from "../shared/actions.ts";
+import type { Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { endpointOf, type OperationId } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import {
+  ButtonLink,
   CheckField,
   type Choice,
   CsrfField,
-  FormButtons,
   FormRefusal,
   SelectField,
   TextArea,
@@ -29,12 +29,12 @@ export class Fields {
 
   constructor(
     readonly v: Visit,
-    readonly refused: Refused | null,
+    readonly sent: Sent | null,
     readonly operation: OperationId | null,
     private readonly values: Record<string, unknown> = {},
   ) {
-    this.form = refused?.form ?? null;
-    this.errors = refused?.refusal.fields ?? {};
+    this.form = sent?.form ?? null;
+    this.errors = sent?.refusal?.fields ?? {};
   }
 
   /** The value of an input as text. */
@@ -106,13 +106,18 @@ export class Fields {
 }
 
 /** A form with its errors and buttons. `fields` made its inputs. */
-export function Form({ fields, action, submit, back, stacked, readOnly, children }: {
+export function Form({ fields, action, submit, buttons, back, intro, confirm, stacked, readOnly, children }: {
   fields: Fields;
   action: string;
   /** Label of the button; absent: "Save". */
   submit?: string | undefined;
+  /** Buttons instead of the one with `submit`. */
+  buttons?: Child;
   /** Where "Cancel" leads. */
   back: string;
+  intro?: string;
+  /** Question to ask before the form is sent. */
+  confirm?: string;
   /** True if the form consists of cards. */
   stacked?: boolean;
   /** True if the viewer may not send the form. */
@@ -120,17 +125,22 @@ export function Form({ fields, action, submit, back, stacked, readOnly, children
   children?: Child;
 }) {
   const { v } = fields;
+  const t = commonTexts[v.locale];
   const etag = fields.etag();
   return (
-    <>
-      <FormRefusal refusal={fields.refused?.refusal ?? null} known={fields.known} />
-      <form class={stacked ? "stack" : "form"} method="post" action={action}>
-        <CsrfField v={v} />
-        {etag !== undefined && <input type="hidden" name="etag" value={etag} />}
-        {readOnly ? <fieldset class="plain" disabled>{children}</fieldset> : children}
-        {!readOnly && <FormButtons v={v} label={submit ?? commonTexts[v.locale].save} back={back} />}
-      </form>
-    </>
+    <form class={stacked ? "stack" : "form"} method="post" action={action} data-confirm={confirm}>
+      <CsrfField v={v} />
+      {etag !== undefined && <input type="hidden" name="etag" value={etag} />}
+      {intro && <p class="muted">{intro}</p>}
+      <FormRefusal refusal={fields.sent?.refusal ?? null} known={fields.known} />
+      {readOnly ? <fieldset class="plain" disabled>{children}</fieldset> : children}
+      {!readOnly && (
+        <div class="row">
+          {buttons ?? <button type="submit" class="button primary">{submit ?? t.save}</button>}
+          <ButtonLink href={back} label={t.cancel} />
+        </div>
+      )}
+    </form>
   );
 }
 

@@ -38,7 +38,7 @@ export function ActionButton({ v, action, label, icon, tone = "plain", confirm, 
 
 /** The button that deletes what a page shows, after a question. */
 export const DeleteButton = (
-  props: { v: Visit; action: string; label?: string; confirm: string },
+  props: { v: Visit; action: string; label?: string; icon?: string; confirm: string },
 ) => (
   <ActionButton
     icon="trash"

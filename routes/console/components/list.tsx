@@ -32,9 +32,27 @@ export const choice = (
   />
 );
 
+/** A text. */
+export const text = (
+  name: string,
+  label: string,
+  more: Partial<Parameters<typeof TextField>[0]> = {},
+): Filter =>
+(v) => <TextField label={label} name={name} value={v.query.get(name)} {...more} />;
+
+/** A parameter of the address that the other filters keep. */
+export const hidden = (name: string): Filter => (v) => {
+  const value = v.query.get(name);
+  return value && <input type="hidden" name={name} value={value} />;
+};
+
 /** The choices of a drop-down list, from labels by value. */
 export const choicesOf = (labels: Record<string, string>): Choice[] =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));
+
+/** The choices for some values, in their order. */
+export const labelled = <K extends string>(values: readonly K[], labels: Record<K, string>): Choice[] =>
+  values.map((value) => ({ value, label: labels[value] }));
 
 /** A column with the time in a field of the rows. */
 export const timeColumn = <T,>(
@@ -58,6 +76,8 @@ export interface ListParts<T> {
   columns: Column<T>[];
   /** Refresh interval; absent: the list changes only with its filters. */
   everySeconds?: number;
+  /** Shown above the filters. */
+  top?: Child;
   /** Shown above the table, and refreshed with it. */
   above?: Child;
 }
@@ -66,12 +86,13 @@ export interface ListParts<T> {
 export function list<T>(
   v: Visit,
   page: Page<T>,
-  { path, id, icon, caption, empty, filters, columns, everySeconds, above }: ListParts<T>,
+  { path, id, icon, caption, empty, filters, columns, everySeconds, top, above }: ListParts<T>,
 ) {
   const target = id ?? `${path}-list`;
   const [title, text] = empty;
   return (
     <>
+      {top}
       {filters && (
         <FilterBar v={v} action={path} target={target}>
           {filters.map((filter) => filter && filter(v))}

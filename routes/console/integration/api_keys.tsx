@@ -3,7 +3,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { choice, listView, search, timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge, Time } from "../components/values.tsx";
-import { done, formPage } from "../shared/actions.ts";
+import { action, done, formPage } from "../shared/actions.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
@@ -98,10 +98,10 @@ function KeyStatus({ v, row }: { v: Visit; row: Row<"listApiKeys"> }) {
 /** Creates a key and shows it. It is not shown again. */
 const newKeyPage = formPage({
   path: "api-keys/new",
-  async show(v, refused) {
+  async show(v, sent) {
     const t = integrationTexts[v.locale];
     const groups = Object.entries(Object.groupBy(await givablePermissions(v), ({ category }) => category));
-    const f = new Fields(v, refused, "createApiKey", { days: 90 });
+    const f = new Fields(v, sent, "createApiKey", { days: 90 });
     const days: Choice[] = VALID_DAYS.map((days) => ({ value: String(days), label: t.days(days) }));
     const errors = f.errorsOf("permissions");
     return {
@@ -187,11 +187,9 @@ async function givablePermissions(v: Visit) {
 export const keyPages: ConsolePage[] = [
   { path: "api-keys", get: listKeys },
   newKeyPage,
-  {
-    path: "api-keys/{id}/revoke",
-    async post(v) {
-      await v.api.call("revokeApiKey", { params: v.params });
-      return done("api-keys", integrationTexts[v.locale].isRevoked);
-    },
-  },
+  action(
+    "api-keys/{id}/revoke",
+    "revokeApiKey",
+    (v) => done("api-keys", integrationTexts[v.locale].isRevoked),
+  ),
 ];

@@ -1,9 +1,9 @@
 import { DELIVERY_STATUSES } from "../../../domain/events/deliveries.ts";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
-import { choice, list, timeColumn } from "../components/list.tsx";
+import { choice, labelled, list, timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { Badge, CopyValue, duration, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
-import { done } from "../shared/actions.ts";
+import { action, done } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
@@ -52,7 +52,7 @@ async function webhookPage(v: Visit): Promise<View> {
           caption: t.deliveriesCaption,
           empty: [t.noDeliveries, t.noDeliveriesText],
           filters: [
-            choice("status", t.status, DELIVERY_STATUSES.map((value) => ({ value, label: labels[value] }))),
+            choice("status", t.status, labelled(DELIVERY_STATUSES, labels)),
           ],
           everySeconds: 5,
           columns: [
@@ -166,29 +166,25 @@ async function rotateSecret(v: Visit): Promise<Outcome> {
   });
 }
 
+const here = (v: Visit) => `webhooks/${v.params.id}`;
+
 /** A page with one webhook endpoint, and its actions. */
 export const webhookPages: ConsolePage[] = [
   { path: "webhooks/{id}", get: webhookPage },
   { path: "webhooks/{id}/secret", post: rotateSecret },
-  {
-    path: "webhooks/{id}/test",
-    async post(v) {
-      await v.api.call("testWebhookEndpoint", { params: v.params });
-      return done(`webhooks/${v.params.id}`, integrationTexts[v.locale].tested);
-    },
-  },
-  {
-    path: "webhooks/{id}/delete",
-    async post(v) {
-      await v.api.call("deleteWebhookEndpoint", { params: v.params });
-      return done("webhooks", integrationTexts[v.locale].removed);
-    },
-  },
-  {
-    path: "webhooks/{id}/deliveries/{deliveryId}",
-    async post(v) {
-      await v.api.call("redeliverWebhook", { params: v.params });
-      return done(`webhooks/${v.params.id}`, integrationTexts[v.locale].redelivered);
-    },
-  },
+  action(
+    "webhooks/{id}/test",
+    "testWebhookEndpoint",
+    (v) => done(here(v), integrationTexts[v.locale].tested),
+  ),
+  action(
+    "webhooks/{id}/delete",
+    "deleteWebhookEndpoint",
+    (v) => done("webhooks", integrationTexts[v.locale].removed),
+  ),
+  action(
+    "webhooks/{id}/deliveries/{deliveryId}",
+    "redeliverWebhook",
+    (v) => done(here(v), integrationTexts[v.locale].redelivered),
+  ),
 ];

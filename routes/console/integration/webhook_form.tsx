@@ -1,6 +1,6 @@
 import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
-import { done, formPage, type Refused } from "../shared/actions.ts";
+import { done, formPage, type Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { field, type View, type Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
@@ -16,7 +16,7 @@ const bodyOf = (form: FormData) => ({
 /** Creates an endpoint and shows its secret. The secret is not shown again. */
 export const newWebhookPage = formPage({
   path: "webhooks/new",
-  show: (v, refused) => webhookForm(v, refused, { eventTypes: ["*"], isActive: true }),
+  show: (v, sent) => webhookForm(v, sent, { eventTypes: ["*"], isActive: true }),
   async send(v, form) {
     const t = integrationTexts[v.locale];
     const { id, secret = "" } = await v.api.call("createWebhookEndpoint", { body: bodyOf(form) });
@@ -32,9 +32,9 @@ export const newWebhookPage = formPage({
 
 export const editWebhookPage = formPage({
   path: "webhooks/{id}/edit",
-  async show(v, refused) {
+  async show(v, sent) {
     const { value, etag } = await v.api.versioned("readWebhookEndpoint", { params: v.params });
-    return await webhookForm(v, refused, { ...value, etag });
+    return await webhookForm(v, sent, { ...value, etag });
   },
   async send(v, form) {
     const { params } = v;
@@ -45,13 +45,13 @@ export const editWebhookPage = formPage({
 
 async function webhookForm(
   v: Visit,
-  refused: Refused | null,
+  sent: Sent | null,
   values: Record<string, unknown>,
 ): Promise<View> {
   const t = integrationTexts[v.locale];
   const { id } = v.params;
   const types = await v.api.call("listEventTypes");
-  const f = new Fields(v, refused, "createWebhookEndpoint", values);
+  const f = new Fields(v, sent, "createWebhookEndpoint", values);
   const list = { href: "webhooks", label: t.webhooks };
   const here = id ? `webhooks/${id}` : "webhooks";
   const errors = f.errorsOf("eventTypes");

@@ -73,11 +73,8 @@ function withoutNull(schema: Record<string, unknown>): Record<string, unknown> {
   return parts.length === 1 ? { ...parts[0] } : schema;
 }
 
-/** The text of each field, by field name. */
-export type Typed = Record<string, string>;
-
-/** Field values for existing arguments. */
-export function typedOf(fields: ArgField[] | null, serializedArgs: string): Typed {
+/** The text of each field for existing arguments, by field name. */
+export function typedOf(fields: ArgField[] | null, serializedArgs: string): Record<string, string> {
   let args: unknown = null;
   try {
     args = JSON.parse(serializedArgs);
@@ -96,23 +93,21 @@ export function typedOf(fields: ArgField[] | null, serializedArgs: string): Type
 
 /**
  * Reads the arguments from a form. The API checks them against the job type's schema.
- * @returns the arguments as JSON, the field texts, and errors by field.
+ * @returns the arguments as JSON, and errors by field.
  */
 export function readArgs(
   fields: ArgField[] | null,
   form: FormData,
   texts: { notJson: string; notNumber: string },
-): { serializedArgs: string; typed: Typed; errors: Record<string, string[]> } {
-  const names = fields ? fields.map(nameOf) : [ALL_ARGS];
-  const typed = Object.fromEntries(names.map((name) => [name, String(form.get(name) ?? "")]));
+): { serializedArgs: string; errors: Record<string, string[]> } {
   if (!fields) {
     const text = field(form, ALL_ARGS) || "{}";
-    return { serializedArgs: text, typed, errors: isJson(text) ? {} : { [ALL_ARGS]: [texts.notJson] } };
+    return { serializedArgs: text, errors: isJson(text) ? {} : { [ALL_ARGS]: [texts.notJson] } };
   }
   const errors: Record<string, string[]> = {};
   const args: Record<string, unknown> = {};
   for (const arg of fields) {
-    const text = typed[nameOf(arg)] ?? "";
+    const text = String(form.get(nameOf(arg)) ?? "");
     if (text.trim() === "") {
       if (arg.required && arg.kind === "text") args[arg.name] = text;
       continue;
@@ -125,7 +120,7 @@ export function readArgs(
     } else if (Number.isFinite(Number(text))) args[arg.name] = Number(text);
     else errors[nameOf(arg)] = [texts.notNumber];
   }
-  return { serializedArgs: JSON.stringify(args), typed, errors };
+  return { serializedArgs: JSON.stringify(args), errors };
 }
 
 /** Assigns the API's messages about arguments ("name: message") to form fields. */

@@ -1,5 +1,3 @@
-import type { z } from "zod";
-import type { JobExecutionDto, JobLogLineDto } from "../../jobs/shapes.ts";
 import { Card, Empty, type Tone } from "../components/notice.tsx";
 import { Pager } from "../components/table.tsx";
 import {
@@ -13,13 +11,14 @@ import {
   Time,
 } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
+import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { defineTexts } from "../shared/languages.ts";
 import type { Job } from "./job_status.tsx";
 import { jobTexts } from "./texts.ts";
 
-export type Execution = z.output<typeof JobExecutionDto>;
-export type LogLine = z.output<typeof JobLogLineDto>;
+type Execution = Row<"listJobExecutions">;
+export type LogLine = Row<"listJobLogLines">;
 
 const TONES: Record<Execution["status"], Tone> = {
   Processing: "info",

@@ -1,12 +1,12 @@
 import type { Child } from "hono/jsx";
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
 import { CopyValue, Facts, JsonText, shortId, Time } from "../components/values.tsx";
-import type { Page } from "../shared/api.ts";
-import { Refusal } from "../shared/api.ts";
-import type { Outcome, View, Visit } from "../shared/page.ts";
-import { Attempts, type Execution, type LogLine } from "./attempts.tsx";
+import { action, done } from "../shared/actions.ts";
+import { orNull, type Page } from "../shared/api.ts";
+import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { Attempts, type LogLine } from "./attempts.tsx";
 import { type Job, JobStatusBadge } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
@@ -21,17 +21,17 @@ const CANCELLABLE: ReadonlySet<Job["status"]> = new Set([
 const ENDED: ReadonlySet<Job["status"]> = new Set(["Succeeded", "DeadLettered", "Cancelled"]);
 
 /** One job: its details, its attempts with error, output, progress and log, and its continuations. */
-export async function jobPage(v: Visit): Promise<View> {
+async function jobPage(v: Visit): Promise<View> {
   const t = jobTexts[v.locale];
-  const path = `jobs/${v.params.id}`;
+  const { params } = v;
   const [job, executions, continuations, types] = await Promise.all([
-    v.api.get<Job>(path),
-    v.api.get<Page<Execution>>(`${path}/executions`, { page: v.query.get("page") }),
-    v.api.get<Job[]>(`${path}/continuations`),
-    v.api.get<{ name: string }[]>("jobs/types"),
+    v.api.call("readJob", { params }),
+    v.api.list("listJobExecutions", v),
+    v.api.call("listJobContinuations", { params }),
+    v.api.call("listJobTypes"),
   ]);
   const shownLog = v.query.get("log") ?? String(executions.items[0]?.attemptNumber ?? 0);
-  const log = await readLog(v, path, shownLog);
+  const log = await readLog(v, shownLog);
   return {
     title: job.jobTypeName,
     crumbs: [{ href: "jobs", label: t.jobs }],
@@ -68,36 +68,26 @@ export async function jobPage(v: Visit): Promise<View> {
 }
 
 /** The log of an attempt; null if the query names an attempt that does not exist. */
-async function readLog(v: Visit, path: string, attempt: string): Promise<Page<LogLine> | null> {
-  if (!/^[1-9]\d{0,8}$/.test(attempt)) return null;
-  try {
-    return await v.api.get<Page<LogLine>>(`${path}/executions/${attempt}/log`, { pageSize: LOG_LINES });
-  } catch (refusal) {
-    if (refusal instanceof Refusal && refusal.status === 404) return null;
-    throw refusal;
-  }
+async function readLog(v: Visit, attemptNumber: string): Promise<Page<LogLine> | null> {
+  if (!/^[1-9]\d{0,8}$/.test(attemptNumber)) return null;
+  const params = { id: v.params.id, attemptNumber };
+  return await orNull(v.api.call("listJobLogLines", { params, query: { pageSize: LOG_LINES } }));
 }
 
 function JobActions({ v, job }: { v: Visit; job: Job }) {
   const t = jobTexts[v.locale];
+  const here = `jobs/${job.id}`;
   return (
     <>
       {job.status === "Failed" && (
-        <ActionButton
-          v={v}
-          action={`jobs/${job.id}/retry-now`}
-          label={t.retryNow}
-          icon="retry"
-          tone="primary"
-        />
+        <ActionButton v={v} action={`${here}/retry-now`} label={t.retryNow} icon="retry" tone="primary" />
       )}
       {CANCELLABLE.has(job.status) && (
-        <ActionButton
+        <DeleteButton
           v={v}
-          action={`jobs/${job.id}/cancel`}
+          action={`${here}/cancel`}
           label={t.cancelJob}
           icon="close"
-          tone="danger"
           confirm={t.cancelConfirm}
         />
       )}
@@ -134,14 +124,12 @@ function JobFacts({ v, job }: { v: Visit; job: Job }) {
   return <Facts facts={facts} />;
 }
 
-/** Cancels the job. */
-export async function cancelJob(v: Visit): Promise<Outcome> {
-  await v.api.send("POST", `jobs/${v.params.id}/cancel`);
-  return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: jobTexts[v.locale].cancelled } };
-}
+const result = (text: "cancelled" | "retriedNow") => (v: Visit) =>
+  done(`jobs/${v.params.id}`, jobTexts[v.locale][text]);
 
-/** Makes the retry of a failed job due now. */
-export async function retryJobNow(v: Visit): Promise<Outcome> {
-  await v.api.send("POST", `jobs/${v.params.id}/retry-now`);
-  return { goTo: `jobs/${v.params.id}`, flash: { tone: "ok", text: jobTexts[v.locale].retriedNow } };
-}
+/** The page of a job, and its actions. */
+export const jobPages: ConsolePage[] = [
+  { path: "jobs/{id}", get: jobPage },
+  action("jobs/{id}/cancel", "cancelJob", result("cancelled")),
+  action("jobs/{id}/retry-now", "retryJobNow", result("retriedNow")),
+];

@@ -1,163 +1,99 @@
-import type { z } from "zod";
 import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
-import type { JobTypeDto } from "../../jobs/shapes.ts";
-import { CsrfField, FormButtons, FormRefusal, SelectField, TextField } from "../components/forms.tsx";
 import { instantOf } from "../components/date_inputs.ts";
-import { Card, Empty, Notice } from "../components/notice.tsx";
+import { Fields, Form } from "../components/fields.tsx";
+import { labelled } from "../components/list.tsx";
+import { Card, Empty } from "../components/notice.tsx";
 import { duration } from "../components/values.tsx";
+import { done, formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
-import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { ArgsFields } from "./args_fields.tsx";
-import { argErrors, fieldsOf, readArgs, type Typed, typedOf } from "./args_form.ts";
-import type { Job } from "./job_status.tsx";
+import type { Row } from "../shared/operations.ts";
+import { field, optionalField, type Visit } from "../shared/page.ts";
+import { ArgsFields, sentArgs, withArgErrors } from "./args_fields.tsx";
+import { fieldsOf, typedOf } from "./args_form.ts";
 import { jobPriorityLabels, jobTexts } from "./texts.ts";
 
-export type JobTypeItem = z.output<typeof JobTypeDto>;
+type JobType = Row<"listJobTypes">;
 
-const OPTIONS = ["queue", "priority", "scheduledAt", "maxRetries", "parentJobId"] as const;
-
-interface Shown {
-  type: JobTypeItem;
-  args: Typed;
-  options: Partial<Record<typeof OPTIONS[number], string>>;
-  errors: Record<string, string[]>;
-  refusal: Refusal | null;
-}
-
-/** The form to enqueue a job, generated from the job type's schema. `?copy=` fills it with an existing job's values. */
-export async function enqueuePage(v: Visit): Promise<View> {
-  const types = await v.api.get<JobTypeItem[]>("jobs/types");
-  const copied = v.query.get("copy") ? await v.api.get<Job>(`jobs/${v.query.get("copy")}`) : null;
-  const name = v.query.get("jobTypeName") ?? copied?.jobTypeName;
-  const type = types.find((type) => type.name === name) ?? types[0];
-  if (!type) {
-    return { ...head(v), body: <Empty icon="jobs" title={jobTexts[v.locale].noTypes} /> };
-  }
-  const isCopy = copied?.jobTypeName === type.name;
-  return formView(v, types, {
-    type,
-    args: isCopy ? typedOf(fieldsOf(type.argsSchema), copied.serializedArgs) : {},
-    options: isCopy
-      ? { queue: copied.queue, priority: copied.priority, maxRetries: String(copied.maxRetries) }
-      : { queue: "default", priority: "Normal" },
-    errors: {},
-    refusal: null,
-  });
-}
-
-/** Enqueues the job, or shows the form again with the errors. */
-export async function enqueueJob(v: Visit, form: FormData): Promise<Outcome> {
-  const t = jobTexts[v.locale];
-  const types = await v.api.get<JobTypeItem[]>("jobs/types");
-  const type = types.find((type) => type.name === field(form, "jobTypeName"));
-  if (!type) return { goTo: "jobs/new" };
-  const fields = fieldsOf(type.argsSchema);
-  const args = readArgs(fields, form, t);
-  const options = Object.fromEntries(OPTIONS.map((name) => [name, field(form, name)]));
-  const shown = { type, args: args.typed, options };
-  const scheduledAt = instantOf(v, options.scheduledAt ?? "");
-  if (options.scheduledAt && !scheduledAt) args.errors.scheduledAt = [t.badTime];
-  if (Object.keys(args.errors).length > 0) {
-    return { ...formView(v, types, { ...shown, errors: args.errors, refusal: null }), status: 400 };
-  }
-  const maxRetries = optionalField(form, "maxRetries");
-  try {
-    const job = await v.api.send<Job>("POST", "jobs", {
-      jobTypeName: type.name,
-      serializedArgs: args.serializedArgs,
-      queue: optionalField(form, "queue"),
-      priority: optionalField(form, "priority"),
-      scheduledAt,
-      maxRetries: maxRetries === undefined ? undefined : Number(maxRetries),
-      parentJobId: optionalField(form, "parentJobId"),
+/** Enqueues a job. The job type's schema describes the form. `?copy=` fills it with an existing job's values. */
+export const enqueuePage = formPage({
+  path: "jobs/new",
+  async show(v, sent) {
+    const t = jobTexts[v.locale];
+    const head = { title: t.enqueue, crumbs: [{ href: "jobs", label: t.jobs }] };
+    const types = await v.api.call("listJobTypes");
+    const copy = v.query.get("copy");
+    const copied = copy ? await v.api.call("readJob", { params: { id: copy } }) : null;
+    const name = sent?.form?.get("jobTypeName") ?? v.query.get("jobTypeName") ?? copied?.jobTypeName;
+    const type = types.find((type) => type.name === name) ?? types[0];
+    if (!type) return { ...head, body: <Empty icon="jobs" title={t.noTypes} /> };
+    const args = fieldsOf(type.argsSchema);
+    const values = copied?.jobTypeName === type.name
+      ? { ...copied, scheduledAt: "", parentJobId: "", ...typedOf(args, copied.serializedArgs) }
+      : { queue: "default", priority: "Normal" };
+    const f = new Fields(v, withArgErrors(sent, args), "enqueueJob", values);
+    return {
+      ...head,
+      body: (
+        <Card>
+          <TypeChoice v={v} types={types} type={type} action="jobs/new" />
+          <Form fields={f} action="jobs/new" submit={t.enqueueNow} back="jobs">
+            <input type="hidden" name="jobTypeName" value={type.name} />
+            <ArgsFields f={f} args={args} />
+            <fieldset>
+              <legend>{t.options}</legend>
+              <div class="pair">
+                {f.text("queue", t.queue, { maxlength: 64 })}
+                {f.select("priority", t.priority, labelled(PRIORITIES, jobPriorityLabels[v.locale]))}
+                {f.text("scheduledAt", t.scheduledAt, {
+                  type: "datetime-local",
+                  hint: t.scheduledHint(v.timeZone),
+                })}
+                {f.text("maxRetries", t.maxRetries, {
+                  type: "number",
+                  min: 0,
+                  max: 25,
+                  hint: t.maxRetriesHint,
+                })}
+              </div>
+              {f.text("parentJobId", t.parentId, { hint: t.parentHint })}
+            </fieldset>
+          </Form>
+        </Card>
+      ),
+    };
+  },
+  async send(v, form) {
+    const t = jobTexts[v.locale];
+    const jobTypeName = field(form, "jobTypeName");
+    const type = (await v.api.call("listJobTypes")).find(({ name }) => name === jobTypeName);
+    if (!type) return { goTo: "jobs/new" };
+    const serializedArgs = sentArgs(v, form, fieldsOf(type.argsSchema));
+    const time = field(form, "scheduledAt");
+    const scheduledAt = instantOf(v, time);
+    if (time && !scheduledAt) {
+      throw new Refusal({ status: 400, detail: t.badTime, errors: { scheduledAt: t.badTime } });
+    }
+    const maxRetries = optionalField(form, "maxRetries");
+    const { id } = await v.api.call("enqueueJob", {
+      body: {
+        jobTypeName,
+        serializedArgs,
+        queue: optionalField(form, "queue"),
+        priority: optionalField(form, "priority"),
+        scheduledAt,
+        maxRetries: maxRetries === undefined ? undefined : Number(maxRetries),
+        parentJobId: optionalField(form, "parentJobId"),
+      },
     });
-    return { goTo: `jobs/${job.id}`, flash: { tone: "ok", text: t.enqueued } };
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal)) throw refusal;
-    const { serializedArgs = [], ...others } = refusal.fields;
-    const errors = { ...others, ...argErrors(fields, serializedArgs) };
-    return { ...formView(v, types, { ...shown, errors, refusal }), status: refusal.status };
-  }
-}
-
-const head = (v: Visit) => ({
-  title: jobTexts[v.locale].enqueue,
-  crumbs: [{ href: "jobs", label: jobTexts[v.locale].jobs }],
+    return done(`jobs/${id}`, t.enqueued);
+  },
 });
-
-function formView(v: Visit, types: JobTypeItem[], { type, args, options, errors, refusal }: Shown): View {
-  const t = jobTexts[v.locale];
-  const hasErrors = Object.keys(errors).length > 0;
-  return {
-    ...head(v),
-    body: (
-      <Card>
-        <TypeChoice v={v} types={types} type={type} action="jobs/new" />
-        <form method="post" action="jobs/new" class="form">
-          <CsrfField v={v} />
-          <input type="hidden" name="jobTypeName" value={type.name} />
-          <FormRefusal
-            refusal={refusal}
-            known={[...OPTIONS, "serializedArgs"]}
-          />
-          {!refusal && hasErrors && <Notice tone="bad">{Object.values(errors).flat().join(" ")}</Notice>}
-          <ArgsFields v={v} fields={fieldsOf(type.argsSchema)} typed={args} errors={errors} />
-          <fieldset>
-            <legend>{t.options}</legend>
-            <div class="pair">
-              <TextField
-                label={t.queue}
-                name="queue"
-                value={options.queue}
-                maxlength={64}
-                errors={errors.queue}
-              />
-              <SelectField
-                label={t.priority}
-                name="priority"
-                value={options.priority}
-                errors={errors.priority}
-                choices={PRIORITIES.map((value) => ({ value, label: jobPriorityLabels[v.locale][value] }))}
-              />
-              <TextField
-                label={t.scheduledAt}
-                name="scheduledAt"
-                type="datetime-local"
-                value={options.scheduledAt}
-                hint={t.scheduledHint(v.timeZone)}
-                errors={errors.scheduledAt}
-              />
-              <TextField
-                label={t.maxRetries}
-                name="maxRetries"
-                type="number"
-                min={0}
-                max={25}
-                value={options.maxRetries}
-                hint={t.maxRetriesHint}
-                errors={errors.maxRetries}
-              />
-            </div>
-            <TextField
-              label={t.parentId}
-              name="parentJobId"
-              value={options.parentJobId}
-              hint={t.parentHint}
-              errors={errors.parentJobId}
-            />
-          </fieldset>
-          <FormButtons v={v} label={t.enqueueNow} back="jobs" />
-        </form>
-      </Card>
-    ),
-  };
-}
 
 /** Selects the job type of the form. */
 export function TypeChoice({ v, types, type, action }: {
   v: Visit;
-  types: JobTypeItem[];
-  type: JobTypeItem;
+  types: JobType[];
+  type: JobType;
   action: string;
 }) {
   const t = jobTexts[v.locale];

@@ -1,10 +1,9 @@
-import type { z } from "zod";
-import type { JobSummaryDto } from "../../jobs/shapes.ts";
 import type { Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { defineTexts, type Locale } from "../shared/languages.ts";
+import type { Row } from "../shared/operations.ts";
 
-export type Job = z.output<typeof JobSummaryDto>;
+export type Job = Row<"listJobs">;
 export type JobStatus = Job["status"];
 
 const TONES: Record<JobStatus, Tone> = {

@@ -1,70 +1,44 @@
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
-import { ButtonLink, FilterBar, SelectField, TextField } from "../components/forms.tsx";
-import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { ButtonLink } from "../components/forms.tsx";
+import { choice, hidden, labelled, list, search, text, timeColumn } from "../components/list.tsx";
+import type { Column } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
-import { type Page, searchOf } from "../shared/api.ts";
+import { searchOf } from "../shared/api.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { type Job, type JobStatus, JobStatusBadge, jobStatusLabels } from "./job_status.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 
-const FILTERS = ["type", "priority", "queue", "searchTerm"] as const;
-
 /** Jobs, filtered and sorted by the query; newest first by default. */
 export async function jobsPage(v: Visit): Promise<View> {
   const t = jobTexts[v.locale];
-  const { all } = t;
-  const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
-  const sortBy = v.query.get("sortBy");
-  const [page, counts] = await Promise.all([
-    v.api.get<Page<Job>>("jobs", {
-      ...filters,
-      status: v.query.get("status"),
-      page: v.query.get("page"),
+  const { type, priority, queue, searchTerm, sortBy, sortDirection } = Object.fromEntries(v.query);
+  const [page, { statuses }] = await Promise.all([
+    v.api.list("listJobs", v, {
       orderBy: sortBy,
-      ascending: sortBy ? v.query.get("sortDirection") !== "Descending" : null,
+      ascending: sortBy ? sortDirection !== "Descending" : null,
     }),
-    v.api.get<{ statuses: { status: JobStatus; count: number }[] }>("jobs/counts", filters),
+    v.api.call("countJobsByStatus", { query: { type, priority, queue, searchTerm } }),
   ]);
   return {
     title: t.jobs,
     actions: <ButtonLink href="jobs/new" label={t.enqueue} icon="plus" tone="primary" />,
-    body: (
-      <>
-        <FilterBar v={v} action="jobs" target="jobs-list">
-          {["status", "sortBy", "sortDirection"].map((name) =>
-            v.query.get(name) && <input type="hidden" name={name} value={v.query.get(name) ?? ""} />
-          )}
-          <TextField label={t.searchTypes} name="searchTerm" type="search" value={filters.searchTerm} />
-          <SelectField
-            label={t.trigger}
-            name="type"
-            any={all}
-            value={filters.type}
-            choices={JOB_TYPES.map((value) => ({ value, label: jobOriginLabels[v.locale][value] }))}
-          />
-          <SelectField
-            label={t.priority}
-            name="priority"
-            any={all}
-            value={filters.priority}
-            choices={PRIORITIES.map((value) => ({ value, label: jobPriorityLabels[v.locale][value] }))}
-          />
-          <TextField label={t.queue} name="queue" value={filters.queue} maxlength={64} />
-        </FilterBar>
-        <LivePart v={v} id="jobs-list" everySeconds={5}>
-          <StatusTabs v={v} counts={counts.statuses} />
-          <DataTable
-            caption={t.caption}
-            columns={jobColumns(v)}
-            rows={page.items}
-            sorting={{ v, path: "jobs" }}
-            empty={<EmptyList v={v} icon="jobs" text={t.noJobs}>{t.noJobsText}</EmptyList>}
-          />
-          <Pager v={v} path="jobs" page={page} />
-        </LivePart>
-      </>
-    ),
+    body: list(v, page, {
+      path: "jobs",
+      icon: "jobs",
+      caption: t.caption,
+      empty: [t.noJobs, t.noJobsText],
+      filters: [
+        ...["status", "sortBy", "sortDirection"].map(hidden),
+        search(t.searchTypes, "searchTerm"),
+        choice("type", t.trigger, labelled(JOB_TYPES, jobOriginLabels[v.locale])),
+        choice("priority", t.priority, labelled(PRIORITIES, jobPriorityLabels[v.locale])),
+        text("queue", t.queue, { maxlength: 64 }),
+      ],
+      everySeconds: 5,
+      above: <StatusTabs v={v} counts={statuses} />,
+      columns: jobColumns(v),
+    }),
   };
 }
 
@@ -73,24 +47,19 @@ function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; coun
   const current = JOB_STATUSES.find((status) => status === v.query.get("status")) ?? null;
   const at = new Map(counts.map(({ status, count }) => [status, count]));
   const total = counts.reduce((sum, { count }) => sum + count, 0);
-  const to = (status: string | null) =>
-    "jobs" + searchOf({ ...Object.fromEntries(v.query), status, page: null });
+  const tab = (status: JobStatus | null, label: string, count: number) => ({
+    href: "jobs" + searchOf({ ...Object.fromEntries(v.query), status, page: null }),
+    label,
+    isCurrent: status === current,
+    count: number(v, count),
+  });
+  const shown = JOB_STATUSES.filter((status) => at.has(status) || status === current);
   return (
     <Tabs
       label={jobTexts[v.locale].statuses}
       tabs={[
-        {
-          href: to(null),
-          label: jobTexts[v.locale].all,
-          isCurrent: current === null,
-          count: number(v, total),
-        },
-        ...JOB_STATUSES.filter((status) => at.has(status) || status === current).map((status) => ({
-          href: to(status),
-          label: jobStatusLabels[v.locale][status],
-          isCurrent: status === current,
-          count: number(v, at.get(status) ?? 0),
-        })),
+        tab(null, jobTexts[v.locale].all, total),
+        ...shown.map((status) => tab(status, jobStatusLabels[v.locale][status], at.get(status) ?? 0)),
       ]}
     />
   );
@@ -131,7 +100,7 @@ export function jobColumns(v: Visit): Column<Job>[] {
       wideOnly: true,
     },
     { head: t.attempts, align: "end", cell: ({ attempts, maxRetries }) => t.of(attempts, maxRetries + 1) },
-    { head: t.created, sort: "CreatedAt", cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    timeColumn(v, t.created, "createdAt", { sort: "CreatedAt" }),
     {
       head: t.ended,
       sort: "CompletedAt",

@@ -1,36 +1,23 @@
 import type { ConsoleSection } from "../shared/page.ts";
-import { deadLetterPages } from "./dead_letter_pages.ts";
+import { deadLetterPages } from "./dead_letters.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
-import { cancelJob, jobPage, retryJobNow } from "./detail.tsx";
-import { enqueueJob, enqueuePage } from "./enqueue.tsx";
+import { jobPages } from "./detail.tsx";
+import { enqueuePage } from "./enqueue.tsx";
 import { jobsPage } from "./list.tsx";
-import { recurringPages } from "./recurring_pages.ts";
-import { recurringJobTexts } from "./recurring_texts.ts";
+import { recurringPages } from "./recurring.tsx";
+import { recurringJobTexts as recurring } from "./recurring_texts.ts";
 import { jobTexts } from "./texts.ts";
+
+const jobs = { en: jobTexts.en.jobs, pt: jobTexts.pt.jobs };
+const deadLetters = { en: deadLetterTexts.en.title, pt: deadLetterTexts.pt.title };
 
 /** Jobs, recurring jobs and dead letters. */
 export const jobsSection: ConsoleSection = {
-  title: { en: jobTexts.en.jobs, pt: jobTexts.pt.jobs },
+  title: jobs,
   nav: [
-    { path: "jobs", label: { en: jobTexts.en.jobs, pt: jobTexts.pt.jobs }, icon: "jobs" },
-    {
-      path: "recurring",
-      label: { en: recurringJobTexts.en.title, pt: recurringJobTexts.pt.title },
-      icon: "recurring",
-    },
-    {
-      path: "dead-letters",
-      label: { en: deadLetterTexts.en.title, pt: deadLetterTexts.pt.title },
-      icon: "dead",
-    },
+    { path: "jobs", label: jobs, icon: "jobs" },
+    { path: "recurring", label: { en: recurring.en.title, pt: recurring.pt.title }, icon: "recurring" },
+    { path: "dead-letters", label: deadLetters, icon: "dead" },
   ],
-  pages: [
-    { path: "jobs", get: jobsPage },
-    { path: "jobs/new", get: enqueuePage, post: enqueueJob },
-    { path: "jobs/{id}", get: jobPage },
-    { path: "jobs/{id}/cancel", post: cancelJob },
-    { path: "jobs/{id}/retry-now", post: retryJobNow },
-    ...recurringPages,
-    ...deadLetterPages,
-  ],
+  pages: [{ path: "jobs", get: jobsPage }, enqueuePage, ...jobPages, ...recurringPages, ...deadLetterPages],
 };

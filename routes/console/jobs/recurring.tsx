@@ -1,92 +1,78 @@
-import type { z } from "zod";
-import type { RecurringJobDto } from "../../jobs/shapes.ts";
 import { describeCron } from "../components/cron_description.ts";
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { type Column, DataTable, EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { listView } from "../components/list.tsx";
+import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, Facts, JsonText, Time } from "../components/values.tsx";
-import type { Page } from "../shared/api.ts";
+import { action, done } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { View, Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
-import { type Job, JobStatusBadge } from "./job_status.tsx";
+import type { Row } from "../shared/operations.ts";
+import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { JobStatusBadge } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
+import { editRecurringPage, newRecurringPage, pathOf } from "./recurring_form.tsx";
 import { recurringJobTexts } from "./recurring_texts.ts";
 import { jobTexts } from "./texts.ts";
 
-export type Recurring = z.output<typeof RecurringJobDto>;
-
-export const pathOf = (id: string): string => `recurring/${encodeURIComponent(id)}`;
-export const apiPathOf = (id: string): string => `recurring-jobs/${encodeURIComponent(id)}`;
+type Recurring = Row<"listRecurringJobs">;
 
 /** Recurring jobs by id. */
-export async function recurringPage(v: Visit): Promise<View> {
+async function listRecurring(v: Visit): Promise<View> {
   const t = recurringJobTexts[v.locale];
-  const page = await v.api.get<Page<Recurring>>("recurring-jobs", {
-    page: v.query.get("page"),
-    pageSize: 50,
-  });
-  return {
+  return await listView(v, "listRecurringJobs", {
+    path: "recurring",
+    id: "recurring",
+    icon: "recurring",
     title: t.title,
     actions: <ButtonLink href="recurring/new/form" label={t.create} icon="plus" tone="primary" />,
-    body: (
-      <LivePart v={v} id="recurring" everySeconds={15}>
-        <DataTable
-          caption={t.caption}
-          columns={columns(v)}
-          rows={page.items}
-          empty={<EmptyList v={v} icon="recurring" text={t.empty}>{t.emptyText}</EmptyList>}
-        />
-        <Pager v={v} path="recurring" page={page} />
-      </LivePart>
-    ),
-  };
-}
-
-function columns(v: Visit): Column<Recurring>[] {
-  const t = recurringJobTexts[v.locale];
-  return [
-    {
-      head: t.id,
-      cell: ({ jobId, jobTypeName }) => (
-        <>
-          <a href={pathOf(jobId)}>{jobId}</a>
-          <span class="sub">{jobTypeName}</span>
-        </>
-      ),
-    },
-    { head: t.schedule, cell: (recurring) => <Schedule v={v} recurring={recurring} /> },
-    {
-      head: t.next,
-      cell: ({ isPaused, nextRunAt }) =>
-        isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Time v={v} at={nextRunAt} />,
-    },
-    {
-      head: t.last,
-      cell: ({ lastRunAt, lastJobId, lastStatus }) =>
-        lastRunAt && (
+    query: { pageSize: 50 },
+    caption: t.caption,
+    empty: [t.empty, t.emptyText],
+    everySeconds: 15,
+    columns: [
+      {
+        head: t.id,
+        cell: ({ jobId, jobTypeName }) => (
           <>
-            <Time v={v} at={lastRunAt} />
-            {lastStatus && (
-              <span class="sub">
-                <a href={`jobs/${lastJobId}`}>
-                  <JobStatusBadge locale={v.locale} status={lastStatus} />
-                </a>
-              </span>
-            )}
+            <a href={pathOf(jobId)}>{jobId}</a>
+            <span class="sub">{jobTypeName}</span>
           </>
         ),
-      wideOnly: true,
-    },
-    {
-      head: commonTexts[v.locale].actions,
-      cell: (recurring) => (
-        <div class="buttons">
-          <Controls v={v} recurring={recurring} />
-        </div>
-      ),
-    },
-  ];
+      },
+      { head: t.schedule, cell: (recurring) => <Schedule v={v} recurring={recurring} /> },
+      {
+        head: t.next,
+        cell: ({ isPaused, nextRunAt }) =>
+          isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Time v={v} at={nextRunAt} />,
+      },
+      {
+        head: t.last,
+        cell: ({ lastRunAt, lastJobId, lastStatus }) =>
+          lastRunAt && (
+            <>
+              <Time v={v} at={lastRunAt} />
+              {lastStatus && (
+                <span class="sub">
+                  <a href={`jobs/${lastJobId}`}>
+                    <JobStatusBadge locale={v.locale} status={lastStatus} />
+                  </a>
+                </span>
+              )}
+            </>
+          ),
+        wideOnly: true,
+      },
+      {
+        head: commonTexts[v.locale].actions,
+        cell: (recurring) => (
+          <div class="buttons">
+            <Controls v={v} recurring={recurring} />
+          </div>
+        ),
+      },
+    ],
+  });
 }
 
 /** The schedule as text if the pattern is a common one, with the expression and time zone below. */
@@ -117,13 +103,13 @@ function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
 }
 
 /** One recurring job: its schedule, next runs and latest runs. */
-export async function recurringJobPage(v: Visit): Promise<View> {
+async function recurringJobPage(v: Visit): Promise<View> {
   const t = recurringJobTexts[v.locale];
-  const path = apiPathOf(v.params.id ?? "");
+  const { params } = v;
   const [recurring, { nextRuns }, runs] = await Promise.all([
-    v.api.get<Recurring>(path),
-    v.api.get<{ nextRuns: string[] }>(`${path}/next-runs`),
-    v.api.get<Job[]>(`${path}/runs`),
+    v.api.call("readRecurringJob", { params }),
+    v.api.call("listRecurringJobNextRuns", { params }),
+    v.api.call("listRecurringJobRuns", { params }),
   ]);
   const { jobId, isPaused } = recurring;
   return {
@@ -133,14 +119,7 @@ export async function recurringJobPage(v: Visit): Promise<View> {
       <>
         <Controls v={v} recurring={recurring} />
         <ButtonLink href={`${pathOf(jobId)}/edit`} label={t.edit} />
-        <ActionButton
-          v={v}
-          action={`${pathOf(jobId)}/delete`}
-          label={commonTexts[v.locale].remove}
-          icon="trash"
-          tone="danger"
-          confirm={t.removeConfirm(jobId)}
-        />
+        <DeleteButton v={v} action={`${pathOf(jobId)}/delete`} confirm={t.removeConfirm(jobId)} />
       </>
     ),
     body: (
@@ -211,3 +190,26 @@ const clock = (v: Visit, timeZone: string, at: string): string =>
     minute: "2-digit",
     timeZone,
   }).format(new Date(at));
+
+const result = (text: "pausedNow" | "resumed") => (v: Visit) =>
+  done(pathOf(v.params.id ?? ""), recurringJobTexts[v.locale][text]);
+
+/** Pages of recurring jobs and their actions. */
+export const recurringPages: ConsolePage[] = [
+  { path: "recurring", get: listRecurring },
+  newRecurringPage,
+  { path: "recurring/{id}", get: recurringJobPage },
+  editRecurringPage,
+  action("recurring/{id}/pause", "pauseRecurringJob", result("pausedNow")),
+  action("recurring/{id}/resume", "resumeRecurringJob", result("resumed")),
+  action(
+    "recurring/{id}/trigger",
+    "triggerRecurringJob",
+    (v, { id }) => done(`jobs/${id}`, recurringJobTexts[v.locale].triggered),
+  ),
+  action(
+    "recurring/{id}/delete",
+    "deleteRecurringJob",
+    (v) => done("recurring", recurringJobTexts[v.locale].removed),
+  ),
+];

@@ -1,23 +1,39 @@
 import { Refusal } from "./api.ts";
+import type { Answer, OperationId } from "./operations.ts";
 import type { ConsolePage, Outcome, View, Visit } from "./page.ts";
 
-/** A form that the API refused. */
-export interface Refused {
-  form: FormData;
-  refusal: Refusal;
+/** A form that was sent and is shown again, usually because the API refused it. */
+export interface Sent {
+  /** What was typed; null if the form starts again. */
+  form: FormData | null;
+  refusal: Refusal | null;
 }
 
 /** Goes to a page that shows `text` as the result of the action. */
 export const done = (goTo: string, text: string): Outcome => ({ goTo, flash: { tone: "ok", text } });
 
+/** The action of a button: calls an operation with the parameters of the page's path, and shows the result. */
+export const action = <Id extends OperationId>(
+  path: string,
+  operation: Id,
+  result: (v: Visit, answer: Answer<Id>) => Outcome,
+  permissions?: string[],
+): ConsolePage => ({
+  path,
+  ...permissions && { permissions },
+  post: async (v) => result(v, await v.api.act(operation, v)),
+});
+
 /**
  * A page with a form. `send` calls the API; if the API refuses it, `show` shows the form again with what was typed and the
  * errors.
  */
-export const formPage = ({ show, send, ...page }: {
+export const formPage = ({ show, send, restarts, ...page }: {
   path: string;
   permissions?: string[];
-  show(v: Visit, refused: Refused | null): View | Promise<View>;
+  /** True if the form starts again with the current values when someone else has changed the resource (412). */
+  restarts?: true;
+  show(v: Visit, sent: Sent | null): View | Promise<View>;
   send(v: Visit, form: FormData): Promise<Outcome>;
 }): ConsolePage => ({
   ...page,
@@ -27,7 +43,8 @@ export const formPage = ({ show, send, ...page }: {
       return await send(v, form);
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status === 401 || refusal.status >= 500) throw refusal;
-      return { ...await show(v, { form, refusal }), status: refusal.status };
+      const kept = restarts && refusal.code === "PRECONDITION_FAILED" ? null : form;
+      return { ...await show(v, { form: kept, refusal }), status: refusal.status };
     }
   },
 });

@@ -108,6 +108,14 @@ export class Api {
     return (text === "" ? undefined : JSON.parse(text)) as Answer<Id>;
   }
 
+  /** Calls an operation that needs only the parameters of the page's path. @throws Refusal */
+  async act<Id extends OperationId>(
+    id: Id,
+    { params }: { params: Record<string, string> },
+  ): Promise<Answer<Id>> {
+    return await this.call(id, ...[{ params }] as unknown as Arguments<Id>);
+  }
+
   /** Calls an operation that reads a resource, and returns the resource with its ETag. @throws Refusal */
   async versioned<Id extends OperationId>(
     id: Id,
@@ -172,6 +180,16 @@ export class Api {
       errors: problem.errors,
       traceId: typeof problem.traceId === "string" ? problem.traceId : null,
     }, this.o.locale);
+  }
+}
+
+/** Returns null if the API answers 403 or 404. */
+export async function orNull<T>(request: Promise<T>): Promise<T | null> {
+  try {
+    return await request;
+  } catch (refusal) {
+    if (refusal instanceof Refusal && (refusal.status === 403 || refusal.status === 404)) return null;
+    throw refusal;
   }
 }
 

@@ -4,10 +4,10 @@ import { instantOf } from "../../components/date_inputs.ts";
 import { Notice } from "../../components/notice.tsx";
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
-import { type Page, searchOf } from "../../shared/api.ts";
+import { orNull, type Page, searchOf } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, orNull, tenantChoices, tenantNames } from "../access_queries.ts";
+import { managesAllUsers, tenantChoices, tenantNames } from "../access_queries.ts";
 import { Diff, fieldChanges } from "./diff.tsx";
 import { auditTexts } from "./texts.ts";
 

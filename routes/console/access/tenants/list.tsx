@@ -1,10 +1,10 @@
 import { ButtonLink, FilterBar, SelectField, TextField } from "../../components/forms.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Figure, number, Time } from "../../components/values.tsx";
-import { type Page, searchOf } from "../../shared/api.ts";
+import { orNull, type Page, searchOf } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { View, Visit } from "../../shared/page.ts";
-import { orNull, tenantNames } from "../access_queries.ts";
+import { tenantNames } from "../access_queries.ts";
 import { Capacity, mayCreate, type Tenant, type TenantsSummary, TenantStatus } from "./model.tsx";
 import { tenantTree } from "./tree.tsx";
 import { tenantTexts } from "./texts.ts";

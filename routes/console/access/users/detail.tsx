@@ -1,3 +1,4 @@
+import { orNull } from "../../shared/api.ts";
 import type { Child } from "hono/jsx";
 import type { z } from "zod";
 import type { OwnSessionDto } from "../../../auth/shapes.ts";
@@ -7,7 +8,7 @@ import { type Column, DataTable } from "../../components/table.tsx";
 import { Badge, CopyValue, Facts, Time } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, orNull } from "../access_queries.ts";
+import { managesAllUsers } from "../access_queries.ts";
 import {
   type AnyUser,
   nameOf,

@@ -1,12 +1,11 @@
 import { CheckField, CsrfField, FormButtons, FormRefusal, SelectField } from "../../components/forms.tsx";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
-import { Refusal } from "../../shared/api.ts";
+import { orNull, Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import {
   ifUnchanged,
-  orNull,
   readVersioned,
   type RoleChoice,
   roleChoices,

@@ -1,10 +1,10 @@
 import { ButtonLink, CsrfField, FilterBar, SelectField, TextField } from "../../components/forms.tsx";
 import { type Column, DataTable, EmptyList, LivePart, Pager, RowCheck } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
-import { type Page, Refusal } from "../../shared/api.ts";
+import { orNull, type Page, Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, orNull, roleChoices, tenantChoices, tenantNames } from "../access_queries.ts";
+import { managesAllUsers, roleChoices, tenantChoices, tenantNames } from "../access_queries.ts";
 import { type AnyUser, nameOf, usersPath, UserStatus } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
