@@ -16,10 +16,11 @@ import { loadAssets } from "./shared/assets.ts";
 import { commonTexts } from "./shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "./shared/cookies.ts";
 import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
-import { FORMAT_TAGS } from "./shared/languages.ts";
+import { FORMAT_TAGS, type Locale } from "./shared/languages.ts";
 import type { ConsolePage, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
 import { contentPolicy, isSameOrigin } from "./shared/request_security.ts";
 import { BarePage, Layout } from "./shared/layout.tsx";
+import { translateValidation } from "./shared/validation_translations.ts";
 
 type Env = { Bindings: { ip: string | null } };
 
@@ -232,7 +233,9 @@ function forbiddenView(v: Visit, permissions: string[]): View {
 
 function refusalView(refusal: Refusal, v: Visit): View {
   const t = commonTexts[v.locale];
-  if (refusal.status === 404 || isMalformedId(refusal)) return refusedView(t.notFound, t.notFoundText, 404);
+  if (refusal.status === 404 || isMalformedId(refusal, v.locale)) {
+    return refusedView(t.notFound, t.notFoundText, 404);
+  }
   if (refusal.code === "FORBIDDEN" && v.viewer.tenant === null) {
     return refusedView(t.needsTenant, t.needsTenantText, 403);
   }
@@ -260,9 +263,10 @@ function refusalView(refusal: Refusal, v: Visit): View {
 }
 
 /** Whether the API refused the id in the address because it is not a UUID. */
-function isMalformedId({ status, fields }: Refusal): boolean {
+function isMalformedId({ status, fields }: Refusal, locale: Locale): boolean {
   const messages = Object.values(fields).flat();
-  return status === 400 && messages.length > 0 && messages.every((message) => message === NO_UUID);
+  const expected = translateValidation(locale, NO_UUID);
+  return status === 400 && messages.length > 0 && messages.every((message) => message === expected);
 }
 
 /** The address of a page under /console, with its query. */

@@ -15,6 +15,7 @@ import {
   searchOf,
 } from "./operations.ts";
 import type { Flash } from "./page.ts";
+import { translateValidation } from "./validation_translations.ts";
 
 export { type Query, searchOf };
 
@@ -58,7 +59,7 @@ export class Refusal extends Error {
     this.detail = detail;
     this.traceId = traceId;
     this.text = code !== null && isProblemCode(code) ? CATALOGUE[code].user[locale] : detail;
-    this.fields = byField(errors);
+    this.fields = byField(errors, locale);
   }
 
   /** The message on the page after the refused action. */
@@ -194,9 +195,10 @@ export async function orNull<T>(request: Promise<T>): Promise<T | null> {
 }
 
 /** Reads both shapes of `errors`: an object by field, or a list of "field: message". */
-function byField(errors: unknown): Record<string, string[]> {
+function byField(errors: unknown, locale: Locale): Record<string, string[]> {
   const fields: Record<string, string[]> = {};
-  const add = (field: string, message: string) => (fields[field] ??= []).push(message);
+  const add = (field: string, message: string) =>
+    (fields[field] ??= []).push(translateValidation(locale, message));
   if (Array.isArray(errors)) {
     for (const error of errors) {
       const [, field, message] = /^([\w.]+): (.*)$/s.exec(String(error)) ?? [];

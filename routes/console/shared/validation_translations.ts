@@ -1,0 +1,78 @@
+import type { Locale } from "./languages.ts";
+
+const FIVE_FIELDS = "cinco campos: minuto, hora, dia do mês, mês, dia da semana";
+
+/** Portuguese translations of the API's messages about fields, by a pattern of the English message. */
+const PORTUGUESE: [english: RegExp, portuguese: string][] = [
+  [/^Too small: expected \w+ to have >=1 (characters|items)$/, "Campo obrigatório."],
+  [/^Too small: expected string to have >=(\d+) characters$/, "Escreva pelo menos $1 caracteres."],
+  [/^Too big: expected string to have <=(\d+) characters$/, "Escreva no máximo $1 caracteres."],
+  [/^Too big: expected array to have <=(\d+) items$/, "Indique no máximo $1."],
+  [/^Too small: expected \w+ to be >=(\S+)$/, "Indique $1 ou mais."],
+  [/^Too big: expected \w+ to be <=(\S+)$/, "Indique $1 ou menos."],
+  [/^Invalid input: expected \w+, received (undefined|null)$/, "Campo obrigatório."],
+  [/^Invalid input: expected (int|number), received .*$/, "Indique um número inteiro."],
+  [/^Invalid option: expected one of (.*)$/, "Escolha uma destas opções: $1."],
+  [/^expected one of (.*)$/, "Escolha uma destas opções: $1."],
+  [/^Invalid string: must match pattern (.*)$/, "O texto não tem a forma $1."],
+  [/^Invalid URL$/, "Indique um URL, como https://example.com."],
+  [
+    /^expected an? (absolute )?http(s\)| or https) URL$/,
+    "Indique um URL que comece por http:// ou https://.",
+  ],
+  [/^expected an http\(s\) URL or a path .*$/, "Indique um URL http(s) ou um caminho que comece por /."],
+  [/^expected a URL without user and password.*$/, "Indique um URL sem utilizador nem palavra-passe."],
+  [/^expected an email address$/, "Indique um endereço de email."],
+  [/^"(.*)" is not an email address such as (.*)$/, "“$1” não é um endereço de email como $2."],
+  [/^"(.*)" is not a phone number in E.164 form such as (.*)$/, "“$1” não é um número de telefone como $2."],
+  [/^"(.*)" is not a device token$/, "“$1” não é o código de um dispositivo."],
+  [/^"(.*)" is not the UUID of a user$/, "“$1” não é o id de um utilizador."],
+  [/^expected a UUID$/, "Indique um id da forma 00000000-0000-0000-0000-000000000000."],
+  [/^expected a (name|category)$/, "Campo obrigatório."],
+  [/^expected at least one (recipient, or userIds|address)$/, "Indique pelo menos um destinatário."],
+  [/^expected at most (\d+) recipients, found (\d+)$/, "Indique no máximo $1 destinatários; há $2."],
+  [/^expected at least one visible character$/, "Escreva pelo menos um carácter visível."],
+  [/^expected (\d+) to (\d+) characters, found (\d+)$/, "Escreva de $1 a $2 caracteres; há $3."],
+  [/^must not be the email$/, "Não pode ser igual ao email."],
+  [/^this is not the caller's current password$/, "Esta não é a sua palavra-passe atual."],
+  [/^this code is reserved$/, "Este código está reservado. Use outro."],
+  [/^expected (a code|action:resource) .*$/, "Escreva ação:recurso em minúsculas, como approve:invoices."],
+  [
+    /^expected 1 to 100 .* (starting|beginning) with a letter or digit$/,
+    "Escreva 1 a 100 letras, algarismos, pontos, hífenes ou sublinhados, começando por uma letra ou algarismo.",
+  ],
+  [/^expected a Group tenant, found a (\w+) one$/, "Escolha um inquilino do tipo grupo."],
+  [/^a Group tenant cannot have a parent$/, "Um grupo não pode estar noutro grupo."],
+  [
+    /^expected a time in the future, at most (\d+) days from now$/,
+    "Indique uma data futura, no máximo daqui a $1 dias.",
+  ],
+  [/^expected an (ISO 8601 )?instant .*$/, "Indique uma data e hora."],
+  [/^(expected a date such as .*|Invalid ISO date)$/, "Indique uma data, como 2026-01-31."],
+  [/^expected a time such as 07:30, found "(.*)"$/, "“$1” não é uma hora como 07:30."],
+  [/^expected a different time than quietHours.from$/, "Indique uma hora diferente da do início."],
+  [/^"(.*)" is not an IANA time zone; .*$/, "“$1” não é um fuso horário, como Europe/Lisbon."],
+  [/^"(.*)" has (\d+) fields; .*$/, `“$1” tem $2 campos. Escreva ${FIVE_FIELDS}.`],
+  [
+    /^"(.*)" has characters that are not allowed .*$/,
+    `“$1” tem caracteres inválidos. Escreva ${FIVE_FIELDS}.`,
+  ],
+  [/^"(.*)" is never due$/, "“$1” nunca ocorre. Altere a expressão."],
+  [/^"(.*)" is not a cron expression: (.*)$/, "“$1” não é uma expressão cron: $2."],
+  [/^expected a language tag such as (.*), found "(.*)"$/, "“$2” não é uma etiqueta de idioma como $1."],
+  [/^expected at least one of subject, HTML body .*$/, "Preencha o assunto ou um dos corpos."],
+  [/^expected a subject, an htmlBody, .*$/, "Preencha o assunto ou um dos corpos, ou escolha um modelo."],
+  [/^expected (a )?JSON( document)?: (.*)$/, "Isto não é JSON válido: $3."],
+  [/^expected a JSON object$/, "Indique um objeto JSON."],
+  [/^no job (.*) is within the caller's reach$/, "Não existe aqui a tarefa $1."],
+  [/^the template requires a value$/, "O modelo exige um valor."],
+  [/^line (\d+), column (\d+): (.*)$/, "linha $1, coluna $2: $3"],
+];
+
+/** Translates a message, or "name: message", to the viewer's language. Returns an unknown message unchanged. */
+export function translateValidation(locale: Locale, message: string): string {
+  if (locale !== "pt") return message;
+  const [, name = "", text = ""] = /^([\w.]+: )?(.*)$/s.exec(message) ?? [];
+  const [pattern, portuguese] = PORTUGUESE.find(([english]) => english.test(text)) ?? [];
+  return pattern && portuguese ? name + text.replace(pattern, portuguese) : message;
+}

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { translateValidation } from "../../../routes/console/shared/validation_translations.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+
+const LONG = "x".repeat(300);
+
+Deno.test("the messages about fields of the console's forms have Portuguese translations", async () => {
+  const by = t.systemAdmin;
+  const requests: [path: string, body: Record<string, unknown>][] = [
+    ["admin/users", { email: "ana", password: "short", firstName: LONG, lastName: "" }],
+    ["roles", { name: "" }],
+    ["roles", { name: LONG, permissionIds: ["x"] }],
+    ["tenants", { name: "", type: "Club", maxUsers: 0 }],
+    ["tenants", { name: "Child", parentTenantId: t.platformTenantId }],
+    ["permissions", { code: "Approve", description: LONG, category: "" }],
+    ["permissions", { code: "switch:any-group-tenant", category: "Texts" }],
+    ["api-keys", { name: "", permissions: [], expiresAt: "2001-01-01T00:00:00Z" }],
+    ["webhook-endpoints", { url: "here", eventTypes: [] }],
+    ["recurring-jobs", {
+      jobId: "a",
+      jobTypeName: "steward.echo",
+      cronExpression: "* *",
+      timeZoneId: "Moon",
+    }],
+    ["recurring-jobs", { jobId: "a", jobTypeName: "steward.echo", cronExpression: "0 0 31 2 *" }],
+    ["jobs", { jobTypeName: "steward.echo", serializedArgs: "{", parentJobId: LONG }],
+    ["notifications/send", { channel: "Email", recipients: [], subject: "Hello" }],
+    ["notifications/send", { channel: "Email", recipients: [{ address: "ana" }] }],
+    ["notification-templates", { slug: "?", name: "", locale: "en", channel: "Email" }],
+    ["notification-templates", { slug: "a", name: "A", locale: "?!" }],
+    ["applications", { code: "a b", name: "" }],
+    ["settings", { key: "", value: "1" }],
+  ];
+  const untranslated: string[] = [];
+  for (const [path, body] of requests) {
+    const { status, body: { errors } } = await by.post(`/api/v1/${path}`, body);
+    const messages: string[] = Object.values(errors ?? {}).flatMap((each) => each as string | string[]);
+    if (status !== 400 || messages.length === 0) untranslated.push(`${path} answers ${status}`);
+    for (const message of messages) {
+      if (translateValidation("pt", message) === message) untranslated.push(`${path}: ${message}`);
+    }
+  }
+  assert.deepEqual(untranslated, []);
+});
+
+Deno.test("a translated message keeps its values, and other languages and messages stay", () => {
+  const english = "Too big: expected string to have <=100 characters";
+  assert.equal(translateValidation("pt", english), "Escreva no máximo 100 caracteres.");
+  assert.equal(
+    translateValidation("pt", `args.text: ${english}`),
+    "args.text: Escreva no máximo 100 caracteres.",
+  );
+  assert.equal(translateValidation("en", english), english);
+  assert.equal(translateValidation("pt", "Indique uma data e hora."), "Indique uma data e hora.");
+});
