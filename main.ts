@@ -2,24 +2,26 @@ import { AuditWriter } from "./domain/audit/audit_writer.ts";
 import { createOpenIdProviders } from "./domain/access/sign_in/oidc/providers.ts";
 import { Rights } from "./domain/rights/rights.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
-import { ReservationWriter } from "./domain/files/reserve.ts";
+import { ReservationWriter } from "./domain/files/reservation_writer.ts";
+import { attachedFiles } from "./domain/files/service_files.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";
 import { fireDueRecurringJobs } from "./domain/jobs/fire_recurring.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
 import { JobWriter } from "./domain/jobs/enqueue.ts";
 import type { SettledJob } from "./domain/jobs/settle.ts";
-import { allJobTypes } from "./domain/job_types.ts";
+import { registerJobTypes } from "./domain/job_types.ts";
+import { notifyEndpointCreator } from "./domain/notifications/endpoint_notice.ts";
 import { finishDirectMessages } from "./domain/notifications/direct.ts";
 import { UserWakeUps } from "./domain/notifications/in_app/user_wake_up.ts";
 import { RenderThreads } from "./domain/notifications/rendering/mod.ts";
 import { MessageWriter } from "./domain/notifications/send.ts";
 import { instanceChecks, InstanceHealth } from "./domain/operations/health.ts";
-import { Metrics } from "./domain/operations/metrics.ts";
+import { Metrics } from "./domain/shared/metrics.ts";
 import { prepareDatabase } from "./domain/prepare_database.ts";
 import { openReports } from "./domain/reports/reports.ts";
 import { scheduleWork } from "./domain/reports/schedule_runs.ts";
 import type { Clock } from "./domain/shared/clock.ts";
-import type { Platform } from "./domain/shared/platform.ts";
+import type { ServicePlatform } from "./domain/platform.ts";
 import type { Config } from "./infra/config.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { serveHttp } from "./infra/http_server.ts";
@@ -46,7 +48,7 @@ const DRAIN_MS = 25_000;
 
 /** A running service. */
 export interface Steward {
-  platform: Platform;
+  platform: ServicePlatform;
   url: string;
   /** Embedded parts in use. */
   parts: string[];
@@ -125,7 +127,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     isStuck: () => poolHealth.isStuck,
     ...(scanner.notice === undefined ? {} : { notices: [scanner.notice] }),
   });
-  const platform: Platform = {
+  const platform: ServicePlatform = {
     config,
     log,
     clock,
@@ -139,6 +141,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     jobWriter: new JobWriter(sql),
     auditWriter: new AuditWriter(sql),
     messageWriter: new MessageWriter({ sql, wakeUps }),
+    attachedFiles,
+    onEndpointDisabled: (tx, endpoint, reason) => notifyEndpointCreator(platform, tx, endpoint, reason),
     reservationWriter: new ReservationWriter(sql),
     userWakeUps: new UserWakeUps({ sql, config, log }),
     objects,
@@ -151,7 +155,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
-  platform.jobTypes.register(...allJobTypes, ...extensions.jobTypes);
+  registerJobTypes(platform.jobTypes);
+  platform.jobTypes.register(...extensions.jobTypes);
 
   const api = createApp({
     platform,

@@ -5,7 +5,8 @@ import { addressKey } from "../domain/access/sign_in/address.ts";
 import { problem } from "../domain/problems/problem.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
 import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_limit.ts";
-import { type Platform, withDatabase } from "../domain/shared/platform.ts";
+import type { ServicePlatform } from "../domain/platform.ts";
+import { withDatabase } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
 import type { Log } from "../infra/log.ts";
 import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
@@ -23,7 +24,7 @@ import { queryValues } from "./shared/validation.ts";
 
 export interface AppOptions {
   /** Passed to the endpoints. */
-  platform: Platform;
+  platform: ServicePlatform;
   endpoints: readonly Endpoint[];
   /** For tests: fails if an answer does not match the shape or the codes that its endpoint declares. */
   checkAnswers?: boolean;

@@ -1,4 +1,4 @@
-import type { Platform } from "../domain/shared/platform.ts";
+import type { ServicePlatform } from "../domain/platform.ts";
 import { accessRoutes } from "./access/mod.ts";
 import { authRoutes } from "./auth/mod.ts";
 import { eventsRoutes } from "./events/mod.ts";
@@ -39,5 +39,5 @@ export type Operations = { [O in typeof OPERATIONS[number] as O["id"]]: O };
 export const ENDPOINTS: readonly Endpoint[] = OPERATIONS;
 
 /** The routes that a service answers: `/dev/outbox` only if it has an outbox. */
-export const endpointsOf = ({ outbox }: Pick<Platform, "outbox">): readonly Endpoint[] =>
+export const endpointsOf = ({ outbox }: Pick<ServicePlatform, "outbox">): readonly Endpoint[] =>
   outbox ? ENDPOINTS : ENDPOINTS.filter((spec) => !outboxRoutes.some(({ id }) => id === spec.id));

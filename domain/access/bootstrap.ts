@@ -1,9 +1,9 @@
 import { hashPassword } from "../../infra/passwords.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
+import { CATALOG_PERMISSIONS, CATALOG_ROLES, type CatalogPermission } from "../rights/catalog.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { CATALOG_PERMISSIONS, CATALOG_ROLES, type CatalogPermission } from "../rights/catalog.ts";
 
 /** Key of the advisory lock that serializes instances which start at the same time. Any fixed number will do. */
 const LOCK = 7_315_027_812;

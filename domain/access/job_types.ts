@@ -1,9 +1,10 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
 import { passwordResetMailJob } from "./account/password_reset.ts";
+import type { AccessPlatform } from "./platform.ts";
 import { pruneSignInJob } from "./sign_in/pruning.ts";
 
 /** Job types of the access area. */
-export const accessJobTypes: AnyJobType[] = [
+export const accessJobTypes: AnyJobType<AccessPlatform>[] = [
   passwordResetMailJob,
   pruneSignInJob,
 ];

@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { countCached } from "../shared/count_cache.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import { countCached } from "../shared/count_cache.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 

@@ -1,9 +1,9 @@
 import { Webhook } from "standardwebhooks";
 import { z } from "zod";
 import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts";
-import { defineJob, PostponeJob } from "../jobs/job_type.ts";
-import type { Platform } from "../shared/platform.ts";
+import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
+import type { EventPlatform } from "./platform.ts";
 import { type PendingDelivery, readPendingDelivery, settleAttempt } from "./settle_delivery.ts";
 import { readSecrets } from "./signing_secrets.ts";
 
@@ -22,7 +22,7 @@ export const deliveryJob = defineJob({
   ...DELIVERY_JOB,
   args,
   timeoutMs: 2 * ANSWER_MS,
-  async run({ deliveryId }, { platform, db, signal }) {
+  async run({ deliveryId }, { platform, db, signal }: JobContext<EventPlatform>) {
     const delivery = await readPendingDelivery(db, deliveryId);
     if (!delivery) return { skipped: "the delivery has ended, or was deleted with its endpoint" };
     if (delivery.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", delivery.dueInMs);
@@ -58,7 +58,7 @@ const inactive = (attemptedAt: Date): Attempt => ({
 });
 
 async function attempt(
-  p: Pick<Platform, "config" | "sql" | "clock">,
+  p: Pick<EventPlatform, "config" | "sql" | "clock">,
   delivery: PendingDelivery,
   signal: AbortSignal,
 ): Promise<Attempt> {

@@ -1,7 +1,7 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";

@@ -1,8 +1,6 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { sendNotification } from "../notifications/send.ts";
-import { Problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
+import type { DisabledEndpoint, EventPlatform } from "./platform.ts";
 
 /** After this many days of failures without a success, an endpoint is deactivated. */
 const FAILING_DAYS = 5;
@@ -23,12 +21,12 @@ export async function recordSuccess(tx: Tx, endpointId: string): Promise<void> {
  * each other; a later failure is recorded instead. A 410 waits for the lock.
  */
 export async function recordFailure(
-  p: Platform,
+  p: Pick<EventPlatform, "onEndpointDisabled">,
   tx: Tx,
   endpointId: string,
   { isGone, error }: { isGone: boolean; error: string },
 ): Promise<void> {
-  const [disabled] = await tx<Disabled[]>`
+  const [disabled] = await tx<DisabledEndpoint[]>`
     with noted as (
       select id, coalesce(failing_since, now()) as since, case when ${isGone} then 'Gone'
         when failing_since < now() - make_interval(days => ${FAILING_DAYS}) then 'Failing' end as reason
@@ -48,34 +46,8 @@ export async function recordFailure(
     tenantId: disabled.tenantId,
     after: { isActive: false, disabledReason: disabled.disabledReason },
   });
-  await notifyCreator(p, tx, disabled, error);
-}
-
-interface Disabled {
-  id: string;
-  tenantId: string;
-  url: string;
-  createdBy: string | null;
-  disabledReason: "Gone" | "Failing";
-  isActive: boolean;
-}
-
-async function notifyCreator(p: Platform, tx: Tx, endpoint: Disabled, error: string): Promise<void> {
-  const { id, tenantId, url, createdBy, disabledReason } = endpoint;
-  if (createdBy === null) return;
-  const why = disabledReason === "Gone"
+  const reason = disabled.disabledReason === "Gone"
     ? "The receiver answered 410 Gone."
     : `Nothing was delivered for ${FAILING_DAYS} days. The last failure: ${error}`;
-  try {
-    await sendNotification(p, tx, { tenantId, userId: null, traceId: null }, {
-      channel: "InApp",
-      recipients: [{ address: createdBy }],
-      subject: "A webhook endpoint was deactivated",
-      textBody: `Events are no longer sent to ${url}. ${why} Activate it again when the cause is fixed.`,
-      category: "webhooks",
-      actionUrl: `/api/v1/webhook-endpoints/${id}`,
-    });
-  } catch (failure) {
-    if (!(failure instanceof Problem)) throw failure; // the creator no longer exists
-  }
+  await p.onEndpointDisabled(tx, disabled, reason);
 }

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { Tx } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { defineResource } from "../resources/define_resource.ts";
 import type { ResourceSource } from "../resources/resource.ts";
 import { tableSource } from "../resources/table_source.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { Versioned } from "../shared/versioned.ts";
@@ -176,7 +176,7 @@ function requireUrl(url: string, allow: string | null): void {
   if (mistake) throw invalid({ url: [mistake] });
 }
 
-function requireKnownTypes(given: string[], known: EventTypes): void {
+function requireKnownTypes(given: string[], known: Pick<EventTypes, "has">): void {
   if (given.every((type) => type === EVERY_TYPE || known.has(type))) return;
   throw invalid({ eventTypes: [TYPES_EXPECTED] });
 }

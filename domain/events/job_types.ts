@@ -1,6 +1,7 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
 import { deliveryJob } from "./deliver.ts";
+import type { EventPlatform } from "./platform.ts";
 import { upkeepJob } from "./upkeep.ts";
 
 /** The job types of the events area. */
-export const eventsJobTypes: AnyJobType[] = [deliveryJob, upkeepJob];
+export const eventsJobTypes: AnyJobType<EventPlatform>[] = [deliveryJob, upkeepJob];

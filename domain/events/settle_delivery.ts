@@ -1,8 +1,8 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Platform } from "../shared/platform.ts";
-import type { DeliveryStatus } from "./deliveries.ts";
 import type { Attempt } from "./deliver.ts";
+import type { DeliveryStatus } from "./deliveries.ts";
 import { recordFailure, recordSuccess } from "./endpoint_health.ts";
+import type { EventPlatform } from "./platform.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -50,7 +50,7 @@ export async function readPendingDelivery(q: Sql, id: string): Promise<PendingDe
  * @returns the delivery's new status, and the delay before the next attempt (null: no further attempt).
  */
 export async function settleAttempt(
-  p: Platform,
+  p: EventPlatform,
   delivery: PendingDelivery,
   tried: Attempt,
 ): Promise<{ status: DeliveryStatus | "Superseded"; retryInMs: number | null }> {

@@ -1,6 +1,6 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { invalid, type Problem, problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type FileRow, readVisibleFile } from "./file.ts";
 import { stateConflict } from "./file_state.ts";

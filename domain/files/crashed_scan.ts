@@ -5,6 +5,7 @@ import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { heartbeatAge } from "../jobs/lease.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileStatus } from "./file.ts";
+import type { FilePlatform } from "./platform.ts";
 import { scanFile, statusOf } from "./scan.ts";
 import { failScan } from "./verdict.ts";
 
@@ -58,7 +59,7 @@ export async function scanWithCrashGuard(
 export const watchScanJob = defineJob({
   name: "files.watch-scan",
   args: z.object({ fileId: z.uuid(), jobId: z.uuid() }),
-  async run({ fileId, jobId }, { platform, db }) {
+  async run({ fileId, jobId }, { platform, db }: JobContext<FilePlatform>) {
     const status = await statusOf(platform, fileId);
     const age = await heartbeatAge(db, jobId);
     if (status !== "Scanning" || age === null) return { status };

@@ -1,3 +1,4 @@
+import type { AuditPlatform } from "../audit/platform.ts";
 import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
@@ -17,7 +18,7 @@ export interface DownloadUrl {
  * @throws FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function giveDownloadUrl(
-  p: Pick<Platform, "sql" | "objects" | "clock" | "auditWriter">,
+  p: Pick<AuditPlatform, "sql" | "objects" | "clock" | "auditWriter">,
   caller: Caller,
   file: FileRow,
   purpose: DownloadPurpose,

@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
+import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 
 export const FILE_STATUSES = ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"] as const;
 export type FileStatus = typeof FILE_STATUSES[number];

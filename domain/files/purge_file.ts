@@ -1,8 +1,8 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit, recordAudits } from "../audit/audit.ts";
-import type { Caller } from "../rights/caller.ts";
-import { type Problem, problem } from "../problems/problem.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
+import { type Problem, problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import {
   type FileRecord,
@@ -12,8 +12,8 @@ import {
   lockFile,
   requireSystemAdmin,
 } from "./file.ts";
-import { requireAvailable } from "./file_state.ts";
 import { emitFilesPurged } from "./file_events.ts";
+import { requireAvailable } from "./file_state.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
 import { holdingScopes } from "./references.ts";
 

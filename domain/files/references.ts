@@ -1,6 +1,6 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
+import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";

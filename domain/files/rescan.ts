@@ -2,8 +2,9 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob } from "../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
+import type { FilePlatform } from "./platform.ts";
 import { rescanFile, type RescanOutcome, skipFile } from "./rescan_file.ts";
 import { generationOf } from "./rescan_generation.ts";
 import { SCAN_TIMEOUT_MS } from "./scan.ts";
@@ -38,7 +39,7 @@ export const rescanJob = defineJob({
   args: z.object({}),
   cron: "* * * * *",
   maxRetries: 0, // the check runs again in the next minute
-  run: async (_args, { platform }) => ({ rescan: await startRescan(platform) }),
+  run: async (_args, { platform }: JobContext<FilePlatform>) => ({ rescan: await startRescan(platform) }),
 });
 
 export const rescanBatchJob = defineJob({
@@ -46,7 +47,8 @@ export const rescanBatchJob = defineJob({
   args: BatchArgs,
   timeoutMs: SCAN_TIMEOUT_MS,
   concurrency: 1,
-  run: (args, { platform, signal, lostLeases }) => rescanBatch(platform, args, signal, lostLeases),
+  run: (args, { platform, signal, lostLeases }: JobContext<FilePlatform>) =>
+    rescanBatch(platform, args, signal, lostLeases),
 });
 
 /**

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../access/users/user_lookup.ts";
-import { defineJob } from "../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { sendNotification } from "../notifications/send.ts";
-import type { Platform } from "../shared/platform.ts";
+import { findUsersInTenant } from "../rights/user_lookup.ts";
 import type { FileRow } from "./file.ts";
+import type { FilePlatform } from "./platform.ts";
 
 const NotifyArgs = z.object({ fileId: z.uuid() });
 const UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
@@ -17,11 +17,13 @@ const RECIPIENTS_PER_MESSAGE = 500;
 export const notifyOwnersJob = defineJob({
   name: "files.tell-owners",
   args: NotifyArgs,
-  run: async ({ fileId }, { platform }) => ({ told: await notifyOwners(platform, fileId) }),
+  run: async ({ fileId }, { platform }: JobContext<FilePlatform>) => ({
+    told: await notifyOwners(platform, fileId),
+  }),
 });
 
 /** @returns how many users were notified; 0 if they were notified before. */
-export async function notifyOwners(p: Platform, fileId: string): Promise<number> {
+export async function notifyOwners(p: FilePlatform, fileId: string): Promise<number> {
   return await transact(p.sql, async (tx) => {
     const [file] = await tx<FileRow[]>`
       select * from files where id = ${fileId} and status = 'Infected' and owners_told_at is null for update`;

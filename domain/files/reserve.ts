@@ -1,9 +1,5 @@
-import { GroupCommit } from "../../infra/postgres/group_commit.ts";
-import { isTransaction, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { invalid, problem } from "../problems/problem.ts";
-import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
+import type { Caller } from "../rights/caller.ts";
 import { profilesOf } from "./configured_profiles.ts";
 import { requireSystemAdmin } from "./file.ts";
 import { newStagingKey } from "./object_keys.ts";
@@ -16,14 +12,13 @@ import {
   type RequestedParts,
   signParts,
 } from "./parts.ts";
+import type { FilePlatform } from "./platform.ts";
 import { declaredTypeAllowed, type FileProfile } from "./profiles.ts";
 
 const UPLOAD_SECONDS = 15 * 60;
 /** An upload in parts gets extra time: one second per this many bytes, up to MAX_UPLOAD_SECONDS in total. */
 const MIN_UPLOAD_BYTES_PER_SECOND = 512 * 1024;
 const MAX_UPLOAD_SECONDS = 24 * 60 * 60;
-/** An upload that started before its URL expired may still be running this long after. */
-const LATE_UPLOAD_MS = 60 * 60_000;
 
 export interface Reservation {
   fileId: string;
@@ -51,7 +46,7 @@ export interface ReservationRequest {
  * FILE_TOO_LARGE_UNPROCESSABLE; with parts also VALIDATION_ERROR, FILE_STORAGE_UNAVAILABLE
  */
 export async function reserveFile(
-  p: Pick<Platform, "sql" | "objects" | "clock" | "config" | "reservationWriter">,
+  p: Pick<FilePlatform, "sql" | "objects" | "clock" | "config" | "reservationWriter">,
   caller: Caller,
   o: ReservationRequest,
 ): Promise<Reservation> {
@@ -101,7 +96,7 @@ const secondsForParts = (sizeBytes: number): number =>
  * reservation, the upload stays at the store, but it is empty because nobody has its URLs.
  */
 async function beginParts(
-  p: Pick<Platform, "objects">,
+  p: Pick<FilePlatform, "objects">,
   key: string,
   { contentType, sizeBytes }: ReservationRequest,
   plan: PartPlan,
@@ -112,61 +107,7 @@ async function beginParts(
   return { upload: { uploadId, partCount: plan.count }, parts };
 }
 
-export interface NewFile extends Omit<ReservationRequest, "isProduct" | "parts"> {
-  tenantId: string | null;
-  stagingKey: string;
-  partUpload: PartUpload | null;
-  createdBy: string | null;
-  uploadExpiresAt: Date;
-  now: Date;
-}
-
-/** Writes reservations. Concurrent ones share one commit (group commit). */
-export class ReservationWriter {
-  readonly #files: GroupCommit<NewFile, string>;
-
-  constructor(pool: Pool) {
-    this.#files = new GroupCommit((files) => insertReservations(pool, files));
-  }
-
-  /**
-   * Resolves with the file's id.
-   * @param sql a transaction to write it in; a pool: resolves after the commit, which concurrent calls share
-   */
-  async write(sql: Sql, file: NewFile): Promise<string> {
-    if (!isTransaction(sql)) return await this.#files.add(file);
-    const [id = ""] = await insertReservations(sql, [file]);
-    return id;
-  }
-}
-
-/** Inserts Pending files and their staging keys in one statement. @returns the ids, in the given order */
-export async function insertReservations(q: Sql, files: NewFile[]): Promise<string[]> {
-  const rows = files.map(({ partUpload, ...file }) => ({
-    ...file,
-    id: newId(),
-    writableUntil: new Date(file.uploadExpiresAt.getTime() + LATE_UPLOAD_MS),
-    uploadId: partUpload?.uploadId,
-    partCount: partUpload?.partCount,
-  }));
-  await q`
-    with given as materialized (
-      select * from json_to_recordset(${JSON.stringify(rows)}::text::json) as f (
-        id uuid, "tenantId" uuid, profile text, "fileName" text, "contentType" text, "sizeBytes" bigint,
-        "stagingKey" text, "createdBy" uuid, now timestamptz, "uploadExpiresAt" timestamptz,
-        "writableUntil" timestamptz, "uploadId" text, "partCount" integer)
-    ), written as (
-      insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, staging_key,
-        created_by, created_at, upload_expires_at)
-      select id, "tenantId", profile, "fileName", "contentType", "sizeBytes", "stagingKey", "createdBy", now,
-        "uploadExpiresAt" from given
-    )
-    insert into file_objects (key, file_id, writable_until, upload_id, part_count)
-    select "stagingKey", id, "writableUntil", "uploadId", "partCount" from given`;
-  return rows.map(({ id }) => id);
-}
-
-function requireProfile(p: Pick<Platform, "config">, name: string): FileProfile {
+function requireProfile(p: Pick<FilePlatform, "config">, name: string): FileProfile {
   const profiles = profilesOf(p.config);
   const profile = profiles.get(name);
   if (profile && !profile.serviceOnly) return profile;

@@ -1,7 +1,7 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { incoherent, problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
 import {

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { defineJob } from "../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { scanWithCrashGuard } from "./crashed_scan.ts";
+import type { FilePlatform } from "./platform.ts";
 import { SCAN_TIMEOUT_MS } from "./scan.ts";
 
 const ScanArgs = z.object({ fileId: z.uuid() });
@@ -14,7 +15,7 @@ export const scanFileJob = defineJob({
   args: ScanArgs,
   timeoutMs: SCAN_TIMEOUT_MS,
   share: 1 / 2,
-  run: async ({ fileId }, context) => ({
+  run: async ({ fileId }, context: JobContext<FilePlatform>) => ({
     status: await scanWithCrashGuard(context.platform, fileId, context),
   }),
 });

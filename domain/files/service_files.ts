@@ -1,14 +1,15 @@
 import type { StoredObject } from "../../infra/objectstore/objectstore.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import type { AttachedFiles } from "../notifications/attached_files.ts";
 import { problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
 import { profilesOf } from "./configured_profiles.ts";
 import { contentKey, type DownloadUrl, signDownload } from "./download.ts";
 import { type FileRecord, fileRecord, type FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { deliveryKey, deliveryPath, newStagingKey } from "./object_keys.ts";
+import type { FilePlatform } from "./platform.ts";
 import { holdFile } from "./references.ts";
-import { insertReservations } from "./reserve.ts";
+import { insertReservations } from "./reservation_writer.ts";
 import { startScanning } from "./start_scanning.ts";
 
 export { deliveryPath } from "./object_keys.ts";
@@ -35,7 +36,7 @@ export interface ServiceFile {
  * @throws FILE_TOO_LARGE_UNPROCESSABLE, ObjectStoreError, or what the stream throws
  */
 export async function storeServiceFile(
-  p: Platform,
+  p: FilePlatform,
   o: ServiceFile,
   content: ReadableStream<Uint8Array>,
 ): Promise<{ fileId: string; sizeBytes: number }> {
@@ -63,7 +64,7 @@ export async function storeServiceFile(
 }
 
 async function confirmServiceFile(
-  p: Platform,
+  p: FilePlatform,
   fileId: string,
   { tenantId, scope, ownerId, createdBy }: ServiceFile,
   staged: StoredObject,
@@ -77,7 +78,7 @@ async function confirmServiceFile(
 
 /** Stops a stream that exceeds `maxBytes` of its profile, so that it cannot fill the bucket. */
 function limitSize(
-  p: Pick<Platform, "config">,
+  p: Pick<FilePlatform, "config">,
   profileName: string,
   content: ReadableStream<Uint8Array>,
 ): ReadableStream<Uint8Array> {
@@ -110,18 +111,24 @@ export async function readFileState(q: Sql, fileId: string): Promise<FileRecord 
  * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, ObjectStoreError
  */
 export async function openFileContent(
-  p: Pick<Platform, "sql" | "objects">,
+  p: Pick<FilePlatform, "sql" | "objects">,
   fileId: string,
 ): Promise<ReadableStream<Uint8Array>> {
   return await p.objects.read(contentKey(await readFile(p.sql, fileId)));
 }
+
+/** How the notifications area reads attachments. */
+export const attachedFiles: AttachedFiles = {
+  readSize: async (q, fileId) => (await readFileState(q, fileId))?.sizeBytes ?? 0,
+  open: openFileContent,
+};
 
 /**
  * Signs a download URL of an Available file, valid for five minutes by default.
  * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function signFileDownload(
-  p: Pick<Platform, "sql" | "objects" | "clock">,
+  p: Pick<FilePlatform, "sql" | "objects" | "clock">,
   fileId: string,
   o: { expiresInSeconds?: number } = {},
 ): Promise<DownloadUrl> {
@@ -134,7 +141,7 @@ export async function signFileDownload(
  * FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, ObjectStoreError
  */
 export async function copyFileTo(
-  p: Pick<Platform, "sql" | "objects">,
+  p: Pick<FilePlatform, "sql" | "objects">,
   fileId: string,
   targetPath: string,
 ): Promise<void> {

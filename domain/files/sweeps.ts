@@ -6,6 +6,7 @@ import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 import { emitFilesPurged } from "./file_events.ts";
 import { deleteDiscarded, deleteDueObjects, discardObjects } from "./objects.ts";
+import type { FilePlatform } from "./platform.ts";
 import { auditServicePurges, JOB_REASONS } from "./purge_file.ts";
 import { scanFileJob } from "./scan_job.ts";
 
@@ -32,7 +33,10 @@ export const fileSweeps: AnyJobType[] = [
   sweep("files.delete-leftovers", ({ platform, signal }) => deleteDueObjects(platform, signal)),
 ];
 
-function sweep(name: string, work: (context: JobContext) => Promise<number>): AnyJobType {
+function sweep(
+  name: string,
+  work: (context: JobContext<FilePlatform>) => Promise<number>,
+): AnyJobType<FilePlatform> {
   return defineJob({
     name,
     args: NoArgs,

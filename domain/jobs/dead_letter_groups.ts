@@ -2,8 +2,8 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import type { Platform } from "../shared/platform.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
+import type { JobPlatform } from "./platform.ts";
 import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
 
 const AT_ONCE = 500;
@@ -56,7 +56,7 @@ export interface DeadLetterFilter {
  * @returns how many matched, how many were retried, and the ids of the first hundred new jobs.
  */
 export async function retryDeadLetters(
-  p: Pick<Platform, "sql" | "wakeUps" | "jobTypes">,
+  p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes">,
   caller: JobActor,
   o: { filter: DeadLetterFilter; reach: JobReach; dryRun: boolean },
 ): Promise<{ matched: number; retried: number; dryRun: boolean; jobIds: string[] }> {

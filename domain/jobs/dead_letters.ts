@@ -5,9 +5,10 @@ import type { Platform } from "../shared/platform.ts";
 import { insertJobs } from "./enqueue.ts";
 import { type JobPriority, type JobSummary, jobSummary, PRIORITIES, readJob } from "./job_row.ts";
 import { isForCreator, limitKeyOf } from "./job_type.ts";
+import type { JobPlatform } from "./platform.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
-type RetryParts = Pick<Platform, "sql" | "wakeUps" | "jobTypes">;
+type RetryParts = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes">;
 
 /**
  * Enqueues the job of a dead letter again as a new job; possible once. The dead-lettered job does not change.

@@ -3,6 +3,7 @@ import type { Platform } from "../shared/platform.ts";
 import { promoteDueJobs } from "./claim.ts";
 import { fireDueRecurringJobs } from "./fire_recurring.ts";
 import { recoverLostJobs } from "./lease.ts";
+import type { JobPlatform } from "./platform.ts";
 
 /** Work that is due at times stored in the database. */
 export interface TimedWork {
@@ -13,7 +14,7 @@ export interface TimedWork {
   doDue(): Promise<unknown>;
 }
 
-type Parts = Pick<Platform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
+type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
 
 /** The timed work of the jobs area: scheduled jobs and retries, worker leases, recurring jobs. */
 export const jobWork = (p: Parts, leaseSeconds: number): TimedWork[] => {
@@ -31,7 +32,7 @@ export const jobWork = (p: Parts, leaseSeconds: number): TimedWork[] => {
       readMs(p.sql<MsRow[]>`
         select extract(epoch from min(heartbeat_at) - now())::float8 * 1000 + ${leaseSeconds * 1000} as ms
         from job_workers`),
-    doDue: async () => wakeIfAny(await recoverLostJobs(p.sql, leaseSeconds)),
+    doDue: async () => wakeIfAny(await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes.onDeadLettered)),
   }, {
     name: "recurring jobs",
     nextInMs: () =>

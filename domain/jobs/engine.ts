@@ -1,7 +1,8 @@
 import { hostname } from "node:os";
 import type { Pools } from "../../infra/postgres/pools.ts";
-import { type Platform, withDatabase } from "../shared/platform.ts";
+import { withDatabase } from "../shared/platform.ts";
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
+import type { JobPlatform } from "./platform.ts";
 import { ensureServiceRecurringJobs } from "./service_recurring.ts";
 import type { SettledJob } from "./settle.ts";
 import { startUpkeep } from "./upkeep.ts";
@@ -31,7 +32,7 @@ export interface JobEngine {
  * @param o.onSettled called with every job whose result was written
  */
 export async function startJobEngine(
-  platform: Platform,
+  platform: JobPlatform,
   o: { pools: Pools; timedWork: TimedWork[]; onSettled?: ((jobs: SettledJob[]) => void) | undefined },
 ): Promise<JobEngine> {
   const { config, clock, log, metrics, jobTypes, wakeUps } = platform;

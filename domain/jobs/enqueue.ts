@@ -47,7 +47,7 @@ export type JobOptions = Omit<NewJob, "jobTypeName" | "serializedArgs" | "maxRet
 export async function enqueueJob<A>(
   p: { wakeUps: WakeUps },
   tx: Tx,
-  type: JobType<A>,
+  type: Omit<JobType<A>, "run">,
   args: A,
   options: JobOptions = {},
 ): Promise<string> {

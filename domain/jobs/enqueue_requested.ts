@@ -1,12 +1,12 @@
 import { transact, whenCommitted } from "../../infra/postgres/postgres.ts";
-import { holds } from "../rights/caller.ts";
 import { invalid, Problem, problem } from "../problems/problem.ts";
+import { holds } from "../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
-import type { Platform } from "../shared/platform.ts";
 import { lockParents } from "./continuations.ts";
 import { type NewJob, wakeFor, writeJobs } from "./enqueue.ts";
 import { type JobPriority, type JobSummary, jobSummary } from "./job_row.ts";
 import { type AnyJobType, isForCreator, limitKeyOf } from "./job_type.ts";
+import type { JobPlatform } from "./platform.ts";
 import { type JobActor, jobReach, within } from "./reach.ts";
 import { requireNoHidden } from "./secret_args.ts";
 
@@ -22,7 +22,7 @@ export interface RequestedJob {
   parentJobId: string | null;
 }
 
-type Parts = Pick<Platform, "sql" | "wakeUps" | "jobTypes" | "jobWriter">;
+type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "jobWriter">;
 
 /**
  * Enqueues a job for the caller's tenant.
@@ -111,7 +111,7 @@ function toNewJob(p: Parts, caller: JobActor, request: RequestedJob): NewJob {
 }
 
 /** Returns the exposed type with this name. @throws JOB_TYPE_UNKNOWN */
-export function requireExposedType(p: Pick<Platform, "jobTypes">, name: string): AnyJobType {
+export function requireExposedType(p: Pick<JobPlatform, "jobTypes">, name: string): AnyJobType {
   const type = p.jobTypes.get(name);
   if (type?.exposed) return type;
   throw problem(

@@ -1,13 +1,13 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
 import { insertJobs, type NewJob } from "./enqueue.ts";
+import type { JobPlatform } from "./platform.ts";
 import { runOf, type RunTemplate } from "./recurring_control.ts";
 import type { RecurringRow } from "./recurring_row.ts";
 
 const AT_ONCE = 500;
 
-type Parts = Pick<Platform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
+type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
 type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZoneId"> & {
   isUnfinished: boolean;
 };

@@ -1,12 +1,12 @@
 import type { z } from "zod";
 import type { Log } from "../../infra/log.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 
 /** What the service passes to a running attempt besides its arguments. */
-export interface JobContext {
+export interface JobContext<P = Platform> {
   /** The service that runs the job: configuration, stores, providers. */
-  platform: Platform;
+  platform: P;
   /** The pool of the service's database, `platform.sql`. */
   db: Sql;
   jobId: string;
@@ -87,7 +87,7 @@ export interface JobType<A = unknown, C = JobContext> {
   /** Seconds after which each tick of `cron` runs the job once more: a cron expression counts in minutes. */
   repeatAfterSeconds?: number;
   /** Does the work. Must be idempotent: it may run again after a crash. The result is stored as `output`. */
-  run(args: A, context: C): Promise<unknown>;
+  run: (args: A, context: C) => Promise<unknown>;
 }
 
 const DEFAULTS = { exposed: false, timeoutMs: 5 * 60_000, maxRetries: 3 };
@@ -131,9 +131,12 @@ export class PermanentJobFailure extends Error {
   override name = "PermanentJobFailure";
 }
 
-/** A job type with any arguments; its `args` schema checks them at run time. */
+/** A job type with any arguments, whose handler needs at most the parts of `P`; `args` checks arguments at run time. */
 // deno-lint-ignore no-explicit-any -- one registry holds types with different arguments
-export type AnyJobType = JobType<any>;
+export type AnyJobType<P = any> = JobType<any, JobContext<P>>;
+
+/** What limits the jobs of a type that run at once. */
+type Limits = Pick<JobType, "name" | "concurrency" | "share">;
 
 /**
  * True if jobs of the type run with the rights of their creator. Also true for an unknown type: a newer instance may
@@ -142,17 +145,34 @@ export type AnyJobType = JobType<any>;
 export const isForCreator = (type: AnyJobType | undefined): boolean =>
   type === undefined || type.actsForCreator === true;
 
-const isLimited = (type: AnyJobType): boolean => type.concurrency !== undefined || type.share !== undefined;
+const isLimited = (type: Limits): boolean => type.concurrency !== undefined || type.share !== undefined;
 
 /** The key under which running jobs of this type are counted; null if the type has no limit. */
-export const limitKeyOf = (type: AnyJobType | undefined): string | null =>
+export const limitKeyOf = (type: Limits | undefined): string | null =>
   type && isLimited(type) ? type.name : null;
+
+/** A job that has just become a dead letter. */
+export interface DeadLetterNotice {
+  /** Id of the dead letter. */
+  id: string;
+  jobId: string;
+  tenantId: string | null;
+  jobTypeName: string;
+  queue: string;
+  attempts: number;
+  errorMessage: string | null;
+}
+
+/** Called in the transaction that writes dead letters. */
+export type OnDeadLettered = (tx: Tx, deadLetters: DeadLetterNotice[]) => Promise<void>;
 
 /** The job types of a service, by name. */
 export class JobTypes {
   #byName = new Map<string, AnyJobType>();
   /** True if any type has a limit. Stored, because it is read every time jobs are settled. */
   hasLimits = false;
+  /** Registered with the types; absent: nothing is called. */
+  onDeadLettered?: OnDeadLettered;
 
   /** @throws Error when two types have the same name */
   register(...types: AnyJobType[]): void {

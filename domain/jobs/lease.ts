@@ -1,6 +1,7 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
 import { releaseContinuations } from "./continuations.ts";
+import type { OnDeadLettered } from "./job_type.ts";
 import { writeDeadLetters } from "./settle.ts";
 
 /** A worker that has not renewed its lease for this long is considered dead; its jobs run again. */
@@ -41,15 +42,23 @@ export async function closeLease(sql: Sql, workerId: string): Promise<void> {
  * that a job that crashes its process is dead-lettered in the end.
  * @returns how many jobs were released.
  */
-export async function recoverLostJobs(sql: Sql, leaseSeconds = LEASE_SECONDS): Promise<number> {
+export async function recoverLostJobs(
+  sql: Sql,
+  leaseSeconds = LEASE_SECONDS,
+  onDeadLettered?: OnDeadLettered,
+): Promise<number> {
   for (let recovered = 0;;) {
-    const batch = await recoverBatch(sql, leaseSeconds);
+    const batch = await recoverBatch(sql, leaseSeconds, onDeadLettered);
     recovered += batch;
     if (batch < RECOVERED_AT_ONCE) return recovered;
   }
 }
 
-async function recoverBatch(sql: Sql, leaseSeconds: number): Promise<number> {
+async function recoverBatch(
+  sql: Sql,
+  leaseSeconds: number,
+  onDeadLettered: OnDeadLettered | undefined,
+): Promise<number> {
   return await transact(sql, async (tx) => {
     await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${leaseSeconds})`;
     const lost = await tx<{ id: string; isLast: boolean }[]>`
@@ -70,7 +79,7 @@ async function recoverBatch(sql: Sql, leaseSeconds: number): Promise<number> {
         status = case when id = any(${dead}::uuid[]) then 'DeadLettered' else 'Enqueued' end::job_status,
         completed_at = case when id = any(${dead}::uuid[]) then now() end
       where id = any(${lost.map((job) => job.id)}::uuid[])`;
-    await writeDeadLetters(tx, dead);
+    await writeDeadLetters(tx, dead, onDeadLettered);
     await releaseContinuations(tx, dead.map((id) => ({ id, status: "DeadLettered" })));
     return lost.length;
   });

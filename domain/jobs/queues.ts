@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { Platform } from "../shared/platform.ts";
 import { type JobStatus, laneName } from "./job_row.ts";
 import { findAllLanes } from "./lanes.ts";
+import type { JobPlatform } from "./platform.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
 /** Number of jobs in one queue that have not ended. */
@@ -31,7 +31,7 @@ const OPEN = [
  * one index probe per lane and priority, regardless of the queue's length.
  */
 export async function readQueues(
-  p: Pick<Platform, "sql" | "jobTypes">,
+  p: Pick<JobPlatform, "sql" | "jobTypes">,
   reach: JobReach,
 ): Promise<QueueDepth[]> {
   const counts = await p.sql<{ queue: string; status: typeof OPEN[number]; n: number }[]>`
@@ -67,7 +67,7 @@ export async function readQueues(
  * Lanes to probe: one tenant's are computed from its queues and the limited types; for all tenants they are searched.
  */
 async function lanesOf(
-  { sql, jobTypes }: Pick<Platform, "sql" | "jobTypes">,
+  { sql, jobTypes }: Pick<JobPlatform, "sql" | "jobTypes">,
   reach: JobReach,
   queues: string[],
 ): Promise<string[]> {

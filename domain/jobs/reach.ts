@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import type { Actor } from "../audit/audit.ts";
+import type { Caller } from "../rights/caller.ts";
 
 /** Who acts on jobs: a caller, or the operator at the command line, who has no user id. */
 export type JobActor = Omit<Caller, "userId"> & { userId: string | null };

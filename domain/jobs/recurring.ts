@@ -14,6 +14,7 @@ import {
   requireMayEnqueue,
 } from "./enqueue_requested.ts";
 import { type AnyJobType, isForCreator } from "./job_type.ts";
+import type { JobPlatform } from "./platform.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 import {
   readRecurring,
@@ -33,7 +34,7 @@ export type NewRecurringJob = Pick<
 /** The fields an update may change; absent fields keep their value. */
 export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
 
-type Parts = Pick<Platform, "sql" | "wakeUps" | "clock" | "jobTypes">;
+type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
 /** A recurring job and its version, which the ETag contains. */
 export type Versioned = { job: RecurringJob; version: number };
 const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), version: row.version });

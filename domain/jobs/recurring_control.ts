@@ -5,9 +5,10 @@ import { nextRun, requireSchedule } from "./cron.ts";
 import { insertJobs, type NewJob, wakeAt } from "./enqueue.ts";
 import { type JobSummary, jobSummary, readJob } from "./job_row.ts";
 import { isForCreator, limitKeyOf } from "./job_type.ts";
+import type { JobPlatform } from "./platform.ts";
+import { type JobActor } from "./reach.ts";
 import { auditRecurring, lockRecurring } from "./recurring.ts";
 import { type RecurringJob, recurringJob, type RecurringRow } from "./recurring_row.ts";
-import { type JobActor } from "./reach.ts";
 
 /** Retries of a job whose type is unknown to this instance. */
 const RETRIES_OF_UNKNOWN = 3;
@@ -60,7 +61,7 @@ export async function resumeRecurringJob(
 
 /** Enqueues one run now, independent of the schedule, also while paused. @throws JOB_RECURRING_NOT_FOUND */
 export async function triggerRecurringJob(
-  p: Pick<Platform, "sql" | "wakeUps" | "jobTypes">,
+  p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes">,
   caller: JobActor,
   jobId: string,
 ): Promise<JobSummary> {
@@ -84,7 +85,7 @@ export type RunTemplate = Pick<
 >;
 
 /** The job to enqueue for one run of a recurring job. */
-export function runOf(p: Pick<Platform, "jobTypes">, recurring: RunTemplate): NewJob {
+export function runOf(p: Pick<JobPlatform, "jobTypes">, recurring: RunTemplate): NewJob {
   const type = p.jobTypes.get(recurring.jobTypeName);
   return {
     jobTypeName: recurring.jobTypeName,

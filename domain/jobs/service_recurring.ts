@@ -1,7 +1,7 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
+import type { JobPlatform } from "./platform.ts";
 
 /** Key of the advisory lock: instances that start at the same time run this one after another. */
 const LOCK = 7_315_027_814;
@@ -12,7 +12,7 @@ const ZONE = "UTC";
  * new ones, updates changed ones, deletes those whose type no longer exists. Paused ones stay paused.
  */
 export async function ensureServiceRecurringJobs(
-  p: Pick<Platform, "sql" | "jobTypes" | "clock">,
+  p: Pick<JobPlatform, "sql" | "jobTypes" | "clock">,
 ): Promise<void> {
   const types = p.jobTypes.recurring();
   await transact(p.sql, async (tx) => {

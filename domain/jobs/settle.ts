@@ -1,11 +1,16 @@
 import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { DELIVERY_JOB } from "../events/delivery_job.ts";
-import { emitEvents } from "../events/emit.ts";
 import { newId } from "../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { releaseContinuations } from "./continuations.ts";
-import { DependencyUnavailable, MAX_OUTAGE_MS, PermanentJobFailure, PostponeJob } from "./job_type.ts";
+import {
+  type DeadLetterNotice,
+  DependencyUnavailable,
+  MAX_OUTAGE_MS,
+  type OnDeadLettered,
+  PermanentJobFailure,
+  PostponeJob,
+} from "./job_type.ts";
 
 const FIRST_DELAY_MS = 5_000;
 const LONGEST_DELAY_MS = 3_600_000;
@@ -121,13 +126,15 @@ export async function settleJobs(
   sql: Sql,
   workerId: string,
   settlements: Settlement[],
+  onDeadLettered?: OnDeadLettered,
 ): Promise<{ settled: SettledJob[]; released: SettledJob[] }> {
   const hasDeadLetters = settlements.some((s) => s.next === "DeadLettered");
   const settled = !hasDeadLetters
     ? await writeSettlements(sql, workerId, settlements)
     : await transact(sql, async (tx) => {
       const settled = await writeSettlements(tx, workerId, settlements);
-      await writeDeadLetters(tx, settled.filter((job) => job.status === "DeadLettered").map((job) => job.id));
+      const dead = settled.filter((job) => job.status === "DeadLettered").map((job) => job.id);
+      await writeDeadLetters(tx, dead, onDeadLettered);
       return settled;
     });
   const parents = settled.filter((job) => job.hasChildren);
@@ -179,37 +186,21 @@ async function writeSettlements(
     select id, attempts, status, has_children, due_in_ms from settled`;
 }
 
-/** Inserts dead letters for jobs that have just become DeadLettered, and emits their events. */
-export async function writeDeadLetters(tx: Tx, jobIds: string[]): Promise<void> {
+/** Inserts dead letters for jobs that have just become DeadLettered, and calls `onDeadLettered` with them. */
+export async function writeDeadLetters(
+  tx: Tx,
+  jobIds: string[],
+  onDeadLettered?: OnDeadLettered,
+): Promise<void> {
   if (jobIds.length === 0) return;
-  const rows = await tx<WrittenDeadLetter[]>`
+  const rows = await tx<DeadLetterNotice[]>`
     insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message)
     select given.id, j.id, j.tenant_id, j.job_type_name, j.queue, j.serialized_args, j.attempts, j.last_error
     from unnest(${
     jobIds.map(newId)
   }::uuid[], ${jobIds}::uuid[]) given (id, job_id) join jobs j on j.id = given.job_id
     returning id, job_id, tenant_id, job_type_name, queue, attempts, error_message`;
-  // A failed delivery job must not emit an event: its delivery could fail again, without end.
-  const reported = rows.filter(({ jobTypeName }) => jobTypeName !== DELIVERY_JOB.name);
-  await emitEvents(
-    {},
-    tx,
-    reported.map(({ id: deadLetterId, tenantId, ...data }) => ({
-      type: "job.dead-lettered",
-      tenantId,
-      data: { ...data, deadLetterId },
-    })),
-  );
-}
-
-interface WrittenDeadLetter {
-  id: string;
-  jobId: string;
-  tenantId: string | null;
-  jobTypeName: string;
-  queue: string;
-  attempts: number;
-  errorMessage: string | null;
+  await onDeadLettered?.(tx, rows);
 }
 
 /**

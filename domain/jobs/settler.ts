@@ -1,6 +1,7 @@
 import type { Log } from "../../infra/log.ts";
 import { PostgresError } from "../../infra/postgres/failures.ts";
 import { type Sql } from "../../infra/postgres/postgres.ts";
+import type { JobTypes } from "./job_type.ts";
 import { failed, type SettledJob, settleJobs, type Settlement } from "./settle.ts";
 
 const LARGEST_BATCH = 500;
@@ -9,6 +10,7 @@ const RETRY_DATABASE_MS = 1_000;
 export interface SettlerOptions {
   sql: Sql;
   log: Log;
+  types: JobTypes;
   /** Id of the current lease; results of an earlier lease are refused. */
   workerId: () => string;
   /** Called with every job whose status changed: settled jobs and released continuations. */
@@ -55,11 +57,11 @@ export class Settler {
   }
 
   async #write(batch: Settlement[]): Promise<void> {
-    const { sql, log, onChanged } = this.o;
+    const { sql, log, types, onChanged } = this.o;
     const workerId = this.o.workerId();
     while (performance.now() < this.#giveUpAt) {
       try {
-        const { settled, released } = await settleJobs(sql, workerId, batch);
+        const { settled, released } = await settleJobs(sql, workerId, batch, types.onDeadLettered);
         const refused = batch.length - settled.length;
         if (refused > 0) log.warn("late results were refused: the lease had been lost", { refused });
         onChanged([...settled, ...released]);

@@ -1,7 +1,7 @@
-import type { Platform } from "../shared/platform.ts";
 import { releaseStrandedContinuations } from "./continuations.ts";
 import { foldCounts } from "./counts.ts";
 import { recoverLostJobs } from "./lease.ts";
+import type { JobPlatform } from "./platform.ts";
 
 const FOLD_EVERY_MS = 1_000;
 
@@ -14,7 +14,7 @@ export interface Upkeep {
 
 /** Folds the job counters every second if enough deltas wait; `sweep` does the rest. */
 export function startUpkeep(
-  p: Pick<Platform, "sql" | "wakeUps" | "clock" | "log">,
+  p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">,
   leaseSeconds: number,
 ): Upkeep {
   let stopping = false;
@@ -43,7 +43,9 @@ export function startUpkeep(
         if (await releaseStrandedContinuations(p.sql) > 0) p.wakeUps.at(p.clock.now());
       });
       await run("releasing the jobs of dead workers", async () => {
-        if (await recoverLostJobs(p.sql, leaseSeconds) > 0) p.wakeUps.at(p.clock.now());
+        if (await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes.onDeadLettered) > 0) {
+          p.wakeUps.at(p.clock.now());
+        }
       });
     },
     async stop() {

@@ -6,10 +6,10 @@ import { type Attempt, runAttempt } from "./attempt.ts";
 import { AttemptNotes } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
+import { CompletionRate } from "./completion_rate.ts";
 import type { JobTypes } from "./job_type.ts";
 import { LEASE_SECONDS } from "./lease.ts";
 import { LeaseKeeper } from "./lease_keeper.ts";
-import { CompletionRate } from "./completion_rate.ts";
 import { giveBackJobs, giveBackUnknownJobs, type SettledJob, type Settlement } from "./settle.ts";
 import { Settler } from "./settler.ts";
 import { stateAfter, type WorkerEvent, type WorkerState } from "./worker_state.ts";
@@ -101,6 +101,7 @@ export class Worker {
     this.#settler = new Settler({
       sql,
       log,
+      types,
       workerId: () => this.#lease.id,
       onChanged: (jobs) => this.#onChanged(jobs),
     });

@@ -1,7 +1,6 @@
 import type { MailAttachment } from "../../infra/mail/mail.ts";
-import { openFileContent, readFileState } from "../files/service_files.ts";
-import type { Platform } from "../shared/platform.ts";
 import type { HeldNotification } from "./delivery_ledger.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { renderTemplate, renderVersionById, type Rendition, textOf } from "./templates/render.ts";
 
 /** The content of a message, ready for a provider. */
@@ -36,16 +35,16 @@ export interface PreparedMessage {
  * is not stored, so every run renders it again.
  * @throws Problem if the template cannot be rendered
  */
-export async function contentOf(p: Platform, held: HeldNotification): Promise<PreparedMessage> {
+export async function contentOf(p: NotificationPlatform, held: HeldNotification): Promise<PreparedMessage> {
   const { templateData } = held;
   const rendition = hasStoredRendition(held) ? null : await render(p, held, templateData ?? {});
   const attachments = await Promise.all(
     held.attachments.map(({ fileId, fileName, contentType }) =>
-      readFileState(p.sql, fileId).then((file): MailAttachment => ({
+      p.attachedFiles.readSize(p.sql, fileId).then((sizeBytes): MailAttachment => ({
         fileName,
         contentType,
-        sizeBytes: file?.sizeBytes ?? 0,
-        open: () => openFileContent(p, fileId),
+        sizeBytes,
+        open: () => p.attachedFiles.open(p, fileId),
       }))
     ),
   );
@@ -62,7 +61,7 @@ export async function contentOf(p: Platform, held: HeldNotification): Promise<Pr
 }
 
 async function textsOf(
-  p: Platform,
+  p: NotificationPlatform,
   held: HeldNotification,
   rendition: Rendition | null,
 ): Promise<Pick<Content, "subject" | "html" | "text">> {
@@ -76,7 +75,7 @@ const hasStoredRendition = ({ templateVersion, isConfidential }: HeldNotificatio
   templateVersion !== null && !isConfidential;
 
 async function render(
-  p: Platform,
+  p: NotificationPlatform,
   held: HeldNotification,
   data: Record<string, unknown>,
 ): Promise<Rendition | null> {

@@ -2,30 +2,36 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, DependencyUnavailable, PermanentJobFailure, PostponeJob } from "../jobs/job_type.ts";
+import {
+  defineJob,
+  DependencyUnavailable,
+  type JobContext,
+  PermanentJobFailure,
+  PostponeJob,
+} from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import { inAppProviders } from "./channels/in_app.ts";
 import { pushProviders } from "./channels/push.ts";
 import { smsProviders } from "./channels/sms.ts";
 import { type Content, contentOf, type PreparedMessage } from "./content.ts";
-import { writeWithRetry } from "./write_retry.ts";
+import { deliveryBatches } from "./delivery_batches.ts";
 import {
   type DeliveryResult,
   type HeldNotification,
   INTERRUPTED,
   settleNotification,
 } from "./delivery_ledger.ts";
-import { deliveryBatches } from "./delivery_batches.ts";
 import { DIGEST_TEMPLATE, settleDigests } from "./digest_settle.ts";
 import { type Outcome, type Provider, type ProviderAttempt, tryProviders } from "./failover.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { selectRecipients } from "./select_recipients.ts";
+import { throwIfLocked } from "./skip_locked.ts";
 import type { RecipientStatus } from "./status.ts";
 import { suppressBounced } from "./suppression_bounces.ts";
 import type { Rendition } from "./templates/render.ts";
-import { throwIfLocked } from "./skip_locked.ts";
 import { userMailProviders } from "./unsubscribe_mail.ts";
+import { writeWithRetry } from "./write_retry.ts";
 
 /** From this attempt on, an attempt that a provider postponed (Retry-After) uses up a retry like any other failure. */
 const MAX_POSTPONED_ATTEMPTS = 50;
@@ -37,7 +43,7 @@ export const deliveryJob = defineJob({
   name: "notifications.deliver",
   args,
   places: 1 / 4, // it mostly waits for a mail server, and concurrent runs share their statements
-  async run({ notificationId }, context) {
+  async run({ notificationId }, context: JobContext<NotificationPlatform>) {
     const { platform, db, jobId, createdBy, attempt, failures, maxRetries, signal } = context;
     const { holds, settlements } = deliveryBatches(db);
     const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt, failures }));
@@ -72,7 +78,7 @@ function isOutage({ outcomes }: DeliveryRun): boolean {
 
 /** Settles the message and enqueues another job for the recipients in quiet hours, due when the first of them end. */
 async function postpone(
-  p: Platform,
+  p: NotificationPlatform,
   held: HeldNotification,
   result: DeliveryResult,
   createdBy: string | null,
@@ -106,7 +112,7 @@ export interface DeliveryRun {
 
 /** Tries the channel's providers for the owed recipients who may get the message now. */
 export async function deliverOwed(
-  p: Platform,
+  p: NotificationPlatform,
   held: HeldNotification,
   signal?: AbortSignal,
 ): Promise<DeliveryRun> {
@@ -150,7 +156,7 @@ function interruptedAttempt({ interruptedAt }: HeldNotification): ProviderAttemp
   }];
 }
 
-function providersOf(p: Platform, held: HeldNotification, content: Content): Provider[] {
+function providersOf(p: NotificationPlatform, held: HeldNotification, content: Content): Provider[] {
   switch (held.channel) {
     case "Email":
       return userMailProviders(p, held, content);

@@ -3,8 +3,8 @@ import { nextRun } from "../jobs/cron.ts";
 import { insertJobs } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import type { RecipientPreference } from "./recipient_user.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
@@ -22,7 +22,7 @@ export const isForDigest = (held: HeldNotification, { hasDigest }: RecipientPref
  * of recipients.
  */
 export async function collectForDigest(
-  p: Platform,
+  p: NotificationPlatform,
   { tenantId }: HeldNotification,
   recipients: HeldRecipient[],
   now: Date,
@@ -62,7 +62,7 @@ interface OpenDigest {
  * so that no digest is closed before the messages put into it are committed.
  */
 export async function openDigests(
-  p: Platform,
+  p: NotificationPlatform,
   tx: Tx,
   tenantId: string | null,
   wanted: { userId: string; dueAt: Date }[],
@@ -87,7 +87,7 @@ export async function openDigests(
 
 /** Enqueues the jobs that close these digests when they are due. */
 export async function enqueueDigests(
-  p: Platform,
+  p: NotificationPlatform,
   tx: Tx,
   digests: { id: string; tenantId: string | null; dueAt: Date }[],
 ): Promise<void> {

@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { type AddressedUser, findUsersInTenant } from "../access/users/user_lookup.ts";
-import { defineJob } from "../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
+import { type AddressedUser, findUsersInTenant } from "../rights/user_lookup.ts";
 import { DIGEST_JOB, openDigests } from "./digest_collect.ts";
 import { DIGEST_TEMPLATE, settleCollected } from "./digest_settle.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { readDigestLocale, readOptedOut } from "./preferences.ts";
-import { textOf } from "./templates/render.ts";
 import { sendNotification } from "./send.ts";
 import type { SkipReason } from "./status.ts";
+import { textOf } from "./templates/render.ts";
 import { tenantOfKey } from "./tenant_key.ts";
 import { unsubscribeUrl } from "./unsubscribe.ts";
 import { insertUnsubscribeUrl } from "./unsubscribe_mail.ts";
@@ -39,10 +39,11 @@ interface Item {
 export const digestJob = defineJob({
   name: DIGEST_JOB,
   args,
-  run: ({ digestId }, { platform, db }) => transact(db, (tx) => closeDigest(platform, tx, digestId)),
+  run: ({ digestId }, { platform, db }: JobContext<NotificationPlatform>) =>
+    transact(db, (tx) => closeDigest(platform, tx, digestId)),
 });
 
-async function closeDigest(p: Platform, tx: Tx, digestId: string): Promise<unknown> {
+async function closeDigest(p: NotificationPlatform, tx: Tx, digestId: string): Promise<unknown> {
   const [digest] = await tx<{ tenantKey: string; userId: string }[]>`
     select tenant_key, user_id from notification_digests
     where id = ${digestId} and closed_at is null for update`;
@@ -117,7 +118,7 @@ async function drop(tx: Tx, items: Item[], { status, reason, message }: Drop): P
  * variables), all its messages become Refused and it returns null.
  */
 async function mailDigest(
-  p: Platform,
+  p: NotificationPlatform,
   tx: Tx,
   tenantId: string | null,
   user: AddressedUser,

@@ -1,7 +1,7 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { readJobEnds } from "../jobs/job_ends.ts";
-import type { Platform } from "../shared/platform.ts";
 import { enqueueDigests } from "./digest_collect.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { tenantOfKey } from "./tenant_key.ts";
 
 export const DIGEST_TEMPLATE = "notification-digest";
@@ -14,7 +14,7 @@ const BATCH_SIZE = 500;
  * @returns how many digests it settled, at most BATCH_SIZE
  */
 export async function settleDigests(
-  p: Pick<Platform, "sql">,
+  p: Pick<NotificationPlatform, "sql">,
   notificationId: string | null,
 ): Promise<number> {
   return await transact(p.sql, async (tx) => {
@@ -65,7 +65,7 @@ export async function settleCollected(q: Sql, notificationIds: string[]): Promis
 }
 
 /** The digest part of the sweep: settles digests, settles Pending messages that were left behind, replaces lost jobs. */
-export async function sweepDigests(p: Platform, idle = "10 minutes"): Promise<void> {
+export async function sweepDigests(p: NotificationPlatform, idle = "10 minutes"): Promise<void> {
   while (await settleDigests(p, null) === BATCH_SIZE);
   const waiting = await p.sql<{ id: string }[]>`
     select n.id from notifications n where n.status = 'Pending'
@@ -76,7 +76,7 @@ export async function sweepDigests(p: Platform, idle = "10 minutes"): Promise<vo
   await transact(p.sql, (tx) => replaceLostJobs(p, tx, idle));
 }
 
-async function replaceLostJobs(p: Platform, tx: Tx, idle: string): Promise<void> {
+async function replaceLostJobs(p: NotificationPlatform, tx: Tx, idle: string): Promise<void> {
   const overdue = await tx<{ id: string; tenantKey: string; dueAt: Date; jobId: string | null }[]>`
     select id, tenant_key, due_at, job_id from notification_digests
     where closed_at is null and settled_at is null and due_at < now() - ${idle}::text::interval

@@ -1,21 +1,21 @@
 import { mainPool, type Pool, type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { abandonJob } from "../jobs/abandon.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import type { OnceWork } from "../requests/idempotency.ts";
+import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import { addressDomain, addressMistake } from "./addresses.ts";
 import { defaultSender } from "./channels/email.ts";
 import { requireChannel } from "./channels/require_channel.ts";
-import { writeWithRetry } from "./write_retry.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "./deliver.ts";
 import { type HeldNotification, readDirectNotification, settleNotification } from "./delivery_ledger.ts";
 import { findDeviceTokens } from "./devices.ts";
 import { checkMessage, type Message, type MessageRecipient } from "./message.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { type NotificationResult, type NotificationStatus, resultOf as answerOf } from "./status.ts";
 import { insertNotifications, type MessageSender } from "./store_notification.ts";
+import { writeWithRetry } from "./write_retry.ts";
 
 const RETRY_AFTER_MS = 5_000;
 /** Interval of the heartbeat of a direct message in delivery. The sweep settles messages whose heartbeat has stopped. */
@@ -42,7 +42,7 @@ export interface DirectEmail {
  * reason (the attempt is stored)
  */
 export async function sendDirectEmail(
-  p: Platform,
+  p: NotificationPlatform,
   sender: MessageSender,
   email: DirectEmail,
   once: OnceWork | null = null,
@@ -62,7 +62,7 @@ export async function sendDirectEmail(
 }
 
 /** Checks that a sender address has the domain of MAIL_FROM, the only domain known to belong to the service. */
-function senderMistake(p: Platform, address: string): string | null {
+function senderMistake(p: NotificationPlatform, address: string): string | null {
   if (addressMistake("Email", address)) return null; // `checkMessage` reports the syntax error
   const own = addressDomain(defaultSender(p.config.MAIL_FROM).address);
   return addressDomain(address) === own
@@ -85,7 +85,7 @@ export interface DirectPush {
  * reason (the attempt is stored)
  */
 export async function sendDirectPush(
-  p: Platform,
+  p: NotificationPlatform,
   sender: MessageSender,
   push: DirectPush,
   once: OnceWork | null = null,
@@ -116,7 +116,7 @@ export async function sendDirectPush(
 }
 
 async function sendNow(
-  p: Platform,
+  p: NotificationPlatform,
   sender: MessageSender,
   given: Message,
   once: OnceWork | null,
@@ -155,7 +155,7 @@ async function sendNow(
 
 /** Delivers a direct message and settles it. Until then a heartbeat updates its row, so that the sweep can detect a crash. */
 async function deliverDirect(
-  p: Platform,
+  p: NotificationPlatform,
   sender: MessageSender,
   held: HeldNotification,
 ): Promise<{ run: DeliveryRun; status: "Sent" | "Failed" }> {
@@ -184,7 +184,7 @@ async function deliverDirect(
 }
 
 /** Resolves when all running direct deliveries have been settled. */
-export async function finishDirectMessages(p: Pick<Platform, "sql">): Promise<void> {
+export async function finishDirectMessages(p: Pick<NotificationPlatform, "sql">): Promise<void> {
   await Promise.allSettled(underWay.get(mainPool(p.sql)) ?? []);
 }
 
@@ -209,7 +209,7 @@ const notDelivered = (id: string, error: string | null) =>
   problem("NOTIFICATION_DELIVERY_FAILED", `The notification ${id} was not delivered: ${error}`);
 
 async function settleDirect(
-  p: Platform,
+  p: NotificationPlatform,
   sender: MessageSender,
   held: HeldNotification,
   run: DeliveryRun,

@@ -1,10 +1,11 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
 import { deliveryJob } from "./deliver.ts";
 import { digestJob } from "./digest_job.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { directSweepJob, sweepJob } from "./sweep.ts";
 
 /** The job types of the notifications area. */
-export const notificationsJobTypes: AnyJobType[] = [
+export const notificationsJobTypes: AnyJobType<NotificationPlatform>[] = [
   deliveryJob,
   digestJob,
   sweepJob,

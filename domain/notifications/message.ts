@@ -1,11 +1,11 @@
 import { oneLine } from "../../infra/mail/message_safety.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
+import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
-import { recipientsOfUsers, withKnownUsers } from "./user_recipients.ts";
 import type { NotificationChannel, NotificationPriority } from "./status.ts";
 import { canonicalLocale } from "./templates/locales.ts";
+import { recipientsOfUsers, withKnownUsers } from "./user_recipients.ts";
 
 export interface MessageRecipient {
   address: string;

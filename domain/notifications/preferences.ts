@@ -1,7 +1,7 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { scheduleMistakes } from "../jobs/cron.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
+import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { requireVersion } from "../shared/version.ts";
 import { clockTime, minutesOf } from "./quiet_hours.ts";
 import type { NotificationChannel } from "./status.ts";

@@ -1,10 +1,10 @@
-import type { Platform } from "../shared/platform.ts";
 import { addressKey } from "./addresses.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import { collectForDigest, isForDigest } from "./digest_collect.ts";
 import type { Outcome } from "./failover.ts";
-import type { RecipientPreference } from "./recipient_user.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { quietUntil } from "./quiet_hours.ts";
+import type { RecipientPreference } from "./recipient_user.ts";
 import { findSuppressions, type SuppressionReason } from "./suppression.ts";
 import { ignoresSuppression } from "./suppression_bounces.ts";
 import { followUsers, skip } from "./user_recipients.ts";
@@ -27,7 +27,7 @@ export interface Selection {
  * recipient is a known user or suppressed, it runs no query.
  */
 export async function selectRecipients(
-  p: Platform,
+  p: NotificationPlatform,
   held: HeldNotification,
   owed: HeldRecipient[],
 ): Promise<Selection> {
@@ -68,7 +68,7 @@ function quietEnd(held: HeldNotification, preference: RecipientPreference, now: 
  * only if the address has changed since, or has non-ASCII characters, which SQL `lower` does not compare correctly.
  */
 async function suppressedOf(
-  p: Pick<Platform, "sql">,
+  p: Pick<NotificationPlatform, "sql">,
   held: HeldNotification,
   found: HeldRecipient[],
 ): Promise<Map<string, SuppressionReason>> {
@@ -85,7 +85,7 @@ async function suppressedOf(
 }
 
 async function writeWaits(
-  p: Pick<Platform, "sql">,
+  p: Pick<NotificationPlatform, "sql">,
   waiting: { recipient: HeldRecipient; until: Date }[],
 ): Promise<void> {
   await p.sql`update notification_recipients r set deliver_after = given.until

@@ -4,18 +4,23 @@ import { activeSpan } from "../../infra/telemetry/tracing.ts";
 import { wakeFor } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import { requireChannel } from "./channels/require_channel.ts";
 import { deliveryJob } from "./deliver.ts";
 import { checkMessage, type Message, type MessageRecipient } from "./message.ts";
+import type { NotificationPlatform } from "./platform.ts";
+import { requireSmsText } from "./sms_text.ts";
 import {
   type NotificationResult,
   type NotificationStatus,
   type RecipientStatus,
   resultOf,
 } from "./status.ts";
-import { requireSmsText } from "./sms_text.ts";
-import { insertNotifications, type MessageSender, type NewNotification } from "./store_notification.ts";
+import {
+  insertNotifications,
+  type MessageSender,
+  type NewNotification,
+  type OutgoingMessage,
+} from "./store_notification.ts";
 import { requireRenderable } from "./templates/render.ts";
 import { addUnsubscribePlaceholder } from "./unsubscribe_mail.ts";
 
@@ -24,7 +29,7 @@ import { addUnsubscribePlaceholder } from "./unsubscribe_mail.ts";
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function sendNotification(
-  p: Platform,
+  p: NotificationPlatform,
   tx: Tx,
   sender: MessageSender,
   message: Message,
@@ -65,7 +70,7 @@ export interface PlainMail extends ServiceMail {
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function sendServiceMail(
-  p: Platform,
+  p: NotificationPlatform,
   tx: Tx,
   mail: TemplatedMail | PlainMail,
 ): Promise<{ notificationId: string }> {
@@ -89,7 +94,7 @@ export async function sendServiceMail(
 export class MessageWriter {
   readonly #writes: GroupCommit<AcceptedMessage, string>;
 
-  constructor(private readonly p: Pick<Platform, "sql" | "wakeUps">) {
+  constructor(private readonly p: Pick<NotificationPlatform, "sql" | "wakeUps">) {
     this.#writes = new GroupCommit(
       async (messages) => {
         const { ids, wake } = await storeMessages(p, p.sql, messages);
@@ -122,7 +127,7 @@ export class MessageWriter {
 
 /** Queues a caller's message. Throws like `sendNotification`, and NOTIFICATION_CHANNEL_NOT_CONFIGURED. */
 export async function sendMessage(
-  p: Platform,
+  p: NotificationPlatform,
   sender: MessageSender,
   message: Message,
 ): Promise<NotificationResult> {
@@ -136,7 +141,7 @@ export async function sendMessage(
 
 /** Schedules a caller's message for `scheduledAt`. A past time is due at once. Throws like `sendMessage`. */
 export async function scheduleMessage(
-  p: Platform,
+  p: NotificationPlatform,
   sender: MessageSender,
   message: Message,
   scheduledAt: Date,
@@ -149,19 +154,12 @@ export async function scheduleMessage(
   );
 }
 
-/** A message that has been validated and is not stored yet. */
-export interface OutgoingMessage {
-  sender: MessageSender;
-  message: Message;
-  scheduledAt: Date | null;
-}
-
 /** An outgoing message with the template version it will be rendered from. */
 type AcceptedMessage = OutgoingMessage & Pick<NewNotification, "templateVersionId">;
 
 /** Validates a message. @param o.field prefix of the field names in errors */
 async function prepareMessage(
-  p: Platform,
+  p: NotificationPlatform,
   q: Sql,
   sender: MessageSender,
   given: Message,
@@ -179,7 +177,7 @@ async function prepareMessage(
  * @returns their ids in the given order, and `wake`, which wakes workers and must be called after the commit.
  */
 async function storeMessages(
-  p: Pick<Platform, "wakeUps">,
+  p: Pick<NotificationPlatform, "wakeUps">,
   q: Sql,
   messages: AcceptedMessage[],
 ): Promise<{ ids: string[]; wake: () => void }> {

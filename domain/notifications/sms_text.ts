@@ -1,6 +1,6 @@
 import { type FieldErrors, invalid } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
 import type { Message } from "./message.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { textForRequest } from "./templates/render.ts";
 
 /** Maximum characters of a text message (Twilio: 1,600). The gateway splits it into segments. */
@@ -23,7 +23,7 @@ export function smsTextMistake(text: string): string | null {
  * @throws VALIDATION_ERROR, RATE_LIMITED
  */
 export async function requireSmsText(
-  p: Pick<Platform, "sql" | "renderThreads">,
+  p: Pick<NotificationPlatform, "sql" | "renderThreads">,
   tenantId: string | null,
   message: Message,
   field: string,

@@ -12,6 +12,13 @@ export interface MessageSender {
   traceId: string | null;
 }
 
+/** A message that has been validated and is not stored yet. */
+export interface OutgoingMessage {
+  sender: MessageSender;
+  message: Message;
+  scheduledAt: Date | null;
+}
+
 /** A message to be inserted. */
 export interface NewNotification {
   id: string;

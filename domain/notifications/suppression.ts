@@ -1,7 +1,7 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";

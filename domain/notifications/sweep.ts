@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { newId } from "../shared/ids.ts";
-import { firstIdOf } from "../shared/ids.ts";
 import { readCancelledEarly, readJobEnds } from "../jobs/job_ends.ts";
-import { defineJob } from "../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
+import { firstIdOf, newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { foldCounts } from "./counts.ts";
 import { deliveryJob } from "./deliver.ts";
 import { INTERRUPTED } from "./delivery_ledger.ts";
 import { sweepDigests } from "./digest_settle.ts";
 import { emitNotificationFailed } from "./notification_events.ts";
+import type { NotificationPlatform } from "./platform.ts";
 
 const BATCH_SIZE = 1_000;
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -19,7 +19,7 @@ export const sweepJob = defineJob({
   name: "notifications.sweep",
   args: z.object({}),
   cron: "*/5 * * * *",
-  async run(_args, { platform, db }) {
+  async run(_args, { platform, db }: JobContext<NotificationPlatform>) {
     const settled = await settleAbandoned(db) + await settleCancelledEarly(platform);
     await sweepDigests(platform);
     await foldCounts(db);
@@ -37,7 +37,9 @@ export const directSweepJob = defineJob({
   args: z.object({}),
   cron: "* * * * *",
   repeatAfterSeconds: 30,
-  run: async (_args, { platform }) => ({ settled: await settleInterrupted(platform) }),
+  run: async (_args, { platform }: JobContext<NotificationPlatform>) => ({
+    settled: await settleInterrupted(platform),
+  }),
 });
 
 /** Settles direct messages of the last day whose heartbeat has stopped. @returns how many. */

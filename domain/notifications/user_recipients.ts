@@ -1,6 +1,6 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { type AddressedUser, findUsersByEmail, findUsersInTenant } from "../access/users/user_lookup.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
+import { type AddressedUser, findUsersByEmail, findUsersInTenant } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
 import { addressMistake } from "./addresses.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";

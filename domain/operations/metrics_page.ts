@@ -1,10 +1,10 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { gauge } from "../../infra/telemetry/instruments.ts";
-import { type QueueDepth, readQueues } from "../jobs/queues.ts";
+import { VERSION } from "../../infra/version.ts";
 import { countJobsBy } from "../jobs/counts.ts";
 import { JOB_STATUSES } from "../jobs/job_row.ts";
-import type { Platform } from "../shared/platform.ts";
-import { VERSION } from "../../infra/version.ts";
+import type { JobPlatform } from "../jobs/platform.ts";
+import { type QueueDepth, readQueues } from "../jobs/queues.ts";
 
 const STARTED_SECONDS = Date.now() / 1000;
 /** Label for queues and connection states without a known name. */
@@ -19,7 +19,7 @@ interface QueueState {
 }
 
 /** Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. */
-export async function metricsPage(p: Platform): Promise<string> {
+export async function metricsPage(p: JobPlatform): Promise<string> {
   const [statuses, queues, connections] = await Promise.all([
     countJobsBy(p.sql, { everything: true }, {}, "status"),
     readQueues(p, { everything: true }),
@@ -57,7 +57,7 @@ export async function metricsPage(p: Platform): Promise<string> {
   ].join("");
 }
 
-function instanceGauges(p: Platform): string[] {
+function instanceGauges(p: JobPlatform): string[] {
   const { rss, heapUsed, heapTotal } = Deno.memoryUsage();
   const one = (name: string, help: string, value: number) =>
     gauge({ name, help, labels: [] }, [{ values: [], value }]);
@@ -93,7 +93,7 @@ function instanceGauges(p: Platform): string[] {
 }
 
 /** Sums up queues that JOB_QUEUES does not name as one, because callers may use any queue name. */
-function groupByKnownQueue(p: Platform, queues: QueueDepth[]): QueueState[] {
+function groupByKnownQueue(p: JobPlatform, queues: QueueDepth[]): QueueState[] {
   const named = ["default", ...p.config.JOB_QUEUES?.split(",").map((queue) => queue.trim()) ?? []];
   const all = new Map<string, QueueState>(
     [...named, OTHER].map((queue) => [queue, { queue, waiting: 0, oldestSeconds: 0 }]),

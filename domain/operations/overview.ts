@@ -1,8 +1,8 @@
-import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { reachForReading } from "../access/tenants/tenant_reach.ts";
 import { summarizeTenants, type TenantsSummary } from "../access/tenants/tenants.ts";
 import { readScannerStatus, type ScannerReport } from "../files/scanner_status.ts";
 import { countOpenDeadLetters } from "../jobs/dead_letter_list.ts";
+import type { JobPlatform } from "../jobs/platform.ts";
 import { type QueueDepth, readQueues } from "../jobs/queues.ts";
 import { jobReach } from "../jobs/reach.ts";
 import { countRecurringJobs } from "../jobs/recurring.ts";
@@ -14,7 +14,7 @@ import { Problem } from "../problems/problem.ts";
 import { type Execution, listExecutions } from "../reports/execution.ts";
 import { STATUS } from "../reports/formats.ts";
 import { listSchedules } from "../reports/schedule.ts";
-import type { Platform } from "../shared/platform.ts";
+import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { type Attention, attentionOf } from "./attention.ts";
 
 const DAY_MS = 86_400_000;
@@ -41,7 +41,7 @@ export interface Overview {
   attention: Attention[];
 }
 
-type Parts = Pick<Platform, "sql" | "clock" | "jobTypes" | "scanner">;
+type Parts = Pick<JobPlatform, "sql" | "clock" | "jobTypes" | "scanner">;
 
 /**
  * Reads the overview for a caller.

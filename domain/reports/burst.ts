@@ -2,9 +2,9 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { type FieldErrors, invalid, Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import { burstTargetPath, METHOD } from "./delivery/options.ts";
 import type { Execution } from "./execution.ts";
+import type { ReportPlatform } from "./platform.ts";
 import { requireTemplate } from "./registry.ts";
 import {
   type CheckedRequest,
@@ -45,7 +45,7 @@ export interface CheckedBurst {
  * `burst.items.<n>.recipients` or a field of the request
  */
 export function checkBurst(
-  p: Platform,
+  p: ReportPlatform,
   requester: Requester,
   request: ReportRequest,
   burst: Burst,
@@ -78,7 +78,7 @@ export function checkBurst(
 
 /** Checks one document of a burst. @throws as `checkRequest` */
 export function checkItem(
-  p: Platform,
+  p: ReportPlatform,
   requester: Requester,
   request: ReportRequest,
   parameter: string,
@@ -143,7 +143,7 @@ function refuseRepetitions(errors: FieldErrors, { delivery }: ReportRequest, { i
  * @throws as `checkBurst`
  */
 export async function requestBurst(
-  p: Platform,
+  p: ReportPlatform,
   requester: Requester,
   request: ReportRequest,
   burst: Burst,

@@ -1,13 +1,13 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
-import type { Platform } from "../shared/platform.ts";
+import type { Caller } from "../rights/caller.ts";
 import { requireVersion } from "../shared/version.ts";
 import { type Execution, readVisibleExecution } from "./execution.ts";
-import { STATUS } from "./formats.ts";
-import { FILE_SCOPE } from "./run.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
+import { STATUS } from "./formats.ts";
+import type { ReportPlatform } from "./platform.ts";
+import { FILE_SCOPE } from "./run.ts";
 
 /**
  * Soft-deletes an execution and releases its file. A Queued or Generating execution also becomes Cancelled; its run, on
@@ -15,7 +15,7 @@ import { handleExecutionEnd } from "./execution_end.ts";
  * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED
  */
 export async function deleteExecution(
-  p: Platform,
+  p: ReportPlatform,
   caller: Caller,
   id: string,
   ifMatch: string | null,

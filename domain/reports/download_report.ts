@@ -1,8 +1,8 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { signFileDownload } from "../files/service_files.ts";
 import { problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import { countDownload, readVisibleExecution } from "./execution.ts";
 import { STATUS } from "./formats.ts";

@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { ReportFormat, ReportStatus } from "./formats.ts";

@@ -2,9 +2,9 @@ import type { Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { sendNotification } from "../notifications/send.ts";
 import { Problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
+import type { ReportPlatform } from "./platform.ts";
 import { emitExecutionEnd } from "./report_events.ts";
 
 interface ScheduleState {
@@ -25,7 +25,7 @@ interface ScheduleState {
  *   are reported to the creator in one message.
  * - A single execution that was cancelled changes nothing.
  */
-export async function handleExecutionEnd(p: Platform, tx: Tx, execution: Execution): Promise<void> {
+export async function handleExecutionEnd(p: ReportPlatform, tx: Tx, execution: Execution): Promise<void> {
   await emitExecutionEnd(p, tx, execution);
   const { scheduleId, burstId, status } = execution;
   if (scheduleId === null) return;
@@ -44,7 +44,7 @@ export async function handleExecutionEnd(p: Platform, tx: Tx, execution: Executi
 type BurstExecution = Execution & { scheduleId: string; burstId: string };
 const MAX_LISTED_VALUES = 10;
 
-async function handleBurstEnd(p: Platform, tx: Tx, execution: BurstExecution): Promise<void> {
+async function handleBurstEnd(p: ReportPlatform, tx: Tx, execution: BurstExecution): Promise<void> {
   const { scheduleId, burstId } = execution;
   // The row lock serializes executions that end at the same time, so that exactly one of them sees that all have ended.
   const [schedule] = await tx<ScheduleState[]>`
@@ -75,7 +75,11 @@ async function resetFailures(tx: Tx, scheduleId: string): Promise<void> {
 }
 
 /** Counts a failed run; pauses the schedule after REPORT_SCHEDULE_FAILURES failures in a row. */
-async function countFailure(p: Platform, tx: Tx, scheduleId: string): Promise<ScheduleState | undefined> {
+async function countFailure(
+  p: ReportPlatform,
+  tx: Tx,
+  scheduleId: string,
+): Promise<ScheduleState | undefined> {
   const maxFailures = p.config.REPORT_SCHEDULE_FAILURES;
   const [schedule] = await tx<ScheduleState[]>`
     update report_schedules s set failures_in_a_row = s.failures_in_a_row + 1,
@@ -104,7 +108,7 @@ const pauseNote = ({ hasJustPaused, failuresInARow }: ScheduleState): string =>
     : "";
 
 async function notifyCreator(
-  p: Platform,
+  p: ReportPlatform,
   tx: Tx,
   { tenantId, traceId }: Execution,
   { createdBy }: ScheduleState,

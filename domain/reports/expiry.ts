@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
-import { defineJob } from "../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { Platform } from "../shared/platform.ts";
+import type { ReportPlatform } from "./platform.ts";
 import { FILE_SCOPE } from "./run.ts";
 
 const BATCH = 200;
@@ -15,7 +16,7 @@ export const expiryJob = defineJob({
   name: "steward.report-expiry",
   args: z.object({}),
   cron: "20 3 * * *",
-  run: async (_args, { platform }) => {
+  run: async (_args, { platform }: JobContext<ReportPlatform>) => {
     let expired = 0;
     for (;;) {
       const size = await expireBatch(platform);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineJob, type JobContext, PermanentJobFailure, PostponeJob } from "../jobs/job_type.ts";
-import type { Platform } from "../shared/platform.ts";
 import { outageOf, rethrowOutages } from "./outage.ts";
+import type { ReportPlatform } from "./platform.ts";
 import { describeFailure, isPermanentFailure, produceDocument, RunSuperseded } from "./produce.ts";
 import { beginRun, failRun, MAX_FAILURES, requeueRun, type Run } from "./run.ts";
 
@@ -16,7 +16,7 @@ export const generateJob = defineJob({
   timeoutMs: TIMEOUT_MS,
   // The execution counts failed runs (MAX_FAILURES). The job's retries are for runs that a crash interrupted.
   maxRetries: 10,
-  run: ({ executionId }, context) =>
+  run: ({ executionId }, context: JobContext<ReportPlatform>) =>
     rethrowOutages(async () => {
       const release = await takeSlot(context.platform, context.signal);
       try {
@@ -29,7 +29,7 @@ export const generateJob = defineJob({
     }),
 });
 
-async function generate(run: Run, context: JobContext): Promise<unknown> {
+async function generate(run: Run, context: JobContext<ReportPlatform>): Promise<unknown> {
   const { platform, db, signal, log } = context;
   try {
     const { storedFileId, fileSizeBytes, rowCount } = await produceDocument(platform, run, signal);
@@ -58,7 +58,7 @@ async function generate(run: Run, context: JobContext): Promise<unknown> {
 /**
  * Takes a slot, waiting up to SLOT_PATIENCE_MS. Without one the job is postponed, so that it does not block its worker.
  */
-async function takeSlot(p: Platform, signal: AbortSignal): Promise<() => void> {
+async function takeSlot(p: ReportPlatform, signal: AbortSignal): Promise<() => void> {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), SLOT_PATIENCE_MS);
   try {

@@ -1,9 +1,9 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 import type { OnceWork } from "../requests/idempotency.ts";
-import type { Platform } from "../shared/platform.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
+import type { ReportPlatform } from "./platform.ts";
 import { describeFailure, produceDocument, RunSuperseded } from "./produce.ts";
 import { checkRequest, queueReport, type ReportRequest, type Requester } from "./request_report.ts";
 import { beginRun, failRun } from "./run.ts";
@@ -24,7 +24,7 @@ const RESCUE_MS = 30_000;
  * deleted during the run
  */
 export async function generateNow(
-  p: Platform,
+  p: ReportPlatform,
   requester: Requester,
   request: ReportRequest,
   limitMs = LIMIT_MS,
@@ -55,7 +55,7 @@ export async function generateNow(
 }
 
 /** @throws REPORT_BUSY_UNAVAILABLE */
-async function takeSlot(p: Platform): Promise<() => void> {
+async function takeSlot(p: ReportPlatform): Promise<() => void> {
   const { slots, slotWaitMs } = p.reports;
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(busy(slotWaitMs)), slotWaitMs);
@@ -74,7 +74,7 @@ async function findInterrupted(sql: Sql, id: string): Promise<Execution | null> 
   return execution ?? null;
 }
 
-async function runWithin(p: Platform, id: string, signal: AbortSignal): Promise<Execution> {
+async function runWithin(p: ReportPlatform, id: string, signal: AbortSignal): Promise<Execution> {
   const run = await beginRun(p, id);
   if (!run) throw deletedDuringRun(id);
   return await withTimeLimit(produceDocument(p, run, signal), signal).catch(async (error) => {

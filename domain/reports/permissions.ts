@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { type Caller, holds, isSystemAdmin } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
+import { type Caller, holds, isSystemAdmin } from "../rights/caller.ts";
 
 /** The permissions a report runs with. */
 export type RightsHolder = Pick<Caller, "permissions">;

@@ -2,17 +2,17 @@ import { PostgresError } from "../../infra/postgres/failures.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { Problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
 import { createDeliveries } from "./delivery/create_deliveries.ts";
 import { DocumentThreadLost } from "./document_thread.ts";
 import type { Execution } from "./execution.ts";
+import { handleExecutionEnd } from "./execution_end.ts";
 import { FORMATS } from "./formats.ts";
 import { outageOf } from "./outage.ts";
+import type { ReportPlatform } from "./platform.ts";
 import { requireTemplate } from "./registry.ts";
-import { completeRun, FILE_SCOPE, isCurrent, type Run, type StoredDocument } from "./run.ts";
-import { handleExecutionEnd } from "./execution_end.ts";
-import { isTemplateFault } from "./rows.ts";
 import { readScope } from "./report_scope.ts";
+import { isTemplateFault } from "./rows.ts";
+import { completeRun, FILE_SCOPE, isCurrent, type Run, type StoredDocument } from "./run.ts";
 
 const WATCH_MS = 500;
 
@@ -25,7 +25,7 @@ export class RunSuperseded extends Error {
  * Generates and stores the document of a run, completes the execution and creates its deliveries.
  * @throws RunSuperseded if the run is no longer current; the signal's reason if aborted; any other failure
  */
-export async function produceDocument(p: Platform, run: Run, signal: AbortSignal): Promise<Execution> {
+export async function produceDocument(p: ReportPlatform, run: Run, signal: AbortSignal): Promise<Execution> {
   const watch = watchRun(p, run);
   try {
     const stored = await storeDocument(p, run, AbortSignal.any([signal, watch.signal]));
@@ -46,7 +46,7 @@ export async function produceDocument(p: Platform, run: Run, signal: AbortSignal
   }
 }
 
-async function storeDocument(p: Platform, run: Run, signal: AbortSignal): Promise<StoredDocument> {
+async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): Promise<StoredDocument> {
   const startedAt = performance.now();
   const { templateId, format, requestedBy } = run;
   const template = requireTemplate(p.reports.templates, templateId);
@@ -102,7 +102,7 @@ async function* countBytes<T>(
 }
 
 /** Checks every WATCH_MS whether the run is still current; aborts its signal if not. Another instance may cancel it. */
-function watchRun(p: Platform, run: Run): { signal: AbortSignal; stop(): void } {
+function watchRun(p: ReportPlatform, run: Run): { signal: AbortSignal; stop(): void } {
   const controller = new AbortController();
   const timer = setInterval(() => {
     isCurrent(p.sql, run).then((current) => {

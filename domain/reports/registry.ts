@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import type { Caller } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import { FORMAT } from "./formats.ts";
 import { holdsAll } from "./permissions.ts";
 import * as columns from "./report_template.ts";

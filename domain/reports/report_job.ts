@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { defineJob, PermanentJobFailure } from "../jobs/job_type.ts";
+import { defineJob, type JobContext, PermanentJobFailure } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { DeliveryOptionsShape } from "./delivery/options.ts";
 import type { ReportFormat } from "./formats.ts";
 import { rethrowOutages } from "./outage.ts";
+import type { ReportPlatform } from "./platform.ts";
 import { checkRequest, queueReport } from "./request_report.ts";
 import { readRequester } from "./requester.ts";
 
@@ -24,7 +25,7 @@ export const reportJob = defineJob({
   args,
   exposed: true,
   actsForCreator: true,
-  run: (request, { platform, db, jobId, tenantId, createdBy }) =>
+  run: (request, { platform, db, jobId, tenantId, createdBy }: JobContext<ReportPlatform>) =>
     rethrowOutages(() =>
       transact(db, async (tx) => {
         const [existing] = await tx`select from report_executions where id = ${jobId}`;

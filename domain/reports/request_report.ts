@@ -1,19 +1,19 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
-import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
+import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import { checkDelivery, type DeliveryOptions } from "./delivery/options.ts";
 import type { Execution } from "./execution.ts";
 import { type ReportFormat, STATUS } from "./formats.ts";
 import { generateJob } from "./generate_job.ts";
 import { parseParameters } from "./parameters.ts";
 import { requireAll } from "./permissions.ts";
+import type { ReportPlatform } from "./platform.ts";
 import { requireTemplate } from "./registry.ts";
-import type { ReportTemplate } from "./report_template.ts";
 import { requiredPermissions } from "./report_scope.ts";
+import type { ReportTemplate } from "./report_template.ts";
 import { formatsOf } from "./writers/mod.ts";
 
 /** Who requests a report: a caller, or a schedule on behalf of its creator. */
@@ -42,7 +42,11 @@ export interface CheckedRequest extends ReportRequest {
  * @returns the request with default parameters filled in
  * @throws REPORT_TEMPLATE_NOT_FOUND, MISSING_PERMISSION, REPORT_FORMAT_NOT_SUPPORTED, VALIDATION_ERROR
  */
-export function checkRequest(p: Platform, requester: Requester, request: ReportRequest): CheckedRequest {
+export function checkRequest(
+  p: ReportPlatform,
+  requester: Requester,
+  request: ReportRequest,
+): CheckedRequest {
   const template = requireTemplate(p.reports.templates, request.templateId);
   requireAll(requester, template.permissions);
   const supported = formatsOf(template);
@@ -61,7 +65,7 @@ export function checkRequest(p: Platform, requester: Requester, request: ReportR
 
 /** Checks and queues a report; the execution and its job are one transaction. @throws as `checkRequest` */
 export async function requestReport(
-  p: Platform,
+  p: ReportPlatform,
   requester: Requester,
   request: ReportRequest,
 ): Promise<Execution> {
@@ -76,7 +80,7 @@ export async function requestReport(
  * @param o.burstId the burst of this document, if the request has a `burstValue`
  */
 export async function queueReport(
-  p: Platform,
+  p: ReportPlatform,
   tx: Tx,
   requester: Requester,
   request: CheckedRequest,

@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../access/users/user_lookup.ts";
 import { permissionCodes } from "../rights/held_permissions.ts";
+import { findUsersInTenant } from "../rights/user_lookup.ts";
 import type { Requester } from "./request_report.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import type { Execution } from "./execution.ts";
-import { STATUS } from "./formats.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
+import { STATUS } from "./formats.ts";
+import type { ReportPlatform } from "./platform.ts";
 
 /** A Generating execution with the id of its current run. */
 export type Run = Execution & { runId: string };
@@ -31,7 +31,7 @@ const OPEN = [STATUS.Queued, STATUS.Generating];
  * Queued or (after a crash) Generating → Generating, with a new run. Releases the file of an earlier run.
  * @returns null if the execution has ended (Completed, Failed, Cancelled, …)
  */
-export async function beginRun(p: Pick<Platform, "sql">, executionId: string): Promise<Run | null> {
+export async function beginRun(p: Pick<ReportPlatform, "sql">, executionId: string): Promise<Run | null> {
   return await transact(p.sql, async (tx) => {
     const [before] = await tx<{ runId: string | null }[]>`
       select run_id from report_executions
@@ -72,7 +72,7 @@ export async function completeRun(
 }
 
 /** Generating → Failed with an error message. @returns false if the run is no longer current */
-export async function failRun(p: Platform, run: Run, message: string): Promise<boolean> {
+export async function failRun(p: ReportPlatform, run: Run, message: string): Promise<boolean> {
   return await transact(p.sql, async (tx) => {
     const [failed] = await tx<Execution[]>`
       update report_executions set status = ${STATUS.Failed}, error_message = ${message}, completed_at = now()
@@ -100,7 +100,7 @@ export async function requeueRun(
 }
 
 /** Completed → Failed, because the document did not pass its scan. Releases its file. */
-export async function rejectDocument(p: Platform, executionId: string, reason: string): Promise<void> {
+export async function rejectDocument(p: ReportPlatform, executionId: string, reason: string): Promise<void> {
   await transact(p.sql, async (tx) => {
     const [failed] = await tx<Execution[]>`
       update report_executions set status = ${STATUS.Failed}, error_message = ${reason}

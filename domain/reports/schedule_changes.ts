@@ -1,18 +1,18 @@
 import type { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { nextRun, requireSchedule } from "../jobs/cron.ts";
 import { wakeAt } from "../jobs/enqueue.ts";
 import { invalid, problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
-import type { Platform } from "../shared/platform.ts";
 import { requireShallow, requireStorableText } from "../shared/storable.ts";
 import { requireVersion } from "../shared/version.ts";
 import { type Burst, BurstShape, checkBurst } from "./burst.ts";
 import { type DeliveryOptions, DeliveryOptionsShape } from "./delivery/options.ts";
 import type { ReportFormat } from "./formats.ts";
 import { holdsAll } from "./permissions.ts";
+import type { ReportPlatform } from "./platform.ts";
 import { checkRequest, type ReportRequest, type Requester } from "./request_report.ts";
 import { readRequester } from "./requester.ts";
 import { readVisibleSchedule, type Schedule } from "./schedule.ts";
@@ -45,7 +45,11 @@ export interface ScheduleChange {
  * Creates a schedule that runs with its creator's permissions.
  * @throws as `checkRequest` and `checkBurst`; VALIDATION_ERROR for the cron expression or the time zone
  */
-export async function createSchedule(p: Platform, caller: Caller, given: NewSchedule): Promise<Schedule> {
+export async function createSchedule(
+  p: ReportPlatform,
+  caller: Caller,
+  given: NewSchedule,
+): Promise<Schedule> {
   const { parameters, delivery, burst, requiredPermissions } = checkRun(
     p,
     caller,
@@ -79,7 +83,7 @@ export async function createSchedule(p: Platform, caller: Caller, given: NewSche
  * @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED, and the errors of `createSchedule`
  */
 export async function updateSchedule(
-  p: Platform,
+  p: ReportPlatform,
   caller: Caller,
   id: string,
   change: ScheduleChange,
@@ -125,7 +129,7 @@ export async function updateSchedule(
 
 /** Deletes a schedule; its executions stay. @throws REPORT_SCHEDULE_NOT_FOUND, PRECONDITION_FAILED */
 export async function deleteSchedule(
-  p: Pick<Platform, "sql">,
+  p: Pick<ReportPlatform, "sql">,
   caller: Caller,
   id: string,
   ifMatch: string | null,
@@ -139,7 +143,11 @@ export async function deleteSchedule(
 }
 
 /** Pauses a schedule. @throws REPORT_SCHEDULE_NOT_FOUND, REPORT_SCHEDULE_ALREADY_PAUSED */
-export async function pauseSchedule(p: Pick<Platform, "sql">, caller: Caller, id: string): Promise<void> {
+export async function pauseSchedule(
+  p: Pick<ReportPlatform, "sql">,
+  caller: Caller,
+  id: string,
+): Promise<void> {
   await transact(p.sql, async (tx) => {
     const before = await readVisibleSchedule(tx, caller, id, true);
     if (!before.isActive) {
@@ -153,7 +161,7 @@ export async function pauseSchedule(p: Pick<Platform, "sql">, caller: Caller, id
 
 /** Resumes a schedule and resets its failure count. @throws REPORT_SCHEDULE_NOT_FOUND, REPORT_SCHEDULE_NOT_PAUSED */
 export async function resumeSchedule(
-  p: Pick<Platform, "sql" | "wakeUps" | "clock">,
+  p: Pick<ReportPlatform, "sql" | "wakeUps" | "clock">,
   caller: Caller,
   id: string,
 ): Promise<void> {
@@ -169,7 +177,7 @@ export async function resumeSchedule(
 }
 
 /** Checks a run and returns the fields to store; for a burst, `parameters` are those that all documents share. */
-function checkRun(p: Platform, requester: Requester, request: ReportRequest, given: Burst | null): {
+function checkRun(p: ReportPlatform, requester: Requester, request: ReportRequest, given: Burst | null): {
   parameters: Record<string, unknown>;
   delivery: DeliveryOptions | null;
   burst: Burst | null;

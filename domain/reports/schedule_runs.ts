@@ -1,14 +1,16 @@
 import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Caller } from "../rights/caller.ts";
 import { nextRun } from "../jobs/cron.ts";
 import { type MsRow, readMs, type TimedWork } from "../jobs/due_times.ts";
 import { Problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
-import { type Platform, withDatabase } from "../shared/platform.ts";
+import { withDatabase } from "../shared/platform.ts";
 import { burstLabel, checkItem } from "./burst.ts";
 import type { Execution } from "./execution.ts";
+import { handleExecutionEnd } from "./execution_end.ts";
 import { STATUS } from "./formats.ts";
+import type { ReportPlatform } from "./platform.ts";
 import {
   type CheckedRequest,
   checkRequest,
@@ -17,14 +19,13 @@ import {
   type Requester,
 } from "./request_report.ts";
 import { readRequester } from "./requester.ts";
-import { auditSchedule, readBurst, readDelivery, readParameters } from "./schedule_changes.ts";
 import { lockDueSchedules, readVisibleSchedule, type Schedule } from "./schedule.ts";
-import { handleExecutionEnd } from "./execution_end.ts";
+import { auditSchedule, readBurst, readDelivery, readParameters } from "./schedule_changes.ts";
 
 const BATCH = 50;
 
 /** Lets the scheduler run report schedules when they are due. */
-export const scheduleWork = (p: Platform): TimedWork => ({
+export const scheduleWork = (p: ReportPlatform): TimedWork => ({
   name: "report schedules",
   nextInMs: () =>
     readMs(p.sql<MsRow[]>`
@@ -40,7 +41,7 @@ export const scheduleWork = (p: Platform): TimedWork => ({
  * execution of the schedule is unfinished.
  * @returns how many schedules were due, and how many of them ran
  */
-export async function fireDueSchedules(p: Platform): Promise<{ due: number; fired: number }> {
+export async function fireDueSchedules(p: ReportPlatform): Promise<{ due: number; fired: number }> {
   return await transact(p.sql, async (tx) => {
     const now = p.clock.now();
     const due = await lockDueSchedules(tx, now, BATCH);
@@ -57,7 +58,7 @@ export async function fireDueSchedules(p: Platform): Promise<{ due: number; fire
 }
 
 /** Runs a schedule in its own savepoint, so that its failure does not stop other schedules, now or at the next tick. */
-async function fireSchedule(p: Platform, schedule: Schedule): Promise<void> {
+async function fireSchedule(p: ReportPlatform, schedule: Schedule): Promise<void> {
   try {
     await transact(p.sql, (tx) => runSchedule(withDatabase(p, tx), tx, schedule, null));
   } catch (error) {
@@ -79,7 +80,7 @@ const UNEXPECTED =
  * Runs a schedule immediately, in addition to its ticks, even if it is paused.
  * @throws REPORT_SCHEDULE_NOT_FOUND, MISSING_PERMISSION
  */
-export async function triggerSchedule(p: Platform, caller: Caller, id: string): Promise<Execution> {
+export async function triggerSchedule(p: ReportPlatform, caller: Caller, id: string): Promise<Execution> {
   return await transact(p.sql, async (tx) => {
     const schedule = await readVisibleSchedule(tx, caller, id, true);
     const execution = await runSchedule(p, tx, schedule, caller.traceId);
@@ -94,7 +95,7 @@ export async function triggerSchedule(p: Platform, caller: Caller, id: string): 
  * @returns the execution; for a burst, the first one
  */
 async function runSchedule(
-  p: Platform,
+  p: ReportPlatform,
   tx: Tx,
   schedule: Schedule,
   traceId: string | null,
@@ -120,7 +121,7 @@ async function runSchedule(
   return first;
 }
 
-const noteLastRun = (p: Platform, tx: Tx, schedule: Schedule, { id }: Execution) =>
+const noteLastRun = (p: ReportPlatform, tx: Tx, schedule: Schedule, { id }: Execution) =>
   tx`update report_schedules set last_run_at = ${p.clock.now()}, last_execution_id = ${id}
     where id = ${schedule.id}`;
 
@@ -131,7 +132,7 @@ const CREATOR_GONE =
 /** A document to generate, or the reason why it cannot be generated, with its burst value. */
 type Part = { creator: Requester; request: CheckedRequest } | { reason: string; burstValue?: string };
 
-function prepareRun(p: Platform, creator: Requester, schedule: Schedule): Part[] {
+function prepareRun(p: ReportPlatform, creator: Requester, schedule: Schedule): Part[] {
   return catchProblem(() => {
     const request = {
       templateId: schedule.templateId,
@@ -162,7 +163,7 @@ function catchProblem(prepare: () => Part[], burstValue?: string): Part[] {
 }
 
 async function insertFailed(
-  p: Platform,
+  p: ReportPlatform,
   tx: Tx,
   schedule: Schedule,
   { reason, burstValue = "" }: { reason: string; burstValue?: string },
@@ -187,7 +188,7 @@ async function insertFailed(
 }
 
 /** The next tick after `now`; null (which pauses the schedule) if its time zone no longer exists. */
-function nextTick(p: Platform, { id, cronExpression, timeZoneId }: Schedule, now: Date): Date | null {
+function nextTick(p: ReportPlatform, { id, cronExpression, timeZoneId }: Schedule, now: Date): Date | null {
   try {
     return nextRun(cronExpression, timeZoneId, now);
   } catch (error) {

@@ -2,14 +2,15 @@ import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
-import { defineJob } from "../jobs/job_type.ts";
-import { type Platform, withDatabase } from "../shared/platform.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
+import { withDatabase } from "../shared/platform.ts";
 import { finishDelivery } from "./delivery/delivery.ts";
 import { pruneReportLinks } from "./delivery/link.ts";
 import type { Execution } from "./execution.ts";
-import { STATUS } from "./formats.ts";
-import { FILE_SCOPE } from "./run.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
+import { STATUS } from "./formats.ts";
+import type { ReportPlatform } from "./platform.ts";
+import { FILE_SCOPE } from "./run.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const BATCH = 500;
@@ -20,7 +21,7 @@ export const sweepJob = defineJob({
   args: z.object({}),
   cron: "* * * * *",
   repeatAfterSeconds: 30,
-  run: async (_args, { platform, db }) => ({
+  run: async (_args, { platform, db }: JobContext<ReportPlatform>) => ({
     executions: await endAbandoned(platform),
     deliveries: await failAbandonedDeliveries(platform),
     links: await pruneReportLinks(db),
@@ -32,7 +33,7 @@ export const sweepJob = defineJob({
  * job was dead-lettered after its worker died.
  * @returns how many executions were ended
  */
-export async function endAbandoned(p: Platform): Promise<number> {
+export async function endAbandoned(p: ReportPlatform): Promise<number> {
   let ended = 0;
   for (let after = NIL;;) {
     const open = await p.sql<{ id: string; jobId: string }[]>`
@@ -49,7 +50,7 @@ export async function endAbandoned(p: Platform): Promise<number> {
   }
 }
 
-async function endExecution(p: Platform, tx: Tx, id: string, end: JobEnd): Promise<boolean> {
+async function endExecution(p: ReportPlatform, tx: Tx, id: string, end: JobEnd): Promise<boolean> {
   const isCancelled = end.status === "Cancelled";
   const message = isCancelled
     ? "Its job was cancelled."
@@ -67,7 +68,7 @@ async function endExecution(p: Platform, tx: Tx, id: string, end: JobEnd): Promi
 }
 
 /** Sets open deliveries to Failed when their delivery job has ended. @returns how many executions were changed */
-export async function failAbandonedDeliveries(p: Platform): Promise<number> {
+export async function failAbandonedDeliveries(p: ReportPlatform): Promise<number> {
   let failed = 0;
   for (let after = NIL;;) {
     const owing = await p.sql<{ id: string; jobId: string }[]>`
@@ -89,7 +90,12 @@ export async function failAbandonedDeliveries(p: Platform): Promise<number> {
 }
 
 /** Sets the open deliveries of one execution to Failed, unless a newer delivery job has replaced `jobId`. */
-async function failDeliveries(p: Platform, tx: Tx, executionId: string, jobId: string): Promise<boolean> {
+async function failDeliveries(
+  p: ReportPlatform,
+  tx: Tx,
+  executionId: string,
+  jobId: string,
+): Promise<boolean> {
   const [execution] = await tx`select from report_executions
     where id = ${executionId} and delivery_job_id = ${jobId} for update`;
   if (!execution) return false;

@@ -4,8 +4,8 @@
 // work an id, which is the same for every repeat, so a repeat finds what an interrupted request created.
 import { createHash } from "node:crypto";
 import { type Pool, transact, type Tx, withTransactionSetup } from "../../infra/postgres/postgres.ts";
-import { type Caller, principalId } from "../rights/caller.ts";
 import { problem } from "../problems/problem.ts";
+import { type Caller, principalId } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 
 export const KEY_HOURS = 24;

@@ -1,9 +1,9 @@
 import { inSavepoint, transact } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../rights/caller.ts";
 import { constraintProblem } from "../problems/constraints.ts";
 import { Problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
+import type { Platform } from "../shared/platform.ts";
 import type { ResourceParts, ResourceSource } from "./resource.ts";
 
 /**

@@ -1,14 +1,14 @@
 import type { z } from "zod";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../rights/caller.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import type { SortDirection } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Versioned } from "../shared/versioned.ts";
 
 /** The members of the platform that a resource may use when it creates or changes something. */
-export type ResourceParts = Pick<Platform, "config" | "eventTypes">;
+export type ResourceParts = Pick<Platform, "config"> & { eventTypes: { has(type: string): boolean } };
 
 /** Query of a list. All resources have these members; the content of `filters` depends on the resource. */
 export interface ResourceListRequest extends PageRequest {

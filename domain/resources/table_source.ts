@@ -1,8 +1,8 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../rights/caller.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { type Problem, problem } from "../problems/problem.ts";
+import type { TenantCaller } from "../rights/caller.ts";
 import { exactNumber } from "../shared/exact_number.ts";
 import { newId } from "../shared/ids.ts";
 import { matches, orderBy, pageOf } from "../shared/list_order.ts";

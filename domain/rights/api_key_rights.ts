@@ -1,8 +1,8 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { digest } from "../shared/secrets.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 import { permissionCodes } from "./held_permissions.ts";
 import { mayGrantToKey } from "./key_permissions.ts";
-import { digest } from "../shared/secrets.ts";
 
 /** Distinguishes API keys from access tokens. */
 export const KEY_PREFIX = "sk_";

@@ -1,8 +1,8 @@
 import { TokenRefused } from "../../infra/tokens.ts";
-import type { Caller } from "./caller.ts";
 import { invalid, problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
 import { KEY_PREFIX } from "./api_key_rights.ts";
+import type { Caller } from "./caller.ts";
+import type { RightsPlatform } from "./platform.ts";
 import type { SessionRights } from "./rights.ts";
 
 export interface Credentials {
@@ -27,7 +27,7 @@ const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
  * @throws TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, SESSION_INVALIDATED, TENANT_FORBIDDEN, VALIDATION_ERROR
  */
 export async function authenticate(
-  p: Pick<Platform, "tokens" | "rights">,
+  p: Pick<RightsPlatform, "tokens" | "rights">,
   c: Credentials,
 ): Promise<Caller | null> {
   if (c.authorization === null || c.authorization.trim() === "") return null;
@@ -68,7 +68,7 @@ export async function authenticate(
 
 /** An API key acts only in its own tenant. A request that names another tenant in the header is rejected. */
 async function authenticateKey(
-  p: Pick<Platform, "rights">,
+  p: Pick<RightsPlatform, "rights">,
   { traceId, ip, tenantHeader }: Credentials,
   key: string,
 ): Promise<Caller> {

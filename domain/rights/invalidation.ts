@@ -1,7 +1,7 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
-import type { Platform } from "../shared/platform.ts";
+import type { RightsPlatform } from "./platform.ts";
 
-type Rights = Pick<Platform, "rights">;
+type Rights = Pick<RightsPlatform, "rights">;
 
 /** Invalidates these users' tokens, because their roles, links or active state changed. */
 export async function invalidateUsers(p: Rights, tx: Tx, userIds: string[]): Promise<void> {

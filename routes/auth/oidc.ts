@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { FLOW_MINUTES, startOpenIdSignIn } from "../../domain/access/sign_in/oidc/flow.ts";
 import { finishOpenIdSignIn, redeemHandover } from "../../domain/access/sign_in/oidc/sign_in.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { cookiesOf } from "../shared/cookies.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -140,7 +140,12 @@ const redirect = (status: 302 | 303, location: string, setCookie: string): Answe
 const cookieName = (state: string): string => `steward_oidc_${state.replaceAll(/[^\w-]/g, "").slice(0, 16)}`;
 
 /** SameSite=Lax, because the callback is a navigation from the provider's site. */
-function cookie(platform: Pick<Platform, "baseUrl">, state: string, value: string, maxAge: number): string {
+function cookie(
+  platform: Pick<ServicePlatform, "baseUrl">,
+  state: string,
+  value: string,
+  maxAge: number,
+): string {
   const base = new URL(platform.baseUrl());
   const path = `${base.pathname.replace(/\/$/, "")}/api/v1/auth/oidc`;
   const secure = base.protocol === "https:" ? "; Secure" : "";

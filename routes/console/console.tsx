@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { browserToken, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
 import { Problem } from "../../domain/problems/problem.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import type { ProfileDto } from "../auth/shapes.ts";
 import { NO_UUID } from "../shared/validation.ts";
 import type { z } from "zod";
@@ -29,7 +29,7 @@ type Env = { Bindings: { ip: string | null } };
  * @param handle the service's API, called in the same process.
  */
 export async function createConsole(
-  p: Platform,
+  p: ServicePlatform,
   handle: Handle,
 ): Promise<Mount> {
   const assets = await loadAssets();

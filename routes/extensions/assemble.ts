@@ -2,6 +2,7 @@ import type { CatalogAdditions } from "../../domain/access/bootstrap.ts";
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
 import { allJobTypes } from "../../domain/job_types.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import { isProblemCode } from "../../domain/problems/catalogue.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
@@ -108,7 +109,7 @@ function jobType(names: Names, extension: string, job: ExtensionJob): AnyJobType
       `extension ${extension}: jobs: ${job.name} needs the undeclared permission ${job.permission}`,
     );
   }
-  const run = (args: unknown, { platform, ...context }: JobContext) =>
+  const run = (args: unknown, { platform, ...context }: JobContext<ServicePlatform>) =>
     job.run(args, { ...context, steward: servicesOf(platform) });
   return { ...job, run };
 }

@@ -7,7 +7,8 @@ import type { Message } from "../../domain/notifications/message.ts";
 import { sendNotification } from "../../domain/notifications/send.ts";
 import type { MessageSender } from "../../domain/notifications/store_notification.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
-import { type Platform, withDatabase } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { withDatabase } from "../../domain/shared/platform.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
 /** An event of a tenant, of a type that the extension or the service declares. */
@@ -42,7 +43,7 @@ export interface Services {
 }
 
 /** The functions of this service for its extensions. */
-export const servicesOf = (platform: Platform): Services => ({
+export const servicesOf = (platform: ServicePlatform): Services => ({
   enqueueJob: (db, type, args, options) =>
     transact(db, (tx) => enqueueJob(platform, tx, type as unknown as JobType<typeof args>, args, options)),
   sendNotification: (db, sender, message) =>

@@ -8,7 +8,7 @@ import { jobSummary, PRIORITIES, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { listContinuations } from "../../domain/jobs/related_jobs.ts";
 import { retryJobNow } from "../../domain/jobs/retry_now.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import { created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
 import type { Call } from "../shared/call.ts";
@@ -182,7 +182,7 @@ export const jobRoutes = [
  * @throws VALIDATION_ERROR for an unknown member that looks like a known one
  */
 export function requireKnownArgs(
-  p: Pick<Platform, "jobTypes">,
+  p: Pick<ServicePlatform, "jobTypes">,
   call: Call,
   { jobTypeName, serializedArgs }: { jobTypeName: string; serializedArgs: string },
   at: (string | number)[] = [],

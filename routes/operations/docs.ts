@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { problem } from "../../domain/problems/problem.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import { VERSION } from "../../infra/version.ts";
 import { ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
@@ -34,10 +34,10 @@ const ASSETS: Record<string, { contentType: string; read: () => Promise<string> 
   "start.js": { contentType: "text/javascript", read: () => Promise.resolve(START) },
 };
 
-const documents = new WeakMap<Platform, OpenApiDocument>();
+const documents = new WeakMap<ServicePlatform, OpenApiDocument>();
 
 /** The OpenAPI document of a service, built at the first request. */
-function documentOf(platform: Platform, endpoints: readonly Endpoint[]): OpenApiDocument {
+function documentOf(platform: ServicePlatform, endpoints: readonly Endpoint[]): OpenApiDocument {
   let document = documents.get(platform);
   if (!document) {
     document = openApiDocument(endpoints, { baseUrl: platform.baseUrl(), version: VERSION });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { metricsPage } from "../../domain/operations/metrics_page.ts";
 import { problem } from "../../domain/problems/problem.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import { text } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 
@@ -30,7 +30,7 @@ export const metricsRoutes = [
 
 /** @throws ROUTE_NOT_FOUND if neither METRICS_TOKEN nor METRICS_PUBLIC is set; TOKEN_MISSING, TOKEN_INVALID */
 function requireScraper(
-  { METRICS_TOKEN, METRICS_PUBLIC }: Platform["config"],
+  { METRICS_TOKEN, METRICS_PUBLIC }: ServicePlatform["config"],
   authorization: string | null,
 ): void {
   if (METRICS_TOKEN === null) {

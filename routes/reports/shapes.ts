@@ -9,7 +9,7 @@ import { describeParameters } from "../../domain/reports/parameters.ts";
 import type { ReportTemplate } from "../../domain/reports/report_template.ts";
 import type { Schedule } from "../../domain/reports/schedule.ts";
 import { formatsOf } from "../../domain/reports/writers/mod.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import { LAST_PAGE } from "../shared/paging.ts";
 import { pathOf } from "../shared/answer.ts";
 import { optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
@@ -199,7 +199,7 @@ export const reportLocation = (id: string): string => `/api/v1/reports/${id}`;
 
 /** The tracking answer. Its links start with the path of the public URL, like the Location header. */
 export function tracking(
-  p: Pick<Platform, "baseUrl">,
+  p: Pick<ServicePlatform, "baseUrl">,
   { id, status, burstId }: Pick<Execution, "id" | "status" | "burstId">,
 ) {
   const root = pathOf(p.baseUrl());

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { listApplicationUsage } from "../../domain/resources/application_usage.ts";
+import { listApplicationUsage } from "../../domain/access/users/application_usage.ts";
 import { applications } from "../../domain/resources/applications.ts";
 import { settings } from "../../domain/resources/settings.ts";
 import { ok } from "../shared/answer.ts";

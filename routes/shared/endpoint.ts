@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Access } from "../../domain/rights/checks.ts";
 import type { ProblemCode } from "../../domain/problems/catalogue.ts";
 import type { OnceWork } from "../../domain/requests/idempotency.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Answer } from "./answer.ts";
 import type { Call } from "./call.ts";
@@ -49,7 +49,7 @@ type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 export interface EndpointInput<C, P, Q, B> {
   /** The service that answers the request. */
-  platform: Platform;
+  platform: ServicePlatform;
   /** The pool of the service's database, `platform.sql`. */
   db: Sql;
   /** All endpoints that the service answers. */

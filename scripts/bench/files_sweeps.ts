@@ -2,7 +2,7 @@ import { collectExpired, expireReservations, requeueStuckScans } from "../../dom
 import { startRescan } from "../../domain/files/rescan.ts";
 import { readScannerStatus } from "../../domain/files/scanner_status.ts";
 import { systemClock } from "../../domain/shared/clock.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import type { BenchSetup } from "./bench_setup.ts";
 import { measure, scaled, timeOf } from "./compare.ts";
 
@@ -24,14 +24,15 @@ export async function filesSweeps({ sql }: BenchSetup): Promise<void> {
   await sql.unsafe("alter table files enable trigger user");
   await sql.unsafe("vacuum analyze files");
   const status = () => Promise.resolve({ engine: "Bench 1", databaseVersion: "1", databaseDate: null });
-  const used: Pick<Platform, "sql" | "clock" | "wakeUps"> & { scanner: Pick<Platform["scanner"], "status"> } =
-    {
-      sql,
-      clock: systemClock,
-      wakeUps: { at: () => {} },
-      scanner: { status },
-    };
-  const p = used as Platform; // sweeps without due files use only these members
+  const used: Pick<ServicePlatform, "sql" | "clock" | "wakeUps"> & {
+    scanner: Pick<ServicePlatform["scanner"], "status">;
+  } = {
+    sql,
+    clock: systemClock,
+    wakeUps: { at: () => {} },
+    scanner: { status },
+  };
+  const p = used as ServicePlatform; // sweeps without due files use only these members
   await sql`insert into scan_generations (engine, database_version) values ('Bench 1', '1')`;
   const sweeps: Record<string, () => Promise<unknown>> = {
     "expired reservations": () => expireReservations(p),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { insertJobs } from "../../domain/jobs/enqueue.ts";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
 import { Worker } from "../../domain/jobs/worker.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
@@ -38,7 +38,7 @@ export function startNoopWorker(
     }),
   );
   return Worker.start({
-    platform: { sql } as Platform, // the job type uses no other member
+    platform: { sql } as ServicePlatform, // the job type uses no other member
     sql,
     types,
     log: createLog("warn"),

@@ -1,8 +1,11 @@
 import type { JobContext } from "../../domain/jobs/job_type.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 
 /** The context of a job that a test runs by hand: a first attempt of a job without a tenant; `given` overrides members. */
-export const jobContext = (platform: Platform, given: Partial<JobContext> = {}): JobContext => ({
+export const jobContext = (
+  platform: ServicePlatform,
+  given: Partial<JobContext<ServicePlatform>> = {},
+): JobContext<ServicePlatform> => ({
   platform,
   db: platform.sql,
   jobId: crypto.randomUUID(),
@@ -21,4 +24,4 @@ export const jobContext = (platform: Platform, given: Partial<JobContext> = {}):
 });
 
 /** For tests of the job engine whose job types do not use the platform. */
-export const NO_PLATFORM = {} as Platform;
+export const NO_PLATFORM = {} as ServicePlatform;

@@ -4,7 +4,7 @@ import { createCatalogRoles } from "../../domain/access/bootstrap.ts";
 import { openSession } from "../../domain/access/sign_in/sessions.ts";
 import type { SettledJob } from "../../domain/jobs/settle.ts";
 import { newId } from "../../domain/shared/ids.ts";
-import type { Platform } from "../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Config, processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
@@ -47,7 +47,7 @@ export interface TestService {
   /** The instances in this process, `steward` the first. With `inThisProcess` these are all instances. */
   instances: Steward[];
   /** Replaces `parts` in each of `instances`; the returned function restores the former ones. */
-  replace<T extends object>(of: (p: Platform) => T, parts: Partial<T>): () => void;
+  replace<T extends object>(of: (p: ServicePlatform) => T, parts: Partial<T>): () => void;
   url: string;
   platformTenantId: string;
   /** Every log line so far. */

@@ -1,15 +1,16 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import type { TenantCaller } from "../../rights/caller.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
+import { KEY_PREFIX } from "../../rights/api_key_rights.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { mayGrantToKey } from "../../rights/key_permissions.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { requireVersion } from "../../shared/version.ts";
-import { KEY_PREFIX } from "../../rights/api_key_rights.ts";
-import { mayGrantToKey } from "../../rights/key_permissions.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
+import { requireVersion } from "../../shared/version.ts";
 
 /** How many characters of a key are stored as plain text, so that people can recognise the key. */
 const START_LENGTH = KEY_PREFIX.length + 6;
@@ -126,7 +127,7 @@ export async function createApiKey(
  * @throws API_KEY_NOT_FOUND, PRECONDITION_FAILED
  */
 export async function revokeApiKey(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: TenantCaller,
   id: string,
   ifMatch: string | null,

@@ -1,7 +1,7 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import type { Caller } from "../../rights/caller.ts";
 import { problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
+import type { Caller } from "../../rights/caller.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 
 const MAX_LISTED = 100;
@@ -37,7 +37,7 @@ export async function listOwnSessions(
  * @throws SESSION_NOT_FOUND (also for another user's session)
  */
 export async function endOwnSession(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: Caller,
   sessionId: string,
 ): Promise<void> {

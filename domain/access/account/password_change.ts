@@ -1,12 +1,12 @@
-import { transact } from "../../../infra/postgres/postgres.ts";
 import { hashPassword, verifyPassword } from "../../../infra/passwords.ts";
-import type { Caller } from "../../rights/caller.ts";
-import { requireGoodPassword } from "../users/user_password.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
+import type { Caller } from "../../rights/caller.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import { clearFailedSignIns, countFailedSignIn, requireUnlocked } from "../sign_in/failed_sign_ins.ts";
 import { endSessions } from "../sign_in/sessions.ts";
+import { requireGoodPassword } from "../users/user_password.ts";
 
 interface OwnAccount {
   email: string;
@@ -20,7 +20,7 @@ interface OwnAccount {
  * @throws VALIDATION_ERROR (also for a wrong current password), ACCOUNT_LOCKED_UNAUTHORIZED
  */
 export async function changePassword(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: Caller,
   o: { currentPassword: string; newPassword: string },
 ): Promise<void> {

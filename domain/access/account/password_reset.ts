@@ -1,17 +1,18 @@
 import { z } from "zod";
-import { transact } from "../../../infra/postgres/postgres.ts";
 import { hashPassword } from "../../../infra/passwords.ts";
-import { requireGoodPassword } from "../users/user_password.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
-import { defineJob } from "../../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { sendServiceMail } from "../../notifications/send.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
-import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
-import { passwordResetMail } from "./password_reset_mail.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
 import { endSessions } from "../sign_in/sessions.ts";
+import { requireGoodPassword } from "../users/user_password.ts";
+import { passwordResetMail } from "./password_reset_mail.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired links of one user. It limits the mail that repeated requests for one email cause. */
@@ -21,7 +22,7 @@ const MAX_LIVE_LINKS = 5;
  * Requests a mail with a reset link to the active user with this email. Only enqueues a job, so that neither the answer
  * nor its time reveals whether such a user exists.
  */
-export async function requestPasswordReset(p: Platform, email: string): Promise<void> {
+export async function requestPasswordReset(p: AccessPlatform, email: string): Promise<void> {
   await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob, { email }));
 }
 
@@ -29,10 +30,10 @@ export async function requestPasswordReset(p: Platform, email: string): Promise<
 export const passwordResetMailJob = defineJob({
   name: "steward.password-reset-mail",
   args: z.object({ email: z.string() }),
-  run: ({ email }, { platform }) => mailResetLink(platform, email),
+  run: ({ email }, { platform }: JobContext<AccessPlatform>) => mailResetLink(platform, email),
 });
 
-async function mailResetLink(p: Platform, email: string): Promise<void> {
+async function mailResetLink(p: AccessPlatform, email: string): Promise<void> {
   const [user] = await p.sql<{ id: string; email: string; firstName: string; lastName: string }[]>`
     select id, email, first_name, last_name from users
     where lower(email) = lower(${email}) and is_active and deleted_at is null`;
@@ -59,7 +60,7 @@ async function mailResetLink(p: Platform, email: string): Promise<void> {
 }
 
 /** URL of the page for the new password: RESET_URL, or the service's own page. */
-function resetUrl(p: Pick<Platform, "config" | "baseUrl">, token: string): string {
+function resetUrl(p: Pick<AccessPlatform, "config" | "baseUrl">, token: string): string {
   // The service's own page gets the token in the fragment, which appears in no server log and no Referer header.
   return (p.config.RESET_URL ?? `${p.baseUrl()}/auth/reset-password#token={token}`).replaceAll(
     "{token}",
@@ -73,7 +74,7 @@ function resetUrl(p: Pick<Platform, "config" | "baseUrl">, token: string): strin
  * @throws RESET_TOKEN_INVALID (unknown, used or expired), VALIDATION_ERROR (the password)
  */
 export async function resetPassword(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   o: { token: string; newPassword: string; traceId: string; ip: string | null },
 ): Promise<void> {
   const tokenHash = digest(o.token);

@@ -1,7 +1,7 @@
+import type { NotificationPlatform } from "../../notifications/platform.ts";
 import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
 import { renderTemplate } from "../../notifications/templates/render.ts";
 import { Problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
 
 /** Data of a reset mail. */
 export interface ResetLink {
@@ -15,7 +15,7 @@ export interface ResetLink {
  * rendered or omits the link, uses a default text instead, so that the user always gets a mail with the link.
  */
 export async function passwordResetMail(
-  p: Pick<Platform, "sql" | "renderThreads" | "log">,
+  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "log">,
   to: TemplatedMail["to"],
   { token, ...link }: ResetLink & { token: string },
 ): Promise<TemplatedMail | PlainMail> {
@@ -33,7 +33,7 @@ export async function passwordResetMail(
 
 /** Why the template cannot produce a mail with the link; null if it can. */
 async function templateMistake(
-  p: Pick<Platform, "sql" | "renderThreads">,
+  p: Pick<NotificationPlatform, "sql" | "renderThreads">,
   { templateSlug, locale, data }: Pick<TemplatedMail, "templateSlug" | "locale" | "data">,
   token: string,
 ): Promise<string | null> {

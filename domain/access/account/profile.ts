@@ -1,12 +1,12 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import type { Caller } from "../../rights/caller.ts";
-import { emitUserUpdated } from "../users/user_events.ts";
-import { lockUser } from "../users/user_lock.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { permissionCodes } from "../../rights/held_permissions.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
-import { permissionCodes } from "../../rights/held_permissions.ts";
+import { emitUserUpdated } from "../users/user_events.ts";
+import { lockUser } from "../users/user_lock.ts";
 
 /** The signed-in user, as the sign-in routes return it. */
 export interface Profile {

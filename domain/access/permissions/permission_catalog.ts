@@ -1,7 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import {
   permissionColumns,
   type PermissionDetails,

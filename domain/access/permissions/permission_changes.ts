@@ -1,14 +1,14 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
-import type { TenantCaller } from "../../rights/caller.ts";
+import type { Versioned } from "../../shared/versioned.ts";
 import { softDeleteRow } from "../soft_delete.ts";
 import { findTakenCodes, lockPermissionCodes, permissionOwner } from "./permission_codes.ts";
 import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";
-import type { Versioned } from "../../shared/versioned.ts";
 
 export interface NewPermission {
   code: string;

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { type Actor, type AuditEntry, recordAudits } from "../../audit/audit.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
-import type { TenantCaller } from "../../rights/caller.ts";
 import {
   findTakenCodes,
   lockPermissionCodes,

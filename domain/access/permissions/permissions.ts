@@ -1,9 +1,9 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;

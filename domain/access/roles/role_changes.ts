@@ -1,15 +1,16 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
-import type { TenantCaller } from "../../rights/caller.ts";
+import type { Versioned } from "../../shared/versioned.ts";
 import { softDeleteRow } from "../soft_delete.ts";
 import { changePermissions, requireGrantable } from "./role_grants.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
-import type { Versioned } from "../../shared/versioned.ts";
 
 export interface NewRole {
   name: string;
@@ -29,7 +30,7 @@ export interface RoleChange {
  * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS
  */
 export async function createRole(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: TenantCaller,
   { name, description, permissionIds }: NewRole,
 ): Promise<Versioned<Role>> {
@@ -56,7 +57,7 @@ export async function createRole(
  * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function updateRole(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: TenantCaller,
   id: string,
   change: RoleChange,
@@ -118,7 +119,7 @@ export async function deleteRole(
 }
 
 async function replacePermissions(
-  p: Pick<Platform, "rights">,
+  p: Pick<RightsPlatform, "rights">,
   tx: Tx,
   caller: TenantCaller,
   role: Role,

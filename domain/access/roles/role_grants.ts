@@ -1,14 +1,14 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
-import { requireVersion } from "../../shared/version.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
 import { invalidateRoleHolders } from "../../rights/invalidation.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import type { Versioned } from "../../shared/versioned.ts";
 import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
-import type { Versioned } from "../../shared/versioned.ts";
 
 export interface GrantedPermission {
   id: string;
@@ -20,7 +20,7 @@ export interface GrantedPermission {
  * @throws ROLE_NOT_FOUND, PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED
  */
 export async function assignPermission(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: TenantCaller,
   roleId: string,
   permissionId: string,
@@ -41,7 +41,7 @@ export async function assignPermission(
  * LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function revokePermission(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: TenantCaller,
   roleId: string,
   permissionId: string,
@@ -87,7 +87,7 @@ export async function requireGrantable(
  * @throws LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function changePermissions(
-  p: Pick<Platform, "rights">,
+  p: Pick<RightsPlatform, "rights">,
   tx: Tx,
   roleId: string,
   { added = [], removed = [] }: { added?: GrantedPermission[]; removed?: GrantedPermission[] },

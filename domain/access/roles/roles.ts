@@ -1,9 +1,9 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
-import { tenantNotFound } from "../tenants/tenants.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { tenantNotFound } from "../tenants/tenants.ts";
 
 export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
 /** SQL expression of each sort key. */

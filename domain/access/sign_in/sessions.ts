@@ -2,6 +2,7 @@ import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { problem } from "../../problems/problem.ts";
 import { accessChanged } from "../../rights/authenticate.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
@@ -89,7 +90,7 @@ export interface RefreshedSession {
  * @throws TOKEN_INVALID (unknown), TOKEN_EXPIRED, TOKEN_REVOKED (session ended), SESSION_INVALIDATED
  */
 export async function consumeRefreshToken(
-  p: Pick<Platform, "rights">,
+  p: Pick<RightsPlatform, "rights">,
   tx: Tx,
   token: string,
 ): Promise<RefreshedSession | null> {
@@ -134,7 +135,7 @@ export async function consumeRefreshToken(
  * @returns how many sessions were open.
  */
 export async function endSessions(
-  p: Pick<Platform, "rights">,
+  p: Pick<RightsPlatform, "rights">,
   tx: Tx,
   o: { userId: string; sessionId?: string; exceptSessionId?: string; reason: string },
 ): Promise<number> {

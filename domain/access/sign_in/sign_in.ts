@@ -1,4 +1,3 @@
-import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import {
   hashesWaiting,
   hashPassword,
@@ -6,10 +5,11 @@ import {
   verifyDecoy,
   verifyPassword,
 } from "../../../infra/passwords.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { type Problem, problem } from "../../problems/problem.ts";
 import { accessChanged } from "../../rights/authenticate.ts";
 import type { Caller } from "../../rights/caller.ts";
-import { type Problem, problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
+import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "./address.ts";
 import {
   clearFailedSignIns,
@@ -63,7 +63,7 @@ interface Account extends TriedAccount {
  * @throws CREDENTIALS_INVALID_UNAUTHORIZED, ACCOUNT_LOCKED_UNAUTHORIZED and RATE_LIMITED (with Retry-After),
  * SIGN_IN_BUSY_UNAVAILABLE, TENANT_FORBIDDEN
  */
-export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
+export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   const address = addressKey(o.ip);
   await requireAddressBelowLimit(p.sql, address);
   if (hashesWaiting() >= MAX_WAITING) throw busy();
@@ -103,7 +103,7 @@ export async function signIn(p: Platform, o: SignIn): Promise<SignedIn> {
  * Exchanges a refresh token for new tokens of the same tenant.
  * @throws TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, SESSION_INVALIDATED
  */
-export async function refresh(p: Platform, refreshToken: string): Promise<SignedIn> {
+export async function refresh(p: AccessPlatform, refreshToken: string): Promise<SignedIn> {
   const refreshed = await transact(p.sql, async (tx) => {
     const session = await consumeRefreshToken(p, tx, refreshToken);
     if (!session) return null;
@@ -119,7 +119,7 @@ export async function refresh(p: Platform, refreshToken: string): Promise<Signed
  * @throws TENANT_FORBIDDEN (no active link, regardless of permissions), SESSION_INVALIDATED (a concurrent change of the
  * user's permissions)
  */
-export async function switchTenant(p: Platform, caller: Caller, tenantId: string): Promise<SignedIn> {
+export async function switchTenant(p: AccessPlatform, caller: Caller, tenantId: string): Promise<SignedIn> {
   return await transact(p.sql, async (tx) => {
     await requireActiveLink(tx, caller.userId, tenantId);
     const [user] = await tx<{ id: string; securityVersion: number }[]>`
@@ -134,7 +134,7 @@ export async function switchTenant(p: Platform, caller: Caller, tenantId: string
 }
 
 /** Ends the caller's session. */
-export async function signOut(p: Platform, caller: Caller): Promise<void> {
+export async function signOut(p: AccessPlatform, caller: Caller): Promise<void> {
   const { userId, sessionId } = caller;
   await transact(p.sql, (tx) => endSessions(p, tx, { userId, sessionId, reason: "signed out" }));
 }

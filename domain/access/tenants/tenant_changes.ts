@@ -1,16 +1,17 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { invalidateTenantUsers } from "../../rights/invalidation.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
+import type { Versioned } from "../../shared/versioned.ts";
 import { createCatalogRoles } from "../bootstrap.ts";
-import type { TenantCaller } from "../../rights/caller.ts";
-import { invalidateTenantUsers } from "../../rights/invalidation.ts";
 import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
 import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";
 import { readTenant, type Tenant, tenantNotFound, type TenantType } from "./tenants.ts";
-import type { Versioned } from "../../shared/versioned.ts";
 
 export interface NewTenant {
   name: string;
@@ -77,7 +78,7 @@ export async function createTenant(
  * TENANT_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function updateTenant(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: TenantCaller,
   reach: TenantReach,
   id: string,
@@ -123,7 +124,7 @@ export async function updateTenant(
  * TENANT_HAS_CHILDREN_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function deleteTenant(
-  p: Pick<Platform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: TenantCaller,
   reach: TenantReach,
   id: string,

@@ -1,9 +1,9 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
-import { requireWithinReach, type TenantReach, withinReach } from "./tenant_reach.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { requireWithinReach, type TenantReach, withinReach } from "./tenant_reach.ts";
 
 export const TENANT_TYPES = ["Platform", "Group", "Standard"] as const;
 export type TenantType = typeof TENANT_TYPES[number];

@@ -1,17 +1,17 @@
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
-import { newId } from "../../shared/ids.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
+import { invalidateCounts } from "../../shared/count_cache.ts";
+import { newId } from "../../shared/ids.ts";
+import type { Versioned } from "../../shared/versioned.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
 import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
-import { invalidateCounts } from "../../shared/count_cache.ts";
 import { readUser, type User } from "./user_details.ts";
 import { emitUserCreated } from "./user_events.ts";
 import type { UserPlatform } from "./user_lock.ts";
 import { storedPassword } from "./user_password.ts";
-import type { Versioned } from "../../shared/versioned.ts";
 
 /** A user to create. */
 export interface NewUser {

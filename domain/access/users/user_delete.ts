@@ -1,7 +1,7 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { requireVersion } from "../../shared/version.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
+import { requireVersion } from "../../shared/version.ts";
 import type { Acting } from "../roles/escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";

@@ -1,9 +1,9 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { permissionCodes } from "../../rights/held_permissions.ts";
 import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { grantColumns, type Role } from "../roles/roles.ts";
+import { permissionCodes } from "../../rights/held_permissions.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
+import { grantColumns, type Role } from "../roles/roles.ts";
 
 /** A user as tenant routes return it; `roles` are the role names in one tenant. */
 export interface User {

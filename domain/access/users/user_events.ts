@@ -1,5 +1,5 @@
-import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
 import type { Tx } from "../../../infra/postgres/postgres.ts";
+import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
 import { emitEvents, type NewEvent } from "../../events/emit.ts";
 import type { Assignment } from "./link_targets.ts";
 

@@ -1,7 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { countCached, isKnownLarge } from "../../shared/count_cache.ts";
 import { limitTo, matches, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
 
 export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;

@@ -1,13 +1,14 @@
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { invalidateUsers } from "../../rights/invalidation.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";
+import type { Platform } from "../../shared/platform.ts";
 import { userNotFound } from "./user_details.ts";
 
 /** The parts of the platform that changing users needs. CLI scripts have no `wakeUps`; workers find events by polling. */
-export type UserPlatform = Pick<Platform, "sql" | "rights"> & Partial<Pick<Platform, "wakeUps">>;
+export type UserPlatform = Pick<RightsPlatform, "sql" | "rights"> & Partial<Pick<Platform, "wakeUps">>;
 
 /** A user row, read when it was locked. */
 export interface LockedUser {

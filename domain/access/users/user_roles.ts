@@ -1,12 +1,12 @@
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { requireVersion } from "../../shared/version.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
+import { requireVersion } from "../../shared/version.ts";
 import { requireMayAssignRoles } from "../roles/escalation.ts";
+import type { Role } from "../roles/roles.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "./link_targets.ts";
 import { insertLinkRoles } from "./links.ts";
-import type { Role } from "../roles/roles.ts";
 import { readUserRoles } from "./user_details.ts";
 import { lockTenantUser, type UserPlatform, userRightsChanged } from "./user_lock.ts";
 

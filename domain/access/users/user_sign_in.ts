@@ -1,10 +1,10 @@
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
-import { listOwnSessions, type OwnSession } from "../account/own_sessions.ts";
-import { endSessions } from "../sign_in/sessions.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
+import { listOwnSessions, type OwnSession } from "../account/own_sessions.ts";
+import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
+import { endSessions } from "../sign_in/sessions.ts";
 import { readAdminUser } from "./user_details.ts";
 import { lockExistingUser, type UserPlatform } from "./user_lock.ts";
 

@@ -1,8 +1,9 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
-import { requireVersion } from "../../shared/version.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
+import { requireVersion } from "../../shared/version.ts";
+import type { Versioned } from "../../shared/versioned.ts";
 import type { Acting } from "../roles/escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
@@ -18,7 +19,6 @@ import {
   type UserPlatform,
   userRightsChanged,
 } from "./user_lock.ts";
-import type { Versioned } from "../../shared/versioned.ts";
 
 /** Fields to change; absent ones keep their value. */
 export interface UserChange {

@@ -1,5 +1,5 @@
+import { findUsersInTenant } from "../../rights/user_lookup.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { findUsersInTenant } from "../../access/users/user_lookup.ts";
 import type { Content } from "../content.ts";
 import type { HeldNotification } from "../delivery_ledger.ts";
 import type { Provider } from "../failover.ts";

@@ -1,7 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import type { Caller } from "../../rights/caller.ts";
 import { invalid } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
+import type { Caller } from "../../rights/caller.ts";
+import type { NotificationPlatform } from "../platform.ts";
 import { type UserNotification, userNotificationColumns } from "./read.ts";
 
 const BATCH_SIZE = 100;
@@ -17,7 +17,7 @@ const RECONNECT_MS = 2_000;
  * @param o.lastEventId null: only notifications from now on. @throws VALIDATION_ERROR if it is not an event id
  */
 export async function streamUserNotifications(
-  p: Platform,
+  p: NotificationPlatform,
   caller: Caller,
   o: { userId: string; lastEventId: string | null },
 ): Promise<ReadableStream<Uint8Array>> {
@@ -40,7 +40,7 @@ export async function streamUserNotifications(
 }
 
 async function* events(
-  p: Platform,
+  p: NotificationPlatform,
   caller: Caller,
   o: { userId: string; after: number; signal: AbortSignal },
 ): AsyncGenerator<string, void> {
@@ -80,7 +80,7 @@ async function lastSeq(q: Sql, userId: string): Promise<number> {
   return row?.lastSeq ?? 0;
 }
 
-async function isLive(p: Platform, caller: Caller): Promise<boolean> {
+async function isLive(p: NotificationPlatform, caller: Caller): Promise<boolean> {
   const rights = await p.rights.read(caller.userId, caller.sessionId, caller.tenantId);
   return rights.exists && rights.usable && rights.current && !rights.revoked;
 }

@@ -1,7 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
 import type { Message } from "../message.ts";
+import type { NotificationPlatform } from "../platform.ts";
 import {
   htmlToText,
   parseRequiredVariables,
@@ -14,9 +14,9 @@ import {
   TemplateVariablesMissing,
 } from "../rendering/mod.ts";
 import { missingVariables } from "../rendering/required_variables.ts";
-import { findRequirements } from "./template_cache.ts";
 import { canonicalLocale } from "./locales.ts";
 import { findTemplate, type StoredTemplate } from "./read.ts";
+import { findRequirements } from "./template_cache.ts";
 import { readVersionById } from "./versions.ts";
 
 /** A rendered template. */
@@ -32,7 +32,7 @@ export interface Rendition {
 /** Maximum waiting renders of one tenant for requests. Renders for deliveries have no limit. */
 const MAX_WAITING = 50;
 
-type Renderer = Pick<Platform, "sql" | "renderThreads">;
+type Renderer = Pick<NotificationPlatform, "sql" | "renderThreads">;
 interface RenderOptions {
   slug: string;
   locale: string | null;

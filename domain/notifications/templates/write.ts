@@ -1,14 +1,15 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import type { Caller } from "../../rights/caller.ts";
 import { invalid } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { contentTag, requireTag, requireVersion } from "../../shared/version.ts";
-import { invalidateTemplates } from "./template_cache.ts";
+import type { NotificationPlatform } from "../platform.ts";
 import { canonicalLocale } from "./locales.ts";
 import { type StoredTemplate, templateNotFound } from "./read.ts";
 import { requireValidTemplate } from "./render.ts";
+import { invalidateTemplates } from "./template_cache.ts";
 import { requireTemplateVersion } from "./versions.ts";
 
 export type NewTemplate = Pick<
@@ -21,7 +22,7 @@ export type NewTemplate = Pick<
   | "textBodyTemplate"
   | "requiredVariables"
 >;
-type Writer = Pick<Platform, "sql" | "renderThreads">;
+type Writer = Pick<NotificationPlatform, "sql" | "renderThreads">;
 /** A change of a template. A member that is left out stays unchanged; null removes a text. */
 export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale">>;
 

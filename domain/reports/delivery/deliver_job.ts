@@ -3,13 +3,11 @@ import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
 import { defineJob, DependencyUnavailable, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
-import type { Platform } from "../../shared/platform.ts";
 import { type Execution, listDeliveries } from "../execution.ts";
 import { rethrowOutages } from "../outage.ts";
+import type { ReportPlatform } from "../platform.ts";
 import { rejectDocument } from "../run.ts";
 import { deliverByCopy } from "./copy_delivery.ts";
-import { deliverByWebhook } from "./webhook_delivery.ts";
-import { deliverByEmail } from "./email_delivery.ts";
 import {
   finishDelivery,
   listOwed,
@@ -18,7 +16,9 @@ import {
   readDeliverable,
   recordOutcome,
 } from "./delivery.ts";
+import { deliverByEmail } from "./email_delivery.ts";
 import { METHOD } from "./options.ts";
+import { deliverByWebhook } from "./webhook_delivery.ts";
 
 const args = z.object({ executionId: z.uuid() });
 const MIN_WAIT_MS = 250;
@@ -37,11 +37,15 @@ type Deliverable = Execution & { storedFileId: string };
 export const deliverJob = defineJob({
   name: "steward.report-deliver",
   args,
-  run: ({ executionId }, context) =>
+  run: ({ executionId }, context: JobContext<ReportPlatform>) =>
     rethrowOutages(() => deliverDocument(context.platform, executionId, context)),
 });
 
-async function deliverDocument(p: Platform, executionId: string, context: JobContext): Promise<unknown> {
+async function deliverDocument(
+  p: ReportPlatform,
+  executionId: string,
+  context: JobContext<ReportPlatform>,
+): Promise<unknown> {
   const execution = await readDeliverable(p.sql, executionId, context.jobId);
   if (!execution) return { delivered: 0 };
   const wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * WAIT_GROWTH ** Math.min(context.attempt - 1, 20));
@@ -80,7 +84,7 @@ function obstacleOf(file: FileRecord | null): Exclude<Outcome, { status: "Delive
 
 /** Attempts one delivery. It fails if the recipient's server stays unavailable longer than jobs wait for an outage. */
 async function deliver(
-  p: Platform,
+  p: ReportPlatform,
   execution: Deliverable,
   delivery: OwedDelivery,
   { log, waitsForDependencies }: JobContext,
@@ -102,7 +106,11 @@ async function deliver(
   return isGivenUp ? { status: "Failed", reason: outcome.reason } : outcome;
 }
 
-async function deliverBy(p: Platform, execution: Deliverable, delivery: OwedDelivery): Promise<Outcome> {
+async function deliverBy(
+  p: ReportPlatform,
+  execution: Deliverable,
+  delivery: OwedDelivery,
+): Promise<Outcome> {
   switch (delivery.method) {
     case METHOD.Email:
       return await deliverByEmail(p, execution, delivery);

@@ -2,8 +2,8 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { LINK_INSTEAD } from "../../notifications/content.ts";
 import { readNotificationStatus, sendNotification } from "../../notifications/send.ts";
 import { Problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
+import type { ReportPlatform } from "../platform.ts";
 import type { Outcome, OwedDelivery } from "./delivery.ts";
 import { createReportLink } from "./link.ts";
 import type { DeliveryOptions } from "./options.ts";
@@ -18,7 +18,7 @@ type Deliverable = Execution & { storedFileId: string };
  * the message. The delivery is Delivered when the mail provider has accepted the message.
  */
 export async function deliverByEmail(
-  p: Platform,
+  p: ReportPlatform,
   execution: Deliverable,
   delivery: OwedDelivery,
 ): Promise<Outcome> {
@@ -60,7 +60,7 @@ export async function deliverByEmail(
 }
 
 async function templateData(
-  p: Platform,
+  p: ReportPlatform,
   tx: Tx,
   { id, reportName, deliveryJson }: Deliverable,
   isLinked: boolean,
@@ -75,7 +75,7 @@ async function templateData(
   return isLinked ? { ...data, ...link } : { ...data, [LINK_INSTEAD]: link };
 }
 
-async function outcomeOf(p: Platform, notificationId: string): Promise<Outcome> {
+async function outcomeOf(p: ReportPlatform, notificationId: string): Promise<Outcome> {
   const message = await readNotificationStatus(p.sql, notificationId);
   if (!message) return { status: "Failed", reason: "The message was deleted." };
   const [recipient] = message.recipients;

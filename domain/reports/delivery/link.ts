@@ -1,9 +1,9 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { type Actor, recordAudit } from "../../audit/audit.ts";
-import { digest, newSecret } from "../../shared/secrets.ts";
 import { signFileDownload } from "../../files/service_files.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
 import { countDownload, type Execution } from "../execution.ts";
 import { STATUS } from "../formats.ts";
 

@@ -1,7 +1,7 @@
 import { transact } from "../../../infra/postgres/postgres.ts";
-import type { Caller } from "../../rights/caller.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Execution, readVisibleExecution } from "../execution.ts";
 import { STATUS } from "../formats.ts";

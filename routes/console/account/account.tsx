@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { chooseBrowserTenant } from "../../../domain/access/sign_in/browser_session.ts";
 import { problem } from "../../../domain/problems/problem.ts";
-import type { Platform } from "../../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../../domain/platform.ts";
 import type { OwnSessionDto, ProfileDto } from "../../auth/shapes.ts";
 import { ActionButton, CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
@@ -18,7 +18,7 @@ type Profile = z.output<typeof ProfileDto>;
 type Session = z.output<typeof OwnSessionDto>;
 
 /** Pages of the viewer's account, and the actions of the top bar: tenant, appearance, sign-out. */
-export function accountPages(p: Platform): ConsolePage[] {
+export function accountPages(p: ServicePlatform): ConsolePage[] {
   const cookies = () => cookieWriter(new URL(p.baseUrl()));
   const seeOther = (to: string, ...setCookies: string[]) => {
     const headers = new Headers({

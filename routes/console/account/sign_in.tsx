@@ -3,7 +3,7 @@ import { openBrowserSession } from "../../../domain/access/sign_in/browser_sessi
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import { CATALOGUE } from "../../../domain/problems/catalogue.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
-import type { Platform } from "../../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../../domain/platform.ts";
 import { TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
@@ -34,7 +34,7 @@ export const ACCESS_CHANGED = "access-changed";
 
 /** The sign-in page: by password, by an OpenID provider, or a request for a password reset link. */
 export function createSignIn(o: {
-  p: Platform;
+  p: ServicePlatform;
   handle: Handle;
   html: (body: Child, status: number, cookies?: string[]) => Promise<Response>;
   goTo: (to: string, cookies: string[]) => Response;

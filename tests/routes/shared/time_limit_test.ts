@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { anyone } from "../../../domain/rights/checks.ts";
-import type { Platform } from "../../../domain/shared/platform.ts";
+import type { ServicePlatform } from "../../../domain/platform.ts";
 import { createLog } from "../../../infra/log.ts";
 import { type AppOptions, createApp, type Mount, withMounts } from "../../../routes/app.ts";
 import { ok } from "../../../routes/shared/answer.ts";
@@ -11,7 +11,7 @@ import { endpoint } from "../../../routes/shared/endpoint.ts";
 const log = createLog("error", () => {});
 
 function app(
-  settings: Partial<Platform["config"]>,
+  settings: Partial<ServicePlatform["config"]>,
   stopping: AbortSignal,
   run: AppOptions["endpoints"][number]["run"],
 ) {
@@ -44,7 +44,7 @@ function app(
         JOB_LEASE_SECONDS: 60,
         ...settings,
       },
-    } as unknown as Platform,
+    } as unknown as ServicePlatform,
   });
 }
 

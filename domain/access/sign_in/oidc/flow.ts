@@ -1,9 +1,9 @@
 import { invalid, problem } from "../../../problems/problem.ts";
-import type { Platform } from "../../../shared/platform.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
+import type { AccessPlatform } from "../../platform.ts";
 import type { WantedTenant } from "../tenant_choice.ts";
-import { findProvider } from "./providers.ts";
 import { callProvider } from "./provider_call.ts";
+import { findProvider } from "./providers.ts";
 
 export const FLOW_MINUTES = 10;
 
@@ -25,7 +25,7 @@ export interface ReturnedFlow extends WantedTenant {
 }
 
 /** Redirect URI of a provider; must be registered there. */
-export const callbackUrl = (p: Pick<Platform, "baseUrl">, provider: string): string =>
+export const callbackUrl = (p: Pick<AccessPlatform, "baseUrl">, provider: string): string =>
   `${p.baseUrl()}/api/v1/auth/oidc/${provider}/callback`;
 
 /**
@@ -35,7 +35,7 @@ export const callbackUrl = (p: Pick<Platform, "baseUrl">, provider: string): str
  * @throws OIDC_PROVIDER_NOT_FOUND, OIDC_PROVIDER_UNAVAILABLE, VALIDATION_ERROR (returnTo)
  */
 export async function startOpenIdSignIn(
-  p: Platform,
+  p: AccessPlatform,
   o: WantedTenant & { provider: string; returnTo: string | null },
 ): Promise<StartedFlow> {
   const provider = findProvider(p, o.provider);
@@ -62,7 +62,7 @@ export async function startOpenIdSignIn(
  * @throws OIDC_STATE_INVALID
  */
 export async function takeFlow(
-  p: Pick<Platform, "sql">,
+  p: Pick<AccessPlatform, "sql">,
   o: { provider: string; state: string; browserSecret: string },
 ): Promise<ReturnedFlow> {
   // A request from another browser does not delete it, so an attacker cannot break someone's sign-in.
@@ -81,7 +81,7 @@ export async function takeFlow(
 }
 
 /** Checks that the URL has the service's origin or a configured one. An open redirect would leak sign-in codes. */
-function requireAllowedReturn(p: Pick<Platform, "config" | "baseUrl">, returnTo: string): string {
+function requireAllowedReturn(p: Pick<AccessPlatform, "config" | "baseUrl">, returnTo: string): string {
   const url = URL.parse(returnTo, `${p.baseUrl()}/`);
   const allowed = [new URL(p.baseUrl()).origin, ...p.config.OIDC_RETURN_ORIGINS ?? []];
   if (!url || !allowed.includes(url.origin) || url.username !== "" || url.password !== "") {

@@ -1,15 +1,15 @@
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
 import { Problem, problem } from "../../../problems/problem.ts";
-import type { Platform } from "../../../shared/platform.ts";
-import { requireUnlocked } from "../failed_sign_ins.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
+import type { AccessPlatform } from "../../platform.ts";
+import { requireUnlocked } from "../failed_sign_ins.ts";
 import { openSession } from "../sessions.ts";
 import type { Origin, SignedIn } from "../sign_in.ts";
 import { chooseTenant, type WantedTenant } from "../tenant_choice.ts";
 import { callbackUrl, type ReturnedFlow, takeFlow } from "./flow.ts";
 import { resolveIdentity, type Trace } from "./identity.ts";
-import { findProvider } from "./providers.ts";
 import { callProvider } from "./provider_call.ts";
+import { findProvider } from "./providers.ts";
 
 const HANDOVER_SECONDS = 60;
 
@@ -34,7 +34,7 @@ export type OpenIdOutcome = { signedIn: SignedIn } | { returnTo: string };
  * ACCOUNT_LOCKED_UNAUTHORIZED
  */
 export async function finishOpenIdSignIn(
-  p: Platform,
+  p: AccessPlatform,
   o: Callback,
 ): Promise<OpenIdOutcome> {
   findProvider(p, o.provider);
@@ -56,7 +56,7 @@ export async function finishOpenIdSignIn(
  * Exchanges the code of a finished sign-in for tokens.
  * @throws OIDC_HANDOVER_INVALID, OIDC_USER_UNKNOWN_FORBIDDEN, TENANT_FORBIDDEN, ACCOUNT_LOCKED_UNAUTHORIZED
  */
-export async function redeemHandover(p: Platform, code: string, origin: Origin): Promise<SignedIn> {
+export async function redeemHandover(p: AccessPlatform, code: string, origin: Origin): Promise<SignedIn> {
   return await transact(p.sql, async (tx) => {
     const [handover] = await tx<{ userId: string; tenantId: string | null; isGlobal: boolean }[]>`
       delete from oidc_handovers where code_hash = ${digest(code)} and expires_at > now()
@@ -74,7 +74,7 @@ export async function redeemHandover(p: Platform, code: string, origin: Origin):
 
 /** Gets the identity from the provider, then finds its user and runs `use` in one transaction. */
 async function withUser<T>(
-  p: Platform,
+  p: AccessPlatform,
   o: Callback,
   flow: ReturnedFlow,
   use: (tx: Tx, userId: string) => Promise<T>,
@@ -94,7 +94,7 @@ async function withUser<T>(
 }
 
 async function openFor(
-  p: Platform,
+  p: AccessPlatform,
   tx: Tx,
   userId: string,
   wanted: WantedTenant,

@@ -1,4 +1,4 @@
-import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 
 /** The user data that other areas need to send a message to a user. */
 export interface AddressedUser {

@@ -1,5 +1,5 @@
-import { Counter, Histogram } from "../../infra/telemetry/instruments.ts";
 import { EventLoopDelay } from "../../infra/telemetry/event_loop.ts";
+import { Counter, Histogram } from "../../infra/telemetry/instruments.ts";
 
 /**
  * Metrics of this instance. Label values are names that the service defines, such as routes, statuses, job types and

@@ -1,0 +1,7 @@
+import type { NotificationPlatform } from "../notifications/platform.ts";
+import type { ReservationWriter } from "./reservation_writer.ts";
+
+export interface FilePlatform extends NotificationPlatform {
+  /** Writes single file reservations of many requests in shared commits. */
+  reservationWriter: ReservationWriter;
+}

@@ -1,0 +1,10 @@
+import type { AccessPlatform } from "./access/platform.ts";
+import type { EventPlatform } from "./events/platform.ts";
+import type { InstanceHealth } from "./operations/health.ts";
+import type { ReportPlatform } from "./reports/platform.ts";
+
+/** Everything a running service consists of. Only what stands above the areas takes it: `main.ts`, routes, scripts. */
+export interface ServicePlatform extends AccessPlatform, EventPlatform, ReportPlatform {
+  /** What liveness and readiness report. */
+  health: InstanceHealth;
+}
