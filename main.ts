@@ -148,7 +148,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     objects,
     scanner,
     ...providers,
-    reports: await openReports(config),
+    reports: await openReports(config, extensions.reports),
     renderThreads: new RenderThreads(),
     metrics,
     health,

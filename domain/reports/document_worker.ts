@@ -6,8 +6,11 @@ import { loadReportTemplates, type ReportTemplates, requireTemplate } from "./re
 
 /** Where the thread reads rows and templates. */
 export interface DocumentSources {
+  /** The service's own database. */
   databaseUrl: string;
-  templatesFolder: string | null;
+  /** Further databases by name, for templates that name one. */
+  databases: Readonly<Record<string, string>>;
+  templates: { folder: string | null; extensions: readonly string[] };
 }
 
 /** Messages to the thread. `more` acknowledges a chunk of bytes; `stop` cancels the current document. */
@@ -38,9 +41,11 @@ let allowed = 0;
 let allow = () => {};
 
 async function make({ order, sources }: Extract<ToWorker, { do: "make" }>): Promise<number> {
-  templates ??= loadReportTemplates(sources.templatesFolder);
+  templates ??= loadReportTemplates(sources.templates);
   const template = requireTemplate(await templates, order.templateId);
-  const pieces = makeDocument(sources.databaseUrl, template, order, stopping.signal);
+  const url = template.database === undefined ? sources.databaseUrl : sources.databases[template.database];
+  if (url === undefined) throw new Error(`no extension declares the database "${template.database}"`);
+  const pieces = makeDocument(url, template, order, stopping.signal);
   const piece = new Piece();
   for (let next = await pieces.next();; next = await pieces.next()) {
     if (next.done) {

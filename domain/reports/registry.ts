@@ -17,19 +17,29 @@ export type ReportKit = typeof REPORT_KIT;
 export type ReportTemplates = ReadonlyMap<string, ReportTemplate>;
 
 /**
- * Loads the built-in templates and those of `folder`. The default export of each `.ts` or `.js` file there must be a
- * function that takes the kit and returns a report.
+ * Loads the built-in templates and those of a deployment.
+ * @param o.folder the default export of each `.ts` or `.js` file there must be a function that takes the kit and returns
+ * a report
+ * @param o.extensions URLs of extension modules; `assemble` has checked them
  * @throws Error if the folder cannot be read (names the setting), a file returns no report, or two templates share an
  * id
  */
-export async function loadReportTemplates(folder: string | null): Promise<ReportTemplates> {
-  const own = folder === null ? [] : await Promise.all(templateFiles(folder).map(importTemplate));
+export async function loadReportTemplates(
+  { folder, extensions }: { folder: string | null; extensions: readonly string[] },
+): Promise<ReportTemplates> {
+  const inFolder = folder === null ? [] : await Promise.all(templateFiles(folder).map(importTemplate));
+  const ofExtensions = await Promise.all(extensions.map(reportsOfModule));
   const templates = new Map<string, ReportTemplate>();
-  for (const template of [...BUILT_IN_REPORTS, ...own]) {
+  for (const template of [...BUILT_IN_REPORTS, ...inFolder, ...ofExtensions.flat()]) {
     if (templates.has(template.id)) throw new Error(`two report templates have the id "${template.id}"`);
     templates.set(template.id, template);
   }
   return templates;
+}
+
+async function reportsOfModule(url: string): Promise<ReportTemplate[]> {
+  const { default: extension } = await import(url);
+  return extension.reports ?? [];
 }
 
 function templateFiles(folder: string): string[] {

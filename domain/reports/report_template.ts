@@ -50,6 +50,8 @@ export interface ReportDefinition<P extends z.ZodObject = z.ZodObject, C extends
   permissions: string[];
   /** True: the report always shows all tenants; `permissions` should then contain admin:system. */
   isGlobal?: boolean;
+  /** Name of a database that an extension declares; absent: the service's own. */
+  database?: string;
   /** Supported formats; absent: all. */
   formats?: ReportFormat[];
   /**
@@ -73,6 +75,7 @@ const MEMBERS: ReadonlySet<string> = new Set<keyof ReportDefinition>([
   "version",
   "permissions",
   "isGlobal",
+  "database",
   "formats",
   "parameters",
   "columns",

@@ -18,14 +18,30 @@ export interface Reports {
   threads: DocumentThreads;
 }
 
-/** Loads the templates and creates slots and threads. @throws Error as `loadReportTemplates` */
+/** What extensions add to reports: the URLs of their modules, and the URLs of their databases by name. */
+export interface ReportExtensions {
+  modules: readonly string[];
+  databases: Readonly<Record<string, string>>;
+}
+
+/** Loads the templates and creates slots and threads. @throws Error as `loadReportTemplates`, or for an undeclared database */
 export async function openReports(
   config: Pick<Config, "REPORT_TEMPLATES_DIR" | "REPORT_CONCURRENCY" | "DATABASE_URL">,
+  extensions: ReportExtensions,
 ): Promise<Reports> {
-  const templatesFolder = config.REPORT_TEMPLATES_DIR;
+  const sources = { folder: config.REPORT_TEMPLATES_DIR, extensions: extensions.modules };
+  const templates = await loadReportTemplates(sources);
+  for (const { id, database } of templates.values()) {
+    if (database === undefined || Object.hasOwn(extensions.databases, database)) continue;
+    throw new Error(`report "${id}" reads the database "${database}", which no extension declares`);
+  }
   return {
-    templates: await loadReportTemplates(templatesFolder),
-    threads: new DocumentThreads({ databaseUrl: config.DATABASE_URL ?? "", templatesFolder }),
+    templates,
+    threads: new DocumentThreads({
+      templates: sources,
+      databaseUrl: config.DATABASE_URL ?? "",
+      databases: extensions.databases,
+    }),
     slots: new Slots(config.REPORT_CONCURRENCY),
     slotWaitMs: SLOT_WAIT_MS,
   };

@@ -112,7 +112,7 @@ export async function* readRows(
     const query = template.query(reader.sql, { ...input, parameters: withNulls(template, input.parameters) });
     if (!reader.isOwn(query)) {
       throw new TemplateFault(
-        `the query of report "${template.id}" was not made with the given "sql"; a report can read only the service's own database`,
+        `the query of report "${template.id}" was not made with the given "sql"; to read another database, name it in "database"`,
       );
     }
     let pick: number[] | null = null;

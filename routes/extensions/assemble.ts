@@ -4,6 +4,8 @@ import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
 import { allJobTypes } from "../../domain/job_types.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { isProblemCode } from "../../domain/problems/catalogue.ts";
+import type { ReportExtensions } from "../../domain/reports/reports.ts";
+import { BUILT_IN_REPORTS } from "../../domain/reports/templates/mod.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
 import { ENDPOINTS } from "../endpoints.ts";
@@ -19,6 +21,7 @@ export interface Assembly {
   eventTypes: EventTypes;
   jobTypes: AnyJobType[];
   endpoints: Endpoint[];
+  reports: ReportExtensions;
   migrations: ExtensionMigrations[];
 }
 
@@ -46,6 +49,7 @@ export function assemble(extensions: readonly LoadedExtension[]): Assembly {
     eventTypes,
     jobTypes: extensions.flatMap(({ name, jobs = [] }) => jobs.map((job) => jobType(names, name, job))),
     endpoints: extensions.flatMap((extension) => endpointsOf(names, extension)),
+    reports: reportsOf(names, extensions),
     migrations: migrationsOf(extensions),
   };
 }
@@ -58,6 +62,7 @@ class Names {
     for (const { code } of CATALOG_PERMISSIONS) this.#owners.set(`permissions ${code}`, "the service");
     for (const type of Object.keys(EVENT_TYPES)) this.#owners.set(`events ${type}`, "the service");
     for (const { name } of allJobTypes) this.#owners.set(`jobs ${name}`, "the service");
+    for (const { id } of BUILT_IN_REPORTS) this.#owners.set(`reports ${id}`, "the service");
     for (const endpoint of ENDPOINTS) {
       this.#owners.set(`operations ${endpoint.id}`, "the service");
       for (const key of routeKeys(endpoint)) this.#owners.set(`routes ${key}`, "the service");
@@ -131,6 +136,31 @@ function endpointsOf(names: Names, { name, routes = [], resources = [] }: Loaded
     }
   }
   return endpoints;
+}
+
+function reportsOf(names: Names, extensions: readonly LoadedExtension[]): ReportExtensions {
+  const databases: Record<string, string> = {};
+  for (const { name, databases: declared = {} } of extensions) {
+    for (const [database, url] of Object.entries(declared)) {
+      names.claim(name, "databases", database, /^[a-z][a-z0-9_-]{0,62}$/);
+      if (!url || !/^postgres(ql)?:\/\//.test(url)) {
+        throw new Error(
+          `extension ${name}: databases: "${database}" has no URL that starts with postgres://`,
+        );
+      }
+      databases[database] = url;
+    }
+  }
+  for (const { name, reports = [] } of extensions) {
+    for (const { id, permissions } of reports) {
+      names.claim(name, "reports", id);
+      const unknown = permissions.find((permission) => !names.has("permissions", permission));
+      if (unknown === undefined) continue;
+      throw new Error(`extension ${name}: reports: "${id}" needs the undeclared permission ${unknown}`);
+    }
+  }
+  const modules = extensions.filter(({ reports = [] }) => reports.length > 0).map(({ module }) => module);
+  return { modules, databases };
 }
 
 /** The route as the application serves it: its handler gets the service's functions instead of the platform. */

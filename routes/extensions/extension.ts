@@ -93,6 +93,8 @@ export interface Extension {
   routes?: ExtensionRoute[];
   /** Event types that webhook endpoints can subscribe to, by name, such as `invoice.paid`. */
   events?: Record<string, EventDeclaration>;
+  /** URLs of further Postgres databases by name. Reports read from them (`database: "billing"`). */
+  databases?: Record<string, string | undefined>;
   /** Folder of its migrations: `new URL("./migrations/", import.meta.url)`. */
   migrations?: URL;
 }
@@ -106,6 +108,7 @@ const MEMBERS: ReadonlySet<string> = new Set<keyof Extension>([
   "resources",
   "routes",
   "events",
+  "databases",
   "migrations",
 ]);
 

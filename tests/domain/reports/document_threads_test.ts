@@ -10,7 +10,8 @@ import { until } from "../../support/until.ts";
 
 const sources = {
   databaseUrl: await createTestDatabase(),
-  templatesFolder: join(import.meta.dirname ?? ".", "templates"),
+  databases: {},
+  templates: { folder: join(import.meta.dirname ?? ".", "templates"), extensions: [] },
 };
 const orderOf = (templateId: string, parameters: Record<string, unknown> = {}): DocumentOrder => ({
   templateId,

@@ -29,10 +29,10 @@ async function readmeExample(): Promise<string> {
 }
 
 Deno.test("the built-in templates have unique ids, and a deployment's folder adds templates", async () => {
-  const builtIn = await loadReportTemplates(null);
+  const builtIn = await loadReportTemplates({ folder: null, extensions: [] });
   assert.equal(builtIn.size, 9);
   const folder = await folderOf({ "domains.js": await readmeExample(), "notes.md": "not a template" });
-  const templates = await loadReportTemplates(folder);
+  const templates = await loadReportTemplates({ folder, extensions: [] });
   assert.equal(templates.size, 10);
   assert.equal(templates.get("users-by-domain")?.name, "Users by mail domain");
   await Deno.remove(folder, { recursive: true });
@@ -41,7 +41,10 @@ Deno.test("the built-in templates have unique ids, and a deployment's folder add
 Deno.test("a file without a report, or with an existing id, stops the start and is named", async () => {
   const refusal = async (content: string) => {
     const folder = await folderOf({ "bad.js": content });
-    const message = await loadReportTemplates(folder).then(() => "", (error) => error.message);
+    const message = await loadReportTemplates({ folder, extensions: [] }).then(
+      () => "",
+      (error) => error.message,
+    );
     await Deno.remove(folder, { recursive: true });
     return message;
   };
@@ -59,8 +62,8 @@ Deno.test("an invalid definition throws where it is made", () => {
   assert.throws(() => defineReport({ ...definition, columns: {}, query }), /has no columns/);
   const chart = { title: "", by: "b" } as unknown as { title: string; by: "a" };
   assert.throws(() => defineReport({ ...definition, chart, query }), /names the unknown column b/);
-  const elsewhere = { ...definition, database: "postgres://elsewhere/", query };
-  assert.throws(() => defineReport(elsewhere), /unknown member "database"; expected one of id, name/);
+  const elsewhere = { ...definition, source: "postgres://elsewhere/", query };
+  assert.throws(() => defineReport(elsewhere), /unknown member "source"; expected one of id, name/);
   const parameters = z.object({ when: z.date() });
   assert.throws(() => defineReport({ ...definition, parameters, query }), /Date cannot be represented/);
 });

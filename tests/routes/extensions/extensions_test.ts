@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import process from "node:process";
 import { newId } from "../../../domain/shared/ids.ts";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { CSV, fetchDocument, reached, STATUS } from "../reports/support.ts";
 import { setup } from "../../support/setup.ts";
 
 const here = import.meta.dirname ?? ".";
+const billingUrl = await createTestDatabase({ empty: true });
+process.env.ACME_BILLING_URL = billingUrl;
 const t = await setup({ STEWARD_EXTENSIONS: join(here, "acme/mod.ts"), OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
@@ -100,6 +106,22 @@ Deno.test("the API document lists the routes of extensions with their permission
   assert.equal((await t.nobody.get("/problems/INVOICE_PAID_CONFLICT")).status, 200);
 });
 
+Deno.test("reports of an extension read its own schema, or the database they name", async () => {
+  const billing = connectPostgres(billingUrl, { max: 1 });
+  await billing`create table payments as select 12.50::numeric as amount union all select 7`;
+  await billing.end();
+  const admin = await t.actor({ role: "Admin" });
+  await admin.post(INVOICES, { number: "R-1" });
+  const document = async (templateId: string) => {
+    const { body } = await admin.post("/api/v1/reports/generate-async", { templateId, format: CSV });
+    await reached(admin, body.id, STATUS.Completed);
+    const { bytes } = await fetchDocument(admin, body.id);
+    return new TextDecoder().decode(bytes).trim().split(/\r?\n/).slice(-2);
+  };
+  assert.deepEqual(await document("invoice-aging"), ["Number", "R-1"]);
+  assert.deepEqual(await document("payments"), ["7", "12.50"]);
+});
+
 /** Starts a service with one extension, whose module has this code; returns the error. */
 async function startFailure(code: string): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "steward-extension-" });
@@ -163,6 +185,11 @@ for (
       "a built-in event",
       `name: "acme", events: { "user.created": { description: "d", example: {} } }`,
       /extension acme: events: "user\.created" is already used by the service/,
+    ],
+    [
+      "a database without a URL",
+      `name: "acme", databases: { billing: undefined }`,
+      /extension acme: databases: "billing" has no URL that starts with postgres:/,
     ],
     [
       "an unknown problem",

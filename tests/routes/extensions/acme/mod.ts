@@ -1,14 +1,18 @@
 // An extension for tests: invoices that are paid by a job.
+import process from "node:process";
 import {
   created,
+  decimal,
   defineExtension,
   defineJob,
   defineProblems,
+  defineReport,
   defineRoute,
   inTenant,
   newId,
   ok,
   problem,
+  text,
   transact,
   z,
 } from "@steward/steward";
@@ -58,6 +62,31 @@ const pay = defineJob({
   },
 });
 
+const aging = defineReport({
+  id: "invoice-aging",
+  name: "Unpaid invoices",
+  description: "Invoices of the tenant that are not paid",
+  version: 1,
+  permissions: ["read:invoices"],
+  parameters: z.object({}),
+  columns: { number: text("Number") },
+  query: (sql, { tenantIds }) =>
+    sql`
+    select number from acme.invoices where tenant_id = any(${tenantIds}) and paid_at is null order by number`,
+});
+
+const payments = defineReport({
+  id: "payments",
+  name: "Payments",
+  description: "Payments in the billing database",
+  version: 1,
+  permissions: ["read:invoices"],
+  database: "billing",
+  parameters: z.object({}),
+  columns: { amount: decimal("Amount") },
+  query: (sql) => sql`select amount from payments order by amount`,
+});
+
 export default defineExtension({
   name: "acme",
   permissions: [
@@ -72,6 +101,8 @@ export default defineExtension({
       example: { invoiceId: "01990000-0000-7000-8000-000000000001", number: "2026-1" },
     },
   },
+  databases: { billing: process.env.ACME_BILLING_URL },
+  reports: [aging, payments],
   migrations: new URL("./migrations/", import.meta.url),
   routes: [
     defineRoute({
