@@ -36,13 +36,13 @@ Deno.test("messages of Deno KV survive a restart, and undelivered ones are handl
   await kv.set(["steward", "undelivered", 1], { steward: "wake-up", at: 1 });
   kv.close();
   const woken = Promise.withResolvers<void>();
-  let isAway = true;
+  let isDatabaseDown = true;
   const second = await wakeUpsThat(() =>
-    isAway ? Promise.reject(new Error("away")) : Promise.resolve(woken.resolve())
+    isDatabaseDown ? Promise.reject(new Error("unreachable")) : Promise.resolve(woken.resolve())
   );
-  await assert.rejects(second.sweep(), /away/);
-  isAway = false;
-  await woken.promise; // the message set before the restart, whatever its number of attempts
+  await assert.rejects(second.sweep(), /unreachable/);
+  isDatabaseDown = false;
+  await woken.promise; // the message that was set before the restart, however often its delivery failed
   let swept = 0;
   const third = await wakeUpsThat(() => Promise.resolve(void swept++));
   await third.sweep();

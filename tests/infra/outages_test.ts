@@ -12,12 +12,12 @@ Deno.test("while the database is unreachable, requests are answered 503; soon af
   const t = await setup({ DATABASE_URL: url });
   const actor = await t.actor();
   await proxy.refuse();
-  const away = await actor.get("/api/v1/auth/me");
-  assert.equal(away.status, 503);
-  assert.equal(away.body.code, "DATABASE_UNAVAILABLE");
-  assert.equal(away.headers.get("retry-after"), "1");
+  const response = await actor.get("/api/v1/auth/me");
+  assert.equal(response.status, 503);
+  assert.equal(response.body.code, "DATABASE_UNAVAILABLE");
+  assert.equal(response.headers.get("retry-after"), "1");
   assert.doesNotMatch(
-    JSON.stringify(away.body),
+    JSON.stringify(response.body),
     /127\.0\.0\.1:(?!\d+\/problems)/,
     "no address of the database",
   );

@@ -6,21 +6,21 @@ const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
 const ERROR = "type.googleapis.com/google.firebase.fcm.v1.FcmError";
 const BAD_REQUEST = "type.googleapis.com/google.rpc.BadRequest";
 
-export interface PushTaken {
+export interface AcceptedPush {
   token: string;
   notification: { title?: string; body?: string };
   data: Record<string, string>;
 }
 
-export interface FcmStandIn {
+export interface FakeFcm {
   url: string;
   account: FcmServiceAccount;
-  taken: PushTaken[];
-  /** Device tokens in the order of their requests. */
-  asked: string[];
+  accepted: AcceptedPush[];
+  /** Device tokens of all requests, in order. */
+  requested: string[];
   /** How many access tokens were issued. */
   signIns: number;
-  mostAtOnce: number;
+  maxConcurrent: number;
   connections: Set<string>;
   /** Lifetime of an access token in seconds. */
   lifeSeconds: number;
@@ -28,13 +28,13 @@ export interface FcmStandIn {
   busyFor: number;
   retryAfter: string | null;
   /** Revokes every access token. */
-  signEveryoneOut(): void;
+  revokeAccessTokens(): void;
   /** The private key no longer belongs to the account. */
   isKeyRevoked: boolean;
   /** The whole service is down: it answers 404 with HTML pages, as in real outages. */
   isDown: boolean;
   /** Awaited before each answer. */
-  gate: () => Promise<void>;
+  beforeAnswer: () => Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -43,11 +43,11 @@ export interface FcmStandIn {
  * 403 SENDER_ID_MISMATCH, quota… 429, busy… 503, broken… 500, apns… 401 THIRD_PARTY_AUTH_ERROR, all others 200. A data key that FCM
  * reserves, or more than 4,096 bytes, is a 400 for the message.
  */
-export async function startFcm(): Promise<FcmStandIn> {
+export async function startFcm(): Promise<FakeFcm> {
   const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
   const verifyingKey = await importSPKI(await exportSPKI(publicKey), "RS256");
   let live = new Set<string>();
-  let underWay = 0;
+  let concurrent = 0;
   let busyLeft = new Map<string, number>();
 
   const signIn = async (request: Request): Promise<Response> => {
@@ -109,10 +109,10 @@ export async function startFcm(): Promise<FcmStandIn> {
     if (!/^application\/json/.test(request.headers.get("content-type") ?? "")) {
       return failure(400, "INVALID_ARGUMENT", "No JSON");
     }
-    const message = (JSON.parse(text) as { message: PushTaken }).message;
+    const message = (JSON.parse(text) as { message: AcceptedPush }).message;
     const { token, data } = message;
-    fcm.asked.push(token);
-    await fcm.gate();
+    fcm.requested.push(token);
+    await fcm.beforeAnswer();
     const reserved = Object.keys(data).find((key) =>
       key === "from" || key === "gcm" || key.startsWith("google")
     );
@@ -128,8 +128,8 @@ export async function startFcm(): Promise<FcmStandIn> {
       return failure(404, "NOT_FOUND", "Requested entity was not found.", fcmError("UNREGISTERED"));
     }
     if (kind === "bad") {
-      const told = "The registration token is not a valid FCM registration token";
-      return failure(400, "INVALID_ARGUMENT", told, fcmError("INVALID_ARGUMENT"));
+      const reason = "The registration token is not a valid FCM registration token";
+      return failure(400, "INVALID_ARGUMENT", reason, fcmError("INVALID_ARGUMENT"));
     }
     if (kind === "badly") {
       return failure(400, "INVALID_ARGUMENT", "Request contains an invalid argument.", [
@@ -164,7 +164,7 @@ export async function startFcm(): Promise<FcmStandIn> {
           fcm.retryAfter,
         );
     }
-    fcm.taken.push(message);
+    fcm.accepted.push(message);
     return Response.json({ name: `projects/${fcm.account.project_id}/messages/${crypto.randomUUID()}` });
   };
 
@@ -177,15 +177,15 @@ export async function startFcm(): Promise<FcmStandIn> {
     if (request.method !== "POST" || pathname !== `/v1/projects/${fcm.account.project_id}/messages:send`) {
       return new Response("Not Found", { status: 404 });
     }
-    fcm.mostAtOnce = Math.max(fcm.mostAtOnce, ++underWay);
+    fcm.maxConcurrent = Math.max(fcm.maxConcurrent, ++concurrent);
     try {
       return await send(request);
     } finally {
-      underWay--;
+      concurrent--;
     }
   });
   const url = `http://127.0.0.1:${server.addr.port}`;
-  const fcm: FcmStandIn = {
+  const fcm: FakeFcm = {
     url,
     account: {
       project_id: "steward-test",
@@ -194,18 +194,18 @@ export async function startFcm(): Promise<FcmStandIn> {
       private_key: await exportPKCS8(privateKey),
       token_uri: `${url}/token`,
     },
-    taken: [],
-    asked: [],
+    accepted: [],
+    requested: [],
     signIns: 0,
-    mostAtOnce: 0,
+    maxConcurrent: 0,
     connections: new Set<string>(),
     lifeSeconds: 3600,
     busyFor: Infinity,
     retryAfter: null,
     isKeyRevoked: false,
     isDown: false,
-    gate: () => Promise.resolve(),
-    signEveryoneOut() {
+    beforeAnswer: () => Promise.resolve(),
+    revokeAccessTokens() {
       live = new Set();
       busyLeft = new Map();
     },

@@ -1,6 +1,6 @@
 // A fake of Twilio's Messages API on loopback.
 
-export interface SmsTaken {
+export interface AcceptedSms {
   to: string;
   sender: string;
   text: string;
@@ -9,22 +9,22 @@ export interface SmsTaken {
 export interface SmsGateway {
   /** The value of SMS_URL for this gateway. */
   smsUrl: string;
-  taken: SmsTaken[];
-  /** Numbers in the order of their requests. */
-  asked: string[];
-  mostAtOnce: number;
+  accepted: AcceptedSms[];
+  /** Numbers of all requests, in order. */
+  requested: string[];
+  maxConcurrent: number;
   connections: Set<string>;
   retryAfter: string | null;
-  /** Every request gets this status and code; null: the number decides. */
+  /** Answer to every request; null: the answer depends on the number. */
   fault: { status: number; code?: number; message: string } | null;
-  gate: () => Promise<void>;
+  beforeAnswer: () => Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const ACCOUNT = "AC00000000000000000000000000000001";
 const TOKEN = "t0ken/with:odd@signs";
 
-/** The end of the number decides: …21211 and the like give that error, …429 too many requests, …500 a failure; others 201. */
+/** The answer depends on the end of the number: one of these codes gives that error, 429 too many requests, 500 a failure. */
 const CODES: Record<string, string> = {
   "21211": "Invalid 'To' Phone Number",
   "21408": "Permission to send an SMS has not been enabled for the region",
@@ -34,7 +34,7 @@ const CODES: Record<string, string> = {
 
 /** Starts a gateway that requires Basic credentials and answers as documented. */
 export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
-  let underWay = 0;
+  let concurrent = 0;
   const failure = (
     status: number,
     code: number | undefined,
@@ -52,7 +52,7 @@ export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
   const answer = async (request: Request): Promise<Response> => {
     const { pathname } = new URL(request.url);
     const form = new URLSearchParams(await request.text());
-    await gateway.gate();
+    await gateway.beforeAnswer();
     if (request.headers.get("authorization") !== `Basic ${btoa(`${ACCOUNT}:${TOKEN}`)}`) {
       return failure(401, 20003, "Authenticate");
     }
@@ -64,7 +64,7 @@ export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
     if (!to) return failure(400, 21604, "A 'To' phone number is required.");
     if (!sender) return failure(400, 21603, "A 'From' phone number is required.");
     if (!text) return failure(400, 21602, "Message body is required.");
-    gateway.asked.push(to);
+    gateway.requested.push(to);
     const { fault } = gateway;
     if (fault) return failure(fault.status, fault.code, fault.message);
     if (text.length > 1600) {
@@ -77,7 +77,7 @@ export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
       : { "retry-after": gateway.retryAfter };
     if (to.endsWith("429")) return failure(429, 20429, "Too Many Requests", pause);
     if (to.endsWith("500")) return failure(500, 20500, "Internal Server Error");
-    gateway.taken.push({ to, sender, text });
+    gateway.accepted.push({ to, sender, text });
     const sid = `SM${crypto.randomUUID().replaceAll("-", "")}`;
     return Response.json({ sid, status: "queued", to, body: text, error_code: null }, { status: 201 });
   };
@@ -85,23 +85,23 @@ export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
   const options = { hostname: "127.0.0.1", port: 0, signal: cut.signal, onListen: () => {} };
   const server = Deno.serve(options, async (request, info) => {
     gateway.connections.add(`${info.remoteAddr.port}`);
-    gateway.mostAtOnce = Math.max(gateway.mostAtOnce, ++underWay);
+    gateway.maxConcurrent = Math.max(gateway.maxConcurrent, ++concurrent);
     try {
       return await answer(request);
     } finally {
-      underWay--;
+      concurrent--;
     }
   });
   const credentials = `${ACCOUNT}:${encodeURIComponent(TOKEN)}`;
   const gateway: SmsGateway = {
     smsUrl: `http://${credentials}@127.0.0.1:${server.addr.port}/gateway?${o.sender ?? "from=+15550100"}`,
-    taken: [],
-    asked: [],
-    mostAtOnce: 0,
+    accepted: [],
+    requested: [],
+    maxConcurrent: 0,
     connections: new Set<string>(),
     retryAfter: null,
     fault: null,
-    gate: () => Promise.resolve(),
+    beforeAnswer: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => (cut.abort(), server.finished),
   };
   return gateway;

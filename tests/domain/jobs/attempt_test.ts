@@ -77,6 +77,6 @@ Deno.test("an unreachable, full or busy database is not counted as the job's fai
   }
   assert.equal((await settle(raising("23505"))).next, "DeadLettered");
   const elsewhere = () => fetch("http://127.0.0.1:1/");
-  assert.equal((await settle(elsewhere)).next, "DeadLettered", "another server that is away");
+  assert.equal((await settle(elsewhere)).next, "DeadLettered", "an outage of another server counts");
   await sql.end();
 });

@@ -6,7 +6,7 @@ function runs(cron: string, zone: string, from: string, count: number): string[]
   const found: string[] = [];
   for (let after = new Date(from); found.length < count;) {
     const next = nextRun(cron, zone, after);
-    assert.ok(next && next > after, "runs go forward");
+    assert.ok(next && next > after, "each run is after the previous one");
     found.push(next.toISOString().replace(":00.000Z", "Z"));
     after = next;
   }
@@ -24,33 +24,63 @@ const cases: [what: string, cron: string, zone: string, from: string, expected: 
       "2026-03-30T00:30Z",
     ],
   ],
-  ["so it does in Berlin", "30 2 * * *", "Europe/Berlin", "2026-03-28T12:00Z", [
-    "2026-03-29T01:00Z",
-    "2026-03-30T00:30Z",
-  ]],
-  ["and in New York", "0 2 * * *", "America/New_York", "2026-03-07T12:00Z", [
-    "2026-03-08T07:00Z",
-    "2026-03-09T06:00Z",
-  ]],
-  ["and where the gap is at midnight", "15 0 * * *", "America/Sao_Paulo", "2018-11-03T12:00Z", [
-    "2018-11-04T03:00Z",
-    "2018-11-05T02:15Z",
-  ]],
-  ["and where the gap is half an hour", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00Z", [
-    "2026-10-03T15:30Z",
-    "2026-10-04T15:15Z",
-  ]],
-  ["and where a whole day is skipped", "0 12 30 12 *", "Pacific/Apia", "2011-12-28T12:00Z", [
-    "2011-12-30T10:00Z",
-    "2012-12-29T22:00Z",
-  ]],
-  ["several skipped times come to one run", "*/15 2 * * *", "Europe/Berlin", "2026-03-28T12:00Z", [
+  [
+    "a skipped time in Berlin runs at the first instant after the gap",
+    "30 2 * * *",
+    "Europe/Berlin",
+    "2026-03-28T12:00Z",
+    [
+      "2026-03-29T01:00Z",
+      "2026-03-30T00:30Z",
+    ],
+  ],
+  [
+    "a skipped time in New York runs at the first instant after the gap",
+    "0 2 * * *",
+    "America/New_York",
+    "2026-03-07T12:00Z",
+    [
+      "2026-03-08T07:00Z",
+      "2026-03-09T06:00Z",
+    ],
+  ],
+  [
+    "a time skipped at midnight runs at the first instant after the gap",
+    "15 0 * * *",
+    "America/Sao_Paulo",
+    "2018-11-03T12:00Z",
+    [
+      "2018-11-04T03:00Z",
+      "2018-11-05T02:15Z",
+    ],
+  ],
+  [
+    "a time in a gap of half an hour runs at the first instant after it",
+    "15 2 * * *",
+    "Australia/Lord_Howe",
+    "2026-10-03T00:00Z",
+    [
+      "2026-10-03T15:30Z",
+      "2026-10-04T15:15Z",
+    ],
+  ],
+  [
+    "a time on a skipped day runs at the first instant after that day",
+    "0 12 30 12 *",
+    "Pacific/Apia",
+    "2011-12-28T12:00Z",
+    [
+      "2011-12-30T10:00Z",
+      "2012-12-29T22:00Z",
+    ],
+  ],
+  ["several skipped times lead to one run", "*/15 2 * * *", "Europe/Berlin", "2026-03-28T12:00Z", [
     "2026-03-29T01:00Z",
     "2026-03-30T00:00Z",
     "2026-03-30T00:15Z",
   ]],
   [
-    "a skipped time and the first after the gap are one run",
+    "a skipped time and a time at the end of the gap lead to one run",
     "0 2,3 * * *",
     "Europe/Berlin",
     "2026-03-28T12:00Z",
@@ -64,15 +94,15 @@ const cases: [what: string, cron: string, zone: string, from: string, expected: 
     "2026-10-25T00:30Z",
     "2026-10-26T01:30Z",
   ]],
-  ["so it does in Lisbon", "30 1 * * *", "Europe/Lisbon", "2026-10-24T12:00Z", [
+  ["a repeated time in Lisbon runs once", "30 1 * * *", "Europe/Lisbon", "2026-10-24T12:00Z", [
     "2026-10-25T00:30Z",
     "2026-10-26T01:30Z",
   ]],
-  ["and in New York", "30 1 * * *", "America/New_York", "2026-10-31T12:00Z", [
+  ["a repeated time in New York runs once", "30 1 * * *", "America/New_York", "2026-10-31T12:00Z", [
     "2026-11-01T05:30Z",
     "2026-11-02T06:30Z",
   ]],
-  ["and where half an hour is repeated", "45 1 * * *", "Australia/Lord_Howe", "2026-04-03T16:00Z", [
+  ["a time in a repeated half hour runs once", "45 1 * * *", "Australia/Lord_Howe", "2026-04-03T16:00Z", [
     "2026-04-04T14:45Z",
     "2026-04-05T15:15Z",
   ]],
@@ -81,20 +111,28 @@ const cases: [what: string, cron: string, zone: string, from: string, expected: 
     "2026-10-25T00:30Z",
     "2026-10-26T01:00Z",
   ]],
-  ["begun within the repetition, it goes on after it", "*/30 * * * *", "Europe/Berlin", "2026-10-25T01:10Z", [
-    "2026-10-25T02:00Z",
-    "2026-10-25T02:30Z",
-  ]],
-  ["zones without daylight saving just run", "0 9 * * 1-5", "Asia/Kolkata", "2026-03-27T12:00Z", [
+  [
+    "after a start within the repeated hour, the next run follows that hour",
+    "*/30 * * * *",
+    "Europe/Berlin",
+    "2026-10-25T01:10Z",
+    [
+      "2026-10-25T02:00Z",
+      "2026-10-25T02:30Z",
+    ],
+  ],
+  ["a zone without daylight saving time", "0 9 * * 1-5", "Asia/Kolkata", "2026-03-27T12:00Z", [
     "2026-03-30T03:30Z",
     "2026-03-31T03:30Z",
   ]],
-  ["day of month and day of week add up", "0 0 13 * 5", "UTC", "2026-03-06T12:00Z", [
+  ["a day matches by its day of month or by its day of week", "0 0 13 * 5", "UTC", "2026-03-06T12:00Z", [
     "2026-03-13T00:00Z",
     "2026-03-20T00:00Z",
   ]],
   ["Sunday is 0 and 7", "0 0 * * 7", "UTC", "2026-03-06T12:00Z", ["2026-03-08T00:00Z"]],
-  ["the 29th of February is waited for", "0 0 29 2 *", "UTC", "2026-03-01T00:00Z", ["2028-02-29T00:00Z"]],
+  ["a run on 29 February waits for a leap year", "0 0 29 2 *", "UTC", "2026-03-01T00:00Z", [
+    "2028-02-29T00:00Z",
+  ]],
 ];
 for (const [what, cron, zone, from, expected] of cases) {
   Deno.test(`${what} (${cron}, ${zone})`, () =>
@@ -116,11 +154,11 @@ Deno.test("over every clock change of a year, each local minute runs at most onc
     while (after < new Date("2027-01-01T00:00:00Z")) {
       const next = nextRun("*/20 0-4 * * *", zone, after);
       assert.ok(next && next > after);
-      const wall = Temporal.Instant.fromEpochMilliseconds(next.getTime()).toZonedDateTimeISO(zone)
+      const localTime = Temporal.Instant.fromEpochMilliseconds(next.getTime()).toZonedDateTimeISO(zone)
         .toPlainDateTime()
         .toString();
-      assert.ok(!seen.has(wall), `${zone} shows ${wall} twice`);
-      seen.add(wall);
+      assert.ok(!seen.has(localTime), `${zone} shows ${localTime} twice`);
+      seen.add(localTime);
       after = next;
     }
   }

@@ -11,11 +11,11 @@ import { setup, type TestService } from "../../support/setup.ts";
 import { startServiceProcess } from "../../support/service_process.ts";
 
 const HOUR_MS = 3_600_000;
-const pace = { JOB_POLL_MS: String(HOUR_MS) };
+const slowPolling = { JOB_POLL_MS: String(HOUR_MS) };
 /** Other load on the machine may delay all but the fastest start; without wake-ups each would be an hour late. */
 const ON_TIME_MS = 200;
 
-const held = defineJob({
+const postponed = defineJob({
   name: "test.postponed",
   args: z.object({}),
   run: (_args, { attempt }) =>
@@ -23,7 +23,7 @@ const held = defineJob({
 });
 
 const enqueue = ({ steward }: TestService, options: JobOptions = {}) =>
-  transact(steward.platform.sql, (tx) => enqueueJob(steward.platform, tx, held, {}, options));
+  transact(steward.platform.sql, (tx) => enqueueJob(steward.platform, tx, postponed, {}, options));
 
 /** How late the attempts with this number started, in ms, ascending. */
 async function lateness({ steward }: TestService, ids: string[], attempt: number): Promise<number[]> {
@@ -36,15 +36,15 @@ async function lateness({ steward }: TestService, ids: string[], attempt: number
 }
 
 function assertOnTime(late: number[]): void {
-  const delays = `they began ${late.join(", ")} ms after they were due`;
-  assert.ok(late.length > 0 && (late[0] ?? -1) >= 0, delays);
-  if (late.length > 1) assert.ok((late[0] ?? Infinity) < ON_TIME_MS, delays);
-  assert.ok((late.at(-1) ?? Infinity) < 2_000, delays);
+  const message = `they started ${late.join(", ")} ms after they were due`;
+  assert.ok(late.length > 0 && (late[0] ?? -1) >= 0, message);
+  if (late.length > 1) assert.ok((late[0] ?? Infinity) < ON_TIME_MS, message);
+  assert.ok((late.at(-1) ?? Infinity) < 2_000, message);
 }
 
 /** Scheduled jobs that are postponed once each, so that each has a due first run and a due retry. */
 async function assertJobsOnTime(t: TestService): Promise<void> {
-  t.steward.platform.jobTypes.register(held);
+  t.steward.platform.jobTypes.register(postponed);
   const ids = await Promise.all(
     Array.from({ length: 5 }, (_, n) => enqueue(t, { scheduledAt: new Date(Date.now() + 600 + 90 * n) })),
   );
@@ -54,11 +54,11 @@ async function assertJobsOnTime(t: TestService): Promise<void> {
 }
 
 Deno.test("with Deno KV alone, first runs, retries and jobs of a dead worker start on time", async () => {
-  const t = await setup(pace);
+  const t = await setup(slowPolling);
   try {
     await assertJobsOnTime(t);
     const { sql } = t.steward.platform;
-    // Its lease expires in a second.
+    // The lease of this worker expires in one second.
     const workerId = newId();
     const id = await enqueue(t, { scheduledAt: new Date(Date.now() + HOUR_MS) });
     await sql`insert into job_workers (id, host, heartbeat_at) values (${workerId}, 'dead', now() - interval '59 s')`;
@@ -76,7 +76,7 @@ Deno.test("with Deno KV alone, first runs, retries and jobs of a dead worker sta
 Deno.test("without queues of Deno KV, timers of the process wake workers", async () => {
   const queues = Object.getOwnPropertyDescriptor(Deno.Kv.prototype, "listenQueue");
   Object.defineProperty(Deno.Kv.prototype, "listenQueue", { ...queues, value: undefined });
-  const t = await setup(pace).finally(() =>
+  const t = await setup(slowPolling).finally(() =>
     Object.defineProperty(Deno.Kv.prototype, "listenQueue", queues ?? {})
   );
   try {
@@ -90,15 +90,15 @@ Deno.test("if every wake-up is lost, polling starts work within two seconds", as
   const t = await setup();
   try {
     const { platform } = t.steward;
-    platform.jobTypes.register(held);
+    platform.jobTypes.register(postponed);
     const withoutWakeUps = { ...platform, wakeUps: { at() {} } };
     const id = await transact(
       platform.sql,
-      (tx) => enqueueJob(withoutWakeUps, tx, held, {}, { scheduledAt: new Date(Date.now() + 300) }),
+      (tx) => enqueueJob(withoutWakeUps, tx, postponed, {}, { scheduledAt: new Date(Date.now() + 300) }),
     );
     await t.settled(id);
     const [late = Infinity] = await lateness(t, [id], 1);
-    assert.ok(late < 2_500, `it began ${late} ms after it was due`);
+    assert.ok(late < 2_500, `it started ${late} ms after it was due`);
   } finally {
     await t.stop();
   }
@@ -108,7 +108,7 @@ Deno.test("recurring jobs and report schedules run on time", async () => {
   let shiftMs = 0;
   const clock = { now: () => new Date(Date.now() + shiftMs) };
   const templates = join(import.meta.dirname ?? ".", "../../routes/reports/templates");
-  const t = await setup({ ...pace, REPORT_TEMPLATES_DIR: templates }, { clock });
+  const t = await setup({ ...slowPolling, REPORT_TEMPLATES_DIR: templates }, { clock });
   try {
     const actor = await t.actor();
     shiftMs = 60_000 - (Date.now() + 1_500) % 60_000; // the next minute begins soon
@@ -130,7 +130,7 @@ Deno.test("recurring jobs and report schedules run on time", async () => {
     const tickAt = Date.parse(recurring.body.nextRunAt);
     assert.equal(schedule.body.nextRunAt, recurring.body.nextRunAt);
     const { sql } = t.steward.platform;
-    const made = async () => {
+    const delays = async () => {
       const [row] = await sql<{ job: Date | null; report: Date | null }[]>`
         select (select min(last_run_at) from recurring_jobs where tenant_id = ${actor.tenantId}) as job,
           (select min(last_run_at) from report_schedules) as report`;
@@ -139,20 +139,20 @@ Deno.test("recurring jobs and report schedules run on time", async () => {
     const left = tickAt - clock.now().getTime();
     assert.ok(left > 0, "the minute began before everything was set up");
     await pause(left);
-    for (const since = Date.now(); Math.max(...await made()) === Infinity;) {
-      assert.ok(Date.now() - since < 5_000, "no tick came");
+    for (const since = Date.now(); Math.max(...await delays()) === Infinity;) {
+      assert.ok(Date.now() - since < 5_000, "nothing ran within 5 s");
       await pause(20);
     }
-    for (const late of await made()) assertOnTime([late]);
+    for (const late of await delays()) assertOnTime([late]);
   } finally {
     await t.stop();
   }
 });
 
 Deno.test("Deno.cron triggers recurring jobs, report schedules and maintenance by name; instances without workers run each once", async () => {
-  const t = await setup({ ...pace, JOB_CONCURRENCY: "0" });
+  const t = await setup({ ...slowPolling, JOB_CONCURRENCY: "0" });
   const { sql, config } = t.steward.platform;
-  const env = { DATABASE_URL: config.DATABASE_URL ?? "", JOB_CONCURRENCY: "0", ...pace };
+  const env = { DATABASE_URL: config.DATABASE_URL ?? "", JOB_CONCURRENCY: "0", ...slowPolling };
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   const starting = [1, 2].map((n) =>
     startServiceProcess({ ...env, DATA_DIR: join(folder, String(n)) }, {

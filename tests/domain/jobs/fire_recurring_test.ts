@@ -4,7 +4,7 @@ import { ensureServiceRecurringJobs } from "../../../domain/jobs/service_recurri
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
-// Its clock is before all due times here, so that the service itself fires nothing at full minutes.
+// The service's clock is before all due times of this file, so the service itself fires nothing.
 const t = await setup({ JOB_CONCURRENCY: "0" }, { clock: { now: () => new Date("2019-01-01T00:00:30Z") } });
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;

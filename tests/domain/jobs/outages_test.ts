@@ -33,7 +33,7 @@ async function waitFor(what: string, look: () => Promise<boolean>): Promise<void
     if (await look().catch(() => false)) return;
     await pause(50);
   }
-  throw new Error(`${what} did not happen`);
+  throw new Error(`${what}: not reached within 30 s`);
 }
 
 Deno.test("after a restart of Postgres the same worker continues and loses no job", async () => {
@@ -45,13 +45,13 @@ Deno.test("after a restart of Postgres the same worker continues and loses no jo
   await enqueueNotes(sql, 300, 20);
   const worker = await startWorkerProcess({ databaseUrl: server.url });
   await waitFor(
-    "the run",
+    "20 jobs",
     async () => (await sql`select from jobs where status = 'Succeeded' limit 20`).length === 20,
   );
   await server.stop();
   await pause(300);
   server = await startEmbeddedPostgres(options);
-  await waitFor("the end of all jobs", async () => {
+  await waitFor("all jobs", async () => {
     const [row] = await sql<{ n: number }[]>`select count(*)::int as n from jobs where status = 'Succeeded'`;
     return row?.n === 300;
   });
@@ -60,7 +60,7 @@ Deno.test("after a restart of Postgres the same worker continues and loses no jo
   assert.equal(
     attempts?.counted,
     attempts?.recorded,
-    "every attempt, those cut off by the restart included, is recorded",
+    "every attempt is recorded, including those that the restart interrupted",
   );
   worker.kill("SIGTERM");
   await worker.status;
@@ -78,12 +78,12 @@ Deno.test("a worker whose clock is an hour off runs scheduled jobs on time", asy
     const worker = await startWorkerProcess({ databaseUrl, clockShiftMs });
     const ended = async () =>
       (await sql`select from jobs where id = ${id} and status = 'Succeeded'`).length === 1;
-    await waitFor("the job", ended);
+    await waitFor("the end of the job", ended);
     const [job] = await sql<{ startedAt: Date; seconds: number }[]>`
       select started_at, extract(epoch from completed_at - started_at)::float8 as seconds from jobs where id = ${id}`;
     const late = (job?.startedAt.getTime() ?? 0) - dueAt.getTime();
-    assert.ok(late >= 0 && late < 2_000, `it began ${late} ms after it was due`);
-    assert.ok(Math.abs(job?.seconds ?? 99) < 2, "its times are the database's");
+    assert.ok(late >= 0 && late < 2_000, `it started ${late} ms after it was due`);
+    assert.ok(Math.abs(job?.seconds ?? 99) < 2, "both times come from the database's clock");
     worker.kill("SIGTERM");
     await worker.status;
   }
@@ -108,7 +108,7 @@ Deno.test("deleting the KV file of a running service delays and loses no job", a
     assert.equal(await t.settled(job.body.id), "Succeeded");
     const { body } = await actor.get(`/api/v1/jobs/${job.body.id}`);
     const late = Date.parse(body.startedAt) - Date.parse(scheduledAt);
-    assert.ok(late >= 0 && late < 2_000, `it began ${late} ms after it was due`);
+    assert.ok(late >= 0 && late < 2_000, `it started ${late} ms after it was due`);
   } finally {
     await t.stop();
   }

@@ -22,7 +22,7 @@ const job = (jobTypeName: string, priority: JobPriority = "Normal", tenantId: st
 
 Deno.test("four jobs with a share of a quarter run in one place, and others wait until a place is free", async () => {
   let mostLight = 0;
-  const begun: string[] = [];
+  const started: string[] = [];
   const gate = Promise.withResolvers<void>();
   const fourBegun = Promise.withResolvers<void>();
   const allSettled = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ Deno.test("four jobs with a share of a quarter run in one place, and others wait
     args: z.object({}),
     places: 1 / 4,
     async run() {
-      begun.push("light");
+      started.push("light");
       mostLight = Math.max(mostLight, ++running);
       if (running === 4) fourBegun.resolve();
       await gate.promise;
@@ -43,7 +43,7 @@ Deno.test("four jobs with a share of a quarter run in one place, and others wait
     name: "test.whole",
     args: z.object({}),
     run() {
-      begun.push("whole");
+      started.push("whole");
       return Promise.resolve();
     },
   });
@@ -68,11 +68,11 @@ Deno.test("four jobs with a share of a quarter run in one place, and others wait
   });
   try {
     await fourBegun.promise;
-    assert.deepEqual(begun, ["light", "light", "light", "light"]);
+    assert.deepEqual(started, ["light", "light", "light", "light"]);
     gate.resolve();
     await allSettled.promise;
     assert.equal(mostLight, 4);
-    assert.equal(begun.filter((name) => name === "light").length, 6);
+    assert.equal(started.filter((name) => name === "light").length, 6);
   } finally {
     gate.resolve();
     await worker.stop(1_000);
@@ -126,7 +126,7 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
     assert.deepEqual([running, most], [2, 2]);
     const [held] = await sql`
       select count(*)::int as n from jobs where status = 'Processing' and job_type_name = ${slow.name}`;
-    assert.equal(held?.n, 2, "no slow job is held that cannot begin");
+    assert.equal(held?.n, 2, "the worker claims no slow job that it cannot start");
     gate.resolve();
     await allSettled.promise;
     assert.equal(most, 2);
@@ -137,14 +137,14 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
 });
 
 Deno.test("claims alternate between tenants whatever the priorities; within a tenant priority goes before due time", async () => {
-  const begun: string[] = [];
+  const started: string[] = [];
   const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()].sort();
   const allSettled = Promise.withResolvers<void>();
   const turn = defineJob({
     name: "test.turn",
     args: z.object({ name: z.string() }),
     run({ name }) {
-      begun.push(name);
+      started.push(name);
       return Promise.resolve();
     },
   });
@@ -181,8 +181,8 @@ Deno.test("claims alternate between tenants whatever the priorities; within a te
   } finally {
     await worker.stop(1_000);
   }
-  const quietOnes = begun.filter((name) => name.startsWith("quiet"));
+  const quietOnes = started.filter((name) => name.startsWith("quiet"));
   assert.deepEqual(quietOnes, ["quiet high", "quiet normal", "quiet low"]);
-  const last = begun.lastIndexOf("quiet low");
-  assert.ok(last < 8, `the quiet tenant's last job began as number ${last + 1}: ${begun.join(", ")}`);
+  const last = started.lastIndexOf("quiet low");
+  assert.ok(last < 8, `the quiet tenant's last job began as number ${last + 1}: ${started.join(", ")}`);
 });

@@ -12,18 +12,24 @@ const now = new Date();
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
 
 async function job(
-  o: { tenantId: string; made: number; ended: number | null; status: string; letter?: boolean },
+  o: {
+    tenantId: string;
+    createdDaysAgo: number;
+    endedDaysAgo: number | null;
+    status: string;
+    hasDeadLetter?: boolean;
+  },
 ) {
-  const id = firstIdOf(daysAgo(o.made)).slice(0, 19) + newId().slice(19);
+  const id = firstIdOf(daysAgo(o.createdDaysAgo)).slice(0, 19) + newId().slice(19);
   await sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
       created_at, completed_at, max_retries)
     values (${id}, ${o.tenantId}, 'steward.echo', '{}', 'FireAndForget', ${o.status}, 2, 'default', 'default||', now(),
-      ${daysAgo(o.made)}, ${o.ended === null ? null : daysAgo(o.ended)}, 3)`;
+      ${daysAgo(o.createdDaysAgo)}, ${o.endedDaysAgo === null ? null : daysAgo(o.endedDaysAgo)}, 3)`;
   await sql`insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, worker_id)
     values (${id}, ${o.tenantId}, 1, 'Succeeded', now(), now(), ${newId()})`;
   await sql`insert into job_log_lines values (${id}, 1, 1, now(), 'info', 'x', null)`;
   await sql`insert into job_progress values (${id}, 1, 50, null)`;
-  if (o.letter) {
+  if (o.hasDeadLetter) {
     await sql`insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts)
       values (${newId()}, ${id}, ${o.tenantId}, 'steward.echo', 'default', '{}', 1)`;
   }
@@ -33,15 +39,21 @@ async function job(
 Deno.test("only jobs that ended long enough ago are deleted, with all their rows", async () => {
   const tenantId = await t.tenant();
   const gone = [
-    await job({ tenantId, made: 40, ended: 31, status: "Succeeded" }),
-    await job({ tenantId, made: 40, ended: 40, status: "Cancelled" }),
-    await job({ tenantId, made: 40, ended: 40, status: "DeadLettered" }),
+    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: 31, status: "Succeeded" }),
+    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: 40, status: "Cancelled" }),
+    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: 40, status: "DeadLettered" }),
   ];
   const kept = [
-    await job({ tenantId, made: 40, ended: 40, status: "DeadLettered", letter: true }),
-    await job({ tenantId, made: 40, ended: 29, status: "Succeeded" }),
-    await job({ tenantId, made: 40, ended: null, status: "Scheduled" }),
-    await job({ tenantId, made: 1, ended: 1, status: "Succeeded" }),
+    await job({
+      tenantId,
+      createdDaysAgo: 40,
+      endedDaysAgo: 40,
+      status: "DeadLettered",
+      hasDeadLetter: true,
+    }),
+    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: 29, status: "Succeeded" }),
+    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: null, status: "Scheduled" }),
+    await job({ tenantId, createdDaysAgo: 1, endedDaysAgo: 1, status: "Succeeded" }),
   ];
   assert.equal(await pruneJobs(sql, { retentionDays: 30, now }), gone.length);
   const left = await sql`select id from jobs where tenant_id = ${tenantId}`;

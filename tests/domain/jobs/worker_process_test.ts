@@ -203,7 +203,7 @@ Deno.test("a worker that loses the database aborts its jobs before another worke
     const [endedAt, successorBeganAt] = await Promise.all([ended.promise, successorBegan.promise]);
     assert.ok(
       endedAt < successorBeganAt,
-      `aborted ${endedAt - successorBeganAt} ms after the job ran elsewhere`,
+      `aborted ${endedAt - successorBeganAt} ms after the successor started the job`,
     );
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     await dueTimes.stop();
@@ -295,7 +295,7 @@ Deno.test("a tenant's single job does not wait for another tenant's thousands", 
     const [id = ""] = await transact(sql, (tx) => insertJobs({ wakeUps }, tx, jobs(quiet, 1, 1)));
     const since = Date.now();
     while ((await sql`select from jobs where id = ${id} and status = 'Succeeded'`).length === 0) {
-      assert.ok(Date.now() - since < 5_000, "the single job waited behind the other tenant's");
+      assert.ok(Date.now() - since < 5_000, "the single job waited for the other tenant's jobs");
       await pause(10);
     }
     assert.ok(Date.now() - since < 1_000, `it took ${Date.now() - since} ms`);

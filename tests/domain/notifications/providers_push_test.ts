@@ -24,7 +24,7 @@ const tokensKept = async () =>
     { token: string }[]
   >`select token from user_devices where user_id = ${sender.userId} order by token`)
     .map(({ token }) => token);
-const asked = (token: string) => fcm.asked.filter((each) => each === token).length;
+const asked = (token: string) => fcm.requested.filter((each) => each === token).length;
 const statuses = (detail: { recipients: { address: string; status: string }[] }) =>
   Object.fromEntries(detail.recipients.map(({ address, status }) => [address, status]));
 
@@ -129,7 +129,7 @@ Deno.test("a direct push returns FCM's answer, or a job finishes the devices tha
   await hurry(t, id);
   assert.equal((await settledDetail(t, sender, id, ["Succeeded"])).status, "Sent");
   assert.deepEqual([asked("ok-4"), asked("busy-4")], [1, 2]);
-  assert.deepEqual(fcm.taken.at(-1)?.data, { a: "b" });
+  assert.deepEqual(fcm.accepted.at(-1)?.data, { a: "b" });
 });
 
 Deno.test("without a provider a channel is rejected at once; the outbox is not used instead", async () => {

@@ -22,7 +22,7 @@ const statuses = (detail: { recipients: { status: string }[] }) =>
   detail.recipients.map(({ status }) => status);
 const providersOf = (detail: { deliveryAttempts: { providerName: string; isSuccess: boolean }[] }) =>
   detail.deliveryAttempts.map((each) => [each.providerName, each.isSuccess]);
-const clear = () => [first, second].forEach((each) => (each.asked.length = 0, each.taken.length = 0));
+const clear = () => [first, second].forEach((each) => (each.requested.length = 0, each.accepted.length = 0));
 
 Deno.test("if the first gateway is down, the second takes the message, and both attempts are stored", async () => {
   clear();
@@ -31,7 +31,7 @@ Deno.test("if the first gateway is down, the second takes the message, and both 
     const detail = await settledDetail(t, sender, await sent(sender, text("+351912345601", "+351912345602")));
     assert.equal(detail.status, "Sent");
     assert.deepEqual(providersOf(detail), [["sms", false], ["sms-2", true]]);
-    assert.deepEqual(second.taken.map(({ to, sender }) => [to, sender]), [
+    assert.deepEqual(second.accepted.map(({ to, sender }) => [to, sender]), [
       ["+351912345601", "MG2"],
       ["+351912345602", "MG2"],
     ]);
@@ -48,14 +48,14 @@ Deno.test("a retry asks only for unsettled numbers, and a permanently rejected n
   const detail = await settledDetail(t, sender, id);
   assert.equal(detail.status, "Failed");
   assert.deepEqual(statuses(detail), ["Sent", "Refused", "Refused", "Owed"]);
-  assert.deepEqual(first.asked.toSorted(), numbers.toSorted());
-  assert.deepEqual(second.asked, ["+351912345429"]);
+  assert.deepEqual(first.requested.toSorted(), numbers.toSorted());
+  assert.deepEqual(second.requested, ["+351912345429"]);
   const [job] = await t.steward.platform.sql<{ seconds: number }[]>`
     select extract(epoch from due_at - now())::float8 as seconds
     from jobs where id = (select job_id from notifications where id = ${id})`;
   assert.ok(
     job && job.seconds > 30 && job.seconds <= 46,
-    `due in ${job?.seconds} s, as the last gateway asked`,
+    `due in ${job?.seconds} s, as the last gateway requested`,
   );
   clear();
   await hurry(t, id);
@@ -63,7 +63,7 @@ Deno.test("a retry asks only for unsettled numbers, and a permanently rejected n
     const { deliveryAttempts } = (await sender.get(`${path}/${id}`)).body;
     if (deliveryAttempts.length === 4) break;
   }
-  assert.deepEqual([first.asked, second.asked], [["+351912345429"], ["+351912345429"]]);
+  assert.deepEqual([first.requested, second.requested], [["+351912345429"], ["+351912345429"]]);
 });
 
 Deno.test("no further number is sent to a gateway that asked for a delay", async () => {
@@ -74,9 +74,9 @@ Deno.test("no further number is sent to a gateway that asked for a delay", async
     const numbers = Array.from({ length: 60 }, (_, n) => `+35191000${String(n).padStart(4, "0")}`);
     const detail = await settledDetail(t, sender, await sent(sender, text(...numbers)));
     assert.equal(detail.status, "Sent");
-    assert.ok(first.asked.length <= 5, `${first.asked.length} asked`);
-    assert.deepEqual(second.taken.map(({ to }) => to).toSorted(), numbers);
-    assert.ok(second.mostAtOnce <= 5);
+    assert.ok(first.requested.length <= 5, `${first.requested.length} requests`);
+    assert.deepEqual(second.accepted.map(({ to }) => to).toSorted(), numbers);
+    assert.ok(second.maxConcurrent <= 5);
   } finally {
     first.fault = null;
   }

@@ -37,10 +37,10 @@ const writes = (own: Pool) => transact(own, (tx) => tx`select 1`);
 const refusedAs = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
 /** Expires the claim, as if its process had crashed earlier. */
 const expireClaims = () => sql`update idempotency_keys set claimed_until = now() - interval '1 second'`;
-const died = new Error("the process died");
-const dies = async () => {
+const crashed = new Error("the process crashed");
+const crash = async () => {
   await Promise.resolve();
-  throw died;
+  throw crashed;
 };
 
 Deno.test("work of several steps is done once; repeats are rejected while it runs", async () => {
@@ -54,52 +54,52 @@ Deno.test("work of several steps is done once; repeats are rejected while it run
     return sent;
   });
   assert.deepEqual(answer, { ...sent, isReplayed: false });
-  assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
+  assert.deepEqual(await inSteps(keyed, crash), { ...sent, isReplayed: true });
   await assert.rejects(
-    inSteps({ ...keyed, content: ["bo", "dy"] }, dies),
+    inSteps({ ...keyed, content: ["bo", "dy"] }, crash),
     refusedAs("IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE"),
   );
 });
 
 Deno.test("after a crash before the first write, the key is free when its claim expires", async () => {
   const keyed = request();
-  await assert.rejects(inSteps(keyed, dies), died);
-  await assert.rejects(inSteps(keyed, dies), refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"));
+  await assert.rejects(inSteps(keyed, crash), crashed);
+  await assert.rejects(inSteps(keyed, crash), refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"));
   await expireClaims();
   assert.equal((await inSteps(keyed, () => Promise.resolve(sent))).isReplayed, false);
 });
 
 Deno.test("after a crash during the work, the next request with the key gets the same work id", async () => {
   const keyed = request();
-  const told: OnceWork[] = [];
-  const diesWriting = async (once: OnceWork, own: Pool) => {
-    told.push(once);
+  const received: OnceWork[] = [];
+  const crashAfterWrite = async (once: OnceWork, own: Pool) => {
+    received.push(once);
     await writes(own);
-    return await dies();
+    return await crash();
   };
-  await assert.rejects(inSteps(keyed, diesWriting), died);
-  await assert.rejects(inSteps(keyed, dies), (error) => {
+  await assert.rejects(inSteps(keyed, crashAfterWrite), crashed);
+  await assert.rejects(inSteps(keyed, crash), (error) => {
     assert.ok(refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT")(error));
     assert.equal((error as Problem).extras.headers?.["retry-after"], "60", "when the claim ends");
     return true;
   });
   await expireClaims();
-  await assert.rejects(inSteps(keyed, diesWriting), died);
+  await assert.rejects(inSteps(keyed, crashAfterWrite), crashed);
   await expireClaims();
-  assert.equal((await inSteps(keyed, (once) => (told.push(once), Promise.resolve(sent)))).status, 200);
-  const [first] = told;
-  assert.deepEqual(told.map(({ isRepeat }) => isRepeat), [false, true, true]);
-  assert.deepEqual(told.map(({ id }) => id), Array(3).fill(first?.id));
-  assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
+  assert.equal((await inSteps(keyed, (once) => (received.push(once), Promise.resolve(sent)))).status, 200);
+  const [first] = received;
+  assert.deepEqual(received.map(({ isRepeat }) => isRepeat), [false, true, true]);
+  assert.deepEqual(received.map(({ id }) => id), Array(3).fill(first?.id));
+  assert.deepEqual(await inSteps(keyed, crash), { ...sent, isReplayed: true });
 });
 
 Deno.test("a transient error is never stored, even after a write", async () => {
-  const notNow: StepsAnswer[] = [
+  const transientAnswers: StepsAnswer[] = [
     ...[408, 425, 429, 500, 503].map((status) => ({ status, headers: {}, body: null })),
     { status: 409, headers: { "retry-after": "1" }, body: null },
     { ...sent, isProvisional: true },
   ];
-  for (const answer of notNow) {
+  for (const answer of transientAnswers) {
     const keyed = request();
     const first = await inSteps(keyed, async (_, own) => {
       await writes(own);
@@ -112,23 +112,23 @@ Deno.test("a transient error is never stored, even after a write", async () => {
 
 Deno.test("a claim is renewed while its work runs and released when the request times out", async () => {
   const keyed = request();
-  const inUse = refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT");
-  const over = new AbortController();
-  const late = await inSteps(keyed, async (_, own) => {
+  const isInUse = refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT");
+  const timeout = new AbortController();
+  const answer = await inSteps(keyed, async (_, own) => {
     await writes(own);
     const [before] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
     for (let now = before; now?.claimedUntil.getTime() === before?.claimedUntil.getTime();) {
       [now] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
     }
-    await assert.rejects(inSteps(keyed, dies), inUse);
-    over.abort();
+    await assert.rejects(inSteps(keyed, crash), isInUse);
+    timeout.abort();
     for (;;) {
       const other = await inSteps(keyed, () => Promise.resolve(sent)).catch((error) => error);
-      if (!inUse(other)) return { ...sent, body: "too late" };
+      if (!isInUse(other)) return { ...sent, body: "too late" };
     }
-  }, { signal: over.signal, claimSeconds: 1 });
-  assert.equal(late.body, "too late");
-  assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
+  }, { signal: timeout.signal, claimSeconds: 1 });
+  assert.equal(answer.body, "too late");
+  assert.deepEqual(await inSteps(keyed, crash), { ...sent, isReplayed: true });
 });
 
 Deno.test("a request that lost its claim to another one cannot start its work", async () => {
@@ -146,7 +146,7 @@ Deno.test("a request that lost its claim to another one cannot start its work", 
     }),
     refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"),
   );
-  assert.deepEqual(await inSteps(keyed, dies), { ...sent, isReplayed: true });
+  assert.deepEqual(await inSteps(keyed, crash), { ...sent, isReplayed: true });
 });
 
 Deno.test("a final error is stored after a write; before any write it frees the key", async () => {
@@ -159,7 +159,7 @@ Deno.test("a final error is stored after a write; before any write it frees the 
     await writes(own);
     return refusal;
   });
-  assert.deepEqual(await inSteps(after, dies), { ...refusal, isReplayed: true });
+  assert.deepEqual(await inSteps(after, crash), { ...refusal, isReplayed: true });
 });
 
 Deno.test("a built-in job deletes expired keys", async () => {
@@ -171,5 +171,5 @@ Deno.test("a built-in job deletes expired keys", async () => {
   await sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second'`;
   await inSteps(young, () => Promise.resolve(sent));
   assert.equal(await pruneIdempotencyKeys(sql, signal), 1);
-  assert.equal((await inSteps(young, dies)).isReplayed, true);
+  assert.equal((await inSteps(young, crash)).isReplayed, true);
 });

@@ -61,14 +61,14 @@ Deno.test("a request arrives unchanged, without connection headers", async () =>
 });
 
 Deno.test("a name is resolved once, and the request goes to that address with the name as host", async () => {
-  let asked = 0;
+  let lookups = 0;
   const pinned = createHttpOut({
     allow: "named.test",
-    resolve: () => Promise.resolve([{ address: asked++ === 0 ? "127.0.0.1" : "10.0.0.1", family: 4 }]),
+    resolve: () => Promise.resolve([{ address: lookups++ === 0 ? "127.0.0.1" : "10.0.0.1", family: 4 }]),
   });
   const answer = await pinned.send({ url: `http://named.test:${port}/echo` });
   assert.equal(json(answer.body).host, `named.test:${port}`);
-  assert.equal(asked, 1);
+  assert.equal(lookups, 1);
 });
 
 Deno.test("private addresses are rejected in every notation, and no connection is made", async () => {
@@ -126,7 +126,7 @@ Deno.test("redirects are followed on the same host only", async () => {
     assert.equal(
       (await out.send({ url: base + path })).status,
       302,
-      "another host's redirect is itself the answer",
+      "a redirect to another host is returned, not followed",
     );
   }
   await assert.rejects(out.send({ url: `${base}/loop` }), /redirected more than 5 times/);
@@ -138,9 +138,9 @@ Deno.test("at most one MiB of an answer is read", async () => {
 });
 
 Deno.test("a request ends at the connect timeout, at the answer timeout and when the caller aborts it", async () => {
-  const impatient = createHttpOut({ allow: `127.0.0.1:${port}`, wholeMs: 200 });
-  await assert.rejects(impatient.send({ url: `${base}/silent` }), /did not answer in time/);
-  await assert.rejects(impatient.send({ url: `${base}/endless` }), /did not answer in time/);
+  const withShortTimeouts = createHttpOut({ allow: `127.0.0.1:${port}`, wholeMs: 200 });
+  await assert.rejects(withShortTimeouts.send({ url: `${base}/silent` }), /did not answer in time/);
+  await assert.rejects(withShortTimeouts.send({ url: `${base}/endless` }), /did not answer in time/);
   await assert.rejects(
     out.send({ url: `${base}/silent`, signal: AbortSignal.timeout(100) }),
     /did not answer in time/,
@@ -162,9 +162,9 @@ Deno.test({
     const accepted = (async () => {
       for await (const connection of silentServer) held.push(connection);
     })();
-    const impatient = createHttpOut({ allow: "127.0.0.0/8", connectMs: 150 });
+    const withShortTimeouts = createHttpOut({ allow: "127.0.0.0/8", connectMs: 150 });
     await assert.rejects(
-      impatient.send({ url: `https://127.0.0.1:${silentServer.addr.port}/` }),
+      withShortTimeouts.send({ url: `https://127.0.0.1:${silentServer.addr.port}/` }),
       /could not connect to/,
     );
     silentServer.close();

@@ -78,9 +78,12 @@ Deno.test("only the newest messages are kept, also with concurrent writers", () 
 
 Deno.test("a message that could not be written completely leaves no file", () =>
   withOutbox(async (outbox, directory) => {
-    const broken = { ...attachment("a", ""), open: () => Promise.reject(new Error("the store went away")) };
+    const broken = {
+      ...attachment("a", ""),
+      open: () => Promise.reject(new Error("the object store failed")),
+    };
     const failing = message({ attachments: [attachment("b", "x"), broken] });
-    await assert.rejects(outbox.mail.send(failing), /the store went away/);
+    await assert.rejects(outbox.mail.send(failing), /the object store failed/);
     assert.deepEqual(await outbox.list(), []);
     assert.deepEqual([...Deno.readDirSync(directory)], []);
   }));
@@ -110,7 +113,7 @@ Deno.test("attachments are found only by exact id and index", () =>
     }
   }));
 
-Deno.test("the outbox rejects messages that no mail server could take", () =>
+Deno.test("the outbox rejects a recipient that is not an email address", () =>
   withOutbox(async (outbox) => {
     await assert.rejects(outbox.mail.send(message({ to: to("nobody") })), { name: "MailDeliveryFailed" });
     assert.deepEqual(await outbox.list(), []);

@@ -80,10 +80,10 @@ Deno.test({
     );
     await t.step("a slow server is waited for, up to the time limit", async () => {
       assert.equal((await plain.send(message({ to: to("slow@peer.test") }))).accepted.length, 1);
-      const hasty = createSmtpTransport(`smtp://127.0.0.1:${postfix.plainPort}?sendTimeout=300`);
-      const error = await refusal(hasty.send(message({ to: to("slow@peer.test") })));
+      const withShortTimeout = createSmtpTransport(`smtp://127.0.0.1:${postfix.plainPort}?sendTimeout=300`);
+      const error = await refusal(withShortTimeout.send(message({ to: to("slow@peer.test") })));
       assert.deepEqual([error.code, error.permanent], ["ETIMEDOUT", false]);
-      await hasty.close();
+      await withShortTimeout.close();
     });
     await t.step("a server that requires STARTTLS, and one with implicit TLS", async () => {
       const urls = [
@@ -96,17 +96,19 @@ Deno.test({
         await trusting.send(sent);
         assert.match(await postfix.delivered(sent.messageId), /with ESMTPS/);
         await trusting.close();
-        const stranger = createSmtpTransport(url);
-        assert.equal((await refusal(stranger.send(message()))).permanent, false, "an unknown authority");
-        await stranger.close();
+        const untrusting = createSmtpTransport(url);
+        assert.equal((await refusal(untrusting.send(message()))).permanent, false, "an unknown authority");
+        await untrusting.close();
       }
-      const wrongWay = createSmtpTransport(`smtps://localhost:${postfix.plainPort}`, { ca: certificates.ca });
-      assert.equal((await refusal(wrongWay.send(message()))).permanent, false);
-      await wrongWay.close();
-      const demanding = createSmtpTransport(`smtp://127.0.0.1:${postfix.plainPort}?requireTLS=true`);
-      const error = await refusal(demanding.send(message()));
+      const tlsOnPlainPort = createSmtpTransport(`smtps://localhost:${postfix.plainPort}`, {
+        ca: certificates.ca,
+      });
+      assert.equal((await refusal(tlsOnPlainPort.send(message()))).permanent, false);
+      await tlsOnPlainPort.close();
+      const requiringTls = createSmtpTransport(`smtp://127.0.0.1:${postfix.plainPort}?requireTLS=true`);
+      const error = await refusal(requiringTls.send(message()));
       assert.deepEqual([error.code, error.reason], ["ETLS", "the mail server offered no secure connection"]);
-      await demanding.close();
+      await requiringTls.close();
     });
     await t.step("the failure text for the sender contains no host name", async () => {
       const errors = [
@@ -134,11 +136,11 @@ Deno.test({
       assert.deepEqual([error.code, error.responseCode, error.permanent], ["EAUTH", 535, false]);
       assert.equal(error.reason, "the mail server refused the sign-in");
       await wrong.close();
-      const nobody = createSmtpTransport(`smtp://localhost:${postfix.submissionPort}`, {
+      const anonymous = createSmtpTransport(`smtp://localhost:${postfix.submissionPort}`, {
         ca: certificates.ca,
       });
-      assert.match((await refusal(nobody.send(message()))).reason, /^(530|554) /);
-      await nobody.close();
+      assert.match((await refusal(anonymous.send(message()))).reason, /^(530|554) /);
+      await anonymous.close();
     });
   },
 });

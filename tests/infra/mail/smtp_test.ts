@@ -127,14 +127,14 @@ Deno.test("a message whose attachment cannot be read completely is not delivered
       new ReadableStream<Uint8Array>({
         pull(controller) {
           if (pulls++ < 3) controller.enqueue(new Uint8Array(1_000));
-          else controller.error(new Error("the object store went away"));
+          else controller.error(new Error("the object store failed"));
         },
       }),
     );
   const attachments = [{ fileName: "a.bin", contentType: "application/zip", sizeBytes: 9_000, open: broken }];
   const error = await failure(withTransport(receiver.url, (t) => t.send(message({ attachments }))));
   assert.equal(error.permanent, false);
-  assert.match(error.message, /object store went away/);
+  assert.match(error.message, /object store failed/);
   assert.deepEqual(receiver.received, []);
 });
 

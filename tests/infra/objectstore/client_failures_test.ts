@@ -61,7 +61,7 @@ function everyCall(store: ObjectStore): (() => Promise<unknown>)[] {
   ];
 }
 
-function assertSaysNothing(error: unknown, endpoint: string): true {
+function assertNoSecrets(error: unknown, endpoint: string): true {
   const shown = Deno.inspect(error, { depth: 10 });
   const { bucket } = configOf(endpoint);
   const { accessKey, secretKey } = CREDENTIALS;
@@ -79,7 +79,7 @@ Deno.test("a store that does not listen is unavailable, and no error contains ke
     await assert.rejects(call, (e) => {
       assert.ok(e instanceof ObjectStoreUnavailable);
       assert.match(e.message, /refused/);
-      return assertSaysNothing(e, endpoint);
+      return assertNoSecrets(e, endpoint);
     });
   }
 });
@@ -89,7 +89,7 @@ Deno.test("a host that does not resolve is unavailable", async () => {
   await assert.rejects(connectObjectStore(configOf(endpoint)).ping(), (e) => {
     assert.ok(e instanceof ObjectStoreUnavailable);
     assert.match(e.message, /host name was not found/);
-    return assertSaysNothing(e, endpoint);
+    return assertNoSecrets(e, endpoint);
   });
 });
 
@@ -105,7 +105,7 @@ Deno.test("5xx and throttling mean unavailable, other rejections do not", async 
             e instanceof ObjectStoreUnavailable || status === 400 && e instanceof ObjectStoreRefused,
             String(e),
           );
-          return assertSaysNothing(e, endpoint);
+          return assertNoSecrets(e, endpoint);
         });
       }
     });
@@ -118,7 +118,7 @@ Deno.test("wrong credentials are refused on every call, and the errors contain n
     await assert.rejects(call, (e) => {
       assert.ok(e instanceof ObjectStoreRefused);
       assert.equal(e.status, 403);
-      return assertSaysNothing(e, test.server.endpoint);
+      return assertNoSecrets(e, test.server.endpoint);
     });
   }
 });
@@ -139,7 +139,7 @@ Deno.test("answers that are not S3 become typed errors without their text", asyn
       const calls = [() => store.copy(KEY, KEY, { ifEtag: "e" }), () => Array.fromAsync(store.list(KEY))];
       const multipart = () => store.write(KEY, streamOf(pattern(9 * 1024 * 1024)), { contentType: "a/b" });
       for (const call of [...calls, multipart]) {
-        await assert.rejects(call, (e) => e instanceof ObjectStoreError && assertSaysNothing(e, endpoint));
+        await assert.rejects(call, (e) => e instanceof ObjectStoreError && assertNoSecrets(e, endpoint));
       }
     });
   }
@@ -202,7 +202,7 @@ Deno.test("an interrupted download fails and never looks complete", async () => 
   })();
   await assert.rejects(async () => {
     for await (const _ of await connectObjectStore(configOf(endpoint)).read(KEY)) { /* read on */ }
-  }, (e) => e instanceof ObjectStoreUnavailable && assertSaysNothing(e, endpoint));
+  }, (e) => e instanceof ObjectStoreUnavailable && assertNoSecrets(e, endpoint));
   await served;
 });
 
@@ -215,7 +215,7 @@ Deno.test("an aborted read fails with the signal's reason, before and during the
   await reader.read();
   abort.abort(reason);
   await assert.rejects(async () => {
-    while (!(await reader.read()).done) { /* what was on its way */ }
+    while (!(await reader.read()).done) { /* chunks that have already arrived */ }
   }, reason);
 });
 
@@ -234,7 +234,7 @@ Deno.test("a write whose source fails or is aborted leaves neither object nor pa
   let sent = 0;
   const endless = new ReadableStream<Uint8Array>({
     pull(c) {
-      if (++sent > 10) return abort.abort(new Error("enough")); // no more bytes follow: the write waits for the source
+      if (++sent > 10) return abort.abort(new Error("enough")); // then the write waits for more bytes
       c.enqueue(pattern(1024 * 1024));
     },
     cancel: () => void (cancelled = true),

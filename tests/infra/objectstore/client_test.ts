@@ -75,11 +75,11 @@ function describeClient(
       near(download.expiresAt, service.now().getTime() + 60_000);
       const got = await fetch(download.url);
       assert.deepEqual([got.status, await got.text()], [200, "abc"]);
-      const over = other.signDownload(key, {
+      const expired = other.signDownload(key, {
         ...options,
         now: new Date(service.now().getTime() - 70_000),
       });
-      const refused = await fetch(over.url);
+      const refused = await fetch(expired.url);
       assert.equal(refused.status, 403, await refused.text());
     }
   });
@@ -293,7 +293,7 @@ function describeClient(
       await new Response(await read("parts/joined")).bytes(),
       new Uint8Array([...one, ...two]),
     );
-    // Its ETag has another format and works in a copy all the same.
+    // The ETag of a joined object has another format. A copy accepts it too.
     const copied = await store.copy("parts/joined", "parts/copied", { ifEtag: joined?.etag ?? "" });
     assert.equal(copied.sizeBytes, PART + 1000);
     const others = [first.etag, joined?.etag.replace(/.-/, "x-") ?? ""];
@@ -302,7 +302,7 @@ function describeClient(
     }
     assert.equal(await store.head("parts/other"), null);
 
-    // Afterwards no URL changes the copy. (Swift still accepts the part, which damages only the joined object.)
+    // After the join, no part URL changes the copy. (Swift still accepts a part, but this damages only the joined object.)
     assert.ok(["gone", "joined"].includes(await store.joinParts("parts/joined", { uploadId, etags })));
     assert.deepEqual(await store.head("parts/joined"), joined);
     assert.equal((await send(2, pattern(1000, 9))).status, name === "Swift" ? 200 : 404);
@@ -376,9 +376,12 @@ function describeClient(
     refused((await send(2, pattern(1000), { ...source, ...range })).status, "a copied range");
     refused(
       await put(`${whole.url}&uploadId=${uploadId}&partNumber=1`, whole.requiredHeaders),
-      "a part of it",
+      "a part of the signed object",
     );
-    refused(await put(`${whole.url}&uploads=`, whole.requiredHeaders), "an upload of it");
+    refused(
+      await put(`${whole.url}&uploads=`, whole.requiredHeaders),
+      "a multipart upload of the signed object",
+    );
     const second = signed[1]?.url ?? "";
     const small = { "Content-Length": "1000" };
     refused(await put(second.replace("partNumber=2", "partNumber=3"), small, pattern(1000)), "another part");
@@ -398,7 +401,10 @@ function describeClient(
     }
     assert.equal(await store.head("tricked"), null);
     await put(whole.url, { ...whole.requiredHeaders, "content-range": "bytes 0-9/2000", range: "bytes=0-9" });
-    assert.ok([undefined, 2000].includes((await store.head("tricked"))?.sizeBytes), "a range of it");
+    assert.ok(
+      [undefined, 2000].includes((await store.head("tricked"))?.sizeBytes),
+      "a range of the signed object",
+    );
     assert.deepEqual(await store.listParts("parts/tricks", uploadId), []);
     await store.abortParts("parts/tricks", uploadId);
   });

@@ -53,7 +53,7 @@ Deno.test("a stored object is returned with its bytes, type and metadata, and it
   }
 });
 
-Deno.test("response parameters replace the answered headers", async () => {
+Deno.test("response-* parameters replace headers of the response", async () => {
   await put("override", "x", { "content-type": "text/html", "content-encoding": "gzip" });
   const answer = await get("override", { "accept-encoding": "identity" }, {
     "response-content-type": "application/pdf",
@@ -265,7 +265,7 @@ Deno.test("concurrent writers of one key leave one complete object", async () =>
   assert.equal(found.headers.get("etag"), `"${md5(bytes)}"`);
 });
 
-Deno.test("buckets are created, found and deleted; only an empty one can be deleted", async () => {
+Deno.test("buckets can be created, found and, if empty, deleted", async () => {
   const bucket = async (method: string, name: string) =>
     await outcome(await test.aws.fetch(`${test.server.endpoint}/${name}`, { method }));
   assert.equal(await bucket("HEAD", "second-bucket"), "404");

@@ -20,21 +20,21 @@ const bucketsAt: [endpoint: string, pathStyle: boolean][] = [
 ];
 for (const [endpoint, pathStyle] of bucketsAt) {
   for (const region of ["us-east-1", "eu-central-1"]) {
-    Deno.test(`signatures for ${endpoint} (${region}, path style ${pathStyle}) are those of aws4fetch`, async () => {
+    Deno.test(`signatures for ${endpoint} (${region}, path style ${pathStyle}) equal those of aws4fetch`, async () => {
       const address = { bucket: "my-bucket", pathStyle };
       const config = { endpoint, publicEndpoint: endpoint, region, ...address, ...credentials };
       const signing = { signer: new QuerySigner(config), clock: new StoreClock(systemClock) };
       for (const key of KEYS) {
-        const right = (
+        const expected = (
           method: "GET" | "PUT",
           headers: Record<string, string>,
           query: Record<string, string>,
         ) => signByAws4fetch(objectUrl(endpoint, address, key), { method, headers, query, region });
         const common = { expiresInSeconds: 300, now };
         for (const fileName of FILE_NAMES) {
-          alike(
+          assertSameUrl(
             presignDownload(signing, key, { fileName, ...common }).url,
-            await right("GET", {}, {
+            await expected("GET", {}, {
               "response-content-disposition": attachment(fileName),
               "response-content-type": "application/octet-stream",
             }),
@@ -42,16 +42,19 @@ for (const [endpoint, pathStyle] of bucketsAt) {
         }
         const contentType = "text/plain; charset=utf-8";
         const upload = presignUpload(signing, key, { contentType, sizeBytes: 12, ...common });
-        alike(upload.url, await right("PUT", { "Content-Type": contentType, "Content-Length": "12" }, {}));
+        assertSameUrl(
+          upload.url,
+          await expected("PUT", { "Content-Type": contentType, "Content-Length": "12" }, {}),
+        );
         const part = presignPart(signing, key, {
           uploadId: "a/b+c=d&e ~",
           partNumber: 3,
           sizeBytes: 12,
           ...common,
         });
-        alike(
+        assertSameUrl(
           part.url,
-          await right("PUT", { "Content-Length": "12" }, { partNumber: "3", uploadId: "a/b+c=d&e ~" }),
+          await expected("PUT", { "Content-Length": "12" }, { partNumber: "3", uploadId: "a/b+c=d&e ~" }),
         );
       }
     });
@@ -81,8 +84,8 @@ async function signByAws4fetch(
 }
 
 /** The URLs have the same address, parameters and signature, in any order; a space is never written as +. */
-function alike(made: string, right: string): void {
-  const [ours, theirs] = [new URL(made), new URL(right)];
+function assertSameUrl(made: string, expected: string): void {
+  const [ours, theirs] = [new URL(made), new URL(expected)];
   assert.deepEqual(Object.fromEntries(ours.searchParams), Object.fromEntries(theirs.searchParams), made);
   assert.equal(ours.origin + ours.pathname, theirs.origin + theirs.pathname);
   assert.ok(!ours.search.includes("+"), made);

@@ -34,11 +34,11 @@ const log = createLog("off");
 
 async function channel(name: string, minIntervalMs: number) {
   const heard: string[] = [];
-  const heardOf = (payload: string) => void (payload && heard.push(payload));
+  const onMessage = (payload: string) => void (payload && heard.push(payload));
   const made = await openChannel({
     sql: pool(),
     name,
-    onMessage: heardOf,
+    onMessage,
     log,
     listens: true,
     minIntervalMs,
@@ -47,7 +47,7 @@ async function channel(name: string, minIntervalMs: number) {
   return Object.assign(made, { heard });
 }
 
-async function announcements(name: string, o: { listens?: boolean } = {}) {
+async function openInstance(name: string, o: { listens?: boolean } = {}) {
   const heard: string[] = [];
   const made = await openBroadcast({
     sql: pool(),
@@ -60,13 +60,13 @@ async function announcements(name: string, o: { listens?: boolean } = {}) {
   return Object.assign(made, { heard });
 }
 
-/** Instances that know each other. */
+/** Instances that have received each other's `here` message. */
 async function instancesOn(name: string, count: number) {
   const witness = await channel(name, 0);
-  const all: Awaited<ReturnType<typeof announcements>>[] = [];
-  for (let n = 0; n < count; n++) all.push(await announcements(name));
-  const greeted = () => witness.heard.filter((message) => message.startsWith("here ")).length;
-  while (greeted() < count * (count - 1) / 2) await pause(1);
+  const all: Awaited<ReturnType<typeof openInstance>>[] = [];
+  for (let n = 0; n < count; n++) all.push(await openInstance(name));
+  const greetings = () => witness.heard.filter((message) => message.startsWith("here ")).length;
+  while (greetings() < count * (count - 1) / 2) await pause(1);
   for (const one of all) await one.send("warm");
   for (const one of all) one.heard.length = 0;
   return all;
@@ -113,27 +113,27 @@ Deno.test("a send does not wait for an instance that has stopped or does not ans
   assert.ok(one && two && silent);
   await two.stop();
   opened.delete(two);
-  const taken = async () => {
+  const sendMs = async () => {
     const started = performance.now();
     await one.send("x");
     return performance.now() - started;
   };
-  assert.ok(await taken() < 500, "the stopped instance has said bye");
+  assert.ok(await sendMs() < 500, "the stopped instance has sent `bye`");
   await pools.at(-1)?.end(); // ends the connections of the silent instance, as when its process is frozen
   opened.delete(silent);
-  assert.ok(await taken() >= 590, "the silent instance is waited for once");
-  assert.ok(await taken() < 500, "the silent instance is not waited for again");
+  assert.ok(await sendMs() >= 590, "the first send waits for the silent instance");
+  assert.ok(await sendMs() < 500, "later sends do not wait for the silent instance");
 });
 
 Deno.test("an instance that cannot listen sends messages, and other instances do not wait for it", async () => {
-  const [one] = await instancesOn("deaf", 2);
-  const deaf = await announcements("deaf", { listens: false });
-  await deaf.send("from afar");
+  const [one] = await instancesOn("not-listening", 2);
+  const notListening = await openInstance("not-listening", { listens: false });
+  await notListening.send("from afar");
   while (!one?.heard.includes("from afar")) await pause(1);
   const started = performance.now();
   await one.send("x");
   assert.ok(performance.now() - started < 500);
-  assert.deepEqual(deaf.heard, []);
+  assert.deepEqual(notListening.heard, []);
 });
 
 Deno.test("a message that cannot be sent does not block", async () => {
@@ -170,7 +170,7 @@ Deno.test("a large total that one instance has recounted is recounted by the oth
 Deno.test("a subscriber receives the changes of its topic; after an unknown message anything may have changed", async () => {
   const [here, there] = [pool(), pool()];
   const heard: (string[] | null)[] = [];
-  const older = await announcements("steward_changes"); // of a version with other messages
+  const older = await openInstance("steward_changes"); // of a version with other messages
   for (const sql of [here, there]) opened.add(await shareChanges(sql, { log, listens: true }));
   subscribeToChanges(there, "rights", (ids) => void heard.push(ids));
   const until = async (count: number) => {

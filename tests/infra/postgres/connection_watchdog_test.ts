@@ -91,10 +91,10 @@ Deno.test("a listening connection that receives nothing any more is replaced, an
   await sql.listen("other news", () => {});
   proxy.halfOpen();
   const since = performance.now();
-  // The replacing connection also listens on channels added later.
+  // The new connection also listens on channels that were added while the old one was lost.
   const late = sql.listen("late", (payload) => void heard.push(payload));
   await late.then(
-    () => assert.fail("nobody answered"),
+    () => assert.fail("the lost connection answered"),
     (error) => assert.equal(databaseFailure(error), "unreachable"),
   );
   while (began < 2) await pause(20);
@@ -149,22 +149,22 @@ Deno.test("an answer is due until all requests are answered, however the bytes a
 Deno.test("a pool that does not answer while the database does is stuck, and only then is the process unhealthy", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 1 });
-  const pulse = new PoolHealth(sql, url, 30);
+  const poolHealth = new PoolHealth(sql, url, 30);
   const [health] = healthRoutes;
   const platform = {
-    health: new InstanceHealth([], { isStuck: () => pulse.isStuck, log: createLog("off") }),
+    health: new InstanceHealth([], { isStuck: () => poolHealth.isStuck, log: createLog("off") }),
   };
   const status = async () => (await health?.run({ platform } as Parameters<typeof health.run>[0]))?.status;
   await warm(sql, 1);
   const kept = await sql.reserve(); // not released until the end of the test
-  while (!pulse.isStuck) await pause(10);
+  while (!poolHealth.isStuck) await pause(10);
   assert.equal(await status(), 503);
   kept.release();
-  while (pulse.isStuck) await pause(10);
+  while (poolHealth.isStuck) await pause(10);
   assert.equal(await status(), 200);
   await proxy.refuse();
   await pause(600);
-  assert.equal(pulse.isStuck, false, "the database is unreachable");
-  pulse.stop();
+  assert.equal(poolHealth.isStuck, false, "the database is unreachable");
+  poolHealth.stop();
   await sql.end({ timeout: 0 });
 });

@@ -38,7 +38,10 @@ Deno.test("one item that makes the statement fail is the only one that fails", a
   const { grouped } = dividing({ concurrency: 1, maxItems: 100 });
   const results = await Promise.allSettled([1, 2, 0, 4].map((n) => grouped.add(n)));
   assert.deepEqual(results.map((result) => result.status === "fulfilled" ? result.value : "failed"), [
-    ...[100, 50, "failed", 25],
+    100,
+    50,
+    "failed",
+    25,
   ]);
   assert.match(String(results[2]?.status === "rejected" && results[2].reason), /division by zero/);
 });

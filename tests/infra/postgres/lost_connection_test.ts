@@ -53,20 +53,20 @@ Deno.test("after its connection is closed, a transaction's work sends no commit 
     {
       withTrailing: true,
       outcome: () => {
-        throw new Error("a refusal of its own");
+        throw new Error("an error of the work");
       },
     },
   ];
   try {
     for (const { withTrailing, outcome } of [...ends, ...ends]) {
-      const gone = transact(sql, async (tx) => {
+      const failing = transact(sql, async (tx) => {
         const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
         if (withTrailing) await withCommit(tx, tx`select pg_sleep(60)`);
         await other`select pg_terminate_backend(${row?.pid ?? 0})`;
         await pause(30);
         return await outcome(tx);
       });
-      await assert.rejects(gone, (error) => databaseFailure(error) === "unreachable");
+      await assert.rejects(failing, (error) => databaseFailure(error) === "unreachable");
       await pause(50); // a write to the closed connection would crash the process within this time
       await requireUsable(sql);
     }

@@ -14,18 +14,18 @@ const message = (tokens: string[], change: Partial<PushMessage> = {}): PushMessa
 Deno.test("each token gets its own request, over reused connections", async () => {
   await using fcm = await startFcm();
   const push = createFcm(fcm.account, { url: fcm.url });
-  fcm.gate = () => new Promise((resolve) => setTimeout(resolve, 1));
+  fcm.beforeAnswer = () => new Promise((resolve) => setTimeout(resolve, 1));
   const tokens = Array.from({ length: 200 }, (_, n) => `device-${n}`);
   const receipt = await push.send(message(tokens));
   assert.deepEqual(receipt.accepted.toSorted(), tokens.toSorted());
   assert.deepEqual(receipt.refused, []);
-  assert.deepEqual(fcm.taken[0], {
+  assert.deepEqual(fcm.accepted[0], {
     token: "device-0",
     notification: { title: "Title", body: "Olá" },
     data: { order: "7" },
   });
   assert.equal(fcm.signIns, 1, "simultaneous messages share one sign-in");
-  assert.ok(fcm.mostAtOnce > 1 && fcm.mostAtOnce <= 20, `${fcm.mostAtOnce} at once`);
+  assert.ok(fcm.maxConcurrent > 1 && fcm.maxConcurrent <= 20, `${fcm.maxConcurrent} at once`);
   assert.ok(fcm.connections.size <= 25, `${fcm.connections.size} connections for 201 requests`);
 });
 
@@ -46,11 +46,11 @@ Deno.test("a revoked access token is replaced once, by one sign-in for all reque
   await using fcm = await startFcm();
   const push = createFcm(fcm.account, { url: fcm.url });
   await push.send(message(["a"]));
-  fcm.signEveryoneOut();
+  fcm.revokeAccessTokens();
   const receipt = await push.send(message(["b", "c", "d"]));
   assert.deepEqual(receipt.accepted.toSorted(), ["b", "c", "d"]);
   assert.equal(fcm.signIns, 2);
-  assert.equal(fcm.taken.length, 4);
+  assert.equal(fcm.accepted.length, 4);
 });
 
 for (
@@ -97,12 +97,12 @@ Deno.test("a quota or an outage ends the run, and the requested delay is passed 
     ] as const
   ) {
     fcm.retryAfter = retryAfter;
-    fcm.asked.length = 0;
+    fcm.requested.length = 0;
     const receipt = await push.send(message(many(first)));
     assert.equal(receipt.retryAfterMs, expected, first);
     assert.deepEqual(receipt.refused.map(({ token, permanent }) => [token, permanent]), [[first, false]]);
-    assert.ok(fcm.asked.length < 60, `${fcm.asked.length} asked after the service had said stop`);
-    assert.equal(receipt.accepted.length, fcm.asked.length - 1);
+    assert.ok(fcm.requested.length < 60, `${fcm.requested.length} requests after FCM had asked to stop`);
+    assert.equal(receipt.accepted.length, fcm.requested.length - 1);
   }
 });
 
@@ -130,7 +130,7 @@ Deno.test("an aborted attempt reports the devices reached so far", async () => {
   await using fcm = await startFcm();
   const stop = new AbortController();
   const { promise: never, resolve: release } = Promise.withResolvers<void>();
-  fcm.gate = () => fcm.asked.length < 2 ? Promise.resolve() : (stop.abort(), never);
+  fcm.beforeAnswer = () => fcm.requested.length < 2 ? Promise.resolve() : (stop.abort(), never);
   const push = createFcm(fcm.account, { url: fcm.url });
   const receipt = await push.send(message(["a"]), stop.signal);
   assert.deepEqual(receipt.accepted, ["a"]);

@@ -10,8 +10,8 @@ const infected = { verdict: "Infected", signatureName: "Eicar_Test_File" };
 const encode = (text: string) => new TextEncoder().encode(text);
 const join = (...parts: Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
 const mebibyte = 1024 * 1024;
-const shipped = closing(yaraScanner());
-Deno.test.afterAll(() => shipped.scanner.close());
+const builtIn = closing(yaraScanner());
+Deno.test.afterAll(() => builtIn.scanner.close());
 
 Deno.test("the built-in rules find the EICAR test file by its definition, and nothing else", async () => {
   await using yara = closing(yaraScanner());
@@ -28,13 +28,13 @@ Deno.test("the built-in rules find the EICAR test file by its definition, and no
   assert.deepEqual(await scan(noise(3 * mebibyte)), clean);
 });
 
-Deno.test("the rule file itself is clean, so other scanners leave it alone", async () => {
+Deno.test("the rule file does not contain the test file, so other scanners do not report it", async () => {
   const rule = await Deno.readFile(new URL("../../../infra/scanner/rules/eicar.yar", import.meta.url));
   assert.ok(!new TextDecoder().decode(rule).includes(new TextDecoder().decode(eicar().subarray(0, 20))));
 });
 
 /** For each built-in rule: an attack, and similar harmless content. */
-const attacks: [signatureName: string, attack: string, honest: string][] = [
+const attacks: [signatureName: string, attack: string, harmless: string][] = [
   ["Php_Web_Shell", "<?php @eval(base64_decode($_POST['x']));", "<?php echo htmlspecialchars($_POST['x']);"],
   [
     "Jsp_Web_Shell",
@@ -62,12 +62,12 @@ const attacks: [signatureName: string, attack: string, honest: string][] = [
     "powershell.exe -NoProfile Get-ChildItem",
   ],
 ];
-for (const [signatureName, attack, honest] of attacks) {
+for (const [signatureName, attack, harmless] of attacks) {
   Deno.test(`the built-in rule ${signatureName} finds its attack, also in a zip, but not similar content`, async () => {
-    const scan = (content: Uint8Array) => shipped.scanner.scan(streamOf(content));
+    const scan = (content: Uint8Array) => builtIn.scanner.scan(streamOf(content));
     assert.deepEqual(await scan(encode(attack)), { verdict: "Infected", signatureName });
     assert.deepEqual(await scan(zip([["a", attack]])), { verdict: "Infected", signatureName });
-    assert.deepEqual(await scan(encode(honest)), clean);
+    assert.deepEqual(await scan(encode(harmless)), clean);
   });
 }
 
@@ -77,7 +77,7 @@ Deno.test("the built-in rule for DDE matches in the parts of an Office document"
       "word/document.xml",
       `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:instrText>${text}</w:instrText></w:document>`,
     ]]);
-  const scan = (text: string) => shipped.scanner.scan(streamOf(field(text)));
+  const scan = (text: string) => builtIn.scanner.scan(streamOf(field(text)));
   const signatureName = "Office_Dde_Starts_Program";
   assert.deepEqual(await scan("DDEAUTO c:\\windows\\system32\\cmd.exe"), {
     verdict: "Infected",
@@ -85,8 +85,6 @@ Deno.test("the built-in rule for DDE matches in the parts of an Office document"
   });
   assert.deepEqual(await scan("PAGE"), clean);
 });
-
-// --- Archives. ---
 
 const text = "nothing here ".repeat(100);
 const nested = (depth: number): Uint8Array =>
@@ -111,7 +109,7 @@ const carriers: [name: string, content: () => Uint8Array][] = [
 for (const [name, content] of carriers) {
   for (const chunk of [1, 65_536]) {
     Deno.test(`EICAR is found in ${name}, read by ${chunk} byte(s)`, async () => {
-      assert.deepEqual(await shipped.scanner.scan(streamOf(content(), chunk)), infected);
+      assert.deepEqual(await builtIn.scanner.scan(streamOf(content(), chunk)), infected);
     });
   }
 }
@@ -136,7 +134,7 @@ const bombs: [name: string, reason: RegExp, content: () => Uint8Array][] = [
   ["more than 200 MB in a gzip", /more than 200000000 bytes/, () => rawGzip(packedBlanks(10).packed)],
   ["more than a hundred times its size", /more than 100 times/, () => zip([["a", blanks(1_000_000)]])],
   [
-    "an entry that only the directory knows",
+    "an entry that only the directory lists",
     /directory/,
     () => {
       const hidden = zip([["eicar.com", eicar()]], { store: true });
@@ -165,7 +163,7 @@ for (const [name, reason, content] of bombs) {
   Deno.test(`an archive with ${name} is rejected with a reason and little memory`, async () => {
     const bytes = content();
     const before = Deno.memoryUsage().rss;
-    const found = await shipped.scanner.scan(streamOf(bytes));
+    const found = await builtIn.scanner.scan(streamOf(bytes));
     assert.equal(found.verdict, "Rejected");
     assert.match("reason" in found ? found.reason : "", reason);
     const grown = (Deno.memoryUsage().rss - before) / mebibyte;
@@ -174,13 +172,13 @@ for (const [name, reason, content] of bombs) {
 }
 
 Deno.test("an archive exactly at the limits is scanned and clean", async () => {
-  const scan = (content: Uint8Array) => shipped.scanner.scan(streamOf(content));
+  const scan = (content: Uint8Array) => builtIn.scanner.scan(streamOf(content));
   assert.deepEqual(await scan(zip(Array.from({ length: 1_000 }, (_, n) => [`${n}.txt`, ""]))), clean);
   assert.deepEqual(await scan(zip([["blank page", blanks(100_000)]])), clean);
   assert.deepEqual(await scan(zip([["folder/", ""], ["folder/a", text]], { streamed: true })), clean);
   assert.deepEqual(await scan(tar([["a", blanks(5_000_000)]])), clean);
   assert.deepEqual(
-    await shipped.scanner.scan(streamOf(zip([["a", packedBlanks(11)]])), { isOwn: true }),
+    await builtIn.scanner.scan(streamOf(zip([["a", packedBlanks(11)]])), { isOwn: true }),
     clean,
   );
 });
@@ -189,10 +187,10 @@ Deno.test("truncated and changed archives get a verdict", async () => {
   const whole = zip([["a", text], ["b", zip([["c", noise(500)]])], ["d", gzip(tar([["e", noise(600)]]))]]);
   for (let n = 0; n < 20; n++) {
     const cut = whole.slice(0, Math.floor(whole.length * n / 20));
-    assert.equal((await shipped.scanner.scan(streamOf(cut))).verdict, "Clean");
+    assert.equal((await builtIn.scanner.scan(streamOf(cut))).verdict, "Clean");
     const changed = whole.slice();
     changed[Math.floor(whole.length * n / 20)]! ^= 0xff;
-    assert.notEqual((await shipped.scanner.scan(streamOf(changed))).verdict, "Infected");
+    assert.notEqual((await builtIn.scanner.scan(streamOf(changed))).verdict, "Infected");
   }
 });
 
@@ -204,7 +202,7 @@ Deno.test("the event loop is not blocked while a large archive is scanned", asyn
     longest = Math.max(longest, performance.now() - last);
     last = performance.now();
   }, 5);
-  const found = await shipped.scanner.scan(content).finally(() => clearInterval(ticking));
+  const found = await builtIn.scanner.scan(content).finally(() => clearInterval(ticking));
   assert.equal(found.verdict, "Clean");
   assert.ok(longest < 500, `nothing else ran for ${Math.round(longest)} ms`);
 });
@@ -241,9 +239,9 @@ Deno.test("in content longer than the window a match is found anywhere, also acr
   const content = noise(300_000);
   assert.deepEqual(await yara.scanner.scan(streamOf(content)), clean);
   for (const at of [0, 65_536 - 10, 65_536 + 60_416 - 10, 200_000, 300_000 - 22]) {
-    const spiked = content.slice();
-    spiked.set(encode("needle in the haystack"), at);
-    assert.equal((await yara.scanner.scan(streamOf(spiked))).verdict, "Infected", `at ${at}`);
+    const withNeedle = content.slice();
+    withNeedle.set(encode("needle in the haystack"), at);
+    assert.equal((await yara.scanner.scan(streamOf(withNeedle))).verdict, "Infected", `at ${at}`);
   }
 });
 

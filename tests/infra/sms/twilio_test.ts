@@ -17,14 +17,14 @@ Deno.test("a text arrives with its number, sender and every character", async ()
   const sms = createTwilio(gateway.smsUrl);
   await sms.send({ to: "+351912345678", text });
   await sms.send({ to: "+351912345679", text: "x".repeat(1_600) });
-  assert.deepEqual(gateway.taken[0], { to: "+351912345678", sender: "+15550100", text });
+  assert.deepEqual(gateway.accepted[0], { to: "+351912345678", sender: "+15550100", text });
   assert.equal(gateway.connections.size, 1, "the connection is used again");
 });
 
 Deno.test("a messaging service can replace the sender", async () => {
   await using gateway = startSmsGateway({ sender: "messagingService=MG0001" });
   await createTwilio(gateway.smsUrl).send({ to: "+351912345678", text: "x" });
-  assert.equal(gateway.taken[0]?.sender, "MG0001");
+  assert.equal(gateway.accepted[0]?.sender, "MG0001");
 });
 
 for (
@@ -53,7 +53,9 @@ Deno.test("wrong credentials, an HTML answer and an unreachable host are not the
   const wrong = gateway.smsUrl.replace("t0ken", "wr0ng");
   const error = await refusal(createTwilio(wrong).send({ to: "+351912345678", text: "x" }));
   assert.deepEqual([error.message, error.permanent, error.stopsBatch], [
-    ...["the gateway answered 401: 20003 Authenticate", false, true],
+    "the gateway answered 401: 20003 Authenticate",
+    false,
+    true,
   ]);
   await using other = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
