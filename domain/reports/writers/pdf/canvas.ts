@@ -1,10 +1,34 @@
 import PDFDocument from "pdfkit";
 import { type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
-import { type PdfObject, type Role, Structure, type StructuredDocument } from "./structure.ts";
+
+/** PDF structure types of content (ISO 32000, tagged PDF). */
+type Role = "H1" | "H2" | "P" | "TH" | "TD";
+type Group = "Document" | "Table" | "THead" | "TBody" | "TR";
+
+/** An indirect object of a PDF file; `end` writes it. */
+interface PdfObject {
+  data: Record<string, unknown>;
+  end(content: string): void;
+}
+
+/** An element of pdfkit's structure tree. */
+interface StructureElement {
+  add(child: StructureElement): this;
+  end(): void;
+}
 
 /** The part of pdfkit's document that is used here; the package has no types. */
-interface PdfKitDocument extends StructuredDocument {
-  page: { width: number; height: number; xobjects: Record<string, unknown>; dictionary: PdfObject };
+interface PdfKitDocument {
+  page: { width: number; height: number; xobjects: Record<string, unknown> };
+  ref(entries: Record<string, unknown>): PdfObject;
+  struct(
+    role: Role | Group,
+    options?: { scope?: "Column"; actual?: string },
+    content?: (() => void) | [],
+  ): StructureElement;
+  addStructure(element: StructureElement): this;
+  markContent(tag: "Artifact"): this;
+  endMarkedContent(): this;
   addPage(): this;
   registerFont(name: string, font: unknown): this;
   font(name: string): this;
@@ -29,6 +53,8 @@ export interface CanvasOptions {
   title: string;
   author: string | null;
   createdAt: Date;
+  /** Does the PDF get a structure tree, which screen readers and copying the table need? */
+  isTagged: boolean;
 }
 
 /** A PDF that is drawn page by page; finished bytes are taken with `take`. */
@@ -38,9 +64,10 @@ export class Canvas {
   #ended: Promise<void>;
   #known = new Set<FontName>();
   #later: PdfObject;
-  #structure = new Structure();
+  /** The open elements of the structure tree, outermost first. Empty if the PDF is not tagged. */
+  #open: StructureElement[] = [];
 
-  constructor({ size, title, author, createdAt }: CanvasOptions) {
+  constructor({ size, title, author, createdAt, isTagged }: CanvasOptions) {
     const info = {
       Title: title,
       CreationDate: createdAt,
@@ -55,6 +82,7 @@ export class Canvas {
       info,
       lang: "en",
       displayTitle: true,
+      tagged: isTagged,
       autoFirstPage: false,
       pdfVersion: "1.7",
       font: loadFont("sans"),
@@ -70,6 +98,10 @@ export class Canvas {
       this.#document.on("error", reject);
     });
     this.#document.on("data", (chunk) => this.#bytes.push(chunk));
+    if (!isTagged) return;
+    const root = this.#document.struct("Document");
+    this.#document.addStructure(root);
+    this.#open.push(root);
   }
 
   get width(): number {
@@ -82,24 +114,40 @@ export class Canvas {
 
   addPage(): void {
     this.#document.addPage();
-    this.#structure.beginPage(this.#document.page.dictionary);
   }
 
   /** Draws content that screen readers skip: boxes, page numbers, a repeated table head. */
   decoration(draw: () => void): void {
-    this.#marked("/Artifact BMC", draw);
+    this.#document.markContent("Artifact");
+    draw();
+    this.#document.endMarkedContent();
   }
 
   /** Draws content with a place in the structure tree. @param read text for screen readers instead of the drawn text */
   taggedContent(role: Role, draw: () => void, read: string | null = null): void {
-    const mark = this.#structure.addDrawn(role, read);
-    if (mark === null) draw();
-    else this.#marked(`/${role} <</MCID ${mark}>> BDC`, draw);
+    const group = this.#open.at(-1);
+    if (!group) return draw();
+    const actual = read === null ? {} : { actual: read };
+    const scope = role === "TH" ? { scope: "Column" as const } : {};
+    group.add(this.#document.struct(role, { ...actual, ...scope }, draw));
   }
 
-  /** Opens and closes the groups of the table in the structure tree. */
-  get table(): Pick<Structure, "open" | "close" | "addEmpty"> {
-    return this.#structure;
+  /** Opens a group in the structure tree; content is added to it until `closeGroup`. */
+  openGroup(role: Group): void {
+    const parent = this.#open.at(-1);
+    if (!parent) return;
+    const group = this.#document.struct(role);
+    parent.add(group);
+    this.#open.push(group);
+  }
+
+  closeGroup(): void {
+    this.#open.pop()?.end();
+  }
+
+  /** Adds an empty cell to the structure tree, for which nothing is drawn. */
+  emptyCell(): void {
+    this.#open.at(-1)?.add(this.#document.struct("TD", {}, []));
   }
 
   /** Fills a rectangle; y counts from the top. */
@@ -151,15 +199,8 @@ export class Canvas {
 
   /** Ends the document. When this resolves, `take` returns the last bytes. */
   async end(): Promise<void> {
-    this.#structure.write(this.#document);
-    this.#document.end();
+    this.#document.end(); // ends the root element too
     await this.#ended;
-  }
-
-  #marked(begin: string, draw: () => void): void {
-    this.#document.addContent(begin);
-    draw();
-    this.#document.addContent("EMC");
   }
 
   /**

@@ -24,7 +24,7 @@ export class TablePages {
   #row = 0;
 
   constructor(
-    private readonly canvas: Canvas,
+    readonly canvas: Canvas,
     private readonly layout: TableLayout,
     private readonly head: DocumentHead,
   ) {}
@@ -42,13 +42,13 @@ export class TablePages {
       }
     }, facts.join("; "));
     this.#y += 6;
-    canvas.table.open("Table");
-    canvas.table.open("THead");
-    canvas.table.open("TR");
+    canvas.openGroup("Table");
+    canvas.openGroup("THead");
+    canvas.openGroup("TR");
     this.#tableHead((draw, read) => canvas.taggedContent("TH", draw, read));
-    canvas.table.close();
-    canvas.table.close();
-    canvas.table.open("TBody");
+    canvas.closeGroup();
+    canvas.closeGroup();
+    canvas.openGroup("TBody");
   }
 
   /** Draws a row. @returns true if the row started a new page, so that the previous page is finished */
@@ -68,13 +68,13 @@ export class TablePages {
       this.#tableHead((draw) => this.canvas.decoration(draw)); // tagged on the first page only
     }
     if (this.#row++ % 2 === 1) this.#stripe(height, COLORS.stripe);
-    this.canvas.table.open("TR");
+    this.canvas.openGroup("TR");
     for (const [i, column] of columns.entries()) {
       const [lines = [], text = ""] = [cells[i], texts[i]];
-      if (lines.length === 0) this.canvas.table.addEmpty("TD");
+      if (lines.length === 0) this.canvas.emptyCell();
       else this.canvas.taggedContent("TD", () => this.#cell(lines, column), replacementText(text, lines));
     }
-    this.canvas.table.close();
+    this.canvas.closeGroup();
     this.#y += height;
     return beginsPage;
   }
@@ -96,8 +96,8 @@ export class TablePages {
 
   #ending(count: number, chart: { title: string; bars: Bar[] } | null): void {
     const { canvas } = this;
-    canvas.table.close();
-    canvas.table.close();
+    canvas.closeGroup();
+    canvas.closeGroup();
     this.#need(24);
     this.#y += 6;
     const total = count === 0 ? "No rows." : `${count} ${count === 1 ? "row" : "rows"}`;
