@@ -83,7 +83,7 @@ await runJobCommand({
         throw new Failure(EXIT.usage, "purge needs either --older-than or --all");
       }
       const retentionDays = days === undefined ? null : parseInteger("--older-than", days, 0, 36_500);
-      print({ purged: await purgeDeadLetters({ sql }, actor, { retentionDays, reach }) });
+      print({ purged: await purgeDeadLetters(sql, actor, { retentionDays, reach }) });
     },
   },
 });

@@ -1,7 +1,7 @@
 // Lists, enqueues and cancels background jobs directly in the database: `deno task jobs COMMAND`.
 import { httpRequest } from "../domain/jobs/built_in/http_request.ts";
 import { echo, fail, sleep } from "../domain/jobs/built_in/sample_jobs.ts";
-import { cancelJob } from "../domain/jobs/cancel.ts";
+import { cancelJob } from "../domain/jobs/job_control.ts";
 import { enqueueRequestedJob } from "../domain/jobs/enqueue_requested.ts";
 import { listJobs } from "../domain/jobs/job_list.ts";
 import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../domain/jobs/job_row.ts";
@@ -84,7 +84,7 @@ await runJobCommand({
       print(job, line(job));
     },
     async cancel({ sql, actor, args: [id], print }) {
-      const job = await cancelJob({ sql }, actor, parseId("cancel", id));
+      const job = await cancelJob(sql, actor, parseId("cancel", id));
       print(job, line(job));
     },
   },

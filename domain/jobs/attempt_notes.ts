@@ -95,19 +95,17 @@ export class AttemptNotes {
       await this.sql`
         insert into job_log_lines (job_id, attempt_number, line_number, at, level, message, fields)
         select * from unnest(${column((l) => l.jobId)}::uuid[], ${column((l) => l.attempt)}::int[],
-          ${column((l) => l.number)}::int[], ${column((l) => l.at)}::timestamptz[], ${
-        column((l) => l.level)
-      }::text[],
-          ${column((l) => l.message)}::text[], ${column((l) => l.fields)}::text[]::jsonb[])
+          ${column((l) => l.number)}::int[], ${column((l) => l.at)}::timestamptz[],
+          ${column((l) => l.level)}::text[], ${column((l) => l.message)}::text[],
+          ${column((l) => l.fields)}::text[]::jsonb[])
         on conflict do nothing`;
     }
     if (progress.length > 0) {
+      const column = <T>(read: (progress: Progress) => T): T[] => progress.map(read);
       await this.sql`
         insert into job_progress (job_id, attempt_number, percent, note)
-        select * from unnest(${progress.map((p) => p.jobId)}::uuid[], ${
-        progress.map((p) => p.attempt)
-      }::int[],
-          ${progress.map((p) => p.percent)}::real[], ${progress.map((p) => p.note)}::text[])
+        select * from unnest(${column((p) => p.jobId)}::uuid[], ${column((p) => p.attempt)}::int[],
+          ${column((p) => p.percent)}::real[], ${column((p) => p.note)}::text[])
         on conflict on constraint job_progress_pkey
         do update set percent = excluded.percent, note = excluded.note, updated_at = now()`;
     }

@@ -21,10 +21,9 @@ export async function lockParents(
   const parents = await tx<Parent[]>`
     select id, status from jobs where id = any(${ids}::uuid[]) and ${within(tx, reach)}
     order by id for no key update`;
+  const found = parents.map((parent) => parent.id);
   await tx`
-    update jobs set has_children = true where id = any(${
-    parents.map((p) => p.id)
-  }::uuid[]) and not has_children
+    update jobs set has_children = true where id = any(${found}::uuid[]) and not has_children
       and status not in ('Succeeded', 'DeadLettered', 'Cancelled')`;
   return new Map(parents.map((parent) => [parent.id, parent.status]));
 }

@@ -62,9 +62,8 @@ function cronMistake(expression: string): string | null {
   try {
     return patternOf(expression).nextRun() ? null : `"${expression}" is never due`;
   } catch (error) {
-    return `"${expression}" is not a cron expression: ${
-      (error as Error).message.replace(/^CronPattern: /, "")
-    }`;
+    const reason = (error as Error).message.replace(/^CronPattern: /, "");
+    return `"${expression}" is not a cron expression: ${reason}`;
   }
 }
 

@@ -74,9 +74,8 @@ export async function retryDeadLetters(
     const ids = await transact(p.sql, async (tx) => {
       // Rows locked by another call are skipped: that call retries them.
       const entries = await tx<{ id: string }[]>`
-        select id from dead_letter_jobs where ${
-        matches(tx, o)
-      } and id <= ${newest.id} order by id limit ${AT_ONCE} for update skip locked`;
+        select id from dead_letter_jobs where ${matches(tx, o)} and id <= ${newest.id}
+        order by id limit ${AT_ONCE} for update skip locked`;
       const ids = await reenqueueLocked(p, tx, caller, entries.map((entry) => entry.id));
       if (ids.length > 0) {
         await recordAudit(tx, auditActor(caller), {
@@ -94,15 +93,12 @@ export async function retryDeadLetters(
   return { matched: retried, retried, dryRun: false, jobIds };
 }
 
-const matches = (q: Sql, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) =>
-  q`
-  ${within(q, reach)} and retried_at is null
-  ${filter.jobTypeName === null ? q`` : q`and job_type_name = ${filter.jobTypeName}`}
-  ${filter.errorPattern === null ? q`` : q`and error_pattern = ${filter.errorPattern}`}
-  ${
-    filter.errorContains === null
-      ? q``
-      : q`and position(lower(${filter.errorContains}) in lower(coalesce(error_message, ''))) > 0`
-  }
-  ${filter.failedFrom === null ? q`` : q`and failed_at >= ${filter.failedFrom}`}
-  ${filter.failedTo === null ? q`` : q`and failed_at <= ${filter.failedTo}`}`;
+function matches(q: Sql, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) {
+  const { jobTypeName, errorPattern, errorContains, failedFrom, failedTo } = filter;
+  return q`${within(q, reach)} and retried_at is null
+    ${jobTypeName === null ? q`` : q`and job_type_name = ${jobTypeName}`}
+    ${errorPattern === null ? q`` : q`and error_pattern = ${errorPattern}`}
+    ${errorContains === null ? q`` : q`and position(lower(${errorContains}) in lower(error_message)) > 0`}
+    ${failedFrom === null ? q`` : q`and failed_at >= ${failedFrom}`}
+    ${failedTo === null ? q`` : q`and failed_at <= ${failedTo}`}`;
+}

@@ -1,25 +1,27 @@
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
-import type { Platform } from "../shared/platform.ts";
 import { insertJobs } from "./enqueue.ts";
-import { type JobPriority, type JobSummary, jobSummary, PRIORITIES, readJob } from "./job_row.ts";
+import { type JobSummary, jobSummary, PRIORITIES, readJob } from "./job_row.ts";
 import { isForCreator, limitKeyOf } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
-type RetryParts = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes">;
+type RetryParts = Pick<JobPlatform, "wakeUps" | "jobTypes">;
 
 /**
  * Enqueues the job of a dead letter again as a new job; possible once. The dead-lettered job does not change.
  * @throws JOB_DEADLETTER_NOT_FOUND, JOB_DEADLETTER_ALREADY_RETRIED
  */
-export async function retryDeadLetter(p: RetryParts, caller: JobActor, id: string): Promise<JobSummary> {
+export async function retryDeadLetter(
+  p: RetryParts & { sql: Sql },
+  caller: JobActor,
+  id: string,
+): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
     const [entry] = await tx<{ retriedJobId: string | null }[]>`
-      select retried_job_id from dead_letter_jobs where id = ${id} and ${
-      within(tx, jobReach(caller))
-    } for update`;
+      select retried_job_id from dead_letter_jobs
+      where id = ${id} and ${within(tx, jobReach(caller))} for update`;
     if (!entry) {
       throw problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
     }
@@ -70,18 +72,21 @@ export async function reenqueueLocked(
   const jobIds = await insertJobs(
     p,
     tx,
-    entries.map((entry) => [entry, p.jobTypes.get(entry.jobTypeName)] as const).map(([entry, type]) => ({
-      jobTypeName: entry.jobTypeName,
-      serializedArgs: entry.serializedArgs,
-      argsTypeName: entry.argsTypeName,
-      queue: entry.queue,
-      priority: priorityAt(entry.priority),
-      maxRetries: entry.maxRetries ?? type?.maxRetries ?? 0,
-      limitKey: type ? limitKeyOf(type) : entry.limitKey,
-      tenantId: entry.tenantId,
-      createdBy: isForCreator(type) ? entry.createdBy : caller.userId,
-      traceId: caller.traceId,
-    })),
+    entries.map((entry) => {
+      const type = p.jobTypes.get(entry.jobTypeName);
+      return {
+        jobTypeName: entry.jobTypeName,
+        serializedArgs: entry.serializedArgs,
+        argsTypeName: entry.argsTypeName,
+        queue: entry.queue,
+        priority: PRIORITIES[entry.priority ?? -1] ?? "Normal",
+        maxRetries: entry.maxRetries ?? type?.maxRetries ?? 0,
+        limitKey: type ? limitKeyOf(type) : entry.limitKey,
+        tenantId: entry.tenantId,
+        createdBy: isForCreator(type) ? entry.createdBy : caller.userId,
+        traceId: caller.traceId,
+      };
+    }),
   );
   await tx`
     update dead_letter_jobs d set retried_at = now(), retried_job_id = given.job_id
@@ -90,28 +95,26 @@ export async function reenqueueLocked(
   return jobIds;
 }
 
-const priorityAt = (position: number | null): JobPriority => PRIORITIES[position ?? -1] ?? "Normal";
-
 /**
  * Deletes dead letters that failed more than `retentionDays` days ago; null deletes all.
  * @returns how many were deleted.
  */
 export async function purgeDeadLetters(
-  p: Pick<Platform, "sql">,
+  sql: Sql,
   caller: JobActor,
   o: { retentionDays: number | null; reach: JobReach },
 ): Promise<number> {
-  return await transact(p.sql, async (tx) => {
-    const { count } = await tx`
-      delete from dead_letter_jobs where ${within(tx, o.reach)}
-      ${
-      o.retentionDays === null ? tx`` : tx`and failed_at < now() - make_interval(days => ${o.retentionDays})`
-    }`;
+  const { retentionDays, reach } = o;
+  return await transact(sql, async (tx) => {
+    const expired = retentionDays === null
+      ? tx``
+      : tx`and failed_at < now() - make_interval(days => ${retentionDays})`;
+    const { count } = await tx`delete from dead_letter_jobs where ${within(tx, reach)} ${expired}`;
     await recordAudit(tx, auditActor(caller), {
       action: "deadLetter.purge",
       targetType: "deadLetter",
-      targetId: o.reach.everything ? "everything" : o.reach.tenantId,
-      after: { retentionDays: o.retentionDays, purged: count },
+      targetId: reach.everything ? "everything" : reach.tenantId,
+      after: { retentionDays, purged: count },
     });
     return count;
   });

@@ -143,9 +143,8 @@ export function jobInsertion(
       ${column((j) => j.scheduledAt?.toISOString() ?? null)}::timestamptz[],
       ${column((j) => j.maxRetries)}::smallint[], ${column((j) => j.parentJobId ?? null)}::uuid[],
       ${column((j) => j.recurringJobId ?? null)}::text[], ${column((j) => j.createdBy ?? null)}::uuid[],
-      ${column((j) => j.traceId ?? null)}::text[], ${column((j) => j.limitKey ?? null)}::text[], ${
-    column(laneOf)
-  }::text[])
+      ${column((j) => j.traceId ?? null)}::text[], ${column((j) => j.limitKey ?? null)}::text[],
+      ${column(laneOf)}::text[])
       as given (id, created_at, tenant_id, job_type_name, serialized_args, args_type_name, status, priority, queue,
         scheduled_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane)`;
 }

@@ -1,11 +1,11 @@
-import { transact, whenCommitted } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, whenCommitted } from "../../infra/postgres/postgres.ts";
 import { invalid, Problem, problem } from "../problems/problem.ts";
 import { holds } from "../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
 import { lockParents } from "./continuations.ts";
 import { type NewJob, wakeFor, writeJobs } from "./enqueue.ts";
 import { type JobPriority, type JobSummary, jobSummary } from "./job_row.ts";
-import { type AnyJobType, isForCreator, limitKeyOf } from "./job_type.ts";
+import { type AnyJobType, isForCreator, type JobTypes, limitKeyOf } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
 import { type JobActor, jobReach, within } from "./reach.ts";
 import { requireNoHidden } from "./secret_args.ts";
@@ -34,7 +34,7 @@ export async function enqueueRequestedJob(
   caller: JobActor,
   request: RequestedJob,
 ): Promise<JobSummary> {
-  const [job] = await enqueueAll(p, caller, [toNewJob(p, caller, request)]);
+  const [job] = await enqueueAll(p, caller, [toNewJob(p.jobTypes, caller, request)]);
   if (!job) throw new Error("enqueuing one job returned no row");
   return job;
 }
@@ -53,12 +53,12 @@ export async function enqueueRequestedJobs(
 ): Promise<BulkOutcome<JobSummary>> {
   const jobs: NewJob[] = [];
   const failures: BulkFailure[] = [];
-  const parents = await parentsInReach(p, caller, items);
+  const parents = await parentsInReach(p.sql, caller, items);
   for (const [index, item] of items.entries()) {
     try {
       if (item instanceof Problem) throw item;
       if (item.parentJobId && !parents.has(item.parentJobId)) throw noSuchParent(item.parentJobId);
-      jobs.push(toNewJob(p, caller, item));
+      jobs.push(toNewJob(p.jobTypes, caller, item));
     } catch (refusal) {
       if (!(refusal instanceof Problem)) throw refusal;
       if (!continueOnError) throw wholeRequestProblem(index, refusal);
@@ -83,21 +83,21 @@ async function enqueueAll(p: Parts, caller: JobActor, jobs: NewJob[]): Promise<J
 }
 
 async function parentsInReach(
-  p: Parts,
+  sql: Sql,
   caller: JobActor,
   items: (RequestedJob | Problem)[],
 ): Promise<ReadonlySet<string>> {
   const ids = items.flatMap((item) => item instanceof Problem ? [] : item.parentJobId ?? []);
   if (ids.length === 0) return new Set();
-  const rows = await p.sql<{ id: string }[]>`
-    select id from jobs where id = any(${ids}::uuid[]) and ${within(p.sql, jobReach(caller))}`;
+  const rows = await sql<{ id: string }[]>`
+    select id from jobs where id = any(${ids}::uuid[]) and ${within(sql, jobReach(caller))}`;
   return new Set(rows.map((row) => row.id));
 }
 
 const noSuchParent = (id: string) => invalid({ parentJobId: [`no job ${id} is within the caller's reach`] });
 
-function toNewJob(p: Parts, caller: JobActor, request: RequestedJob): NewJob {
-  const type = requireExposedType(p, request.jobTypeName);
+function toNewJob(types: JobTypes, caller: JobActor, request: RequestedJob): NewJob {
+  const type = requireExposedType(types, request.jobTypeName);
   requireMayEnqueue(type, caller);
   requireFittingArgs(type, request.serializedArgs);
   return {
@@ -111,14 +111,13 @@ function toNewJob(p: Parts, caller: JobActor, request: RequestedJob): NewJob {
 }
 
 /** Returns the exposed type with this name. @throws JOB_TYPE_UNKNOWN */
-export function requireExposedType(p: Pick<JobPlatform, "jobTypes">, name: string): AnyJobType {
-  const type = p.jobTypes.get(name);
+export function requireExposedType(types: JobTypes, name: string): AnyJobType {
+  const type = types.get(name);
   if (type?.exposed) return type;
+  const expected = types.exposedNames().join(", ");
   throw problem(
     "JOB_TYPE_UNKNOWN",
-    `"${name.slice(0, 200)}" is not a job type that callers may enqueue; expected one of ${
-      p.jobTypes.exposedNames().join(", ")
-    }.`,
+    `"${name.slice(0, 200)}" is not a job type that callers may enqueue; expected one of ${expected}.`,
   );
 }
 

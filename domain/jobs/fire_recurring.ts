@@ -36,7 +36,7 @@ async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fi
     where not r.is_paused and r.next_run_at <= ${now}
     order by r.next_run_at limit ${AT_ONCE} for no key update of r skip locked`;
   const firing = due.filter((recurring) => !recurring.isUnfinished);
-  const runs = firing.map((recurring) => runOf(p, recurring));
+  const runs = firing.map((recurring) => runOf(recurring, p.jobTypes.get(recurring.jobTypeName)));
   const jobIds = await insertJobs(p, tx, [...runs, ...runs.flatMap((run) => repeatsOf(p, run, now))]);
   const jobIdOf = new Map(firing.map((recurring, index) => [recurring.id, jobIds[index] ?? null]));
   await tx`

@@ -180,9 +180,8 @@ async function readSorted(sql: Sql, search: Search): Promise<JobRow[]> {
 async function readIdsFirst(sql: Sql, search: Search, source: Condition): Promise<JobRow[]> {
   return await sql<JobRow[]>`
     with page as (
-      select id from (select id, scheduled_at, started_at, completed_at from ${source}) matches ${
-    pageOf(sql, search)
-  }
+      select id from (select id, scheduled_at, started_at, completed_at from ${source}) matches
+      ${pageOf(sql, search)}
     )
     select ${sql.unsafe(JOB_COLUMNS)} from jobs where id = any(array(select id from page))
     order by ${sql.unsafe(search.order)}`;

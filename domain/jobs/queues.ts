@@ -18,14 +18,6 @@ export interface QueueDepth {
   oldestDueAt: Date | null;
 }
 
-const OPEN = [
-  "Enqueued",
-  "Processing",
-  "Scheduled",
-  "Failed",
-  "AwaitingParent",
-] as const satisfies JobStatus[];
-
 /**
  * The queues that have unfinished jobs, by name. Depths come from the counters. The oldest waiting job is found with
  * one index probe per lane and priority, regardless of the queue's length.
@@ -34,23 +26,18 @@ export async function readQueues(
   p: Pick<JobPlatform, "sql" | "jobTypes">,
   reach: JobReach,
 ): Promise<QueueDepth[]> {
-  const counts = await p.sql<{ queue: string; status: typeof OPEN[number]; n: number }[]>`
+  const counts = await p.sql<{ queue: string; status: JobStatus; n: number }[]>`
     select queue, status, sum(n)::bigint as n from (
-      select queue, status, n from job_counts
-      where scope = ${
-    countScope(reach)
-  } and status in ('Enqueued', 'Processing', 'Scheduled', 'Failed', 'AwaitingParent')
+      select queue, status, n from job_counts where scope = ${countScope(reach)}
       union all
-      select queue, status, n from job_count_deltas
-      where ${
-    within(p.sql, reach)
-  } and status in ('Enqueued', 'Processing', 'Scheduled', 'Failed', 'AwaitingParent')
-    ) counted group by 1, 2 having sum(n) > 0 order by 1`;
+      select queue, status, n from job_count_deltas where ${within(p.sql, reach)}
+    ) counted where status not in ('Succeeded', 'DeadLettered', 'Cancelled')
+    group by 1, 2 having sum(n) > 0 order by 1`;
   const queues = [...Map.groupBy(counts, ({ queue }) => queue)];
   const withWaiting = counts.filter(({ status }) => status === "Enqueued").map(({ queue }) => queue);
   const oldest = await oldestByQueue(p.sql, await lanesOf(p, reach, withWaiting));
   return queues.map(([queue, rows]) => {
-    const of = (status: typeof OPEN[number]) => rows.find((row) => row.status === status)?.n ?? 0;
+    const of = (status: JobStatus) => rows.find((row) => row.status === status)?.n ?? 0;
     return {
       queue,
       waiting: of("Enqueued"),

@@ -48,9 +48,8 @@ export async function listRecurringJobs(
   const [count] = await sql<{ total: number }[]>`
     select count(*) as total from recurring_jobs where ${within(sql, reach)}`;
   const rows = await sql<RecurringRow[]>`
-    select ${
-    sql.unsafe(RECURRING_COLUMNS)
-  } from recurring_jobs r left join jobs last on last.id = r.last_job_id
+    select ${sql.unsafe(RECURRING_COLUMNS)}
+    from recurring_jobs r left join jobs last on last.id = r.last_job_id
     where ${within(sql, reach, "r.tenant_id")}
     order by r.job_id, r.id ${pageOf(sql, page)}`;
   return pagedResult(rows.map(recurringJob), count?.total ?? 0, page);
@@ -100,7 +99,7 @@ export async function createRecurringJob(
   given: NewRecurringJob,
 ): Promise<Versioned> {
   const { jobId, jobTypeName, cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = given;
-  const type = requireExposedType(p, jobTypeName);
+  const type = requireExposedType(p.jobTypes, jobTypeName);
   requireMayEnqueue(type, caller);
   requireFittingArgs(type, serializedArgs);
   requireSchedule(cronExpression, timeZoneId);
@@ -173,12 +172,12 @@ function changedArgs(type: AnyJobType | undefined, given: string, stored: string
 
 /** Deletes a recurring job; jobs it has enqueued stay. @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED */
 export async function deleteRecurringJob(
-  p: Pick<Platform, "sql">,
+  sql: Sql,
   caller: JobActor,
   jobId: string,
   ifMatch: string | null,
 ): Promise<void> {
-  await transact(p.sql, async (tx) => {
+  await transact(sql, async (tx) => {
     const before = await lockRecurring(tx, caller, jobId);
     requireVersion(ifMatch, before.version);
     await tx`delete from recurring_jobs where id = ${before.id}`;

@@ -1,10 +1,10 @@
-import { transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { nextRun, requireSchedule } from "./cron.ts";
 import { insertJobs, type NewJob, wakeAt } from "./enqueue.ts";
 import { type JobSummary, jobSummary, readJob } from "./job_row.ts";
-import { isForCreator, limitKeyOf } from "./job_type.ts";
+import { type AnyJobType, isForCreator, limitKeyOf } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
 import { type JobActor } from "./reach.ts";
 import { auditRecurring, lockRecurring } from "./recurring.ts";
@@ -15,11 +15,11 @@ const RETRIES_OF_UNKNOWN = 3;
 
 /** Pauses a recurring job. @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED */
 export async function pauseRecurringJob(
-  p: Pick<Platform, "sql">,
+  sql: Sql,
   caller: JobActor,
   jobId: string,
 ): Promise<RecurringJob> {
-  return await transact(p.sql, async (tx) => {
+  return await transact(sql, async (tx) => {
     const before = await lockRecurring(tx, caller, jobId);
     if (before.isPaused) {
       throw problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${jobId}" is already paused.`);
@@ -70,7 +70,7 @@ export async function triggerRecurringJob(
     const type = p.jobTypes.get(recurring.jobTypeName);
     const createdBy = isForCreator(type) ? recurring.createdBy : caller.userId;
     const [id = ""] = await insertJobs(p, tx, [
-      { ...runOf(p, recurring), createdBy, traceId: caller.traceId },
+      { ...runOf(recurring, type), createdBy, traceId: caller.traceId },
     ]);
     await tx`update recurring_jobs set last_run_at = now(), last_job_id = ${id} where id = ${recurring.id}`;
     await auditRecurring(tx, caller, "trigger", { after: recurring });
@@ -84,9 +84,8 @@ export type RunTemplate = Pick<
   "jobId" | "tenantId" | "jobTypeName" | "serializedArgs" | "argsTypeName" | "queue" | "createdBy"
 >;
 
-/** The job to enqueue for one run of a recurring job. */
-export function runOf(p: Pick<JobPlatform, "jobTypes">, recurring: RunTemplate): NewJob {
-  const type = p.jobTypes.get(recurring.jobTypeName);
+/** The job to enqueue for one run of a recurring job. @param type its job type, if this instance knows it */
+export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): NewJob {
   return {
     jobTypeName: recurring.jobTypeName,
     serializedArgs: recurring.serializedArgs,

@@ -15,13 +15,12 @@ export async function ensureServiceRecurringJobs(
   p: Pick<JobPlatform, "sql" | "jobTypes" | "clock">,
 ): Promise<void> {
   const types = p.jobTypes.recurring();
+  const names = types.map((type) => type.name);
   await transact(p.sql, async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`;
     await tx`
       delete from recurring_jobs
-      where tenant_id is null and created_by is null and job_id <> all(${
-      types.map((type) => type.name)
-    }::text[])`;
+      where tenant_id is null and created_by is null and job_id <> all(${names}::text[])`;
     for (const { name, cron } of types) {
       const next = nextRun(cron, ZONE, p.clock.now());
       await tx`

@@ -159,11 +159,11 @@ async function writeSettlements(
         statement_timestamp() - ended_ago * interval '1 ms' as ended_at
       from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
         ${column((s) => s.execution)}::text[], ${column((s) => s.next)}::text[],
-        ${column((s) => Number(s.countsAsFailure))}::int[], ${
-    column((s) => s.isOutage === null ? null : Number(s.isOutage))
-  }::int[],
-        ${column((s) => s.delayMs)}::float8[],
-        ${column((s) => s.error)}::text[], ${column((s) => s.output)}::text[],
+        ${column((s) => Number(s.countsAsFailure))}::int[],
+        ${column((s) => s.isOutage === null ? null : Number(s.isOutage))}::int[],
+        ${column((s) => s.delayMs)}::float8[], ${column((s) => s.error)}::text[], ${
+    column((s) => s.output)
+  }::text[],
         ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
         as e (id, attempt, execution, next, counts, is_outage, delay_ms, error, output, started_ago, ended_ago)
     ), settled as (
@@ -196,9 +196,8 @@ export async function writeDeadLetters(
   const rows = await tx<DeadLetterNotice[]>`
     insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message)
     select given.id, j.id, j.tenant_id, j.job_type_name, j.queue, j.serialized_args, j.attempts, j.last_error
-    from unnest(${
-    jobIds.map(newId)
-  }::uuid[], ${jobIds}::uuid[]) given (id, job_id) join jobs j on j.id = given.job_id
+    from unnest(${jobIds.map(newId)}::uuid[], ${jobIds}::uuid[]) given (id, job_id)
+    join jobs j on j.id = given.job_id
     returning id, job_id, tenant_id, job_type_name, queue, attempts, error_message`;
   await onDeadLettered?.(tx, rows);
 }
@@ -218,9 +217,8 @@ export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: str
 /** Gives back jobs that were claimed but not started, as if they had not been claimed. */
 export async function giveBackJobs(sql: Sql, workerId: string, jobs: ClaimedJob[]): Promise<void> {
   if (jobs.length === 0) return;
+  const ids = jobs.map((job) => job.id);
   await sql`
     update jobs set status = 'Enqueued', worker_id = null, attempts = attempts - 1, started_at = null
-    where id = any(${
-    jobs.map((job) => job.id)
-  }::uuid[]) and worker_id = ${workerId} and status = 'Processing'`;
+    where id = any(${ids}::uuid[]) and worker_id = ${workerId} and status = 'Processing'`;
 }

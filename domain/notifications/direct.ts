@@ -1,5 +1,5 @@
 import { mainPool, type Pool, type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { abandonJob } from "../jobs/abandon.ts";
+import { abandonJob } from "../jobs/job_control.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import type { OnceWork } from "../requests/idempotency.ts";

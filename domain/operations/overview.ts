@@ -8,7 +8,7 @@ import { jobReach } from "../jobs/reach.ts";
 import { countRecurringJobs } from "../jobs/recurring.ts";
 import { type JobDashboardStats, readJobStats } from "../jobs/stats.ts";
 import { readThroughput, type Throughput, type ThroughputWindow } from "../jobs/throughput.ts";
-import { listWorkers, type LiveWorker } from "../jobs/workers.ts";
+import { listWorkers, type LiveWorker } from "../jobs/lease.ts";
 import { readStats } from "../notifications/counts.ts";
 import { Problem } from "../problems/problem.ts";
 import { type Execution, listExecutions } from "../reports/execution.ts";

@@ -102,9 +102,9 @@ export const deadLetterRoutes = [
       },
     },
     problems: [],
-    run: async ({ platform, caller, query, body }) =>
+    run: async ({ db, caller, query, body }) =>
       ok({
-        purged: await purgeDeadLetters(platform, caller, {
+        purged: await purgeDeadLetters(db, caller, {
           retentionDays: body.retentionDays ?? null,
           reach: jobReach(caller, query.tenantId),
         }),

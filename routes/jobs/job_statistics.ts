@@ -7,7 +7,7 @@ import { jobReach } from "../../domain/jobs/reach.ts";
 import { readJobStats } from "../../domain/jobs/stats.ts";
 import { readThroughput, THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { describeJobTypes } from "../../domain/jobs/type_catalog.ts";
-import { listWorkers } from "../../domain/jobs/workers.ts";
+import { listWorkers } from "../../domain/jobs/lease.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { enumName } from "../shared/validation.ts";

@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { cancelJob } from "../../domain/jobs/cancel.ts";
 import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/enqueue_requested.ts";
 import { listExecutions, listLogLines } from "../../domain/jobs/executions.ts";
+import { cancelJob, retryJobNow } from "../../domain/jobs/job_control.ts";
 import { JOB_ORDERS, listJobs } from "../../domain/jobs/job_list.ts";
 import { jobSummary, PRIORITIES, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { listContinuations } from "../../domain/jobs/related_jobs.ts";
-import { retryJobNow } from "../../domain/jobs/retry_now.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
@@ -160,7 +159,7 @@ export const jobRoutes = [
     params: byId,
     answers: theJob,
     problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
-    run: async ({ platform, caller, params }) => ok(await cancelJob(platform, caller, params.id)),
+    run: async ({ db, caller, params }) => ok(await cancelJob(db, caller, params.id)),
   }),
   endpoint({
     method: "post",

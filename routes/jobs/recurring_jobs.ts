@@ -151,8 +151,8 @@ export const recurringJobRoutes = [
     params: byId,
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params, call }) {
-      await deleteRecurringJob(platform, caller, params.id, call.ifMatch);
+    async run({ db, caller, params, call }) {
+      await deleteRecurringJob(db, caller, params.id, call.ifMatch);
       return noContent();
     },
   }),
@@ -163,7 +163,7 @@ export const recurringJobRoutes = [
     summary: "Pause a recurring job",
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
-    run: async ({ platform, caller, params }) => ok(await pauseRecurringJob(platform, caller, params.id)),
+    run: async ({ db, caller, params }) => ok(await pauseRecurringJob(db, caller, params.id)),
   }),
   endpoint({
     ...control,

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { cancelJob } from "../../../domain/jobs/cancel.ts";
+import { cancelJob, retryJobNow } from "../../../domain/jobs/job_control.ts";
 import { type ClaimedJob, claimFromLanes, promoteDueJobs } from "../../../domain/jobs/claim.ts";
 import { releaseContinuations } from "../../../domain/jobs/continuations.ts";
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { PermanentJobFailure } from "../../../domain/jobs/job_type.ts";
 import { recoverLostJobs } from "../../../domain/jobs/lease.ts";
-import { retryJobNow } from "../../../domain/jobs/retry_now.ts";
 import { failed, giveBackJobs, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { newId } from "../../../domain/shared/ids.ts";
@@ -63,7 +62,7 @@ const ACTIONS: Record<string, (subject: Subject) => Promise<unknown>> = {
     await sql`delete from job_workers where id = ${workerId}`;
     await recoverLostJobs(sql);
   },
-  "cancel": ({ job }) => cancelJob(platform, caller, job.id),
+  "cancel": ({ job }) => cancelJob(sql, caller, job.id),
 };
 
 /** A job with this status that is due, in a lane and held by its own worker. */
