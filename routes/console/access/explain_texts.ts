@@ -1,13 +1,11 @@
-import { defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
 
-export const explainTexts = defineTexts({
+export const explainTexts = sectionTexts({
   title: "Explain access",
   intro:
     "Shows why a user has a permission or lacks it: the conditions in the order the service checks them, and the roles that give the permission.",
-  user: "User",
   userHint: "Email or part of the name",
   permission: "Permission",
-  tenant: "Tenant",
   noTenant: "No tenant",
   ask: "Explain",
   whichUser: "Which of these users?",
@@ -47,10 +45,8 @@ export const explainTexts = defineTexts({
   title: "Explicar acesso",
   intro:
     "Mostra porque é que um utilizador tem ou não tem uma permissão: as condições pela ordem em que o serviço as verifica e os papéis que dão a permissão.",
-  user: "Utilizador",
   userHint: "Email ou parte do nome",
   permission: "Permissão",
-  tenant: "Inquilino",
   noTenant: "Sem inquilino",
   ask: "Explicar",
   whichUser: "Qual destes utilizadores?",

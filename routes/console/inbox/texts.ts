@@ -1,6 +1,7 @@
-import { counted, defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
+import { counted } from "../shared/languages.ts";
 
-export const inboxTexts = defineTexts({
+export const inboxTexts = sectionTexts({
   title: "Inbox",
   caption: "Your messages, newest first",
   readAll: "Mark all as read",
@@ -8,7 +9,6 @@ export const inboxTexts = defineTexts({
   deleteConfirm: "Delete this message?",
   deleted: "The message was deleted.",
   allRead: counted("message was marked as read.", "messages were marked as read."),
-  show: "Show",
   unreadOnly: "Unread only",
   unread: "unread",
   open: "Open",
@@ -22,7 +22,6 @@ export const inboxTexts = defineTexts({
   deleteConfirm: "Eliminar esta mensagem?",
   deleted: "A mensagem foi eliminada.",
   allRead: counted("mensagem foi marcada como lida.", "mensagens foram marcadas como lidas."),
-  show: "Mostrar",
   unreadOnly: "Só por ler",
   unread: "por ler",
   open: "Abrir",

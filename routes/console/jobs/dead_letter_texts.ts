@@ -1,22 +1,20 @@
-import { counted, defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
+import { counted } from "../shared/languages.ts";
 
-export const deadLetterTexts = defineTexts({
+export const deadLetterTexts = sectionTexts({
   title: "Dead letters",
   views: "Views",
   byError: "By error",
   list: "List",
   groupsCaption: "Open dead letters by job type and error, largest group first",
   caption: "Dead letters, newest first",
-  error: "Error",
   noError: "no message",
   count: "Open",
   first: "First failure",
   last: "Last failure",
   failed: "Failed",
-  status: "Status",
   open: "Open",
   retried: "Retried",
-  show: "Show",
   onlyOpen: "Open only",
   onlyRetried: "Retried only",
   group: "Group",
@@ -45,7 +43,6 @@ export const deadLetterTexts = defineTexts({
   purged: counted("dead letter was purged.", "dead letters were purged."),
   empty: "No dead letters",
   emptyText: "Jobs that used up their retries appear here.",
-  job: "Job",
   newJob: "New job",
   errorText: "Error",
 }, {
@@ -55,16 +52,13 @@ export const deadLetterTexts = defineTexts({
   list: "Lista",
   groupsCaption: "Falhas por resolver, por tipo de tarefa e erro, o maior grupo primeiro",
   caption: "Falhas definitivas, as mais recentes primeiro",
-  error: "Erro",
   noError: "sem mensagem",
   count: "Por resolver",
   first: "Primeira falha",
   last: "Última falha",
   failed: "Falhou",
-  status: "Estado",
   open: "Por resolver",
   retried: "Repetida",
-  show: "Mostrar",
   onlyOpen: "Só por resolver",
   onlyRetried: "Só repetidas",
   group: "Grupo",
@@ -93,7 +87,6 @@ export const deadLetterTexts = defineTexts({
   purged: counted("falha foi limpa.", "falhas foram limpas."),
   empty: "Sem falhas definitivas",
   emptyText: "As tarefas que esgotaram as repetições aparecem aqui.",
-  job: "Tarefa",
   newJob: "Nova tarefa",
   errorText: "Erro",
 });

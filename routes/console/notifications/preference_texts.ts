@@ -1,14 +1,12 @@
-import { defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
 
 /** Texts of the viewer's notification preferences. */
-export const preferenceTexts = defineTexts({
+export const preferenceTexts = sectionTexts({
   title: "Notification preferences",
   open: "Choose the notifications you receive",
-  account: "Your account",
   categories: "Categories",
   categoriesText:
     "Untick a channel to stop receiving the category there. A category that is not listed is sent on every channel.",
-  category: "Category",
   newCategory: "New category",
   wants: (category: string, channel: string) => `${category}: ${channel}`,
   quiet: "Quiet hours",
@@ -16,22 +14,17 @@ export const preferenceTexts = defineTexts({
   hasQuiet: "Use quiet hours",
   from: "From",
   to: "To",
-  zone: "Time zone",
   digest: "Daily digest",
   digestText: "Combines low-priority emails into one email a day.",
   hasDigest: "Send me a daily digest",
   at: "At",
-  locale: "Language",
-  localeHint: "Such as pt-PT. Empty: the tenant's default language.",
   saved: "Your preferences were saved.",
 }, {
   title: "Preferências de notificação",
   open: "Escolher as notificações que recebe",
-  account: "A sua conta",
   categories: "Categorias",
   categoriesText:
     "Desmarque um canal para deixar de receber a categoria nesse canal. Uma categoria que não está na lista é enviada por todos os canais.",
-  category: "Categoria",
   newCategory: "Nova categoria",
   wants: (category: string, channel: string) => `${category}: ${channel}`,
   quiet: "Horas de silêncio",
@@ -39,12 +32,9 @@ export const preferenceTexts = defineTexts({
   hasQuiet: "Usar horas de silêncio",
   from: "Das",
   to: "Às",
-  zone: "Fuso horário",
   digest: "Resumo diário",
   digestText: "Junta os emails de prioridade baixa num só por dia.",
   hasDigest: "Enviar-me um resumo diário",
   at: "Às",
-  locale: "Idioma",
-  localeHint: "Como pt-PT. Vazio: o idioma do inquilino.",
   saved: "As suas preferências foram guardadas.",
 });

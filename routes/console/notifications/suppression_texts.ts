@@ -1,17 +1,14 @@
+import { sectionTexts } from "../shared/labels.ts";
 import { defineTexts } from "../shared/languages.ts";
 
 /** Texts of the suppression list. */
-export const suppressionTexts = defineTexts({
+export const suppressionTexts = sectionTexts({
   title: "Suppressed addresses",
   intro:
     "Messages are not sent to these addresses. Mail servers or SMS gateways reported them as undeliverable, or someone added them.",
   caption: "Suppressed addresses, newest first",
   search: "Search addresses",
-  channel: "Channel",
-  address: "Address",
-  reason: "Reason",
   detail: "Details",
-  since: "Since",
   message: "the message",
   add: "Suppress an address",
   addIt: "Suppress",
@@ -27,11 +24,7 @@ export const suppressionTexts = defineTexts({
     "As mensagens não são enviadas para estes endereços. Os servidores de correio ou SMS indicaram que não recebem mensagens, ou alguém os adicionou.",
   caption: "Endereços suprimidos, os mais recentes primeiro",
   search: "Procurar endereços",
-  channel: "Canal",
-  address: "Endereço",
-  reason: "Motivo",
   detail: "Detalhes",
-  since: "Desde",
   message: "a mensagem",
   add: "Suprimir um endereço",
   addIt: "Suprimir",

@@ -1,14 +1,12 @@
-import { defineTexts } from "./languages.ts";
+import { sectionTexts } from "./labels.ts";
 
 /** Texts of the layout around every page, and texts that several pages share. */
-export const commonTexts = defineTexts({
+export const commonTexts = sectionTexts({
   skip: "Skip to content",
   menu: "Menu",
   navigation: "Sections",
   breadcrumb: "Breadcrumb",
   signOut: "Sign out",
-  account: "Your account",
-  tenant: "Tenant",
   noTenant: "All tenants",
   switchTenant: "Switch",
   theme: "Appearance",
@@ -17,7 +15,6 @@ export const commonTexts = defineTexts({
   themeDark: "Dark",
   language: "Language",
   apply: "Apply",
-  search: "Search",
   filter: "Filter",
   clear: "Clear",
   all: "All",
@@ -28,8 +25,6 @@ export const commonTexts = defineTexts({
   confirm: "Confirm",
   save: "Save",
   create: "Create",
-  edit: "Edit",
-  remove: "Delete",
   details: "Details",
   actions: "Actions",
   copy: "Copy",
@@ -67,8 +62,6 @@ export const commonTexts = defineTexts({
   navigation: "Secções",
   breadcrumb: "Caminho da página",
   signOut: "Terminar sessão",
-  account: "A sua conta",
-  tenant: "Inquilino",
   noTenant: "Todos os inquilinos",
   switchTenant: "Mudar",
   theme: "Aspeto",
@@ -77,7 +70,6 @@ export const commonTexts = defineTexts({
   themeDark: "Escuro",
   language: "Idioma",
   apply: "Aplicar",
-  search: "Procurar",
   filter: "Filtrar",
   clear: "Limpar",
   all: "Todos",
@@ -88,8 +80,6 @@ export const commonTexts = defineTexts({
   confirm: "Confirmar",
   save: "Guardar",
   create: "Criar",
-  edit: "Editar",
-  remove: "Eliminar",
   details: "Detalhes",
   actions: "Ações",
   copy: "Copiar",

@@ -1,9 +1,9 @@
 export const LOCALES = ["en", "pt"] as const;
 export type Locale = typeof LOCALES[number];
 
-type Text = string | ((...values: never[]) => string);
+export type Text = string | ((...values: never[]) => string);
 /** Texts of another language with the same keys and arguments. */
-type Translated<W> = { [K in keyof W]: W[K] extends string ? string : W[K] };
+export type Translated<W> = { [K in keyof W]: W[K] extends string ? string : W[K] };
 
 /**
  * Texts of one part of the console in every language. The type checker requires each key in both languages, with the same

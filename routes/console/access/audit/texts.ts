@@ -1,6 +1,7 @@
-import { counted, defineTexts } from "../../shared/languages.ts";
+import { sectionTexts } from "../../shared/labels.ts";
+import { counted } from "../../shared/languages.ts";
 
-export const auditTexts = defineTexts({
+export const auditTexts = sectionTexts({
   title: "Audit log",
   caption: "Changes, newest first",
   actor: "User",
@@ -8,11 +9,7 @@ export const auditTexts = defineTexts({
   action: "Action",
   targetType: "Target type",
   targetId: "Target id",
-  from: "From",
-  to: "To",
-  tenant: "Tenant",
   tenantOfChange: "in",
-  service: "the service",
   by: "by",
   noActor: "No user has this email, or you cannot see the user. Check the email, or enter the user id.",
   empty: "No changes yet",
@@ -25,7 +22,6 @@ export const auditTexts = defineTexts({
   added: "added",
   removed: "removed",
   trace: "Trace id",
-  address: "Address",
   yes: "yes",
   no: "no",
 }, {
@@ -36,11 +32,7 @@ export const auditTexts = defineTexts({
   action: "Ação",
   targetType: "Tipo de objeto",
   targetId: "Id do objeto",
-  from: "Desde",
-  to: "Até",
-  tenant: "Inquilino",
   tenantOfChange: "em",
-  service: "o serviço",
   by: "por",
   noActor:
     "Nenhum utilizador tem este email, ou não o pode ver. Verifique o email ou indique o id do utilizador.",
@@ -54,7 +46,6 @@ export const auditTexts = defineTexts({
   added: "acrescentado",
   removed: "retirado",
   trace: "Id de rastreio",
-  address: "Endereço",
   yes: "sim",
   no: "não",
 });

@@ -1,23 +1,18 @@
-import { counted, defineTexts } from "../../shared/languages.ts";
+import { sectionTexts } from "../../shared/labels.ts";
+import { counted } from "../../shared/languages.ts";
 
-export const permissionTexts = defineTexts({
-  permissions: "Permissions",
+export const permissionTexts = sectionTexts({
   caption: "Permissions by category",
   newPermission: "New permission",
   importTitle: "Import permissions",
   importShort: "Import",
   search: "Search code or description",
-  category: "Category",
   scope: "Scope",
   Platform: "All tenants",
   Tenant: "One tenant",
-  origin: "Origin",
   builtin: "Built-in",
   custom: "Custom",
-  code: "Code",
   codeHint: "Action, colon, resource in lower case, such as approve:invoices. It cannot be changed later.",
-  description: "Description",
-  roles: "Roles",
   empty: "No permissions yet",
   emptyText:
     "Custom permissions are codes that the tenant's applications check. Create one, or import a file.",
@@ -26,7 +21,6 @@ export const permissionTexts = defineTexts({
   wasDeleted: (code: string) => `${code} was deleted.`,
   deleteConfirm: (code: string) => `Delete the permission ${code}? This cannot be undone.`,
   editOf: (code: string) => `Edit ${code}`,
-  file: "File",
   fileHint: "CSV with the columns code, description and category, or JSON. At most 2 MiB.",
   templates: "Templates:",
   upsert: "Update existing permissions",
@@ -35,7 +29,6 @@ export const permissionTexts = defineTexts({
   previewHint: "Nothing is saved yet. The next page shows the result for every row.",
   previewTitle: "Preview: nothing is saved yet",
   row: "Row",
-  result: "Result",
   problems: "Problems",
   rowsCaption: "Result for every row",
   Created: "New",
@@ -52,24 +45,18 @@ export const permissionTexts = defineTexts({
   tooLarge: "The file is larger than 2 MiB. Split it into smaller files.",
   firstRows: (shown: number, total: number) => `The first ${shown} of ${total} rows, failed rows first.`,
 }, {
-  permissions: "Permissões",
   caption: "Permissões por categoria",
   newPermission: "Nova permissão",
   importTitle: "Importar permissões",
   importShort: "Importar",
   search: "Procurar código ou descrição",
-  category: "Categoria",
   scope: "Âmbito",
   Platform: "Todos os inquilinos",
   Tenant: "Um inquilino",
-  origin: "Origem",
   builtin: "Predefinida",
   custom: "Personalizada",
-  code: "Código",
   codeHint:
     "Ação, dois pontos, recurso em minúsculas, por exemplo approve:invoices. Não pode ser alterado depois.",
-  description: "Descrição",
-  roles: "Papéis",
   empty: "Ainda não há permissões",
   emptyText:
     "As permissões personalizadas são códigos que as aplicações do inquilino verificam. Crie uma ou importe um ficheiro.",
@@ -78,7 +65,6 @@ export const permissionTexts = defineTexts({
   wasDeleted: (code: string) => `${code} foi eliminada.`,
   deleteConfirm: (code: string) => `Eliminar a permissão ${code}? Não pode ser desfeito.`,
   editOf: (code: string) => `Editar ${code}`,
-  file: "Ficheiro",
   fileHint: "CSV com as colunas code, description e category, ou JSON. No máximo 2 MiB.",
   templates: "Modelos:",
   upsert: "Atualizar as permissões existentes",
@@ -87,7 +73,6 @@ export const permissionTexts = defineTexts({
   previewHint: "Ainda nada é guardado. A página seguinte mostra o resultado de cada linha.",
   previewTitle: "Pré-visualização: ainda nada foi guardado",
   row: "Linha",
-  result: "Resultado",
   problems: "Problemas",
   rowsCaption: "Resultado de cada linha",
   Created: "Nova",
