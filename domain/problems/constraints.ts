@@ -2,26 +2,30 @@ import { PostgresError } from "../../infra/postgres/failures.ts";
 import type { ProblemCode } from "./catalogue.ts";
 import { Problem } from "./problem.ts";
 
-/** Database constraints that enforce a rule of the product, with the problem that a violation causes. */
+/**
+ * Database constraints that enforce a rule of the product, with the problem that a violation causes. Resources add their
+ * unique indexes (`unique` of `defineResource`).
+ */
 export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: string]> = {
-  users_email_unique: ["USER_ALREADY_EXISTS", "A user with this email already exists."],
-  user_tenants_pkey: ["USER_ALREADY_ASSIGNED", "The user is already linked to this tenant."],
-  user_tenant_roles_role: ["ROLE_NOT_FOUND", "A given role does not exist in this tenant."],
-  role_permissions_permission: ["PERMISSION_NOT_FOUND", "A given permission does not exist in this tenant."],
-  roles_name_unique: ["ROLE_ALREADY_EXISTS", "The tenant already has a role with this name."],
-  permissions_code_unique: ["PERMISSION_ALREADY_EXISTS", "A permission with this code already exists."],
-  tenants_name_unique: ["TENANT_ALREADY_EXISTS", "A tenant with this name already exists."],
-  tenants_one_platform: ["TENANT_PLATFORM_CONFLICT", "A second platform tenant cannot be created."],
-  recurring_jobs_id_unique: [
+  "public.users_email_unique": ["USER_ALREADY_EXISTS", "A user with this email already exists."],
+  "public.user_tenants_pkey": ["USER_ALREADY_ASSIGNED", "The user is already linked to this tenant."],
+  "public.user_tenant_roles_role": ["ROLE_NOT_FOUND", "A given role does not exist in this tenant."],
+  "public.role_permissions_permission": [
+    "PERMISSION_NOT_FOUND",
+    "A given permission does not exist in this tenant.",
+  ],
+  "public.roles_name_unique": ["ROLE_ALREADY_EXISTS", "The tenant already has a role with this name."],
+  "public.permissions_code_unique": [
+    "PERMISSION_ALREADY_EXISTS",
+    "A permission with this code already exists.",
+  ],
+  "public.tenants_name_unique": ["TENANT_ALREADY_EXISTS", "A tenant with this name already exists."],
+  "public.tenants_one_platform": ["TENANT_PLATFORM_CONFLICT", "A second platform tenant cannot be created."],
+  "public.recurring_jobs_id_unique": [
     "JOB_RECURRING_ALREADY_EXISTS",
     "The tenant already has a recurring job with this id.",
   ],
-  applications_code_unique: [
-    "APPLICATION_ALREADY_EXISTS",
-    "The tenant already has an application with this code.",
-  ],
-  settings_key_unique: ["SETTING_ALREADY_EXISTS", "The tenant already has a setting with this key."],
-  notification_templates_slug_unique: [
+  "public.notification_templates_slug_unique": [
     "NOTIFICATION_TEMPLATE_ALREADY_EXISTS",
     "A template with this slug and locale already exists.",
   ],
@@ -30,6 +34,6 @@ export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: str
 /** The problem for a violated constraint of the table above; null for any other failure. */
 export function constraintProblem(failure: unknown): Problem | null {
   if (!(failure instanceof PostgresError) || !failure.constraint_name) return null;
-  const known = CONSTRAINT_PROBLEMS[failure.constraint_name];
+  const known = CONSTRAINT_PROBLEMS[`${failure.schema_name}.${failure.constraint_name}`];
   return known ? new Problem(known[0], known[1], { cause: failure }) : null;
 }

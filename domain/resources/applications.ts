@@ -42,5 +42,5 @@ export const applications = defineResource({
   sorts: { createdAt: "created_at", code: "lower(code)", name: "lower(name)" },
   computed: { isDeleted: "deleted_at is not null" },
   notFound: "APPLICATION_NOT_FOUND",
-  problems: ["APPLICATION_ALREADY_EXISTS"],
+  unique: { applications_code_unique: "The tenant already has an application with this code." },
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CATALOGUE, isProblemCode, type ProblemCode } from "../problems/catalogue.ts";
-import { entry } from "../problems/entry.ts";
+import { CONSTRAINT_PROBLEMS } from "../problems/constraints.ts";
+import type { CatalogueEntry } from "../problems/entry.ts";
 import type { Resource, ResourceSource } from "./resource.ts";
 import { tableSource } from "./table_source.ts";
 
@@ -16,8 +17,10 @@ interface Common<One extends string, Many extends string> {
   managedBy: string;
   /** Absent: derived from `one`, such as `LABEL_NOT_FOUND`, with a generic description in the error catalogue. */
   notFound?: ProblemCode;
-  /** Further error codes, each defined in `domain/problems`; `constraints.ts` maps unique indexes to theirs. */
-  problems: ProblemCode[];
+  /** What violations of the table's unique indexes mean, by index name. They are answered as `LABEL_ALREADY_EXISTS`. */
+  unique?: Record<string, string>;
+  /** Further error codes of create and update. */
+  problems?: ProblemCode[];
 }
 
 /** How a resource is stored in its table. Column names default to the field names in snake case. */
@@ -65,12 +68,14 @@ export function defineResource<
 ): Resource<R, C, U, One, Many> {
   const query = d.query ?? z.object({});
   const notFound = d.notFound ?? deriveNotFound(d.one);
-  for (const code of d.problems) {
-    if (!isProblemCode(code)) {
-      throw new Error(`resource ${d.one}: its error code ${code} is unknown; define it in domain/problems`);
-    }
+  const problems = [
+    ...d.problems ?? [],
+    ...uniqueProblem(d.one, d.unique ?? {}, "table" in d ? d.table : ""),
+  ];
+  for (const code of problems) {
+    if (!isProblemCode(code)) throw new Error(`resource ${d.one}: its error code ${code} is unknown`);
   }
-  if ("commands" in d) return { ...d, notFound, query, source: d.commands };
+  if ("commands" in d) return { ...d, notFound, problems, query, source: d.commands };
   const { one, table, softDeleted, sorts } = d;
   const columns = { ...columnsOf(d.result), ...d.computed };
   const texts = fieldsOf(d.result, "string").filter((field) => !d.computed?.[field]);
@@ -87,7 +92,7 @@ export function defineResource<
     filters: columnsOf(query),
   });
   const sortable = Object.keys(sorts) as [string, ...string[]];
-  return { ...d, notFound, query, sortable, source };
+  return { ...d, notFound, problems, query, sortable, source };
 }
 
 /** Declares a resource with one schema: the request body has the fields of the response without id and timestamps. */
@@ -105,26 +110,52 @@ export function defineSimpleResource<S extends Shape, One extends string, Many e
   return defineResource({ ...d, result: d.shape, create: body, update });
 }
 
-/** The not-found code of a resource that declares none. Adds it to the error catalogue. */
+/** The not-found code of a resource that declares none. */
 function deriveNotFound(one: string): ProblemCode {
-  const name = one.replaceAll(/[A-Z]/g, (letter) => `_${letter}`);
-  const code = `${name.toUpperCase()}_NOT_FOUND`;
-  const words = name.replaceAll("_", " ").toLowerCase();
-  if (!isProblemCode(code)) {
-    const meaning = `The ${words} does not exist, is deleted, or belongs to another tenant.`;
-    Object.assign(CATALOGUE, {
-      [code]: entry(
-        404,
-        `No such ${words}`,
-        meaning,
-        "Check the id.",
-        `${meaning} Reload the list.`,
-        "O recurso não existe, foi eliminado ou pertence a outro inquilino. Recarregue a lista.",
-      ),
-    });
-  }
+  const words = wordsOf(one);
+  const meaning = `The ${words} does not exist, is deleted, or belongs to another tenant.`;
+  return derivedCode(`${constantOf(one)}_NOT_FOUND`, {
+    status: 404,
+    title: `No such ${words}`,
+    meaning,
+    mend: "Check the id.",
+    user: {
+      en: `${meaning} Reload the list.`,
+      pt: "O recurso não existe, foi eliminado ou pertence a outro inquilino. Recarregue a lista.",
+    },
+  });
+}
+
+/** The code of a resource's unique violations, in a list; empty if the resource names no index. */
+function uniqueProblem(one: string, unique: Record<string, string>, table: string): ProblemCode[] {
+  const indexes = Object.entries(unique);
+  if (indexes.length === 0) return [];
+  const words = wordsOf(one);
+  const meaning =
+    `The ${words} was not saved because the tenant has another one with a value that must be unique.`;
+  const code = derivedCode(`${constantOf(one)}_ALREADY_EXISTS`, {
+    status: 409,
+    title: `The ${words} already exists`,
+    meaning,
+    mend: "Use another value, or change the existing one.",
+    user: {
+      en: `${meaning} Use another value.`,
+      pt: "Não foi guardado: já existe um recurso com este valor. Use outro valor.",
+    },
+  });
+  const schema = table.includes(".") ? table.split(".")[0] : "public";
+  for (const [index, detail] of indexes) CONSTRAINT_PROBLEMS[`${schema}.${index}`] = [code, detail];
+  return [code];
+}
+
+/** Returns the code, with a generic entry in the catalogue if it has none. */
+function derivedCode(code: string, generic: CatalogueEntry): ProblemCode {
+  if (!isProblemCode(code)) Object.assign(CATALOGUE, { [code]: generic });
   return code as ProblemCode;
 }
+
+const constantOf = (one: string): string => one.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+const wordsOf = (one: string): string => constantOf(one).replaceAll("_", " ").toLowerCase();
 
 /** Names of the fields that are plain strings (without a format) or numbers, optional, nullable or not. */
 function fieldsOf(shape: Shape, type: "string" | "number"): string[] {

@@ -21,5 +21,5 @@ export const settings = defineSimpleResource({
   search: "search_text",
   sorts: { key: "key", createdAt: "created_at" },
   notFound: "SETTING_NOT_FOUND",
-  problems: ["SETTING_ALREADY_EXISTS"],
+  unique: { settings_key_unique: "The tenant already has a setting with this key." },
 });

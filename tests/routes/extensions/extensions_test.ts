@@ -5,6 +5,7 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { CSV, fetchDocument, reached, STATUS } from "../reports/support.ts";
+import { conformsToGenericContract } from "../resources/conformance.ts";
 import { setup } from "../../support/setup.ts";
 
 const here = import.meta.dirname ?? ".";
@@ -121,6 +122,22 @@ Deno.test("reports of an extension read its own schema, or the database they nam
   assert.deepEqual(await document("invoice-aging"), ["Number", "R-1"]);
   assert.deepEqual(await document("payments"), ["7", "12.50"]);
 });
+
+conformsToGenericContract("a resource of an extension", {
+  path: "/api/v1/customers",
+  managedBy: "write:invoices",
+  notFound: "CUSTOMER_NOT_FOUND",
+  softDeleted: false,
+  body: (n) => ({ number: `C-${n}`, name: `Produção ${n}`, credit: 12.5 }),
+  change: {
+    body: { number: "C-new", name: "Renamed", credit: 1000.25 },
+    shows: { name: "Renamed", credit: 1000.25 },
+  },
+  required: "name",
+  unique: { code: "CUSTOMER_ALREADY_EXISTS" },
+  sortBy: "number",
+  search: (n) => `PRODUCAO ${n}`,
+}, () => t);
 
 /** Starts a service with one extension, whose module has this code; returns the error. */
 async function startFailure(code: string): Promise<string> {

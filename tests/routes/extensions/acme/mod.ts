@@ -8,6 +8,7 @@ import {
   defineProblems,
   defineReport,
   defineRoute,
+  defineSimpleResource,
   inTenant,
   newId,
   ok,
@@ -87,6 +88,25 @@ const payments = defineReport({
   query: (sql) => sql`select amount from payments order by amount`,
 });
 
+const customers = defineSimpleResource({
+  one: "customer",
+  many: "customers",
+  area: "Customers",
+  managedBy: "write:invoices",
+  shape: z.object({
+    id: z.uuid(),
+    number: z.string().min(1).max(20),
+    name: z.string().min(1).max(200),
+    credit: z.number().default(0),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  }).meta({ id: "CustomerDto" }),
+  table: "acme.customers",
+  softDeleted: false,
+  sorts: { createdAt: "created_at", number: "number" },
+  unique: { customers_number_unique: "The tenant already has a customer with this number." },
+});
+
 export default defineExtension({
   name: "acme",
   permissions: [
@@ -102,6 +122,7 @@ export default defineExtension({
     },
   },
   databases: { billing: process.env.ACME_BILLING_URL },
+  resources: [customers],
   reports: [aging, payments],
   migrations: new URL("./migrations/", import.meta.url),
   routes: [
