@@ -1,5 +1,5 @@
-// Two instances share one Postgres and one object store. The clock of one host is right. The clock of the other host is an
-// hour off and is set while the instance runs; that instance runs all the jobs.
+// Two instances share one Postgres and one object store. The clock of one host is correct. The clock of the other host is
+// an hour off and changes while its instance runs. That instance runs all jobs.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { signInAdministrator } from "../support/service_process.ts";
 const HOUR_S = 3_600;
 const PUBLIC_URL = "https://steward.test/base";
 
-class World {
+class TwoClocks {
   private constructor(
     readonly clock: FakeClock,
     readonly provider: OidcProvider,
@@ -25,7 +25,7 @@ class World {
     readonly sql: Pool,
   ) {}
 
-  static async start(secondsOff: number): Promise<World> {
+  static async start(secondsOff: number): Promise<TwoClocks> {
     const clock = await fakeClock(secondsOff);
     const provider = await startOidcProvider({
       redirectUris: [`${PUBLIC_URL}/api/v1/auth/oidc/open/callback`],
@@ -44,7 +44,7 @@ class World {
     );
     const sql = connectPostgres(instances.databaseUrl, { max: 2 });
     await sql`update recurring_jobs set next_run_at = now()`;
-    return new World(clock, provider, instances, keys, sql);
+    return new TwoClocks(clock, provider, instances, keys, sql);
   }
 
   async stop(): Promise<void> {
@@ -90,7 +90,7 @@ const near = (found: string | Date, expected: number, what: string, withinMs = 5
   assert.ok(Math.abs(off) < withinMs, `${what} is ${off} ms off`);
 };
 
-async function everythingIsOnTime(w: World): Promise<void> {
+async function checkTimes(w: TwoClocks): Promise<void> {
   const [rightUrl, offUrl] = w.urls;
   const token = await signInAdministrator(offUrl);
   const [atRight, atOff] = [new HttpClient(rightUrl, token), new HttpClient(offUrl, token)];
@@ -99,7 +99,7 @@ async function everythingIsOnTime(w: World): Promise<void> {
   const { exp, sub, sid, ver, tenant_id: tenantId } = JSON.parse(
     atob(token.split(".")[1]?.replaceAll(/[-_]/g, (c) => c === "-" ? "+" : "/") ?? ""),
   );
-  near(new Date(exp * 1000), Date.now() + 900_000, "the end of a token");
+  near(new Date(exp * 1000), Date.now() + 900_000, "the expiry of a token");
   for (const at of [atRight, atOff]) assert.equal((await at.get("/api/v1/auth/me")).status, 200);
   const tokens = await createTokens({
     keys: w.keys,
@@ -108,13 +108,17 @@ async function everythingIsOnTime(w: World): Promise<void> {
     clock: { now: () => signedAt },
   });
   let signedAt = new Date(Date.now() - 880_000);
-  const old = new HttpClient(offUrl, await tokens.sign({ sub, sid, tenantId, ver }));
-  assert.equal((await old.get("/api/v1/auth/me")).status, 200, "a token in its last seconds is good");
+  const nearlyExpired = new HttpClient(offUrl, await tokens.sign({ sub, sid, tenantId, ver }));
+  assert.equal(
+    (await nearlyExpired.get("/api/v1/auth/me")).status,
+    200,
+    "a token in its last seconds is valid",
+  );
   signedAt = new Date(Date.now() - 940_000);
-  const over = await new HttpClient(offUrl, await tokens.sign({ sub, sid, tenantId, ver })).get(
+  const expired = await new HttpClient(offUrl, await tokens.sign({ sub, sid, tenantId, ver })).get(
     "/api/v1/auth/me",
   );
-  assert.deepEqual([over.status, over.body.code], [401, "TOKEN_EXPIRED"]);
+  assert.deepEqual([expired.status, expired.body.code], [401, "TOKEN_EXPIRED"]);
   const login = await atOff.post("/api/v1/auth/login", {
     email: "admin@steward.local",
     password: "steward-admin-dev",
@@ -148,7 +152,7 @@ async function everythingIsOnTime(w: World): Promise<void> {
   const lapsed = await atRight.post("/api/v1/files", { ...reservation, isProduct: true });
   const made = await atOff.post("/api/v1/files", { ...reservation, isProduct: true });
   assert.equal(made.status, 201, JSON.stringify(made.body));
-  near(made.body.uploadExpiresAt, Date.now() + 900_000, "the end of an upload");
+  near(made.body.uploadExpiresAt, Date.now() + 900_000, "the expiry of an upload");
   await w.sql`update files set upload_expires_at = now() - interval '1 s' where id = ${lapsed.body.fileId}`;
   const mine = await atOff.post("/api/v1/jobs", {
     jobTypeName: "steward.echo",
@@ -175,7 +179,7 @@ async function everythingIsOnTime(w: World): Promise<void> {
   await w.ended(scan?.id ?? "");
   const given = await atOff.get(`/api/v1/files/${made.body.fileId}/download-url`);
   assert.equal(given.status, 200, JSON.stringify(given.body));
-  near(given.body.expiresAt, Date.now() + 300_000, "the end of a download");
+  near(given.body.expiresAt, Date.now() + 300_000, "the expiry of a download");
   const got = await fetch(given.body.url);
   assert.deepEqual([got.status, (await got.arrayBuffer()).byteLength], [200, bytes.length]);
 
@@ -194,9 +198,9 @@ async function everythingIsOnTime(w: World): Promise<void> {
     await enqueue(atOff, dueAt),
   ];
   const times = answers.map(({ body }) => body.createdAt);
-  assert.deepEqual(times, times.toSorted(), "jobs are dated in the order they were made in");
-  const late = (await w.ended(answers[3]?.body.id)).startedAt.getTime() - dueAt.getTime();
-  assert.ok(late >= 0 && late < 4_000, `the job began ${late} ms after it was due`);
+  assert.deepEqual(times, times.toSorted(), "createdAt is in the order of creation");
+  const delayMs = (await w.ended(answers[3]?.body.id)).startedAt.getTime() - dueAt.getTime();
+  assert.ok(delayMs >= 0 && delayMs < 4_000, `the job started ${delayMs} ms after it was due`);
   const jobId = `j-${crypto.randomUUID()}`;
   const before = await w.now();
   const recurring = await atOff.post("/api/v1/recurring-jobs", {
@@ -226,12 +230,12 @@ for (const [name, secondsOff] of [["ahead", HOUR_S], ["behind", -HOUR_S]] as con
       `expiries and due times stay right with a host clock that is an hour ${name} and is then set by two hours`,
     ignore: !faketimeInstalled,
     async fn() {
-      const w = await World.start(secondsOff);
+      const w = await TwoClocks.start(secondsOff);
       try {
-        await everythingIsOnTime(w);
+        await checkTimes(w);
         await w.clock.set(-secondsOff);
         await new Promise((resolve) => setTimeout(resolve, 1_100)); // libfaketime reads its file once a second
-        await everythingIsOnTime(w);
+        await checkTimes(w);
       } finally {
         await w.stop();
       }
@@ -240,7 +244,7 @@ for (const [name, secondsOff] of [["ahead", HOUR_S], ["behind", -HOUR_S]] as con
 }
 
 Deno.test("only the modules listed here read the host's clock", async () => {
-  const asking = [
+  const allowed = [
     "domain/shared/clock.ts", // the clock of tests and scripts
     "domain/operations/metrics_page.ts", // the start time of this process
     "infra/http_out/provider_http.ts", // for answers without a Date header
@@ -259,5 +263,5 @@ Deno.test("only the modules listed here read the host's clock", async () => {
       if (/\bDate\.now\b|new Date\(\)/.test(text)) found.push(`${folder}/${path}`);
     }
   }
-  assert.deepEqual(found.sort(), asking.sort(), "use the platform's clock");
+  assert.deepEqual(found.sort(), allowed.sort(), "use the platform's clock");
 });

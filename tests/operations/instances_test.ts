@@ -47,11 +47,11 @@ Deno.test("a permission removed on one instance is gone on the others at the nex
   assert.deepEqual(refusals.map(({ status }) => status), [401, 401, 401]);
 });
 
-Deno.test("after kill -9 during a request its idempotency key is free when the lease ends, and the effect happens once", async () => {
+Deno.test("after a crash during a request, its idempotency key is free when the lease ends, and the effect happens once", async () => {
   const { hostname, port } = new URL(instances.storeUrl);
   const store = stallable({ hostname, port: Number(port) });
   const mail = stallable(null);
-  const doomed = await instances.start({ S3_ENDPOINT: store.url("http"), SMTP_URL: mail.url("smtp") });
+  const victim = await instances.start({ S3_ENDPOINT: store.url("http"), SMTP_URL: mail.url("smtp") });
   const admin = await signedIn();
   const other = new HttpClient(instances.processes[0]?.url ?? "", admin.token);
   const email = `${crypto.randomUUID()}@example.test`;
@@ -85,22 +85,22 @@ Deno.test("after kill -9 during a request its idempotency key is free when the l
     await release.promise;
   });
   await locked.promise;
-  const atDoomed = new HttpClient(doomed.url, admin.token);
+  const atVictim = new HttpClient(victim.url, admin.token);
   const broken = Object.keys(requests).map((name) =>
-    send(atDoomed, name).then(({ status, body }) => [name, status, body], () => null)
+    send(atVictim, name).then(({ status, body }) => [name, status, body], () => null)
   );
   await until(async () => {
-    const [under] = await sql<{ way: number }[]>`select
+    const [row] = await sql<{ n: number }[]>`select
       (select count(*)::int from idempotency_keys where status is null)
       + (select count(*)::int from notifications n join notification_recipients r on r.notification_id = n.id
         where r.address = ${email} and n.status = 'Sending')
       + (select count(*)::int from report_executions where requested_by = ${email} and status = 2)
       + (select count(*)::int from pg_stat_activity where datname = current_database()
-        and wait_event_type = 'Lock' and query like 'insert into users%') as way`;
-    return under?.way === 6 && mail.connections() > 0 && store.connections() > 1;
+        and wait_event_type = 'Lock' and query like 'insert into users%') as n`;
+    return row?.n === 6 && mail.connections() > 0 && store.connections() > 1;
   });
-  doomed.kill("SIGKILL");
-  await doomed.ended;
+  victim.kill("SIGKILL");
+  await victim.ended;
   assert.deepEqual(await Promise.all(broken), [null, null, null, null]);
   release.resolve();
   await blocking;
@@ -118,7 +118,7 @@ Deno.test("after kill -9 during a request its idempotency key is free when the l
       }
     }),
   );
-  assert.ok(performance.now() - since < LEASE_SECONDS * 1000 + 3_000, "free with the end of the lease");
+  assert.ok(performance.now() - since < LEASE_SECONDS * 1000 + 3_000, "the key is free when the lease ends");
   for (const [n, [path, , status]] of Object.values(requests).entries()) {
     assert.equal(answers[n]?.status, status, `${path}: ${JSON.stringify(answers[n]?.body)}`);
   }
@@ -173,7 +173,7 @@ function stallable(target: { hostname: string; port: number } | null) {
   return {
     url: (scheme: string) => `${scheme}://127.0.0.1:${listener.addr.port}`,
     stall: () => isStalled = true,
-    /** Connections that wait at the moment. */
+    /** How many connections are stalled. */
     connections: () => stalled,
     close() {
       listener.close();
@@ -188,7 +188,7 @@ function stallable(target: { hostname: string; port: number } | null) {
   };
 }
 
-Deno.test("everything accepted completes although an instance is killed meanwhile", async () => {
+Deno.test("all accepted work completes although an instance is killed meanwhile", async () => {
   const CLIENTS = 8;
   const admin = await signedIn();
   const accepted = { jobs: [] as string[], notifications: [] as string[], files: [] as string[] };
@@ -254,7 +254,7 @@ Deno.test("everything accepted completes although an instance is killed meanwhil
   await victim?.ended;
 
   assert.deepEqual(refusals, []);
-  assert.ok(broken <= CLIENTS, `${broken} requests of ${CLIENTS} clients broke off`);
+  assert.ok(broken <= CLIENTS, `${broken} requests of ${CLIENTS} clients got 502`);
   const unfinished = async () => {
     const [left] = await sql<{ jobs: number; notifications: number; files: number }[]>`
       select

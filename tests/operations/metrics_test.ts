@@ -27,17 +27,17 @@ Deno.test("the metrics page is valid Prometheus text", async () => {
   const { status, type, text } = await scrape();
   assert.equal(status, 200);
   assert.equal(type, "text/plain; version=0.0.4; charset=utf-8");
-  const told = new Set<string>();
+  const described = new Set<string>();
   for (const line of text.trimEnd().split("\n")) {
     const heading = /^# TYPE (\S+) (counter|gauge|histogram)$/.exec(line);
     if (heading) {
-      assert.ok(!told.has(heading[1] ?? ""), `${heading[1]} is described once`);
-      told.add(heading[1] ?? "");
+      assert.ok(!described.has(heading[1] ?? ""), `${heading[1]} is described once`);
+      described.add(heading[1] ?? "");
     } else if (!line.startsWith("# HELP ")) {
       const sample = /^([a-z_]+?)(_bucket|_sum|_count)?(\{([a-z]+="[^"\n]*",?)+\})? -?[0-9.e+-]+$/.exec(line);
       assert.ok(sample, `a sample: ${line}`);
       assert.ok(
-        told.has(sample[1] ?? "") || told.has(`${sample[1]}${sample[2]}`),
+        described.has(sample[1] ?? "") || described.has(`${sample[1]}${sample[2]}`),
         `described first: ${line}`,
       );
     }

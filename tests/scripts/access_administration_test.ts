@@ -6,7 +6,7 @@ const t = await setup();
 Deno.test.afterAll(() => t.stop());
 const { sql, config } = t.steward.platform;
 
-/** Runs a script with the permissions its help names. */
+/** Runs a script with only the permissions that its task has. */
 const run = (script: string, args: string[], o: { env?: Record<string, string>; stdin?: string } = {}) =>
   runScript(script, args, {
     permissions: [

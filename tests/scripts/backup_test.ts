@@ -61,18 +61,18 @@ Deno.test({
       assert.equal(again.code, 0, again.err);
       await service.stop();
 
-      const beside = connectPostgres(from.DATABASE_URL, { max: 1 });
-      await beside.unsafe(`create role shop; create schema "the shop" authorization shop;
+      const otherApplication = connectPostgres(from.DATABASE_URL, { max: 1 });
+      await otherApplication.unsafe(`create role shop; create schema "the shop" authorization shop;
         create table "the shop".orders (id int); create role steward_only login;
         grant select on all tables in schema public to steward_only;
         grant select on all sequences in schema public to steward_only`);
-      await beside.end();
-      const narrow = from.DATABASE_URL.replace("//steward:", "//steward_only:");
-      const besideShop = await runScript("backup", ["--no-objects", join(folder, "beside")], {
-        env: { ...from, DATABASE_URL: narrow },
+      await otherApplication.end();
+      const leastPrivilegeUrl = from.DATABASE_URL.replace("//steward:", "//steward_only:");
+      const withoutShop = await runScript("backup", ["--no-objects", join(folder, "without-shop")], {
+        env: { ...from, DATABASE_URL: leastPrivilegeUrl },
       });
-      assert.equal(besideShop.code, 0, besideShop.err);
-      assert.match(besideShop.out, /skipped schemas of other applications: the shop/);
+      assert.equal(withoutShop.code, 0, withoutShop.err);
+      assert.match(withoutShop.out, /skipped schemas of other applications: the shop/);
       const { DATABASE_URL: _, ...development } = from;
       const embedded = await runScript("backup", [join(folder, "embedded")], { env: development });
       assert.equal(embedded.code, 69);

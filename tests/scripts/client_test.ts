@@ -11,9 +11,9 @@ const packed = `steward-client-${VERSION}.tgz`;
 
 async function run(program: string, args: string[], cwd: string): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(program, { args, cwd, stdin: "null" }).output();
-  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  assert.ok(success, `${program} ${args.join(" ")} failed:\n${said}`);
-  return said;
+  const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert.ok(success, `${program} ${args.join(" ")} failed:\n${output}`);
+  return output;
 }
 
 async function hasNode(): Promise<boolean> {
@@ -28,7 +28,7 @@ async function hasNode(): Promise<boolean> {
   }
 }
 
-async function hasEveryOperation(url: string, types: string): Promise<void> {
+async function requireEveryOperation(url: string, types: string): Promise<void> {
   const { paths } = await (await fetch(`${url}/openapi.json`)).json();
   const declared = await Deno.readTextFile(types);
   const ids = Object.values<Record<string, { operationId: string }>>(paths).flatMap((operations) =>
@@ -72,9 +72,9 @@ Deno.test({
         ["install", "--offline", "--no-audit", "--no-fund", `./made/for it/${packed}`],
         folder,
       );
-      await hasEveryOperation(t.url, join(folder, "node_modules/@steward/client/mod.d.ts"));
-      await Deno.copyFile(join(here, "client", "story.mjs"), join(folder, "story.mjs"));
-      assert.match(await run("node", ["story.mjs", t.url, expired], folder), /the whole story is true/);
+      await requireEveryOperation(t.url, join(folder, "node_modules/@steward/client/mod.d.ts"));
+      await Deno.copyFile(join(here, "client", "scenario.mjs"), join(folder, "scenario.mjs"));
+      assert.match(await run("node", ["scenario.mjs", t.url, expired], folder), /all steps passed/);
     } finally {
       await t.stop();
       await Deno.remove(folder, { recursive: true });

@@ -47,9 +47,9 @@ Deno.test("a rescan is started and followed from the command line", async () => 
   await files.uploadAndScan(actor, { bytes: new TextEncoder().encode("again") });
   const before = JSON.parse((await run("rescan-files", ["status", "--json"])).out);
   assert.deepEqual([before.outdatedFiles, /^YARA/.test(before.engine)], [0, true]);
-  const asked = await run("rescan-files", ["all"]);
-  assert.equal(asked.code, 0, asked.err);
-  assert.match(asked.out, /^outdatedFiles +[1-9]/m);
+  const requested = await run("rescan-files", ["all"]);
+  assert.equal(requested.code, 0, requested.err);
+  assert.match(requested.out, /^outdatedFiles +[1-9]/m);
 });
 
 Deno.test("wrong usage and unreachable stores are explained", async () => {
@@ -63,8 +63,8 @@ Deno.test("wrong usage and unreachable stores are explained", async () => {
     ["rescan-files", [], {}, 64, /a command is missing/],
     ["rescan-files", ["status", "all"], {}, 64, /unknown command "status all"/],
   ];
-  await Promise.all(cases.map(async ([script, args, env, code, told]) => {
+  await Promise.all(cases.map(async ([script, args, env, code, message]) => {
     const ended = await run(script, args, env);
-    assert.deepEqual([ended.code, told.test(ended.out + ended.err)], [code, true], JSON.stringify(ended));
+    assert.deepEqual([ended.code, message.test(ended.out + ended.err)], [code, true], JSON.stringify(ended));
   }));
 });

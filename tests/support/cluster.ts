@@ -1,6 +1,6 @@
-// One temporary Postgres server for a whole test run. The first test file starts it in a process of its own, which stops
-// it when the test run has ended. Each test file works on its own copy of a migrated template database. The server's folder
-// is a copy of a folder in node_modules/.cache that was initialised and migrated once, because that takes seconds.
+// One temporary Postgres server for a whole test run. The first test file starts it in a separate process, which stops it
+// when the test run has ended. Each test file uses its own copy of a migrated template database. The server's folder is a
+// copy of a folder in node_modules/.cache, because initialising and migrating a new one takes seconds.
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import postgres from "postgres";
@@ -16,15 +16,15 @@ import { isAlive } from "./processes.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const TEMPLATE = "steward_template";
-const PATIENCE_MS = 120_000;
-/** The service's own recurring jobs are due in no test by themselves: their jobs would appear at some full minute. */
+const START_TIMEOUT_MS = 120_000;
+/** First run of the service's own recurring jobs: so late that they do not run during tests. */
 const FIRST_TICK = new Date("2100-01-01");
 
-/** The connection string of the run's server, starting it when this is the first file to ask. */
+/** The connection string of the server. The first test file that asks for it starts the server. */
 async function serverUrl(): Promise<string> {
   const dir = join(Deno.env.get("TMPDIR") ?? "/tmp", `steward-tests-${Deno.pid}`);
   const ready = join(dir, "ready");
-  if (await madeFirst(dir)) {
+  if (await createFolder(dir)) {
     new Deno.Command(Deno.execPath(), {
       args: ["run", "--no-lock", "-A", import.meta.filename ?? "", dir, String(Deno.pid)],
       stdin: "null",
@@ -33,15 +33,15 @@ async function serverUrl(): Promise<string> {
       detached: true,
     }).spawn().unref();
   }
-  for (const since = Date.now(); Date.now() - since < PATIENCE_MS;) {
+  for (const since = Date.now(); Date.now() - since < START_TIMEOUT_MS;) {
     const url = await Deno.readTextFile(ready).catch(() => null);
     if (url) return url;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error(`the test database was not ready within ${PATIENCE_MS} ms`);
+  throw new Error(`the test database was not ready within ${START_TIMEOUT_MS} ms`);
 }
 
-async function madeFirst(dir: string): Promise<boolean> {
+async function createFolder(dir: string): Promise<boolean> {
   try {
     await Deno.mkdir(dir);
     return true;
@@ -64,7 +64,7 @@ export async function createTestDatabase(o: { empty?: boolean } = {}): Promise<s
   return databaseUrl(server, name);
 }
 
-async function host(dir: string, runnerPid: number): Promise<void> {
+async function runServer(dir: string, runnerPid: number): Promise<void> {
   await copyFolder(await migratedFolder(), join(dir, "postgres"));
   const server = await startServer(join(dir, "postgres"));
   const sql = connectPostgres(databaseUrl(server.url, TEMPLATE), { max: 1 });
@@ -80,12 +80,12 @@ async function host(dir: string, runnerPid: number): Promise<void> {
   await Deno.remove(dir, { recursive: true });
 }
 
-/** The folder of a stopped server that has a migrated template database; made when these migrations have none yet. */
+/** The cached folder of a stopped server with a migrated template database; creates it if the migrations changed. */
 async function migratedFolder(): Promise<string> {
-  const made = join(ROOT, "node_modules", ".cache", "steward-tests", await migrationsHash());
-  if (await Deno.stat(made).catch(() => null)) return made;
-  await Deno.mkdir(dirname(made), { recursive: true });
-  const folder = await Deno.makeTempDir({ dir: dirname(made) });
+  const cached = join(ROOT, "node_modules", ".cache", "steward-tests", await migrationsHash());
+  if (await Deno.stat(cached).catch(() => null)) return cached;
+  await Deno.mkdir(dirname(cached), { recursive: true });
+  const folder = await Deno.makeTempDir({ dir: dirname(cached) });
   const server = await startServer(join(folder, "postgres"));
   const root = postgres(server.url, { max: 1, onnotice: () => {} });
   await root.unsafe(`create database ${TEMPLATE}`);
@@ -94,17 +94,17 @@ async function migratedFolder(): Promise<string> {
   await migrate(sql);
   await sql.end();
   await server.stop();
-  // every connection of a test would else spend milliseconds on the password
+  // without passwords: checking one takes milliseconds per connection
   await Deno.writeTextFile(join(folder, "postgres", "pg_hba.conf"), "host all all 127.0.0.1/32 trust\n");
-  // another run may have been first: its folder is as good
-  await Deno.rename(join(folder, "postgres"), made).catch(async (error) => {
-    if (!await Deno.stat(made).catch(() => null)) throw error;
+  // a concurrent run may have created the same folder first
+  await Deno.rename(join(folder, "postgres"), cached).catch(async (error) => {
+    if (!await Deno.stat(cached).catch(() => null)) throw error;
   });
   await Deno.remove(folder, { recursive: true });
-  return made;
+  return cached;
 }
 
-/** Of the migrations, of what brings the server's version, and of this file. */
+/** Hash of the migrations, of deno.json (the server's version) and of this file. */
 async function migrationsHash(): Promise<string> {
   const folder = join(ROOT, "infra", "postgres", "migrations");
   const names = Array.from(Deno.readDirSync(folder), (entry) => join(folder, entry.name)).sort();
@@ -144,4 +144,4 @@ function databaseUrl(server: string, database: string): string {
   return url.href;
 }
 
-if (import.meta.main) await host(Deno.args[0] ?? "", Number(Deno.args[1]));
+if (import.meta.main) await runServer(Deno.args[0] ?? "", Number(Deno.args[1]));

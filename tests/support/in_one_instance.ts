@@ -1,9 +1,9 @@
-/** How many instances answer a test's callers in turn behind one address; see `setup`. */
+/** Number of instances behind the address that tests use; see `setup`. */
 export const INSTANCES = Number(Deno.env.get("STEWARD_TEST_INSTANCES") ?? 1);
 
 /**
- * A test of state that one instance keeps to itself, which requests spread over several instances cannot show. With several
- * instances it is reported as ignored, with name and reason; otherwise it is an ordinary test.
+ * A test of state inside one instance. With several instances, its requests would reach different instances. So it is then
+ * reported as ignored, with name and reason.
  */
 export function inOneInstance(name: string, reason: string, fn: () => void | Promise<void>): void {
   const isIgnored = INSTANCES > 1;

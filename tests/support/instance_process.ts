@@ -1,12 +1,12 @@
-// A further instance of the service in its own process. It reports to the test as JSON lines on standard output, and ends
-// when its standard input closes, so that it cannot outlive the test.
+// One more instance of the service, in its own process. It sends reports to the test as JSON lines on standard output. It
+// ends when its standard input closes, so it ends with the test.
 import type { SettledJob } from "../../domain/jobs/settle.ts";
 import { processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
 import { startSteward } from "../../main.ts";
 
-/** What an instance reports: its URL when it is ready, a line of its log, or jobs it has settled. */
-interface Told {
+/** A report of an instance: its URL when it is ready, a line of its log, or settled jobs. */
+interface Report {
   url?: string;
   log?: string;
   settled?: SettledJob[];
@@ -20,7 +20,7 @@ export interface InstanceProcess {
 /** Starts an instance configured by `env` and resolves when it accepts requests. */
 export async function startInstanceProcess(
   env: Record<string, string>,
-  heard: { log: (line: string) => void; settled: (jobs: SettledJob[]) => void },
+  on: { log: (line: string) => void; settled: (jobs: SettledJob[]) => void },
 ): Promise<InstanceProcess> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", import.meta.filename ?? ""],
@@ -37,10 +37,10 @@ export async function startInstanceProcess(
         const lines = (rest + text).split("\n");
         rest = lines.pop() ?? "";
         for (const line of lines) {
-          const told: Told = JSON.parse(line);
-          if (told.log) heard.log(told.log);
-          if (told.settled) heard.settled(told.settled);
-          if (told.url) ready.resolve(told.url);
+          const report: Report = JSON.parse(line);
+          if (report.log) on.log(report.log);
+          if (report.settled) on.settled(report.settled);
+          if (report.url) ready.resolve(report.url);
         }
       },
     }),
@@ -57,18 +57,18 @@ export async function startInstanceProcess(
   };
 }
 
-function tell(told: Told): void {
-  let bytes = new TextEncoder().encode(`${JSON.stringify(told)}\n`);
+function send(report: Report): void {
+  let bytes = new TextEncoder().encode(`${JSON.stringify(report)}\n`);
   while (bytes.length > 0) bytes = bytes.subarray(Deno.stdout.writeSync(bytes));
 }
 
 async function run(): Promise<void> {
   const steward = await startSteward(readConfig(processEnv()), {
-    log: createLog("debug", (log) => tell({ log })),
+    log: createLog("debug", (log) => send({ log })),
     checkAnswers: true,
-    onSettled: (settled) => tell({ settled }),
+    onSettled: (settled) => send({ settled }),
   });
-  tell({ url: steward.url });
+  send({ url: steward.url });
   for await (const _ of Deno.stdin.readable);
   await steward.stop(2_000);
   Deno.exit(0);

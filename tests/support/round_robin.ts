@@ -1,4 +1,4 @@
-/** A body that is not complete by then is streamed to one instance only and without its length. */
+/** A body that is not complete within this time is streamed, without its length, to one instance only. */
 const BODY_WITHIN_MS = 200;
 const STOPS_WITHIN_MS = 1_000;
 
@@ -44,16 +44,16 @@ export class RoundRobin {
         // Only a request that no instance has begun may be sent again.
         const isRefused = !(body instanceof ReadableStream) && error instanceof Error &&
           /refused/i.test(`${error.message} ${error.cause}`);
-        if (!isRefused) return new Response("the instance broke off", { status: 502 });
+        if (!isRefused) return new Response("the instance closed the connection", { status: 502 });
       }
     }
     return new Response("no instance is left", { status: 503 });
   }
 
   async stop(): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, STOPS_WITHIN_MS);
-    await Promise.race([this.#server.shutdown(), late.promise]); // a caller may have stalled
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, STOPS_WITHIN_MS);
+    await Promise.race([this.#server.shutdown(), timeout.promise]); // a client may have stalled
     clearTimeout(timer);
     this.#client.close();
   }
@@ -64,22 +64,22 @@ async function wholeOrStream(
   body: ReadableStream<Uint8Array>,
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> {
   const reader = body.getReader();
-  const come: Uint8Array[] = [];
-  const late = Promise.withResolvers<"late">();
-  const timer = setTimeout(late.resolve, BODY_WITHIN_MS, "late");
+  const received: Uint8Array[] = [];
+  const timeout = Promise.withResolvers<"late">();
+  const timer = setTimeout(timeout.resolve, BODY_WITHIN_MS, "late");
   let next = reader.read();
   for (;;) {
-    const chunk = await Promise.race([next, late.promise]).catch(() => "broken off" as const);
-    if (chunk === "late" || chunk === "broken off") break;
+    const chunk = await Promise.race([next, timeout.promise]).catch(() => "broken" as const);
+    if (chunk === "late" || chunk === "broken") break;
     if (chunk.done) {
       clearTimeout(timer);
-      return await new Blob(come as BlobPart[]).bytes();
+      return await new Blob(received as BlobPart[]).bytes();
     }
-    come.push(chunk.value);
+    received.push(chunk.value);
     next = reader.read();
   }
   return new ReadableStream({
-    start: (out) => come.forEach((chunk) => out.enqueue(chunk)),
+    start: (out) => received.forEach((chunk) => out.enqueue(chunk)),
     async pull(out) {
       const { done, value } = await next;
       if (done) return out.close();

@@ -15,7 +15,7 @@ interface Packed {
 /** A part of a zip: name and text or bytes. */
 export type ZipPart = [name: string, content: string | Uint8Array | Packed];
 
-/** This many blocks of 20 MiB of blanks, compressed to a thousandth: a deflate stream may repeat whole blocks. */
+/** Blocks of 20 MiB of spaces, compressed to a thousandth. A deflate stream may repeat whole blocks. */
 export function packedBlanks(blocks: number): Packed {
   const plain = Buffer.alloc(20 * 1024 * 1024, " ");
   const block = deflateRawSync(plain, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
@@ -23,7 +23,11 @@ export function packedBlanks(blocks: number): Packed {
   return { packed: join(...Array(blocks).fill(block), end), sizeBytes: blocks * plain.length };
 }
 
-/** A zip of these parts in this order, deflated or stored; `streamed` puts sizes behind the data, as pipes do; `zip64` uses its end record. */
+/**
+ * A zip of these parts in this order.
+ * @param o.store stored instead of deflated; `streamed`: sizes follow the data, as when written to a pipe; `zip64`: with a
+ * zip64 end record
+ */
 export function zip(
   parts: ZipPart[],
   o: { store?: boolean; streamed?: boolean; zip64?: boolean } = {},
@@ -175,8 +179,8 @@ export function tar(files: [name: string, content: Uint8Array][]): Uint8Array {
 }
 
 /**
- * A Compound File (version 3) with these streams in its root and, one level down, those; all empty.
- * Sector 0 is the allocation table, the directory follows from sector 1.
+ * A Compound File (version 3) with empty streams in its root and in one nested storage. Sector 0 is the allocation table;
+ * the directory starts at sector 1.
  */
 export function compoundFile(rootStreams: string[], nestedStreams: string[] = []): Uint8Array {
   const none = 0xffffffff;

@@ -44,9 +44,9 @@ export interface ActorOptions {
 /** A running service with its own database, and callers for requests to it. */
 export interface TestService {
   steward: Steward;
-  /** The instances in this process, `steward` the first. With `inThisProcess` these are all instances. */
+  /** The instances in this process, `steward` first; with `inThisProcess` all instances. */
   instances: Steward[];
-  /** Replaces `parts` in each of `instances`; the returned function restores the former ones. */
+  /** Replaces `parts` in each of `instances`; returns a function that restores them. */
   replace<T extends object>(of: (p: ServicePlatform) => T, parts: Partial<T>): () => void;
   url: string;
   platformTenantId: string;
@@ -72,8 +72,8 @@ export interface SetupOptions extends Pick<StewardOptions, "clock"> {
 
 /**
  * Starts a service for one test file; call `stop` in `Deno.test.afterAll`. STEWARD_TEST_INSTANCES sets the number of
- * instances, which share the work and answer in turn. Each runs in its own process, unless the test has a clock or says
- * `inThisProcess`. A test that passes its own DATABASE_URL starts its instances itself, and has one.
+ * instances, which get the requests in turn. Each runs in its own process, unless `clock` or `inThisProcess` is given. A
+ * test that passes DATABASE_URL gets one instance.
  * @param env configuration that overrides the test defaults
  * @param o.clock a clock instead of the system's
  */
@@ -88,7 +88,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
     DATA_DIR: dataDir,
     PORT: "0",
     DATABASE_POOL: "6",
-    // without a worker, the test itself decides when due work is looked for
+    // without a worker, due work is searched only when the test asks for it
     ...(env.JOB_CONCURRENCY === "0" ? { JOB_POLL_MS: "3600000" } : {}),
     ...env,
     ...(proxy ? { TRUSTED_PROXIES: String(Number(env.TRUSTED_PROXIES ?? 0) + 1) } : {}),
@@ -96,7 +96,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   const config = readConfig({ TMPDIR: processEnv().TMPDIR, ...given });
   const settledStatus = new Map<string, string>();
   const listeners = new Set<() => void>();
-  const heard = {
+  const on = {
     log: (line: string) => void logs.push(line),
     settled(jobs: SettledJob[]) {
       for (const job of jobs) settledStatus.set(job.id, job.status);
@@ -106,16 +106,16 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   const inThisProcess = o.inThisProcess || o.clock !== undefined;
   const start = (config: Config) =>
     startSteward(config, {
-      log: createLog("debug", heard.log),
+      log: createLog("debug", on.log),
       checkAnswers: true,
       ...(o.clock ? { clock: o.clock } : {}),
-      onSettled: heard.settled,
+      onSettled: on.settled,
     });
   const steward = await start(config);
   const { sql } = steward.platform;
   const others = await Promise.all(
     Array.from({ length: proxy ? INSTANCES - 1 : 0 }, (_, n) => {
-      // the first instance's database, bucket, keys and outbox; its own clock
+      // same database, bucket, keys and outbox as the first instance; separate KV file
       const shared = {
         ...given,
         ...storeOf(steward),
@@ -123,7 +123,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
       };
       return inThisProcess
         ? start(readConfig({ TMPDIR: processEnv().TMPDIR, ...shared }))
-        : startInstanceProcess(shared, heard);
+        : startInstanceProcess(shared, on);
     }),
   );
   const instances = [steward, ...others.filter((instance) => "platform" in instance)];
@@ -193,7 +193,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
         Object.assign(target, parts);
         return () => Object.assign(target, former);
       });
-      return () => undo.forEach((putBack) => putBack());
+      return () => undo.forEach((restore) => restore());
     },
     url,
     platformTenantId,
@@ -207,7 +207,9 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
         const late = setTimeout(() => {
           listeners.delete(look);
           reject(
-            new Error(`job ${jobId} did not come to ${statuses} in time; last: ${settledStatus.get(jobId)}`),
+            new Error(
+              `job ${jobId} did not reach ${statuses} in 20 s; last status: ${settledStatus.get(jobId)}`,
+            ),
           );
         }, 20_000);
         const look = () => {
@@ -229,7 +231,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   };
 }
 
-/** Where the bucket of an instance is; the instance may have embedded the store. */
+/** Settings of the bucket of an instance; the store may be embedded in the instance. */
 function storeOf({ platform }: Steward): Record<string, string> {
   const { S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY } = platform.config;
   const store = Object.entries({ S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY });

@@ -42,7 +42,9 @@ export class SpanCollector {
       await promise;
       clearTimeout(timer);
     }
-    throw new Error(`no span came: ${what}; came: ${this.spans.map(({ name }) => name).join(", ")}`);
+    throw new Error(
+      `no such span arrived: ${what}; arrived: ${this.spans.map(({ name }) => name).join(", ")}`,
+    );
   }
 
   stop(): Promise<void> {

@@ -83,7 +83,7 @@ export class TcpProxy {
 
   async #listen(): Promise<void> {
     const server = createServer((inward) => {
-      inward.on("error", () => {}); // the other end is told by its own socket
+      inward.on("error", () => {}); // the close event then ends the other socket
       if (!this.#isHolding) return this.#forward(inward);
       inward.pause();
       this.#waiting.add(inward);

@@ -51,13 +51,15 @@ export async function checkAccepted(
     for (const address of to) mails.set(address, (mails.get(address) ?? 0) + 1);
   }
   const own = accepted.filter(({ kind }) => kind === "message" || kind === "mail");
-  const absent = own.filter(({ key, isInDoubt }) => !isInDoubt && !mails.has(`${key}@example.test`));
+  const absent = own.filter(({ key, isOutcomeUnknown }) =>
+    !isOutcomeUnknown && !mails.has(`${key}@example.test`)
+  );
   return {
     accepted: accepted.length,
     lost: [...open.filter(({ state }) => state === null).map(nameOf), ...absent.map(nameOf)],
     stuck: open.filter(({ state }) => state !== null).map(nameOf),
     duplicated: [
-      ...await madeTwice(sql, accepted),
+      ...await createdTwice(sql, accepted),
       ...(o.mayOverlap ? [] : overlapping(system.calls.slice(o.callsSince))),
     ],
     duplicateMails: own.filter(({ key }) => (mails.get(`${key}@example.test`) ?? 0) > 1).length,
@@ -79,7 +81,8 @@ async function unfinished(sql: Sql, accepted: Accepted[]): Promise<Open[]> {
     for (const each of own) {
       const found = states.get(each.id) ?? null;
       // after a crash the service does not send a direct mail again; it says that the outcome is unknown
-      const isSettled = found !== null && (good.includes(found) || each.isInDoubt && found === "Failed");
+      const isSettled = found !== null &&
+        (good.includes(found) || each.isOutcomeUnknown && found === "Failed");
       if (!isSettled) open.push({ ...each, state: found });
     }
   }
@@ -87,7 +90,7 @@ async function unfinished(sql: Sql, accepted: Accepted[]): Promise<Open[]> {
 }
 
 /** One Idempotency-Key creates one thing, however often its request was sent. */
-async function madeTwice(sql: Sql, accepted: Accepted[]): Promise<string[]> {
+async function createdTwice(sql: Sql, accepted: Accepted[]): Promise<string[]> {
   const twice: string[] = [];
   for (const [kind, { table, key }] of Object.entries(TABLES)) {
     if (key === null) continue;
@@ -101,7 +104,9 @@ async function madeTwice(sql: Sql, accepted: Accepted[]): Promise<string[]> {
     }
   }
   for (const { kind, id } of accepted) {
-    if (accepted.filter((other) => other.id === id).length > 1) twice.push(`${kind} ${id} answers two keys`);
+    if (accepted.filter((other) => other.id === id).length > 1) {
+      twice.push(`${kind} ${id} was returned for two keys`);
+    }
   }
   return twice;
 }

@@ -32,7 +32,7 @@ async function freezeInTransaction(process: ServiceProcess): Promise<void> {
     process.kill("SIGCONT");
     await pause(20 + attempt % 17);
   }
-  throw new Error("it was never in the middle of a transaction");
+  throw new Error("the instance never had an open transaction");
 }
 
 Deno.test("while one instance is frozen in open transactions, the other serves all requests again within 15 seconds", async () => {
@@ -85,7 +85,7 @@ Deno.test("while one instance is frozen in open transactions, the other serves a
     await pause(50);
   }
   assert.equal(await heldByFrozen(), 0);
-  console.log(`went on after ${seconds().toFixed(1)} s, ${refusals.length} requests refused`);
+  console.log(`recovered after ${seconds().toFixed(1)} s, ${refusals.length} requests refused`);
   isLoading = false;
   victim.kill("SIGCONT");
   await Promise.all(load);

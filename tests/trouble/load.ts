@@ -3,9 +3,9 @@ import { signInAdministrator } from "../support/service_process.ts";
 import { LEASE_SECONDS, type System } from "./system.ts";
 
 /** Answers after which a client may send the same request with the same Idempotency-Key again, to another instance. */
-const TRY_AGAIN = [408, 429, 500, 502, 503, 504];
+const RETRYABLE = [408, 429, 500, 502, 503, 504];
 /** An expected rejection: direct mail is sent before the answer, which reports the failure. */
-const DEFINITE = ["NOTIFICATION_DELIVERY_FAILED"];
+const EXPECTED_REJECTIONS = ["NOTIFICATION_DELIVERY_FAILED"];
 const REQUEST_WITHIN_MS = 6_000;
 const CLIENTS = 6;
 /** Longer than a lease: a worker without a database connection loses its lease during the call. */
@@ -19,14 +19,14 @@ export interface Accepted {
   /** The Idempotency-Key; it is also stored in the created thing, so that a second one is found. */
   key: string;
   at: number;
-  /** The answer was `Sending`: whether the mail goes out was not known yet. */
-  isInDoubt: boolean;
+  /** The answer was `Sending`: the outcome of the mail is unknown. */
+  isOutcomeUnknown: boolean;
 }
 
 /** Clients that repeat unanswered requests correctly and remember what was accepted. */
 export class Load {
   readonly accepted: Accepted[] = [];
-  /** Answers that no correct client should get: neither accepted nor to be repeated. */
+  /** Answers that a correct client never gets: neither accepted nor retryable. */
   readonly refused: string[] = [];
   /** How often each answer (or no answer) led to a repetition or was an expected rejection. */
   readonly repeated = new Map<string, number>();
@@ -54,7 +54,7 @@ export class Load {
     for (;;) {
       const fresh = this.accepted.slice(before);
       const kinds = new Set(fresh.map(({ kind }) => kind));
-      if (fresh.length >= count && kinds.size === ACTS.length) return performance.now() - since;
+      if (fresh.length >= count && kinds.size === OPERATIONS.length) return performance.now() - since;
       if (performance.now() - since > withinMs) {
         throw new Error(
           `only ${fresh.length} operations (${[...kinds]}) were accepted within ${withinMs / 1000} s; ` +
@@ -69,8 +69,8 @@ export class Load {
 
   async #client(): Promise<void> {
     while (this.#isRunning) {
-      const act = ACTS[this.#turn++ % ACTS.length];
-      await act?.(this);
+      const operation = OPERATIONS[this.#turn++ % OPERATIONS.length];
+      await operation?.(this);
       await pause(20);
     }
   }
@@ -91,18 +91,18 @@ export class Load {
           body: JSON.stringify(body ?? {}),
           signal: AbortSignal.timeout(REQUEST_WITHIN_MS),
         });
-        const told = await answer.json().catch(() => ({}));
-        if (answer.ok) return told;
-        if (DEFINITE.includes(told.code)) {
-          this.#repeat(`${answer.status} ${told.code}`);
+        const result = await answer.json().catch(() => ({}));
+        if (answer.ok) return result;
+        if (EXPECTED_REJECTIONS.includes(result.code)) {
+          this.#repeat(`${answer.status} ${result.code}`);
           return null;
         }
-        const isInUse = told.code === "IDEMPOTENCY_KEY_IN_USE_CONFLICT";
-        if (!isInUse && !TRY_AGAIN.includes(answer.status)) {
-          this.refused.push(`${path} ${answer.status} ${told.code}`);
+        const isInUse = result.code === "IDEMPOTENCY_KEY_IN_USE_CONFLICT";
+        if (!isInUse && !RETRYABLE.includes(answer.status)) {
+          this.refused.push(`${path} ${answer.status} ${result.code}`);
           return null;
         }
-        this.#repeat(`${answer.status} ${told.code}`);
+        this.#repeat(`${answer.status} ${result.code}`);
         await pause(Math.min(Number(answer.headers.get("retry-after") ?? 0.2), 2) * 1000);
       } catch (error) {
         this.#repeat(error instanceof Error ? error.name : String(error));
@@ -113,8 +113,8 @@ export class Load {
     return null;
   }
 
-  accept(kind: Kind, id: string | undefined, key: string, isInDoubt = false): void {
-    if (id) this.accepted.push({ kind, id, key, at: performance.now(), isInDoubt });
+  accept(kind: Kind, id: string | undefined, key: string, isOutcomeUnknown = false): void {
+    if (id) this.accepted.push({ kind, id, key, at: performance.now(), isOutcomeUnknown });
   }
 
   #repeat(why: string): void {
@@ -122,7 +122,7 @@ export class Load {
   }
 }
 
-const ACTS = [
+const OPERATIONS = [
   async (load: Load) => {
     const key = crypto.randomUUID();
     const serializedArgs = JSON.stringify({ milliseconds: 20 + Math.floor(Math.random() * 200) });

@@ -1,6 +1,5 @@
 // Checks that accepted work survives failures: three instances under load, one failure at a time, then a check of the
-// database. It takes some minutes and has its own task: `deno task test-trouble`. All traffic stays on
-// loopback.
+// database. Takes some minutes; run by `deno task test-trouble`. All traffic stays on loopback.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { connectPostgres, type Pool } from "../../infra/postgres/postgres.ts";
@@ -206,7 +205,7 @@ Deno.test({
   },
 });
 
-/** Load, failure, recovery, load; then checks and prints what became of the accepted work. */
+/** Load, failure, recovery, load; then checks and prints the state of the accepted work. */
 async function runUnderLoad(name: string, failure: Failure, s: System, sql: Pool): Promise<void> {
   const callsSince = s.calls.length;
   const load = new Load(s);
@@ -244,14 +243,14 @@ async function runUnderLoad(name: string, failure: Failure, s: System, sql: Pool
 }
 
 async function ready(url: string): Promise<void> {
-  let told = "";
+  let body = "";
   for (const since = performance.now(); performance.now() - since < RECOVERS_WITHIN_MS;) {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => null);
-    told = await answer?.text() ?? "no answer";
+    body = await answer?.text() ?? "no answer";
     if (answer?.ok) return;
     await pause(100);
   }
-  throw new Error(`${url} is not ready: ${told}`);
+  throw new Error(`${url} is not ready: ${body}`);
 }
 
 function seconds(ms: number): string {

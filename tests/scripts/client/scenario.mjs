@@ -1,25 +1,25 @@
-// The tour's story once more, told in Node by the packed client: `node story.mjs <baseUrl> <expired token>`.
+// The scenario of the tour, run in Node with the packed client: `node scenario.mjs <baseUrl> <expired token>`.
 import assert from "node:assert/strict";
 
-const installed = "@steward/client"; // in a variable: where Deno checks this file, the package is not installed
+const installed = "@steward/client"; // a variable, because the package is not installed where Deno checks this file
 const { each, isProblem, Steward, StewardProblem } = await import(installed);
 
 const [baseUrl, expired] = process.argv.slice(2);
 const run = crypto.randomUUID().slice(0, 8);
 const password = "a-long-enough-password";
-const kept = [];
+const savedTokens = [];
 const until = async (look) => {
   for (const since = Date.now(); Date.now() - since < 20_000;) {
     const found = await look();
     if (found) return found;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error("it did not happen within 20 s");
+  throw new Error("not reached within 20 s");
 };
-const refused = (code, work) => assert.rejects(work, (error) => isProblem(error, code));
+const rejectedWith = (code, work) => assert.rejects(work, (error) => isProblem(error, code));
 
 // Access
-const admin = new Steward({ baseUrl, onTokens: (tokens) => kept.push(tokens) });
+const admin = new Steward({ baseUrl, onTokens: (tokens) => savedTokens.push(tokens) });
 const { user } = await admin.signIn("admin@steward.local", "steward-admin-dev");
 const tenant = await admin.tenants.createTenant({ name: `Acme ${run}`, type: "Standard" });
 const roles = await admin.adminTenants.listRolesOfTenant(tenant.id, { search: "Admin" });
@@ -30,14 +30,14 @@ await admin.adminUsers.addUserTenant(user.id, {
   isDefault: false,
 });
 // The change has ended the administrator's own session.
-await refused("SESSION_INVALIDATED", () => admin.auth.readMe());
+await rejectedWith("SESSION_INVALIDATED", () => admin.auth.readMe());
 await admin.signIn("admin@steward.local", "steward-admin-dev");
-// A token whose time is over is renewed, once for all who ask.
-admin.useTokens({ ...kept.at(-1), accessToken: expired });
-const before = kept.length;
+// An expired token is renewed once for all concurrent requests.
+admin.useTokens({ ...savedTokens.at(-1), accessToken: expired });
+const before = savedTokens.length;
 const profiles = await Promise.all([admin.auth.readMe(), admin.auth.readMe(), admin.auth.readMe()]);
 assert.ok(profiles.every((profile) => profile.tenants.some(({ id }) => id === tenant.id)));
-assert.equal(kept.length, before + 1);
+assert.equal(savedTokens.length, before + 1);
 
 const insider = new Steward({ baseUrl });
 await insider.signIn("admin@steward.local", "steward-admin-dev");
@@ -57,35 +57,38 @@ const newUser = {
   tenants: [{ tenantId: tenant.id, roleIds: [role.id], isDefault: true }],
 };
 const idempotencyKey = crypto.randomUUID();
-let seen;
+let replayed;
 const zoe = await admin.adminUsers.createUserAnywhere(newUser, { idempotencyKey });
 const again = await admin.adminUsers.createUserAnywhere(newUser, {
   idempotencyKey,
-  onResponse: (response) => seen = response.headers.get("idempotency-replayed"),
+  onResponse: (response) => replayed = response.headers.get("idempotency-replayed"),
 });
 assert.equal(again.id, zoe.id);
-assert.equal(seen, "true");
+assert.equal(replayed, "true");
 
 const member = new Steward({ baseUrl });
 const signedIn = await member.signIn(zoe.email, password);
 assert.deepEqual(signedIn.permissions, codes.toSorted());
-await refused("MISSING_PERMISSION", () => member.roles.listRoles());
+await rejectedWith("MISSING_PERMISSION", () => member.roles.listRoles());
 const emails = [];
 for await (const one of each((page) => member.users.listUsers({ page, pageSize: 1 }))) emails.push(one.email);
 assert.ok(emails.length >= 2 && emails.includes(zoe.email));
 
-// Versions and mistakes
+// Preconditions and validation
 let etag;
 const own = await member.auth.readMe({ onResponse: (response) => etag = response.headers.get("etag") });
 assert.equal(own.user.firstName, "Zoë");
-await refused("PRECONDITION_FAILED", () => member.auth.updateMe({ lastName: "Other" }, { ifMatch: '"999"' }));
-await member.auth.updateMe({ lastName: "Story" }, { ifMatch: etag });
-const mistaken = await member.jobs.enqueueJob({}).catch((error) => error);
-assert.ok(mistaken instanceof StewardProblem);
-assert.equal(mistaken.status, 400);
-assert.equal(mistaken.code, "VALIDATION_ERROR");
-assert.ok(mistaken.errors.jobTypeName);
-assert.match(mistaken.traceId, /^[0-9a-f]{32}$/);
+await rejectedWith(
+  "PRECONDITION_FAILED",
+  () => member.auth.updateMe({ lastName: "Other" }, { ifMatch: '"999"' }),
+);
+await member.auth.updateMe({ lastName: "Scenario" }, { ifMatch: etag });
+const invalid = await member.jobs.enqueueJob({}).catch((error) => error);
+assert.ok(invalid instanceof StewardProblem);
+assert.equal(invalid.status, 400);
+assert.equal(invalid.code, "VALIDATION_ERROR");
+assert.ok(invalid.errors.jobTypeName);
+assert.match(invalid.traceId, /^[0-9a-f]{32}$/);
 
 // Files
 const png = Uint8Array.from(
@@ -98,15 +101,15 @@ const verdict = (id) =>
     return file.status === "Scanning" ? null : file;
   });
 const fileName = "Zoë’s façade ✓ 図面.png";
-let arrived = 0;
+let sentBytes = 0;
 const uploaded = await member.upload({
   profile: "image",
   fileName,
   contentType: "image/png",
   content: png,
-  onProgress: (sent) => arrived = sent,
+  onProgress: (sent) => sentBytes = sent,
 });
-assert.equal(arrived, png.length);
+assert.equal(sentBytes, png.length);
 assert.equal((await verdict(uploaded.id)).status, "Available");
 const { url } = await member.files.giveDownloadUrl(uploaded.id);
 assert.deepEqual(new Uint8Array(await (await fetch(url)).arrayBuffer()), png);
@@ -127,7 +130,7 @@ const infected = await member.upload({
   content: new TextEncoder().encode(eicar).buffer,
 });
 assert.equal((await verdict(infected.id)).status, "Infected");
-await refused("FILE_INFECTED_CONFLICT", () => member.files.giveDownloadUrl(infected.id));
+await rejectedWith("FILE_INFECTED_CONFLICT", () => member.files.giveDownloadUrl(infected.id));
 
 // Jobs
 const job = await member.jobs.enqueueJob({
@@ -146,24 +149,24 @@ assert.equal((await verdict(made.storedFileId)).status, "Available");
 const download = await member.reports.downloadReport(made.id);
 assert.match(await (await fetch(download.url)).text(), new RegExp(zoe.email));
 
-// Notifications, as they come
-const leaving = new AbortController();
-const coming = member.userNotifications(zoe.id, { signal: leaving.signal, lastEventId: "0" });
+// Notifications as a stream
+const closing = new AbortController();
+const stream = member.userNotifications(zoe.id, { signal: closing.signal, lastEventId: "0" });
 await member.notifications.sendNotification({
   channel: "InApp",
   recipients: [{ address: zoe.id }],
   subject: "Hello ZOË",
   textBody: "You have new files",
 });
-const { value } = await coming.next();
+const { value } = await stream.next();
 assert.equal(value.event, "notification");
 assert.equal(value.data.title, "Hello ZOË");
-leaving.abort();
-assert.equal((await coming.next()).done, true);
+closing.abort();
+assert.equal((await stream.next()).done, true);
 assert.equal(await member.notifications.countUnreadUserNotifications({ userId: zoe.id }), 1);
 
 // The end
 await member.signOut();
 assert.equal(member.tokens, null);
-await refused("TOKEN_MISSING", () => member.auth.readMe());
-console.log("the whole story is true");
+await rejectedWith("TOKEN_MISSING", () => member.auth.readMe());
+console.log("all steps passed");
