@@ -20,19 +20,17 @@ Exit code 0 when the user has the permission, 1 when not, 64 for wrong usage, 66
 the database is not usable.`;
 
 async function findUser(sql: Sql, named: string): Promise<string> {
+  const isNamed = UUID.test(named) ? sql`id = ${named}` : sql`lower(email) = lower(${named})`;
   const [row] = await sql<{ id: string }[]>`select id from users
-    where deleted_at is null and ${
-    UUID.test(named) ? sql`id = ${named}` : sql`lower(email) = lower(${named})`
-  }`;
+    where deleted_at is null and ${isNamed}`;
   if (!row) throw new Failure(EXIT.noInput, `there is no user ${named}`);
   return row.id;
 }
 
 async function findTenant(sql: Sql, named: string): Promise<string> {
+  const isNamed = UUID.test(named) ? sql`id = ${named}` : sql`lower(name) = lower(${named})`;
   const [row] = await sql<{ id: string }[]>`select id from tenants
-    where deleted_at is null and ${
-    UUID.test(named) ? sql`id = ${named}` : sql`lower(name) = lower(${named})`
-  }`;
+    where deleted_at is null and ${isNamed}`;
   if (!row) throw new Failure(EXIT.noInput, `there is no tenant ${named}`);
   return row.id;
 }

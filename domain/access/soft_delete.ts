@@ -13,9 +13,8 @@ export async function softDeleteRow(
   inUse: Problem,
 ): Promise<void> {
   try {
-    await tx`update ${
-      tx(table)
-    } set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
+    await tx`update ${tx(table)} set deleted_at = now(), updated_at = now(), version = version + 1
+      where id = ${id}`;
   } catch (error) {
     if (!(error instanceof PostgresError) || error.code !== SQLSTATE.foreignKeyViolation) throw error;
     throw inUse;

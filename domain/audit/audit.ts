@@ -54,12 +54,10 @@ function insertion(q: Sql, rows: AuditRow[]) {
     from unnest(${rows.map(newId)}::uuid[], ${column(({ actor }) => actor?.userId ?? null)}::uuid[],
       ${column(tenantOf)}::uuid[], ${column(({ entry }) => entry.action)}::text[],
       ${column(({ entry }) => entry.targetType)}::text[], ${column(({ entry }) => entry.targetId)}::text[],
-      ${column(({ entry }) => json(entry.before))}::text[], ${
-    column(({ entry }) => json(entry.after))
-  }::text[],
-      ${column(({ actor }) => actor?.traceId ?? null)}::text[], ${
-    column(({ actor }) => actor?.ip ?? null)
-  }::text[],
+      ${column(({ entry }) => json(entry.before))}::text[],
+      ${column(({ entry }) => json(entry.after))}::text[],
+      ${column(({ actor }) => actor?.traceId ?? null)}::text[],
+      ${column(({ actor }) => actor?.ip ?? null)}::text[],
       ${column(({ actor }) => actor?.apiKeyId ?? null)}::uuid[])
       entry (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip, api_key_id)`;
 }

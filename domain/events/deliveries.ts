@@ -66,9 +66,8 @@ export async function listDeliveries(
         select d.id from webhook_deliveries d where ${where}
         order by d.id desc ${pageOf(sql, request)}
       )
-      select ${
-      columns(sql)
-    } from webhook_deliveries d where d.id = any(array(select id from page)) order by d.id desc`,
+      select ${columns(sql)} from webhook_deliveries d where d.id = any(array(select id from page))
+      order by d.id desc`,
   ]);
   return pagedResult<Delivery>(items.map(withTimes), count?.total ?? 0, request);
 }

@@ -80,8 +80,7 @@ export async function settleAttempt(
 
 async function insertAttempt(tx: Tx, delivery: PendingDelivery, tried: Attempt): Promise<void> {
   await tx`insert into webhook_attempts (delivery_id, number, attempted_at, duration_ms, status_code, error, answer)
-    values (${delivery.id}, ${
-    delivery.attemptCount + 1
-  }, ${tried.attemptedAt}, ${tried.durationMs}, ${tried.statusCode},
+    values (${delivery.id}, ${delivery.attemptCount + 1}, ${tried.attemptedAt}, ${tried.durationMs},
+      ${tried.statusCode},
       ${tried.error}, ${tried.answer})`;
 }

@@ -105,13 +105,12 @@ async function discardAll(tx: Tx, rows: { id: string }[], now: Date): Promise<st
 /** Enqueues a new scan for one batch of stuck files. If the lost scan still finishes, the first verdict counts. */
 export async function requeueStuckScans(p: Platform): Promise<number> {
   const now = p.clock.now();
+  const stuckSince = new Date(now.getTime() - STUCK_MS);
   return await transact(p.sql, async (tx) => {
     const stuck = await tx<{ id: string; tenantId: string | null; createdBy: string | null }[]>`
       update files set scan_due_at = ${now}
       where id in (
-        select id from files where status = 'Scanning' and scan_due_at <= ${new Date(
-      now.getTime() - STUCK_MS,
-    )}
+        select id from files where status = 'Scanning' and scan_due_at <= ${stuckSince}
         order by scan_due_at limit ${BATCH} for update skip locked)
       returning id, tenant_id, created_by`;
     for (const { id, tenantId, createdBy } of stuck) {

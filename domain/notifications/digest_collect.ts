@@ -39,9 +39,8 @@ export async function collectForDigest(
     await tx`update notification_recipients r
       set status = 'Collected', digest_id = given.digest_id, deliver_after = given.due_at
       from unnest(${given.map(({ id }) => id)}::uuid[], ${given.map(({ digest }) => digest.id)}::uuid[],
-        ${
-      given.map(({ digest }) => digest.dueAt.toISOString())
-    }::timestamptz[]) as given (id, digest_id, due_at)
+        ${given.map(({ digest }) => digest.dueAt.toISOString())}::timestamptz[])
+        as given (id, digest_id, due_at)
       where r.id = given.id and r.status = 'Owed'`;
   });
 }

@@ -70,9 +70,8 @@ async function closeDigest(p: NotificationPlatform, tx: Tx, digestId: string): P
   if (found.length > MAX_ITEMS) {
     const next = await openDigests(p, tx, tenantId, [{ userId, dueAt: p.clock.now() }]);
     await tx`update notification_recipients set digest_id = ${next.get(userId)?.id ?? null}
-      where digest_id = ${digestId} and status = 'Collected' and id <> all(${
-      included.map(({ id }) => id)
-    }::uuid[])`;
+      where digest_id = ${digestId} and status = 'Collected'
+        and id <> all(${included.map(({ id }) => id)}::uuid[])`;
   }
   await settleCollected(tx, items.map((item) => item.notificationId));
   return { notificationId, messages: notificationId === null ? 0 : included.length };

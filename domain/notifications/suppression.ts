@@ -77,9 +77,8 @@ export async function addSuppression(
   return await transact(sql, async (tx) => {
     const [added] = await tx<Suppression[]>`
       insert into notification_suppressions (id, tenant_key, channel, address, address_key, reason, detail, created_by)
-      values (${newId()}, ${tenantKeyOf(caller.tenantId)}, ${channel}, ${address}, ${
-      addressKey(channel, address)
-    },
+      values (${newId()}, ${tenantKeyOf(caller.tenantId)}, ${channel}, ${address},
+        ${addressKey(channel, address)},
         ${reason}, ${detail}, ${caller.userId})
       on conflict (tenant_key, channel, address_key) do nothing returning ${columns(tx)}`;
     if (!added) {
@@ -139,9 +138,8 @@ export async function findSuppressions(
   if (addresses.length === 0) return new Map();
   const rows = await q<{ addressKey: string; reason: SuppressionReason }[]>`
     select address_key, reason from notification_suppressions
-    where tenant_key = ${
-    tenantKeyOf(tenantId)
-  } and channel = ${channel} and notification_id is distinct from ${id}
+    where tenant_key = ${tenantKeyOf(tenantId)} and channel = ${channel}
+      and notification_id is distinct from ${id}
       and address_key = any(${addresses.map((address) => addressKey(channel, address))}::text[])`;
   return new Map(rows.map((row) => [row.addressKey, row.reason]));
 }
@@ -156,9 +154,8 @@ export async function recordSuppressions(
   await q`
     insert into notification_suppressions (id, tenant_key, channel, address, address_key, reason, detail,
       notification_id)
-    select id, ${
-    tenantKeyOf(o.tenantId)
-  }, ${o.channel}::notification_channel, address, address_key, reason, detail,
+    select id, ${tenantKeyOf(o.tenantId)}, ${o.channel}::notification_channel, address, address_key, reason,
+      detail,
       ${o.notificationId}::uuid
     from unnest(${dead.map(() => newId())}::uuid[], ${dead.map((d) => d.address)}::text[],
       ${dead.map((d) => addressKey(o.channel, d.address))}::text[], ${dead.map((d) => d.reason)}::text[],

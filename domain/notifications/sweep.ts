@@ -124,9 +124,8 @@ async function settleRows(tx: Tx, rows: { id: string; jobId: string | null }[]):
     tx<SettledRow[]>`update notifications n set status = e.status::notification_status, updated_at = now(),
         last_error = coalesce(e.error, n.last_error, 'The job ended without delivering this message.')
       from unnest(${ended.map((e) => e.id)}::uuid[], ${ended.map((e) => e.jobId)}::uuid[],
-        ${ended.map((e) => e.status)}::text[], ${
-      ended.map((e) => e.error)
-    }::text[]) as e (id, job_id, status, error)
+        ${ended.map((e) => e.status)}::text[],
+          ${ended.map((e) => e.error)}::text[]) as e (id, job_id, status, error)
       where n.id = e.id and n.job_id = e.job_id and n.status in ('Queued', 'Scheduled', 'Sending', 'Failed')
       returning n.id, n.tenant_id, n.channel, n.status, n.last_error as error`,
     failStaleDirect(tx, direct),

@@ -139,9 +139,8 @@ async function toDevices(
     });
     const changed = await tx<{ id: string }[]>`
       update notification_recipients r set address = given.address
-      from unnest(${found.map(({ recipient }) => recipient.id)}::uuid[], ${
-      found.map(({ first }) => first)
-    }::text[]) as given (id, address)
+      from unnest(${found.map(({ recipient }) => recipient.id)}::uuid[],
+        ${found.map(({ first }) => first)}::text[]) as given (id, address)
       where r.id = given.id and r.address = r.user_id::text returning r.id`;
     const ours = new Set(changed.map((row) => row.id));
     const firsts: HeldRecipient[] = [];

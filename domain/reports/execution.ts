@@ -106,9 +106,8 @@ export async function readVisibleExecution(
 ): Promise<Execution> {
   const [execution] = await q<Execution[]>`
     select * from report_executions
-    where id = ${id} and deleted_at is null and ${ofTenant(q, caller.tenantId)} ${
-    lock ? q`for update` : q``
-  }`;
+    where id = ${id} and deleted_at is null and ${ofTenant(q, caller.tenantId)}
+    ${lock ? q`for update` : q``}`;
   if (!execution) throw problem("REPORT_NOT_FOUND", `The caller's tenant has no report execution ${id}.`);
   requireAll(caller, execution.requiredPermissions);
   return execution;

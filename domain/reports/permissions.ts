@@ -30,9 +30,8 @@ export function requireAll(caller: RightsHolder, permissions: string[]): void {
 export function holdsAllCondition(q: Sql, caller: RightsHolder, needed: ReturnType<Sql>) {
   const codes = [...caller.permissions];
   return q`not exists (select from unnest(${needed}) needed
-    where needed <> all(${codes}::text[]) and (not ${
-    isSystemAdmin(caller as Caller)
-  } or needed like '%:files'))`;
+    where needed <> all(${codes}::text[])
+      and (not ${isSystemAdmin(caller as Caller)} or needed like '%:files'))`;
 }
 
 function missingOf(caller: RightsHolder, permissions: string[]): string[] {

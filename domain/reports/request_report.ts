@@ -94,9 +94,8 @@ export async function queueReport(
     insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
       required_permissions, delivery_json, requested_by, created_by, schedule_id, trace_id, burst_id,
       burst_value, created_at)
-    values (${id}, ${requester.tenantId}, ${template.id}, ${
-    executionName(template, request)
-  }, ${format}, ${STATUS.Queued},
+    values (${id}, ${requester.tenantId}, ${template.id}, ${executionName(template, request)}, ${format},
+      ${STATUS.Queued},
       ${JSON.stringify(request.parameters)}, ${request.requiredPermissions}::text[],
       ${delivery && JSON.stringify(delivery)}, ${requestedBy}, ${requester.userId},
       ${request.scheduleId ?? null}, ${requester.traceId},

@@ -62,9 +62,8 @@ export async function completeRun(
   const [completed] = await tx<Execution[]>`
     update report_executions set status = ${STATUS.Completed}, stored_file_id = ${document.fileId},
       file_name = ${document.fileName}, content_type = ${document.contentType}, file_size_bytes = ${document.sizeBytes},
-      row_count = ${document.rowCount}, generation_ms = ${
-    Math.round(document.generationMs)
-  }, completed_at = now(),
+      row_count = ${document.rowCount}, generation_ms = ${Math.round(document.generationMs)},
+      completed_at = now(),
       expires_at = now() + make_interval(days => ${keepDays}), error_message = null
     where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating} returning *`;
   if (!completed) await releaseOwnerReferences(tx, FILE_SCOPE, run.runId);

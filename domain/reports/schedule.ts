@@ -86,9 +86,8 @@ export async function readVisibleSchedule(
   lock = false,
 ): Promise<Schedule> {
   const [schedule] = await q<Schedule[]>`
-    ${schedules(q)} where s.id = ${id} and ${ofTenant(q, caller.tenantId)} ${
-    lock ? q`for update of s` : q``
-  }`;
+    ${schedules(q)} where s.id = ${id} and ${ofTenant(q, caller.tenantId)}
+    ${lock ? q`for update of s` : q``}`;
   if (!schedule) {
     throw problem("REPORT_SCHEDULE_NOT_FOUND", `The caller's tenant has no report schedule ${id}.`);
   }

@@ -65,9 +65,8 @@ export async function createSchedule(
       values (${id}, ${caller.tenantId}, ${given.templateId}, ${given.name}, ${given.description},
         ${given.cronExpression}, ${given.timeZoneId}, ${given.format}, ${JSON.stringify(parameters)},
         ${requiredPermissions}::text[], ${delivery && JSON.stringify(delivery)},
-        ${burst && JSON.stringify(burst)}, ${
-      nextRun(given.cronExpression, given.timeZoneId, p.clock.now())
-    }, ${caller.userId})`;
+        ${burst && JSON.stringify(burst)}, ${nextRun(given.cronExpression, given.timeZoneId, p.clock.now())},
+        ${caller.userId})`;
     const after = await readVisibleSchedule(tx, caller, id);
     wakeAt(p, tx, after.nextRunAt);
     await auditSchedule(tx, caller, "create", { after });

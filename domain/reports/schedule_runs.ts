@@ -178,9 +178,8 @@ async function insertFailed(
       completed_at)
     values (${newId()}, ${schedule.tenantId}, ${schedule.templateId}, ${name}, ${schedule.format}, ${STATUS.Failed},
       ${schedule.parametersJson}, ${schedule.requiredPermissions}::text[], ${schedule.deliveryJson},
-      ${schedule.createdBy}, ${schedule.id}, ${burstId ?? null}, ${
-    burstId ? burstValue ?? "" : null
-  }, ${reason},
+      ${schedule.createdBy}, ${schedule.id}, ${burstId ?? null}, ${burstId ? burstValue ?? "" : null},
+      ${reason},
       ${now}, ${now})
     returning *`;
   if (!execution) throw new Error("an inserted execution was not returned");

@@ -56,9 +56,8 @@ async function endExecution(p: ReportPlatform, tx: Tx, id: string, end: JobEnd):
     ? "Its job was cancelled."
     : end.lastError ?? "Its job ended before the report was generated.";
   const [execution] = await tx<Execution[]>`
-    update report_executions set status = ${
-    isCancelled ? STATUS.Cancelled : STATUS.Failed
-  }, completed_at = now(),
+    update report_executions
+    set status = ${isCancelled ? STATUS.Cancelled : STATUS.Failed}, completed_at = now(),
       error_message = ${message}
     where id = ${id} and status in (${STATUS.Queued}, ${STATUS.Generating}) returning *`;
   if (!execution) return false;

@@ -103,9 +103,9 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     },
     async create(_p, tx, caller, input) {
       const id = newId();
-      const [row] = await tx<(Result & { version: number })[]>`insert into ${tx(d.table)} ${
-        tx({ id, tenant_id: caller.tenantId, ...columnValues(input) } as Record<string, string>)
-      } returning ${tx.unsafe(selected)}, version`;
+      const given = { id, tenant_id: caller.tenantId, ...columnValues(input) } as Record<string, string>;
+      const [row] = await tx<(Result & { version: number })[]>`
+        insert into ${tx(d.table)} ${tx(given)} returning ${tx.unsafe(selected)}, version`;
       const inserted = versioned(row, () => notFound(id));
       const value = withNumbers(inserted.value as Row);
       await audit(tx, caller, "create", id, { after: value });
@@ -124,9 +124,8 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     async remove(tx, caller, id, ifMatch) {
       const { value: before } = await lock(tx, caller, id, ifMatch);
       await (d.softDeleted
-        ? tx`update ${
-          tx(d.table)
-        } set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`
+        ? tx`update ${tx(d.table)} set deleted_at = now(), updated_at = now(), version = version + 1
+          where id = ${id}`
         : tx`delete from ${tx(d.table)} where id = ${id}`);
       await audit(tx, caller, "delete", id, { before });
     },

@@ -41,9 +41,8 @@ export async function readPermissionCatalog(
   ]);
   const permissions = await sql<PermissionDetails[]>`
     select ${permissionColumns(sql, caller)} from permissions p
-    where ${chosen} and p.category = any(${
-    groups.map(({ category }) => category)
-  }::text[]) order by p.code, p.id`;
+    where ${chosen} and p.category = any(${groups.map(({ category }) => category)}::text[])
+    order by p.code, p.id`;
   const byCategory = Map.groupBy(permissions, ({ category }) => category);
   const items = groups.map((group) => ({ ...group, permissions: byCategory.get(group.category) ?? [] }));
   return pagedResult(items, count?.total ?? 0, request);

@@ -107,9 +107,7 @@ async function findPermissions(tx: Tx, tenantId: string, ids: string[]) {
   if (wanted.size === 0) return [];
   const found = await tx<(GrantedPermission & { reach: "Platform" | "Tenant" })[]>`
     select id, code, reach from permissions
-    where id = any(${[
-    ...wanted,
-  ]}::uuid[]) and deleted_at is null and (tenant_id is null or tenant_id = ${tenantId})`;
+    where id = any(${ids}::uuid[]) and deleted_at is null and (tenant_id is null or tenant_id = ${tenantId})`;
   for (const { id } of found) wanted.delete(id);
   if (wanted.size === 0) return [...found];
   throw problem(

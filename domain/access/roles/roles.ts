@@ -45,9 +45,8 @@ export interface RoleListRequest extends RoleFilter, PageRequest {
 /** Reads a role of the tenant with its permissions. Throws ROLE_NOT_FOUND. */
 export async function readRole(q: Sql, tenantId: string, id: string): Promise<Versioned<Role>> {
   const [row] = await q<(Role & { version: number })[]>`
-    select ${
-    grantColumns(q)
-  }, r.version from roles r where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
+    select ${grantColumns(q)}, r.version from roles r
+    where r.id = ${id} and r.tenant_id = ${tenantId} and r.deleted_at is null`;
   return versioned(row, () => roleNotFound(id));
 }
 

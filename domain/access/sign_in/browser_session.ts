@@ -58,9 +58,8 @@ export async function readBrowserSession(
   if (!isCurrent) return "access-changed";
   if (!recentlySeen) {
     await q`with seen as (
-        update browser_sessions set last_seen_at = now() where secret_hash = ${
-      digest(secret)
-    } returning session_id
+        update browser_sessions set last_seen_at = now() where secret_hash = ${digest(secret)}
+        returning session_id
       )
       update sessions s set expires_at = now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS})
       from seen where s.id = seen.session_id`;

@@ -32,9 +32,8 @@ export async function requireAddressBelowLimit(q: Sql, address: string): Promise
     select greatest(1, ceil(extract(epoch from
         min(at) + make_interval(mins => ${ADDRESS_LIMIT.minutes}) - now())))::int as seconds
     from failed_sign_ins f, unnest(f.failed_at) at
-    where f.subject = ${
-    addressSubject(address)
-  } and at > now() - make_interval(mins => ${ADDRESS_LIMIT.minutes})
+    where f.subject = ${addressSubject(address)}
+      and at > now() - make_interval(mins => ${ADDRESS_LIMIT.minutes})
     having count(*) >= ${ADDRESS_LIMIT.failures}`;
   if (!over) return;
   throw problem(

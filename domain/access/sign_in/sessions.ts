@@ -57,9 +57,8 @@ export async function issueTokens(
       update sessions set expires_at = now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}) where id = ${o.sessionId}
     )
     insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)
-    values (${
-    digest(refreshToken)
-  }, ${o.sessionId}, ${o.tenantId}, now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}))`;
+    values (${digest(refreshToken)}, ${o.sessionId}, ${o.tenantId},
+      now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}))`;
   const accessToken = await p.tokens.sign({
     sub: o.user.id,
     sid: o.sessionId,

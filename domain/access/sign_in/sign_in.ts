@@ -142,9 +142,8 @@ export async function signOut(p: AccessPlatform, caller: Caller): Promise<void> 
 async function readAccount(q: Sql, email: string): Promise<Account> {
   const [account] = await q<Account[]>`
     select u.id, asked.email, u.password_hash, u.is_active and u.deleted_at is null as usable,
-      ceil(extract(epoch from case when u.id is null then (${
-    unknownEmailLockEnd(q, email)
-  }) else u.lockout_expires_at end
+      ceil(extract(epoch from
+        case when u.id is null then (${unknownEmailLockEnd(q, email)}) else u.lockout_expires_at end
         - now()))::int as locked_for_seconds
     from (select ${email}::text as email) asked left join users u on lower(u.email) = lower(asked.email)`;
   if (!account) throw new Error("a left join of one row returned no row");

@@ -98,9 +98,8 @@ export async function updateTenant(
     if (after.parentTenantId !== before.parentTenantId) await requireMove(tx, reach, after);
     if (JSON.stringify(after) !== JSON.stringify(before)) {
       await tx`update tenants set name = ${after.name}, parent_tenant_id = ${after.parentTenantId},
-        max_users = ${after.maxUsers}, is_active = ${after.isActive}, version = ${
-        version + 1
-      }, updated_at = now()
+        max_users = ${after.maxUsers}, is_active = ${after.isActive}, version = ${version + 1},
+        updated_at = now()
         where id = ${id}`;
       await recordAudit(tx, caller, {
         action: "tenant.update",

@@ -95,14 +95,13 @@ export async function insertLinks(tx: Tx, userId: string, links: Assignment[]): 
   if (links.some((l) => l.isDefault)) {
     await tx`update user_tenants set is_default = false where user_id = ${userId} and is_default`;
   }
-  await tx`insert into user_tenants ${
-    tx(links.map((l) => ({
-      user_id: userId,
-      tenant_id: l.tenantId,
-      is_active: l.isActive,
-      is_default: l.isDefault,
-    })))
-  }`;
+  const rows = links.map((l) => ({
+    user_id: userId,
+    tenant_id: l.tenantId,
+    is_active: l.isActive,
+    is_default: l.isDefault,
+  }));
+  await tx`insert into user_tenants ${tx(rows)}`;
   await insertLinkRoles(tx, userId, links);
 }
 
@@ -115,9 +114,8 @@ export async function insertLinkRoles(
   const pairs = links.flatMap((l) => l.roleIds.map((roleId) => ({ tenantId: l.tenantId, roleId })));
   if (pairs.length === 0) return;
   await tx`insert into user_tenant_roles (user_id, tenant_id, role_id)
-    select ${userId}, tenant_id, role_id from unnest(${pairs.map((x) => x.tenantId)}::uuid[], ${
-    pairs.map((x) => x.roleId)
-  }::uuid[]) as pair (tenant_id, role_id)
+    select ${userId}, tenant_id, role_id from unnest(${pairs.map((x) => x.tenantId)}::uuid[],
+      ${pairs.map((x) => x.roleId)}::uuid[]) as pair (tenant_id, role_id)
     on conflict do nothing`;
 }
 
@@ -167,9 +165,8 @@ export async function replaceLinks(
     movesDefault;
   if (!changed) return { changed, before };
 
-  await tx`delete from user_tenants where user_id = ${userId} and tenant_id = any(${
-    removed.map((l) => l.tenantId)
-  }::uuid[])`;
+  await tx`delete from user_tenants
+    where user_id = ${userId} and tenant_id = any(${removed.map((l) => l.tenantId)}::uuid[])`;
   await tx`update user_tenants set is_active = not is_active
     where user_id = ${userId} and tenant_id = any(${toggled.map((l) => l.tenantId)}::uuid[])`;
   await tx`delete from user_tenant_roles where user_id = ${userId} and role_id = any(${revoked}::uuid[])`;

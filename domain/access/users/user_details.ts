@@ -72,9 +72,8 @@ export async function readUser(
   tenantId: string | null,
 ): Promise<Versioned<User>> {
   const [row] = await q<(User & { version: number })[]>`
-    select ${
-    userColumns(q, tenantId)
-  }, u.version from users u where u.id = ${userId} and u.deleted_at is null`;
+    select ${userColumns(q, tenantId)}, u.version from users u
+    where u.id = ${userId} and u.deleted_at is null`;
   return versioned(row, () => userNotFound(userId));
 }
 
@@ -157,9 +156,8 @@ async function readLinks(
 export async function readUserRoles(q: Sql, userId: string, tenantId: string): Promise<Role[]> {
   await requireUser(q, userId, tenantId);
   return await q<Role[]>`
-    select ${
-    grantColumns(q)
-  } from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
+    select ${grantColumns(q)} from user_tenant_roles l
+    join roles r on r.id = l.role_id and r.deleted_at is null
     where l.user_id = ${userId} and l.tenant_id = ${tenantId} order by lower(r.name), r.id`;
 }
 

@@ -22,9 +22,8 @@ export async function insertUserNotifications(
       action_url, priority)
     select given.id, ${held.tenantId}, user_id, last_seq, ${held.id}, ${o.title}, ${o.body}, ${held.icon},
       ${held.category}, ${held.actionUrl}, ${held.priority}
-    from numbered join unnest(${
-    userIds.map(() => newId())
-  }::uuid[], ${userIds}::uuid[]) as given (id, user_id)
+    from numbered join unnest(${userIds.map(() => newId())}::uuid[],
+      ${userIds}::uuid[]) as given (id, user_id)
       using (user_id)
     on conflict (notification_id, user_id) do nothing`;
   await wakeUsers(p, userIds);

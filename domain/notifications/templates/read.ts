@@ -67,9 +67,8 @@ export async function findTemplate(
     left join notification_settings s on s.tenant_id = ${tenantId}
     where t.slug = ${slug} and (t.tenant_id = ${tenantId} or t.tenant_id is null)
       and (lower(t.locale) = any(${localeChain(wanted, null)}::text[]) or ${matchesDefault})
-    order by array_position(${
-    localeForms(wanted)
-  }::text[], lower(t.locale)), ${matchesDefault} desc nulls last,
+    order by array_position(${localeForms(wanted)}::text[], lower(t.locale)),
+      ${matchesDefault} desc nulls last,
       length(t.locale) desc, t.tenant_id is null limit 1`;
   if (row) return row;
   const searched = localeChain(wanted, await readDefaultLocale(q, tenantId));

@@ -24,9 +24,8 @@ export async function createReportLink(
   const token = newSecret();
   const [link] = await q<{ expiresAt: Date }[]>`
     insert into report_links (token_hash, execution_id, expires_at)
-    values (${
-    digest(token)
-  }, ${executionId}, now() + make_interval(hours => ${LINK_HOURS})) returning expires_at`;
+    values (${digest(token)}, ${executionId}, now() + make_interval(hours => ${LINK_HOURS}))
+    returning expires_at`;
   if (!link) throw new Error("an inserted report link was not returned");
   return { url: `${p.baseUrl()}${LINK_PATH}/${token}`, expiresAt: link.expiresAt };
 }

@@ -50,9 +50,8 @@ export async function startOpenIdSignIn(
   await p.sql`
     insert into oidc_flows (state_hash, browser_hash, provider, nonce, code_verifier, return_to, tenant_id, is_global,
       expires_at)
-    values (${digest(state)}, ${
-    digest(browserSecret)
-  }, ${provider.name}, ${nonce}, ${codeVerifier}, ${returnTo},
+    values (${digest(state)}, ${digest(browserSecret)}, ${provider.name}, ${nonce}, ${codeVerifier},
+      ${returnTo},
       ${o.tenantId}, ${o.global}, now() + make_interval(mins => ${FLOW_MINUTES}))`;
   return { location: location.href, state, browserSecret };
 }
