@@ -1,7 +1,8 @@
+import type { Socket } from "node:net";
 import postgres from "postgres";
 import { reportSettings } from "./session_limits.ts";
 import { addressOf, type Pool } from "./postgres.ts";
-import { openServerSocket, type ServerSocket } from "./server_socket.ts";
+import { openSocket } from "./server_socket.ts";
 import { type RowFrames, RowInterceptor } from "./row_interceptor.ts";
 import { waitAtMost } from "../timeout.ts";
 
@@ -72,7 +73,7 @@ function arrayLiteral(values: readonly unknown[]): string {
  */
 export function connectReportReader(url: string): ReportReader {
   const interceptor = new RowInterceptor();
-  const sockets: ServerSocket[] = [];
+  const sockets: Socket[] = [];
   const settings = {
     max: 1,
     connect_timeout: 10,
@@ -85,7 +86,7 @@ export function connectReportReader(url: string): ReportReader {
   };
   const address = addressOf(url);
   const socket = async () => {
-    const opened = interceptor.attach(await openServerSocket(address));
+    const opened = interceptor.attach(await openSocket(address, 0));
     sockets.push(opened);
     return opened;
   };

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { ServerSocket } from "./server_socket.ts";
+import type { Socket } from "node:net";
 
 /** Rows as Postgres sends them: `count` DataRow messages, concatenated. */
 export interface RowFrames {
@@ -19,6 +19,10 @@ const MAX_WAITING = 2;
  * Removes the row messages from what a Postgres server sends and passes all other messages to the client library. The
  * library's own row parsing would cost more than the rest of a report. The socket is paused while the reader of the rows
  * is behind.
+ *
+ * The alternative was COPY through pg-copy-streams 7.0.0: a million rows of eight columns took 2.5 s and 0.34 s of CPU
+ * as the raw stream, against 2.1 s and 0.13 s here. COPY takes no bind parameters, so the values of a report's query
+ * would become part of its text. It also needs a second driver (pg, with twelve packages below it).
  */
 export class RowInterceptor {
   /** Column names of the current result. */
@@ -27,14 +31,14 @@ export class RowInterceptor {
   #wake = () => {};
   #ended = false;
   #dropping = false;
-  #source: ServerSocket | null = null;
+  #source: Socket | null = null;
   #batch = new Uint8Array(BATCH_BYTES);
   #spare: Uint8Array<ArrayBuffer> | null = null;
   #filled = 0;
   #count = 0;
 
   /** Intercepts the "data" events of `socket`: its listeners receive all messages except rows. */
-  attach(socket: ServerSocket): ServerSocket {
+  attach(socket: Socket): Socket {
     const emit = socket.emit.bind(socket) as (event: string, ...given: unknown[]) => boolean;
     const splitter = new Splitter(this, socket, (bytes) => emit("data", bytes));
     return Object.assign(socket, {
@@ -44,7 +48,7 @@ export class RowInterceptor {
   }
 
   /** Adds the complete DataRow messages in `frames` to the batch. */
-  keep(frames: Uint8Array, count: number, source: ServerSocket): void {
+  keep(frames: Uint8Array, count: number, source: Socket): void {
     if (this.#dropping || count === 0) return;
     if (this.#filled + frames.length > this.#batch.length) this.#flush(frames.length);
     this.#batch.set(frames, this.#filled);
@@ -109,7 +113,7 @@ class Splitter {
 
   constructor(
     private readonly interceptor: RowInterceptor,
-    private readonly socket: ServerSocket,
+    private readonly socket: Socket,
     private readonly pass: (bytes: Uint8Array) => void,
   ) {}
 

@@ -1,6 +1,5 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import type { ServerSocket } from "./server_socket.ts";
 import { ProtocolTracker } from "./protocol_tracker.ts";
 
 /** How long the server may take to close its side after `end`. */
@@ -11,7 +10,7 @@ const KEEPALIVE_MS = 5_000;
  * A socket for postgres.js that wraps a socket which may still be opening. It tracks whether the server has to answer.
  * It always emits `close` in the end, because postgres.js releases a connection only then.
  */
-export class WatchedSocket extends EventEmitter implements ServerSocket {
+export class WatchedSocket extends EventEmitter {
   readyState: "opening" | "open" | "closed" = "opening";
   readonly tracker = new ProtocolTracker();
   #inner: Socket | null = null;
