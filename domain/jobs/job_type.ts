@@ -3,11 +3,15 @@ import type { Log } from "../../infra/log.ts";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 
-/** What the service passes to a running attempt besides its arguments. */
-export interface JobContext<P = Platform> {
+/** What a job handler gets besides the job's arguments. */
+export interface JobContext<P = Platform> extends Attempt {
   /** The service that runs the job: configuration, stores, providers. */
   platform: P;
-  /** The pool of the service's database, `platform.sql`. */
+}
+
+/** A running attempt of a job. */
+export interface Attempt {
+  /** The pool of the service's database. */
   db: Sql;
   jobId: string;
   /** Tenant of the job; null for the service's own jobs. */

@@ -5,9 +5,10 @@ import type { CatalogueEntry } from "../problems/entry.ts";
 import type { Resource, ResourceSource } from "./resource.ts";
 import { tableSource } from "./table_source.ts";
 
-type Shape = z.ZodObject;
+export type Shape = z.ZodObject;
 
-interface Common<One extends string, Many extends string> {
+/** What every resource declares. */
+export interface ResourceDeclaration<One extends string, Many extends string> {
   one: One;
   many: Many;
   path?: string;
@@ -24,7 +25,7 @@ interface Common<One extends string, Many extends string> {
 }
 
 /** How a resource is stored in its table. Column names default to the field names in snake case. */
-interface InTable {
+export interface TableStorage {
   table: string;
   softDeleted: boolean;
   /** Values of `sortBy` and their SQL order expressions; the first is the default. */
@@ -36,7 +37,7 @@ interface InTable {
 }
 
 /** A resource with its own functions instead of a table. */
-interface ByCommands<R extends Shape, C extends Shape, U extends Shape> {
+export interface CommandStorage<R extends Shape, C extends Shape, U extends Shape> {
   sortable: readonly [string, ...string[]];
   commands: ResourceSource<z.output<R>, z.output<C>, z.output<U>>;
 }
@@ -64,7 +65,7 @@ export function defineResource<
   One extends string,
   Many extends string,
 >(
-  d: Common<One, Many> & SeparateShapes<R, C, U> & (InTable | ByCommands<R, C, U>),
+  d: ResourceDeclaration<One, Many> & SeparateShapes<R, C, U> & (TableStorage | CommandStorage<R, C, U>),
 ): Resource<R, C, U, One, Many> {
   const query = d.query ?? z.object({});
   const notFound = d.notFound ?? deriveNotFound(d.one);
@@ -97,7 +98,7 @@ export function defineResource<
 
 /** Declares a resource with one schema: the request body has the fields of the response without id and timestamps. */
 export function defineSimpleResource<S extends Shape, One extends string, Many extends string>(
-  d: Common<One, Many> & { shape: S } & InTable,
+  d: ResourceDeclaration<One, Many> & { shape: S } & TableStorage,
 ) {
   const name = String(d.shape.meta()?.id ?? d.one);
   const body = d.shape.omit(SERVICE_FIELDS).meta({ id: `${name}Body` });

@@ -1,7 +1,14 @@
 import type { z } from "zod";
 import type { EventDeclaration } from "../../domain/events/event_types.ts";
-import { defineJob as declareJob, type JobContext, type JobType } from "../../domain/jobs/job_type.ts";
+import { type Attempt, defineJob as declareJob, type JobType } from "../../domain/jobs/job_type.ts";
 import type { ReportTemplate } from "../../domain/reports/report_template.ts";
+import {
+  defineResource as declareResource,
+  type ResourceDeclaration,
+  type SeparateShapes,
+  type Shape,
+  type TableStorage,
+} from "../../domain/resources/define_resource.ts";
 import type { Resource } from "../../domain/resources/resource.ts";
 import type { Log } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
@@ -9,7 +16,7 @@ import type { EndpointSpec } from "../shared/endpoint.ts";
 import type { Services } from "./services.ts";
 
 /** What the job handler of an extension gets besides the job's arguments. */
-export interface JobInput extends Omit<JobContext, "platform"> {
+export interface JobInput extends Attempt {
   steward: Services;
 }
 
@@ -21,7 +28,8 @@ export const defineJob = <A>(
   spec: Pick<ExtensionJob<A>, "name" | "args" | "run"> & Partial<ExtensionJob<A>>,
 ): ExtensionJob<A> => declareJob<A, JobInput>(spec);
 
-type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
+/** The value that a shape parses to. */
+export type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** What the handler of an extension's route gets. */
 export interface RouteInput<C, P, Q, B> {
@@ -40,7 +48,8 @@ export interface RouteInput<C, P, Q, B> {
   steward: Services;
 }
 
-type RouteSpec<C, P, Q, B> =
+/** The declaration of a route. `C` is the caller; `P`, `Q` and `B` are the shapes of parameters, query and body. */
+export type RouteSpec<C, P, Q, B> =
   & Omit<
     EndpointSpec<C, P, Q, B, RouteInput<C, P, Q, B>>,
     "lateBody" | "filePart" | "creates" | "problems" | "unlimited"
@@ -69,6 +78,17 @@ export function defineRoute<
 >(spec: RouteSpec<C, P, Q, B>): ExtensionRoute {
   return spec as unknown as ExtensionRoute;
 }
+
+/** Declares a resource with separate schemas for create, update and answer, stored in a table. */
+export const defineResource = <
+  R extends Shape,
+  C extends Shape,
+  U extends Shape,
+  One extends string,
+  Many extends string,
+>(
+  declaration: ResourceDeclaration<One, Many> & SeparateShapes<R, C, U> & TableStorage,
+): Resource<R, C, U, One, Many> => declareResource(declaration);
 
 /** A permission with tenant reach that an extension adds to the catalog. */
 export interface ExtensionPermission {

@@ -1,15 +1,71 @@
 // The public interface: what an extension imports from "@steward/steward". Everything else may change in any version.
-export { z } from "zod";
+// public_interface.txt describes it; a test compares the two (`deno task public-interface` writes the description).
+
+// Declarations
 export {
+  defineExtension,
+  defineJob,
+  defineResource,
+  defineRoute,
   type Extension,
   type ExtensionJob,
   type ExtensionPermission,
   type ExtensionRoute,
+  type JobInput,
+  type Parsed,
+  type RouteInput,
+  type RouteSpec,
 } from "./extension.ts";
-export { defineExtension, defineJob, defineRoute, type JobInput, type RouteInput } from "./extension.ts";
-export type { Services, TenantEvent } from "./services.ts";
+export {
+  defineProblems,
+  type ProblemCode,
+  type ProblemDeclaration,
+} from "../../domain/problems/catalogue.ts";
+export {
+  defineSimpleResource,
+  type ResourceDeclaration,
+  type SeparateShapes,
+  type Shape,
+  type TableStorage,
+} from "../../domain/resources/define_resource.ts";
+export type { Resource } from "../../domain/resources/resource.ts";
+export type { EventDeclaration } from "../../domain/events/event_types.ts";
+export {
+  boolean,
+  type Chart,
+  type Column,
+  type ColumnType,
+  date,
+  dayParameter,
+  decimal,
+  defineReport,
+  instant,
+  integer,
+  type QueryInput,
+  type QueryParameters,
+  type ReportDefinition,
+  type ReportQuery,
+  type ReportScope,
+  type ReportTemplate,
+  text,
+} from "../../domain/reports/report_template.ts";
+export type { ReportFormat } from "../../domain/reports/formats.ts";
+export { z } from "zod";
+
+// Jobs
+export {
+  type Attempt,
+  DependencyUnavailable,
+  type JobType,
+  PermanentJobFailure,
+  PostponeJob,
+  type SecretArg,
+} from "../../domain/jobs/job_type.ts";
+
+// Routes: who may call them, and their answers
 export { type Caller, holds, type TenantCaller } from "../../domain/rights/caller.ts";
 export {
+  type Access,
   acrossTenants,
   anyone,
   byPerson,
@@ -17,23 +73,27 @@ export {
   inTenantOrService,
   signedIn,
 } from "../../domain/rights/checks.ts";
-export { DependencyUnavailable, PermanentJobFailure, PostponeJob } from "../../domain/jobs/job_type.ts";
-export { defineProblems } from "../../domain/problems/catalogue.ts";
-export { invalid, Problem, problem } from "../../domain/problems/problem.ts";
 export {
-  boolean,
-  date,
-  dayParameter,
-  decimal,
-  defineReport,
-  instant,
-  integer,
-  text,
-} from "../../domain/reports/report_template.ts";
-export { defineResource, defineSimpleResource } from "../../domain/resources/define_resource.ts";
-export { newId } from "../../domain/shared/ids.ts";
-export { type PagedResult, pagedResult, type PageRequest } from "../../domain/shared/paging.ts";
-export type { Log } from "../../infra/log.ts";
-export { afterCommit, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+  type FieldErrors,
+  invalid,
+  Problem,
+  problem,
+  type ProblemExtras,
+} from "../../domain/problems/problem.ts";
 export { accepted, type Answer, created, noContent, ok, okVersioned } from "../shared/answer.ts";
+export type { AnswerSpec, EndpointSpec } from "../shared/endpoint.ts";
+export { type PagedResult, pagedResult, type PageRequest } from "../../domain/shared/paging.ts";
 export { pagedResultOf, pageQuery } from "../shared/paging.ts";
+
+// What handlers work with
+export { afterCommit, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+export type { Log, LogFields } from "../../infra/log.ts";
+export { newId } from "../../domain/shared/ids.ts";
+export type { Services, TenantEvent } from "./services.ts";
+export type { JobOptions, NewJob } from "../../domain/jobs/enqueue.ts";
+export type { Message, MessageAttachment, MessageRecipient } from "../../domain/notifications/message.ts";
+export type { NotificationChannel, NotificationPriority } from "../../domain/notifications/status.ts";
+export type { MessageSender } from "../../domain/notifications/store_notification.ts";
+export type { PartReservation, RequestedParts } from "../../domain/files/parts.ts";
+export type { Reservation, ReservationRequest } from "../../domain/files/reserve.ts";
+export type { Actor, AuditEntry } from "../../domain/audit/audit.ts";
