@@ -86,7 +86,7 @@ function FactsCard({ v, file }: { v: Visit; file: File }) {
     facts.push(
       [t.purgedAt, <Time v={v} at={file.purgedAt} />],
       [t.purgedBy, person(file.purgedBy)],
-      [t.purgeReason, file.purgeReason],
+      [t.reason, file.purgeReason],
     );
   }
   if (file.rejectionCode) facts.push([t.rejectionCode, <code>{file.rejectionCode}</code>]);

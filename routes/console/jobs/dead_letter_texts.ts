@@ -9,7 +9,6 @@ export const deadLetterTexts = sectionTexts({
   groupsCaption: "Open dead letters by job type and error, largest group first",
   caption: "Dead letters, newest first",
   noError: "no message",
-  count: "Open",
   first: "First failure",
   last: "Last failure",
   failed: "Failed",
@@ -44,7 +43,6 @@ export const deadLetterTexts = sectionTexts({
   empty: "No dead letters",
   emptyText: "Jobs that used up their retries appear here.",
   newJob: "New job",
-  errorText: "Error",
 }, {
   title: "Falhas definitivas",
   views: "Vistas",
@@ -53,7 +51,6 @@ export const deadLetterTexts = sectionTexts({
   groupsCaption: "Falhas por resolver, por tipo de tarefa e erro, o maior grupo primeiro",
   caption: "Falhas definitivas, as mais recentes primeiro",
   noError: "sem mensagem",
-  count: "Por resolver",
   first: "Primeira falha",
   last: "Última falha",
   failed: "Falhou",
@@ -88,5 +85,4 @@ export const deadLetterTexts = sectionTexts({
   empty: "Sem falhas definitivas",
   emptyText: "As tarefas que esgotaram as repetições aparecem aqui.",
   newJob: "Nova tarefa",
-  errorText: "Erro",
 });

@@ -63,7 +63,7 @@ async function groupsPage(v: Visit): Promise<View> {
                 </>
               ),
             },
-            { head: t.count, align: "end", cell: ({ count }) => number(v, count) },
+            { head: t.open, align: "end", cell: ({ count }) => number(v, count) },
             timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
             timeColumn(v, t.last, "lastFailedAt"),
             {
@@ -174,7 +174,7 @@ async function deadLetterPage(v: Visit): Promise<View> {
           />
         </Card>
         <div class="grid-2">
-          <Card title={t.errorText}>
+          <Card title={t.error}>
             <pre class="code-block error-text" tabindex={0}>{errorMessage ?? t.noError}</pre>
           </Card>
           <Card title={j.args}>

@@ -55,7 +55,7 @@ export const enqueuePage = formPage({
                   hint: t.maxRetriesHint,
                 })}
               </div>
-              {f.text("parentJobId", t.parentId, { hint: t.parentHint })}
+              {f.text("parentJobId", t.parent, { hint: t.parentHint })}
             </fieldset>
           </Form>
         </Card>
@@ -100,7 +100,7 @@ export function TypeChoice({ v, types, type, action }: {
   return (
     <form method="get" action={action} class="form">
       <div class="field">
-        <label for="f-type">{t.chooseType}</label>
+        <label for="f-type">{t.type}</label>
         <select id="f-type" name="jobTypeName" data-submit aria-describedby="f-type-hint">
           {types.map(({ name }) => <option value={name} selected={name === type.name}>{name}</option>)}
         </select>

@@ -100,7 +100,7 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
           </Card>
           <Card>
             <fieldset class="choices">
-              <legend>{t.contentSource}</legend>
+              <legend>{t.content}</legend>
               <label>
                 <input type="radio" name="source" value="own" checked={!isTemplate} /> {t.ownText}
               </label>
@@ -150,7 +150,7 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
                 label={t.sendAt}
                 {...sent("sendAt")}
                 type="datetime-local"
-                hint={t.sendAtHint(v.timeZone)}
+                hint={t.scheduledHint(v.timeZone)}
               />
             </div>
             <TextField label={t.category} {...sent("category")} maxlength={100} hint={t.categoryHint} />

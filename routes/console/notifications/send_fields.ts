@@ -49,7 +49,7 @@ const invalidField = (name: string, message: string): Refusal =>
 export function messageOf(v: Visit, form: FormData) {
   const sendAt = field(form, "sendAt");
   const scheduledAt = sendAt === "" ? null : instantOf(v, sendAt);
-  if (scheduledAt === undefined) throw invalidField("sendAt", notificationTexts[v.locale].dateInvalid);
+  if (scheduledAt === undefined) throw invalidField("sendAt", notificationTexts[v.locale].badTime);
   const channel = field(form, "channel");
   const hasTitle = channel !== "Sms";
   const content = field(form, "source") === "template"

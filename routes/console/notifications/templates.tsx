@@ -29,7 +29,7 @@ export async function templatesPage(v: Visit): Promise<View> {
           <TextField label={t.search} name="search" type="search" value={given("search")} />
           <TextField label={t.locale} name="locale" value={given("locale")} maxlength={35} />
           <SelectField
-            label={t.shown}
+            label={t.show}
             name="own"
             any={commonTexts[v.locale].all}
             value={given("own")}

@@ -101,7 +101,7 @@ function DeliveryFields({ v, form, refusal }: Fields) {
       />
       <div class="when-2">
         <TextArea label={t.recipients} {...sent("recipients")} rows={3} hint={t.recipientsHint} />
-        <TextField label={t.emailSubject} {...sent("emailSubject")} maxlength={500} />
+        <TextField label={t.subject} {...sent("emailSubject")} maxlength={500} />
         <TextArea label={t.emailBody} {...sent("emailBody")} rows={3} />
       </div>
       <div class="when-3">

@@ -151,11 +151,11 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
   const canRedeliver = run.status === 3 && run.deliveries.some(({ status }) => status === "Failed");
   return (
     <Card
-      title={t.deliveries}
+      title={t.delivery}
       actions={canRedeliver &&
         <ActionButton v={v} action={`report-runs/${run.id}/redeliver`} label={t.redeliver} icon="retry" />}
     >
-      <DataTable caption={t.deliveries} columns={columns} rows={run.deliveries} empty={null} />
+      <DataTable caption={t.delivery} columns={columns} rows={run.deliveries} empty={null} />
     </Card>
   );
 }

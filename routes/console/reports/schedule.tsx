@@ -155,7 +155,7 @@ function DeliveryCard({ v, schedule }: { v: Visit; schedule: Schedule }) {
   if (delivery && delivery.recipients.length > 0) {
     facts.push([t.recipients, delivery.recipients.join(", ")]);
   }
-  if (delivery?.emailSubject) facts.push([t.emailSubject, delivery.emailSubject]);
+  if (delivery?.emailSubject) facts.push([t.subject, delivery.emailSubject]);
   if (delivery?.targetPath) facts.push([t.targetPath, <code>{delivery.targetPath}</code>]);
   if (delivery?.webhookUrl) facts.push([t.webhookUrl, <code>{delivery.webhookUrl}</code>]);
   if (burst) {

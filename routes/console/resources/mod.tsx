@@ -115,7 +115,7 @@ const applicationPages = resourcePages<Application>({
           value={values.description}
           errors={errors.description}
         />
-        <CheckField label={t.isActive} name="isActive" checked={values.isActive === "true"} />
+        <CheckField label={t.active} name="isActive" checked={values.isActive === "true"} />
       </>
     );
   },

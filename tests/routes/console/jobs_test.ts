@@ -54,7 +54,7 @@ inBrowser(
     await page.getByLabel("Run at").fill("2050-07-01T12:00");
     await page.getByLabel("Retries").fill("7");
     await page.getByRole("button", { name: "Enqueue" }).click();
-    await page.getByText("The job was enqueued.").waitFor();
+    await page.getByText("The job was queued.").waitFor();
     await page.getByText("0 of 8").waitFor();
     await page.getByText("01 Jul").or(page.locator('time[datetime="2050-07-01T11:00:00.000Z"]')).first()
       .waitFor();
@@ -159,9 +159,9 @@ inBrowser(
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByText("The recurring job runs on its schedule again.").waitFor();
     await page.getByRole("button", { name: "Run now" }).click();
-    await page.getByText("A run was enqueued.").waitFor();
+    await page.getByText("A run was queued.").waitFor();
     await page.getByRole("link", { name: "reports.weekday" }).click();
-    await page.getByText("Last runs").waitFor();
+    await page.getByText("Latest runs").waitFor();
     await page.getByRole("link", { name: "Edit" }).click();
     await page.getByLabel("Cron expression").waitFor();
     await actor.put("/api/v1/recurring-jobs/reports.weekday", { queue: "meanwhile" });

@@ -89,7 +89,7 @@ export async function auditPage(v: Visit): Promise<View> {
       <>
         <FilterBar v={v} action="audit" target="audit-list">
           <TextField
-            label={t.actor}
+            label={t.user}
             name="actor"
             type="search"
             value={filters.actor}

@@ -4,7 +4,6 @@ import { counted } from "../../shared/languages.ts";
 export const auditTexts = sectionTexts({
   title: "Audit log",
   caption: "Changes, newest first",
-  actor: "User",
   actorHint: "Email or user id",
   action: "Action",
   targetType: "Target type",
@@ -27,7 +26,6 @@ export const auditTexts = sectionTexts({
 }, {
   title: "Registo de auditoria",
   caption: "Alterações, as mais recentes primeiro",
-  actor: "Utilizador",
   actorHint: "Email ou id do utilizador",
   action: "Ação",
   targetType: "Tipo de objeto",

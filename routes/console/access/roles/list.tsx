@@ -31,7 +31,7 @@ export async function rolesPage(v: Visit): Promise<View> {
     body: (
       <>
         <div class="figures">
-          <Figure label={t.totalRoles} value={number(v, summary.totalRoles)} />
+          <Figure label={t.roles} value={number(v, summary.totalRoles)} />
           <Figure
             label={t.systemRoles}
             value={number(v, summary.systemRoles)}

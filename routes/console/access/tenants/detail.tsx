@@ -78,11 +78,11 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
         <ButtonLink href={`audit?targetType=tenant&targetId=${tenant.id}`} label={t.history} icon="audit" />
       )}
       {managesAllUsers(v)
-        ? <ButtonLink href={`users?tenantId=${tenant.id}`} label={t.showUsers} icon="users" />
+        ? <ButtonLink href={`users?tenantId=${tenant.id}`} label={t.users} icon="users" />
         : isOwn && may(v.viewer, "read:users") && (
           <ButtonLink
             href="users"
-            label={t.showUsers}
+            label={t.users}
             icon="users"
           />
         )}

@@ -75,7 +75,7 @@ function Figures({ v, summary }: { v: Visit; summary: TenantsSummary }) {
   const t = tenantTexts[v.locale];
   return (
     <div class="figures">
-      <Figure label={t.total} value={number(v, summary.totalTenants)} />
+      <Figure label={t.tenants} value={number(v, summary.totalTenants)} />
       <Figure label={t.activeMany} value={number(v, summary.activeTenants)} href="tenants?isActive=true" />
       <Figure
         label={t.inactiveMany}

@@ -26,7 +26,6 @@ export const tenantTexts = sectionTexts({
   maxUsers: "User limit",
   maxUsersHint: "Maximum number of active users. Empty: no limit.",
   tenantId: "Tenant id",
-  total: "Tenants",
   atCapacity: "At user limit",
   activeUsers: "Active users",
   empty: "No tenants yet",
@@ -34,7 +33,6 @@ export const tenantTexts = sectionTexts({
   children: "Tenants of this group",
   childrenCaption: (name: string) => `Tenants of the group ${name}`,
   noChildren: "No tenants in this group yet",
-  showUsers: "Users",
   deactivateConfirm: (name: string) =>
     `Deactivate ${name}? The sessions of its users end. Nobody can work in it until it is activated again.`,
   activated: (name: string) => `${name} is active.`,
@@ -74,7 +72,6 @@ export const tenantTexts = sectionTexts({
   maxUsers: "Limite de utilizadores",
   maxUsersHint: "Máximo de utilizadores ativos. Vazio: sem limite.",
   tenantId: "Id do inquilino",
-  total: "Inquilinos",
   atCapacity: "No limite de utilizadores",
   activeUsers: "Utilizadores ativos",
   empty: "Ainda não há inquilinos",
@@ -82,7 +79,6 @@ export const tenantTexts = sectionTexts({
   children: "Inquilinos deste grupo",
   childrenCaption: (name: string) => `Inquilinos do grupo ${name}`,
   noChildren: "Ainda não há inquilinos neste grupo",
-  showUsers: "Utilizadores",
   deactivateConfirm: (name: string) =>
     `Desativar ${name}? As sessões dos seus utilizadores terminam. Ninguém pode trabalhar nele até ser ativado de novo.`,
   activated: (name: string) => `${name} está ativo.`,

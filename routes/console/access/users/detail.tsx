@@ -56,7 +56,7 @@ export async function userPage(v: Visit): Promise<View> {
         </Card>
         <LinksCard v={v} user={user} links={links} />
         {permissions && (
-          <Card title={`${t.permissionsTitle}: ${v.viewer.tenant?.name ?? ""}`}>
+          <Card title={`${t.permissions}: ${v.viewer.tenant?.name ?? ""}`}>
             {permissions.length === 0
               ? <p class="muted">{t.noPermissions}</p>
               : (

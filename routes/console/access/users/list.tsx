@@ -92,7 +92,7 @@ export async function usersPage(v: Visit): Promise<View> {
         <LivePart v={v} id="users-list">
           {mayChange && page.items.length > 0 && <BulkBar v={v} />}
           <DataTable
-            caption={t.caption}
+            caption={t.users}
             columns={columns(v, names, mayChange)}
             rows={page.items}
             sorting={{ v, path: "users" }}

@@ -2,7 +2,6 @@ import { sectionTexts } from "../../shared/labels.ts";
 import { counted } from "../../shared/languages.ts";
 
 export const userTexts = sectionTexts({
-  caption: "Users",
   newUser: "New user",
   search: "Search name or email",
   locked: "Locked",
@@ -62,7 +61,6 @@ export const userTexts = sectionTexts({
   makeDefault: "Make it the user's default tenant",
   showRoles: "Show roles",
   noMoreTenants: "The user already belongs to every tenant you can access.",
-  permissionsTitle: "Permissions",
   permissionsCaption: "Permissions of the user in this tenant",
   noPermissions: "None. The user's roles here give no permissions.",
   explain: "Explain access",
@@ -84,7 +82,6 @@ export const userTexts = sectionTexts({
   userId: "User id",
   existingAdded: "The user was added to this tenant.",
 }, {
-  caption: "Utilizadores",
   newUser: "Novo utilizador",
   search: "Procurar nome ou email",
   locked: "Bloqueado",
@@ -146,7 +143,6 @@ export const userTexts = sectionTexts({
   makeDefault: "Tornar o inquilino por omissão do utilizador",
   showRoles: "Mostrar papéis",
   noMoreTenants: "O utilizador já pertence a todos os inquilinos a que tem acesso.",
-  permissionsTitle: "Permissões",
   permissionsCaption: "Permissões do utilizador neste inquilino",
   noPermissions: "Nenhuma. Os papéis do utilizador aqui não dão permissões.",
   explain: "Explicar acesso",
