@@ -15,7 +15,7 @@ import {
   None,
   ResponseBodyError,
 } from "openid-client";
-import type { Clock } from "../domain/shared/clock.ts";
+import type { Clock } from "./clock.ts";
 import type { OpenIdSettings } from "./config.ts";
 
 const TIMEOUT_SECONDS = 10;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Clock, systemClock } from "../domain/shared/clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import type { MailTransport } from "./mail/mail.ts";
 import { openOutbox, type Outbox } from "./mail/outbox.ts";

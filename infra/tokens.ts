@@ -10,7 +10,7 @@ import {
   SignJWT,
 } from "jose";
 import { join } from "node:path";
-import type { Clock } from "../domain/shared/clock.ts";
+import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 
 export const ACCESS_TOKEN_SECONDS = 15 * 60;

@@ -1,6 +1,6 @@
 // Rotates the keys of access tokens: `deno task rotate-keys [now|announce|promote|retire]`.
 import type { JWK } from "jose";
-import { systemClock } from "../domain/shared/clock.ts";
+import { systemClock } from "../infra/clock.ts";
 import {
   createTokens,
   readOrCreateTokenKeys,

@@ -4,7 +4,7 @@ import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts
 import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
 import type { EventPlatform } from "./platform.ts";
-import { type PendingDelivery, readPendingDelivery, settleAttempt } from "./settle_delivery.ts";
+import { type Attempt, type PendingDelivery, readPendingDelivery, settleAttempt } from "./settle_delivery.ts";
 import { readSecrets } from "./signing_secrets.ts";
 
 const ANSWER_MS = 15_000;
@@ -35,18 +35,6 @@ export const deliveryJob = defineJob({
     return { status };
   },
 });
-
-/** How one attempt ended. */
-export interface Attempt {
-  attemptedAt: Date;
-  durationMs: number;
-  statusCode: number | null;
-  /** Null: delivered. */
-  error: string | null;
-  answer: string | null;
-  /** No retry can succeed. */
-  isFinal: boolean;
-}
 
 const inactive = (attemptedAt: Date): Attempt => ({
   attemptedAt,

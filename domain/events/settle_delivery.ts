@@ -1,5 +1,4 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import type { Attempt } from "./deliver.ts";
 import type { DeliveryStatus } from "./deliveries.ts";
 import { recordFailure, recordSuccess } from "./endpoint_health.ts";
 import type { EventPlatform } from "./platform.ts";
@@ -42,6 +41,18 @@ export async function readPendingDelivery(q: Sql, id: string): Promise<PendingDe
     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
     where d.id = ${id} and d.status = 'Pending'`;
   return delivery ?? null;
+}
+
+/** How one attempt ended. */
+export interface Attempt {
+  attemptedAt: Date;
+  durationMs: number;
+  statusCode: number | null;
+  /** Null: delivered. */
+  error: string | null;
+  answer: string | null;
+  /** No retry can succeed. */
+  isFinal: boolean;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { SettledJob } from "./job_row.ts";
 import { type JobReach, within } from "./reach.ts";
-import type { SettledJob } from "./settle.ts";
 
 type Parent = { id: string; status: string };
 const STRANDED_AT_ONCE = 1_000;

@@ -2,9 +2,9 @@ import { hostname } from "node:os";
 import type { Pools } from "../../infra/postgres/pools.ts";
 import { withDatabase } from "../shared/platform.ts";
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
+import type { SettledJob } from "./job_row.ts";
 import type { JobPlatform } from "./platform.ts";
 import { ensureServiceRecurringJobs } from "./service_recurring.ts";
-import type { SettledJob } from "./settle.ts";
 import { startUpkeep } from "./upkeep.ts";
 import { Worker } from "./worker.ts";
 

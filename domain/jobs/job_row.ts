@@ -108,3 +108,11 @@ export async function lockJob(
 }
 
 const noSuchJob = (id: string) => problem("JOB_NOT_FOUND", `No job ${id} is within the caller's reach.`);
+
+/** A job whose status changed, as its worker sees it. */
+export interface SettledJob {
+  id: string;
+  attempts: number;
+  status: string;
+  dueInMs: number;
+}

@@ -3,6 +3,7 @@ import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { releaseContinuations } from "./continuations.ts";
+import type { SettledJob } from "./job_row.ts";
 import {
   type DeadLetterNotice,
   DependencyUnavailable,
@@ -31,13 +32,6 @@ export interface Settlement {
   output: string | null;
   startedAt: number;
   endedAt: number;
-}
-
-export interface SettledJob {
-  id: string;
-  attempts: number;
-  status: string;
-  dueInMs: number;
 }
 
 type Times = Pick<Settlement, "startedAt" | "endedAt">;

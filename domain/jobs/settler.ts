@@ -1,8 +1,9 @@
 import type { Log } from "../../infra/log.ts";
 import { PostgresError } from "../../infra/postgres/failures.ts";
 import { type Sql } from "../../infra/postgres/postgres.ts";
+import type { SettledJob } from "./job_row.ts";
 import type { JobTypes } from "./job_type.ts";
-import { failed, type SettledJob, settleJobs, type Settlement } from "./settle.ts";
+import { failed, settleJobs, type Settlement } from "./settle.ts";
 
 const LARGEST_BATCH = 500;
 const RETRY_DATABASE_MS = 1_000;

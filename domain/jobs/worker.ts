@@ -7,10 +7,11 @@ import { AttemptNotes } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
 import { CompletionRate } from "./completion_rate.ts";
+import type { SettledJob } from "./job_row.ts";
 import type { JobTypes } from "./job_type.ts";
 import { LEASE_SECONDS } from "./lease.ts";
 import { LeaseKeeper } from "./lease_keeper.ts";
-import { giveBackJobs, giveBackUnknownJobs, type SettledJob, type Settlement } from "./settle.ts";
+import { giveBackJobs, giveBackUnknownJobs, type Settlement } from "./settle.ts";
 import { Settler } from "./settler.ts";
 import { stateAfter, type WorkerEvent, type WorkerState } from "./worker_state.ts";
 

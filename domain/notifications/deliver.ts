@@ -23,7 +23,8 @@ import {
   settleNotification,
 } from "./delivery_ledger.ts";
 import { DIGEST_TEMPLATE, settleDigests } from "./digest_settle.ts";
-import { type Outcome, type Provider, type ProviderAttempt, tryProviders } from "./failover.ts";
+import { type Provider, tryProviders } from "./failover.ts";
+import type { Outcome, ProviderAttempt } from "./outcome.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { selectRecipients } from "./select_recipients.ts";
 import { throwIfLocked } from "./skip_locked.ts";

@@ -1,8 +1,8 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
-import type { Outcome, ProviderAttempt } from "./failover.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { MessageAttachment } from "./message.ts";
 import { emitNotificationFailed } from "./notification_events.ts";
+import type { Outcome, ProviderAttempt } from "./outcome.ts";
 import { type RecipientUser, recipientUserColumns } from "./recipient_user.ts";
 import type {
   NotificationChannel,

@@ -4,34 +4,9 @@ import { inSpan } from "../../infra/telemetry/tracing.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import type { HeldRecipient } from "./delivery_ledger.ts";
-import type { SkipReason } from "./status.ts";
+import type { Outcome, ProviderAttempt } from "./outcome.ts";
 
 const ERROR_LENGTH = 1_000;
-
-/** One attempt at one provider. */
-export interface ProviderAttempt {
-  /** Sorts attempts by time. It also makes writing idempotent: an attempt that is already stored is not inserted again. */
-  id: string;
-  providerName: string;
-  /** At least one recipient was accepted. */
-  isSuccess: boolean;
-  durationMs: number;
-  attemptedAt: Date;
-  errorMessage: string | null;
-}
-
-/** The outcome of a run for one recipient. */
-export interface Outcome {
-  recipientId: string;
-  status: "Owed" | "Sent" | "Refused" | "Skipped";
-  errorMessage: string | null;
-  /** Why the recipient is Skipped. */
-  reason?: SkipReason;
-  /** The provider refused this recipient, not the message as a whole. */
-  isRecipientError?: boolean;
-  /** Owed because of an outage or a temporary refusal; waiting for its end uses up no retry. */
-  isTransient?: boolean;
-}
 
 /** A provider's answer about one recipient. */
 export type RecipientAnswer = { accepted: true } | {

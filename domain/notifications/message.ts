@@ -1,11 +1,4 @@
-import { oneLine } from "../../infra/mail/message_safety.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
-import { type FieldErrors, invalid } from "../problems/problem.ts";
-import { findUsersInTenant } from "../rights/user_lookup.ts";
-import { addressKey, addressMistake } from "./addresses.ts";
 import type { NotificationChannel, NotificationPriority } from "./status.ts";
-import { canonicalLocale } from "./templates/locales.ts";
-import { recipientsOfUsers, withKnownUsers } from "./user_recipients.ts";
 
 export interface MessageRecipient {
   address: string;
@@ -47,57 +40,4 @@ export interface Message {
   attachments?: MessageAttachment[];
   /** The content is never shown through the API and is deleted when it is sent. */
   isConfidential?: boolean;
-}
-
-/**
- * Validates a message and its recipients. @returns it with a one-line subject, the users behind its recipients, and
- * duplicate recipients removed
- * @param field prefix of the field names in errors, such as `notification.`
- * @throws VALIDATION_ERROR with every invalid address, or every user who is not active in the tenant
- */
-export async function checkMessage(
-  q: Sql,
-  tenantId: string | null,
-  message: Message,
-  field = "",
-): Promise<Message> {
-  const errors: FieldErrors = {};
-  const { channel } = message;
-  const hasText = [message.subject, message.htmlBody, message.textBody].some((text) => text?.trim());
-  if (!message.templateSlug && !hasText) {
-    errors[`${field}subject`] = ["expected a subject, an htmlBody, a textBody or a templateSlug"];
-  }
-  if (message.fromAddress) {
-    const mistake = addressMistake("Email", message.fromAddress);
-    if (mistake) errors[`${field}fromAddress`] = [mistake];
-  }
-  message.recipients.forEach(({ address }, index) => {
-    const mistake = addressMistake(channel, address);
-    if (mistake) errors[`${field}recipients.${index}.address`] = [mistake];
-  });
-  if (Object.keys(errors).length > 0) throw invalid(errors);
-  if (message.locale && message.templateSlug) canonicalLocale(message.locale, `${field}locale`);
-  if (channel === "InApp") await requireUsers(q, tenantId, message.recipients, field);
-  const users = await recipientsOfUsers(q, tenantId, message, field);
-  const all = [...await withKnownUsers(q, tenantId, message), ...users];
-  const recipients = [
-    ...new Map(all.toReversed().map((r) => [addressKey(channel, r.address), r])).values(),
-  ].reverse();
-  return { ...message, recipients, subject: message.subject ? oneLine(message.subject) : null };
-}
-
-async function requireUsers(
-  q: Sql,
-  tenantId: string | null,
-  recipients: MessageRecipient[],
-  field: string,
-): Promise<void> {
-  const users = await findUsersInTenant(q, tenantId, recipients.map((recipient) => recipient.address));
-  const known = new Set(users.map((user) => user.id));
-  const errors: FieldErrors = {};
-  recipients.forEach(({ address }, index) => {
-    if (known.has(address.toLowerCase())) return;
-    errors[`${field}recipients.${index}.address`] = [`"${address}" is not an active user of this tenant`];
-  });
-  if (Object.keys(errors).length > 0) throw invalid(errors);
 }

@@ -1,7 +1,7 @@
 import { addressKey } from "./addresses.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import { collectForDigest, isForDigest } from "./digest_collect.ts";
-import type { Outcome } from "./failover.ts";
+import type { Outcome } from "./outcome.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { quietUntil } from "./quiet_hours.ts";
 import type { RecipientPreference } from "./recipient_user.ts";

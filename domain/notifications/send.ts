@@ -5,8 +5,9 @@ import { wakeFor } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
 import { newId } from "../shared/ids.ts";
 import { requireChannel } from "./channels/require_channel.ts";
+import { checkMessage } from "./check_message.ts";
 import { deliveryJob } from "./deliver.ts";
-import { checkMessage, type Message, type MessageRecipient } from "./message.ts";
+import type { Message, MessageRecipient } from "./message.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { requireSmsText } from "./sms_text.ts";
 import {

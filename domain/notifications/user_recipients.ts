@@ -5,8 +5,8 @@ import { newId } from "../shared/ids.ts";
 import { addressMistake } from "./addresses.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import { findDeviceTokensByUser } from "./devices.ts";
-import type { Outcome } from "./failover.ts";
 import type { Message, MessageRecipient } from "./message.ts";
+import type { Outcome } from "./outcome.ts";
 import type { NotificationChannel } from "./status.ts";
 
 /**

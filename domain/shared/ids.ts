@@ -1,5 +1,5 @@
 import { v7 } from "uuid";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "../../infra/clock.ts";
 
 const ids = { clock: systemClock, ms: 0, sequence: 0 };
 

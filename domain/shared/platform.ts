@@ -1,3 +1,4 @@
+import type { Clock } from "../../infra/clock.ts";
 import type { Config } from "../../infra/config.ts";
 import type { Log } from "../../infra/log.ts";
 import type { ObjectStore } from "../../infra/objectstore/objectstore.ts";
@@ -6,7 +7,6 @@ import type { Providers } from "../../infra/providers.ts";
 import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
-import type { Clock } from "./clock.ts";
 import type { Metrics } from "./metrics.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../domain/shared/clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { Readable } from "node:stream";
 import { createTransport } from "nodemailer";
 import { type MailAddress, type MailAttachment, MailDeliveryFailed, type MailReceipt } from "./mail.ts";

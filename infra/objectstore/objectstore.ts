@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../domain/shared/clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { assertConfig, assertKey, encodeRfc3986 } from "./address.ts";
 import {
   ObjectChanged,
@@ -7,6 +7,7 @@ import {
   ObjectStoreRefused,
   ObjectStoreUnavailable,
 } from "./errors.ts";
+import { listUploads, type UnfinishedUpload } from "./list_uploads.ts";
 import {
   abortUpload,
   completeUpload,
@@ -15,7 +16,6 @@ import {
   listParts,
   type StoredPart,
 } from "./multipart.ts";
-import { listUploads, type UnfinishedUpload } from "./list_uploads.ts";
 import { writeStream } from "./multipart_write.ts";
 import { presignDownload, presignPart, presignUpload, type Validity } from "./presign.ts";
 import { QuerySigner } from "./query_signer.ts";

@@ -1,4 +1,4 @@
-import { type Clock, RemoteClock } from "../../domain/shared/clock.ts";
+import { type Clock, RemoteClock } from "../clock.ts";
 
 /** Accuracy of Date headers: they have whole seconds, and servers may cache them. Smaller differences are ignored. */
 const RESOLUTION_MS = 2_000;

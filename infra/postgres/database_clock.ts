@@ -1,4 +1,4 @@
-import { RemoteClock } from "../../domain/shared/clock.ts";
+import { RemoteClock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Sql } from "./postgres.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../domain/shared/clock.ts";
+import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { type DelayedWakeUps, RESOLUTION_MS, timerWakeUps } from "./wakeups.ts";
 

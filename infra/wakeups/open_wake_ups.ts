@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Clock } from "../../domain/shared/clock.ts";
+import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
 import { openChannel } from "../postgres/channel.ts";

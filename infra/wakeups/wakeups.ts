@@ -1,4 +1,4 @@
-import type { Clock } from "../../domain/shared/clock.ts";
+import type { Clock } from "../clock.ts";
 
 /**
  * Makes workers query the jobs table, now or at a later time. A wake-up is only a hint. Lost or duplicate wake-ups do no

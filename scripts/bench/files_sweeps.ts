@@ -1,7 +1,7 @@
 import { collectExpired, expireReservations, requeueStuckScans } from "../../domain/files/sweeps.ts";
 import { startRescan } from "../../domain/files/rescan.ts";
 import { readScannerStatus } from "../../domain/files/scanner_status.ts";
-import { systemClock } from "../../domain/shared/clock.ts";
+import { systemClock } from "../../infra/clock.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import type { BenchSetup } from "./bench_setup.ts";
 import { measure, scaled, timeOf } from "./compare.ts";

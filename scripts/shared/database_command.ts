@@ -1,5 +1,5 @@
 import { type JobActor, type JobReach, jobReach, operator } from "../../domain/jobs/reach.ts";
-import type { Clock } from "../../domain/shared/clock.ts";
+import type { Clock } from "../../infra/clock.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { EXIT, Failure, type Options, runScript, type Values, withDatabase } from "./run_script.ts";

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { Problem } from "../../domain/problems/problem.ts";
-import type { Clock } from "../../domain/shared/clock.ts";
+import type { Clock } from "../../infra/clock.ts";
 import { setIdClock } from "../../domain/shared/ids.ts";
 import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { pendingMigrations } from "../../infra/postgres/migrate.ts";

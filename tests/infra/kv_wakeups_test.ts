@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { systemClock } from "../../domain/shared/clock.ts";
+import { systemClock } from "../../infra/clock.ts";
 import { kvWakeUps } from "../../infra/wakeups/kv_wakeups.ts";
 import { createLog } from "../../infra/log.ts";
 

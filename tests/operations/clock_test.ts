@@ -245,7 +245,7 @@ for (const [name, secondsOff] of [["ahead", HOUR_S], ["behind", -HOUR_S]] as con
 
 Deno.test("only the modules listed here read the host's clock", async () => {
   const allowed = [
-    "domain/shared/clock.ts", // the clock of tests and scripts
+    "infra/clock.ts", // the clock of tests and scripts
     "domain/operations/metrics_page.ts", // the start time of this process
     "infra/http_out/provider_http.ts", // for answers without a Date header
     "infra/log.ts", // the time of a log line

@@ -1,6 +1,6 @@
 // One more instance of the service, in its own process. It sends reports to the test as JSON lines on standard output. It
 // ends when its standard input closes, so it ends with the test.
-import type { SettledJob } from "../../domain/jobs/settle.ts";
+import type { SettledJob } from "../../domain/jobs/job_row.ts";
 import { processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
 import { startSteward } from "../../main.ts";

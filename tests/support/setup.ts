@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createCatalogRoles } from "../../domain/access/bootstrap.ts";
 import { openSession } from "../../domain/access/sign_in/sessions.ts";
-import type { SettledJob } from "../../domain/jobs/settle.ts";
+import type { SettledJob } from "../../domain/jobs/job_row.ts";
 import { newId } from "../../domain/shared/ids.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Config, processEnv, readConfig } from "../../infra/config.ts";

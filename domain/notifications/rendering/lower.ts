@@ -1,21 +1,14 @@
 import Handlebars from "handlebars";
-import { lowerBlock } from "./blocks.ts";
-import { lowerExpression, type Names } from "./expressions.ts";
+import { condition, each, withBlock } from "./blocks.ts";
+import { lowerExpression } from "./expressions.ts";
 import { applyFilters } from "./filters/apply.ts";
-import type { Source } from "./source.ts";
+import type { Lowering } from "./lowering.ts";
 import type { OutputTag } from "./scan.ts";
 import { type Emit, type Read, write } from "./scope.ts";
-import type { OutputStatement, Program, Statement } from "./syntax.ts";
+import type { BlockStatement, OutputStatement, Program, Statement } from "./syntax.ts";
 import { textOf } from "./values.ts";
 
-/** The state of lowering (turning the syntax tree into closures): source, visible names and remaining output tags. */
-export interface Lowering extends Names {
-  source: Source;
-  locale: string;
-  /** True for the HTML part: output is escaped except in `{{{ }}}` and `{{& }}`. */
-  isHtml: boolean;
-  tags: Iterator<OutputTag>;
-}
+const NOTHING: Emit = () => {};
 
 /** Turns a parsed template into closures that write its output. Visits statements in document order. */
 export function lowerProgram(program: Program, lowering: Lowering): Emit {
@@ -63,4 +56,51 @@ function lowerOutput(statement: OutputStatement, lowering: Lowering): Emit {
     return (run, scope) => write(run, Handlebars.escapeExpression(textOf(read(run, scope), run.budget)));
   }
   return (run, scope) => write(run, textOf(read(run, scope), run.budget));
+}
+
+/** Turns an `if`, `unless`, `each` or `with` block into a closure. Throws TemplateInvalid for other blocks. */
+function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
+  const name = block.path.type === "PathExpression" ? block.path.original : "";
+  const [subject, ...surplus] = block.params;
+  const invalid = (reason: string) => {
+    const { line, column } = block.loc.start;
+    return lowering.source.invalidAtLine(line, column, reason);
+  };
+  if (!["if", "unless", "each", "with"].includes(name)) {
+    throw invalid(`\`${name}\` is not a block; the blocks are if, unless, each and with`);
+  }
+  if (subject === undefined || surplus.length > 0) {
+    throw invalid(`\`${name}\` takes one value, found ${block.params.length}`);
+  }
+  const isCondition = name === "if" || name === "unless";
+  const option = block.hash?.pairs.find((pair) => !isCondition || pair.key !== "includeZero");
+  if (option !== undefined) throw invalid(`\`${name}\` has no option \`${option.key}\``);
+  const includeZero = block.hash?.pairs[0]?.value;
+
+  const read = lowerExpression(subject, lowering);
+  const names = block.program?.blockParams ?? [];
+  if (isCondition && names.length > 0) throw invalid(`\`${name}\` does not support \`as |…|\``);
+  const inside = isCondition ? lowering : { ...lowering, parameters: [names, ...lowering.parameters] };
+  // The else branch runs in the scope around the block. In `{{^if x}}` it comes first in the document.
+  const early = startsBefore(block.inverse, block.program) ? lowerOptional(block.inverse, lowering) : null;
+  const body = lowerOptional(block.program, inside);
+  const otherwise = early ?? lowerOptional(block.inverse, lowering);
+
+  if (isCondition) {
+    const zero = includeZero === undefined ? null : lowerExpression(includeZero, lowering);
+    const [whenTrue, whenFalse] = name === "if" ? [body, otherwise] : [otherwise, body];
+    return condition(read, zero, whenTrue, whenFalse);
+  }
+  return name === "each" ? each(read, body, otherwise) : withBlock(read, body, otherwise);
+}
+
+function lowerOptional(program: Program | undefined, lowering: Lowering): Emit {
+  return program === undefined ? NOTHING : lowerProgram(program, lowering);
+}
+
+/** True if `one` starts before `other`. Programs without a position are empty, so their order does not matter. */
+function startsBefore(one: Program | undefined, other: Program | undefined): boolean {
+  const [a, b] = [one?.loc?.start, other?.loc?.start];
+  return a !== undefined && b !== undefined &&
+    (a.line < b.line || (a.line === b.line && a.column < b.column));
 }

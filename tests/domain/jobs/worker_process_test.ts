@@ -5,7 +5,7 @@ import { z } from "zod";
 import { jobWork, watchDueTimes } from "../../../domain/jobs/due_times.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
-import { systemClock } from "../../../domain/shared/clock.ts";
+import { systemClock } from "../../../infra/clock.ts";
 import { Worker } from "../../../domain/jobs/worker.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";

@@ -7,7 +7,7 @@ import {
   ObjectStoreRefused,
   ObjectStoreUnavailable,
 } from "../../../infra/objectstore/objectstore.ts";
-import { systemClock } from "../../../domain/shared/clock.ts";
+import { systemClock } from "../../../infra/clock.ts";
 import { StoreClock } from "../../../infra/objectstore/store_clock.ts";
 import { BoundedS3Client } from "../../../infra/objectstore/s3_client.ts";
 import {

@@ -4,7 +4,7 @@ import { amzDate, objectUrl } from "../../../infra/objectstore/address.ts";
 import { attachment } from "../../../infra/objectstore/content_disposition.ts";
 import { presignDownload, presignPart, presignUpload } from "../../../infra/objectstore/presign.ts";
 import { StoreClock } from "../../../infra/objectstore/store_clock.ts";
-import { systemClock } from "../../../domain/shared/clock.ts";
+import { systemClock } from "../../../infra/clock.ts";
 import { QuerySigner } from "../../../infra/objectstore/query_signer.ts";
 
 const KEYS = ["a", "staging/x-_~.y", "files/plain", "ü b+c%25/d'(e)!*", "日本/語", "what?#now"];

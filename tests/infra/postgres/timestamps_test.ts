@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
-import { RemoteClock } from "../../../domain/shared/clock.ts";
+import { RemoteClock } from "../../../infra/clock.ts";
 import { readTime } from "../../../infra/postgres/timestamps.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 

@@ -1,7 +1,7 @@
 import type { OpenIdSettings } from "../../../../infra/config.ts";
 import { type OpenIdProvider, openIdProvider } from "../../../../infra/openid.ts";
 import { problem } from "../../../problems/problem.ts";
-import type { AccessPlatform } from "../../platform.ts";
+import type { Platform } from "../../../shared/platform.ts";
 
 /** A configured OpenID provider and its client. */
 export interface NamedProvider {
@@ -15,7 +15,7 @@ export type OpenIdProviders = ReadonlyMap<string, NamedProvider>;
 
 /** The configured OpenID providers, by name. The service contacts a provider at the first sign-in by it. */
 export const createOpenIdProviders = (
-  { config, clock }: Pick<AccessPlatform, "config" | "clock">,
+  { config, clock }: Pick<Platform, "config" | "clock">,
 ): OpenIdProviders =>
   new Map(
     Object.entries(config.OIDC_PROVIDERS ?? {}).map(([name, settings]) => [

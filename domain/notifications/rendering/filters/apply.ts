@@ -1,5 +1,5 @@
 import { lowerExpression } from "../expressions.ts";
-import type { Lowering } from "../lower.ts";
+import type { Lowering } from "../lowering.ts";
 import type { FilterArgument, FilterUse } from "../pipes.ts";
 import type { Read } from "../scope.ts";
 import { date } from "./dates.ts";
