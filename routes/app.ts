@@ -37,11 +37,7 @@ export type Handle = (request: Request, ip: string | null) => Promise<Response>;
 interface Pipeline extends AppOptions {
   respond: Respond;
   timeLimit: TimeLimit;
-  /** Null if requests are not limited. */
-  limits: Limits | null;
-}
-
-interface Limits {
+  /** Quotas of callers, and of addresses for requests without a valid token; null: no limit. */
   callers: RateLimit | null;
   addresses: RateLimit | null;
 }
@@ -55,13 +51,12 @@ export function createApp(o: AppOptions): Handle {
   const cors = config.CORS_ORIGINS ? new Cors(config.CORS_ORIGINS) : null;
   const isSecure = config.PUBLIC_URL?.startsWith("https:") ?? false;
   const limit = (perMinute: number) => perMinute > 0 ? new RateLimit(perMinute) : null;
-  const callers = limit(config.RATE_LIMIT_PER_MINUTE);
-  const addresses = limit(config.RATE_LIMIT_ANONYMOUS_PER_MINUTE);
   const pipeline: Pipeline = {
     ...o,
     respond: responder({ baseUrl, isSecure, cors }),
     timeLimit: new TimeLimit(config.REQUEST_TIMEOUT_SECONDS * 1000, stopping),
-    limits: callers || addresses ? { callers, addresses } : null,
+    callers: limit(config.RATE_LIMIT_PER_MINUTE),
+    addresses: limit(config.RATE_LIMIT_ANONYMOUS_PER_MINUTE),
   };
   const app = new Hono<{ Bindings: { ip: string | null } }>();
   const refuse = ({ req }: Context, failure: unknown) => {
@@ -159,9 +154,6 @@ async function serve(
   } catch (failure) {
     answer = refuse(failure);
   }
-  if (call.ignoresTenantHeader) {
-    answer = { ...answer, headers: { ...answer.headers, "steward-ignored-headers": "X-Tenant-ID" } };
-  }
   const milliseconds = performance.now() - started;
   o.platform.metrics.countRequest(request.method, spec.path, answer.status, milliseconds / 1000);
   o.platform.log.debug("request", {
@@ -171,9 +163,10 @@ async function serve(
     durationMs: Math.round(milliseconds * 10) / 10,
     traceId: call.traceId,
   });
-  const { quota, ignoredMembers } = call;
+  const { quota, ignoredMembers, ignoresTenantHeader } = call;
   return o.respond(answer, request, call.traceId, {
     ...quota ? quotaHeaders(quota) : {},
+    ...ignoresTenantHeader ? { "steward-ignored-headers": "X-Tenant-ID" } : {},
     ...ignoredMembers.size > 0 ? { [IGNORED_HEADER]: listed([...ignoredMembers]) } : {},
   });
 }
@@ -187,8 +180,8 @@ async function run(
 ): Promise<Answer> {
   const { request } = call;
   const { platform, endpoints } = o;
-  const presented = o.limits ? await countedCaller(spec, call, o, o.limits) : await present(spec, call, o);
-  call.ignoresTenantHeader = ignoresTenantHeader(presented, request.headers);
+  const presented = await countedCaller(spec, call, o);
+  call.ignoresTenantHeader = namesOtherTenant(presented, request.headers);
   const caller = spec.access.admit(presented);
   if (spec.showsSecret) requireNoKey(request.headers);
   const key = spec.creates ? idempotencyKey(request.headers) : null;
@@ -226,13 +219,13 @@ async function run(
 }
 
 /** True if X-Tenant-ID names another tenant than the token. The token decides, and a header tells the caller. */
-function ignoresTenantHeader(caller: Caller | null, headers: Headers): boolean {
+function namesOtherTenant(caller: Caller | null, headers: Headers): boolean {
   const named = headers.get("x-tenant-id")?.trim().toLowerCase();
   return Boolean(named && caller?.tokenTenantId && named !== caller.tokenTenantId);
 }
 
 /** The caller of the request, by its credential and the tenant it names; null without a credential. */
-async function present(spec: Endpoint, call: Call, { platform }: Pipeline): Promise<Caller | null> {
+async function callerOf(spec: Endpoint, call: Call, { platform }: Pipeline): Promise<Caller | null> {
   if (!spec.access.needsCaller) return null;
   const { headers, url } = call.request;
   const namesTenant = url.includes("tenantId") || url.includes("%"); // otherwise the URL need not be parsed
@@ -251,22 +244,14 @@ async function present(spec: Endpoint, call: Call, { platform }: Pipeline): Prom
  * address.
  * @throws RATE_LIMITED, and what `authenticate` throws
  */
-async function countedCaller(
-  spec: Endpoint,
-  call: Call,
-  o: Pipeline,
-  { callers, addresses }: Limits,
-): Promise<Caller | null> {
-  if (spec.unlimited) return await present(spec, call, o);
-  let caller: Caller | null = null;
-  try {
-    caller = await present(spec, call, o);
-  } catch (failure) {
-    countRequest(addresses, addressKey(call.ip), call);
+async function countedCaller(spec: Endpoint, call: Call, o: Pipeline): Promise<Caller | null> {
+  if (spec.unlimited) return await callerOf(spec, call, o);
+  const caller = await callerOf(spec, call, o).catch((failure) => {
+    countRequest(o.addresses, addressKey(call.ip), call);
     throw failure;
-  }
-  if (caller) countRequest(callers, principalId(caller), call);
-  else countRequest(addresses, addressKey(call.ip), call);
+  });
+  if (caller) countRequest(o.callers, principalId(caller), call);
+  else countRequest(o.addresses, addressKey(call.ip), call);
   return caller;
 }
 

@@ -15,7 +15,7 @@ import {
 } from "./enqueue_requested.ts";
 import { type AnyJobType, isForCreator } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
-import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
+import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
 import {
   readRecurring,
   RECURRING_COLUMNS,
@@ -68,9 +68,7 @@ export async function countRecurringJobs(
 
 /** @throws JOB_RECURRING_NOT_FOUND */
 export async function readRecurringJob(sql: Sql, caller: JobActor, jobId: string): Promise<Versioned> {
-  return versioned(
-    await readRecurring(sql, { reach: jobReach(caller), ownTenantId: caller.tenantId, jobId }),
-  );
+  return versioned(await readRecurring(sql, caller, jobId));
 }
 
 /**
@@ -97,7 +95,7 @@ export async function createRecurringJob(
   p: Parts,
   caller: JobActor,
   given: NewRecurringJob,
-): Promise<Versioned> {
+): Promise<RecurringJob> {
   const { jobId, jobTypeName, cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = given;
   const type = requireExposedType(p.jobTypes, jobTypeName);
   requireMayEnqueue(type, caller);
@@ -110,14 +108,10 @@ export async function createRecurringJob(
       values (${newId()}, ${caller.tenantId}, ${jobId}, ${jobTypeName}, ${cronExpression}, ${timeZoneId}, ${queue},
         ${serializedArgs}, ${argsTypeName}, ${nextRun(cronExpression, timeZoneId, p.clock.now())},
         ${caller.userId})`;
-    const row = await readRecurring(tx, {
-      reach: caller.tenantId === null ? jobReach(caller) : { everything: false, tenantId: caller.tenantId },
-      ownTenantId: caller.tenantId,
-      jobId,
-    });
+    const row = await readRecurring(tx, caller, jobId);
     wakeAt(p, tx, row.nextRunAt);
     await auditRecurring(tx, caller, "create", { after: row });
-    return versioned(row);
+    return recurringJob(row);
   });
 }
 
@@ -187,7 +181,7 @@ export async function deleteRecurringJob(
 
 /** Reads a recurring job and locks its row until `tx` ends, so that no one else changes or fires it. */
 export const lockRecurring = (tx: Tx, caller: JobActor, jobId: string): Promise<RecurringRow> =>
-  readRecurring(tx, { reach: jobReach(caller), ownTenantId: caller.tenantId, jobId, lock: true });
+  readRecurring(tx, caller, jobId, { lock: true });
 
 /** Writes the audit row of a change to a recurring job. */
 export async function auditRecurring(

@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { JobStatus } from "./job_row.ts";
-import { type JobReach, within } from "./reach.ts";
+import { type JobActor, jobReach, within } from "./reach.ts";
 
 /** A recurring job as callers see it; `jobId` is the id its creator chose. */
 export interface RecurringJob {
@@ -49,17 +49,19 @@ export function recurringJob(
  */
 export async function readRecurring(
   q: Sql,
-  o: { reach: JobReach; ownTenantId: string | null; jobId: string; lock?: boolean },
+  caller: JobActor,
+  jobId: string,
+  o: { lock?: boolean } = {},
 ): Promise<RecurringRow> {
   const [row] = await q<RecurringRow[]>`
     select ${q.unsafe(RECURRING_COLUMNS)} from recurring_jobs r left join jobs last on last.id = r.last_job_id
-    where r.job_id = ${o.jobId} and ${within(q, o.reach, "r.tenant_id")}
-    order by r.tenant_id is not distinct from ${o.ownTenantId}::uuid desc, r.tenant_id is null desc, r.id
+    where r.job_id = ${jobId} and ${within(q, jobReach(caller), "r.tenant_id")}
+    order by r.tenant_id is not distinct from ${caller.tenantId}::uuid desc, r.tenant_id is null desc, r.id
     limit 1 ${o.lock ? q`for no key update of r` : q``}`;
   if (!row) {
     throw problem(
       "JOB_RECURRING_NOT_FOUND",
-      `No recurring job "${o.jobId.slice(0, 200)}" is within the caller's reach.`,
+      `No recurring job "${jobId.slice(0, 200)}" is within the caller's reach.`,
     );
   }
   return row;

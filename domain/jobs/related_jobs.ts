@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { JOB_COLUMNS, type JobRow, type JobSummary, jobSummary, readJob } from "./job_row.ts";
-import { type JobActor, type JobReach, jobReach, within } from "./reach.ts";
+import { type JobActor, type JobReach, within } from "./reach.ts";
 import { readRecurring } from "./recurring_row.ts";
 
 const CONTINUATIONS_SHOWN = 100;
@@ -21,11 +21,7 @@ export async function listRuns(
   recurringJobId: string,
   limit: number,
 ): Promise<JobSummary[]> {
-  const { jobId, tenantId } = await readRecurring(sql, {
-    reach: jobReach(caller),
-    ownTenantId: caller.tenantId,
-    jobId: recurringJobId,
-  });
+  const { jobId, tenantId } = await readRecurring(sql, caller, recurringJobId);
   const rows = await sql<JobRow[]>`
     select ${sql.unsafe(JOB_COLUMNS)} from jobs
     where recurring_job_id = ${jobId} and tenant_id is not distinct from ${tenantId}::uuid

@@ -199,13 +199,11 @@ export async function writeDeadLetters(
 /**
  * Gives back jobs that this worker has claimed without knowing it: the claim committed, but its result was lost with
  * the connection. Call it while no claim is running.
- * @returns how many jobs were given back.
  */
-export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: string[]): Promise<number> {
-  const rows = await sql`
+export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: string[]): Promise<void> {
+  await sql`
     update jobs set status = 'Enqueued', worker_id = null, attempts = attempts - 1, started_at = null
     where worker_id = ${workerId} and status = 'Processing' and id <> all(${known}::uuid[])`;
-  return rows.count;
 }
 
 /** Gives back jobs that were claimed but not started, as if they had not been claimed. */

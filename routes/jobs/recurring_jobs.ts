@@ -110,7 +110,7 @@ export const recurringJobRoutes = [
     problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION", "JOB_RECURRING_ALREADY_EXISTS"],
     async run({ platform, caller, body, call }) {
       requireKnownArgs(platform, call, body);
-      const { job } = await createRecurringJob(platform, caller, body);
+      const job = await createRecurringJob(platform, caller, body);
       return created(job, `/api/v1/recurring-jobs/${encodeURIComponent(job.jobId)}`);
     },
   }),
