@@ -1,0 +1,83 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { matches } from "../../shared/list_order.ts";
+import type { UserListRequest } from "./user_list.ts";
+
+type Fragment = ReturnType<typeof matches>;
+
+/**
+ * How a query finds users by link or role. `find` starts from the links or roles, for few rows. `hash` reads all of them
+ * into a hash table and checks each user against it. `probe` checks user by user until the page is full. The planner
+ * cannot estimate how many rows a tenant or role has. So the SQL forces its choice: `is true` keeps it from turning the
+ * subquery into a join, and `limit` keeps it from hashing the subquery.
+ */
+export type Strategy = "find" | "hash" | "probe";
+
+/** SQL condition: the user `u` has what the request filters by. */
+export function selected(q: Sql, o: UserListRequest, strategy: Strategy): Fragment {
+  const all = [matches(q, "u.search_text", o.search)];
+  if (!o.includeDeleted) all.push(q`u.deleted_at is null`);
+  if (o.isActive !== undefined) all.push(o.isActive ? q`u.is_active` : q`not u.is_active`);
+  if (o.isLockedOut !== undefined) {
+    const locked = q`u.lockout_expires_at > now()`;
+    const unlocked = q`(u.lockout_expires_at is null or u.lockout_expires_at <= now())`;
+    all.push(o.isLockedOut ? locked : unlocked);
+  }
+  if (o.tenantId !== undefined) {
+    const linked = q`select l.user_id from user_tenants l where l.tenant_id = ${o.tenantId}`;
+    all.push(among(q, strategy, linked));
+  }
+  if (o.roleName !== undefined) all.push(among(q, strategy, roleHolders(q, o.roleName, o.tenantId)));
+  return all.reduce((left, right) => q`${left} and ${right}`);
+}
+
+/** SQL condition: the user is in the result of `userIds`, a query of `l.user_id`. */
+function among(q: Sql, strategy: Strategy, userIds: Fragment): Fragment {
+  if (strategy === "find") return q`u.id in (${userIds})`;
+  if (strategy === "hash") return q`(u.id in (${userIds})) is true`;
+  return q`(${userIds} and l.user_id = u.id limit 1) is not null`;
+}
+
+function roleHolders(q: Sql, roleName: string, tenantId: string | undefined): Fragment {
+  const held = q`select l.user_id from user_tenant_roles l join roles r on r.id = l.role_id`;
+  const named = q`lower(r.name) = lower(${roleName}) and r.deleted_at is null`;
+  if (tenantId !== undefined) return q`${held} where ${named} and r.tenant_id = ${tenantId}`;
+  return q`${held} join tenants t on t.id = r.tenant_id where ${named} and t.is_active and t.deleted_at is null`;
+}
+
+/** The columns that `order` needs. */
+export function sortKeys(q: Sql, sortBy: UserListRequest["sortBy"]) {
+  switch (sortBy) {
+    case "email":
+      return q`u.id, u.email`;
+    case "firstName":
+      return q`u.id, u.first_name`;
+    case "lastName":
+      return q`u.id, u.last_name`;
+    case "createdAt":
+      return q`u.id, u.created_at`;
+    case "lastLoginAt":
+      return q`u.id, u.last_login_at`;
+    case undefined:
+      return q`u.id`;
+  }
+}
+
+/** A total order. Ascending and descending are exact opposites, and an index supports each. */
+export function order(q: Sql, sortBy: UserListRequest["sortBy"], descending: boolean) {
+  switch (sortBy) {
+    case "email":
+      return descending ? q`lower(u.email) desc` : q`lower(u.email)`;
+    case "firstName":
+      return descending ? q`lower(u.first_name) desc, u.id desc` : q`lower(u.first_name), u.id`;
+    case "lastName":
+      return descending ? q`lower(u.last_name) desc, u.id desc` : q`lower(u.last_name), u.id`;
+    case "createdAt":
+      return descending ? q`u.created_at desc, u.id desc` : q`u.created_at, u.id`;
+    case "lastLoginAt":
+      return descending
+        ? q`u.last_login_at desc nulls last, u.id desc`
+        : q`u.last_login_at nulls first, u.id`;
+    case undefined:
+      return descending ? q`u.id desc` : q`u.id`;
+  }
+}
