@@ -1,14 +1,11 @@
-import type { ZonedFields } from "./zones.ts";
+import { word } from "./zones.ts";
 
 /** One part of a date pattern: formats its part of a date. */
-export type DatePart = (fields: ZonedFields) => string;
+export type DatePart = (at: Temporal.ZonedDateTime, locale: string) => string;
 
 const pad = (value: number, width: number) => String(Math.abs(value)).padStart(width, "0");
 const twelveHour = (hour: number) => hour % 12 === 0 ? 12 : hour % 12;
-
-function offsetText(minutes: number): string {
-  return `${minutes < 0 ? "-" : "+"}${pad(Math.trunc(minutes / 60), 2)}:${pad(minutes % 60, 2)}`;
-}
+const offset: DatePart = (at) => at.offset.slice(0, 6); // without the seconds of historical offsets
 
 /** The pattern letters that Unicode and .NET share. If they differ, both spellings are supported. */
 const LETTERS: Record<string, DatePart> = {
@@ -19,11 +16,11 @@ const LETTERS: Record<string, DatePart> = {
   MM: (at) => pad(at.month, 2),
   d: (at) => String(at.day),
   dd: (at) => pad(at.day, 2),
-  E: (at) => at.word("weekday", "short"),
-  EEE: (at) => at.word("weekday", "short"),
-  EEEE: (at) => at.word("weekday", "long"),
-  ddd: (at) => at.word("weekday", "short"),
-  dddd: (at) => at.word("weekday", "long"),
+  E: (at, locale) => word(at, locale, "weekday", "short"),
+  EEE: (at, locale) => word(at, locale, "weekday", "short"),
+  EEEE: (at, locale) => word(at, locale, "weekday", "long"),
+  ddd: (at, locale) => word(at, locale, "weekday", "short"),
+  dddd: (at, locale) => word(at, locale, "weekday", "long"),
   H: (at) => String(at.hour),
   HH: (at) => pad(at.hour, 2),
   h: (at) => String(twelveHour(at.hour)),
@@ -34,11 +31,11 @@ const LETTERS: Record<string, DatePart> = {
   ss: (at) => pad(at.second, 2),
   SSS: (at) => pad(at.millisecond, 3),
   fff: (at) => pad(at.millisecond, 3),
-  a: (at) => at.word("dayPeriod", "short"),
-  tt: (at) => at.word("dayPeriod", "short"),
-  XXX: (at) => at.offset === 0 ? "Z" : offsetText(at.offset),
-  xxx: (at) => offsetText(at.offset),
-  zzz: (at) => offsetText(at.offset),
+  a: (at, locale) => word(at, locale, "dayPeriod", "short"),
+  tt: (at, locale) => word(at, locale, "dayPeriod", "short"),
+  XXX: (at, locale) => at.offsetNanoseconds === 0 ? "Z" : offset(at, locale),
+  xxx: offset,
+  zzz: offset,
   T: () => "T",
 };
 
@@ -56,7 +53,7 @@ export function parseDatePattern(pattern: string): DatePart[] | string {
     if (piece === "'") return "has a quote in its pattern that is not closed";
     if (piece === "MMM" || piece === "MMMM") {
       const width = piece === "MMM" ? "short" : "long";
-      parts.push((at) => at.word("month", width, hasDay ? "day" : undefined));
+      parts.push((at, locale) => word(at, locale, "month", width, hasDay ? "day" : undefined));
     } else if (quoted === undefined && /^[A-Za-z]/.test(piece)) {
       const part = Object.hasOwn(LETTERS, piece) ? LETTERS[piece] : undefined;
       if (part === undefined) {

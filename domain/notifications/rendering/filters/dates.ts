@@ -2,7 +2,7 @@ import { type DatePart, parseDatePattern } from "./date_pattern.ts";
 import { getOrCreate } from "./cache.ts";
 import type { Filter } from "./filter.ts";
 import { describeValue } from "./text.ts";
-import { zonedFields, zoneProblem } from "./zones.ts";
+import { inZone, zoneProblem } from "./zones.ts";
 
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/;
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$/i;
@@ -63,8 +63,8 @@ export const date: Filter = {
     }
     const parts = patternOf(pattern);
     if (typeof parts === "string") return parts;
-    const fields = zonedFields(new Date(0), zone as string, locale);
-    for (const part of parts) part(fields);
+    const epoch = inZone(new Date(0), zone as string);
+    for (const part of parts) part(epoch, locale);
     return null;
   },
   apply(value, [pattern = "medium", zone = "UTC"], { locale, budget }) {
@@ -74,7 +74,7 @@ export const date: Filter = {
     const shownIn = found.isBareDate ? "UTC" : zone as string;
     if (isStyle(pattern)) return styled(locale, pattern as string, shownIn).format(found.instant);
     const parts = patternOf(pattern as string);
-    const fields = zonedFields(found.instant, shownIn, locale);
-    return typeof parts === "string" ? value : parts.map((part) => part(fields)).join("");
+    const at = inZone(found.instant, shownIn);
+    return typeof parts === "string" ? value : parts.map((part) => part(at, locale)).join("");
   },
 };
