@@ -197,6 +197,6 @@ export async function actOnSelected(v: Visit, form: FormData): Promise<Outcome> 
   const done = ids.length - refusals.length;
   if (ids.length === 0) return { goTo, flash: { tone: "bad", text: t.nothingSelected } };
   return first
-    ? { goTo, flash: { tone: "bad", text: t.bulkRefused(done, refusals.length, first.detail) } }
+    ? { goTo, flash: { tone: "bad", text: t.bulkRefused(done, refusals.length, first.text) } }
     : { goTo, flash: { tone: "ok", text: t.bulkDone(done) } };
 }
