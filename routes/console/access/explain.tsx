@@ -1,13 +1,13 @@
-import type { AccessExplanation } from "../../../domain/access/permissions/explain_access.ts";
 import { SelectField, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import { orNull, type Page, searchOf } from "../shared/api.ts";
+import { orNull, searchOf } from "../shared/api.ts";
+import type { Answer } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { explainTexts } from "./explain_texts.ts";
 import { type TenantChoice, tenantChoices, tenantNames } from "./access_queries.ts";
-import type { AdminUser, UserLink } from "./users/model.tsx";
+import type { AdminUser } from "./users/model.tsx";
 
 /** Explains why a user has a permission in a tenant, or lacks it. */
 export async function explainPage(v: Visit): Promise<View> {
@@ -23,9 +23,9 @@ export async function explainPage(v: Visit): Promise<View> {
   const [tenants, codes] = await Promise.all([tenantsFor(v, user, asked.tenantId), permissionCodes(v)]);
   const isGlobal = asked.tenantId === "none";
   const explanation = user && asked.permission && asked.tenantId
-    ? await v.api.get<AccessExplanation>(`admin/users/${user.id}/access`, {
-      permission: asked.permission,
-      tenantId: isGlobal ? null : asked.tenantId,
+    ? await v.api.call("explainAccess", {
+      params: { id: user.id },
+      query: { permission: asked.permission, tenantId: isGlobal ? null : asked.tenantId },
     })
     : null;
   return {
@@ -47,11 +47,10 @@ export async function explainPage(v: Visit): Promise<View> {
               label={t.permission}
               name="permission"
               value={asked.permission}
-              list="codes"
+              suggestions={codes}
               maxlength={200}
               required
             />
-            <datalist id="codes">{codes.map((code) => <option value={code} />)}</datalist>
             <SelectField
               label={t.tenant}
               name="tenantId"
@@ -74,9 +73,9 @@ export async function explainPage(v: Visit): Promise<View> {
 
 /** Users that match the search. Exactly one for an id or a complete email; null if nothing was asked. */
 async function findUsers(v: Visit, asked: { user: string; userId: string }): Promise<AdminUser[] | null> {
-  if (asked.userId) return [await v.api.get<AdminUser>(`admin/users/${asked.userId}`)];
+  if (asked.userId) return [await v.api.call("readUserAnywhere", { params: { id: asked.userId } })];
   if (!asked.user) return null;
-  const { items } = await v.api.get<Page<AdminUser>>("admin/users", { search: asked.user, pageSize: 20 });
+  const { items } = await v.api.call("listAllUsers", { query: { search: asked.user, pageSize: 20 } });
   const exact = items.filter(({ email }) => email.toLowerCase() === asked.user.toLowerCase());
   return exact.length === 1 ? exact : items;
 }
@@ -92,7 +91,7 @@ async function tenantsFor(
 ): Promise<Pick<TenantChoice, "id" | "name">[]> {
   const named = asked && asked !== "none" ? [asked] : [];
   const [links, names, others] = await Promise.all([
-    user ? v.api.get<UserLink[]>(`admin/users/${user.id}/tenants`) : [],
+    user ? v.api.call("listUserTenantsAnywhere", { params: { id: user.id } }) : [],
     tenantNames(v, named),
     tenantChoices(v),
   ]);
@@ -108,7 +107,7 @@ async function tenantsFor(
 
 async function permissionCodes(v: Visit): Promise<string[]> {
   const page = v.viewer.tenant &&
-    await orNull(v.api.get<Page<{ code: string }>>("permissions", { pageSize: 100 }));
+    await orNull(v.api.call("listPermissions", { query: { pageSize: 100 } }));
   return page ? page.items.map(({ code }) => code) : [];
 }
 
@@ -131,7 +130,7 @@ function Candidates(
   );
 }
 
-function Explanation({ v, explanation }: { v: Visit; explanation: AccessExplanation }) {
+function Explanation({ v, explanation }: { v: Visit; explanation: Answer<"explainAccess"> }) {
   const t = explainTexts[v.locale];
   const { email, permission, isAllowed, tenantName, checks, grants } = explanation;
   return (

@@ -125,10 +125,11 @@ export function TextField(
     max?: number | string;
     maxlength?: number;
     pattern?: string;
-    list?: string;
+    /** Suggested values; any other text is allowed. */
+    suggestions?: string[];
   },
 ) {
-  const { value, type = "text", placeholder, autocomplete, min, max, pattern, list } = props;
+  const { value, type = "text", placeholder, autocomplete, min, max, pattern, suggestions } = props;
   const maxlength = props.maxlength ?? (type === "search" ? SEARCH_LENGTH : undefined);
   return (
     <LabelledField {...props}>
@@ -143,11 +144,16 @@ export function TextField(
         max={max}
         maxlength={maxlength}
         pattern={pattern}
-        list={list}
+        list={suggestions && `f-${props.name}-list`}
         required={props.required}
         aria-invalid={props.errors?.length ? "true" : undefined}
         aria-describedby={describedBy(props)}
       />
+      {suggestions && (
+        <datalist id={`f-${props.name}-list`}>
+          {suggestions.map((value) => <option value={value} />)}
+        </datalist>
+      )}
     </LabelledField>
   );
 }

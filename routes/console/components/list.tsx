@@ -51,7 +51,7 @@ export const choicesOf = (labels: Record<string, string>): Choice[] =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));
 
 /** The choices for some values, in their order. */
-export const labelled = <K extends string>(values: readonly K[], labels: Record<K, string>): Choice[] =>
+export const labelled = <K extends string>(values: readonly K[], labels: { [Name in K]: string }): Choice[] =>
   values.map((value) => ({ value, label: labels[value] }));
 
 /** A column with the time in a field of the rows. */

@@ -100,6 +100,17 @@ export function Facts({ facts }: { facts: [string, Child][] }) {
   );
 }
 
+/** Codes, such as permissions, as tags. Screen readers read `label`. */
+export const Codes = ({ codes, label }: { codes: string[]; label?: string }) => (
+  <ul class="row tags" aria-label={label}>
+    {codes.map((code) => (
+      <li>
+        <code>{code}</code>
+      </li>
+    ))}
+  </ul>
+);
+
 /** A JSON text, indented if it can be parsed. */
 export function JsonText({ value, label }: { value: string; label: string }) {
   let shown = value;
@@ -110,6 +121,16 @@ export function JsonText({ value, label }: { value: string; label: string }) {
   }
   return <pre class="code-block" tabindex={0} role="region" aria-label={label}>{shown}</pre>;
 }
+
+/** Numbers in a row, each with its label. */
+export const Figures = ({ v, figures }: {
+  v: Pick<Visit, "locale">;
+  figures: [label: string, value: number, more?: { href?: string; tone?: Tone }][];
+}) => (
+  <div class="figures">
+    {figures.map(([label, value, more]) => <Figure label={label} value={number(v, value)} {...more} />)}
+  </div>
+);
 
 /** A number with its label. `href` links to the list that it counts. */
 export function Figure({ label, value, tone, href, hint }: {

@@ -93,9 +93,8 @@ function formView(f: Fields, args: ArgField[] | null, type: string, o: { id?: st
           {id === undefined && f.text("jobId", t.id, { maxlength: 100, hint: t.idHint })}
           <div class="pair">
             {f.text("cronExpression", t.cron, { hint: t.cronHint })}
-            {f.text("timeZoneId", t.zone, { list: "zones", required: true, hint: t.zoneHint })}
+            {f.text("timeZoneId", t.zone, { suggestions: ZONES, required: true, hint: t.zoneHint })}
           </div>
-          <datalist id="zones">{ZONES.map((zone) => <option value={zone} />)}</datalist>
           {f.text("queue", jobTexts[v.locale].queue, { maxlength: 64 })}
           <ArgsFields f={f} args={args} />
         </Form>

@@ -179,14 +179,11 @@ function CronFields({ v, form, refusal }: { v: Visit; form: FormData; refusal: R
           required
           maxlength={100}
           value={field(form, "timeZoneId")}
-          list="time-zones"
+          suggestions={Intl.supportedValuesOf("timeZone")}
           hint={t.zoneHint}
           errors={errorsOf(refusal, "timeZoneId")}
         />
       </div>
-      <datalist id="time-zones">
-        {Intl.supportedValuesOf("timeZone").map((name) => <option value={name}></option>)}
-      </datalist>
       <div id="next-runs" aria-live="polite">
         <strong>{t.nextRuns}</strong>
         {Object.keys(mistakes).length === 0

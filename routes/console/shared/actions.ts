@@ -24,6 +24,20 @@ export const action = <Id extends OperationId>(
   post: async (v) => result(v, await v.api.act(operation, v)),
 });
 
+/** Runs `run` for each of the selected ids. An error for one id does not affect the others. */
+export async function runEach(ids: string[], run: (id: string) => Promise<unknown>): Promise<Refusal[]> {
+  const refusals: Refusal[] = [];
+  for (const id of ids) {
+    try {
+      await run(id);
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
+      refusals.push(refusal);
+    }
+  }
+  return refusals;
+}
+
 /**
  * A page with a form. `send` calls the API; if the API refuses it, `show` shows the form again with what was typed and the
  * errors.
@@ -31,8 +45,8 @@ export const action = <Id extends OperationId>(
 export const formPage = ({ show, send, restarts, ...page }: {
   path: string;
   permissions?: string[];
-  /** True if the form starts again with the current values when someone else has changed the resource (412). */
-  restarts?: true;
+  /** The form starts again with the current values if someone else has changed the resource (412), or always. */
+  restarts?: true | "always";
   show(v: Visit, sent: Sent | null): View | Promise<View>;
   send(v: Visit, form: FormData): Promise<Outcome>;
 }): ConsolePage => ({
@@ -43,7 +57,8 @@ export const formPage = ({ show, send, restarts, ...page }: {
       return await send(v, form);
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status === 401 || refusal.status >= 500) throw refusal;
-      const kept = restarts && refusal.code === "PRECONDITION_FAILED" ? null : form;
+      const isChanged = refusal.code === "PRECONDITION_FAILED";
+      const kept = restarts === "always" || (restarts && isChanged) ? null : form;
       return { ...await show(v, { form: kept, refusal }), status: refusal.status };
     }
   },

@@ -1,128 +1,69 @@
-import type { AuditRow } from "../../../../domain/audit/audit_log.ts";
-import { FilterBar, SelectField, TextField } from "../../components/forms.tsx";
+import { FilterBar } from "../../components/forms.tsx";
+import { choice, text } from "../../components/list.tsx";
 import { instantOf } from "../../components/date_inputs.ts";
 import { Notice } from "../../components/notice.tsx";
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
-import { orNull, type Page, searchOf } from "../../shared/api.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
+import { orNull, searchOf } from "../../shared/api.ts";
+import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, tenantChoices, tenantNames } from "../access_queries.ts";
 import { Diff, fieldChanges } from "./diff.tsx";
 import { auditTexts } from "./texts.ts";
 
-type Entry = Omit<AuditRow, "at"> & { at: string };
+type Entry = Row<"readAuditLog">;
 
-const FILTERS = ["actor", "action", "targetType", "targetId", "fromDate", "toDate", "tenantId"] as const;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Suggestions for the action filter. Users can type any other action. */
 const ACTIONS = [
-  ...[
-    "create",
-    "update",
-    "delete",
-    "link",
-    "unlink",
-    "set-roles",
-    "unlock",
-    "end-sessions",
-    "change-password",
-  ]
+  ..."create update delete link unlink set-roles unlock end-sessions change-password".split(" ")
     .map((verb) => `user.${verb}`),
-  ...["role", "permission", "tenant"].flatMap((what) =>
-    ["create", "update", "delete"].map((verb) => `${what}.${verb}`)
-  ),
-  ...[
-    "job.cancel",
-    "deadLetter.retry",
-    "deadLetter.purge",
-    "file.purge",
-    "file.retention",
-    "file.download-url",
-  ],
+  ...["role", "permission", "tenant"].flatMap((
+    what,
+  ) => [`${what}.create`, `${what}.update`, `${what}.delete`]),
+  ..."job.cancel deadLetter.retry deadLetter.purge file.purge file.retention file.download-url".split(" "),
 ];
 const TARGETS = [
-  "user",
-  "role",
-  "permission",
-  "tenant",
-  "job",
-  "recurringJob",
-  "deadLetter",
-  "file",
-  "report",
-  "reportSchedule",
-  "apiKey",
-  "webhookEndpoint",
+  ...["user", "role", "permission", "tenant", "job", "recurringJob", "deadLetter", "file"],
+  ...["report", "reportSchedule", "apiKey", "webhookEndpoint"],
 ];
 
 /** The audit log: of all tenants for system administrators, else of the viewer's tenant. */
 export async function auditPage(v: Visit): Promise<View> {
   const t = auditTexts[v.locale];
-  const filters = Object.fromEntries(
-    FILTERS.map((name) => [name, v.query.get(name)?.trim() ?? ""]),
-  ) as Record<
-    typeof FILTERS[number],
-    string
-  >;
+  const given = (name: string) => v.query.get(name)?.trim() ?? "";
   const seesAll = may(v.viewer, "admin:system");
-  const actorId = await findActor(v, filters.actor);
-  const page = actorId === null ? null : await v.api.get<Page<Entry>>("audit-log", {
+  const actorId = await findActor(v, given("actor"));
+  const page = actorId === null ? null : await v.api.list("readAuditLog", v, {
     actorId,
-    action: filters.action,
-    targetType: filters.targetType,
-    targetId: filters.targetId,
-    fromDate: instantOf(v, filters.fromDate),
-    toDate: instantOf(v, filters.toDate, true),
-    tenantId: seesAll ? filters.tenantId : null,
-    page: v.query.get("page"),
+    action: given("action"),
+    targetId: given("targetId"),
+    fromDate: instantOf(v, given("fromDate")),
+    toDate: instantOf(v, given("toDate"), true),
+    tenantId: seesAll ? given("tenantId") : null,
   });
   const entries = page?.items ?? [];
   const [tenants, names] = await Promise.all([
     seesAll ? tenantChoices(v) : [],
     tenantNames(v, entries.map(({ tenantId }) => tenantId)),
   ]);
+  const choices = tenants.map(({ id, name }) => ({ value: id, label: name }));
+  const filters = [
+    text("actor", t.user, { type: "search", placeholder: t.actorHint }),
+    text("action", t.action, { suggestions: ACTIONS, maxlength: 200 }),
+    text("targetType", t.targetType, { suggestions: TARGETS, maxlength: 200 }),
+    text("targetId", t.targetId, { maxlength: 200 }),
+    text("fromDate", t.from, { type: "date" }),
+    text("toDate", t.to, { type: "date" }),
+    seesAll && choice("tenantId", t.tenant, choices),
+  ];
   return {
     title: t.title,
     body: (
       <>
         <FilterBar v={v} action="audit" target="audit-list">
-          <TextField
-            label={t.user}
-            name="actor"
-            type="search"
-            value={filters.actor}
-            placeholder={t.actorHint}
-          />
-          <TextField
-            label={t.action}
-            name="action"
-            value={filters.action}
-            list="audit-actions"
-            maxlength={200}
-          />
-          <datalist id="audit-actions">{ACTIONS.map((name) => <option value={name} />)}</datalist>
-          <TextField
-            label={t.targetType}
-            name="targetType"
-            value={filters.targetType}
-            list="audit-targets"
-            maxlength={200}
-          />
-          <datalist id="audit-targets">{TARGETS.map((name) => <option value={name} />)}</datalist>
-          <TextField label={t.targetId} name="targetId" value={filters.targetId} maxlength={200} />
-          <TextField label={t.from} name="fromDate" type="date" value={filters.fromDate} />
-          <TextField label={t.to} name="toDate" type="date" value={filters.toDate} />
-          {seesAll && (
-            <SelectField
-              label={t.tenant}
-              name="tenantId"
-              any={commonTexts[v.locale].all}
-              value={filters.tenantId}
-              choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
-            />
-          )}
+          {filters.map((filter) => filter && filter(v))}
         </FilterBar>
         <LivePart v={v} id="audit-list">
           {actorId === null && <Notice tone="warn">{t.noActor}</Notice>}
@@ -148,14 +89,11 @@ async function findActor(v: Visit, actor: string): Promise<string | null | undef
   if (actor === "") return undefined;
   if (UUID.test(actor)) return actor;
   if (managesAllUsers(v)) {
-    const { items } = await v.api.get<Page<{ id: string; email: string }>>("admin/users", {
-      search: actor,
-      pageSize: 20,
-    });
+    const { items } = await v.api.call("listAllUsers", { query: { search: actor, pageSize: 20 } });
     const exact = items.find(({ email }) => email.toLowerCase() === actor.toLowerCase());
     return exact?.id ?? (items.length === 1 ? items[0]?.id : null) ?? null;
   }
-  const user = await orNull(v.api.get<{ id: string }>(`users/by-email/${encodeURIComponent(actor)}`));
+  const user = await orNull(v.api.call("readUserByEmail", { params: { email: actor } }));
   return user?.id ?? null;
 }
 

@@ -1,133 +1,67 @@
-import { CsrfField, FormButtons, FormRefusal, TextField } from "../../components/forms.tsx";
+import { Fields, Form } from "../../components/fields.tsx";
 import { Card } from "../../components/notice.tsx";
-import type { Refusal } from "../../shared/api.ts";
+import { done, formPage, type Sent } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
-import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import { ifUnchanged, readVersioned } from "../access_queries.ts";
-import { submitForm } from "../actions.ts";
-import type { Permission } from "./list.tsx";
+import { field, type View, type Visit } from "../../shared/page.ts";
 import { permissionTexts } from "./texts.ts";
 
-const filledBy = (form: FormData) => ({
-  code: field(form, "code"),
-  description: field(form, "description"),
-  category: field(form, "category"),
+export const newPermissionPage = formPage({
+  path: "permissions/new",
+  permissions: ["create:permissions"],
+  show: (v, sent) => formView(v, sent, null),
+  async send(v, form) {
+    const { code } = await v.api.call("createPermission", {
+      body: {
+        code: field(form, "code"),
+        description: field(form, "description"),
+        category: field(form, "category"),
+      },
+    });
+    return done("permissions", permissionTexts[v.locale].wasCreated(code));
+  },
 });
 
-/** The form of a new permission. */
-export async function newPermissionPage(
-  v: Visit,
-  refusal: Refusal | null = null,
-  form: FormData | null = null,
-): Promise<View> {
-  return {
-    ...await formView(v, { action: "permissions/new", refusal, filled: form && filledBy(form) }),
-    title: permissionTexts[v.locale].newPermission,
-  };
-}
-
-/** Creates the permission. */
-export async function createPermission(v: Visit, form: FormData): Promise<Outcome> {
-  const filled = filledBy(form);
-  return await submitForm(() => v.api.send("POST", "permissions", filled), {
-    done: () => ({
-      goTo: "permissions",
-      flash: { tone: "ok", text: permissionTexts[v.locale].wasCreated(filled.code) },
-    }),
-    again: (refusal) => newPermissionPage(v, refusal, form),
-  });
-}
-
 /** The form of an existing permission. The code cannot be changed. */
-export async function editPermissionPage(
+export const editPermissionPage = formPage({
+  path: "permissions/{id}",
+  permissions: ["update:permissions"],
+  restarts: true,
+  async show(v, sent) {
+    const { value, etag } = await v.api.versioned("readPermission", { params: v.params });
+    return await formView(v, sent, { ...value, etag });
+  },
+  async send(v, form) {
+    const body = { description: field(form, "description"), category: field(form, "category") };
+    await v.api.call("updatePermission", { params: v.params, body, ifMatch: field(form, "etag") });
+    return done("permissions", permissionTexts[v.locale].saved);
+  },
+});
+
+/** @param stored the existing permission; null for a new one */
+async function formView(
   v: Visit,
-  refusal: Refusal | null = null,
-  form: FormData | null = null,
+  sent: Sent | null,
+  stored: { id: string; code: string; etag: string } | null,
 ): Promise<View> {
-  const { value: permission, etag } = await readVersioned<Permission>(v, `permissions/${v.params.id}`);
-  const { code, category, description } = permission;
-  const filled = form && refusal?.code !== "PRECONDITION_FAILED"
-    ? { ...filledBy(form), code }
-    : { code, category, description: description ?? "" };
-  return {
-    ...await formView(v, { action: `permissions/${permission.id}`, refusal, filled, etag }),
-    title: permissionTexts[v.locale].editOf(code),
-  };
-}
-
-/** Saves the permission. A 412 means that someone else changed it first. */
-export async function savePermission(v: Visit, form: FormData): Promise<Outcome> {
-  const { description, category } = filledBy(form);
-  return await submitForm(
-    () =>
-      v.api.send(
-        "PUT",
-        `permissions/${v.params.id}`,
-        { description, category },
-        ifUnchanged(field(form, "etag")),
-      ),
-    {
-      done: () => ({ goTo: "permissions", flash: { tone: "ok", text: permissionTexts[v.locale].saved } }),
-      again: (refusal) => editPermissionPage(v, refusal, form),
-    },
-  );
-}
-
-async function formView(v: Visit, o: {
-  action: string;
-  refusal: Refusal | null;
-  filled: ReturnType<typeof filledBy> | null;
-  /** ETag of the existing permission; absent for a new one. */
-  etag?: string;
-}): Promise<Omit<View, "title">> {
   const t = permissionTexts[v.locale];
-  const { refusal, filled, etag } = o;
-  const { items } = await v.api.get<{ items: { category: string }[] }>("permissions/catalog/categories", {
-    limit: 50,
-  });
-  const errors = refusal?.fields ?? {};
+  const { create, save } = commonTexts[v.locale];
+  const { items } = await v.api.call("suggestCategories", { query: { limit: 50 } });
+  const f = new Fields(v, sent, "createPermission", { ...stored });
   return {
+    title: stored ? t.editOf(stored.code) : t.newPermission,
     crumbs: [{ href: "permissions", label: t.permissions }],
     body: (
       <Card>
-        <FormRefusal refusal={refusal} known={["code", "description", "category"]} />
-        <form class="form" method="post" action={o.action}>
-          <CsrfField v={v} />
-          <input type="hidden" name="etag" value={etag ?? ""} />
-          {etag === undefined && (
-            <TextField
-              label={t.code}
-              name="code"
-              value={filled?.code}
-              maxlength={200}
-              hint={t.codeHint}
-              errors={errors.code}
-              required
-            />
-          )}
-          <TextField
-            label={t.category}
-            name="category"
-            value={filled?.category}
-            maxlength={100}
-            list="categories"
-            errors={errors.category}
-            required
-          />
-          <datalist id="categories">{items.map(({ category }) => <option value={category} />)}</datalist>
-          <TextField
-            label={t.description}
-            name="description"
-            value={filled?.description}
-            maxlength={500}
-            errors={errors.description}
-          />
-          <FormButtons
-            v={v}
-            label={etag === undefined ? commonTexts[v.locale].create : commonTexts[v.locale].save}
-            back="permissions"
-          />
-        </form>
+        <Form
+          fields={f}
+          action={`permissions/${stored?.id ?? "new"}`}
+          submit={stored ? save : create}
+          back="permissions"
+        >
+          {!stored && f.text("code", t.code, { hint: t.codeHint })}
+          {f.text("category", t.category, { suggestions: items.map(({ category }) => category) })}
+          {f.text("description", t.description)}
+        </Form>
       </Card>
     ),
   };

@@ -1,14 +1,14 @@
-import type { z } from "zod";
-import type { PermissionImportResultDto } from "../../../access/permission_shapes.ts";
 import { ButtonLink, CheckField, CsrfField, FormRefusal } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
-import { Badge, Figure, number } from "../../components/values.tsx";
-import { Refusal, searchOf } from "../../shared/api.ts";
-import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { Badge, Figures, number } from "../../components/values.tsx";
+import { formPage, type Sent } from "../../shared/actions.ts";
+import { Refusal } from "../../shared/api.ts";
+import type { Answer } from "../../shared/operations.ts";
+import { field, type View, type Visit } from "../../shared/page.ts";
 import { permissionTexts } from "./texts.ts";
 
-type Result = z.output<typeof PermissionImportResultDto>;
+type Result = Answer<"importPermissionFile">;
 type ImportedRow = Result["rows"][number];
 
 /** Size limit: the preview page carries the file's content in its form, so that exactly the previewed file is imported. */
@@ -23,15 +23,19 @@ const TONES: Record<ImportedRow["outcome"], Tone> = {
 
 const crumbs = (v: Visit) => [{ href: "permissions", label: permissionTexts[v.locale].permissions }];
 
+/** Downloads the import template from the API. */
+export const importTemplate = async (v: Visit): Promise<Response> =>
+  await v.api.answer("readImportTemplate", { query: { format: v.query.get("format") } });
+
 /** The form to choose a file. */
-export function importPage(v: Visit, refusal: Refusal | null = null): View {
+function chooseFile(v: Visit, sent: Sent | null): View {
   const t = permissionTexts[v.locale];
   return {
     title: t.importTitle,
     crumbs: crumbs(v),
     body: (
       <Card>
-        <FormRefusal refusal={refusal} known={[]} />
+        <FormRefusal refusal={sent?.refusal ?? null} known={[]} />
         <form class="form" method="post" action="permissions/import" enctype="multipart/form-data">
           <CsrfField v={v} />
           <div class="field">
@@ -65,41 +69,27 @@ export function importPage(v: Visit, refusal: Refusal | null = null): View {
   };
 }
 
-/** Downloads the import template from the API. */
-export const importTemplate = async (v: Visit): Promise<Response> =>
-  await v.api.request(
-    "GET",
-    `/api/v1/permissions/import/template${searchOf({ format: v.query.get("format") })}`,
-  );
-
 /** With `do=preview`, shows the result of a dry run. Otherwise imports the previewed file. */
-export async function importFile(v: Visit, form: FormData): Promise<Outcome> {
-  const t = permissionTexts[v.locale];
-  const isPreview = field(form, "do") === "preview";
-  const upsert = form.get("upsert") === "true";
-  const file = isPreview ? form.get("file") : previewedFile(form);
-  if (!(file instanceof File)) return importPage(v);
-  if (file.size > MAX_PREVIEW_BYTES) {
-    return { ...importPage(v, new Refusal({ status: 413, detail: t.tooLarge })), status: 413 };
-  }
-  const sent = new FormData();
-  sent.set("file", file);
-  try {
-    const query = { upsert, dryRun: isPreview };
-    const result = await v.api.call("importPermissionFile", { query, body: sent });
-    if (isPreview) return previewView(v, result, file, await file.text());
+export const importPage = formPage({
+  path: "permissions/import",
+  permissions: ["create:permissions"],
+  show: chooseFile,
+  async send(v, form) {
+    const t = permissionTexts[v.locale];
+    const dryRun = field(form, "do") === "preview";
+    const file = dryRun ? form.get("file") : previewedFile(form);
+    if (!(file instanceof File)) return chooseFile(v, null);
+    if (file.size > MAX_PREVIEW_BYTES) throw new Refusal({ status: 413, detail: t.tooLarge });
+    const body = new FormData();
+    body.set("file", file);
+    const query = { upsert: form.get("upsert") === "true", dryRun };
+    const result = await v.api.call("importPermissionFile", { query, body });
+    if (dryRun) return previewView(v, result, file, await file.text());
     const { created, updated, failed } = result;
-    return {
-      goTo: "permissions",
-      flash: { tone: failed > 0 ? "bad" : "ok", text: t.imported(created, updated, failed) },
-    };
-  } catch (refusal) {
-    if (refusal instanceof Refusal && refusal.status < 500 && refusal.status !== 401) {
-      return { ...importPage(v, refusal), status: refusal.status };
-    }
-    throw refusal;
-  }
-}
+    const text = t.imported(created, updated, failed);
+    return { goTo: "permissions", flash: { tone: failed > 0 ? "bad" : "ok", text } };
+  },
+});
 
 function previewedFile(form: FormData): File {
   const name = field(form, "fileName");
@@ -121,17 +111,16 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
         <Notice tone="info" title={t.previewTitle}>
           <code>{file.name}</code> {failed > 0 && t.failing(failed)}
         </Notice>
-        <div class="figures">
-          <Figure label={t.total} value={number(v, total)} />
-          <Figure label={t.Created} value={number(v, created)} tone="ok" />
-          <Figure label={t.Updated} value={number(v, updated)} tone="info" />
-          <Figure label={t.Unchanged} value={number(v, unchanged)} />
-          <Figure
-            label={t.Failed}
-            value={number(v, failed)}
-            {...failed > 0 ? { tone: "bad" as const } : {}}
-          />
-        </div>
+        <Figures
+          v={v}
+          figures={[
+            [t.total, total],
+            [t.Created, created, { tone: "ok" }],
+            [t.Updated, updated, { tone: "info" }],
+            [t.Unchanged, unchanged],
+            [t.Failed, failed, failed > 0 ? { tone: "bad" } : {}],
+          ]}
+        />
         <form method="post" action="permissions/import" enctype="multipart/form-data" class="row">
           <CsrfField v={v} />
           <input type="hidden" name="fileName" value={file.name} />

@@ -1,33 +1,33 @@
-import type { z } from "zod";
-import type { PermissionDetailsDto } from "../../../access/permission_shapes.ts";
-import { ActionButton, ButtonLink, FilterBar, SelectField, TextField } from "../../components/forms.tsx";
+import { ActionButton, ButtonLink, FilterBar } from "../../components/forms.tsx";
+import { choice, search } from "../../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
-import type { Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
+import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import type { Category } from "../roles/model.tsx";
 import { permissionTexts } from "./texts.ts";
 
-export type Permission = z.output<typeof PermissionDetailsDto>;
-
-const FILTERS = ["search", "category", "reach", "isSystem"] as const;
+type Category = Row<"readPermissionCatalog">;
+type Permission = Category["permissions"][number];
 
 /** The tenant's permissions, by category. */
 export async function permissionsPage(v: Visit): Promise<View> {
   const t = permissionTexts[v.locale];
-  const all = commonTexts[v.locale].all;
-  const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
-  const [page, { items: categories }] = await Promise.all([
-    v.api.get<Page<Category>>("permissions/catalog", { ...filters, page: v.query.get("page") }),
-    v.api.get<{ items: { category: string }[] }>("permissions/catalog/categories", { limit: 50 }),
+  const [page, { items }] = await Promise.all([
+    v.api.list("readPermissionCatalog", v),
+    v.api.call("suggestCategories", { query: { limit: 50 } }),
   ]);
-  const groups = categories.map(({ category }) => ({
+  const categories = items.map(({ category }) => ({
     value: category,
     label: translateBuiltin(v.locale, category),
-  }))
-    .sort((a, b) => a.label.localeCompare(b.label, v.locale));
+  })).sort((a, b) => a.label.localeCompare(b.label, v.locale));
+  const filters = [
+    search(t.search),
+    choice("category", t.category, categories),
+    choice("reach", t.scope, { Tenant: t.Tenant, Platform: t.Platform }),
+    choice("isSystem", t.origin, { true: t.builtin, false: t.custom }),
+  ];
   return {
     title: t.permissions,
     actions: may(v.viewer, "create:permissions") && (
@@ -39,28 +39,7 @@ export async function permissionsPage(v: Visit): Promise<View> {
     body: (
       <>
         <FilterBar v={v} action="permissions" target="permissions-list">
-          <TextField label={t.search} name="search" type="search" value={filters.search} />
-          <SelectField
-            label={t.category}
-            name="category"
-            any={all}
-            value={filters.category}
-            choices={groups}
-          />
-          <SelectField
-            label={t.scope}
-            name="reach"
-            any={all}
-            value={filters.reach}
-            choices={[{ value: "Tenant", label: t.Tenant }, { value: "Platform", label: t.Platform }]}
-          />
-          <SelectField
-            label={t.origin}
-            name="isSystem"
-            any={all}
-            value={filters.isSystem}
-            choices={[{ value: "true", label: t.builtin }, { value: "false", label: t.custom }]}
-          />
+          {filters.map((filter) => filter(v))}
         </FilterBar>
         <LivePart v={v} id="permissions-list">
           {page.items.length === 0 && (

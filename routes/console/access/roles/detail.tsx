@@ -1,6 +1,6 @@
-import { ActionButton, ButtonLink } from "../../components/forms.tsx";
+import { ButtonLink, DeleteButton } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import { CopyValue, Facts, number, Time } from "../../components/values.tsx";
+import { Codes, CopyValue, Facts, number, Time } from "../../components/values.tsx";
 import { searchOf } from "../../shared/api.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
@@ -10,7 +10,7 @@ import { roleTexts } from "./texts.ts";
 /** One role: its details and permissions. */
 export async function rolePage(v: Visit): Promise<View> {
   const t = roleTexts[v.locale];
-  const role = await v.api.get<Role>(`roles/${v.params.id}`);
+  const role = await v.api.act("readRole", v);
   const [grants, catalog] = await Promise.all([
     readGrants(v, role.id),
     may(v.viewer, "read:permissions") ? readCatalog(v) : [],
@@ -57,15 +57,7 @@ export async function rolePage(v: Visit): Promise<View> {
               category,
             ) => <HeldPermissions v={v} category={category} held={held} />)}
           </div>
-          {others.length > 0 && (
-            <ul class="row tags">
-              {others.map(({ code }) => (
-                <li>
-                  <code>{code}</code>
-                </li>
-              ))}
-            </ul>
-          )}
+          {others.length > 0 && <Codes codes={others.map(({ code }) => code)} />}
         </Card>
       </>
     ),
@@ -103,12 +95,10 @@ function Actions({ v, role }: { v: Visit; role: Role }) {
         <ButtonLink href={`roles/${role.id}/edit`} label={t.edit} tone="primary" />
       )}
       {!role.isSystemRole && may(v.viewer, "delete:roles") && (
-        <ActionButton
+        <DeleteButton
           v={v}
           action={`roles/${role.id}/delete`}
           label={t.deleteRole}
-          tone="danger"
-          icon="trash"
           confirm={t.deleteConfirm(role.name)}
         />
       )}

@@ -1,8 +1,7 @@
 import { Card, Empty } from "../../components/notice.tsx";
 import { Icon } from "../../components/icons.tsx";
-import type { Page } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
-import { readCatalog, roleCrumbs, type RoleGrants } from "./model.tsx";
+import { readCatalog, roleCrumbs } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
 
 const MAX_ROLES = 30;
@@ -12,7 +11,7 @@ export async function matrixPage(v: Visit): Promise<View> {
   const t = roleTexts[v.locale];
   const [catalog, roles] = await Promise.all([
     readCatalog(v),
-    v.api.get<Page<RoleGrants>>("roles/with-permissions", { pageSize: MAX_ROLES }),
+    v.api.call("listRoleGrants", { query: { pageSize: MAX_ROLES } }),
   ]);
   const grants = roles.items.map(({ permissions }) => new Set(permissions.map(({ id }) => id)));
   return {

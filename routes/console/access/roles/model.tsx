@@ -1,26 +1,18 @@
 import { problem } from "../../../../domain/problems/problem.ts";
-import type { z } from "zod";
-import type { PermissionCatalogPage } from "../../../access/permission_shapes.ts";
-import type { RoleDto, RolesSummaryDto, RoleWithUserCountDto } from "../../../access/role_shapes.ts";
 import { Badge } from "../../components/values.tsx";
-import type { Page } from "../../shared/api.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
+import type { Row } from "../../shared/operations.ts";
 import type { Visit } from "../../shared/page.ts";
 import { roleTexts } from "./texts.ts";
 
-export type Role = z.output<typeof RoleWithUserCountDto>;
-export type RoleGrants = z.output<typeof RoleDto>;
-export type RolesSummary = z.output<typeof RolesSummaryDto>;
-export type Category = z.output<typeof PermissionCatalogPage>["items"][number];
+export type Role = Row<"listRoles">;
+export type Category = Row<"readPermissionCatalog">;
 
 /** All permissions of the tenant, by category, in the viewer's language. */
 export async function readCatalog(v: Visit): Promise<Category[]> {
   const categories: Category[] = [];
   for (let page = 1; page <= 10; page++) {
-    const { items, hasNext } = await v.api.get<Page<Category>>("permissions/catalog", {
-      page,
-      pageSize: 100,
-    });
+    const { items, hasNext } = await v.api.call("readPermissionCatalog", { query: { page, pageSize: 100 } });
     categories.push(...items);
     if (!hasNext) break;
   }
@@ -35,9 +27,8 @@ export async function readCatalog(v: Visit): Promise<Category[]> {
 }
 
 /** The permissions that a role gives. */
-export async function readGrants(v: Visit, id: string): Promise<RoleGrants["permissions"]> {
-  const { items } = await v.api.get<Page<RoleGrants>>("roles/with-permissions", { ids: [id] });
-  const [role] = items;
+export async function readGrants(v: Visit, id: string): Promise<Row<"listRoleGrants">["permissions"]> {
+  const { items: [role] } = await v.api.call("listRoleGrants", { query: { ids: [id] } });
   if (!role) throw problem("ROLE_NOT_FOUND", `No role ${id}.`);
   return role.permissions;
 }

@@ -1,9 +1,9 @@
 import type { Child } from "hono/jsx";
-import { ActionButton, ButtonLink } from "../../components/forms.tsx";
+import { ActionButton, ButtonLink, DeleteButton } from "../../components/forms.tsx";
 import { Card } from "../../components/notice.tsx";
 import { DataTable, Pager } from "../../components/table.tsx";
 import { CopyValue, Facts, Time } from "../../components/values.tsx";
-import { orNull, type Page } from "../../shared/api.ts";
+import { orNull } from "../../shared/api.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, tenantNames } from "../access_queries.ts";
 import { columns } from "./list.tsx";
@@ -13,11 +13,9 @@ import { tenantTexts } from "./texts.ts";
 /** One tenant: its details and, for a group, its child tenants. */
 export async function tenantPage(v: Visit): Promise<View> {
   const t = tenantTexts[v.locale];
-  const tenant = await v.api.get<Tenant>(`tenants/${v.params.id}`);
+  const tenant = await v.api.act("readTenant", v);
   const [children, names] = await Promise.all([
-    tenant.type === "Group"
-      ? orNull(v.api.get<Page<Tenant>>("tenants", { parentTenantId: tenant.id, page: v.query.get("page") }))
-      : null,
+    tenant.type === "Group" ? orNull(v.api.list("listTenants", v, { parentTenantId: tenant.id })) : null,
     tenantNames(v, [tenant.parentTenantId]),
   ]);
   const { parentTenantId } = tenant;
@@ -69,7 +67,8 @@ const parentFact = (v: Visit, id: string, names: Map<string, string>): [string, 
 function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
   const t = tenantTexts[v.locale];
   const at = `tenants/${tenant.id}`;
-  const isOwn = tenant.id === v.viewer.tenant?.id;
+  const isOwn = tenant.id === v.viewer.tenant?.id && may(v.viewer, "read:users");
+  const users = managesAllUsers(v) ? `users?tenantId=${tenant.id}` : isOwn && "users";
   const isPlatform = tenant.type === "Platform";
   const mayChange = mayOn(v, "update:tenants", tenant);
   return (
@@ -77,34 +76,23 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
       {may(v.viewer, "read:users") && (
         <ButtonLink href={`audit?targetType=tenant&targetId=${tenant.id}`} label={t.history} icon="audit" />
       )}
-      {managesAllUsers(v)
-        ? <ButtonLink href={`users?tenantId=${tenant.id}`} label={t.users} icon="users" />
-        : isOwn && may(v.viewer, "read:users") && (
-          <ButtonLink
-            href="users"
-            label={t.users}
-            icon="users"
+      {users && <ButtonLink href={users} label={t.users} icon="users" />}
+      {mayChange && !isPlatform && (tenant.isActive
+        ? (
+          <ActionButton
+            v={v}
+            action={`${at}/deactivate`}
+            label={t.deactivate}
+            confirm={t.deactivateConfirm(tenant.name)}
           />
-        )}
-      {mayChange && !isPlatform && !tenant.isActive && (
-        <ActionButton v={v} action={`${at}/activate`} label={t.activate} />
-      )}
-      {mayChange && !isPlatform && tenant.isActive && (
-        <ActionButton
-          v={v}
-          action={`${at}/deactivate`}
-          label={t.deactivate}
-          confirm={t.deactivateConfirm(tenant.name)}
-        />
-      )}
+        )
+        : <ActionButton v={v} action={`${at}/activate`} label={t.activate} />)}
       {mayChange && <ButtonLink href={`${at}/edit`} label={t.edit} tone="primary" />}
       {!isPlatform && mayOn(v, "delete:tenants", tenant) && (
-        <ActionButton
+        <DeleteButton
           v={v}
           action={`${at}/delete`}
           label={t.deleteTenant}
-          tone="danger"
-          icon="trash"
           confirm={t.deleteConfirm(tenant.name)}
         />
       )}

@@ -1,124 +1,87 @@
-import { ButtonLink, FilterBar, SelectField, TextField } from "../../components/forms.tsx";
-import { type Column, DataTable, EmptyList, LivePart, Pager } from "../../components/table.tsx";
-import { Figure, number, Time } from "../../components/values.tsx";
-import { orNull, type Page, searchOf } from "../../shared/api.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
+import type { Child } from "hono/jsx";
+import { ButtonLink } from "../../components/forms.tsx";
+import { choice, hidden, labelled, list, search, timeColumn } from "../../components/list.tsx";
+import { type Column, LivePart } from "../../components/table.tsx";
+import { Tabs } from "../../components/tabs.tsx";
+import { Figures } from "../../components/values.tsx";
+import { orNull, searchOf } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { tenantNames } from "../access_queries.ts";
-import { Capacity, mayCreate, type Tenant, type TenantsSummary, TenantStatus } from "./model.tsx";
+import { Capacity, mayCreate, type Tenant, TenantStatus } from "./model.tsx";
 import { tenantTree } from "./tree.tsx";
 import { tenantTexts } from "./texts.ts";
-
-const FILTERS = ["search", "type", "isActive", "hierarchyScope", "parentTenantId"] as const;
 
 /** Tenants the viewer can access, as a list or as a tree of groups. */
 export async function tenantsPage(v: Visit): Promise<View> {
   const t = tenantTexts[v.locale];
-  const all = commonTexts[v.locale].all;
-  const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
-  const asTree = v.query.get("view") === "tree";
-  const summary = await orNull(v.api.get<TenantsSummary>("tenants/summary", filters));
+  const isTree = v.query.get("view") === "tree";
+  const figures = await summaryOf(v);
   return {
     title: t.tenants,
     actions: mayCreate(v) && <ButtonLink href="tenants/new" label={t.newTenant} icon="plus" tone="primary" />,
     body: (
       <>
-        <nav class="tabs" aria-label={t.view}>
-          <a href="tenants" aria-current={asTree ? undefined : "page"}>{t.asList}</a>
-          <a href="tenants?view=tree" aria-current={asTree ? "page" : undefined}>{t.asTree}</a>
-        </nav>
-        {!asTree && (
-          <FilterBar v={v} action="tenants" target="tenants-list">
-            <TextField label={t.search} name="search" type="search" value={filters.search} />
-            <SelectField
-              label={t.type}
-              name="type"
-              any={all}
-              value={filters.type}
-              choices={(["Standard", "Group", "Platform"] as const).map((value) => ({
-                value,
-                label: t[value],
-              }))}
-            />
-            <SelectField
-              label={t.status}
-              name="isActive"
-              any={all}
-              value={filters.isActive}
-              choices={[{ value: "true", label: t.active }, { value: "false", label: t.inactive }]}
-            />
-            <SelectField
-              label={t.hierarchy}
-              name="hierarchyScope"
-              any={all}
-              value={filters.hierarchyScope}
-              choices={(["grouped", "groups", "standalone"] as const).map((value) => ({
-                value,
-                label: t[value],
-              }))}
-            />
-            {filters.parentTenantId && (
-              <input type="hidden" name="parentTenantId" value={filters.parentTenantId} />
-            )}
-          </FilterBar>
-        )}
-        <LivePart v={v} id="tenants-list">
-          {summary && <Figures v={v} summary={summary} />}
-          {asTree ? await tenantTree({ v }) : await tenantList({ v, filters })}
-        </LivePart>
+        <Tabs
+          label={t.view}
+          tabs={[
+            { href: "tenants", label: t.asList, isCurrent: !isTree },
+            { href: "tenants?view=tree", label: t.asTree, isCurrent: isTree },
+          ]}
+        />
+        {isTree
+          ? (
+            <LivePart v={v} id="tenants-list">
+              {figures}
+              {await tenantTree({ v })}
+            </LivePart>
+          )
+          : await tenantList(v, figures)}
       </>
     ),
   };
 }
 
-function Figures({ v, summary }: { v: Visit; summary: TenantsSummary }) {
+/** The counts of the tenants that match the filters; null if the viewer may not see them. */
+async function summaryOf(v: Visit): Promise<Child> {
   const t = tenantTexts[v.locale];
-  return (
-    <div class="figures">
-      <Figure label={t.tenants} value={number(v, summary.totalTenants)} />
-      <Figure label={t.activeMany} value={number(v, summary.activeTenants)} href="tenants?isActive=true" />
-      <Figure
-        label={t.inactiveMany}
-        value={number(v, summary.inactiveTenants)}
-        href="tenants?isActive=false"
-      />
-      <Figure label={t.groups} value={number(v, summary.groupTenants)} href="tenants?hierarchyScope=groups" />
-      <Figure
-        label={t.grouped}
-        value={number(v, summary.groupedTenants)}
-        href="tenants?hierarchyScope=grouped"
-      />
-      <Figure
-        label={t.atCapacity}
-        value={number(v, summary.tenantsAtCapacity)}
-        {...summary.tenantsAtCapacity > 0 ? { tone: "warn" as const } : {}}
-      />
-      <Figure label={t.activeUsers} value={number(v, summary.totalUsers)} />
-    </div>
+  const { search, isActive, type, hierarchyScope, parentTenantId } = Object.fromEntries(v.query);
+  const query = { search, isActive, type, hierarchyScope, parentTenantId };
+  const summary = await orNull(v.api.call("summarizeTenants", { query }));
+  return summary && (
+    <Figures
+      v={v}
+      figures={[
+        [t.tenants, summary.totalTenants],
+        [t.activeMany, summary.activeTenants, { href: "tenants?isActive=true" }],
+        [t.inactiveMany, summary.inactiveTenants, { href: "tenants?isActive=false" }],
+        [t.groups, summary.groupTenants, { href: "tenants?hierarchyScope=groups" }],
+        [t.grouped, summary.groupedTenants, { href: "tenants?hierarchyScope=grouped" }],
+        [t.atCapacity, summary.tenantsAtCapacity, summary.tenantsAtCapacity > 0 ? { tone: "warn" } : {}],
+        [t.activeUsers, summary.totalUsers],
+      ]}
+    />
   );
 }
 
-async function tenantList({ v, filters }: { v: Visit; filters: Record<string, string | null> }) {
+async function tenantList(v: Visit, figures: Child) {
   const t = tenantTexts[v.locale];
-  const page = await v.api.get<Page<Tenant>>("tenants", {
-    ...filters,
-    sortBy: v.query.get("sortBy"),
-    sortDirection: v.query.get("sortDirection"),
-    page: v.query.get("page"),
-  });
+  const page = await v.api.list("listTenants", v);
   const parents = await tenantNames(v, page.items.map(({ parentTenantId }) => parentTenantId));
-  return (
-    <>
-      <DataTable
-        caption={t.caption}
-        columns={columns(v, parents)}
-        rows={page.items}
-        sorting={{ v, path: "tenants" }}
-        empty={<EmptyList v={v} icon="tenants" text={t.empty}>{t.emptyText}</EmptyList>}
-      />
-      <Pager v={v} path="tenants" page={page} />
-    </>
-  );
+  return list(v, page, {
+    path: "tenants",
+    icon: "tenants",
+    caption: t.caption,
+    empty: [t.empty, t.emptyText],
+    filters: [
+      search(t.search),
+      choice("type", t.type, labelled(["Standard", "Group", "Platform"], t)),
+      choice("isActive", t.status, { true: t.active, false: t.inactive }),
+      choice("hierarchyScope", t.hierarchy, labelled(["grouped", "groups", "standalone"], t)),
+      hidden("parentTenantId"),
+    ],
+    above: figures,
+    columns: columns(v, parents),
+  });
 }
 
 /** Columns of a tenant table. The group column is shown if `parents` (names by id) is given. */
@@ -141,11 +104,6 @@ export function columns(v: Visit, parents: Map<string, string> | null): Column<T
       }]
       : [],
     { head: t.users, sort: "userCount", cell: (tenant) => <Capacity v={v} tenant={tenant} /> },
-    {
-      head: t.created,
-      sort: "createdAt",
-      cell: ({ createdAt }) => <Time v={v} at={createdAt} />,
-      wideOnly: true,
-    },
+    timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
   ];
 }

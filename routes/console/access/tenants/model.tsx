@@ -1,13 +1,11 @@
-import type { z } from "zod";
-import type { TenantDto, TenantsSummaryDto } from "../../../access/tenant_shapes.ts";
 import { Meter } from "../../components/charts.tsx";
 import { Badge, number } from "../../components/values.tsx";
+import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { managesAllTenants } from "../access_queries.ts";
 import { tenantTexts } from "./texts.ts";
 
-export type Tenant = z.output<typeof TenantDto>;
-export type TenantsSummary = z.output<typeof TenantsSummaryDto>;
+export type Tenant = Row<"listTenants">;
 
 /**
  * Whether the viewer may use `permission` on the tenant: on their own tenant, on any tenant if they manage all, or on a

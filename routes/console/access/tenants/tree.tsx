@@ -1,6 +1,5 @@
 import { Empty } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
-import type { Page } from "../../shared/api.ts";
 import type { Visit } from "../../shared/page.ts";
 import { Capacity, type Tenant, TenantStatus } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
@@ -11,7 +10,7 @@ const MAX_PER_LEVEL = 100;
 export async function tenantTree({ v }: { v: Visit }) {
   const t = tenantTexts[v.locale];
   const read = (hierarchyScope: string) =>
-    v.api.get<Page<Tenant>>("tenants", { hierarchyScope, pageSize: MAX_PER_LEVEL, sortBy: "name" });
+    v.api.call("listTenants", { query: { hierarchyScope, pageSize: MAX_PER_LEVEL, sortBy: "name" } });
   const [groups, grouped, standalone] = await Promise.all([
     read("groups"),
     read("grouped"),

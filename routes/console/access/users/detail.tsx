@@ -1,38 +1,32 @@
 import { orNull } from "../../shared/api.ts";
 import type { Child } from "hono/jsx";
-import type { z } from "zod";
-import type { OwnSessionDto } from "../../../auth/shapes.ts";
-import { ActionButton, ButtonLink } from "../../components/forms.tsx";
+import { ActionButton, ButtonLink, DeleteButton } from "../../components/forms.tsx";
+import { timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
-import { Badge, CopyValue, Facts, Time } from "../../components/values.tsx";
+import { Badge, Codes, CopyValue, Facts, Time } from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
+import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
-import {
-  type AnyUser,
-  nameOf,
-  readUser,
-  userCrumbs,
-  type UserLink,
-  usersPath,
-  UserStatus,
-} from "./model.tsx";
+import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, UserStatus } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
-type Session = z.output<typeof OwnSessionDto>;
+type Session = Row<"listUserSessions">;
 
 /** One user: profile, tenants and roles, permissions and sessions. */
 export async function userPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const { value: user } = await readUser(v);
   const isSelf = user.id === v.viewer.userId;
+  const { id } = user;
+  const byUser = { params: { userId: id } };
   const [links, permissions, sessions] = await Promise.all([
-    v.api.get<UserLink[]>(`${usersPath(v)}/${user.id}/tenants`),
-    v.viewer.tenant && may(v.viewer, "read:users")
-      ? orNull(v.api.get<string[]>(`users/${user.id}/permissions`))
-      : null,
-    managesAllUsers(v) ? v.api.get<Session[]>(`admin/users/${user.id}/sessions`) : null,
+    managesAllUsers(v)
+      ? v.api.call("listUserTenantsAnywhere", { params: { id } })
+      : v.api.call("listUserTenants", byUser),
+    v.viewer.tenant && may(v.viewer, "read:users") ? orNull(v.api.call("listUserPermissions", byUser)) : null,
+    managesAllUsers(v) ? v.api.call("listUserSessions", { params: { id } }) : null,
   ]);
   return {
     title: nameOf(user),
@@ -59,15 +53,7 @@ export async function userPage(v: Visit): Promise<View> {
           <Card title={`${t.permissions}: ${v.viewer.tenant?.name ?? ""}`}>
             {permissions.length === 0
               ? <p class="muted">{t.noPermissions}</p>
-              : (
-                <ul class="row tags" aria-label={t.permissionsCaption}>
-                  {permissions.map((code) => (
-                    <li>
-                      <code>{code}</code>
-                    </li>
-                  ))}
-                </ul>
-              )}
+              : <Codes codes={permissions} label={t.permissionsCaption} />}
           </Card>
         )}
         {sessions && <SessionsCard v={v} user={user} sessions={sessions} />}
@@ -110,12 +96,10 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
         </>
       )}
       {mayDelete && (
-        <ActionButton
+        <DeleteButton
           v={v}
           action={`${at}/delete`}
           label={everywhere ? t.deleteUser : t.removeUser}
-          tone="danger"
-          icon="trash"
           confirm={everywhere ? t.deleteConfirm(user.email) : t.removeConfirm(user.email)}
         />
       )}
@@ -159,7 +143,7 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
       cell: ({ isActive }) =>
         isActive ? <Badge tone="ok">{t.linkActive}</Badge> : <Badge tone="idle">{t.linkInactive}</Badge>,
     },
-    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} />, wideOnly: true },
+    timeColumn(v, t.created, "createdAt", { wideOnly: true }),
   ];
   return (
     <Card
@@ -198,8 +182,8 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
       ),
     },
     { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
-    { head: t.started, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
-    { head: t.lastUsed, cell: ({ lastUsedAt }) => <Time v={v} at={lastUsedAt} />, wideOnly: true },
+    timeColumn(v, t.started, "createdAt"),
+    timeColumn(v, t.lastUsed, "lastUsedAt", { wideOnly: true }),
     {
       head: commonTexts[v.locale].actions,
       align: "end",

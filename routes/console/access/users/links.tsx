@@ -1,54 +1,70 @@
-import { CheckField, CsrfField, FormButtons, FormRefusal, SelectField } from "../../components/forms.tsx";
+import { Fields, Form } from "../../components/fields.tsx";
+import { SelectField } from "../../components/forms.tsx";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
-import { orNull, Refusal } from "../../shared/api.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
-import { field, type Outcome, type View, type Visit } from "../../shared/page.ts";
-import {
-  ifUnchanged,
-  readVersioned,
-  type RoleChoice,
-  roleChoices,
-  tenantChoices,
-} from "../access_queries.ts";
-import { submitForm } from "../actions.ts";
+import { done, formPage } from "../../shared/actions.ts";
+import { orNull } from "../../shared/api.ts";
+import { field, type Visit } from "../../shared/page.ts";
+import { type RoleChoice, roleChoices, tenantChoices } from "../access_queries.ts";
 import { RoleChecks } from "./form.tsx";
-import { type AdminUser, nameOf, userCrumbs, type UserLink } from "./model.tsx";
+import { nameOf, userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
-/** The form with all tenants of a user and the roles in each. */
-export async function linksPage(v: Visit, refusal: Refusal | null = null): Promise<View> {
-  const t = userTexts[v.locale];
-  const { value: user, etag } = await readVersioned<AdminUser>(v, `admin/users/${v.params.id}`);
-  const links = await v.api.get<UserLink[]>(`admin/users/${user.id}/tenants`);
-  const roles = await Promise.all(links.map((link) => rolesOf(v, link)));
-  return {
-    title: t.editLinks,
-    crumbs: userCrumbs(v, user),
-    body: (
-      <form class="stack" method="post" action={`users/${user.id}/links`}>
-        <FormRefusal refusal={refusal} known={[]} />
-        <Notice tone="info">{t.linksHint}</Notice>
-        <CsrfField v={v} />
-        <input type="hidden" name="etag" value={etag} />
-        {links.map((link, at) => <LinkFields v={v} link={link} roles={roles[at] ?? []} />)}
-        {links.length > 1 && (
-          <Card>
-            <SelectField
-              label={t.isDefault}
-              name="default"
-              any={t.keepDefault}
-              value={links.find(({ isDefault }) => isDefault)?.tenantId}
-              choices={links.map(({ tenantId, tenantName }) => ({ value: tenantId, label: tenantName }))}
-            />
-          </Card>
-        )}
-        {links.length === 0 && <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>}
-        <FormButtons v={v} label={commonTexts[v.locale].save} back={`users/${user.id}`} />
-      </form>
-    ),
-  };
-}
+const permissions = ["manage:all-users"];
+
+/** The form with all tenants of a user and the roles in each. It replaces all links and roles of the user. */
+export const linksPage = formPage({
+  path: "users/{id}/links",
+  permissions,
+  restarts: "always",
+  async show(v, sent) {
+    const t = userTexts[v.locale];
+    const { params } = v;
+    const [{ value: user, etag }, links] = await Promise.all([
+      v.api.versioned("readUserAnywhere", { params }),
+      v.api.call("listUserTenantsAnywhere", { params }),
+    ]);
+    const roles = await Promise.all(links.map((link) => rolesOf(v, link)));
+    const f = new Fields(v, sent, null, {
+      etag,
+      default: links.find(({ isDefault }) => isDefault)?.tenantId,
+      ...Object.fromEntries(links.flatMap(({ tenantId, roles, isActive }) => [
+        [`roles-${tenantId}`, roles.map(({ id }) => id)],
+        [`active-${tenantId}`, isActive],
+      ])),
+    });
+    const back = `users/${user.id}`;
+    const tenants = links.map(({ tenantId, tenantName }) => ({ value: tenantId, label: tenantName }));
+    return {
+      title: t.editLinks,
+      crumbs: userCrumbs(v, user),
+      body: (
+        <Form fields={f} action={`${back}/links`} back={back} stacked>
+          <Notice tone="info">{t.linksHint}</Notice>
+          {links.map((link, at) => <LinkCard f={f} link={link} roles={roles[at] ?? []} />)}
+          {links.length > 1 && (
+            <Card>{f.select("default", t.isDefault, tenants, { any: t.keepDefault })}</Card>
+          )}
+          {links.length === 0 && <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>}
+        </Form>
+      ),
+    };
+  },
+  async send(v, form) {
+    const chosen = field(form, "default");
+    const tenants = form.getAll("tenantId").map(String)
+      .filter((tenantId) => form.get(`remove-${tenantId}`) !== "true")
+      .map((tenantId) => ({
+        tenantId,
+        roleIds: form.getAll(`roles-${tenantId}`).map(String),
+        isActive: form.get(`active-${tenantId}`) === "true",
+        isDefault: tenantId === chosen,
+      }));
+    const change = { params: v.params, body: { tenants }, ifMatch: field(form, "etag") };
+    await v.api.call("updateUserAnywhere", change);
+    return done(`users/${v.params.id}`, userTexts[v.locale].linksSaved);
+  },
+});
 
 /** Roles to offer for a link: those of the tenant that the viewer may see, and those the user holds. */
 async function rolesOf(v: Visit, { tenantId, roles }: UserLink): Promise<RoleChoice[]> {
@@ -57,9 +73,9 @@ async function rolesOf(v: Visit, { tenantId, roles }: UserLink): Promise<RoleCho
   return [...known, ...missing.map((role) => ({ ...role, description: null }))];
 }
 
-function LinkFields({ v, link, roles }: { v: Visit; link: UserLink; roles: RoleChoice[] }) {
-  const t = userTexts[v.locale];
-  const { tenantId, tenantName, isActive, isDefault, isTenantActive } = link;
+function LinkCard({ f, link, roles }: { f: Fields; link: UserLink; roles: RoleChoice[] }) {
+  const t = userTexts[f.v.locale];
+  const { tenantId, tenantName, isDefault, isTenantActive } = link;
   return (
     <Card
       title={tenantName}
@@ -71,119 +87,69 @@ function LinkFields({ v, link, roles }: { v: Visit; link: UserLink; roles: RoleC
       }
     >
       <input type="hidden" name="tenantId" value={tenantId} />
-      <RoleChecks
-        legend={t.roles}
-        roles={roles}
-        held={link.roles.map(({ id }) => id)}
-        name={`roles-${tenantId}`}
-      />
+      <RoleChecks f={f} legend={t.roles} roles={roles} name={`roles-${tenantId}`} />
       <div class="row wide">
-        <CheckField
-          label={t.linkIsActive}
-          name={`active-${tenantId}`}
-          checked={isActive}
-        />
-        <CheckField label={t.removeLink} name={`remove-${tenantId}`} />
+        {f.check(`active-${tenantId}`, t.linkIsActive)}
+        {f.check(`remove-${tenantId}`, t.removeLink)}
       </div>
     </Card>
   );
 }
 
-/** Replaces all links and roles of the user. A 412 means that someone else changed the user first. */
-export async function saveLinks(v: Visit, form: FormData): Promise<Outcome> {
-  const chosen = field(form, "default");
-  const tenants = form.getAll("tenantId").map(String)
-    .filter((tenantId) => form.get(`remove-${tenantId}`) !== "true")
-    .map((tenantId) => ({
-      tenantId,
-      roleIds: form.getAll(`roles-${tenantId}`).map(String),
-      isActive: form.get(`active-${tenantId}`) === "true",
-      isDefault: tenantId === chosen,
-    }));
-  return await submitForm(
-    () => v.api.send("PUT", `admin/users/${v.params.id}`, { tenants }, ifUnchanged(field(form, "etag"))),
-    {
-      done: () => ({
-        goTo: `users/${v.params.id}`,
-        flash: { tone: "ok", text: userTexts[v.locale].linksSaved },
-      }),
-      again: (refusal) => linksPage(v, refusal),
-    },
-  );
-}
-
-/** The form that adds a tenant to a user: first the tenant, then its roles. */
-export async function newLinkPage(
-  v: Visit,
-  refusal: Refusal | null = null,
-  form: FormData | null = null,
-): Promise<View> {
-  const t = userTexts[v.locale];
-  const { value: user } = await readVersioned<AdminUser>(v, `admin/users/${v.params.id}`);
-  const linked = new Set(user.tenants.map(({ tenantId }) => tenantId));
-  const tenants = (await tenantChoices(v)).filter(({ id }) => !linked.has(id));
-  const tenantId = form ? field(form, "tenantId") : v.query.get("tenantId") ?? "";
-  const tenant = tenants.find(({ id }) => id === tenantId);
-  const roles = tenant ? await roleChoices(v, tenant.id) : [];
-  return {
-    title: t.addLink,
-    crumbs: userCrumbs(v, user),
-    body: (
-      <Card title={nameOf(user)}>
-        <FormRefusal refusal={refusal} known={[]} />
-        {tenants.length === 0
-          ? <Empty icon="tenants" title={t.noMoreTenants} />
-          : (
-            <form class="form" method="get" action={`users/${user.id}/links/new`}>
-              <SelectField
-                label={t.tenant}
-                name="tenantId"
-                value={tenantId}
-                choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
-                required
-              />
-              <div>
-                <button type="submit" class={`button${tenant ? "" : " primary"}`}>{t.showRoles}</button>
-              </div>
-            </form>
+/** The form that adds a tenant to a user: first the tenant, then its roles. The user's other links do not change. */
+export const newLinkPage = formPage({
+  path: "users/{id}/links/new",
+  permissions,
+  async show(v, sent) {
+    const t = userTexts[v.locale];
+    const user = await v.api.call("readUserAnywhere", { params: v.params });
+    const linked = new Set(user.tenants.map(({ tenantId }) => tenantId));
+    const tenants = (await tenantChoices(v)).filter(({ id }) => !linked.has(id));
+    const tenantId = sent?.form?.get("tenantId")?.toString() ?? v.query.get("tenantId") ?? "";
+    const tenant = tenants.find(({ id }) => id === tenantId);
+    const roles = tenant ? await roleChoices(v, tenant.id) : [];
+    const f = new Fields(v, sent, "addUserTenant");
+    const back = `users/${user.id}`;
+    return {
+      title: t.addLink,
+      crumbs: userCrumbs(v, user),
+      body: (
+        <Card title={nameOf(user)}>
+          {tenants.length === 0
+            ? <Empty icon="tenants" title={t.noMoreTenants} />
+            : (
+              <form class="form" method="get" action={`${back}/links/new`}>
+                <SelectField
+                  label={t.tenant}
+                  name="tenantId"
+                  value={tenantId}
+                  choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
+                  required
+                />
+                <div>
+                  <button type="submit" class={`button${tenant ? "" : " primary"}`}>{t.showRoles}</button>
+                </div>
+              </form>
+            )}
+          {tenant && (
+            <Form fields={f} action={`${back}/links/new`} submit={t.addLink} back={back}>
+              <input type="hidden" name="tenantId" value={tenant.id} />
+              <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />
+              {f.check("isDefault", t.makeDefault)}
+            </Form>
           )}
-        {tenant && (
-          <form class="form" method="post" action={`users/${user.id}/links/new`}>
-            <CsrfField v={v} />
-            <input type="hidden" name="tenantId" value={tenant.id} />
-            <RoleChecks
-              legend={t.rolesIn(tenant.name)}
-              roles={roles}
-              held={form?.getAll("roleIds").map(String) ?? []}
-            />
-            <CheckField label={t.makeDefault} name="isDefault" checked={form?.get("isDefault") === "true"} />
-            <FormButtons v={v} label={t.addLink} back={`users/${user.id}`} />
-          </form>
-        )}
-      </Card>
-    ),
-  };
-}
-
-/** Adds the link. The user's other links do not change. */
-export async function addLink(v: Visit, form: FormData): Promise<Outcome> {
-  const tenantId = field(form, "tenantId");
-  return await submitForm(
-    async () => {
-      await v.api.send("POST", `admin/users/${v.params.id}/tenants`, {
-        tenantId,
-        roleIds: form.getAll("roleIds").map(String),
-        isDefault: form.get("isDefault") === "true",
-      });
-      const links = await v.api.get<UserLink[]>(`admin/users/${v.params.id}/tenants`);
-      return links.find((link) => link.tenantId === tenantId)?.tenantName ?? tenantId;
-    },
-    {
-      done: (name) => ({
-        goTo: `users/${v.params.id}`,
-        flash: { tone: "ok", text: userTexts[v.locale].linkAdded(name) },
-      }),
-      again: (refusal) => newLinkPage(v, refusal, form),
-    },
-  );
-}
+        </Card>
+      ),
+    };
+  },
+  async send(v, form) {
+    const { params } = v;
+    const tenantId = field(form, "tenantId");
+    const roleIds = form.getAll("roleIds").map(String);
+    const isDefault = form.get("isDefault") === "true";
+    await v.api.call("addUserTenant", { params, body: { tenantId, roleIds, isDefault } });
+    const links = await v.api.call("listUserTenantsAnywhere", { params });
+    const name = links.find((link) => link.tenantId === tenantId)?.tenantName ?? tenantId;
+    return done(`users/${params.id}`, userTexts[v.locale].linkAdded(name));
+  },
+});

@@ -1,49 +1,33 @@
-import { ButtonLink, CsrfField, FilterBar, SelectField, TextField } from "../../components/forms.tsx";
-import { type Column, DataTable, EmptyList, LivePart, Pager, RowCheck } from "../../components/table.tsx";
+import { ButtonLink, CsrfField } from "../../components/forms.tsx";
+import { choice, list, search, text, timeColumn } from "../../components/list.tsx";
+import { type Column, RowCheck } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
-import { orNull, type Page, Refusal } from "../../shared/api.ts";
+import { done, runEach } from "../../shared/actions.ts";
+import { orNull, type Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, roleChoices, tenantChoices, tenantNames } from "../access_queries.ts";
-import { type AnyUser, nameOf, usersPath, UserStatus } from "./model.tsx";
+import { type AnyUser, nameOf, UserStatus } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
-const FILTERS = [
-  "search",
-  "isActive",
-  "isLockedOut",
-  "roleName",
-  "tenantId",
-  "sortBy",
-  "sortDirection",
-] as const;
 const BULK = "users-bulk";
 
 /** Users of the viewer's tenant, or of all tenants if the viewer manages all users. */
 export async function usersPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
-  const s = commonTexts[v.locale];
   const everywhere = managesAllUsers(v);
-  const filters = Object.fromEntries(FILTERS.map((name) => [name, v.query.get(name)]));
-  const { tenantId, ...scoped } = filters;
-  const page = await v.api.get<Page<AnyUser>>(usersPath(v), {
-    ...everywhere ? filters : scoped,
-    page: v.query.get("page"),
-  });
+  const tenantId = everywhere ? v.query.get("tenantId") : null;
+  const page: Page<AnyUser> = await v.api.list(everywhere ? "listAllUsers" : "listUsers", v);
   const [tenants, names, roles] = await Promise.all([
     everywhere ? tenantChoices(v) : [],
-    everywhere
-      ? tenantNames(v, [
-        ...page.items.flatMap(({ tenants }) => tenants ?? []).map((l) => l.tenantId),
-        tenantId ?? null,
-      ])
-      : new Map<string, string>(),
+    everywhere ? tenantNames(v, [...tenantsOf(page.items), tenantId]) : new Map<string, string>(),
     roleNames(v, tenantId || null),
   ]);
   const listed = tenants.map(({ id, name }) => ({ value: id, label: name }));
   const chosen = tenantId && !listed.some(({ value }) => value === tenantId)
     ? [{ value: tenantId, label: names.get(tenantId) ?? tenantId }]
     : [];
+  const choices = [...chosen, ...listed];
   const mayChange = everywhere || may(v.viewer, "update:users");
   return {
     title: t.users,
@@ -53,57 +37,26 @@ export async function usersPage(v: Visit): Promise<View> {
         <ButtonLink href="users/new" label={t.newUser} icon="plus" tone="primary" />
       </>
     ),
-    body: (
-      <>
-        <FilterBar v={v} action="users" target="users-list">
-          <TextField label={t.search} name="search" type="search" value={filters.search} />
-          <SelectField
-            label={t.status}
-            name="isActive"
-            any={s.all}
-            value={filters.isActive}
-            choices={[{ value: "true", label: t.active }, { value: "false", label: t.inactive }]}
-          />
-          <SelectField
-            label={t.lockStatus}
-            name="isLockedOut"
-            any={s.all}
-            value={filters.isLockedOut}
-            choices={[{ value: "true", label: t.locked }, { value: "false", label: t.notLocked }]}
-          />
-          <TextField
-            label={t.role}
-            name="roleName"
-            value={filters.roleName}
-            list="role-names"
-            maxlength={200}
-          />
-          <datalist id="role-names">{roles.map((name) => <option value={name} />)}</datalist>
-          {everywhere && listed.length + chosen.length > 0 && (
-            <SelectField
-              label={t.tenant}
-              name="tenantId"
-              any={t.allTenants}
-              value={tenantId}
-              choices={[...chosen, ...listed]}
-            />
-          )}
-        </FilterBar>
-        <LivePart v={v} id="users-list">
-          {mayChange && page.items.length > 0 && <BulkBar v={v} />}
-          <DataTable
-            caption={t.users}
-            columns={columns(v, names, mayChange)}
-            rows={page.items}
-            sorting={{ v, path: "users" }}
-            empty={<EmptyList v={v} icon="users" text={t.empty}>{t.emptyText}</EmptyList>}
-          />
-          <Pager v={v} path="users" page={page} />
-        </LivePart>
-      </>
-    ),
+    body: list(v, page, {
+      path: "users",
+      icon: "users",
+      caption: t.users,
+      empty: [t.empty, t.emptyText],
+      filters: [
+        search(t.search),
+        choice("isActive", t.status, { true: t.active, false: t.inactive }),
+        choice("isLockedOut", t.lockStatus, { true: t.locked, false: t.notLocked }),
+        text("roleName", t.role, { suggestions: roles, maxlength: 200 }),
+        everywhere && choices.length > 0 && choice("tenantId", t.tenant, choices, t.allTenants),
+      ],
+      above: mayChange && page.items.length > 0 && <BulkBar v={v} />,
+      columns: columns(v, names, mayChange),
+    }),
   };
 }
+
+const tenantsOf = (users: AnyUser[]): string[] =>
+  users.flatMap(({ tenants = [] }) => tenants.map(({ tenantId }) => tenantId));
 
 /** Suggestions for the role filter: the role names of one tenant. */
 async function roleNames(v: Visit, tenantId: string | null): Promise<string[]> {
@@ -146,12 +99,7 @@ function columns(v: Visit, names: Map<string, string>, ticks: boolean): Column<A
           : <span class="muted">{commonTexts[v.locale].never}</span>,
       wideOnly: true,
     }],
-    {
-      head: t.created,
-      sort: "createdAt",
-      cell: ({ createdAt }) => <Time v={v} at={createdAt} />,
-      wideOnly: true,
-    },
+    timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
   ];
 }
 
@@ -195,32 +143,22 @@ function BulkBar({ v }: { v: Visit }) {
   );
 }
 
-/** Activates or deactivates the selected users one by one. An error for one user does not affect the others. */
+/** Activates or deactivates the selected users one by one. */
 export async function changeSelected(v: Visit, form: FormData): Promise<Outcome> {
   const t = userTexts[v.locale];
   const ids = form.getAll("id").map(String);
-  const isActive = field(form, "do") === "activate";
   if (ids.length === 0) return { goTo: "users", flash: { tone: "bad", text: t.bulkNone } };
-  const refusals: string[] = [];
-  for (const id of ids) {
-    try {
-      await setActive(v, id, isActive);
-    } catch (refusal) {
-      if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
-      refusals.push(refusal.text);
-    }
-  }
-  const done = ids.length - refusals.length;
-  return {
-    goTo: "users",
-    flash: refusals[0] === undefined
-      ? { tone: "ok", text: t.bulkDone(done) }
-      : { tone: "bad", text: t.bulkRefused(done, refusals.length, refusals[0]) },
-  };
+  const isActive = field(form, "do") === "activate";
+  const refusals = await runEach(ids, (id) => setActive(v, id, isActive));
+  const changed = ids.length - refusals.length;
+  if (!refusals[0]) return done("users", t.bulkDone(changed));
+  const text = t.bulkRefused(changed, refusals.length, refusals[0].text);
+  return { goTo: "users", flash: { tone: "bad", text } };
 }
 
 /** Activates or deactivates a user, through the API route that the viewer may use. */
 export async function setActive(v: Visit, id: string, isActive: boolean): Promise<void> {
-  if (managesAllUsers(v)) await v.api.send("PUT", `admin/users/${id}`, { isActive });
-  else await v.api.send("POST", `users/${id}/${isActive ? "activate" : "deactivate"}`);
+  const params = { id };
+  if (managesAllUsers(v)) await v.api.call("updateUserAnywhere", { params, body: { isActive } });
+  else await v.api.call(isActive ? "activateUser" : "deactivateUser", { params });
 }

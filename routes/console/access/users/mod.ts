@@ -1,15 +1,16 @@
+import { action, done } from "../../shared/actions.ts";
 import type { ConsolePage, Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
-import { runAction } from "../actions.ts";
 import { userPage } from "./detail.tsx";
-import { createUser, editUserPage, newUserPage, saveUser } from "./form.tsx";
-import { addLink, linksPage, newLinkPage, saveLinks } from "./links.tsx";
+import { editUserPage, newUserPage } from "./form.tsx";
+import { linksPage, newLinkPage } from "./links.tsx";
 import { changeSelected, setActive, usersPage } from "./list.tsx";
-import { type AnyUser, usersPath } from "./model.tsx";
-import { addExistingUser, addExistingUserPage, ownRolesPage, saveOwnRoles } from "./roles.tsx";
+import { readUser } from "./model.tsx";
+import { addExistingUserPage, ownRolesPage } from "./roles.tsx";
 import { userTexts } from "./texts.ts";
 
 const ALL_USERS = "manage:all-users";
+const READ = ["read:users", ALL_USERS];
 const CHANGE = ["update:users", ALL_USERS];
 const page = (v: Visit) => `users/${v.params.id}`;
 
@@ -17,77 +18,46 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   path: `users/{id}/${verb}`,
   permissions: CHANGE,
   async post(v) {
-    const done = userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"];
-    return await runAction(
-      { back: page(v), done },
-      () => setActive(v, v.params.id ?? "", verb === "activate"),
-    );
+    await setActive(v, v.params.id ?? "", verb === "activate");
+    return done(page(v), userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"]);
   },
 });
 
 /** Pages of users, their tenants, roles and sessions. */
 export const usersPages: ConsolePage[] = [
-  { path: "users", permissions: ["read:users", ALL_USERS], get: usersPage },
-  {
-    path: "users/new",
-    permissions: ["create:users", ALL_USERS],
-    get: (v) => newUserPage(v),
-    post: createUser,
-  },
-  {
-    path: "users/bring-in",
-    permissions: ["create:users"],
-    get: (v) => addExistingUserPage(v),
-    post: addExistingUser,
-  },
+  { path: "users", permissions: READ, get: usersPage },
+  newUserPage,
+  addExistingUserPage,
   { path: "users/bulk", permissions: CHANGE, post: changeSelected },
-  { path: "users/{id}", permissions: ["read:users", ALL_USERS], get: userPage },
-  { path: "users/{id}/edit", permissions: CHANGE, get: (v) => editUserPage(v), post: saveUser },
-  {
-    path: "users/{id}/roles",
-    permissions: ["update:users"],
-    get: (v) => ownRolesPage(v),
-    post: saveOwnRoles,
-  },
-  { path: "users/{id}/links", permissions: [ALL_USERS], get: (v) => linksPage(v), post: saveLinks },
-  { path: "users/{id}/links/new", permissions: [ALL_USERS], get: (v) => newLinkPage(v), post: addLink },
+  { path: "users/{id}", permissions: READ, get: userPage },
+  editUserPage,
+  ownRolesPage,
+  linksPage,
+  newLinkPage,
   activation("activate"),
   activation("deactivate"),
-  {
-    path: "users/{id}/unlock",
-    permissions: [ALL_USERS],
-    post: async (v) =>
-      await runAction(
-        { back: page(v), done: userTexts[v.locale].unlocked },
-        () => v.api.send("POST", `admin/users/${v.params.id}/unlock`),
-      ),
-  },
-  {
-    path: "users/{id}/sessions/end-all",
-    permissions: [ALL_USERS],
-    async post(v) {
-      const { ended } = await v.api.send<{ ended: number }>("DELETE", `admin/users/${v.params.id}/sessions`);
-      return { goTo: page(v), flash: { tone: "ok", text: userTexts[v.locale].allEnded(ended) } };
-    },
-  },
-  {
-    path: "users/{id}/sessions/{sessionId}/end",
-    permissions: [ALL_USERS],
-    post: async (v) =>
-      await runAction(
-        { back: page(v), done: userTexts[v.locale].sessionEnded },
-        () => v.api.send("DELETE", `admin/users/${v.params.id}/sessions/${v.params.sessionId}`),
-      ),
-  },
+  action("users/{id}/unlock", "unlockUser", (v) => done(page(v), userTexts[v.locale].unlocked), [ALL_USERS]),
+  action(
+    "users/{id}/sessions/end-all",
+    "endUserSessions",
+    (v, { ended }) => done(page(v), userTexts[v.locale].allEnded(ended)),
+    [ALL_USERS],
+  ),
+  action(
+    "users/{id}/sessions/{sessionId}/end",
+    "endUserSession",
+    (v) => done(page(v), userTexts[v.locale].sessionEnded),
+    [ALL_USERS],
+  ),
   {
     path: "users/{id}/delete",
     permissions: ["delete:users", ALL_USERS],
     async post(v) {
       const t = userTexts[v.locale];
-      const at = `${usersPath(v)}/${v.params.id}`;
-      const { email } = await v.api.get<AnyUser>(at);
-      const done = managesAllUsers(v) ? t.wasDeleted(email) : t.wasRemoved(email);
-      return await runAction({ back: page(v), done, goTo: "users" }, () => v.api.send("DELETE", at));
+      const everywhere = managesAllUsers(v);
+      const { value: { email } } = await readUser(v);
+      await v.api.act(everywhere ? "deleteUserAnywhere" : "deleteUser", v);
+      return done("users", everywhere ? t.wasDeleted(email) : t.wasRemoved(email));
     },
   },
 ];

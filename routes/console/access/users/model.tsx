@@ -1,27 +1,20 @@
-import type { z } from "zod";
-import type { AdminUserEditDto, UserDto, UserTenantDto } from "../../../access/user_shapes.ts";
 import { Badge, Time } from "../../components/values.tsx";
+import type { Row } from "../../shared/operations.ts";
 import type { Visit } from "../../shared/page.ts";
-import { managesAllUsers, readVersioned, type Versioned } from "../access_queries.ts";
+import { managesAllUsers } from "../access_queries.ts";
 import { userTexts } from "./texts.ts";
 
-export type TenantUser = z.output<typeof UserDto>;
-export type AdminUser = z.output<typeof AdminUserEditDto>;
-export type UserLink = z.output<typeof UserTenantDto>;
+export type AdminUser = Row<"listAllUsers">;
+export type UserLink = Row<"listUserTenants">;
 
-/** A user from `users` or `admin/users`. Fields that only one of the routes returns are optional. */
-export type AnyUser = Omit<TenantUser, "roles" | "lastLoginAt"> & {
-  roles?: string[];
-  lastLoginAt?: string | null;
-  tenants?: AdminUser["tenants"];
-};
+/** A user of the viewer's tenant or of all tenants. Fields that only one of the lists has are optional. */
+export type AnyUser =
+  & Omit<Row<"listUsers">, "roles" | "lastLoginAt">
+  & Partial<Pick<Row<"listUsers">, "roles" | "lastLoginAt"> & Pick<AdminUser, "tenants">>;
 
-/** API path for users: of all tenants if the viewer manages all users, else of the viewer's tenant. */
-export const usersPath = (v: Visit): string => managesAllUsers(v) ? "admin/users" : "users";
-
-/** Reads the user whose id is in the path. */
-export const readUser = async (v: Visit): Promise<Versioned<AnyUser>> =>
-  await readVersioned<AnyUser>(v, `${usersPath(v)}/${v.params.id}`);
+/** Reads the user whose id is in the path: of all tenants if the viewer manages all users, else of the viewer's tenant. */
+export const readUser = async (v: Visit): Promise<{ value: AnyUser; etag: string }> =>
+  await v.api.versioned(managesAllUsers(v) ? "readUserAnywhere" : "readUser", { params: v.params });
 
 /** First and last name; the email if both are empty. */
 export const nameOf = ({ firstName, lastName, email }: AnyUser): string =>
