@@ -8,6 +8,7 @@ import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
 import { runBackupScript } from "./backup/arguments.ts";
 import { contentOf, dumpOf, holds, manifestOf, readIndex } from "./backup/folder.ts";
 import { EXIT, Failure, isPooled } from "./shared/run_script.ts";
+import { hashingStream } from "./shared/hashing_stream.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
 import { runTool } from "./shared/postgres_tools.ts";
 
@@ -76,14 +77,7 @@ async function copyObjects(sql: Sql, folder: string, store: ObjectStore): Promis
     if ((await store.head(object.key))?.sizeBytes === object.sizeBytes) continue;
     const hash = createHash("sha256");
     const file = await Deno.open(contentOf(folder, object.key));
-    const content = file.readable.pipeThrough(
-      new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          hash.update(chunk);
-          controller.enqueue(chunk);
-        },
-      }),
-    );
+    const content = file.readable.pipeThrough(hashingStream(hash));
     const { etag } = await store.write(object.key, content, { contentType: "application/octet-stream" });
     await adoptRestoredContent(sql, { key: object.key, sha256: hash.digest("hex"), etag });
     copied++;

@@ -11,10 +11,8 @@ const TITLES = ["Number", "Name", "Email", "City", "Amount", "Active", "Created"
 const rows = Array.from({ length: Number(count) }, (_, i) => {
   const n = i + 1;
   return {
+    texts: [`User number ${n}`, `user${n}@example.test`, CITIES[n % CITIES.length] ?? ""],
     n,
-    name: `User number ${n}`,
-    email: `user${n}@example.test`,
-    city: CITIES[n % CITIES.length] ?? "",
     amount: n % 100_000 / 100,
     isActive: n % 3 === 0,
     at: new Date(Date.UTC(2026, 0, 1, 0, 0, n)),
@@ -36,9 +34,7 @@ function writeXlsx(): void {
   for (const [i, row] of rows.entries()) {
     const r = i + 1;
     sheet.writeNumber(r, 0, row.n);
-    sheet.writeString(r, 1, row.name);
-    sheet.writeString(r, 2, row.email);
-    sheet.writeString(r, 3, row.city);
+    row.texts.forEach((text, c) => sheet.writeString(r, 1 + c, text));
     sheet.writeNumber(r, 4, row.amount);
     sheet.writeBoolean(r, 5, row.isActive);
     const [at, day] = [row.at.toISOString().slice(0, 19), row.day.toISOString().slice(0, 10)];
@@ -71,9 +67,7 @@ async function writePdf(): Promise<void> {
     }
     line([
       String(row.n),
-      row.name,
-      row.email,
-      row.city,
+      ...row.texts,
       row.amount.toFixed(2),
       row.isActive ? "yes" : "no",
       row.at.toISOString().slice(0, 19).replace("T", " "),

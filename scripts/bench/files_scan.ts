@@ -3,6 +3,7 @@ import { connectObjectStore, type ObjectStore } from "../../infra/objectstore/ob
 import { clamdScanner } from "../../infra/scanner/clamd.ts";
 import type { Scanner } from "../../infra/scanner/scanner.ts";
 import { clamdInstalled, startClamd, type TestClamd } from "../../tests/support/clamd.ts";
+import { hashingStream } from "../shared/hashing_stream.ts";
 import { type BenchSetup, memoryGrowth } from "./bench_setup.ts";
 import { compare, median, report, scaled, timeOf } from "./compare.ts";
 import { contentOf, openFileUser, uploadFile } from "./file_setup.ts";
@@ -78,15 +79,8 @@ async function copyAndStream(
 ): Promise<void> {
   await objects.copy(finalKey, "bench/copy", { ifEtag: finalEtag });
   const hash = createHash("sha256");
-  const hashed = (await objects.read("bench/copy")).pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        hash.update(chunk);
-        controller.enqueue(chunk);
-      },
-    }),
-  );
-  const { verdict } = await scanner.scan(hashed);
+  const content = (await objects.read("bench/copy")).pipeThrough(hashingStream(hash));
+  const { verdict } = await scanner.scan(content);
   hash.digest("hex");
   if (verdict !== "Clean") throw new Error(`the content was ${verdict}`);
 }

@@ -6,6 +6,7 @@ export interface LoadResult {
   p50: number;
   p95: number;
   p99: number;
+  requests: number;
   /** Number of responses by status. */
   statuses: Record<number, number>;
 }
@@ -21,8 +22,8 @@ const decoder = new TextDecoder("latin1");
 const encoder = new TextEncoder();
 
 /**
- * Sends requests over `connections` keep-alive HTTP/1.1 connections to a loopback server, for `seconds` or until
- * `requests` are answered. Each connection sends its next request after the response. Implements only the HTTP it
+ * Sends requests over `connections` keep-alive HTTP/1.1 connections to a loopback server, for `seconds`, until `requests`
+ * are answered, or while `isRunning`. Each connection sends its next request after the response. Implements only the HTTP it
  * needs, so that it uses little processor time.
  * @param o.next returns the nth request.
  */
@@ -30,21 +31,23 @@ export async function load(
   o: {
     port: number;
     connections: number;
-    seconds: number;
+    seconds?: number;
     requests?: number;
+    isRunning?: () => boolean;
     next: (n: number) => LoadRequest;
   },
 ): Promise<LoadResult> {
   const latencies: number[] = [];
   const statuses: Record<number, number> = {};
   const started = performance.now();
-  const end = started + o.seconds * SCALE * 1000;
+  const end = started + (o.seconds ?? Infinity) * SCALE * 1000;
+  const { requests = Infinity, isRunning = () => true } = o;
   let sent = 0;
   await Promise.all(Array.from({ length: o.connections }, async () => {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port: o.port });
     connection.setNoDelay(true);
     const buffer = new Uint8Array(256 * 1024);
-    while (performance.now() < end && sent < (o.requests ?? Infinity)) {
+    while (performance.now() < end && sent < requests && isRunning()) {
       const bytes = encodeRequest(o.next(sent++));
       const before = performance.now();
       for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
@@ -60,6 +63,7 @@ export async function load(
     p50: median(latencies),
     p95: percentile(latencies, 0.95),
     p99: percentile(latencies, 0.99),
+    requests: latencies.length,
     statuses,
   };
 }
@@ -72,7 +76,7 @@ export const failures = ({ statuses }: LoadResult): number =>
 export async function repeat(
   port: number,
   request: LoadRequest,
-  o: { connections: number; seconds: number; requests?: number },
+  o: { connections: number; seconds?: number; requests?: number; isRunning?: () => boolean },
 ): Promise<LoadResult> {
   const result = await load({ port, next: () => request, ...o });
   if (failures(result) > 0) throw new Error(`${request.path} answered ${JSON.stringify(result.statuses)}`);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type BenchSetup, isInstalled, memoryGrowth, runPeer } from "./bench_setup.ts";
-import { compare, percentile, report, scaled, timeOf } from "./compare.ts";
+import { compare, report, scaled, timeOf } from "./compare.ts";
+import { repeat } from "./load.ts";
 import { type Format, openReportsSetup, type ReportsSetup } from "./reports_setup.ts";
 
 const ROWS = { csv: scaled(1_000_000), html: scaled(200_000), xlsx: scaled(200_000), pdf: scaled(20_000) };
@@ -45,28 +46,23 @@ export async function reportsPdf(setup: BenchSetup): Promise<void> {
 /** p95 of other requests while a report of each format runs: a list from the database, and a response from memory. */
 export async function reportsLatency(setup: BenchSetup): Promise<void> {
   const reports = await openReportsSetup(setup, ROWS.csv);
-  const measureDuring = (path: string, isRunning: () => boolean) =>
-    latencies(`http://127.0.0.1:${reports.service.port}${path}`, reports.headers, isRunning);
-  const users = "/api/v1/users?pageSize=20";
-  const end = performance.now() + 1_000;
-  await measureDuring(users, () => performance.now() < end);
+  const { service: { port }, headers } = reports;
+  const users = { path: "/api/v1/users?pageSize=20", headers };
+  await repeat(port, users, { connections: 1, seconds: 1 });
   for (const [format, rows] of Object.entries(ROWS)) {
     let running = true;
+    const isRunning = () => running;
     const made = reports.generate(format as Format, rows).finally(() => running = false);
-    const [first, second, fromMemory] = await Promise.all([
-      measureDuring(users, () => running),
-      measureDuring(users, () => running),
-      measureDuring("/healthz", () => running),
+    const [lists, fromMemory] = await Promise.all([
+      repeat(port, users, { connections: 2, isRunning }),
+      repeat(port, { path: "/healthz" }, { connections: 1, isRunning }),
     ]);
     const { id, ms } = await made;
     await reports.waitForScan(id);
-    const lists = [...first, ...second];
-    report(`p95 of other requests during a ${format} of ${rows} rows`, percentile(lists, 0.95), " ms", {
-      max: 50,
-    });
+    report(`p95 of other requests during a ${format} of ${rows} rows`, lists.p95, " ms", { max: 50 });
     console.log(
-      `    of ${lists.length} in ${Math.round(ms)} ms; p99 ${percentile(lists, 0.99)} ms; ` +
-        `/healthz (delay of the event loop): p95 ${percentile(fromMemory, 0.95)} ms`,
+      `    of ${lists.requests} in ${Math.round(ms)} ms; p99 ${lists.p99} ms; ` +
+        `/healthz (delay of the event loop): p95 ${fromMemory.p95} ms`,
     );
   }
 }
@@ -114,22 +110,4 @@ const runDocumentPeer = ({ folder }: BenchSetup, format: "xlsx" | "pdf"): Promis
 async function runPsql(databaseUrl: string, command: string): Promise<void> {
   const { success } = await new Deno.Command("psql", { args: ["-q", databaseUrl, "-c", command] }).output();
   if (!success) throw new Error("psql failed");
-}
-
-async function latencies(
-  url: string,
-  headers: Record<string, string>,
-  isRunning: () => boolean,
-): Promise<number[]> {
-  const measured: number[] = [];
-  while (isRunning()) {
-    measured.push(
-      await timeOf(async () => {
-        const response = await fetch(url, { headers });
-        await response.arrayBuffer();
-        if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
-      }),
-    );
-  }
-  return measured;
 }
