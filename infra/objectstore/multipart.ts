@@ -1,7 +1,8 @@
+import { escapeUTF8 } from "entities/escape";
 import { errorOfAnswer, type ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
 import { METADATA_TIMEOUT_MS } from "./timeouts.ts";
 import type { BoundedS3Client, CallBounds } from "./s3_client.ts";
-import { unquoteEtag, xmlEscape, xmlText, xmlTexts } from "./xml.ts";
+import { unquoteEtag, xmlText, xmlTexts } from "./xml.ts";
 
 /** The key of a multipart upload, and a function that makes a client for each request. */
 export interface UploadContext {
@@ -41,7 +42,7 @@ export async function completeUpload(
   etags: readonly string[],
 ): Promise<string> {
   const parts = etags.map((etag, i) =>
-    `<Part><PartNumber>${i + 1}</PartNumber><ETag>"${xmlEscape(etag)}"</ETag></Part>`
+    `<Part><PartNumber>${i + 1}</PartNumber><ETag>"${escapeUTF8(etag)}"</ETag></Part>`
   );
   const action = "completing a multipart upload";
   const response = await client(context, action, COMPLETE_TIMEOUT_MS).makeRequest({

@@ -9,7 +9,6 @@ import {
   STYLES,
   workbook,
   workbookRelations,
-  xml,
 } from "./excel_parts.ts";
 import { documentInfo } from "./document_info.ts";
 import type { DocumentHead, ReportWriter } from "./writer.ts";
@@ -187,5 +186,5 @@ function about(head: DocumentHead): string {
 function sheetName(name: string, number: number): string {
   const suffix = number === 1 ? "" : ` (${number})`;
   const plain = name.replaceAll(/[\\/?*[\]:]/g, " ").slice(0, 31 - suffix.length).toWellFormed().trim();
-  return xml((plain || "Report") + suffix);
+  return (plain || "Report") + suffix;
 }

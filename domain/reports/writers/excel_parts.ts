@@ -1,3 +1,5 @@
+import { escapeUTF8 } from "entities/escape";
+
 /** The XML parts of a workbook besides its sheets. */
 
 const HEAD = `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n`;
@@ -27,14 +29,16 @@ export const STYLES = `${HEAD}<styleSheet xmlns="${SHEETML}">` +
   `<xf numFmtId="166" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>` +
   `<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`;
 
-/** The workbook part. Names must be escaped. All sheets except the last repeat their head row on every printed page. */
+/** The workbook part. All sheets except the last repeat their head row on every printed page. */
 export function workbook(names: string[]): string {
   const heads = names.slice(0, -1).map((name, i) =>
     `<definedName name="_xlnm.Print_Titles" localSheetId="${i}">'${
-      name.replaceAll("'", "''")
+      escapeUTF8(name.replaceAll("'", "''"))
     }'!$1:$1</definedName>`
   );
-  const sheets = names.map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`);
+  const sheets = names.map((name, i) =>
+    `<sheet name="${escapeUTF8(name)}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`
+  );
   return `${HEAD}<workbook xmlns="${SHEETML}" xmlns:r="${OFFICE}"><sheets>${
     sheets.join("")
   }</sheets><definedNames>${heads.join("")}</definedNames></workbook>`;
@@ -72,24 +76,19 @@ export function columnLetters(column: number): string {
 }
 
 const MAX_CELL_LENGTH = 32_767;
-const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-const SPECIAL = /[&<>"]/;
 // Spreadsheets write characters that XML does not allow as _x0001_. A text that already looks like this gets its
 // underscore escaped as _x005F_.
 const NEEDS_ESCAPE = /(?![\t\n])\p{Cc}|[\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/u;
-
-export const xml = (text: string): string =>
-  SPECIAL.test(text) ? text.replaceAll(/[&<>"]/g, (c) => ENTITIES[c] ?? c) : text;
 
 /** A cell's text as XML: escaped and cut to MAX_CELL_LENGTH. */
 export function cellText(text: string): string {
   const fitting = text.length > MAX_CELL_LENGTH
     ? text.slice(0, MAX_CELL_LENGTH - 1).toWellFormed() + "…"
     : text;
-  if (!NEEDS_ESCAPE.test(fitting)) return xml(fitting);
+  if (!NEEDS_ESCAPE.test(fitting)) return escapeUTF8(fitting);
   const escaped = fitting.replaceAll(
     new RegExp(NEEDS_ESCAPE, "gu"),
     (c) => `_x${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}_`,
   );
-  return xml(escaped);
+  return escapeUTF8(escaped);
 }

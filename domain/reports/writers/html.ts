@@ -1,3 +1,4 @@
+import { escapeUTF8 } from "entities/escape";
 import { isNumeric, isoInstant, readableText } from "../cells.ts";
 import type { ColumnType } from "../report_template.ts";
 import { documentInfo } from "./document_info.ts";
@@ -119,13 +120,5 @@ const shorten = (label: string): string => {
 };
 const number = (value: number): string => String(Math.round(value * 100) / 100);
 
-const ENTITIES: Record<string, string> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-// HTML does not allow control characters, so they become the replacement character.
-const SPECIAL = /[&<>"']|(?![\t\n\r])\p{Cc}/gu;
-const escape = (text: string): string => text.replaceAll(SPECIAL, (c) => ENTITIES[c] ?? "\ufffd");
+/** Escapes text. HTML does not allow control characters, so they become the replacement character. */
+const escape = (text: string): string => escapeUTF8(text).replaceAll(/(?![\t\n\r])\p{Cc}/gu, "\ufffd");

@@ -88,7 +88,9 @@ Deno.test("csv cells equal the text forms of the other formats, for every value"
 Deno.test("html escapes every cell, head, parameter and bar", async () => {
   const document = await text(FORMAT.Html, [rowOf(`<script>alert("x")</script> & 'y' \u0001`)]);
   assert.ok(!document.includes("<script"));
-  assert.ok(document.includes("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;y&#39; \ufffd"));
+  assert.ok(
+    document.includes("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &apos;y&apos; \ufffd"),
+  );
   assert.ok(document.includes("<dt>Level &amp; more</dt><dd>&lt;high&gt;</dd>"));
   assert.ok(document.includes(`<title>Sample: a/b [c]</title>`));
   assert.ok(document.includes(`<time datetime="2026-01-31T12:00:00.500Z">2026-01-31 12:00:00</time>`));
