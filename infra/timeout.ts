@@ -21,9 +21,12 @@ export async function withTimeout<T>(
   }
 }
 
-/** Waits until `work` ends, for at most `ms` milliseconds. @throws the error of `work`, if it comes in time */
-export async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work, new Promise((resolve) => timer = setTimeout(resolve, ms))]);
-  clearTimeout(timer);
+/**
+ * Waits for `work` for at most `ms` milliseconds. Returns its result, or null if it has not ended by then.
+ * @throws the error of `work`, if it comes in time
+ */
+export async function waitAtMost<T>(ms: number, work: PromiseLike<T>): Promise<T | null> {
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), ms);
+  return await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }

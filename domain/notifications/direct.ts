@@ -1,3 +1,4 @@
+import { waitAtMost } from "../../infra/timeout.ts";
 import { mainPool, type Pool, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/job_control.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
@@ -140,11 +141,7 @@ async function sendNow(
   await transact(p.sql, (tx) => insertNotifications(tx, [{ ...notification, status: "Sending" }]));
   const held = await readDirectNotification(p.sql, id);
   const delivery = deliverDirect(p, sender, held);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), p.config.DIRECT_SEND_SECONDS * 1000);
-  });
-  const ended = await Promise.race([delivery, late]).finally(() => clearTimeout(timer));
+  const ended = await waitAtMost(p.config.DIRECT_SEND_SECONDS * 1000, delivery);
   if (ended === null) {
     delivery.catch((error) => p.log.error("a direct message could not be settled", { id, error }));
     return answerOf(id, "Sending");

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../infra/timeout.ts";
 import type { Log } from "../../infra/log.ts";
 import { requireDiskSpace } from "../../infra/postgres/disk_space.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -103,15 +104,7 @@ const rejectIfSet = (reason: string | null): Promise<void> =>
 
 /** Why a check fails or does not answer in time; null if it succeeds. */
 async function failureOf(check: () => Promise<unknown>): Promise<unknown> {
-  const late = Promise.withResolvers<Error>();
-  const timer = setTimeout(
-    () => late.resolve(new Error(`no answer in ${CHECK_TIMEOUT_MS} ms`)),
-    CHECK_TIMEOUT_MS,
-  );
-  const failure = Promise.try(check).then(() => null, (error) => error ?? new Error("it failed"));
-  try {
-    return await Promise.race([failure, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = () => new Error(`no answer in ${CHECK_TIMEOUT_MS} ms`);
+  return await withTimeout(CHECK_TIMEOUT_MS, Promise.try(check), late)
+    .then(() => null, (error) => error ?? new Error("it failed"));
 }

@@ -1,3 +1,4 @@
+import { waitAtMost } from "../../infra/timeout.ts";
 import { reachForReading } from "../access/tenants/tenant_reach.ts";
 import { summarizeTenants, type TenantsSummary } from "../access/tenants/tenants.ts";
 import { readScannerStatus, type ScannerReport } from "../files/scanner_status.ts";
@@ -54,54 +55,37 @@ export async function readOverview(
 ): Promise<Overview> {
   const reach = jobReach(caller, o.tenantId);
   const now = p.clock.now();
-  const [
-    jobs,
-    throughput,
-    queues,
-    openDeadLetters,
-    recurring,
-    workers,
-    notifications,
-    scanner,
-    reports,
-    tenants,
-  ] = await Promise.all([
-    readJobStats(p.sql, reach),
-    readThroughput(p.sql, reach, o.window, now),
-    readQueues(p, reach),
-    countOpenDeadLetters(p.sql, reach),
-    countRecurringJobs(p.sql, reach),
-    isSystemAdmin(caller) ? listWorkers(p.sql) : null,
-    holds(caller, "send:notifications")
+  const overview = await allOf({
+    jobs: readJobStats(p.sql, reach),
+    throughput: readThroughput(p.sql, reach, o.window, now),
+    queues: readQueues(p, reach),
+    openDeadLetters: countOpenDeadLetters(p.sql, reach),
+    recurring: countRecurringJobs(p.sql, reach),
+    workers: isSystemAdmin(caller) ? listWorkers(p.sql) : null,
+    notifications: holds(caller, "send:notifications")
       ? readStats(p.sql, { tenantId: caller.tenantId, fromDate: new Date(now.getTime() - DAY_MS) })
       : null,
-    caller.permissions.has("read:files") ? readScanner(p) : null,
-    readReports(p, caller, now),
-    readTenants(p, caller),
-  ]);
-  const overview = {
-    jobs,
-    throughput,
-    queues,
-    openDeadLetters,
-    recurring,
-    workers,
-    notifications,
-    scanner,
-    reports,
-    tenants,
-  };
+    scanner: caller.permissions.has("read:files") ? readScanner(p) : null,
+    reports: readReports(p, caller, now),
+    tenants: readTenants(p, caller),
+  });
   return { ...overview, attention: attentionOf(overview, now) };
 }
 
+/** Awaits all values of an object. */
+async function allOf<T extends object>(parts: T): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
+  const values = await Promise.all(Object.values(parts));
+  return Object.fromEntries(Object.keys(parts).map((name, i) => [name, values[i]])) as {
+    [K in keyof T]: Awaited<T[K]>;
+  };
+}
+
 async function readScanner(p: Parts): Promise<Overview["scanner"]> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), SCANNER_TIMEOUT_MS));
   const status = readScannerStatus(p).catch((error) => {
     if (error instanceof Problem) return null; // the engine does not answer
     throw error;
   });
-  const report = await Promise.race([status, late]).finally(() => clearTimeout(timer));
+  const report = await waitAtMost(SCANNER_TIMEOUT_MS, status);
   return report ? { isAvailable: true, ...report } : { isAvailable: false };
 }
 

@@ -1,3 +1,4 @@
+import { withTimeout } from "../../infra/timeout.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 import type { OnceWork } from "../requests/idempotency.ts";
@@ -47,7 +48,7 @@ export async function generateNow(
           ...once && !once.isRepeat ? { id: once.id } : {},
         }),
     );
-    return await runWithin(p, id, limit.signal);
+    return await runWithin(p, id, { limitMs, signal: limit.signal });
   } finally {
     clearTimeout(timer);
     release();
@@ -74,33 +75,23 @@ async function findInterrupted(sql: Sql, id: string): Promise<Execution | null> 
   return execution ?? null;
 }
 
-async function runWithin(p: ReportPlatform, id: string, signal: AbortSignal): Promise<Execution> {
+/**
+ * Waits for the document until GRACE_MS after the limit. The object store may not react to the abort, and the caller must
+ * not wait for it. A document stored later is released, because its run is no longer current.
+ */
+async function runWithin(
+  p: ReportPlatform,
+  id: string,
+  { limitMs, signal }: { limitMs: number; signal: AbortSignal },
+): Promise<Execution> {
   const run = await beginRun(p, id);
   if (!run) throw deletedDuringRun(id);
-  return await withTimeLimit(produceDocument(p, run, signal), signal).catch(async (error) => {
+  const work = produceDocument(p, run, signal);
+  return await withTimeout(limitMs + GRACE_MS, work, () => tooLarge(limitMs)).catch(async (error) => {
     if (error instanceof RunSuperseded) throw deletedDuringRun(id);
     await failRun(p, run, describeFailure(signal.aborted ? signal.reason : error));
     throw signal.aborted ? signal.reason : error;
   });
-}
-
-/**
- * Awaits `work`, but rejects with the signal's reason GRACE_MS after the signal is aborted. The object store may not
- * react to an abort, and the caller must not wait for it. A document stored later is released, because its run is no
- * longer current.
- */
-async function withTimeLimit<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const timeout = Promise.withResolvers<never>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const startTimer = () => timer = setTimeout(() => timeout.reject(signal.reason), GRACE_MS);
-  if (signal.aborted) startTimer();
-  else signal.addEventListener("abort", startTimer, { once: true });
-  try {
-    return await Promise.race([work, timeout.promise]);
-  } finally {
-    signal.removeEventListener("abort", startTimer);
-    clearTimeout(timer);
-  }
 }
 
 const busy = (waitedMs: number): Problem =>

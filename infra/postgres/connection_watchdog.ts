@@ -1,3 +1,4 @@
+import { waitAtMost } from "../timeout.ts";
 import postgres from "postgres";
 import { openSocket, type ServerAddress } from "./server_socket.ts";
 import { WatchedSocket } from "./watched_socket.ts";
@@ -142,17 +143,14 @@ export async function queryOnNewConnection<R>(
     socket: () => opened = new WatchedSocket(openSocket(address, 0)),
   };
   const sql = postgres(url, settings as postgres.Options<Record<string, never>>);
-  const late = Promise.withResolvers<"late">();
-  const timer = setTimeout(() => late.resolve("late"), withinMs);
   const asked = query(sql).then((rows) => ({ rows, isReached: true }), (error) => ({
     rows: null,
     isReached: error instanceof postgres.PostgresError,
   }));
-  const answer = await Promise.race([asked, late.promise]);
-  clearTimeout(timer);
+  const answer = await waitAtMost(withinMs, asked);
   opened?.destroy();
   await sql.end({ timeout: 0 });
-  return answer === "late" ? { rows: null, isReached: false } : answer;
+  return answer ?? { rows: null, isReached: false };
 }
 
 const noAnswer = (silentMs: number): Error =>

@@ -1,3 +1,4 @@
+import { withTimeout } from "../timeout.ts";
 import type postgres from "postgres";
 import type { WatchedSocket } from "./watched_socket.ts";
 
@@ -78,18 +79,12 @@ export class ListenConnection {
 
   /** Runs a statement on the listening connection. Closes the connection if the answer is late. */
   async #query(statement: string): Promise<void> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
+    await withTimeout(ANSWER_MS, this.#driver.sql.unsafe(statement), () => {
       const error = new Error(`the database has not answered for ${ANSWER_MS} ms`);
       const failure = Object.assign(error, { code: "ETIMEDOUT", query: statement });
       this.#driver.socket()?.fail(failure);
-      late.reject(failure); // needed when the query still waits for a connection
-    }, ANSWER_MS);
-    try {
-      await Promise.race([this.#driver.sql.unsafe(statement), late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+      return failure; // needed when the query still waits for a connection
+    });
   }
 
   async #check(): Promise<void> {

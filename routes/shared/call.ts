@@ -1,3 +1,4 @@
+import { withTimeout } from "../../infra/timeout.ts";
 import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
@@ -180,27 +181,30 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
 /** Reads a body within the limits. A connection that breaks is an error of the request, not of the service. */
 async function readWithin(
   body: ReadableStream<Uint8Array>,
-  limits: { bytes: number; milliseconds: number },
+  { bytes, milliseconds }: { bytes: number; milliseconds: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(tooSlow(limits.milliseconds)), limits.milliseconds);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
   try {
-    for (;;) {
-      const { done, value } = await Promise.race([reader.read(), late.promise]);
-      if (done) break;
-      size += value.length;
-      if (size > limits.bytes) throw tooLarge(limits.bytes);
-      chunks.push(value);
-    }
+    return await withTimeout(milliseconds, readToEnd(reader, bytes), () => tooSlow(milliseconds));
   } catch (cause) {
     reader.cancel().catch(() => {}); // the stream is broken, or the rest is not needed
     if (cause instanceof Problem) throw cause;
     throw problem("VALIDATION_ERROR", "The body broke off before its end.", { cause });
-  } finally {
-    clearTimeout(timer);
+  }
+}
+
+async function readToEnd(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.length;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    chunks.push(value);
   }
   const [first] = chunks;
   if (chunks.length === 1 && first) return first as Uint8Array<ArrayBuffer>;

@@ -1,3 +1,4 @@
+import { waitAtMost } from "../../timeout.ts";
 import { randomBytes } from "node:crypto";
 import { addCorsHeaders, answerPreflight } from "./cors.ts";
 import { Uploads } from "./multipart.ts";
@@ -86,10 +87,7 @@ export async function startEmbeddedObjectStore(o: EmbeddedObjectStoreOptions): P
     endpoint: `http://${reachable}:${port}`,
     port,
     async stop() {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const grace = new Promise((resolve) => timer = setTimeout(resolve, STOP_GRACE_MS));
-      await Promise.race([Promise.all(running), grace]);
-      clearTimeout(timer);
+      await waitAtMost(STOP_GRACE_MS, Promise.all(running));
       ending.abort();
       await server.finished;
       await Promise.all(running); // interrupted uploads delete their files
