@@ -1,4 +1,4 @@
-import type { StoredObject } from "../../infra/objectstore/objectstore.ts";
+import type { StoredObject } from "../../infra/objectstore/stored_object.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { AttachedFiles } from "../notifications/attached_files.ts";
 import { problem } from "../problems/problem.ts";

@@ -1,4 +1,4 @@
-import type { StoredObject } from "../../infra/objectstore/objectstore.ts";
+import type { StoredObject } from "../../infra/objectstore/stored_object.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import type { Platform } from "../shared/platform.ts";

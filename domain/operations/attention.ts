@@ -1,5 +1,3 @@
-import type { Overview } from "./overview.ts";
-
 const STUCK_AFTER_MS = 5 * 60_000;
 
 export const ATTENTION_KINDS = [
@@ -28,8 +26,20 @@ export interface Attention {
   subject: string | null;
 }
 
+/** What an overview says about conditions that may need attention. */
+interface Facts {
+  workers: unknown[] | null;
+  queues: { queue: string; waiting: number; oldestDueAt: Date | null }[];
+  openDeadLetters: number;
+  recurring: { paused: number };
+  notifications: { failedNotifications: number; deadLetteredNotifications: number } | null;
+  scanner: { isAvailable: boolean; databaseStale?: boolean } | null;
+  reports: { failed: number; pausedSchedules: number };
+  tenants: { tenantsAtCapacity: number } | null;
+}
+
 /** Lists the conditions of an overview that need attention, critical ones first. */
-export function attentionOf(o: Omit<Overview, "attention">, now: Date): Attention[] {
+export function attentionOf(o: Facts, now: Date): Attention[] {
   const found: Attention[] = [];
   const add = (
     kind: AttentionKind,

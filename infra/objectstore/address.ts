@@ -1,4 +1,14 @@
-import type { ObjectStoreConfig } from "./objectstore.ts";
+/** Location and credentials of the bucket. The service calls `endpoint`. URLs are signed for `publicEndpoint`. */
+export interface ObjectStoreConfig {
+  endpoint: string;
+  publicEndpoint: string;
+  region: string;
+  bucket: string;
+  accessKey: string;
+  secretKey: string;
+  /** true: `endpoint/bucket/key`; false: `bucket.endpoint/key` (virtual-host). */
+  pathStyle: boolean;
+}
 
 /** The part of the configuration that locates the bucket. */
 export type BucketAddress = Pick<ObjectStoreConfig, "bucket" | "pathStyle">;

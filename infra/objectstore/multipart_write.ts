@@ -1,5 +1,5 @@
 import { abortUpload, completeUpload, createUpload, type UploadContext } from "./multipart.ts";
-import type { StoredObject } from "./objectstore.ts";
+import type { StoredObject } from "./stored_object.ts";
 import { splitIntoParts } from "./split_stream.ts";
 import type { BoundedS3Client } from "./s3_client.ts";
 import { unquoteEtag } from "./xml.ts";

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../clock.ts";
-import { assertConfig, assertKey, encodeRfc3986 } from "./address.ts";
+import { assertConfig, assertKey, encodeRfc3986, type ObjectStoreConfig } from "./address.ts";
 import {
   ObjectChanged,
   ObjectNotFound,
@@ -17,11 +17,19 @@ import {
   type StoredPart,
 } from "./multipart.ts";
 import { writeStream } from "./multipart_write.ts";
-import { presignDownload, presignPart, presignUpload, type Validity } from "./presign.ts";
+import {
+  presignDownload,
+  presignPart,
+  presignUpload,
+  type SignedUpload,
+  type SignedUrl,
+  type Validity,
+} from "./presign.ts";
 import { QuerySigner } from "./query_signer.ts";
 import { BoundedS3Client, type CallBounds } from "./s3_client.ts";
 import { StoreClock } from "./store_clock.ts";
 import { METADATA_TIMEOUT_MS } from "./timeouts.ts";
+import type { StoredObject } from "./stored_object.ts";
 import { unquoteEtag } from "./xml.ts";
 
 export {
@@ -31,34 +39,6 @@ export {
   ObjectStoreRefused,
   ObjectStoreUnavailable,
 } from "./errors.ts";
-
-/** Location and credentials of the bucket. The service calls `endpoint`. URLs are signed for `publicEndpoint`. */
-export interface ObjectStoreConfig {
-  endpoint: string;
-  publicEndpoint: string;
-  region: string;
-  bucket: string;
-  accessKey: string;
-  secretKey: string;
-  /** true: `endpoint/bucket/key`; false: `bucket.endpoint/key` (virtual-host). */
-  pathStyle: boolean;
-}
-
-/** A stored object. The ETag has no quotes. It is opaque, and not always an MD5. */
-export interface StoredObject {
-  sizeBytes: number;
-  etag: string;
-}
-
-export interface SignedUrl {
-  url: string;
-  expiresAt: Date;
-}
-
-/** A signed PUT URL. The uploader must send `requiredHeaders` exactly. */
-export interface SignedUpload extends SignedUrl {
-  requiredHeaders: Record<string, string>;
-}
 
 /** Bytes `start` to `end`, inclusive; without `end`, to the last byte. A start beyond the last byte reads nothing. */
 export interface ByteRange {

@@ -1,8 +1,17 @@
 import { assertKey } from "./address.ts";
 import { attachment } from "./content_disposition.ts";
-import type { SignedUpload, SignedUrl } from "./objectstore.ts";
 import type { QuerySigner, SignableRequest } from "./query_signer.ts";
 import type { StoreClock } from "./store_clock.ts";
+
+export interface SignedUrl {
+  url: string;
+  expiresAt: Date;
+}
+
+/** A signed PUT URL. The uploader must send `requiredHeaders` exactly. */
+export interface SignedUpload extends SignedUrl {
+  requiredHeaders: Record<string, string>;
+}
 
 /** What signs URLs, and the clock that decides whether they are valid. */
 interface Signing {

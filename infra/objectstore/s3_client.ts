@@ -5,7 +5,7 @@ import { amzDate, encodeRfc3986, objectUrl } from "./address.ts";
 import { boundedBody } from "./bounded_body.ts";
 import { errorOfAnswer, errorOfNetwork, ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
 import { inSpan } from "../telemetry/tracing.ts";
-import type { ObjectStoreConfig } from "./objectstore.ts";
+import type { ObjectStoreConfig } from "./address.ts";
 import type { StoreClock } from "./store_clock.ts";
 import { putLarge, STEP_BYTES } from "./put_large.ts";
 

@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import type { ObjectStoreConfig } from "./objectstore.ts";
+import type { ObjectStoreConfig } from "./address.ts";
 
 /** The object store's configuration, from the settings. */
 export function objectStoreConfig(config: Config): ObjectStoreConfig {

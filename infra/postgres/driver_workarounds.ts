@@ -2,7 +2,7 @@
 // `with_commit_test.ts` fail without them.
 import type postgres from "postgres";
 import { isConnectionLost } from "./failures.ts";
-import type { PendingQuery, Tx } from "./postgres.ts";
+import type { PendingQuery, Tx } from "./sql_types.ts";
 
 /** The connection of a transaction and its savepoints. */
 export interface TransactionConnection {

@@ -7,17 +7,11 @@ import { sessionSettings, statementLimitMs, transactionSettings, type Work } fro
 import { ListenConnection } from "./listen_connection.ts";
 import { openSocket, type ServerAddress } from "./server_socket.ts";
 import { ConnectionWatchdog } from "./connection_watchdog.ts";
+import type { PendingQuery, Pool, Sql, Tx } from "./sql_types.ts";
 import { timeType } from "./timestamps.ts";
 import { WatchedSocket } from "./watched_socket.ts";
 
-/** A connection pool. */
-export type Pool = postgres.Sql<{ bigint: number }>;
-/** A transaction, or a savepoint in one. */
-export type Tx = postgres.TransactionSql<{ bigint: number }>;
-/** Runs queries: a pool or a transaction. Code that is given a transaction becomes a part of it. */
-export type Sql = Pool | Tx;
-/** A query that is sent when it is awaited. */
-export type PendingQuery<R extends readonly postgres.MaybeRow[]> = postgres.PendingQuery<R>;
+export type { PendingQuery, Pool, Sql, Tx };
 
 const CONNECT_SECONDS = 5;
 const ATTEMPTS = 4;

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { connectObjectStore, type ObjectStoreConfig } from "../../infra/objectstore/objectstore.ts";
+import type { ObjectStoreConfig } from "../../infra/objectstore/address.ts";
+import { connectObjectStore } from "../../infra/objectstore/objectstore.ts";
 import { freePort } from "../../infra/embedded/free_port.ts";
 
 const SERVERS = ["account", "container", "object", "proxy"] as const;

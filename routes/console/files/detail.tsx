@@ -3,20 +3,13 @@ import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, Facts, Time } from "../components/values.tsx";
-import type { Page, Refusal } from "../shared/api.ts";
+import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Scans } from "./scans.tsx";
-import { PurgeCard, ReferencesCard, RetentionCard } from "./retention_cards.tsx";
+import { type FileForms, PurgeCard, ReferencesCard, RetentionCard } from "./retention_cards.tsx";
 import { type File, type FileReference, isMoving, type ScanAttempt, StatusNotice } from "./model.tsx";
 import { fileTexts } from "./texts.ts";
-
-/** The error of the page's last submitted form, and its values. */
-export interface FileForms {
-  retention?: Refusal;
-  purge?: Refusal;
-  values?: FormData;
-}
 
 /** One file: details, scans, references, retention and purge. */
 export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {

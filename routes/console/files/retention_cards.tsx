@@ -11,13 +11,19 @@ import { localOf } from "../components/date_inputs.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { number, Time } from "../components/values.tsx";
-import type { Page } from "../shared/api.ts";
+import type { Page, Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { field, may, mayInFiles, type Visit } from "../shared/page.ts";
-import type { FileForms } from "./detail.tsx";
 import type { File, FileReference } from "./model.tsx";
 import { retentionTexts } from "./status_texts.ts";
 import { fileTexts } from "./texts.ts";
+
+/** The error of the page's last submitted form, and its values. */
+export interface FileForms {
+  retention?: Refusal;
+  purge?: Refusal;
+  values?: FormData;
+}
 
 /** The references to the file, each with a release button. */
 export function ReferencesCard(

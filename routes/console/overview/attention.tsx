@@ -2,7 +2,7 @@ import { Icon } from "../components/icons.tsx";
 import { Card, type Tone } from "../components/notice.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Viewer, Visit } from "../shared/page.ts";
-import type { Overview } from "./overview.tsx";
+import type { Overview } from "./parts.tsx";
 import { attentionTexts, overviewTexts } from "./texts.ts";
 
 type Attention = Overview["attention"][number];

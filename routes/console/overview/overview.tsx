@@ -1,5 +1,3 @@
-import type { z } from "zod";
-import type { OverviewDto } from "../../operations/overview.ts";
 import { TimeBars } from "../components/charts.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
@@ -9,10 +7,8 @@ import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { AttentionCard } from "./attention.tsx";
-import { Deliveries, Instances, Queues, ReportRuns, ScannerCard } from "./parts.tsx";
+import { Deliveries, Instances, type Overview, Queues, ReportRuns, ScannerCard } from "./parts.tsx";
 import { overviewTexts } from "./texts.ts";
-
-export type Overview = z.output<typeof OverviewDto>;
 
 /** The state of the service, limited to what the viewer may see. Refreshes every five seconds. */
 export async function overviewPage(v: Visit): Promise<View> {

@@ -1,3 +1,5 @@
+import type { z } from "zod";
+import type { OverviewDto } from "../../operations/overview.ts";
 import { Meter } from "../components/charts.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
@@ -7,8 +9,9 @@ import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
-import type { Overview } from "./overview.tsx";
 import { overviewTexts } from "./texts.ts";
+
+export type Overview = z.output<typeof OverviewDto>;
 
 /** Waiting and running jobs per queue, and when the oldest one was due. */
 export function Queues({ v, overview }: { v: Visit; overview: Overview }) {

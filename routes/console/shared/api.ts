@@ -14,8 +14,15 @@ import {
   type Row,
   searchOf,
 } from "./operations.ts";
-import type { Flash } from "./page.ts";
 import { translateValidation } from "./validation_translations.ts";
+
+/** Result of an action, shown once on the next page. */
+export interface Flash {
+  tone: "ok" | "bad";
+  text: string;
+  /** The API's English detail of an error. */
+  detail?: string;
+}
 
 export { type Query, searchOf };
 

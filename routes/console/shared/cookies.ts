@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { cookiesOf } from "../../shared/cookies.ts";
 import { Buffer } from "node:buffer";
 import { type Locale, localeOf, LOCALES } from "./languages.ts";
-import type { Flash, Theme } from "./page.ts";
+import type { Flash } from "./api.ts";
+import type { Theme } from "./page.ts";
 
 const SESSION = "steward_console";
 const FLASH = "steward_flash";

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import type { Api } from "./api.ts";
+import type { Api, Flash } from "./api.ts";
 import type { Locale } from "./languages.ts";
 
 /** The signed-in user of a request and their permissions in the current tenant. */
@@ -37,13 +37,6 @@ export interface Visit {
   /** Aborted when the browser disconnects. */
   signal: AbortSignal;
   now: Date;
-}
-
-export interface Flash {
-  tone: "ok" | "bad";
-  text: string;
-  /** The API's English detail of an error. */
-  detail?: string;
 }
 
 /** A page to show. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
+import type { ObjectStoreConfig } from "../../../infra/objectstore/address.ts";
 import {
   connectObjectStore,
   ObjectChanged,
   ObjectNotFound,
   type ObjectStore,
-  type ObjectStoreConfig,
   ObjectStoreRefused,
 } from "../../../infra/objectstore/objectstore.ts";
 import { canRunSwift, startSwift } from "../../support/swift.ts";

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { dirname, join, normalize, relative } from "node:path";
+
+/** The layers of `domain/`, lowest first. Areas of one layer do not import each other. */
+const LAYERS = [
+  ["problems"],
+  ["shared"],
+  ["rights"],
+  ["audit"],
+  ["jobs"],
+  ["requests", "resources"],
+  ["events"],
+  ["notifications"],
+  ["access", "files"],
+  ["reports"],
+  ["operations"],
+];
+/** What each top folder may import. Files of `domain/` itself stand above the areas. */
+const FOLDERS: Record<string, string[]> = {
+  infra: ["infra"],
+  domain: ["infra", "domain"],
+  routes: ["infra", "domain", "routes"],
+};
+const ROOT = join(import.meta.dirname ?? ".", "..", "..");
+const IMPORTS = /\b(?:from|import)\s*\(?\s*"(\.[^"]+\.tsx?)"/g;
+
+function* sourceFiles(folder: string): Generator<string> {
+  for (const { name, isDirectory } of Deno.readDirSync(join(ROOT, folder))) {
+    if (isDirectory) yield* sourceFiles(`${folder}/${name}`);
+    else if (/\.tsx?$/.test(name)) yield `${folder}/${name}`;
+  }
+}
+
+/** The imports of a file, static, dynamic and of types, as paths from the root. */
+function importsOf(file: string): string[] {
+  const text = Deno.readTextFileSync(join(ROOT, file));
+  return [...text.matchAll(IMPORTS)].map(([, path = ""]) => normalize(join(dirname(file), path)));
+}
+
+const imports = new Map(
+  Object.keys(FOLDERS).flatMap((folder) => [...sourceFiles(folder)]).map((file) => [file, importsOf(file)]),
+);
+
+/** The area of a file in `domain/`; null for files above the areas. */
+const areaOf = (file: string): string | null => /^domain\/([^/]+)\//.exec(file)?.[1] ?? null;
+const layerOf = (area: string): number => LAYERS.findIndex((areas) => areas.includes(area));
+
+/** May `file` import `imported`? */
+function isAllowed(file: string, imported: string): boolean {
+  const [folder = ""] = file.split("/");
+  if (!FOLDERS[folder]?.includes(imported.split("/")[0] ?? "")) return false;
+  const from = areaOf(file);
+  if (from === null || !imported.startsWith("domain/")) return true;
+  const to = areaOf(imported);
+  return to !== null && (from === to || layerOf(to) < layerOf(from));
+}
+
+Deno.test("imports point down: from routes to the domain and infra, and from an area to lower areas", () => {
+  assert.ok([...imports.values()].flat().length > 3_000, "the imports were not found");
+  const wrong = [...imports].flatMap(([file, imported]) =>
+    imported.filter((path) => !isAllowed(file, path)).map((path) => `${file} imports ${path}`)
+  );
+  assert.deepEqual(wrong, []);
+});
+
+Deno.test("no file imports itself through other files, not even for types", () => {
+  const done = new Set<string>();
+  const loops: string[] = [];
+  function visit(file: string, path: string[]): void {
+    if (path.includes(file)) loops.push([...path.slice(path.indexOf(file)), file].join(" → "));
+    if (done.has(file) || path.includes(file)) return;
+    for (const imported of imports.get(file) ?? []) visit(imported, [...path, file]);
+    done.add(file);
+  }
+  for (const file of imports.keys()) visit(file, []);
+  assert.deepEqual(loops, []);
+});
+
+Deno.test("every area has a layer, and the README draws the same layers", () => {
+  const areas = [...Deno.readDirSync(join(ROOT, "domain"))].filter((e) => e.isDirectory).map((e) => e.name);
+  assert.deepEqual(LAYERS.flat().sort(), areas.sort());
+  const readme = Deno.readTextFileSync(join(ROOT, "domain", "README.md"));
+  const drawn = [...readme.matchAll(/^\| (\d+) \| (.*?) \|/gm)].map(([, , cell = ""]) =>
+    [...cell.matchAll(/`(\w+)`/g)].map(([, area]) => area)
+  );
+  assert.deepEqual(drawn, LAYERS.toReversed(), relative(ROOT, "domain/README.md"));
+});
