@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { optionalName } from "../../domain/shared/name.ts";
-import { USER_SORTS } from "../../domain/access/users/user_list.ts";
+import { USER_SORTS } from "../../domain/access/users/user_list_parts.ts";
 import { listQuery } from "../shared/paging.ts";
 import { queryBoolean, requiredText, uuid } from "../shared/validation.ts";
 

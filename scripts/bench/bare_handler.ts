@@ -1,7 +1,8 @@
 // The baseline of the HTTP benchmarks: a bare Deno.serve handler that runs the same SQL and returns the rows as JSON,
 // without tokens, permissions, validation, traces or problem documents.
 import { readTenantUser } from "../../domain/access/users/user_details.ts";
-import { listAllUsers, listTenantUsers, type UserListRequest } from "../../domain/access/users/user_list.ts";
+import type { UserListRequest } from "../../domain/access/users/user_list_parts.ts";
+import { listAllUsers, listTenantUsers } from "../../domain/access/users/user_list.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 
 const [databaseUrl = "", tenantId = "", userId = ""] = Deno.args;

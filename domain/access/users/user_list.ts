@@ -1,26 +1,9 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { countCached, isKnownLarge } from "../../shared/count_cache.ts";
-import { limitTo, pageOf, type SortDirection } from "../../shared/list_order.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { limitTo, pageOf } from "../../shared/list_order.ts";
+import { offsetOf, type PagedResult, pagedResult } from "../../shared/paging.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
-import { order, selected, sortKeys } from "./user_list_parts.ts";
-
-export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;
-
-/** Filter, sorting and page of a list of users; absent filters do not filter. */
-export interface UserListRequest extends PageRequest {
-  search?: string | undefined;
-  isActive?: boolean | undefined;
-  /** Users who hold a role of this name in `tenantId`; if that is absent, in any active tenant. */
-  roleName?: string | undefined;
-  /** Whether a lockout is in effect; an expired lockout does not count. */
-  isLockedOut?: boolean | undefined;
-  includeDeleted: boolean;
-  /** Users with an active or deactivated link to this tenant. */
-  tenantId?: string | undefined;
-  sortBy?: typeof USER_SORTS[number] | undefined;
-  sortDirection: SortDirection;
-}
+import { order, selected, sortKeys, type UserListRequest } from "./user_list_parts.ts";
 
 /** Lists the users of one tenant. */
 export async function listTenantUsers(

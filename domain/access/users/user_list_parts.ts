@@ -1,6 +1,23 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { matches } from "../../shared/list_order.ts";
-import type { UserListRequest } from "./user_list.ts";
+import { matches, type SortDirection } from "../../shared/list_order.ts";
+import type { PageRequest } from "../../shared/paging.ts";
+
+export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;
+
+/** Filter, sorting and page of a list of users; absent filters do not filter. */
+export interface UserListRequest extends PageRequest {
+  search?: string | undefined;
+  isActive?: boolean | undefined;
+  /** Users who hold a role of this name in `tenantId`; if that is absent, in any active tenant. */
+  roleName?: string | undefined;
+  /** Whether a lockout is in effect; an expired lockout does not count. */
+  isLockedOut?: boolean | undefined;
+  includeDeleted: boolean;
+  /** Users with an active or deactivated link to this tenant. */
+  tenantId?: string | undefined;
+  sortBy?: typeof USER_SORTS[number] | undefined;
+  sortDirection: SortDirection;
+}
 
 type Fragment = ReturnType<typeof matches>;
 
