@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { z } from "zod";
 import { type Setting, SETTINGS } from "./settings.ts";
+import { isNear } from "./similar_names.ts";
 
 export type { OpenIdSettings } from "./setting_shapes.ts";
 
@@ -23,8 +24,12 @@ export class ConfigurationError extends Error {
   }
 }
 
+/** With this suffix, a variable names a file that contains the value of the setting. */
+const FILE = "_FILE";
+
 /**
- * Parses the environment. Messages do not contain values, because they may be secrets.
+ * Parses the environment. A setting is given by its variable, such as `SMTP_URL`, or by the content of the file that
+ * `SMTP_URL_FILE` names. Messages do not contain values, because they may be secrets.
  * @throws ConfigurationError that names every missing or malformed variable.
  */
 export function readConfig(env: Record<string, string | undefined>): Config {
@@ -34,11 +39,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
     const fallback = isProduction ? setting.production : setting.development;
-    const text = env[name]?.trim() || (fallback ?? setting.default);
-    if (text === undefined && isProduction && !setting.optional) {
+    const found = given(env, name, mistakes);
+    const text = found || (fallback ?? setting.default);
+    if (found !== null && text === undefined && isProduction && !setting.optional) {
       mistakes.push(`${name} is missing; production needs it: ${setting.meaning}`);
     }
-    if (!text) {
+    if (!text || found === null) {
       values[name] = null;
       continue;
     }
@@ -51,6 +57,51 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   }
   if (mistakes.length > 0) throw new ConfigurationError(mistakes);
   return { ...values, isProduction } as Config;
+}
+
+/** The text of a setting, from its variable or its file; null with a mistake if the file cannot be read. */
+function given(
+  env: Record<string, string | undefined>,
+  name: string,
+  mistakes: string[],
+): string | undefined | null {
+  const path = env[name + FILE];
+  const text = env[name]?.trim();
+  if (!path) return text;
+  if (text) {
+    mistakes.push(`${name} and ${name + FILE} are both set; expected one of them`);
+    return text;
+  }
+  try {
+    return Deno.readTextFileSync(path).trim();
+  } catch (error) {
+    mistakes.push(`${name + FILE} names the file ${path}, which cannot be read (${(error as Error).name})`);
+    return null;
+  }
+}
+
+/**
+ * The text of one setting, for scripts that need few of them.
+ * @throws ConfigurationError if its file cannot be read
+ */
+export function settingText(name: keyof Settings): string | undefined {
+  const mistakes: string[] = [];
+  const env = { [name]: process.env[name], [name + FILE]: process.env[name + FILE] };
+  const text = given(env, name, mistakes);
+  if (mistakes.length > 0) throw new ConfigurationError(mistakes);
+  return text || undefined;
+}
+
+/** Variables that look like a misspelled setting, each with the setting's name. */
+export function misspelledSettings(
+  env: Record<string, string | undefined>,
+): { name: string; setting: string }[] {
+  const settings = Object.keys(SETTINGS).filter((setting) => setting.length >= 8); // HOST is near to too many names
+  const known = new Set(Object.keys(SETTINGS).flatMap((setting) => [setting, setting + FILE]));
+  return Object.keys(env).filter((name) => !known.has(name)).flatMap((name) => {
+    const setting = settings.find((each) => isNear(name, each) || isNear(name, each + FILE));
+    return setting === undefined ? [] : [{ name, setting }];
+  });
 }
 
 /** The message of an issue. In JSON values, the path of the invalid member comes first. */

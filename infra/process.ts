@@ -1,4 +1,4 @@
-import { type Config, ConfigurationError, processEnv, readConfig } from "./config.ts";
+import { type Config, ConfigurationError, misspelledSettings, processEnv, readConfig } from "./config.ts";
 import { createLog, redactText } from "./log.ts";
 
 /**
@@ -8,10 +8,19 @@ const SAME_SIGNAL_MS = 1_000;
 /** Exit code for a mistake in the configuration (EX_CONFIG of sysexits.h). */
 const CONFIGURATION_EXIT = 78;
 
-/** The configuration of this process. If it has mistakes, prints them and exits with code 78. */
+/**
+ * The configuration of this process. If it has mistakes, prints them and exits with code 78. Logs a warning for each
+ * variable that looks like a misspelled setting.
+ */
 export function readConfigOrExit(): Config {
+  const env = processEnv();
   try {
-    return readConfig(processEnv());
+    const config = readConfig(env);
+    const log = createLog(config.LOG_LEVEL);
+    for (const { name, setting } of misspelledSettings(env)) {
+      log.warn(`the variable ${name} is not a setting; did you mean ${setting}?`);
+    }
+    return config;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     console.error(error.message);

@@ -2,6 +2,7 @@
 import { describeSchema } from "../infra/postgres/describe_schema.ts";
 import { migrate } from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
+import { settingText } from "../infra/config.ts";
 import { paths } from "../infra/setting_shapes.ts";
 import { loadExtensions, migrationsOf } from "../routes/extensions/load_extensions.ts";
 import { EXIT, Failure, isPooled, requireNoArguments, runScript } from "./shared/run_script.ts";
@@ -23,7 +24,7 @@ await runScript({
   options: { "dry-run": { type: "boolean", default: false }, schema: { type: "string" } },
   async run({ schema, "dry-run": dryRun }, positionals) {
     requireNoArguments(positionals);
-    const url = Deno.env.get("DATABASE_URL")?.trim();
+    const url = settingText("DATABASE_URL");
     if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
     try {
       const sql = connectPostgres(url, {
@@ -34,7 +35,7 @@ await runScript({
         applicationName: "steward migrate",
       });
       try {
-        const modules = paths.parse(Deno.env.get("STEWARD_EXTENSIONS") ?? "");
+        const modules = paths.parse(settingText("STEWARD_EXTENSIONS") ?? "");
         const names = await migrate(sql, migrationsOf(await loadExtensions(modules)), { dryRun });
         const verb = dryRun ? "would run" : "ran";
         console.log(names.length === 0 ? "the database is up to date" : `${verb} ${names.join(", ")}`);

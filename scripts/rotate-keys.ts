@@ -9,6 +9,7 @@ import {
   writeTokenKeys,
 } from "../infra/tokens.ts";
 import { readPlainArguments } from "./shared/plain_arguments.ts";
+import { settingText } from "../infra/config.ts";
 
 const HELP = `Usage: deno task rotate-keys [now|announce|promote|retire]
 
@@ -37,7 +38,7 @@ const [step = "now"] = readPlainArguments(
       : null,
 );
 
-const configured = Deno.env.get("TOKEN_KEYS")?.trim();
+const configured = settingText("TOKEN_KEYS");
 const folder = Deno.env.get("DATA_DIR")?.trim() || ".data";
 const source = configured ? "TOKEN_KEYS" : `the key file in ${folder}`;
 const current = await readKeys().catch((error) => {

@@ -57,7 +57,7 @@ function templateFiles(folder: string): string[] {
 function unreadable(folder: string, cause: Error): Error {
   const path = resolve(folder);
   const reason = cause instanceof Deno.errors.NotCapable
-    ? `this process may not read it; move it into ${Deno.cwd()} or add it to --allow-read, as in --allow-read=.,/usr/bin/ldd,${path}`
+    ? `this process may not read it; move it into ${Deno.cwd()} or add it to --allow-read, as in --allow-read=.,/run/secrets,/usr/bin/ldd,${path}`
     : cause instanceof Deno.errors.NotFound
     ? "the folder does not exist"
     : cause.message;

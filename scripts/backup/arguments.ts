@@ -1,4 +1,5 @@
 import { EXIT, Failure, runScript } from "../shared/run_script.ts";
+import { settingText } from "../../infra/config.ts";
 
 /** Arguments of backup and restore. */
 export interface BackupArguments {
@@ -21,7 +22,7 @@ export const runBackupScript = (
     options: { "no-objects": { type: "boolean", default: false } },
     async run(values, [folder, ...others]) {
       if (!folder || others.length > 0) throw new Failure(EXIT.usage, "expected one folder");
-      const databaseUrl = Deno.env.get("DATABASE_URL");
+      const databaseUrl = settingText("DATABASE_URL");
       if (!databaseUrl) throw new Failure(EXIT.unavailable, NO_DATABASE);
       return await run({ folder, withObjects: !values["no-objects"], databaseUrl });
     },

@@ -8,6 +8,7 @@ import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
 import { pendingMigrations } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
 import { EXIT } from "./plain_arguments.ts";
+import { settingText } from "../../infra/config.ts";
 
 export { EXIT };
 
@@ -72,7 +73,7 @@ export async function withDatabase<T>(
   script: string,
   work: (sql: Sql, clock: Clock) => Promise<T>,
 ): Promise<T> {
-  const url = Deno.env.get("DATABASE_URL");
+  const url = settingText("DATABASE_URL");
   if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
   const sql = connectPostgres(url, {
     max: 2,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { ConfigurationError, readConfig } from "../../infra/config.ts";
+import { join } from "node:path";
+import { ConfigurationError, misspelledSettings, readConfig } from "../../infra/config.ts";
 
 Deno.test("development needs no settings and embeds missing parts", () => {
   const config = readConfig({});
@@ -39,6 +40,46 @@ Deno.test("every malformed setting is reported, and no value appears in the mess
 
 Deno.test("a scanner that needs a host is rejected without one", () => {
   assert.match(mistakesOf({ SCANNER: "clamd" }).message, /CLAMD_HOST is missing/);
+});
+
+Deno.test("every setting can be given by a file, which is named if it cannot be read", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "steward-secrets-" });
+  const file = join(folder, "password");
+  await Deno.writeTextFile(file, "from-a-file-12\n");
+  assert.equal(
+    readConfig({ BOOTSTRAP_ADMIN_PASSWORD_FILE: file }).BOOTSTRAP_ADMIN_PASSWORD,
+    "from-a-file-12",
+  );
+  const both = mistakesOf({
+    BOOTSTRAP_ADMIN_PASSWORD_FILE: file,
+    BOOTSTRAP_ADMIN_PASSWORD: "from-a-variable",
+  });
+  assert.deepEqual(both.mistakes, [
+    "BOOTSTRAP_ADMIN_PASSWORD and BOOTSTRAP_ADMIN_PASSWORD_FILE are both set; expected one of them",
+  ]);
+  const missing = mistakesOf({ S3_SECRET_KEY_FILE: join(folder, "missing") });
+  assert.deepEqual(missing.mistakes, [
+    `S3_SECRET_KEY_FILE names the file ${join(folder, "missing")}, which cannot be read (NotFound)`,
+  ]);
+});
+
+Deno.test("variables that look like a misspelled setting are found, other variables are not", () => {
+  const env = {
+    JOB_CONCURENCY: "4",
+    SMTP_URLS_FILE: "/run/secrets/smtp",
+    S3_BUCKETS: "a",
+    DATABASE_URL: "postgres://h/d",
+    DATABASE_URL_FILE: "/run/secrets/url",
+    STEWARD_SERVICE_HOST: "10.0.0.1",
+    HOSTS: "a",
+    PATH: "/bin",
+    HOME: "/root",
+  };
+  assert.deepEqual(misspelledSettings(env), [
+    { name: "JOB_CONCURENCY", setting: "JOB_CONCURRENCY" },
+    { name: "SMTP_URLS_FILE", setting: "SMTP_URL" },
+    { name: "S3_BUCKETS", setting: "S3_BUCKET" },
+  ]);
 });
 
 function mistakesOf(env: Record<string, string>): ConfigurationError {

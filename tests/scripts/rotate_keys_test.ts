@@ -10,7 +10,7 @@ import { generateTokenKey } from "../../infra/tokens.ts";
 const rotate = (args: string[], env: Record<string, string>) =>
   runScript("rotate-keys", args, {
     permissions: [
-      "--allow-env=TOKEN_KEYS,DATA_DIR",
+      "--allow-env=TOKEN_KEYS,TOKEN_KEYS_FILE,DATA_DIR",
       ...env.DATA_DIR ? [`--allow-read=${env.DATA_DIR}`, `--allow-write=${env.DATA_DIR}`] : [],
     ],
     env: { TOKEN_KEYS: "", DATA_DIR: "", ...env },
