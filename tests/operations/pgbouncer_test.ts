@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { freePort } from "../../infra/embedded/free_port.ts";
+import { findProgram } from "../support/processes.ts";
 import { createTestDatabase } from "../support/cluster.ts";
 import { startServiceProcess } from "../support/service_process.ts";
 import { runScript } from "../support/run_script.ts";
 
-const searched = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/sbin", "/usr/local/sbin"];
-const pgbouncer = searched.map((folder) => `${folder}/pgbouncer`).find((path) => {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-});
+const pgbouncer = findProgram("pgbouncer");
 
 Deno.test({
   name: "the tour script succeeds through PgBouncer in transaction mode",

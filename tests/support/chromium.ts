@@ -1,15 +1,13 @@
 import { type Browser, chromium } from "playwright-core";
+import { findProgram } from "./processes.ts";
 
 /** The headless shell comes first, because it uses half the processor time. */
-const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
-const folders = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/bin", "/usr/local/bin"];
-const executablePath = folders.flatMap((folder) => NAMES.map((name) => `${folder}/${name}`)).find((path) => {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-});
+const executablePath = findProgram(
+  "chromium-headless-shell",
+  "chromium",
+  "chromium-browser",
+  "google-chrome",
+);
 
 /** Whether Chromium is installed on this machine; tests that need it are skipped otherwise. */
 export const chromiumInstalled = executablePath !== undefined;

@@ -1,4 +1,5 @@
 import { freePort } from "../../infra/embedded/free_port.ts";
+import { findProgram } from "./processes.ts";
 
 /** Settings of a private clamd; sizes as clamd writes them (`2M`). */
 export interface ClamdSettings {
@@ -15,14 +16,7 @@ export interface TestClamd {
   stop(): Promise<void>;
 }
 
-const searched = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/sbin", "/usr/local/sbin"];
-const binary = searched.map((folder) => `${folder}/clamd`).find((path) => {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-});
+const binary = findProgram("clamd");
 
 /** Whether ClamAV's daemon is installed on this machine; tests that need it are skipped otherwise. */
 export const clamdInstalled = binary !== undefined;

@@ -1,15 +1,10 @@
 // Starts processes with a wrong system clock (libfaketime). The clock can be set while they run. It applies to a process and
 // its children. The monotonic clock stays correct.
+import { isFile } from "./processes.ts";
 
 const LIBRARY = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
   .map((folder) => `${folder}/faketime/libfaketimeMT.so.1`)
-  .find((path) => {
-    try {
-      return Deno.statSync(path).isFile;
-    } catch {
-      return false;
-    }
-  });
+  .find(isFile);
 
 /** Whether libfaketime is installed on this machine; tests that need it are skipped otherwise. */
 export const faketimeInstalled = LIBRARY !== undefined;

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { freePort } from "../../infra/embedded/free_port.ts";
+import { succeeds } from "./processes.ts";
 
 /** A private Postfix on loopback. All mail is delivered into one Maildir; nothing leaves the machine. */
 export interface Postfix {
@@ -20,7 +21,7 @@ export interface Postfix {
 
 /** Whether Postfix and its password tool are installed and may be started (its master process needs root). */
 export const canRunPostfix = Deno.uid() === 0 &&
-  await runs("postconf", "-d", "mail_version") && await runs("which", "saslpasswd2");
+  await succeeds("postconf", "-d", "mail_version") && await succeeds("which", "saslpasswd2");
 
 const NOBODY = 65_534;
 
@@ -163,14 +164,6 @@ async function waitForMail(maildir: string, messageId: string): Promise<string> 
   for (let found = await look();; found = await look()) {
     if (found !== null) return found;
     await watcher[Symbol.asyncIterator]().next();
-  }
-}
-
-async function runs(program: string, ...args: string[]): Promise<boolean> {
-  try {
-    return (await new Deno.Command(program, { args, stdout: "null", stderr: "null" }).output()).success;
-  } catch {
-    return false;
   }
 }
 

@@ -20,3 +20,24 @@ export async function succeeds(command: string, ...args: string[]): Promise<bool
     throw error;
   }
 }
+
+/** Whether there is a file at this path. */
+export function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+/** Path of the first of these programs that is installed, in PATH or beside the daemons; undefined if none is. */
+export function findProgram(...names: string[]): string | undefined {
+  const folders = [
+    ...(Deno.env.get("PATH") ?? "").split(":"),
+    "/usr/bin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/local/sbin",
+  ];
+  return names.flatMap((name) => folders.map((folder) => `${folder}/${name}`)).find(isFile);
+}

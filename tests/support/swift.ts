@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { ObjectStoreConfig } from "../../infra/objectstore/address.ts";
 import { connectObjectStore } from "../../infra/objectstore/objectstore.ts";
 import { freePort } from "../../infra/embedded/free_port.ts";
+import { findProgram, isFile } from "./processes.ts";
 
 const SERVERS = ["account", "container", "object", "proxy"] as const;
 const ACCESS = { accessKey: "test:tester", secretKey: "testing", region: "us-east-1" };
@@ -13,12 +14,8 @@ export interface TestSwift {
   stop(): Promise<void>;
 }
 
-const searched = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/bin", "/usr/local/bin"];
-const find = (name: string) => searched.map((folder) => `${folder}/${name}`).find(isFile);
 const programs = new Map(
-  ["memcached", ...SERVERS.map((name) => `swift-${name}-server`)].map((
-    name,
-  ) => [name, find(name)]),
+  ["memcached", ...SERVERS.map((name) => `swift-${name}-server`)].map((name) => [name, findProgram(name)]),
 );
 
 /** The Python that has Swift's modules; it need not be the first in PATH. */
@@ -198,14 +195,6 @@ async function listens(port: number): Promise<boolean> {
     return true;
   } catch {
     await new Promise((resolve) => setTimeout(resolve, 50));
-    return false;
-  }
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
     return false;
   }
 }

@@ -1,16 +1,11 @@
 import { freePort } from "../../infra/embedded/free_port.ts";
+import { isFile } from "./processes.ts";
 
 /** Where Debian and others install the server's programs, newest version first, and the client tools beside them. */
 const folders = ["18", "17", "16", "15", "14"].map((version) => `/usr/lib/postgresql/${version}/bin`);
-const folder = folders.find((path) => {
-  try {
-    return ["initdb", "postgres", "pg_dump", "pg_restore"].every((name) =>
-      Deno.statSync(`${path}/${name}`).isFile
-    );
-  } catch {
-    return false;
-  }
-});
+const folder = folders.find((path) =>
+  ["initdb", "postgres", "pg_dump", "pg_restore"].every((name) => isFile(`${path}/${name}`))
+);
 
 /** Whether Postgres with its client tools is installed on this machine; tests that need it are skipped otherwise. */
 export const systemPostgresInstalled = folder !== undefined;

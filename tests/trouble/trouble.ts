@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { connectPostgres, type Pool } from "../../infra/postgres/postgres.ts";
+import { isFile } from "../support/processes.ts";
 import { canMountSmallDisk, mountSmallDisk } from "../support/small_disk.ts";
 import { checkAccepted } from "./check_accepted.ts";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,7 +12,7 @@ import { LEASE_SECONDS, startSystem, type System } from "./system.ts";
 
 const FAKETIME = ["x86_64", "aarch64"].map((machine) =>
   `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`
-).find((path) => isFile(path));
+).find(isFile);
 
 const RECOVERS_WITHIN_MS = 15_000;
 const ENDS_WITHIN_MS = 120_000;
@@ -255,12 +256,4 @@ async function ready(url: string): Promise<void> {
 
 function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
 }

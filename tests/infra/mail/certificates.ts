@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { succeeds } from "../../support/processes.ts";
 
 /** Paths of a temporary certificate authority and of a certificate it signed for localhost and 127.0.0.1. */
 export interface TestCertificates {
@@ -8,7 +9,7 @@ export interface TestCertificates {
 }
 
 /** Whether the openssl program, which makes the certificates, is installed. */
-export const hasOpenssl = await exists("openssl", ["version"]);
+export const hasOpenssl = await succeeds("openssl", "version");
 
 /** Makes both in `directory`, valid for two days. */
 export async function makeCertificates(directory: string): Promise<TestCertificates> {
@@ -37,12 +38,4 @@ export async function makeCertificates(directory: string): Promise<TestCertifica
     certFile: file("cert.pem"),
     keyFile: file("key.pem"),
   };
-}
-
-async function exists(program: string, args: string[]): Promise<boolean> {
-  try {
-    return (await new Deno.Command(program, { args, stdout: "null", stderr: "null" }).output()).success;
-  } catch {
-    return false;
-  }
 }
