@@ -1,5 +1,6 @@
 import { Cron } from "croner";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
+import { firstInstantOf } from "../shared/local_time.ts";
 
 const CACHED_PATTERNS = 5_000;
 const patterns = new Map<string, Cron>();
@@ -15,7 +16,7 @@ export function nextRun(cronExpression: string, timeZoneId: string, after: Date)
   for (;;) {
     const next = pattern.nextRun(wall);
     if (!next) return null;
-    const at = firstInstantOf(next, timeZoneId);
+    const at = new Date(firstInstantOf(localTime(next, "UTC"), timeZoneId).epochMilliseconds);
     if (at > after) return at;
     wall = next; // this local time occurs twice, and its first occurrence is before `after`
   }
@@ -89,18 +90,8 @@ function patternOf(expression: string): Cron {
 }
 
 /** The local time of the zone at `at`, written as UTC. */
-function wallClock(at: Date, timeZoneId: string): Date {
-  const wall = Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZoneId)
-    .toPlainDateTime();
-  return new Date(wall.toZonedDateTime("UTC").epochMilliseconds);
-}
+const wallClock = (at: Date, timeZoneId: string): Date =>
+  new Date(localTime(at, timeZoneId).toZonedDateTime("UTC").epochMilliseconds);
 
-/** The first instant at which the zone's local time is `wall`; the end of the gap if that time is skipped. */
-function firstInstantOf(wall: Date, timeZoneId: string): Date {
-  const reading = Temporal.Instant.fromEpochMilliseconds(wall.getTime()).toZonedDateTimeISO("UTC")
-    .toPlainDateTime();
-  const earlier = reading.toZonedDateTime(timeZoneId, { disambiguation: "earlier" });
-  const exists = earlier.toPlainDateTime().equals(reading);
-  const at = exists ? earlier : earlier.getTimeZoneTransition("next") ?? earlier;
-  return new Date(at.epochMilliseconds);
-}
+const localTime = (at: Date, timeZoneId: string): Temporal.PlainDateTime =>
+  Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timeZoneId).toPlainDateTime();

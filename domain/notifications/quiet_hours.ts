@@ -1,3 +1,5 @@
+import { firstInstantOf } from "../shared/local_time.ts";
+
 const MINUTES_A_DAY = 24 * 60;
 
 /** Quiet hours in a user's time zone, in minutes of the day. If `to` is less than `from`, they last past midnight. */
@@ -18,9 +20,7 @@ export function quietUntil({ timeZoneId, from, to }: QuietHours, now: Date): Dat
   if (!isQuiet) return null;
   const day = minute < to ? local.toPlainDate() : local.toPlainDate().add({ days: 1 });
   const end = day.toPlainDateTime(Temporal.PlainTime.from({ hour: Math.floor(to / 60), minute: to % 60 }));
-  const earlier = end.toZonedDateTime(timeZoneId, { disambiguation: "earlier" });
-  const exists = earlier.toPlainDateTime().equals(end);
-  const first = exists ? earlier : earlier.getTimeZoneTransition("next") ?? earlier;
+  const first = firstInstantOf(end, timeZoneId);
   if (first.epochMilliseconds > now.getTime()) return new Date(first.epochMilliseconds);
   const second = end.toZonedDateTime(timeZoneId, { disambiguation: "later" });
   return second.epochMilliseconds > now.getTime() ? new Date(second.epochMilliseconds) : null;

@@ -17,13 +17,12 @@ import { checkRequest, type ReportRequest, type Requester } from "./request_repo
 import { readRequester } from "./requester.ts";
 import { readVisibleSchedule, type Schedule } from "./schedule.ts";
 
-export interface NewSchedule {
-  templateId: string;
-  name: string;
-  description: string | null;
-  cronExpression: string;
-  timeZoneId: string;
-  format: ReportFormat;
+type ScheduleFields = Pick<
+  Schedule,
+  "templateId" | "name" | "description" | "cronExpression" | "timeZoneId" | "format"
+>;
+
+export interface NewSchedule extends ScheduleFields {
   parameters: Record<string, unknown>;
   delivery: DeliveryOptions | null;
   burst: Burst | null;

@@ -1,11 +1,12 @@
+import { parseAccept } from "hono/utils/accept";
+
 /** The supported language that Accept-Language prefers; English by default. */
 export function languageOf(acceptLanguage: string | null): "en" | "pt" {
-  const preferred = (acceptLanguage ?? "").split(",").map((part) => {
-    const [tag = "", ...parameters] = part.trim().toLowerCase().split(";");
-    const weight = parameters.map((parameter) => /^\s*q=([\d.]+)\s*$/.exec(parameter)?.[1]).find(Boolean);
-    return { language: tag.split("-")[0], weight: weight === undefined ? 1 : Number(weight) };
-  });
+  const accepted = parseAccept(acceptLanguage ?? "");
   const weightOf = (language: string) =>
-    Math.max(0, ...preferred.filter((l) => l.language === language).map((l) => l.weight || 0));
+    Math.max(
+      0,
+      ...accepted.filter(({ type }) => type.toLowerCase().split("-")[0] === language).map(({ q }) => q),
+    );
   return weightOf("pt") > weightOf("en") ? "pt" : "en";
 }
