@@ -32,10 +32,9 @@ import { shareChanges } from "./infra/postgres/changes.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { PoolHealth } from "./infra/postgres/pool_health.ts";
 import { openPools } from "./infra/postgres/pools.ts";
-import { exitAfterFailedStart, printReady, readConfigOrExit, stopOnSignal } from "./infra/process.ts";
+import { readConfigOrExit, runService, waitUntilStopped } from "./infra/process.ts";
 import { openProviders } from "./infra/providers.ts";
 import { openScanner } from "./infra/scanner/configured_scanner.ts";
-import { countVerdicts } from "./infra/scanner/verdict_counter.ts";
 import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
@@ -116,17 +115,10 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   if (!config.isProduction) await objects.ensureBucket();
   const providers = await openProviders(config, clock);
   const metrics = new Metrics();
-  const scanner = countVerdicts(openScanner(config), (verdict) => metrics.scans.add([verdict]));
-  if (scanner.notice !== undefined) log.warn(scanner.notice);
-  const checks = instanceChecks(
-    { sql, objects, scanner, mail: providers.mail },
-    { jobStallReason: () => engine?.stallReason() ?? null },
-  );
-  const health = new InstanceHealth(checks, {
-    log,
-    isStuck: () => poolHealth.isStuck,
-    ...(scanner.notice === undefined ? {} : { notices: [scanner.notice] }),
-  });
+  const scanner = openScanner(config, { log, onVerdict: (verdict) => metrics.scans.add([verdict]) });
+  const jobStallReason = () => engine?.stallReason() ?? null;
+  const checks = instanceChecks({ sql, objects, scanner, mail: providers.mail }, { jobStallReason });
+  const notices = scanner.notice === undefined ? [] : [scanner.notice];
   const platform: ServicePlatform = {
     config,
     log,
@@ -151,7 +143,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     reports: await openReports(config, extensions.reports),
     renderThreads: new RenderThreads(),
     metrics,
-    health,
+    health: new InstanceHealth(checks, { log, notices, isStuck: () => poolHealth.isStuck }),
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
@@ -161,7 +153,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const api = createApp({
     platform,
     endpoints: [...endpointsOf(platform), ...extensions.endpoints],
-    ...(o.checkAnswers ? { checkAnswers: true } : {}),
+    checkAnswers: o.checkAnswers ?? false,
   });
   const server = serveHttp(config, withMounts([await createConsole(platform, api)], api, log));
   baseUrl ||= server.url;
@@ -186,22 +178,13 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     },
     async stop(drainMs = DRAIN_MS) {
       stopping.abort();
-      // A part that fails to stop must not prevent the others from closing.
-      const stopAll = async (parts: Promise<unknown>[]) => {
-        for (const outcome of await Promise.allSettled(parts)) {
-          if (outcome.status === "fulfilled") continue;
-          log.warn("a part did not stop cleanly", { error: outcome.reason });
-        }
-      };
-      await stopAll([server.stop(drainMs), jobs.stop(drainMs)]);
-      await stopAll([wakeUps.stop(), changes.stop()]);
+      await waitUntilStopped(log, [server.stop(drainMs), jobs.stop(drainMs)]);
+      await waitUntilStopped(log, [wakeUps.stop(), changes.stop()]);
       const mail = providers.mail.map((transport) => transport.close());
-      await stopAll([scanner.close(), ...mail, finishDirectMessages(platform)]);
+      await waitUntilStopped(log, [scanner.close(), ...mail, finishDirectMessages(platform)]);
       platform.renderThreads.close();
-      metrics.stop();
-      databaseClock.stop();
-      poolHealth.stop();
-      await stopAll([pools.end()]);
+      for (const part of [metrics, databaseClock, poolHealth]) part.stop();
+      await waitUntilStopped(log, [pools.end()]);
       await stack.stop();
     },
   };
@@ -209,17 +192,9 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
 
 if (import.meta.main) {
   const config = readConfigOrExit();
-  const starting = startSteward(config);
-  const everyMinute = (name: string, work: (steward: Steward) => Promise<void>) =>
-    Deno.cron(name, "* * * * *", async () => {
-      const steward = await starting;
-      await work(steward).catch((error) => steward.platform.log.error(`${name} failed`, { error }));
-    });
-  // Declared before the server listens: Deno Deploy does not find schedules that are declared later.
-  everyMinute("recurring-jobs", (steward) => steward.fireRecurringJobs());
-  everyMinute("report-schedules", (steward) => steward.fireReportSchedules());
-  everyMinute("upkeep", (steward) => steward.sweep());
-  stopOnSignal(async () => await (await starting).stop());
-  const steward = await starting.catch((error) => exitAfterFailedStart(config, error));
-  printReady(config, steward);
+  await runService(config, startSteward(config), {
+    "recurring-jobs": (steward) => steward.fireRecurringJobs(),
+    "report-schedules": (steward) => steward.fireReportSchedules(),
+    "upkeep": (steward) => steward.sweep(),
+  });
 }

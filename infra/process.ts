@@ -1,5 +1,5 @@
 import { type Config, ConfigurationError, misspelledSettings, processEnv, readConfig } from "./config.ts";
-import { createLog, redactText } from "./log.ts";
+import { createLog, type Log, redactText } from "./log.ts";
 
 /**
  * A task runner forwards the terminal's Ctrl-C, so the process gets it twice. Signals within this time count as one.
@@ -28,15 +28,50 @@ export function readConfigOrExit(): Config {
   }
 }
 
+/** A service that runs in this process. */
+interface RunningService {
+  url: string;
+  parts: string[];
+  platform: { log: Log };
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs a service until a signal stops it: prints its URL, or why it could not start.
+ * @param everyMinute work by name, which Deno.cron starts every minute
+ */
+export async function runService<S extends RunningService>(
+  config: Config,
+  starting: Promise<S>,
+  everyMinute: Record<string, (service: S) => Promise<void>>,
+): Promise<void> {
+  // Declared before the server listens: Deno Deploy does not find schedules that are declared later.
+  for (const [name, work] of Object.entries(everyMinute)) {
+    Deno.cron(name, "* * * * *", async () => {
+      const service = await starting;
+      await work(service).catch((error) => service.platform.log.error(`${name} failed`, { error }));
+    });
+  }
+  stopOnSignal(async () => await (await starting).stop());
+  printReady(config, await starting.catch((error) => exitAfterFailedStart(config, error)));
+}
+
+/** Waits until all `parts` have stopped. Logs failures, because one part must not prevent the others from stopping. */
+export async function waitUntilStopped(log: Log, parts: Promise<unknown>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(parts)) {
+    if (outcome.status === "rejected") log.warn("a part did not stop cleanly", { error: outcome.reason });
+  }
+}
+
 /** Prints or logs why the service could not start, and exits with code 1. */
-export function exitAfterFailedStart(config: Config, error: Error): never {
+function exitAfterFailedStart(config: Config, error: Error): never {
   if (config.isProduction) createLog(config.LOG_LEVEL).error("steward could not start", { error });
   else console.error(redactText(`steward could not start: ${error.message}\n${error.stack}`));
   Deno.exit(1);
 }
 
 /** On SIGTERM or SIGINT, calls `stop` and exits with code 0. A second signal exits immediately with code 130. */
-export function stopOnSignal(stop: () => Promise<void>): void {
+function stopOnSignal(stop: () => Promise<void>): void {
   let signalledAt: number | null = null;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     Deno.addSignalListener(signal, async () => {
@@ -52,7 +87,7 @@ export function stopOnSignal(stop: () => Promise<void>): void {
 }
 
 /** Prints the URL of the service; in development also the administrator's password and other URLs. */
-export function printReady(config: Config, { url, parts }: { url: string; parts: string[] }): void {
+function printReady(config: Config, { url, parts }: { url: string; parts: string[] }): void {
   console.log(`steward ready on ${url}`);
   if (config.isProduction) return;
   console.log(`  administrator  ${config.BOOTSTRAP_ADMIN_EMAIL} / ${config.BOOTSTRAP_ADMIN_PASSWORD}`);
