@@ -73,43 +73,48 @@ type StatusCount = { status: NotificationStatus; count: number };
 
 async function countDays(
   q: Sql,
-  { tenantId, channel, status }: NotificationFilter,
+  filter: NotificationFilter,
   from: Date | undefined,
   before: Date | undefined,
 ): Promise<StatusCount[]> {
   return await q<StatusCount[]>`
     select status, sum(count)::bigint as count from notification_counts
-    where tenant_key = ${tenantKeyOf(tenantId)}
+    where tenant_key = ${tenantKeyOf(filter.tenantId)}
       ${from ? q`and day >= ${dayOf(from)}::date` : q``} ${before ? q`and day < ${dayOf(before)}::date` : q``}
-      ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
+      ${ofKind(q, filter)}
     group by status`;
 }
 
 async function countHours(
   q: Sql,
-  { tenantId, channel, status }: NotificationFilter,
+  filter: NotificationFilter,
   from: Date | undefined,
   before: Date | undefined,
 ): Promise<StatusCount[]> {
   return await q<StatusCount[]>`
     select status, sum(count)::bigint as count from notification_hour_counts
-    where tenant_key = ${tenantKeyOf(tenantId)} and hour >= ${from ?? null} and hour < ${before ?? null}
-      ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
+    where tenant_key = ${tenantKeyOf(filter.tenantId)} and hour >= ${from ?? null} and hour < ${
+    before ?? null
+  }
+      ${ofKind(q, filter)}
     group by status`;
 }
 
 async function countRows(
   q: Sql,
-  { tenantId, channel, status }: NotificationFilter,
+  filter: NotificationFilter,
   { from, before, to }: Omit<Part, "grain">,
 ): Promise<StatusCount[]> {
   return await q<StatusCount[]>`
     select status, count(*) from notifications
-    where ${ofTenant(q, tenantId)} ${from ? q`and created_at >= ${from}` : q``}
+    where ${ofTenant(q, filter.tenantId)} ${from ? q`and created_at >= ${from}` : q``}
       ${before ? q`and created_at < ${before}` : q``} ${to ? q`and created_at <= ${to}` : q``}
-      ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
+      ${ofKind(q, filter)}
     group by status`;
 }
+
+const ofKind = (q: Sql, { channel, status }: NotificationFilter) =>
+  q`${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}`;
 
 const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
 
