@@ -1,5 +1,6 @@
 import type { Log } from "../../infra/log.ts";
-import { connectSeparately, mainPool, type Sql } from "../../infra/postgres/postgres.ts";
+import { connectSeparately } from "../../infra/postgres/driver_workarounds.ts";
+import { mainPool, type Sql } from "../../infra/postgres/postgres.ts";
 import { waitAtMost } from "../../infra/timeout.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";

@@ -1,5 +1,6 @@
 import { waitAtMost } from "../timeout.ts";
 import postgres from "postgres";
+import { openDriver } from "./driver_workarounds.ts";
 import { openSocket, type ServerAddress } from "./server_socket.ts";
 import { WatchedSocket } from "./watched_socket.ts";
 
@@ -133,16 +134,15 @@ export async function queryOnNewConnection<R>(
   withinMs: number,
 ): Promise<{ rows: R[] | null; isReached: boolean }> {
   let opened: WatchedSocket | undefined;
-  const settings = {
+  const sql = openDriver(url, {
     max: 1,
     prepare: false,
     fetch_types: false,
     onnotice: () => {},
-    ssl: false as const,
+    ssl: false,
     connection: { application_name: "steward-watch" },
     socket: () => opened = new WatchedSocket(openSocket(address, 0)),
-  };
-  const sql = postgres(url, settings as postgres.Options<Record<string, never>>);
+  });
   const asked = query(sql).then((rows) => ({ rows, isReached: true }), (error) => ({
     rows: null,
     isReached: error instanceof postgres.PostgresError,

@@ -1,4 +1,5 @@
-import { addressOf, type Pool } from "./postgres.ts";
+import { addressOf } from "./driver_workarounds.ts";
+import type { Pool } from "./sql_types.ts";
 import { queryOnNewConnection } from "./connection_watchdog.ts";
 
 const CHECK_EVERY_MS = 5_000;

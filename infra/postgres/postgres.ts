@@ -1,15 +1,22 @@
 import postgres from "postgres";
 import { inSpan } from "../telemetry/tracing.ts";
 import { arrayTypes } from "./arrays.ts";
-import { sendOnce, type TransactionConnection, unlessLost, whileConnected } from "./driver_workarounds.ts";
+import {
+  addressOf,
+  copyOf,
+  openDriver,
+  replaceListen,
+  sendOnce,
+  startTransactionsWith,
+  type TransactionConnection,
+  unlessLost,
+  whileConnected,
+} from "./driver_workarounds.ts";
 import { isConnectionLost, PostgresError, SQLSTATE } from "./failures.ts";
 import { sessionSettings, statementLimitMs, transactionSettings, type Work } from "./session_limits.ts";
-import { ListenConnection } from "./listen_connection.ts";
-import { openSocket, type ServerAddress } from "./server_socket.ts";
 import { ConnectionWatchdog } from "./connection_watchdog.ts";
 import type { PendingQuery, Pool, Sql, Tx } from "./sql_types.ts";
 import { timeType } from "./timestamps.ts";
-import { WatchedSocket } from "./watched_socket.ts";
 
 export type { PendingQuery, Pool, Sql, Tx };
 
@@ -85,73 +92,13 @@ export function connectPostgres(url: string, o: PoolOptions): Pool {
     ssl: false as const,
   };
   const watchdog = new ConnectionWatchdog({ url, address, statementMs, pooled, onGivenUp: o.onGivenUp });
-  const sql = postgres(
-    url,
-    {
-      ...settings,
-      max: o.max,
-      socket: () => watchdog.open(),
-      ...(o.idleSeconds === undefined ? {} : { idle_timeout: o.idleSeconds }),
-    } as typeof settings,
-  ) as unknown as Pool;
-  if (pooled) limitTransactions(sql, transactionSettings(work, statementMs));
-  return Object.assign(sql, listening(sql, url, settings, address));
+  const idle = o.idleSeconds === undefined ? {} : { idle_timeout: o.idleSeconds };
+  const open = () => watchdog.open();
+  const sql = openDriver(url, { ...settings, ...idle, max: o.max, socket: open }) as unknown as Pool;
+  if (pooled) startTransactionsWith(sql, transactionSettings(work, statementMs));
+  replaceListen(sql, (own) => openDriver(url, { ...settings, ...own, max: 1 }), address);
+  return sql;
 }
-
-/** Parses a connection URL with the driver. Opens no connection. */
-export const addressOf = (url: string): ServerAddress => postgres(url).options as unknown as ServerAddress;
-
-/**
- * The pool's `listen`, on a separate connection that the first call opens, and an `end` that also closes that
- * connection.
- */
-function listening(
-  sql: Pool,
-  url: string,
-  settings: object,
-  address: ServerAddress,
-): Pick<Pool, "listen" | "end"> {
-  const end = sql.end.bind(sql);
-  let listener: ListenConnection | undefined;
-  const open = () =>
-    new ListenConnection((notified, lost) => {
-      let current: WatchedSocket | undefined;
-      let opened = 0;
-      const own = {
-        max: 1,
-        max_lifetime: null,
-        onnotify: notified,
-        onclose: lost,
-        socket: () => current = new WatchedSocket(openSocket(address, opened++)),
-      };
-      return { sql: postgres(url, { ...settings, ...own }), socket: () => current };
-    });
-  return {
-    listen:
-      (async (channel, onMessage, started = () => {}) =>
-        await (listener ??= open()).listen(channel, onMessage, started)) as Pool["listen"],
-    end: async (o) => void await Promise.all([listener?.close(), end(o)]),
-  };
-}
-
-/** Makes every transaction of the pool start with `settings`. */
-function limitTransactions(sql: Pool, settings: string): void {
-  const begin = sql.begin.bind(sql) as <T>(work: (tx: Tx) => T) => Promise<T>;
-  const limited = <T>(work: (tx: Tx) => T) =>
-    begin((tx) => {
-      tx.unsafe(settings).execute(); // not awaited: if it fails, the driver fails the transaction
-      return work(tx);
-    });
-  Object.assign(sql, { begin: limited });
-}
-
-/**
- * Opens one connection to the same database, separate from the pool: it also works while all pool connections are busy.
- */
-export const connectSeparately = (sql: Pool): Pool =>
-  postgres(
-    { ...sql.options, max: 1 } as unknown as postgres.Options<Record<string, never>>,
-  ) as unknown as Pool;
 
 /** True if `sql` is a transaction or a savepoint. */
 export const isTransaction = (sql: Sql): sql is Tx => stateOf.has(sql);
@@ -169,7 +116,7 @@ export function setMainPool(pool: Pool, main: Pool): void {
 
 /** A pool with the connections of `pool`. Each of its transactions starts with `setup`. */
 export function withTransactionSetup(pool: Pool, setup: (tx: Tx) => Promise<void>): Pool {
-  const derived = Object.assign((...args: Parameters<Pool>) => pool(...args), pool) as unknown as Pool;
+  const derived = copyOf(pool);
   setupOf.set(derived, setup);
   setMainPool(derived, mainPool(pool));
   return derived;

@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
 import { reportSettings } from "./session_limits.ts";
-import { addressOf, type Pool } from "./postgres.ts";
+import { addressOf } from "./driver_workarounds.ts";
+import type { Pool } from "./sql_types.ts";
 import { openSocket } from "./server_socket.ts";
 import { type RowFrames, RowInterceptor } from "./row_interceptor.ts";
 import { waitAtMost } from "../timeout.ts";
