@@ -3,9 +3,7 @@ import type { Child } from "hono/jsx";
 import { browserToken, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import type { ProfileDto } from "../auth/shapes.ts";
 import { NO_UUID } from "../shared/validation.ts";
-import type { z } from "zod";
 import { Notice } from "./components/notice.tsx";
 import { accountPages } from "./account/account.tsx";
 import { ACCESS_CHANGED, createSignIn } from "./account/sign_in.tsx";
@@ -203,7 +201,7 @@ const isOpen = (o: Pick<ConsolePage & NavItem, "permissions" | "needsTenant">, v
     ));
 
 async function readViewer(api: Api): Promise<Viewer> {
-  const { user, tenant, tenants, permissions } = await api.get<z.output<typeof ProfileDto>>("auth/me");
+  const { user, tenant, tenants, permissions } = await api.call("readMe");
   const name = `${user.firstName} ${user.lastName}`.trim() || user.email;
   return { userId: user.id, email: user.email, name, tenant, tenants, permissions: new Set(permissions) };
 }
@@ -211,7 +209,7 @@ async function readViewer(api: Api): Promise<Viewer> {
 /** The unread count in the top bar. Null if the API refuses it: the page is shown anyway. */
 async function unreadCount(api: Api, { userId }: Viewer): Promise<number | null> {
   try {
-    return await api.get<number>("user-notifications/unread-count", { userId });
+    return await api.call("countUnreadUserNotifications", { query: { userId } });
   } catch (error) {
     if (error instanceof Refusal) return null;
     throw error;

@@ -6,7 +6,7 @@ import { jobsSection } from "./jobs/mod.ts";
 import { notificationsSection } from "./notifications/mod.ts";
 import { overviewSection } from "./overview/mod.tsx";
 import { reportsSection } from "./reports/mod.ts";
-import { resourcesSection } from "./resources/mod.tsx";
+import { resourcesSection } from "./resources/mod.ts";
 import type { ConsoleSection } from "./shared/page.ts";
 
 /** All sections of the console, in navigation order. */

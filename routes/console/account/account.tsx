@@ -1,21 +1,19 @@
-import type { z } from "zod";
 import { chooseBrowserTenant } from "../../../domain/access/sign_in/browser_session.ts";
 import { problem } from "../../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import type { OwnSessionDto, ProfileDto } from "../../auth/shapes.ts";
-import { ActionButton, CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
+import { Fields, Form } from "../components/fields.tsx";
+import { ActionButton } from "../components/forms.tsx";
+import { timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
-import { Badge, Time } from "../components/values.tsx";
-import { Refusal } from "../shared/api.ts";
+import { Badge, Codes } from "../components/values.tsx";
+import { action, done, formPage, type Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
+import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "../notifications/preference_texts.ts";
 import { accountTexts } from "./texts.ts";
-
-type Profile = z.output<typeof ProfileDto>;
-type Session = z.output<typeof OwnSessionDto>;
 
 /** Pages of the viewer's account, and the actions of the top bar: tenant, appearance, sign-out. */
 export function accountPages(p: ServicePlatform): ConsolePage[] {
@@ -29,14 +27,12 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     return new Response(null, { status: 303, headers });
   };
   return [
-    { path: "account", get: (v) => accountView(v), post: changeAccount },
-    {
-      path: "account/sessions/{id}",
-      async post(v) {
-        await v.api.send("DELETE", `auth/sessions/${v.params.id}`);
-        return { goTo: "account", flash: { tone: "ok", text: accountTexts[v.locale].sessionEnded } };
-      },
-    },
+    accountPage,
+    action(
+      "account/sessions/{id}",
+      "endOwnSession",
+      (v) => done("account", accountTexts[v.locale].sessionEnded),
+    ),
     {
       path: "tenant",
       async post(v, form) {
@@ -61,51 +57,104 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
         );
       },
     },
-    {
-      path: "sign-out",
-      async post(v) {
-        await v.api.send("POST", "auth/logout");
-        return seeOther("sign-in", cookies().noSession());
-      },
-    },
+    action("sign-out", "signOut", () => seeOther("sign-in", cookies().noSession())),
   ];
 }
 
-async function changeAccount(v: Visit, form: FormData) {
+/** The viewer's profile, password, sessions and permissions. The button tells which of the two forms is sent. */
+const accountPage = formPage({
+  path: "account",
+  show: accountView,
+  async send(v, form) {
+    const t = accountTexts[v.locale];
+    if (isPassword(form)) {
+      const password = (name: string) => String(form.get(name) ?? "");
+      await v.api.call("changePassword", {
+        body: { currentPassword: password("currentPassword"), newPassword: password("newPassword") },
+      });
+      return done("account", t.passwordChanged);
+    }
+    const [firstName, lastName, phoneNumber] = ["firstName", "lastName", "phoneNumber"]
+      .map((name) => field(form, name));
+    await v.api.call("updateMe", { body: { firstName, lastName, phoneNumber } });
+    return done("account", t.profileSaved);
+  },
+});
+
+const isPassword = (form: FormData): boolean => form.get("do") === "password";
+
+async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const t = accountTexts[v.locale];
-  const isPassword = form.get("do") === "password";
-  try {
-    if (isPassword) {
-      await v.api.send("POST", "auth/change-password", {
-        currentPassword: String(form.get("currentPassword") ?? ""),
-        newPassword: String(form.get("newPassword") ?? ""),
-      });
-    } else {
-      await v.api.send("PUT", "auth/me", {
-        firstName: field(form, "firstName"),
-        lastName: field(form, "lastName"),
-        phoneNumber: field(form, "phoneNumber"),
-      });
-    }
-  } catch (refusal) {
-    if (refusal instanceof Refusal && refusal.status === 400) {
-      return await accountView(v, refusal, isPassword);
-    }
-    throw refusal;
-  }
+  const [{ user, permissions }, sessions] = await Promise.all([
+    v.api.call("readMe"),
+    v.api.call("listOwnSessions"),
+  ]);
+  const hasPassword = Boolean(sent?.form && isPassword(sent.form));
+  const profile = new Fields(v, hasPassword ? null : sent, "updateMe", user);
+  const password = new Fields(v, hasPassword ? sent : null, "changePassword");
   return {
-    goTo: "account",
-    flash: { tone: "ok" as const, text: isPassword ? t.passwordChanged : t.profileSaved },
+    title: t.account,
+    body: (
+      <>
+        <div class="grid-2">
+          <Card title={t.profile}>
+            <Form
+              fields={profile}
+              action="account"
+              buttons={
+                <button type="submit" class="button primary" name="do" value="profile">
+                  {commonTexts[v.locale].save}
+                </button>
+              }
+            >
+              <div class="pair">
+                {profile.text("firstName", t.firstName)}
+                {profile.text("lastName", t.lastName)}
+              </div>
+              {profile.text("phoneNumber", t.phone, { type: "tel" })}
+            </Form>
+          </Card>
+          <Card title={t.changePassword}>
+            <Form
+              fields={password}
+              action="account"
+              buttons={
+                <button type="submit" class="button" name="do" value="password">{t.changePassword}</button>
+              }
+            >
+              {password.text("currentPassword", t.currentPassword, {
+                type: "password",
+                autocomplete: "current-password",
+                required: true,
+              })}
+              {password.text("newPassword", t.newPassword, {
+                type: "password",
+                autocomplete: "new-password",
+                hint: t.passwordHint,
+                required: true,
+              })}
+            </Form>
+          </Card>
+        </div>
+        <Card title={preferenceTexts[v.locale].title}>
+          <a href="preferences">{preferenceTexts[v.locale].open}</a>
+        </Card>
+        <Card title={t.sessions}>
+          <DataTable caption={t.sessionsCaption} columns={sessionColumns(v)} rows={sessions} empty={null} />
+        </Card>
+        <Card title={t.permissions}>
+          {permissions.length === 0
+            ? <Empty icon="permissions" title={t.noPermissions} />
+            : <Codes codes={permissions} label={t.permissionsCaption} />}
+        </Card>
+      </>
+    ),
   };
 }
 
-async function accountView(v: Visit, refusal: Refusal | null = null, isPassword = false): Promise<View> {
+function sessionColumns(v: Visit): Column<Row<"listOwnSessions">>[] {
   const t = accountTexts[v.locale];
-  const [{ user, permissions }, sessions] = await Promise.all([
-    v.api.get<Profile>("auth/me"),
-    v.api.get<Session[]>("auth/sessions"),
-  ]);
-  const columns: Column<Session>[] = [
+  return [
     {
       head: t.device,
       cell: (session) => (
@@ -115,7 +164,7 @@ async function accountView(v: Visit, refusal: Refusal | null = null, isPassword 
       ),
     },
     { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
-    { head: t.started, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    timeColumn(v, t.started, "createdAt"),
     {
       head: commonTexts[v.locale].actions,
       align: "end",
@@ -131,95 +180,4 @@ async function accountView(v: Visit, refusal: Refusal | null = null, isPassword 
         ),
     },
   ];
-  const errors = refusal?.fields ?? {};
-  return {
-    title: t.account,
-    ...refusal ? { status: refusal.status } : {},
-    body: (
-      <>
-        <div class="grid-2">
-          <Card title={t.profile}>
-            <FormRefusal
-              refusal={isPassword ? null : refusal}
-              known={["firstName", "lastName", "phoneNumber"]}
-            />
-            <form class="form" method="post" action="account">
-              <CsrfField v={v} />
-              <div class="pair">
-                <TextField
-                  label={t.firstName}
-                  name="firstName"
-                  value={user.firstName}
-                  errors={errors.firstName}
-                />
-                <TextField
-                  label={t.lastName}
-                  name="lastName"
-                  value={user.lastName}
-                  errors={errors.lastName}
-                />
-              </div>
-              <TextField
-                label={t.phone}
-                name="phoneNumber"
-                type="tel"
-                value={user.phoneNumber}
-                errors={errors.phoneNumber}
-              />
-              <div>
-                <button type="submit" class="button primary" name="do" value="profile">
-                  {commonTexts[v.locale].save}
-                </button>
-              </div>
-            </form>
-          </Card>
-          <Card title={t.changePassword}>
-            <FormRefusal refusal={isPassword ? refusal : null} known={["currentPassword", "newPassword"]} />
-            <form class="form" method="post" action="account">
-              <CsrfField v={v} />
-              <TextField
-                label={t.currentPassword}
-                name="currentPassword"
-                type="password"
-                autocomplete="current-password"
-                errors={errors.currentPassword}
-                required
-              />
-              <TextField
-                label={t.newPassword}
-                name="newPassword"
-                type="password"
-                autocomplete="new-password"
-                hint={t.passwordHint}
-                errors={errors.newPassword}
-                required
-              />
-              <div>
-                <button type="submit" class="button" name="do" value="password">{t.changePassword}</button>
-              </div>
-            </form>
-          </Card>
-        </div>
-        <Card title={preferenceTexts[v.locale].title}>
-          <a href="preferences">{preferenceTexts[v.locale].open}</a>
-        </Card>
-        <Card title={t.sessions}>
-          <DataTable caption={t.sessionsCaption} columns={columns} rows={sessions} empty={null} />
-        </Card>
-        <Card title={t.permissions}>
-          {permissions.length === 0
-            ? <Empty icon="permissions" title={t.noPermissions} />
-            : (
-              <ul class="row tags" aria-label={t.permissionsCaption}>
-                {permissions.map((code) => (
-                  <li>
-                    <code>{code}</code>
-                  </li>
-                ))}
-              </ul>
-            )}
-        </Card>
-      </>
-    ),
-  };
 }

@@ -17,12 +17,6 @@ import { isSameOrigin } from "../shared/request_security.ts";
 import { BarePage } from "../shared/layout.tsx";
 import { accountTexts } from "./texts.ts";
 
-interface Provider {
-  name: string;
-  displayName: string;
-  signInUrl: string;
-}
-
 interface SignInNotice {
   tone: "info" | "ok" | "bad";
   text: string;
@@ -59,7 +53,7 @@ export function createSignIn(o: {
     const t = accountTexts[locale];
     const asked = new URL(request.url).searchParams;
     const to = destination(asked.get("to"));
-    const providers = await apiOf(request, ip).get<Provider[]>("auth/oidc");
+    const providers = await apiOf(request, ip).call("listOpenIdProviders");
     const startSecret = oidcStart ?? newSecret();
     const back = `${o.urls().base}sign-in?${new URLSearchParams({
       ...to ? { to } : {},
@@ -151,18 +145,15 @@ export function createSignIn(o: {
       });
       email = field(form, "email");
       if (form.get("do") === "forgot") {
-        await api.send("POST", "auth/forgot-password", { email });
+        await api.call("forgotPassword", { body: { email } });
         return await show(request, ip, { tone: "ok", text: t.linkSent });
       }
       const isReturn = form.get("do") === "exchange";
       // Login CSRF: a code from another browser must not sign this one in as another user.
       if (isReturn && !(oidcStart && form.get("begun") === csrfToken(oidcStart))) return await stale();
       const { accessToken } = isReturn
-        ? await api.send<{ accessToken: string }>("POST", "auth/oidc/exchange", { code: field(form, "code") })
-        : await api.send<{ accessToken: string }>("POST", "auth/login", {
-          email,
-          password: String(form.get("password") ?? ""),
-        });
+        ? await api.call("exchangeOpenIdCode", { body: { code: field(form, "code") } })
+        : await api.call("signIn", { body: { email, password: String(form.get("password") ?? "") } });
       const secret = await openBrowserSession(o.p, accessToken);
       const to = destination(new URL(request.url).searchParams.get("to"));
       return o.goTo(to, [cookieWriter(o.baseUrl()).session(secret)]);

@@ -113,8 +113,8 @@ export function Form({ fields, action, submit, buttons, back, intro, confirm, st
   submit?: string | undefined;
   /** Buttons instead of the one with `submit`. */
   buttons?: Child;
-  /** Where "Cancel" leads. */
-  back: string;
+  /** Where "Cancel" leads; absent: there is no such button. */
+  back?: string;
   intro?: string;
   /** Question to ask before the form is sent. */
   confirm?: string;
@@ -137,7 +137,7 @@ export function Form({ fields, action, submit, buttons, back, intro, confirm, st
       {!readOnly && (
         <div class="row">
           {buttons ?? <button type="submit" class="button primary">{submit ?? t.save}</button>}
-          <ButtonLink href={back} label={t.cancel} />
+          {back && <ButtonLink href={back} label={t.cancel} />}
         </div>
       )}
     </form>

@@ -125,7 +125,7 @@ export function JsonText({ value, label }: { value: string; label: string }) {
 /** Numbers in a row, each with its label. */
 export const Figures = ({ v, figures }: {
   v: Pick<Visit, "locale">;
-  figures: [label: string, value: number, more?: { href?: string; tone?: Tone }][];
+  figures: [label: string, value: number, more?: { href?: string; tone?: Tone; hint?: Child }][];
 }) => (
   <div class="figures">
     {figures.map(([label, value, more]) => <Figure label={label} value={number(v, value)} {...more} />)}

@@ -2,7 +2,7 @@ import { TimeBars } from "../components/charts.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
-import { duration, Figure, number } from "../components/values.tsx";
+import { duration, Figures } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
@@ -24,7 +24,7 @@ export async function overviewPage(v: Visit): Promise<View> {
     body: (
       <LivePart v={v} id="overview" everySeconds={5}>
         <AttentionCard v={v} overview={overview} />
-        <Figures v={v} overview={overview} />
+        <JobFigures v={v} overview={overview} />
         <ThroughputCard v={v} overview={overview} window={window} />
         <div class="grid-2">
           <Queues v={v} overview={overview} />
@@ -41,46 +41,35 @@ export async function overviewPage(v: Visit): Promise<View> {
 /** Null if the viewer has no tenant and is not a system administrator: the page then asks to choose a tenant. */
 async function readOverview(v: Visit, window: string): Promise<Overview | null> {
   try {
-    return await v.api.get<Overview>("operations/overview", { window });
+    return await v.api.call("readOverview", { query: { window } });
   } catch (refusal) {
     if (refusal instanceof Refusal && refusal.code === "FORBIDDEN") return null;
     throw refusal;
   }
 }
 
-function Figures({ v, overview }: { v: Visit; overview: Overview }) {
+function JobFigures({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   const { jobs, openDeadLetters, recurring } = overview;
+  const retrying = jobs.failedJobs > 0 ? { tone: "warn" as const } : {};
+  const dead = openDeadLetters > 0 ? { tone: "bad" as const } : {};
+  const paused = recurring.paused > 0 ? { hint: t.pausedOf(recurring.paused) } : {};
   return (
-    <div class="figures">
-      <Figure label={t.waiting} value={number(v, jobs.enqueuedJobs)} href="jobs?status=Enqueued" />
-      <Figure label={t.processing} value={number(v, jobs.processingJobs)} href="jobs?status=Processing" />
-      <Figure label={t.scheduled} value={number(v, jobs.scheduledJobs)} href="jobs?status=Scheduled" />
-      <Figure
-        label={t.retrying}
-        value={number(v, jobs.failedJobs)}
-        href="jobs?status=Failed"
-        {...jobs.failedJobs > 0 ? { tone: "warn" as const } : {}}
-      />
-      <Figure
-        label={t.deadLetters}
-        value={number(v, openDeadLetters)}
-        href="dead-letters"
-        {...openDeadLetters > 0 ? { tone: "bad" as const } : {}}
-      />
-      <Figure
-        label={t.recurring}
-        value={number(v, recurring.total)}
-        href="recurring"
-        {...recurring.paused > 0 ? { hint: t.pausedOf(recurring.paused) } : {}}
-      />
-      <Figure
-        label={t.jobsTotal}
-        value={number(v, jobs.totalJobs)}
-        href="jobs"
-        hint={t.average(duration(v, jobs.averageExecutionDurationMs))}
-      />
-    </div>
+    <Figures
+      v={v}
+      figures={[
+        [t.waiting, jobs.enqueuedJobs, { href: "jobs?status=Enqueued" }],
+        [t.processing, jobs.processingJobs, { href: "jobs?status=Processing" }],
+        [t.scheduled, jobs.scheduledJobs, { href: "jobs?status=Scheduled" }],
+        [t.retrying, jobs.failedJobs, { href: "jobs?status=Failed", ...retrying }],
+        [t.deadLetters, openDeadLetters, { href: "dead-letters", ...dead }],
+        [t.recurring, recurring.total, { href: "recurring", ...paused }],
+        [t.jobsTotal, jobs.totalJobs, {
+          href: "jobs",
+          hint: t.average(duration(v, jobs.averageExecutionDurationMs)),
+        }],
+      ]}
+    />
   );
 }
 

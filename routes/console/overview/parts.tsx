@@ -1,17 +1,16 @@
-import type { z } from "zod";
-import type { OverviewDto } from "../../operations/overview.ts";
 import { Meter } from "../components/charts.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
-import { Badge, Facts, Figure, number, shortId, Time } from "../components/values.tsx";
+import { Badge, Facts, Figures, number, shortId, Time } from "../components/values.tsx";
 import { RunStatusBadge } from "../reports/model.tsx";
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
+import type { Answer } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import { overviewTexts } from "./texts.ts";
 
-export type Overview = z.output<typeof OverviewDto>;
+export type Overview = Answer<"readOverview">;
 
 /** Waiting and running jobs per queue, and when the oldest one was due. */
 export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
@@ -50,22 +49,21 @@ export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview
     <Card title={t.deliveries}>
       {stats.totalNotifications === 0 ? <Empty icon="notifications" title={t.noMessages} /> : (
         <>
-          <div class="figures">
-            <Figure label={t.sent} value={number(v, sent)} href="notifications?status=Sent" />
-            <Figure
-              label={t.failedMessages}
-              value={number(v, failedNotifications)}
-              href="notifications?status=Failed"
-              {...failedNotifications > 0 ? { tone: "warn" as const } : {}}
-            />
-            <Figure
-              label={t.deadLettered}
-              value={number(v, deadLetteredNotifications)}
-              href="notifications?status=DeadLettered"
-              {...deadLetteredNotifications > 0 ? { tone: "bad" as const } : {}}
-            />
-            <Figure label={t.inProgress} value={number(v, inProgress)} />
-          </div>
+          <Figures
+            v={v}
+            figures={[
+              [t.sent, sent, { href: "notifications?status=Sent" }],
+              [t.failedMessages, failedNotifications, {
+                href: "notifications?status=Failed",
+                ...failedNotifications > 0 ? { tone: "warn" } : {},
+              }],
+              [t.deadLettered, deadLetteredNotifications, {
+                href: "notifications?status=DeadLettered",
+                ...deadLetteredNotifications > 0 ? { tone: "bad" } : {},
+              }],
+              [t.inProgress, inProgress],
+            ]}
+          />
           {ended > 0 && (
             <div>
               <Meter

@@ -1,6 +1,6 @@
 import { Refusal } from "./api.ts";
 import type { Answer, OperationId } from "./operations.ts";
-import type { ConsolePage, Outcome, View, Visit } from "./page.ts";
+import { type ConsolePage, may, type Outcome, type View, type Visit } from "./page.ts";
 
 /** A form that was sent and is shown again, usually because the API refused it. */
 export interface Sent {
@@ -42,9 +42,11 @@ export async function runEach(ids: string[], run: (id: string) => Promise<unknow
  * A page with a form. `send` calls the API; if the API refuses it, `show` shows the form again with what was typed and the
  * errors.
  */
-export const formPage = ({ show, send, restarts, ...page }: {
+export const formPage = ({ show, send, restarts, managedBy, ...page }: {
   path: string;
   permissions?: string[];
+  /** The permission to send the form, if other viewers may open the page too and see the form read-only. */
+  managedBy?: string;
   /** The form starts again with the current values if someone else has changed the resource (412), or always. */
   restarts?: true | "always";
   show(v: Visit, sent: Sent | null): View | Promise<View>;
@@ -57,6 +59,7 @@ export const formPage = ({ show, send, restarts, ...page }: {
       return await send(v, form);
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status === 401 || refusal.status >= 500) throw refusal;
+      if (managedBy && !may(v.viewer, managedBy)) throw refusal;
       const isChanged = refusal.code === "PRECONDITION_FAILED";
       const kept = restarts === "always" || (restarts && isChanged) ? null : form;
       return { ...await show(v, { form: kept, refusal }), status: refusal.status };
