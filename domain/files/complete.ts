@@ -44,11 +44,10 @@ export async function completeFile(
   const now = await readVisibleFile(p.sql, caller, fileId);
   if (now.status !== "Pending") return confirmedBefore(now);
   if (staged && isExpired(p, now)) throw uploadExpired(now);
+  const hint = byParts ? "; to join uploaded parts, name them in the confirmation" : "";
   throw problem(
     "FILE_NOT_UPLOADED_CONFLICT",
-    `Storage has nothing under the reservation's upload URL${
-      byParts ? "; to join uploaded parts, name them in the confirmation" : ""
-    }.`,
+    `Storage has nothing under the reservation's upload URL${hint}.`,
   );
 }
 

@@ -125,12 +125,11 @@ async function describeMismatch(
   for (const n of wrong) {
     errors[`part ${n}`] = [stored.has(n) ? "storage has another ETag for this part" : "not uploaded"];
   }
+  const parts = listed(wrong);
   return problem(
     "FILE_NOT_UPLOADED_CONFLICT",
     wrong.length > 0
-      ? `Storage does not have the given ETag of part ${
-        listed(wrong)
-      }; upload it again and give the new ETag.`
+      ? `Storage does not have the given ETag of part ${parts}; upload it again and give the new ETag.`
       : "Storage refused to join the uploaded parts.",
     { errors },
   );

@@ -120,11 +120,10 @@ function requireProfile(p: Pick<FilePlatform, "config">, name: string): FileProf
 
 function requireFit(profile: FileProfile, contentType: string, sizeBytes: number): void {
   if (!declaredTypeAllowed(profile, contentType)) {
+    const allowed = profile.contentTypes.join(", ");
     throw problem(
       "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
-      `The profile ${profile.name} does not allow ${contentType}; expected one of ${
-        profile.contentTypes.join(", ")
-      }.`,
+      `The profile ${profile.name} does not allow ${contentType}; expected one of ${allowed}.`,
     );
   }
   if (sizeBytes > profile.maxBytes) {

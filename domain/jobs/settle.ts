@@ -155,9 +155,8 @@ async function writeSettlements(
         ${column((s) => s.execution)}::text[], ${column((s) => s.next)}::text[],
         ${column((s) => Number(s.countsAsFailure))}::int[],
         ${column((s) => s.isOutage === null ? null : Number(s.isOutage))}::int[],
-        ${column((s) => s.delayMs)}::float8[], ${column((s) => s.error)}::text[], ${
-    column((s) => s.output)
-  }::text[],
+        ${column((s) => s.delayMs)}::float8[], ${column((s) => s.error)}::text[],
+        ${column((s) => s.output)}::text[],
         ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
         as e (id, attempt, execution, next, counts, is_outage, delay_ms, error, output, started_ago, ended_ago)
     ), settled as (

@@ -93,9 +93,8 @@ async function countHours(
 ): Promise<StatusCount[]> {
   return await q<StatusCount[]>`
     select status, sum(count)::bigint as count from notification_hour_counts
-    where tenant_key = ${tenantKeyOf(filter.tenantId)} and hour >= ${from ?? null} and hour < ${
-    before ?? null
-  }
+    where tenant_key = ${tenantKeyOf(filter.tenantId)}
+      and hour >= ${from ?? null} and hour < ${before ?? null}
       ${ofKind(q, filter)}
     group by status`;
 }

@@ -67,10 +67,8 @@ const NETWORK_REASONS: readonly (readonly [RegExp, string])[] = [
  */
 export function errorOfNetwork(action: string, thrown: unknown): ObjectStoreUnavailable {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
-  const text = `${thrown instanceof Error ? thrown.message : ""} ${
-    cause instanceof Error ? cause.message : ""
-  }`
-    .replaceAll(/\(?https?:\/\/\S+/g, "");
+  const messages = [thrown, cause].map((error) => error instanceof Error ? error.message : "");
+  const text = messages.join(" ").replaceAll(/\(?https?:\/\/\S+/g, "");
   const reason = NETWORK_REASONS.find(([pattern]) => pattern.test(text))?.[1] ?? "the network failed";
   return new ObjectStoreUnavailable(`${action}: no answer from the object store: ${reason}`);
 }

@@ -43,15 +43,14 @@ export async function completeUpload(
 ): Promise<string> {
   const parts = etags.map((etag, i) =>
     `<Part><PartNumber>${i + 1}</PartNumber><ETag>"${escapeUTF8(etag)}"</ETag></Part>`
-  );
+  ).join("");
+  const namespace = "http://s3.amazonaws.com/doc/2006-03-01/";
   const action = "completing a multipart upload";
   const response = await client(context, action, COMPLETE_TIMEOUT_MS).makeRequest({
     method: "POST",
     objectName: context.key,
     query: { uploadId },
-    payload: `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${
-      parts.join("")
-    }</CompleteMultipartUpload>`,
+    payload: `<CompleteMultipartUpload xmlns="${namespace}">${parts}</CompleteMultipartUpload>`,
     returnBody: true,
   });
   return etagOfResult(action, await response.text());

@@ -158,11 +158,10 @@ function requireLife({ clock }: Pick<Platform, "clock">, expiresAt: Date | null)
 function requireMayGrant(caller: TenantCaller, permissions: string[]): void {
   const notHeld = permissions.filter((code) => !mayGrantToKey(caller.permissions, code));
   if (notHeld.length === 0) return;
+  const codes = notHeld.join(", ");
   throw problem(
     "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-    `The key cannot get the permissions ${
-      notHeld.join(", ")
-    }, which the caller does not hold in the token's tenant.`,
+    `The key cannot get the permissions ${codes}, which the caller does not hold in the token's tenant.`,
   );
 }
 

@@ -113,10 +113,9 @@ function decide(
   const tenant = `Tenant ${facts.tenantName}`;
   const roles = facts.roles.length === 0 ? "no roles" : `the roles ${facts.roles.join(", ")}`;
   const [grant] = grants;
+  const included = grant?.permission === permission ? "" : `, which includes ${permission}`;
   const held = grant
-    ? `Role ${grant.roleName} in ${grant.tenantName} has ${grant.permission}${
-      grant.permission === permission ? "" : `, which includes ${permission}`
-    }.`
+    ? `Role ${grant.roleName} in ${grant.tenantName} has ${grant.permission}${included}.`
     : `The user has ${roles} there; none has ${permission}${isGlobal ? " with platform reach" : ""}.`;
   return [
     {

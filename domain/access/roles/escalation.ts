@@ -29,11 +29,11 @@ export async function requireMayAssignRoles(q: Sql, acting: Acting, roleIds: str
   const alternative = notHeld.every(({ reach }) => reach === "Tenant")
     ? " Or first add the missing permissions to a role that the caller holds, with update:roles: POST /api/v1/roles/{id}/permissions/{permId}."
     : "";
+  const codes = missing.join(", ");
   throw problem(
     "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-    `The roles have the permissions ${
-      missing.join(", ")
-    }, which the caller does not hold in the token's tenant. Users who may assign the roles: ${assigners}.${alternative}`,
+    `The roles have the permissions ${codes}, which the caller does not hold in the token's tenant. ` +
+      `Users who may assign the roles: ${assigners}.${alternative}`,
     { errors: missing.map((code) => `${code}: the caller does not hold it`) },
   );
 }

@@ -71,11 +71,10 @@ export async function requireGrantable(
   const permissions = await findPermissions(tx, caller.tenantId, ids);
   const notHeld = permissions.filter(({ reach, code }) => reach === "Platform" && !holds(caller, code));
   if (notHeld.length > 0) {
+    const codes = notHeld.map(({ code }) => code).join(", ");
     throw problem(
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      `The caller may not grant ${
-        notHeld.map(({ code }) => code).join(", ")
-      }: only a user who holds a platform-reach permission may grant it.`,
+      `The caller may not grant ${codes}: only a user who holds a platform-reach permission may grant it.`,
     );
   }
   return permissions;

@@ -57,12 +57,9 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
     const text = hide(secretsOf(httpRequest, args), new TextDecoder().decode(answer.body));
     if (expectedStatuses ? !expectedStatuses.includes(status) : status < 200 || status > 299) {
       const expected = expectedStatuses?.join(", ") ?? "200 to 299";
-      const said = text.trim().slice(0, ERROR_BODY_KEPT);
-      throw new Error(
-        `${method} ${new URL(url).host} answered ${status}; expected ${expected}${
-          said ? `; it said: ${said}` : ""
-        }`,
-      );
+      const kept = text.trim().slice(0, ERROR_BODY_KEPT);
+      const said = kept ? `; it said: ${kept}` : "";
+      throw new Error(`${method} ${new URL(url).host} answered ${status}; expected ${expected}${said}`);
     }
     return {
       status,

@@ -110,11 +110,10 @@ class SheetSource {
   }
 
   #head(letters: string[], isFirst: boolean): string {
-    const widths = this.columns.map(({ type, width, title }, i) =>
-      `<col min="${i + 1}" max="${i + 1}" width="${
-        Math.max(width ?? WIDTHS[type], title.length + 3)
-      }" customWidth="1"/>`
-    );
+    const widths = this.columns.map(({ type, width, title }, i) => {
+      const characters = Math.max(width ?? WIDTHS[type], title.length + 3);
+      return `<col min="${i + 1}" max="${i + 1}" width="${characters}" customWidth="1"/>`;
+    });
     const titles = this.columns.map(({ title }, i) => textCell(`${letters[i]}1`, title, 1));
     return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n` +
       `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
@@ -162,10 +161,10 @@ function typedCell(at: string, cell: string, type: ColumnType): string {
 const isExact = (cell: string): boolean =>
   /^-?\d+(\.\d+)?$/.test(cell) && cell.replace(/^-?0*/, "").replace(".", "").length <= EXACT_DIGITS;
 
-const textCell = (at: string, text: string, style = 0): string =>
-  `<c r="${at}" t="inlineStr"${style ? ` s="${style}"` : ""}><is><t xml:space="preserve">${
-    cellText(text)
-  }</t></is></c>`;
+function textCell(at: string, text: string, style = 0): string {
+  const styled = style ? ` s="${style}"` : "";
+  return `<c r="${at}" t="inlineStr"${styled}><is><t xml:space="preserve">${cellText(text)}</t></is></c>`;
+}
 
 function about(head: DocumentHead): string {
   const lines: [string, string][] = [
