@@ -3,29 +3,33 @@ import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, Facts, Time } from "../components/values.tsx";
-import type { Page } from "../shared/api.ts";
+import type { Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Scans } from "./scans.tsx";
-import { type FileForms, PurgeCard, ReferencesCard, RetentionCard } from "./retention_cards.tsx";
-import { type File, type FileReference, isMoving, type ScanAttempt, StatusNotice } from "./model.tsx";
+import { PurgeCard, ReferencesCard, RetentionCard } from "./retention_cards.tsx";
+import { type File, isMoving, StatusNotice } from "./model.tsx";
 import { fileTexts } from "./texts.ts";
 
-/** One file: details, scans, references, retention and purge. */
-export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
+/**
+ * One file: details, scans, references, retention and purge.
+ * @param forms the forms of the page that were sent and are shown again
+ */
+export async function filePage(
+  v: Visit,
+  forms: { retention?: Sent | null; purge?: Sent | null } = {},
+): Promise<View> {
   const t = fileTexts[v.locale];
-  const path = `files/${v.params.id}`;
-  const [answer, attempts, references] = await Promise.all([
-    v.api.request("GET", `/api/v1/${path}`),
-    v.api.get<ScanAttempt[]>(`${path}/scan-attempts`),
-    v.api.get<Page<FileReference>>(`${path}/references`, { pageSize: 50 }),
+  const { params } = v;
+  const path = `files/${params.id}`;
+  const [{ value: file, etag }, attempts, references] = await Promise.all([
+    v.api.versioned("readFile", { params }),
+    v.api.call("listScanAttempts", { params }),
+    v.api.call("listFileReferences", { params, query: { pageSize: 50 } }),
   ]);
-  const file: File = await answer.json();
-  const version = answer.headers.get("etag") ?? "";
   return {
     title: file.fileName,
     crumbs: [{ href: "files", label: t.files }],
-    status: forms.retention || forms.purge ? 422 : 200,
     // The page refreshes while the status may change. The retention and purge forms appear only afterwards.
     body: (
       <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>
@@ -46,10 +50,10 @@ export async function filePage(v: Visit, forms: FileForms = {}): Promise<View> {
         {(file.status === "Available" || file.status === "Failed") && (
           <div class="grid-2">
             {mayInFiles(v.viewer, "retain:files") && (
-              <RetentionCard v={v} file={file} version={version} forms={forms} />
+              <RetentionCard v={v} file={file} etag={etag} sent={forms.retention ?? null} />
             )}
             {mayInFiles(v.viewer, "purge:files") && file.status === "Available" && (
-              <PurgeCard v={v} file={file} forms={forms} />
+              <PurgeCard v={v} file={file} sent={forms.purge ?? null} />
             )}
           </div>
         )}

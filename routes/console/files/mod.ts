@@ -1,4 +1,5 @@
 import { instantOf } from "../components/date_inputs.ts";
+import { action, done, formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { type ConsoleSection, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
 import { filePage } from "./detail.tsx";
@@ -9,9 +10,42 @@ import { fileTexts } from "./texts.ts";
 
 const permissions = ["read:files"];
 const uploading = ["upload:files"];
+const fileOf = (v: Visit) => `files/${v.params.id}`;
 
 /** A form shown again with errors has its own address. A GET of that address, such as a reload, leads to the file. */
-const toFile = (v: Visit): Outcome => ({ goTo: `files/${v.params.id}` });
+const get = (v: Visit): Outcome => ({ goTo: fileOf(v) });
+
+const retentionPage = formPage({
+  path: "files/{id}/retention",
+  permissions: ["retain:files"],
+  show: (v, retention) => filePage(v, { retention }),
+  async send(v, form) {
+    const retainUntil = field(form, "retainUntil");
+    // The input has only whole minutes. Sent back unchanged, it would shorten the retention by seconds.
+    const isChanged = retainUntil !== field(form, "keptUntil");
+    await v.api.call("changeRetention", {
+      params: v.params,
+      body: {
+        retentionClass: field(form, "retentionClass"),
+        retainUntil: isChanged ? instantOf(v, retainUntil) ?? null : undefined,
+        legalHold: form.get("legalHold") === "true",
+        reason: optionalField(form, "reason"),
+      },
+      ifMatch: field(form, "etag"),
+    });
+    return done(fileOf(v), fileTexts[v.locale].retentionSaved);
+  },
+});
+
+const purgePage = formPage({
+  path: "files/{id}/purge",
+  permissions: ["purge:files"],
+  show: (v, purge) => filePage(v, { purge }),
+  async send(v, form) {
+    await v.api.call("purgeFile", { params: v.params, body: { reason: field(form, "purgeReason") } });
+    return done(fileOf(v), fileTexts[v.locale].purged);
+  },
+});
 
 /** Files, their scans, references and retention, and uploads. */
 export const filesSection: ConsoleSection = {
@@ -26,70 +60,32 @@ export const filesSection: ConsoleSection = {
     { path: "files/{id}", permissions, get: (v) => filePage(v) },
     { path: "files/{id}/download", permissions, get: download },
     { path: "files/{id}/complete", permissions: uploading, post: complete },
-    { path: "files/{id}/confirm", permissions: uploading, post: confirm },
-    { path: "files/{id}/references/{referenceId}/release", permissions: uploading, post: release },
-    { path: "files/{id}/retention", permissions: ["retain:files"], get: toFile, post: changeRetention },
-    { path: "files/{id}/purge", permissions: ["purge:files"], get: toFile, post: purge },
+    {
+      path: "files/{id}/confirm",
+      permissions: uploading,
+      async post(v) {
+        await v.api.call("completeFile", { params: v.params, body: {} });
+        return done(fileOf(v), fileTexts[v.locale].uploadConfirmed);
+      },
+    },
+    action(
+      "files/{id}/references/{referenceId}/release",
+      "releaseReference",
+      (v) => done(fileOf(v), fileTexts[v.locale].released),
+      uploading,
+    ),
+    { ...retentionPage, get },
+    { ...purgePage, get },
   ],
 };
 
 /** Redirects to a signed download URL. */
 async function download(v: Visit): Promise<Outcome> {
   try {
-    const { url } = await v.api.get<{ url: string }>(`files/${v.params.id}/download-url`);
+    const { url } = await v.api.call("giveDownloadUrl", { params: v.params });
     return new Response(null, { status: 303, headers: { location: url, "cache-control": "no-store" } });
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status !== 409) throw refusal;
-    return { goTo: `files/${v.params.id}`, flash: refusal.flash };
+    return { goTo: fileOf(v), flash: refusal.flash };
   }
 }
-
-async function confirm(v: Visit): Promise<Outcome> {
-  const goTo = `files/${v.params.id}`;
-  try {
-    await v.api.send("POST", `files/${v.params.id}/complete`);
-    return { goTo, flash: { tone: "ok", text: fileTexts[v.locale].uploadConfirmed } };
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
-    return { goTo, flash: refusal.flash };
-  }
-}
-
-async function release(v: Visit): Promise<Outcome> {
-  const { id, referenceId } = v.params;
-  await v.api.send("DELETE", `files/${id}/references/${referenceId}`);
-  return { goTo: `files/${id}`, flash: { tone: "ok", text: fileTexts[v.locale].released } };
-}
-
-async function changeRetention(v: Visit, form: FormData): Promise<Outcome> {
-  const version = field(form, "version");
-  const retainUntil = field(form, "retainUntil");
-  // The input has only whole minutes. Sent back unchanged, it would shorten the retention by seconds.
-  const isChanged = retainUntil !== field(form, "keptUntil");
-  try {
-    await v.api.send("PUT", `files/${v.params.id}/retention`, {
-      retentionClass: field(form, "retentionClass"),
-      retainUntil: isChanged ? instantOf(v, retainUntil) ?? null : undefined,
-      legalHold: form.get("legalHold") === "true",
-      reason: optionalField(form, "reason"),
-    }, version ? { "if-match": version } : {});
-    return { goTo: `files/${v.params.id}`, flash: { tone: "ok", text: fileTexts[v.locale].retentionSaved } };
-  } catch (refusal) {
-    if (!isShownOnForm(refusal)) throw refusal;
-    return await filePage(v, { retention: refusal, values: form });
-  }
-}
-
-async function purge(v: Visit, form: FormData): Promise<Outcome> {
-  try {
-    await v.api.send("POST", `files/${v.params.id}/purge`, { reason: field(form, "purgeReason") });
-    return { goTo: `files/${v.params.id}`, flash: { tone: "ok", text: fileTexts[v.locale].purged } };
-  } catch (refusal) {
-    if (!isShownOnForm(refusal)) throw refusal;
-    return await filePage(v, { purge: refusal, values: form });
-  }
-}
-
-/** Whether the form is shown again with the error. After a 404 there is no file, so no form. */
-const isShownOnForm = (refusal: unknown): refusal is Refusal =>
-  refusal instanceof Refusal && [400, 403, 409, 412, 422].includes(refusal.status);

@@ -1,22 +1,12 @@
-import type { z } from "zod";
-import type {
-  FileProfileDto,
-  FileRecordDto,
-  FileReferenceDto,
-  ScanAttemptDto,
-  ScannerStatusDto,
-} from "../../files/shapes.ts";
 import { Notice, type Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
+import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import type { Locale } from "../shared/languages.ts";
 import { fileStatusTexts } from "./status_texts.ts";
 
-export type File = z.output<typeof FileRecordDto>;
-export type FileReference = z.output<typeof FileReferenceDto>;
-export type FileProfile = z.output<typeof FileProfileDto>;
-export type ScanAttempt = z.output<typeof ScanAttemptDto>;
-export type ScannerStatus = z.output<typeof ScannerStatusDto>;
+export type File = Row<"listFiles">;
+export type ScanAttempt = Row<"listScanAttempts">;
 
 const TONES: Record<File["status"], Tone> = {
   Pending: "idle",

@@ -1,45 +1,37 @@
 import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
-import {
-  ActionButton,
-  CheckField,
-  CsrfField,
-  FormRefusal,
-  SelectField,
-  TextField,
-} from "../components/forms.tsx";
+import { Fields, Form } from "../components/fields.tsx";
+import { ActionButton } from "../components/forms.tsx";
+import { labelled, timeColumn } from "../components/list.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
-import { number, Time } from "../components/values.tsx";
-import type { Page, Refusal } from "../shared/api.ts";
+import { number } from "../components/values.tsx";
+import type { Sent } from "../shared/actions.ts";
+import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { field, may, mayInFiles, type Visit } from "../shared/page.ts";
-import type { File, FileReference } from "./model.tsx";
+import type { Row } from "../shared/operations.ts";
+import { may, mayInFiles, type Visit } from "../shared/page.ts";
+import type { File } from "./model.tsx";
 import { retentionTexts } from "./status_texts.ts";
 import { fileTexts } from "./texts.ts";
 
-/** The error of the page's last submitted form, and its values. */
-export interface FileForms {
-  retention?: Refusal;
-  purge?: Refusal;
-  values?: FormData;
-}
+type Reference = Row<"listFileReferences">;
 
 /** The references to the file, each with a release button. */
 export function ReferencesCard(
-  { v, file, references }: { v: Visit; file: File; references: Page<FileReference> },
+  { v, file, references }: { v: Visit; file: File; references: Page<Reference> },
 ) {
   const t = fileTexts[v.locale];
   const { items, totalCount } = references;
-  const columns: Column<FileReference>[] = [
+  const columns: Column<Reference>[] = [
     { head: t.scope, cell: ({ scope }) => scope },
     { head: t.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
-    { head: t.since, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+    timeColumn(v, t.since, "createdAt"),
     ...mayInFiles(v.viewer, "upload:files")
       ? [{
         head: commonTexts[v.locale].actions,
         align: "end" as const,
-        cell: ({ referenceId, scope, ownerId }: FileReference) => (
+        cell: ({ referenceId, scope, ownerId }: Reference) => (
           <ActionButton
             v={v}
             action={`files/${file.id}/references/${referenceId}/release`}
@@ -66,91 +58,69 @@ export function ReferencesCard(
 interface CardProps {
   v: Visit;
   file: File;
-  forms: FileForms;
+  sent: Sent | null;
 }
 
 /** The form for retention and legal hold. */
-export function RetentionCard({ v, file, version, forms }: CardProps & { version: string }) {
+export function RetentionCard({ v, file, etag, sent }: CardProps & { etag: string }) {
   const t = fileTexts[v.locale];
   const r = retentionTexts[v.locale];
-  const { retention: refusal, values } = forms;
+  const { retentionClass, legalHold } = file;
   const keptUntil = file.retainUntil ? localOf(v, file.retainUntil) : "";
-  const given = (name: string, now: string) => refusal && values ? field(values, name) : now;
+  const f = new Fields(v, sent, "changeRetention", {
+    retentionClass,
+    legalHold,
+    retainUntil: keptUntil,
+    etag,
+  });
+  const needsAdmin = legalHold && !may(v.viewer, "admin:system");
   return (
     <Card title={t.retention} id="retention">
-      <FormRefusal refusal={refusal ?? null} known={[]} />
-      <form method="post" action={`files/${file.id}/retention`} class="form">
-        <CsrfField v={v} />
-        <input type="hidden" name="version" value={version} />
+      <Form fields={f} action={`files/${file.id}/retention`}>
         <input type="hidden" name="keptUntil" value={keptUntil} />
         <div class="pair">
-          <SelectField
-            label={t.retentionClass}
-            name="retentionClass"
-            value={given("retentionClass", file.retentionClass)}
-            choices={RETENTION_CLASSES.map((value) => ({ value, label: r[value] }))}
-            hint={RETENTION_CLASSES.map((value) => `${r[value]}: ${r[`${value}Text`]}.`).join(" ")}
-          />
-          <TextField
-            label={t.retainUntil}
-            name="retainUntil"
-            type="datetime-local"
-            value={given("retainUntil", keptUntil)}
-            hint={t.retainHint}
-            errors={refusal?.fields.retainUntil}
-          />
+          {f.select("retentionClass", t.retentionClass, labelled(RETENTION_CLASSES, r), {
+            hint: RETENTION_CLASSES.map((value) => `${r[value]}: ${r[`${value}Text`]}.`).join(" "),
+          })}
+          {f.text("retainUntil", t.retainUntil, { type: "datetime-local", hint: t.retainHint })}
         </div>
-        <CheckField
-          label={t.legalHold}
-          name="legalHold"
-          checked={given("legalHold", String(file.legalHold)) === "true"}
-          hint={file.legalHold && !may(v.viewer, "admin:system")
-            ? `${t.legalHoldHint} ${t.legalHoldAdmin}`
-            : t.legalHoldHint}
-        />
-        <TextField
-          label={t.reason}
-          name="reason"
-          maxlength={1000}
-          value={given("reason", "")}
-          hint={t.reasonHint}
-        />
-        <div class="row">
-          <button type="submit" class="button primary">{commonTexts[v.locale].save}</button>
-        </div>
-      </form>
+        {f.check(
+          "legalHold",
+          t.legalHold,
+          needsAdmin ? `${t.legalHoldHint} ${t.legalHoldAdmin}` : t.legalHoldHint,
+        )}
+        {f.text("reason", t.reason, { hint: t.reasonHint })}
+      </Form>
     </Card>
   );
 }
 
 /** The form that purges the content. A notice names what prevents it: a legal hold or references. */
-export function PurgeCard({ v, file, forms }: CardProps) {
+export function PurgeCard({ v, file, sent }: CardProps) {
   const t = fileTexts[v.locale];
-  const { purge: refusal, values } = forms;
+  const f = new Fields(v, sent, null);
+  const buttons = <button type="submit" class="button danger">{t.purge}</button>;
   return (
     <Card title={t.purge} id="purge">
-      <FormRefusal refusal={refusal ?? null} known={[]} />
-      {!refusal && file.legalHold && <Notice tone="warn">{t.purgeOnHold}</Notice>}
-      {!refusal && !file.legalHold && file.referenceCount > 0 && (
+      {!sent && file.legalHold && <Notice tone="warn">{t.purgeOnHold}</Notice>}
+      {!sent && !file.legalHold && file.referenceCount > 0 && (
         <Notice tone="info">{t.purgeReferenced(file.referenceCount)}</Notice>
       )}
-      <p class="muted">{t.purgeText}</p>
-      <form method="post" action={`files/${file.id}/purge`} class="form" data-confirm={t.purgeConfirm}>
-        <CsrfField v={v} />
+      <Form
+        fields={f}
+        action={`files/${file.id}/purge`}
+        confirm={t.purgeConfirm}
+        intro={t.purgeText}
+        buttons={buttons}
+      >
         {/* its id must differ from the retention form's reason */}
-        <TextField
-          label={t.reason}
-          name="purgeReason"
-          maxlength={1000}
-          required
-          value={refusal && values ? field(values, "purgeReason") : ""}
-          hint={t.purgeReasonHint}
-          errors={refusal?.fields.reason}
-        />
-        <div class="row">
-          <button type="submit" class="button danger">{t.purge}</button>
-        </div>
-      </form>
+        {f.text("purgeReason", t.reason, {
+          maxlength: 1000,
+          required: true,
+          hint: t.purgeReasonHint,
+          errors: f.errorsOf("reason"),
+        })}
+      </Form>
     </Card>
   );
 }

@@ -3,7 +3,6 @@ import { duration, Figure, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
-import type { ScannerStatus } from "./model.tsx";
 import { fileTexts } from "./texts.ts";
 
 const ID = "scanner";
@@ -45,7 +44,7 @@ export async function scannerPage(v: Visit): Promise<View> {
 
 async function scannerFigures(v: Visit) {
   const t = fileTexts[v.locale];
-  const scanner = await v.api.get<ScannerStatus>("files/scanner-status").catch((error) => {
+  const scanner = await v.api.call("readScannerStatus").catch((error) => {
     if (error instanceof Refusal && error.code === "FILE_SCAN_UNAVAILABLE") return null;
     throw error;
   });

@@ -3,7 +3,6 @@ import { Card, Notice } from "../components/notice.tsx";
 import { bytes } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { field, may, type View, type Visit } from "../shared/page.ts";
-import type { FileProfile } from "./model.tsx";
 import { declaredType, shortType } from "./types.ts";
 import { fileTexts } from "./texts.ts";
 
@@ -12,7 +11,7 @@ const PARTS_FROM_BYTES = 32 * 1024 * 1024;
 /** The upload form. The page's script reserves the file, sends it to storage and confirms it. */
 export async function uploadPage(v: Visit): Promise<View> {
   const t = fileTexts[v.locale];
-  const profiles = await v.api.get<FileProfile[]>("files/profiles");
+  const profiles = await v.api.call("listFileProfiles");
   const scriptTexts = {
     reserving: t.reserving,
     sending: t.sending,
@@ -79,13 +78,15 @@ export async function reserve(v: Visit, form: FormData): Promise<Response> {
   const fileName = field(form, "fileName");
   const sizeBytes = Number(field(form, "sizeBytes"));
   return await answerJson(() =>
-    v.api.send("POST", "files", {
-      profile: field(form, "profile"),
-      fileName,
-      contentType: declaredType(fileName, field(form, "contentType")),
-      sizeBytes,
-      isProduct: field(form, "isProduct") === "true",
-      ...sizeBytes > PARTS_FROM_BYTES ? { parts: true } : {},
+    v.api.call("reserveFile", {
+      body: {
+        profile: field(form, "profile"),
+        fileName,
+        contentType: declaredType(fileName, field(form, "contentType")),
+        sizeBytes,
+        isProduct: field(form, "isProduct") === "true",
+        ...sizeBytes > PARTS_FROM_BYTES ? { parts: true } : {},
+      },
     })
   );
 }
@@ -95,7 +96,7 @@ export async function complete(v: Visit, form: FormData): Promise<Response> {
   const etags = form.getAll("etag").map(String); // in part order; empty if the file was sent in one request
   return await answerJson(async () => {
     const parts = etags.map((etag, index) => ({ partNumber: index + 1, etag }));
-    await v.api.send("POST", `files/${v.params.id}/complete`, parts.length > 0 ? { parts } : undefined);
+    await v.api.call("completeFile", { params: v.params, body: parts.length > 0 ? { parts } : {} });
     return { goTo: `files/${v.params.id}` };
   });
 }
