@@ -1,6 +1,5 @@
-import { invalid, problem } from "../problems/problem.ts";
+import { invalid } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
-import { profilesOf } from "./configured_profiles.ts";
 import { requireSystemAdmin } from "./file.ts";
 import { newStagingKey } from "./object_keys.ts";
 import {
@@ -13,7 +12,7 @@ import {
   signParts,
 } from "./parts.ts";
 import type { FilePlatform } from "./platform.ts";
-import { declaredTypeAllowed, type FileProfile } from "./profiles.ts";
+import { requireCallersProfile, requireContentType, requireSize } from "./profile_checks.ts";
 
 const UPLOAD_SECONDS = 15 * 60;
 /** An upload in parts gets extra time: one second per this many bytes, up to MAX_UPLOAD_SECONDS in total. */
@@ -52,8 +51,9 @@ export async function reserveFile(
 ): Promise<Reservation> {
   const tenantId = o.isProduct ? null : caller.tenantId;
   if (tenantId === null) requireSystemAdmin(caller, "Reserving a product file");
-  const profile = requireProfile(p, o.profile);
-  requireFit(profile, o.contentType, o.sizeBytes);
+  const profile = requireCallersProfile(p, o.profile);
+  requireContentType(profile, o.contentType);
+  requireSize(profile, o.sizeBytes);
 
   const stagingKey = newStagingKey();
   const now = p.clock.now();
@@ -105,33 +105,6 @@ async function beginParts(
   const uploadId = await askStorage(p.objects.startParts(key, { contentType }));
   const parts = signParts(p, key, { uploadId, plan, sizeBytes, ...o });
   return { upload: { uploadId, partCount: plan.count }, parts };
-}
-
-function requireProfile(p: Pick<FilePlatform, "config">, name: string): FileProfile {
-  const profiles = profilesOf(p.config);
-  const profile = profiles.get(name);
-  if (profile && !profile.serviceOnly) return profile;
-  const allowed = [...profiles.values()].filter((each) => !each.serviceOnly).map((each) => each.name);
-  throw problem(
-    "FILE_PROFILE_UNKNOWN",
-    `Callers cannot use a profile "${name}"; expected one of ${allowed.join(", ")}.`,
-  );
-}
-
-function requireFit(profile: FileProfile, contentType: string, sizeBytes: number): void {
-  if (!declaredTypeAllowed(profile, contentType)) {
-    const allowed = profile.contentTypes.join(", ");
-    throw problem(
-      "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
-      `The profile ${profile.name} does not allow ${contentType}; expected one of ${allowed}.`,
-    );
-  }
-  if (sizeBytes > profile.maxBytes) {
-    throw problem(
-      "FILE_TOO_LARGE_UNPROCESSABLE",
-      `The file has ${sizeBytes} bytes; the profile ${profile.name} allows at most ${profile.maxBytes} bytes.`,
-    );
-  }
 }
 
 function requirePlan(sizeBytes: number, requested: RequestedParts): PartPlan {

@@ -2,12 +2,13 @@ import type { StoredObject } from "../../infra/objectstore/stored_object.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { AttachedFiles } from "../notifications/attached_files.ts";
 import { problem } from "../problems/problem.ts";
-import { profilesOf } from "./configured_profiles.ts";
 import { contentKey, type DownloadUrl, signDownload } from "./download.ts";
 import { type FileRecord, fileRecord, type FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { deliveryKey, deliveryPath, newStagingKey } from "./object_keys.ts";
 import type { FilePlatform } from "./platform.ts";
+import { requireContentType, requireServiceProfile, requireSize } from "./profile_checks.ts";
+import type { FileProfile } from "./profiles.ts";
 import { holdFile } from "./references.ts";
 import { insertReservations } from "./reservation_writer.ts";
 import { startScanning } from "./start_scanning.ts";
@@ -20,33 +21,35 @@ const WRITE_TIMEOUT_MS = 6 * 60 * 60_000;
 
 export interface ServiceFile {
   tenantId: string | null;
-  profile: "report";
+  profile: string;
   fileName: string;
   contentType: string;
   createdBy: string | null;
-  /** With `ownerId`: the first reference of the file. */
-  scope: string;
-  ownerId: string;
+  /** The first reference of the file: it cannot be purged while this owner holds it. */
+  owner: { scope: string; id: string };
 }
 
 /**
- * Stores a file that the service itself generates. It is scanned like any upload; its status is Scanning when this
+ * Stores a file that the service or an extension generates. It is scanned like any upload; its status is Scanning when this
  * returns. A crash in between leaves a Pending file, which the sweep purges together with its content.
  * @returns the file's id and size in bytes
- * @throws FILE_TOO_LARGE_UNPROCESSABLE, ObjectStoreError, or what the stream throws
+ * @throws FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, FILE_TOO_LARGE_UNPROCESSABLE,
+ * ObjectStoreError, or what the stream throws
  */
 export async function storeServiceFile(
   p: FilePlatform,
   o: ServiceFile,
   content: ReadableStream<Uint8Array>,
 ): Promise<{ fileId: string; sizeBytes: number }> {
+  const { tenantId, fileName, contentType, createdBy } = o;
+  const profile = requireServiceProfile(p, o.profile);
+  requireContentType(profile, contentType);
   const stagingKey = newStagingKey();
   const now = p.clock.now();
-  const { tenantId, profile, fileName, contentType, createdBy } = o;
   const [fileId = ""] = await transact(p.sql, (tx) =>
     insertReservations(tx, [{
       tenantId,
-      profile,
+      profile: profile.name,
       fileName,
       contentType,
       createdBy,
@@ -56,9 +59,7 @@ export async function storeServiceFile(
       uploadExpiresAt: new Date(now.getTime() + WRITE_TIMEOUT_MS),
       now,
     }]));
-  const staged = await p.objects.write(stagingKey, limitSize(p, o.profile, content), {
-    contentType: o.contentType,
-  });
+  const staged = await p.objects.write(stagingKey, limitSize(profile, content), { contentType });
   await confirmServiceFile(p, fileId, o, staged);
   return { fileId, sizeBytes: staged.sizeBytes };
 }
@@ -66,34 +67,24 @@ export async function storeServiceFile(
 async function confirmServiceFile(
   p: FilePlatform,
   fileId: string,
-  { tenantId, scope, ownerId, createdBy }: ServiceFile,
+  { tenantId, owner, createdBy }: ServiceFile,
   staged: StoredObject,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const file = await startScanning(p, tx, { fileId, staged, createdBy });
     if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took too long.");
-    await holdFile(tx, { fileId, tenantId, scope, ownerId, createdBy });
+    await holdFile(tx, { fileId, tenantId, scope: owner.scope, ownerId: owner.id, createdBy });
   });
 }
 
 /** Stops a stream that exceeds `maxBytes` of its profile, so that it cannot fill the bucket. */
-function limitSize(
-  p: Pick<FilePlatform, "config">,
-  profileName: string,
-  content: ReadableStream<Uint8Array>,
-): ReadableStream<Uint8Array> {
-  const maxBytes = profilesOf(p.config).get(profileName)?.maxBytes ?? 0;
+function limitSize(profile: FileProfile, content: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   let sizeBytes = 0;
   return content.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         sizeBytes += chunk.length;
-        if (sizeBytes > maxBytes) {
-          throw problem(
-            "FILE_TOO_LARGE_UNPROCESSABLE",
-            `The file is larger than ${maxBytes} bytes, the limit of the profile ${profileName}.`,
-          );
-        }
+        requireSize(profile, sizeBytes);
         controller.enqueue(chunk);
       },
     }),
@@ -136,6 +127,21 @@ export async function signFileDownload(
 }
 
 /**
+ * Signs a download URL of an Available file of the tenant, valid for five minutes. Writes no audit row.
+ * @throws FILE_NOT_FOUND, also for a file of another tenant; FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT,
+ * FILE_PURGED_CONFLICT
+ */
+export async function signTenantDownload(
+  p: Pick<FilePlatform, "sql" | "objects" | "clock">,
+  tenantId: string,
+  fileId: string,
+): Promise<DownloadUrl> {
+  const file = await readFile(p.sql, fileId);
+  if (file.tenantId !== tenantId) throw fileNotFound();
+  return signDownload(p, file);
+}
+
+/**
  * Copies an Available file to `targetPath` in its tenant's delivery folder. An existing object there is overwritten.
  * @throws VALIDATION_ERROR for a path `deliveryPath` refuses, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT,
  * FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, ObjectStoreError
@@ -154,6 +160,8 @@ export async function copyFileTo(
 
 async function readFile(q: Sql, fileId: string): Promise<FileRow> {
   const [row] = await q<FileRow[]>`select * from files where id = ${fileId}`;
-  if (!row) throw problem("FILE_NOT_FOUND", "The file does not exist.");
+  if (!row) throw fileNotFound();
   return row;
 }
+
+const fileNotFound = () => problem("FILE_NOT_FOUND", "The file does not exist.");

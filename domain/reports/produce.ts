@@ -73,8 +73,7 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
       fileName,
       contentType,
       createdBy: run.createdBy,
-      scope: FILE_SCOPE,
-      ownerId: run.runId,
+      owner: { scope: FILE_SCOPE, id: run.runId },
     }, ReadableStream.from(pieces()));
     if (sizeBytes !== progress.bytes) {
       throw new Error(`the document has ${progress.bytes} bytes, but ${sizeBytes} were stored`);

@@ -96,4 +96,6 @@ export type { NotificationChannel, NotificationPriority } from "../../domain/not
 export type { MessageSender } from "../../domain/notifications/store_notification.ts";
 export type { PartReservation, RequestedParts } from "../../domain/files/parts.ts";
 export type { Reservation, ReservationRequest } from "../../domain/files/reserve.ts";
+export type { DownloadUrl } from "../../domain/files/download.ts";
+export type { ServiceFile } from "../../domain/files/service_files.ts";
 export type { Actor, AuditEntry } from "../../domain/audit/audit.ts";

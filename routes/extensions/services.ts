@@ -1,6 +1,8 @@
 import { type Actor, type AuditEntry, recordAudit } from "../../domain/audit/audit.ts";
 import { emitEvents, type NewEvent } from "../../domain/events/emit.ts";
+import type { DownloadUrl } from "../../domain/files/download.ts";
 import { type Reservation, type ReservationRequest, reserveFile } from "../../domain/files/reserve.ts";
+import { type ServiceFile, signTenantDownload, storeServiceFile } from "../../domain/files/service_files.ts";
 import { enqueueJob, type JobOptions } from "../../domain/jobs/enqueue.ts";
 import type { JobType } from "../../domain/jobs/job_type.ts";
 import type { Message } from "../../domain/notifications/message.ts";
@@ -36,6 +38,20 @@ export interface Services {
    * @throws FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, FILE_TOO_LARGE_UNPROCESSABLE
    */
   reserveFile(db: Sql, caller: Caller, request: ReservationRequest): Promise<Reservation>;
+  /**
+   * Stores a generated file, such as a PDF, and scans it. Its status is Scanning when this returns. `owner` gets the
+   * first reference: the file is not purged while it holds it.
+   * @throws FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, FILE_TOO_LARGE_UNPROCESSABLE
+   */
+  storeFile(
+    file: ServiceFile,
+    content: ReadableStream<Uint8Array>,
+  ): Promise<{ fileId: string; sizeBytes: number }>;
+  /**
+   * Signs a download URL of a file of the tenant, valid for five minutes. Writes no audit row.
+   * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
+   */
+  signDownload(db: Sql, tenantId: string, fileId: string): Promise<DownloadUrl>;
   /** Sends an event to the tenant's subscribed webhook endpoints. */
   emitEvent(db: Sql, event: TenantEvent): Promise<void>;
   /** Writes an audit row. `actor` is a caller, or null for the service itself. */
@@ -49,6 +65,8 @@ export const servicesOf = (platform: ServicePlatform): Services => ({
   sendNotification: (db, sender, message) =>
     transact(db, (tx) => sendNotification(withDatabase(platform, tx), tx, sender, message)),
   reserveFile: (db, caller, request) => reserveFile(withDatabase(platform, db), caller, request),
+  storeFile: (file, content) => storeServiceFile(platform, file, content),
+  signDownload: (db, tenantId, fileId) => signTenantDownload(withDatabase(platform, db), tenantId, fileId),
   async emitEvent(db, event) {
     if (!platform.eventTypes.has(event.type)) {
       throw new Error(`no extension declares the event ${event.type}`);

@@ -6,6 +6,7 @@ import {
   readFileState,
   releaseOwnerReferences,
   signFileDownload,
+  signTenantDownload,
   storeServiceFile,
 } from "../../../domain/files/service_files.ts";
 import { expireReservations } from "../../../domain/files/sweeps.ts";
@@ -24,12 +25,11 @@ const { sql, objects } = p;
 const csv = utf8("name,age\nAda,36\n");
 const service = (ownerId: string) => ({
   tenantId: actor.tenantId,
-  profile: "report" as const,
+  profile: "report",
   fileName: "users.csv",
   contentType: "text/csv",
   createdBy: actor.userId,
-  scope: "reports",
-  ownerId,
+  owner: { scope: "reports", id: ownerId },
 });
 const store = (ownerId: string, bytes: Uint8Array = csv) =>
   storeServiceFile(p, service(ownerId), streamOf(bytes));
@@ -73,14 +73,24 @@ Deno.test("a file that is not Available is neither read, signed nor delivered", 
   const none = crypto.randomUUID();
   assert.equal(await readFileState(sql, none), null);
   await assert.rejects(signFileDownload(p, none), { code: "FILE_NOT_FOUND" });
+  await assert.rejects(signTenantDownload(p, none, fileId), { code: "FILE_NOT_FOUND" });
 });
 
-Deno.test("a stream that breaks, or exceeds the size limit, leaves a Pending file that the sweep collects", async () => {
+Deno.test("an undeclared profile or type is refused; a stream that breaks or is too long leaves a Pending file that the sweep collects", async () => {
   const broken = new ReadableStream<Uint8Array>({ pull: (c) => c.error(new Error("the query failed")) });
   await assert.rejects(storeServiceFile(p, service("run-3"), broken), /the query failed/);
   await assert.rejects(store("run-4", new Uint8Array(1_000_001).fill(65)), {
     code: "FILE_TOO_LARGE_UNPROCESSABLE",
   });
+  await assert.rejects(storeServiceFile(p, { ...service("run-4"), profile: "nothing" }, streamOf(csv)), {
+    code: "FILE_PROFILE_UNKNOWN",
+  });
+  await assert.rejects(
+    storeServiceFile(p, { ...service("run-4"), contentType: "image/png" }, streamOf(csv)),
+    {
+      code: "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
+    },
+  );
   const pending = await sql<{ id: string; stagingKey: string }[]>`
     select id, staging_key from files where status = 'Pending'`;
   assert.equal(pending.length, 2);

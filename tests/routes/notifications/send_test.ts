@@ -267,12 +267,12 @@ Deno.test("a file of the registry can be attached", async () => {
   const p = t.steward.platform;
   const file = {
     tenantId: ann.tenantId,
-    profile: "report" as const,
+    profile: "report",
     fileName: "r.csv",
     contentType: "text/csv",
   };
-  const owner = { createdBy: ann.userId, scope: "reports", ownerId: "1" };
-  const stored = await storeServiceFile(p, { ...file, ...owner }, new Blob(["a,b\r\n1,2\r\n"]).stream());
+  const creator = { createdBy: ann.userId, owner: { scope: "reports", id: "1" } };
+  const stored = await storeServiceFile(p, { ...file, ...creator }, new Blob(["a,b\r\n1,2\r\n"]).stream());
   const [scan] = await p.sql<{ id: string }[]>`
     select id from jobs where serialized_args like ${`%${stored.fileId}%`}`;
   await t.settled(scan?.id ?? "");

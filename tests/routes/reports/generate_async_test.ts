@@ -191,7 +191,6 @@ Deno.test("a late run neither completes nor keeps its file", async () => {
 
 Deno.test("a document above its profile's size limit fails with the reason", async () => {
   const p = t.steward.platform;
-  const owner = { scope: FILE_SCOPE, ownerId: "test" };
   const endless = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new Uint8Array(8 * 1024 * 1024)),
   });
@@ -202,7 +201,7 @@ Deno.test("a document above its profile's size limit fails with the reason", asy
       fileName: "x.csv",
       contentType: "text/csv",
       createdBy: null,
-      ...owner,
+      owner: { scope: FILE_SCOPE, id: "test" },
     }, endless),
     { code: "FILE_TOO_LARGE_UNPROCESSABLE" },
   );
