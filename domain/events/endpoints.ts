@@ -132,7 +132,7 @@ export const webhookEndpoints = defineResource({
   area: "Webhook endpoints",
   managedBy: "manage:webhooks",
   showsSecret: true,
-  isPrivate: true, // some receivers accept a request from anyone who knows their URL
+  readBy: "manage:webhooks", // some receivers accept a request from anyone who knows their URL
   result,
   create,
   update,

@@ -13,9 +13,11 @@ export interface ResourceDeclaration<One extends string, Many extends string> {
   many: Many;
   path?: string;
   showsSecret?: true;
-  isPrivate?: true;
   area: string;
+  /** Permission for changes. */
   managedBy: string;
+  /** Permission for reading; absent: every caller in the tenant may read. */
+  readBy?: string;
   /** Absent: derived from `one`, such as `LABEL_NOT_FOUND`, with a generic description in the error catalogue. */
   notFound?: ProblemCode;
   /** What violations of the table's unique indexes mean, by index name. They are answered as `LABEL_ALREADY_EXISTS`. */

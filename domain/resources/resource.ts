@@ -60,10 +60,10 @@ export interface Resource<
   showsSecret?: true;
   /** Heading in the API document. */
   area: string;
-  /** Permission for changes. Reading needs no permission within the tenant, unless the resource `isPrivate`. */
+  /** Permission for changes. */
   managedBy: string;
-  /** Reading also needs `managedBy`. */
-  isPrivate?: true;
+  /** Permission for reading; absent: every caller in the tenant may read. */
+  readBy?: string;
   result: R;
   create: C;
   update: U;

@@ -41,7 +41,7 @@ function routesOf(r: Resource): Endpoint[] {
   const creates = r.showsSecret ? { showsSecret: true as const } : { creates: "atomically" as const };
   const params = z.object({ id: uuid });
   const changing = inTenant(r.managedBy);
-  const reading = r.isPrivate ? changing : inTenant();
+  const reading = r.readBy === undefined ? inTenant() : inTenant(r.readBy);
   const common = listQuery(r.sortable);
   const bulk = bulkRequest.meta({
     id: `Bulk${Many}Request`,

@@ -12,7 +12,7 @@ const manager = () => t.actor({ permissions: ["manage:webhooks", "read:users"] }
 conformsToGenericContract("webhook endpoints", {
   path: PATH,
   managedBy: "manage:webhooks",
-  isPrivate: true,
+  readBy: "manage:webhooks",
   notFound: "WEBHOOK_ENDPOINT_NOT_FOUND",
   softDeleted: false,
   body: (n) => ({ url: `https://hooks.example.test/${n}`, eventTypes: ["user.created"] }),

@@ -5,8 +5,8 @@ import { type Actor, type TestService } from "../../support/setup.ts";
 export interface Sample {
   path: string;
   managedBy: string;
-  /** Whether reading needs `managedBy` too. */
-  isPrivate?: true;
+  /** The permission that reading needs, if any. */
+  readBy?: string;
   notFound: string;
   softDeleted: boolean;
   /** The body that creates the n-th object; different n never conflict. */
@@ -36,10 +36,11 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
   Deno.test.beforeAll(async () => {
     const t = service();
     const tenantId = await t.tenant();
-    manager = await t.actor({ tenantId, permissions: [sample.managedBy] });
-    reader = await t.actor({ tenantId, permissions: sample.isPrivate ? [sample.managedBy] : [] });
+    const managing = [...new Set([sample.managedBy, ...sample.readBy ? [sample.readBy] : []])];
+    manager = await t.actor({ tenantId, permissions: managing });
+    reader = await t.actor({ tenantId, permissions: sample.readBy ? [sample.readBy] : [] });
     onlooker = await t.actor({ tenantId, permissions: [] });
-    stranger = await t.actor({ permissions: [sample.managedBy] });
+    stranger = await t.actor({ permissions: managing });
   });
   const make = async (n: number) => {
     const made = await manager.post(path, sample.body(n));
@@ -183,7 +184,7 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
         await onlooker.post(`${path}/bulk`, {}),
         await onlooker.put(`${path}/${id}`, {}),
         await onlooker.delete(`${path}/${id}`),
-        ...sample.isPrivate ? [await onlooker.get(path), await onlooker.get(`${path}/${id}`)] : [],
+        ...sample.readBy ? [await onlooker.get(path), await onlooker.get(`${path}/${id}`)] : [],
       ]
     ) {
       assert.deepEqual([refused.status, refused.body.code], [403, "MISSING_PERMISSION"]);
