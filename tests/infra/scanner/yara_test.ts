@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { pathToFileURL } from "node:url";
 import { type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import { yaraScanner } from "../../../infra/scanner/yara.ts";
@@ -8,7 +9,7 @@ import { gzip, packedBlanks, rawGzip, tar, withGzipName, zip } from "../../suppo
 const clean = { verdict: "Clean" };
 const infected = { verdict: "Infected", signatureName: "Eicar_Test_File" };
 const encode = (text: string) => new TextEncoder().encode(text);
-const join = (...parts: Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
+const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
 const mebibyte = 1024 * 1024;
 const builtIn = closing(yaraScanner());
 Deno.test.afterAll(() => builtIn.scanner.close());

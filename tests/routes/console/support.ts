@@ -12,21 +12,24 @@ const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-pra
 /** A test that needs Chromium; ignored if Chromium is not installed. */
 export type InBrowser = (name: string, test: (browser: Browser) => Promise<void>) => void;
 
-/** The service and the browser of one test file. Both stop when the file ends. */
+/** Shared by the test files of a worker. */
+let browser: Promise<Browser | null> | undefined;
+
+/** The service of one test file, and a browser. Both stop when the file ends. */
 export async function setupConsole(
   env: Record<string, string> = {},
 ): Promise<{ t: TestService; inBrowser: InBrowser }> {
   const t = await setup(env);
-  const browser = await openBrowser();
+  const opened = await (browser ??= openBrowser());
   Deno.test.afterAll(async () => {
-    await browser?.close();
+    await opened?.close();
     await t.stop();
   });
   const inBrowser: InBrowser = (name, test) =>
     Deno.test({
       name,
       ignore: !chromiumInstalled,
-      fn: () => browser ? test(browser) : Promise.resolve(),
+      fn: () => opened ? test(opened) : Promise.resolve(),
     });
   return { t, inBrowser };
 }

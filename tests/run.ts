@@ -1,0 +1,50 @@
+// `deno task test [FILE…]`: without a file, runs all tests in groups. The files of a group are imported by one module, so
+// they share a worker and load the modules of the service once.
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const FILES_OF_A_GROUP = 8;
+/** These take long, or measure time or memory. They start first, each in a group of its own. */
+const ALONE = [
+  "operations/instances_test.ts",
+  "routes/console/walk_test.ts",
+  "main_test.ts",
+  "operations/clock_test.ts",
+  "infra/scanner/yara_test.ts",
+  "infra/objectstore/client_test.ts",
+  "infra/objectstore/memory_test.ts",
+  "routes/auth/password_time_test.ts",
+  "domain/jobs/due_times_test.ts",
+];
+
+const TESTS = import.meta.dirname ?? ".";
+
+function testFiles(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return testFiles(join(folder, name));
+    return /_test\.tsx?$/.test(name) ? [join(folder, name)] : [];
+  }).sort();
+}
+
+/** Writes one module for each group to `folder`. @returns the paths of the modules */
+async function writeGroups(folder: string): Promise<string[]> {
+  const alone = ALONE.map((file) => join(TESTS, file));
+  const others = testFiles(TESTS).filter((file) => !alone.includes(file));
+  const groups = alone.map((file) => [file]);
+  while (others.length > 0) groups.push(others.splice(0, FILES_OF_A_GROUP));
+  return await Promise.all(groups.map(async (files, index) => {
+    const path = join(folder, `group_${index + 1}.ts`);
+    const imports = files.map((file) => `import "${pathToFileURL(file)}";\n`);
+    await Deno.writeTextFile(path, imports.join(""));
+    return path;
+  }));
+}
+
+const folder = await Deno.makeTempDir({ prefix: "steward-test-groups-" });
+const given = Deno.args.length > 0 ? Deno.args : await writeGroups(folder);
+const config = join(TESTS, "..", "deno.json"); // the groups are outside the project
+const { code } = await new Deno.Command(Deno.execPath(), {
+  args: ["test", "-P", "--no-check", "--parallel", "--config", config, ...given],
+}).spawn().status;
+await Deno.remove(folder, { recursive: true });
+Deno.exit(code);
