@@ -133,6 +133,11 @@ function startServer(dir: string): Promise<EmbeddedPostgres> {
     fsync: "off",
     synchronous_commit: "off",
     full_page_writes: "off",
+    wal_level: "minimal",
+    max_wal_senders: "0",
+    max_wal_size: "8GB",
+    checkpoint_timeout: "1d",
+    autovacuum: "off",
     max_connections: "400",
   };
   return startEmbeddedPostgres({ dir, password: "test", settings });

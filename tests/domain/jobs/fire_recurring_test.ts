@@ -74,8 +74,9 @@ Deno.test("in a week around each clock change a daily job fires once a day", asy
     const tenantId = await recurring({ zone, cron, nextRunAt: first });
     let fired = 0;
     for (let now = Date.parse(first); now < Date.parse(until); now += 15 * 60_000) {
-      fired += await fireDueRecurringJobs(at(new Date(now).toISOString()));
-      await finish(tenantId);
+      const firedNow = await fireDueRecurringJobs(at(new Date(now).toISOString()));
+      if (firedNow > 0) await finish(tenantId);
+      fired += firedNow;
     }
     assert.equal(fired, 8, zone);
     await sql`delete from recurring_jobs where tenant_id = ${tenantId}`;
