@@ -39,7 +39,7 @@ export const AUTH_PROBLEMS = {
     "Session ended by a change of access",
     "The user, or one of the user's roles, permissions or tenant links, has changed since the sign-in.",
     "Sign in again. The session's refresh token is invalid too.",
-    "Your access has changed. Sign in again.",
+    "Your access changed. Sign in again.",
     "O seu acesso mudou. Inicie sessão de novo.",
   ),
   CREDENTIALS_INVALID_UNAUTHORIZED: entry(

@@ -76,6 +76,7 @@ export const deadLetterRoutes = [
     query: z.object(ofTenant),
     body: RetryManyRequest,
     bodyOptional: true,
+    creates: "atomically",
     answers: {
       200: { description: "Number of matching and of retried dead letters", schema: RetryManyResponse },
     },

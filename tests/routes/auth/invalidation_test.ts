@@ -302,7 +302,7 @@ Deno.test("the console gives the reason for a new sign-in, and then returns to t
   const location = page.headers.get("location") ?? "";
   assert.match(location, /\/console\/sign-in\?to=users%3Fsearch%3Dx&reason=access-changed$/);
   for (
-    const [language, text] of [["en", "Your access has changed. Sign in again."], [
+    const [language, text] of [["en", "Your access changed. Sign in again."], [
       "pt",
       "O seu acesso mudou. Inicie sessão de novo.",
     ]]

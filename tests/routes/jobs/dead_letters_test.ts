@@ -109,6 +109,19 @@ Deno.test("a bulk retry does not retry dead letters that result from its own ret
   assert.deepEqual({ matched, retried }, { matched: 600, retried: 600 });
 });
 
+Deno.test("a bulk retry with an Idempotency-Key retries once, and its repetition gets the first answer", async () => {
+  const actor = await t.actor();
+  const retry = () => actor.post(`${url}/retry`, {}, { "idempotency-key": "once" });
+  await deadLetter(actor);
+  const first = await retry();
+  assert.equal(first.body.retried, 1);
+  await t.settled(first.body.jobIds[0]); // a new dead letter, which a second retry would match
+  const again = await retry();
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  assert.deepEqual(again.body, first.body);
+  assert.equal((await actor.get("/api/v1/jobs")).body.totalCount, 2);
+});
+
 Deno.test("a group of errors with characters beyond the basic plane can be retried", async () => {
   const actor = await t.actor();
   await deadLetter(actor, "\u{1F600}".repeat(400));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { setup } from "../../support/setup.ts";
 
 const received: { method: string; path: string; body: string; contentType: string | null }[] = [];
@@ -153,8 +154,18 @@ Deno.test("secrets in arguments are stored and used but never shown", async () =
   for (const [n, each] of shown.entries()) {
     assert.deepEqual(JSON.parse(each.serializedArgs), hidden("/x"), String(n));
   }
+  const console = await openBrowserSession(t.steward.platform, actor.token ?? "");
+  const pages: string[] = [];
+  for (const page of [`jobs/${made.body.id}`, `dead-letters/${letter.id}`, "recurring/secret"]) {
+    const response = await fetch(`${t.url}/console/${page}`, {
+      headers: { cookie: `steward_console=${console}` },
+    });
+    pages.push(await response.text());
+    assert.match(pages.at(-1) ?? "", /\*\*\*@127/, page);
+  }
   const everything = JSON.stringify([
     ...shown,
+    ...pages,
     (await t.systemAdmin.get("/api/v1/audit-log?pageSize=100")).body,
     ...t.logs,
   ]);
