@@ -1,128 +1,111 @@
-// Checks what infra/README.md, the Dockerfile and the examples say about a deployment against the code.
+// Checks the Dockerfile and the files of scripts/deploy against the code. helm_test.ts checks the Helm chart.
 import assert from "node:assert/strict";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseAllDocuments } from "yaml";
+import { parseDocument } from "yaml";
+import { profilesOf } from "../../domain/files/configured_profiles.ts";
 import { readConfig } from "../../infra/config.ts";
 import { SETTINGS } from "../../infra/settings.ts";
+import { SECRETS } from "../support/deployment_secrets.ts";
 import { setup } from "../support/setup.ts";
 
 const root = join(import.meta.dirname ?? ".", "..", "..");
 const text = (path: string) => Deno.readTextFile(join(root, path));
-const readme = await text("infra/README.md");
 const dockerfile = await text("Dockerfile");
 const deno = JSON.parse(await text("deno.json"));
 
-interface Probe {
-  httpGet: { path: string; port: number };
-}
-interface Container {
+interface ComposeService {
   command?: string[];
-  ports?: { containerPort: number }[];
-  env?: { name: string }[];
-  startupProbe?: Probe;
-  livenessProbe?: Probe;
-  readinessProbe?: Probe;
-  lifecycle?: { preStop: { exec: { command: string[] } } };
-}
-interface PodTemplate {
-  metadata?: { labels: Record<string, string> };
-  spec: { terminationGracePeriodSeconds?: number; containers: Container[] };
-}
-interface KubernetesObject {
-  kind: string;
-  spec: {
-    replicas?: number;
-    minAvailable?: number;
-    selector?: Record<string, unknown>;
-    template?: PodTemplate;
-    ports?: { targetPort: number }[];
-  };
+  environment?: Record<string, string>;
+  secrets?: string[];
+  ports?: string[];
+  volumes?: string[];
+  stop_grace_period?: string;
+  depends_on?: Record<string, unknown>;
 }
 interface Compose {
-  services: Record<string, { command?: string[]; ports?: string[]; stop_grace_period?: string }>;
+  services: Record<string, ComposeService>;
+  volumes: Record<string, unknown>;
+  secrets: Record<string, { file: string }>;
 }
 
-/** The README's block that begins with the comment `# title`. */
-function example(title: string): string {
-  const found = readme.split("```").find((block) => new RegExp(`^(yaml|sh)\n# ${title}`).test(block));
-  assert.ok(found, `the README has no example that begins with "# ${title}"`);
-  return found.slice(found.indexOf("\n") + 1);
-}
-
-function yaml<T>(source: string): T[] {
-  return parseAllDocuments(source, { strict: true, uniqueKeys: true }).map((document) => {
-    assert.deepEqual([...document.errors, ...document.warnings].map(({ message }) => message), []);
-    return document.toJS() as T;
-  });
-}
-
-const objects = yaml<KubernetesObject>(example("Kubernetes"));
-const [compose] = yaml<Compose>(example("compose.yaml"));
-const object = (kind: string): KubernetesObject => {
-  const found = objects.find((each) => each.kind === kind);
-  assert.ok(found, `the README's Kubernetes example has no ${kind}`);
-  return found;
-};
-const container = (kind: string): Container => {
-  const found = object(kind).spec.template?.spec.containers[0];
-  assert.ok(found);
-  return found;
-};
+const document = parseDocument(await text("scripts/deploy/compose.yaml"), { merge: true, strict: true });
+assert.deepEqual([...document.errors, ...document.warnings], []);
+const compose: Compose = document.toJS();
+const { steward, migrate } = compose.services;
 const drainSeconds = Number(/DRAIN_MS = ([\d_]+)/.exec(await text("main.ts"))?.[1]?.replaceAll("_", "")) /
   1000;
-const seconds = (value = "") => Number(/^(\d+)s?$/.exec(value)?.[1]);
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
-Deno.test("production starts with the settings of the README's steward.env, and every name in it is a setting", () => {
-  const lines = example("steward.env").split("\n").filter((line) => line && !line.startsWith("#"));
-  const env = Object.fromEntries(lines.map((line) => {
-    const at = line.indexOf("=");
-    return [line.slice(0, at), line.slice(at + 1)];
-  }));
-  assert.deepEqual(Object.keys(env).filter((name) => !(name in SETTINGS)), []);
-  assert.ok(readConfig({ ...env, STEWARD_ENV: "production" }).isProduction);
+Deno.test("production starts with steward.env.example and the secrets of compose.yaml, which are settings", async () => {
+  const lines = (await text("scripts/deploy/steward.env.example")).split("\n");
+  const env = Object.fromEntries(
+    lines.filter((line) => line && !line.startsWith("#")).map((line) => {
+      const at = line.indexOf("=");
+      return [line.slice(0, at), line.slice(at + 1)];
+    }),
+  );
+  const files = Object.keys(steward?.environment ?? {}).filter((name) => name.endsWith("_FILE"));
+  const secrets = files.map((name) => name.replace(/_FILE$/, ""));
+  const all = { ...env, ...pick(SECRETS, secrets) };
+  assert.deepEqual([...Object.keys(env), ...secrets].filter((name) => !(name in SETTINGS)), []);
+  assert.ok(readConfig({ ...all, STEWARD_ENV: "production" }).isProduction);
+  for (const name of secrets) {
+    const withoutIt = Object.fromEntries(Object.entries(all).filter(([each]) => each !== name));
+    assert.throws(() => readConfig({ ...withoutIt, STEWARD_ENV: "production" }), new RegExp(name));
+  }
 });
 
-Deno.test("the examples' probes use the port that the image listens on", async () => {
-  const { ports, startupProbe, livenessProbe, readinessProbe } = container("Deployment");
+Deno.test("compose.yaml mounts every secret that it names, and its README tells how to make each", async () => {
+  const readme = await text("scripts/deploy/README.md");
+  for (const [name, { file }] of Object.entries(compose.secrets)) {
+    assert.equal(file, `secrets/${name}`);
+    assert.ok(readme.includes(`| \`${name}\` |`), `${name} in scripts/deploy/README.md`);
+  }
+  for (
+    const { environment = {}, secrets = [], volumes = [], depends_on = {} } of Object.values(compose.services)
+  ) {
+    const named = Object.values(environment).filter((value) => value.startsWith("/run/secrets/"));
+    assert.deepEqual(named.map((path) => path.slice("/run/secrets/".length)).sort(), [...secrets].sort());
+    assert.deepEqual(secrets.filter((name) => !(name in compose.secrets)), []);
+    const sources = volumes.map((volume) => volume.split(":")[0] ?? "").filter((source) =>
+      !source.startsWith(".")
+    );
+    assert.deepEqual(sources.filter((source) => !(source in compose.volumes)), []);
+    assert.deepEqual(Object.keys(depends_on).filter((name) => !(name in compose.services)), []);
+  }
+});
+
+Deno.test("clamd.conf accepts the largest file profile", async () => {
+  const settings = new Map(
+    (await text("scripts/deploy/clamd.conf")).split("\n").filter((line) => line && !line.startsWith("#"))
+      .map((line) => line.split(" ") as [string, string]),
+  );
+  const profiles = [...profilesOf(t.steward.platform.config).values()];
+  const largest = Math.max(...profiles.map(({ maxBytes }) => maxBytes));
+  for (const name of ["StreamMaxLength", "MaxFileSize", "MaxScanSize"]) {
+    const megabytes = Number(/^(\d+)M$/.exec(settings.get(name) ?? "")?.[1]);
+    assert.ok(megabytes * 1024 * 1024 >= largest, name);
+  }
+  assert.equal(settings.get("AlertExceedsMax"), "yes");
+});
+
+Deno.test("image and compose.yaml use the same port and wait for an instance to drain", () => {
   const port = Number(/\bPORT=(\d+)/.exec(dockerfile)?.[1]);
   assert.match(dockerfile, new RegExp(`^EXPOSE ${port}$`, "m"));
-  assert.deepEqual(ports, [{ containerPort: port }]);
-  assert.equal(object("Service").spec.ports?.[0]?.targetPort, port);
-  assert.deepEqual(compose?.services.steward?.ports, [`${port}:${port}`]);
-  for (const probe of [startupProbe, livenessProbe, readinessProbe]) {
-    assert.equal(probe?.httpGet.port, port);
-    const response = await fetch(t.url + probe.httpGet.path);
-    assert.equal(response.status, 200, probe.httpGet.path);
-    await response.body?.cancel();
-  }
-  assert.ok(dockerfile.includes(livenessProbe?.httpGet.path ?? "no path"), "the image's own health check");
-});
-
-Deno.test("the examples wait for an instance to drain, select their pods and use only existing settings", () => {
-  const { replicas = 0, selector, template } = object("Deployment").spec;
-  const preStop = seconds(container("Deployment").lifecycle?.preStop.exec.command[1]);
+  assert.deepEqual(steward?.ports, [`${port}:${port}`]);
+  assert.ok(dockerfile.includes("/healthz"), "the image's own health check");
   assert.ok(drainSeconds > 0);
-  assert.ok((template?.spec.terminationGracePeriodSeconds ?? 0) >= preStop + drainSeconds + 5);
-  assert.ok(seconds(compose?.services.steward?.stop_grace_period) >= drainSeconds + 5);
-  const labels = template?.metadata?.labels;
-  assert.deepEqual(selector, { matchLabels: labels });
-  assert.deepEqual(object("PodDisruptionBudget").spec.selector, selector);
-  assert.deepEqual(object("Service").spec.selector, labels);
-  assert.ok(replicas > (object("PodDisruptionBudget").spec.minAvailable ?? replicas));
-  const names = (container("Deployment").env ?? []).map(({ name }) => name);
-  assert.deepEqual(names.filter((name) => !(name in SETTINGS)), []);
+  assert.ok(Number(/^(\d+)s$/.exec(steward?.stop_grace_period ?? "")?.[1]) >= drainSeconds + 5);
 });
 
-Deno.test("image and examples start existing files, with the permissions of the tasks in deno.json", async () => {
+Deno.test("image and compose.yaml start existing files, with the permissions of the tasks in deno.json", async () => {
   const flags = (words: string[]) => words.filter((word) => word.startsWith("--allow"));
   const command: string[] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]");
   assert.deepEqual(flags(command), flags(deno.tasks.start.split(" ")));
-  const migrating = container("Job").command ?? [];
-  assert.deepEqual(compose?.services.migrate?.command, migrating);
+  const migrating = migrate?.command ?? [];
   assert.ok((await Deno.stat(join(root, migrating.at(-1) ?? ""))).isFile);
   const permitted = flags(deno.tasks.migrate.split(" "));
   assert.deepEqual(flags(migrating).filter((flag) => !permitted.includes(flag)), []);
@@ -166,3 +149,6 @@ interface Module {
   specifier: string;
   dependencies?: { specifier: string }[];
 }
+
+const pick = (from: Record<string, string>, names: string[]) =>
+  Object.fromEntries(names.map((name) => [name, from[name] ?? ""]));

@@ -1,0 +1,10 @@
+const { privateKey } = await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"]) as CryptoKeyPair;
+
+/** Values of the secret settings that production needs, for tests of the files in scripts/deploy. */
+export const SECRETS: Record<string, string> = {
+  DATABASE_URL: "postgres://steward:secret@postgres:5432/steward",
+  TOKEN_KEYS: JSON.stringify([await crypto.subtle.exportKey("jwk", privateKey)]),
+  BOOTSTRAP_ADMIN_PASSWORD: "ten-characters-or-more",
+  S3_SECRET_KEY: "a-secret-key",
+  SMTP_URL: "smtps://user:secret@mail.example.com",
+};
