@@ -41,6 +41,7 @@ import { createApp, withMounts } from "./routes/app.ts";
 import { createConsole } from "./routes/console/console.tsx";
 import { assemble } from "./routes/extensions/assemble.ts";
 import { loadExtensions } from "./routes/extensions/load_extensions.ts";
+import { servicesOf } from "./routes/extensions/services.ts";
 import { endpointsOf } from "./routes/endpoints.ts";
 
 const DRAIN_MS = 25_000;
@@ -134,6 +135,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     auditWriter: new AuditWriter(sql),
     messageWriter: new MessageWriter({ sql, wakeUps }),
     attachedFiles,
+    channelProviders: extensions.channelProviders(() => services),
     onEndpointDisabled: (tx, endpoint, reason) => notifyEndpointCreator(platform, tx, endpoint, reason),
     reservationWriter: new ReservationWriter(sql),
     userWakeUps: new UserWakeUps({ sql, config, log }),
@@ -147,6 +149,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
+  const services = servicesOf(platform);
   registerJobTypes(platform.jobTypes);
   platform.jobTypes.register(...extensions.jobTypes);
 

@@ -1,5 +1,6 @@
 import { domainToASCII } from "node:url";
-import type { NotificationChannel } from "./status.ts";
+import { declaredChannel, isBuiltIn } from "./channels/catalogue.ts";
+import type { BuiltInChannel, NotificationChannel } from "./status.ts";
 
 const LOCAL = /^[^\s\p{C}<>()[\]\\,;:"@.]+(\.[^\s\p{C}<>()[\]\\,;:"@.]+)*$/u;
 const DOMAIN =
@@ -9,7 +10,7 @@ const DEVICE_TOKEN = /^[!-~]{1,4096}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The expected form of an address per channel, as error messages describe it. */
-const EXPECTED: Record<NotificationChannel, string> = {
+const EXPECTED: Record<BuiltInChannel, string> = {
   Email: "an email address such as name@example.com",
   Sms: "a phone number in E.164 form such as +351912345678",
   Push: "a device token",
@@ -18,10 +19,21 @@ const EXPECTED: Record<NotificationChannel, string> = {
 
 /** Checks the syntax of an address of the channel. @returns the error message, or null if the address is valid. */
 export function addressMistake(channel: NotificationChannel, address: string): string | null {
-  return fits(channel, address) ? null : `"${address.slice(0, 100)}" is not ${EXPECTED[channel]}`;
+  const declared = declaredChannel(channel)?.address;
+  const isValid = isBuiltIn(channel) ? fits(channel, address) : declared?.fits(address) ?? false;
+  if (isValid) return null;
+  const expected = isBuiltIn(channel) ? EXPECTED[channel] : declared?.expected;
+  return `"${shownAddress(channel, address).slice(0, 100)}" is not ${expected}`;
 }
 
-function fits(channel: NotificationChannel, address: string): boolean {
+/**
+ * An address as answers and logs show it. A URL of an extension's channel is cut after its host, because an incoming
+ * webhook URL is a secret.
+ */
+export const shownAddress = (channel: NotificationChannel, address: string): string =>
+  isBuiltIn(channel) ? address : address.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]+).*$/is, "$1$2/…");
+
+function fits(channel: BuiltInChannel, address: string): boolean {
   if (channel === "Sms") return E164.test(address);
   if (channel === "Push") return DEVICE_TOKEN.test(address);
   if (channel === "InApp") return UUID.test(address);

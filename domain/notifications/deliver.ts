@@ -11,6 +11,7 @@ import {
 } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
+import { extensionProviders } from "./channels/extension_providers.ts";
 import { inAppProviders } from "./channels/in_app.ts";
 import { pushProviders } from "./channels/push.ts";
 import { smsProviders } from "./channels/sms.ts";
@@ -157,7 +158,13 @@ function interruptedAttempt({ interruptedAt }: HeldNotification): ProviderAttemp
   }];
 }
 
-function providersOf(p: NotificationPlatform, held: HeldNotification, content: Content): Provider[] {
+/** The providers of a message in failover order: those of the configuration, then those of extensions. */
+const providersOf = (p: NotificationPlatform, held: HeldNotification, content: Content): Provider[] => [
+  ...configuredProviders(p, held, content),
+  ...extensionProviders(p, held, content),
+];
+
+function configuredProviders(p: NotificationPlatform, held: HeldNotification, content: Content): Provider[] {
   switch (held.channel) {
     case "Email":
       return userMailProviders(p, held, content);
@@ -167,6 +174,8 @@ function providersOf(p: NotificationPlatform, held: HeldNotification, content: C
       return smsProviders(p, content);
     case "InApp":
       return inAppProviders(p, held, content);
+    default:
+      return [];
   }
 }
 

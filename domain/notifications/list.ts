@@ -1,9 +1,9 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { limitTo } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { channelDisplay } from "./channels/catalogue.ts";
 import { countByStatus, type NotificationFilter, ofTenant, total } from "./counts.ts";
 import {
-  CHANNEL_DISPLAY,
   type NotificationChannel,
   type NotificationPriority,
   type NotificationStatus,
@@ -44,7 +44,7 @@ export async function listNotifications(
     : [await readRows(q, filter, nearerEnd(newest, total(await counting))), await counting];
   const items = rows.map((row) => ({
     ...row,
-    channelDisplay: CHANNEL_DISPLAY[row.channel],
+    channelDisplay: channelDisplay(row.channel),
     statusDisplay: STATUS_DISPLAY[row.status],
   }));
   return pagedResult(items, total(counts), page);

@@ -1,6 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 import type { AttachedFiles } from "./attached_files.ts";
+import type { ChannelProvider } from "./channels/channel_provider.ts";
 import type { UserWakeUps } from "./in_app/user_wake_up.ts";
 import type { RenderThreads } from "./rendering/mod.ts";
 import type { OutgoingMessage } from "./store_notification.ts";
@@ -13,4 +14,6 @@ export interface NotificationPlatform extends JobPlatform {
   /** Worker threads that render templates. */
   renderThreads: RenderThreads;
   attachedFiles: AttachedFiles;
+  /** The providers of extensions. Each channel tries them after its configured ones. */
+  channelProviders: readonly ChannelProvider[];
 }

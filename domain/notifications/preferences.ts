@@ -3,14 +3,20 @@ import { scheduleMistakes } from "../jobs/cron.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { requireVersion } from "../shared/version.ts";
+import { channelMember, channelNames } from "./channels/catalogue.ts";
 import { clockTime, minutesOf } from "./quiet_hours.ts";
 import type { NotificationChannel } from "./status.ts";
 import { canonicalLocale } from "./templates/locales.ts";
 
+/** Whether each channel is wanted, by `channelMember`. A channel that is left out is wanted. */
+export type ChannelChoices =
+  & Record<"email" | "push" | "inApp" | "sms", boolean>
+  & Partial<Record<string, boolean>>;
+
 /** A user's choice of channels for one category. Letter case does not count; categories are stored in lower case. */
 export interface CategoryPreference {
   category: string;
-  channels: { email: boolean; push: boolean; inApp: boolean; sms: boolean };
+  channels: ChannelChoices;
 }
 
 /** A user's notification preferences. Times are `HH:MM` in the user's time zone. */
@@ -157,9 +163,11 @@ function preferencesOf(userId: string, row: PreferenceRow): Preferences {
     quietHours: quietFrom === null || quietTo === null
       ? null
       : { from: clockTime(quietFrom), to: clockTime(quietTo) },
-    categories: Object.entries(row.categories).map(([category, { Email, Push, InApp, Sms }]) => ({
+    categories: Object.entries(row.categories).map(([category, stored]) => ({
       category,
-      channels: { email: Email, push: Push, inApp: InApp, sms: Sms },
+      channels: Object.fromEntries(
+        channelNames.map((name) => [channelMember(name), stored[name] ?? true]),
+      ) as ChannelChoices,
     })).sort((a, b) => a.category < b.category ? -1 : 1),
     digest: { isEnabled: row.hasDigest, at: clockTime(row.digestAt), locale: row.digestLocale },
   };
@@ -183,11 +191,14 @@ function validatedRow({ timeZoneId, quietHours, categories, digest }: Preference
   // names are not lowercased here: the database does it for preferences and messages, so both get the same result
   const named = new Map<string, Record<NotificationChannel, boolean>>();
   const folded = new Set<string>();
-  categories.forEach(({ category, channels: { email, push, inApp, sms } }, index) => {
+  categories.forEach(({ category, channels }, index) => {
     const name = category.toLowerCase();
     if (folded.has(name)) errors[`categories.${index}.category`] = [`"${category}" occurs twice`];
     folded.add(name);
-    named.set(category, { Email: email, Push: push, InApp: inApp, Sms: sms });
+    named.set(
+      category,
+      Object.fromEntries(channelNames.map((name) => [name, channels[channelMember(name)] ?? true])),
+    );
   });
   if (Object.keys(errors).length > 0) throw invalid(errors);
   const digestLocale = digest.locale === null ? null : canonicalLocale(digest.locale, "digest.locale");

@@ -1,7 +1,8 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
+import { shownAddress } from "./addresses.ts";
+import { channelDisplay } from "./channels/catalogue.ts";
 import {
-  CHANNEL_DISPLAY,
   type NotificationChannel,
   type NotificationPriority,
   type NotificationStatus,
@@ -82,9 +83,9 @@ export async function readNotification(
   ]);
   return {
     ...row,
-    channelDisplay: CHANNEL_DISPLAY[row.channel],
+    channelDisplay: channelDisplay(row.channel),
     statusDisplay: STATUS_DISPLAY[row.status],
-    recipients: [...recipients],
+    recipients: recipients.map((each) => ({ ...each, address: shownAddress(row.channel, each.address) })),
     deliveryAttempts: [...deliveryAttempts],
   };
 }

@@ -1,5 +1,8 @@
+/** The built-in channels. */
 export const CHANNELS = ["Email", "Push", "InApp", "Sms"] as const;
-export type NotificationChannel = typeof CHANNELS[number];
+export type BuiltInChannel = typeof CHANNELS[number];
+/** The name of a built-in channel, or of one that an extension declares (`channels/catalogue.ts`). */
+export type NotificationChannel = string;
 
 export const NOTIFICATION_PRIORITIES = ["Low", "Normal", "High", "Critical"] as const;
 export type NotificationPriority = typeof NOTIFICATION_PRIORITIES[number];
@@ -15,13 +18,6 @@ export const STATUSES = [
   "Cancelled",
 ] as const;
 export type NotificationStatus = typeof STATUSES[number];
-
-export const CHANNEL_DISPLAY: Record<NotificationChannel, string> = {
-  Email: "Email",
-  Push: "Push",
-  InApp: "In-app",
-  Sms: "SMS",
-};
 
 export const STATUS_DISPLAY: Record<NotificationStatus, string> = {
   Pending: "Pending",

@@ -74,7 +74,7 @@ const UNTRIED: RecipientAnswer = {
 const isUnavailable = (answer: RecipientAnswer): boolean => !answer.accepted && Boolean(answer.isUnavailable);
 
 /** The mail of one user. Its Message-ID is the recipient's id, which is the same at every attempt. */
-async function ownMail(
+export async function ownMail(
   p: Platform,
   held: HeldNotification,
   content: Content,

@@ -7,6 +7,7 @@ import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import { findDeviceTokensByUser } from "./devices.ts";
 import type { Message, MessageRecipient } from "./message.ts";
 import type { Outcome } from "./outcome.ts";
+import { declaredChannel } from "./channels/catalogue.ts";
 import type { NotificationChannel } from "./status.ts";
 
 /**
@@ -22,12 +23,13 @@ export async function recipientsOfUsers(
 ): Promise<MessageRecipient[]> {
   if (userIds.length === 0) return [];
   const users = new Map((await findUsersInTenant(q, tenantId, userIds)).map((user) => [user.id, user]));
+  const addresses = await addressesOf(q, tenantId, channel, [...users.values()]);
   const errors: FieldErrors = {};
   const recipients = userIds.map((id, index): MessageRecipient => {
     const user = users.get(id);
     if (!user) errors[`${field}userIds.${index}`] = [`"${id}" is not an active user of this tenant`];
     return {
-      address: (user && addressOf(channel, user)) ?? id,
+      address: addresses.get(id) ?? id,
       displayName: user ? `${user.firstName} ${user.lastName}`.trim() || null : null,
       userId: id,
       followsUser: channel !== "InApp",
@@ -53,19 +55,32 @@ export async function withKnownUsers(
   return recipients.map((r) => ({ ...r, userId: byEmail.get(r.address.toLowerCase()) ?? null }));
 }
 
-/** The user's valid address of the channel, or null. Always null for push, which uses devices. */
-function addressOf(channel: NotificationChannel, user: AddressedUser): string | null {
-  if (channel === "InApp") return user.id;
-  const address = channel === "Email" ? user.email : channel === "Sms" ? user.phoneNumber : null;
-  return address !== null && addressMistake(channel, address) === null ? address : null;
+/** The users' valid addresses of the channel by user id. Empty for push, which uses devices. */
+async function addressesOf(
+  q: Sql,
+  tenantId: string | null,
+  channel: NotificationChannel,
+  users: AddressedUser[],
+): Promise<Map<string, string>> {
+  const { ofUsers } = declaredChannel(channel)?.address ?? {};
+  const declared = await ofUsers?.(q, tenantId, users.map(({ id }) => id));
+  return new Map(users.flatMap((user): [string, string][] => {
+    const address = declared ? declared.get(user.id) : builtInAddress(channel, user);
+    return address && addressMistake(channel, address) === null ? [[user.id, address]] : [];
+  }));
 }
 
-const NO_ADDRESS: Record<NotificationChannel, string> = {
-  Email: "The user has no valid email address.",
-  Sms: "The user has no phone number in E.164 form.",
-  Push: "The user has registered no device.",
-  InApp: "The user has no inbox.",
-};
+function builtInAddress(channel: NotificationChannel, user: AddressedUser): string | null {
+  if (channel === "InApp") return user.id;
+  return channel === "Email" ? user.email : channel === "Sms" ? user.phoneNumber : null;
+}
+
+const NO_DEVICE = "The user has registered no device.";
+const NO_ADDRESS = new Map<NotificationChannel, string>([
+  ["Email", "The user has no valid email address."],
+  ["Sms", "The user has no phone number in E.164 form."],
+  ["InApp", "The user has no inbox."],
+]);
 
 /**
  * Replaces the addresses of recipients that follow a user by the user's current email, phone number or devices. Each
@@ -79,6 +94,8 @@ export async function followUsers(
   const ids = recipients.flatMap((r) => r.followsUser && r.userId !== null ? [r.userId] : []);
   if (ids.length === 0) return { found: recipients, skipped: [] };
   const users = new Map((await findUsersInTenant(sql, held.tenantId, ids)).map((user) => [user.id, user]));
+  const addresses = await addressesOf(sql, held.tenantId, held.channel, [...users.values()]);
+  const noAddress = NO_ADDRESS.get(held.channel) ?? "The user has no address of this channel.";
   const skipped: Outcome[] = [];
   const found: HeldRecipient[] = [];
   const moved: HeldRecipient[] = [];
@@ -90,15 +107,15 @@ export async function followUsers(
     else if (held.channel === "Push") {
       (recipient.address === recipient.userId ? deviceless : found).push(recipient);
     } else {
-      const address = addressOf(held.channel, user);
-      if (address === null) skipped.push(skip(recipient, "NoAddress", NO_ADDRESS[held.channel]));
+      const address = addresses.get(user.id);
+      if (address === undefined) skipped.push(skip(recipient, "NoAddress", noAddress));
       else if (address === recipient.address) found.push(recipient);
       else moved.push({ ...recipient, address });
     }
   }
   if (moved.length > 0) await writeAddresses(sql, moved);
   const devices = deviceless.length > 0 ? await toDevices(sql, held.id, deviceless) : NO_DEVICES;
-  skipped.push(...devices.none.map((recipient) => skip(recipient, "NoAddress", NO_ADDRESS.Push)));
+  skipped.push(...devices.none.map((recipient) => skip(recipient, "NoAddress", NO_DEVICE)));
   return { found: [...found, ...moved, ...devices.found], skipped };
 }
 

@@ -6,11 +6,13 @@ const FOLDER = join(import.meta.dirname ?? ".", "migrations");
 /** Key of the advisory lock that migrating processes take, so that one migrates at a time. Any fixed number works. */
 const LOCK = 7_315_027_811;
 
-/** The migrations of an extension. They run after the service's, in the schema of the extension's name. */
+/** What an extension adds to the database. It is added after the service's migrations. */
 export interface ExtensionMigrations {
   extension: string;
-  /** Folder of files such as `0001_invoices.sql`. */
-  folder: string;
+  /** Folder of files such as `0001_invoices.sql`. They run in the schema of the extension's name. */
+  folder?: string;
+  /** Values for the type `notification_channel`. A migration of this run cannot use them yet. */
+  channels?: string[];
 }
 
 interface Migration {
@@ -50,7 +52,9 @@ export async function migrate(
       (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz(3) not null default now())`;
     const pending = pendingOf(migrations, await readApplied(tx));
     for (const migration of pending) await apply(tx, migration);
-    names = pending.map(displayName);
+    const missing = await missingChannels(tx, extensions);
+    for (const channel of missing) await addChannel(tx, channel);
+    names = [...pending.map(displayName), ...missing.map(channelName)];
     if (o.dryRun) throw new DryRunEnded();
   };
   await sql.begin(work).catch((failure) => {
@@ -59,14 +63,41 @@ export async function migrate(
   return names;
 }
 
-/** Names of the migrations that were not applied to the database yet. */
+/** Names of the migrations and channels that the database lacks. */
 export async function pendingMigrations(
   sql: Pool,
   extensions: readonly ExtensionMigrations[] = [],
 ): Promise<string[]> {
   const migrations = await readMigrations(extensions);
   const [table] = await sql`select to_regclass('schema_migrations') as name`;
-  return pendingOf(migrations, table?.name ? await readApplied(sql) : []).map(displayName);
+  return [
+    ...pendingOf(migrations, table?.name ? await readApplied(sql) : []).map(displayName),
+    ...(await missingChannels(sql, extensions)).map(channelName),
+  ];
+}
+
+const channelName = (channel: string): string => `channel ${channel}`;
+
+/** The channels of extensions that are not values of `notification_channel` yet. */
+async function missingChannels(
+  sql: Pool | Tx,
+  extensions: readonly ExtensionMigrations[],
+): Promise<string[]> {
+  const channels = extensions.flatMap(({ channels = [] }) => channels);
+  if (channels.length === 0) return [];
+  const rows = await sql<{ name: string }[]>`
+    select enumlabel as name from pg_enum where enumtypid = to_regtype('notification_channel')`;
+  const known = new Set(rows.map(({ name }) => name));
+  return channels.filter((channel) => !known.has(channel));
+}
+
+/** @throws Error if the database role does not own the type */
+async function addChannel(tx: Tx, channel: string): Promise<void> {
+  const label = channel.replaceAll("'", "''");
+  await tx.unsafe(`alter type notification_channel add value if not exists '${label}'`).catch((cause) => {
+    const mend = "run `deno task migrate` as the owner of the type notification_channel";
+    throw new Error(`the channel ${channel} cannot be added: ${cause.message}; ${mend}`, { cause });
+  });
 }
 
 async function apply(tx: Tx, { extension, version, name, body, sha256 }: Migration): Promise<void> {
@@ -116,7 +147,7 @@ async function readMigrations(extensions: readonly ExtensionMigrations[]): Promi
   const own = await readFolder(FOLDER);
   const others = await Promise.all(
     extensions.map(async ({ extension, folder }) =>
-      (await readFolder(folder)).map((migration) => ({ extension, ...migration }))
+      folder === undefined ? [] : (await readFolder(folder)).map((migration) => ({ extension, ...migration }))
     ),
   );
   return [...own, ...others.flat()];

@@ -2,6 +2,9 @@ import type { CatalogAdditions } from "../../domain/access/bootstrap.ts";
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
 import { allJobTypes } from "../../domain/job_types.ts";
+import { declareChannels, isBuiltIn } from "../../domain/notifications/channels/catalogue.ts";
+import type { ChannelProvider } from "../../domain/notifications/channels/channel_provider.ts";
+import { CHANNELS } from "../../domain/notifications/status.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { isProblemCode } from "../../domain/problems/catalogue.ts";
 import type { ReportExtensions } from "../../domain/reports/reports.ts";
@@ -13,7 +16,7 @@ import { resourceRoutes } from "../resources/resource_routes.ts";
 import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
 import type { ExtensionJob, ExtensionRoute } from "./extension.ts";
 import { type LoadedExtension, migrationsOf } from "./load_extensions.ts";
-import { servicesOf } from "./services.ts";
+import { type Services, servicesOf } from "./services.ts";
 
 /** The declarations of all extensions, checked against each other and against those of the service. */
 export interface Assembly {
@@ -22,6 +25,8 @@ export interface Assembly {
   jobTypes: AnyJobType[];
   endpoints: Endpoint[];
   reports: ReportExtensions;
+  /** @param services the functions of the service that sends */
+  channelProviders(services: () => Services): ChannelProvider[];
   migrations: ExtensionMigrations[];
 }
 
@@ -44,12 +49,19 @@ export function assemble(extensions: readonly LoadedExtension[]): Assembly {
       eventTypes.set(type, declaration);
     }
   }
+  const providers = providersOf(names, extensions);
+  declareChannels(extensions.flatMap(({ channels = [] }) => channels));
   return {
     catalog: { permissions, roleGrants: extensions.flatMap((extension) => roleGrants(names, extension)) },
     eventTypes,
     jobTypes: extensions.flatMap(({ name, jobs = [] }) => jobs.map((job) => jobType(names, name, job))),
     endpoints: extensions.flatMap((extension) => endpointsOf(names, extension)),
     reports: reportsOf(names, extensions),
+    channelProviders: (services) =>
+      providers.map((provider) => ({
+        ...provider,
+        send: (message, context) => provider.send(message, { ...context, steward: services() }),
+      })),
     migrations: migrationsOf(extensions),
   };
 }
@@ -63,6 +75,7 @@ class Names {
     for (const type of Object.keys(EVENT_TYPES)) this.#owners.set(`events ${type}`, "the service");
     for (const { name } of allJobTypes) this.#owners.set(`jobs ${name}`, "the service");
     for (const { id } of BUILT_IN_REPORTS) this.#owners.set(`reports ${id}`, "the service");
+    for (const channel of CHANNELS) this.#owners.set(`channels ${channel.toLowerCase()}`, "the service");
     for (const endpoint of ENDPOINTS) {
       this.#owners.set(`operations ${endpoint.id}`, "the service");
       for (const key of routeKeys(endpoint)) this.#owners.set(`routes ${key}`, "the service");
@@ -71,11 +84,11 @@ class Names {
   }
 
   /** Reserves a name of a kind for an extension. @throws Error if it is malformed or already used */
-  claim(extension: string, kind: string, name: string, expected?: RegExp): void {
+  claim(extension: string, kind: string, name: string, expected?: RegExp, key = name): void {
     if (expected && !expected.test(name)) {
       throw new Error(`extension ${extension}: ${kind}: "${name}" does not match ${expected.source}`);
     }
-    this.#take(extension, kind, name, `extension ${extension}`);
+    this.#take(extension, kind, name, `extension ${extension}`, key);
   }
 
   /** Was the name claimed by an extension, or is it one of the service? */
@@ -83,13 +96,12 @@ class Names {
     return this.#owners.has(`${kind} ${name}`);
   }
 
-  #take(extension: string, kind: string, name: string, owner: string): void {
-    const key = `${kind} ${name}`;
-    const other = this.#owners.get(key);
+  #take(extension: string, kind: string, name: string, owner: string, key = name): void {
+    const other = this.#owners.get(`${kind} ${key}`);
     if (other !== undefined) {
       throw new Error(`extension ${extension}: ${kind}: "${name}" is already used by ${other}`);
     }
-    this.#owners.set(key, owner);
+    this.#owners.set(`${kind} ${key}`, owner);
   }
 }
 
@@ -161,6 +173,37 @@ function reportsOf(names: Names, extensions: readonly LoadedExtension[]): Report
   }
   const modules = extensions.filter(({ reports = [] }) => reports.length > 0).map(({ module }) => module);
   return { modules, databases };
+}
+
+/** A provider name that no provider of the service has. */
+const PROVIDER_NAME = /^(?!(smtp|sms)(-\d+)?$|(fcm|outbox|database|unknown)$)[a-z][a-z0-9-]{0,39}$/;
+
+/** The providers of all channels: those of a channel's own extension first. */
+function providersOf(names: Names, extensions: readonly LoadedExtension[]) {
+  const channels = extensions.flatMap((extension) =>
+    (extension.channels ?? []).map((channel) => {
+      names.claim(
+        extension.name,
+        "channels",
+        channel.name,
+        /^[A-Z][A-Za-z0-9]{1,39}$/,
+        channel.name.toLowerCase(),
+      );
+      return { extension, channel };
+    })
+  );
+  const own = channels.flatMap(({ extension, channel }) =>
+    channel.providers.map((provider) => ({ ...provider, extension: extension.name, channel: channel.name }))
+  );
+  const others = extensions.flatMap(({ name, providers = [] }) =>
+    providers.map((provider) => ({ ...provider, extension: name }))
+  );
+  for (const { name, channel, extension } of [...own, ...others]) {
+    names.claim(extension, "providers", name, PROVIDER_NAME);
+    if (isBuiltIn(channel) || channels.some((each) => each.channel.name === channel)) continue;
+    throw new Error(`extension ${extension}: providers: "${name}" names the unknown channel ${channel}`);
+  }
+  return [...own, ...others];
 }
 
 /** The route as the application serves it: its handler gets the service's functions instead of the platform. */

@@ -1,6 +1,12 @@
 import type { z } from "zod";
 import type { EventDeclaration } from "../../domain/events/event_types.ts";
 import { type Attempt, defineJob as declareJob, type JobType } from "../../domain/jobs/job_type.ts";
+import type { ChannelDeclaration } from "../../domain/notifications/channels/catalogue.ts";
+import type {
+  ChannelMessage,
+  SendAnswer,
+  SendContext,
+} from "../../domain/notifications/channels/channel_provider.ts";
 import type { ReportTemplate } from "../../domain/reports/report_template.ts";
 import {
   defineResource as declareResource,
@@ -90,6 +96,25 @@ export const defineResource = <
   declaration: ResourceDeclaration<One, Many> & SeparateShapes<R, C, U> & TableStorage,
 ): Resource<R, C, U, One, Many> => declareResource(declaration);
 
+/** A provider of an extension. It sends to one recipient per call. */
+export interface ExtensionProvider {
+  /** Lower-case letters, digits and hyphens. Delivery attempts show it, so it names no host. */
+  name: string;
+  /** What it throws is a temporary failure. A URL that the outbound protection refuses is a permanent one. */
+  send(
+    message: ChannelMessage,
+    context: SendContext & { steward: Services },
+  ): Promise<SendAnswer>;
+}
+
+/** A channel of an extension, with its providers in failover order. */
+export interface ExtensionChannel extends ChannelDeclaration {
+  providers: ExtensionProvider[];
+}
+
+/** Declares a channel. */
+export const defineChannel = (channel: ExtensionChannel): ExtensionChannel => channel;
+
 /** A permission with tenant reach that an extension adds to the catalog. */
 export interface ExtensionPermission {
   /** `action:resource`, such as `read:invoices`. */
@@ -113,6 +138,9 @@ export interface Extension {
   routes?: ExtensionRoute[];
   /** Event types that webhook endpoints can subscribe to, by name, such as `invoice.paid`. */
   events?: Record<string, EventDeclaration>;
+  channels?: ExtensionChannel[];
+  /** Providers for other channels, built-in or of another extension. They are tried after the configured ones. */
+  providers?: (ExtensionProvider & { channel: string })[];
   /** URLs of further Postgres databases by name. Reports read from them (`database: "billing"`). */
   databases?: Record<string, string | undefined>;
   /** Folder of its migrations: `new URL("./migrations/", import.meta.url)`. */
@@ -128,6 +156,8 @@ const MEMBERS: ReadonlySet<string> = new Set<keyof Extension>([
   "resources",
   "routes",
   "events",
+  "channels",
+  "providers",
   "databases",
   "migrations",
 ]);

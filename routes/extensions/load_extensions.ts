@@ -31,8 +31,10 @@ async function importExtension(given: string, module: string): Promise<Extension
   return defineExtension(extension);
 }
 
-/** The migration folders of extensions. */
+/** What extensions add to the database. */
 export const migrationsOf = (extensions: readonly LoadedExtension[]): ExtensionMigrations[] =>
-  extensions.flatMap(({ name, migrations }) =>
-    migrations ? [{ extension: name, folder: fileURLToPath(migrations) }] : []
-  );
+  extensions.map(({ name, migrations, channels = [] }) => ({
+    extension: name,
+    ...(migrations ? { folder: fileURLToPath(migrations) } : {}),
+    channels: channels.map((channel) => channel.name),
+  }));

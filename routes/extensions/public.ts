@@ -3,13 +3,16 @@
 
 // Declarations
 export {
+  defineChannel,
   defineExtension,
   defineJob,
   defineResource,
   defineRoute,
   type Extension,
+  type ExtensionChannel,
   type ExtensionJob,
   type ExtensionPermission,
+  type ExtensionProvider,
   type ExtensionRoute,
   type JobInput,
   type Parsed,
@@ -89,8 +92,17 @@ export { pagedResultOf, pageQuery } from "../shared/paging.ts";
 export { afterCommit, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 export type { Log, LogFields } from "../../infra/log.ts";
 export { newId } from "../../domain/shared/ids.ts";
+export { type OutboundAnswer, OutboundRefused, type OutboundRequest } from "../../infra/http_out/http_out.ts";
+export { readRetryAfter } from "../../infra/http_out/provider_http.ts";
 export type { Services, TenantEvent } from "./services.ts";
 export type { JobOptions, NewJob } from "../../domain/jobs/enqueue.ts";
+export type { ChannelDeclaration } from "../../domain/notifications/channels/catalogue.ts";
+export type {
+  ChannelMessage,
+  SendAnswer,
+  SendContext,
+  SendProblem,
+} from "../../domain/notifications/channels/channel_provider.ts";
 export type { Message, MessageAttachment, MessageRecipient } from "../../domain/notifications/message.ts";
 export type { NotificationChannel, NotificationPriority } from "../../domain/notifications/status.ts";
 export type { MessageSender } from "../../domain/notifications/store_notification.ts";

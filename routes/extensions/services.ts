@@ -8,6 +8,7 @@ import type { JobType } from "../../domain/jobs/job_type.ts";
 import type { Message } from "../../domain/notifications/message.ts";
 import { sendNotification } from "../../domain/notifications/send.ts";
 import type { MessageSender } from "../../domain/notifications/store_notification.ts";
+import { createHttpOut, type OutboundAnswer, type OutboundRequest } from "../../infra/http_out/http_out.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { withDatabase } from "../../domain/shared/platform.ts";
@@ -54,6 +55,12 @@ export interface Services {
   signDownload(db: Sql, tenantId: string, fileId: string): Promise<DownloadUrl>;
   /** Sends an event to the tenant's subscribed webhook endpoints. */
   emitEvent(db: Sql, event: TenantEvent): Promise<void>;
+  /**
+   * Sends an HTTP request to a URL that a caller gave. Private addresses are refused unless OUTBOUND_ALLOW has them.
+   * Redirects are returned as the answer.
+   * @throws OutboundRefused for a URL or address that is not allowed; Error if the exchange fails or takes 30 s
+   */
+  fetchOutbound(request: OutboundRequest): Promise<OutboundAnswer>;
   /** Writes an audit row. `actor` is a caller, or null for the service itself. */
   audit(db: Sql, actor: Actor, entry: AuditEntry): Promise<void>;
 }
@@ -73,5 +80,7 @@ export const servicesOf = (platform: ServicePlatform): Services => ({
     }
     await transact(db, (tx) => emitEvents(platform, tx, [event as NewEvent]));
   },
+  fetchOutbound: (request) =>
+    createHttpOut({ allow: platform.config.OUTBOUND_ALLOW, followsRedirects: false }).send(request),
   audit: (db, actor, entry) => transact(db, (tx) => recordAudit(tx, actor, entry)),
 });

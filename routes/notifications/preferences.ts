@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { channelMember, channelNames } from "../../domain/notifications/channels/catalogue.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { readPreferences, writePreferences } from "../../domain/notifications/preferences.ts";
 import { okVersioned } from "../shared/answer.ts";
@@ -14,12 +15,19 @@ const MOST_CATEGORIES = 200;
 const clock = z.string().meta({ description: "HH:MM in the user's time zone", example: "22:00" });
 const wanted = z.boolean().default(true);
 
+/** An object with a member per channel. It is lazy, because extensions are loaded after this module. */
+const perChannel = <T extends z.ZodType>(member: T) =>
+  z.lazy(() => {
+    const members = channelNames.map((name) => [channelMember(name), member]);
+    return z.object(Object.fromEntries(members) as Record<"email" | "push" | "inApp" | "sms", T>);
+  });
+
 const PreferencesRequest = z.object({
   timeZoneId: z.string().min(1).max(100).meta({ example: "Europe/Lisbon" }),
   quietHours: z.object({ from: clock, to: clock }).nullish(),
   categories: z.array(z.object({
     category: z.string().trim().min(1).max(100),
-    channels: z.object({ email: wanted, push: wanted, inApp: wanted, sms: wanted }),
+    channels: perChannel(wanted),
   })).max(MOST_CATEGORIES).nullish().transform((value) => value === null ? [] : value),
   digest: z.object({
     isEnabled: z.boolean().optional(),
@@ -37,7 +45,7 @@ export const NotificationPreferencesDto = z.object({
   quietHours: z.object({ from: z.string(), to: z.string() }).nullable(),
   categories: z.array(z.object({
     category: z.string(),
-    channels: z.object({ email: z.boolean(), push: z.boolean(), inApp: z.boolean(), sms: z.boolean() }),
+    channels: perChannel(z.boolean()),
   })),
   digest: z.object({ isEnabled: z.boolean(), at: z.string(), locale: z.string().nullable() }),
 }).meta({ id: "NotificationPreferencesDto" });

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { channelNames } from "../../domain/notifications/channels/catalogue.ts";
 import {
-  CHANNELS,
   NOTIFICATION_PRIORITIES,
   RECIPIENT_STATUSES,
   SKIP_REASONS,
@@ -12,8 +12,22 @@ const MOST_RECIPIENTS = 1_000;
 /** A longer body exceeds the size limit of a request. */
 const BODY_LENGTH = 1_000_000;
 
+function channelExpected(): string {
+  return `expected one of ${channelNames.join(", ")}`;
+}
+
 const timestamp = z.iso.datetime();
-export const channel = enumName(CHANNELS);
+/** The name of a channel. The document lists those of extensions too, because it is written after they are loaded. */
+const channelName = z.string({ error: channelExpected }).refine((name) => channelNames.includes(name), {
+  error: channelExpected,
+}).meta({ enum: channelNames });
+export const channel = z.preprocess(
+  (value) =>
+    typeof value === "string"
+      ? channelNames.find((name) => name.toLowerCase() === value.toLowerCase()) ?? value
+      : value,
+  channelName,
+);
 export const status = enumName(STATUSES);
 export const priority = enumName(NOTIFICATION_PRIORITIES);
 
@@ -59,7 +73,7 @@ export const NotificationResultDto = z.object({
 
 const common = {
   id: z.uuid(),
-  channel: z.enum(CHANNELS),
+  channel: channelName,
   channelDisplay: z.string(),
   status: z.enum(STATUSES),
   statusDisplay: z.string(),

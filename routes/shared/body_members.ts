@@ -46,6 +46,8 @@ function readShape(schema: z.core.$ZodType): Shape | null {
     case "readonly":
     case "catch":
       return shapeOf(def.innerType);
+    case "lazy":
+      return shapeOf(def.getter());
     case "pipe":
       return shapeOf(def.in._zod.def.type === "transform" ? def.out : def.in);
     case "union":

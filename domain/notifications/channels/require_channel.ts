@@ -1,5 +1,5 @@
 import { problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
+import type { NotificationPlatform } from "../platform.ts";
 import type { NotificationChannel } from "../status.ts";
 
 /**
@@ -7,11 +7,12 @@ import type { NotificationChannel } from "../status.ts";
  * @throws NOTIFICATION_CHANNEL_NOT_CONFIGURED
  */
 export function requireChannel(
-  p: Pick<Platform, "mail" | "push" | "sms">,
+  p: Pick<NotificationPlatform, "mail" | "push" | "sms" | "channelProviders">,
   channel: NotificationChannel,
 ): void {
-  const providers = { Email: p.mail, Push: p.push, Sms: p.sms, InApp: null }[channel];
-  if (providers === null || providers.length > 0) return;
+  if (channel === "InApp" || p.channelProviders.some((provider) => provider.channel === channel)) return;
+  const configured = new Map([["Email", p.mail.length], ["Push", p.push.length], ["Sms", p.sms.length]]);
+  if (configured.get(channel)) return;
   throw problem(
     "NOTIFICATION_CHANNEL_NOT_CONFIGURED",
     `No provider is configured for the channel ${channel}.`,

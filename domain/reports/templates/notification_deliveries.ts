@@ -38,9 +38,11 @@ export const notificationDeliveriesReport = defineReport({
   chart: { title: "Recipients by outcome", by: "outcome" },
   query: (sql, { tenantIds, parameters: { from, to, channel, outcome } }) =>
     sql`
-    select n.created_at, n.channel, n.status, r.address as recipient, r.status as outcome, r.sent_at,
+    select n.created_at, n.channel, n.status, r.status as outcome, r.sent_at,
       coalesce(r.error_message, case when r.status <> 'Sent' then n.last_error end) as error_message,
       case when not n.is_confidential then n.subject end as subject, n.template_slug, n.priority, n.retry_count,
+      case when n.channel in ('Email', 'Push', 'InApp', 'Sms') then r.address
+        else regexp_replace(r.address, '^(https?://)([^/?#]*@)?([^/?#]+).*$', '\\1\\3/…') end as recipient,
       n.id as notification_id, t.name as tenant
     from notifications n
     join notification_recipients r on r.notification_id = n.id

@@ -6,7 +6,7 @@ import { searchOf } from "../shared/api.ts";
 import { type Outcome, type View, type Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import {
-  channelLabels,
+  channelLabel,
   type Detail,
   isCancellable,
   isRetriable,
@@ -87,7 +87,7 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
     <Facts
       facts={[
         [t.status, <StatusBadge locale={v.locale} status={message.status} />],
-        [t.channel, channelLabels[v.locale][message.channel]],
+        [t.channel, channelLabel(v.locale, message.channel)],
         [t.priority, notificationPriorityLabels[v.locale][message.priority]],
         [t.category, message.category],
         [t.created, <Time v={v} at={message.createdAt} />],

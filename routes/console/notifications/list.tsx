@@ -9,7 +9,7 @@ import { commonTexts } from "../shared/common_texts.ts";
 import type { Outcome, View, Visit } from "../shared/page.ts";
 import {
   channelChoices,
-  channelLabels,
+  channelLabel,
   isCancellable,
   isRetriable,
   notificationPriorityLabels,
@@ -148,7 +148,7 @@ function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
           <span>
             <a class="clamp" href={`notifications/${message.id}`}>{name(message)}</a>
             <span class="sub">
-              {channelLabels[v.locale][message.channel]}
+              {channelLabel(v.locale, message.channel)}
               {message.priority !== "Normal" &&
                 ` · ${t.priority}: ${notificationPriorityLabels[v.locale][message.priority]}`}
             </span>

@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { CHANNELS } from "../../../domain/notifications/status.ts";
+import { channelMember, channelNames } from "../../../domain/notifications/channels/catalogue.ts";
+import type { ChannelChoices } from "../../../domain/notifications/preferences.ts";
 import type { NotificationPreferencesDto } from "../../notifications/preferences.ts";
 import type { UserNotificationDto } from "../../notifications/shapes.ts";
 import { CheckField, CsrfField, FormRefusal, SelectField, TextField } from "../components/forms.tsx";
@@ -9,18 +10,11 @@ import { type Page, Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "./preference_texts.ts";
-import { channelLabels } from "./status.tsx";
+import { channelLabel } from "./status.tsx";
 
 type Preferences = z.output<typeof NotificationPreferencesDto>;
-type Category = Preferences["categories"][number];
-type ChannelKey = keyof Category["channels"];
+type Category = { category: string; channels: ChannelChoices };
 
-const KEYS: Record<typeof CHANNELS[number], ChannelKey> = {
-  Email: "email",
-  Push: "push",
-  InApp: "inApp",
-  Sms: "sms",
-};
 const ALL = { email: true, push: true, inApp: true, sms: true };
 
 const addressOf = (v: Visit): string => `user-notifications/preferences?userId=${v.viewer.userId}`;
@@ -47,15 +41,11 @@ export async function preferencesAction(v: Visit, form: FormData): Promise<Outco
 
 /** Reads the form. A category with all channels ticked is the default, so it is left out. */
 function preferencesOf(v: Visit, form: FormData): Preferences {
-  const wanted = (index: number, key: ChannelKey) => form.get(`${index}.${key}`) === "true";
   const categories = form.getAll("category").map((name, index) => ({
     category: String(name).trim(),
-    channels: {
-      email: wanted(index, "email"),
-      push: wanted(index, "push"),
-      inApp: wanted(index, "inApp"),
-      sms: wanted(index, "sms"),
-    },
+    channels: Object.fromEntries(
+      channelNames.map(channelMember).map((member) => [member, form.get(`${index}.${member}`) === "true"]),
+    ) as ChannelChoices,
   })).filter(({ category, channels }) => category !== "" && Object.values(channels).includes(false));
   return {
     userId: v.viewer.userId,
@@ -196,15 +186,15 @@ function CategoryMatrix({ v, rows }: { v: Visit; rows: Category[] }) {
                 />
               ),
         },
-        ...CHANNELS.map((channel) => ({
-          head: channelLabels[v.locale][channel],
+        ...channelNames.map((channel) => ({
+          head: channelLabel(v.locale, channel),
           cell: ({ category, channels, index }: Category & { index: number }) => (
             <input
               type="checkbox"
-              name={`${index}.${KEYS[channel]}`}
+              name={`${index}.${channelMember(channel)}`}
               value="true"
-              checked={channels[KEYS[channel]]}
-              aria-label={t.wants(category || t.newCategory, channelLabels[v.locale][channel])}
+              checked={channels[channelMember(channel)] ?? true}
+              aria-label={t.wants(category || t.newCategory, channelLabel(v.locale, channel))}
             />
           ),
         })),

@@ -8,6 +8,7 @@ import {
   TextArea,
   TextField,
 } from "../components/forms.tsx";
+import { channelNames } from "../../../domain/notifications/channels/catalogue.ts";
 import { Card } from "../components/notice.tsx";
 import { type Page, Refusal } from "../shared/api.ts";
 import { field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
@@ -109,7 +110,7 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
               </label>
             </fieldset>
             <div class="stack" data-source="own">
-              <div data-channels="Email Push InApp">
+              <div data-channels={channelNames.filter((name) => name !== "Sms").join(" ")}>
                 <TextField label={t.subject} {...sent("subject")} maxlength={1000} />
               </div>
               <TextArea label={t.textBody} {...sent("textBody")} rows={5} />

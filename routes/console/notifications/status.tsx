@@ -1,7 +1,8 @@
 import type { z } from "zod";
+import { channelDisplay, channelNames, isBuiltIn } from "../../../domain/notifications/channels/catalogue.ts";
 import {
-  CHANNELS,
   NOTIFICATION_PRIORITIES,
+  type NotificationChannel,
   type RecipientStatus,
   type SkipReason,
   STATUSES,
@@ -51,6 +52,10 @@ export const channelLabels = defineTexts(
   { Email: "Email", Push: "Push", InApp: "In-app", Sms: "SMS" },
   { Email: "Email", Push: "Push", InApp: "Na aplicação", Sms: "SMS" },
 );
+
+/** The label of a channel; for one of an extension, its display name. */
+export const channelLabel = (locale: Locale, channel: NotificationChannel): string =>
+  isBuiltIn(channel) ? channelLabels[locale][channel] : channelDisplay(channel);
 
 export const notificationPriorityLabels = defineTexts(
   { Low: "Low", Normal: "Normal", High: "High", Critical: "Critical" },
@@ -113,7 +118,7 @@ export function RecipientBadge(
 }
 
 export const channelChoices = (locale: Locale): Choice[] =>
-  CHANNELS.map((value) => ({ value, label: channelLabels[locale][value] }));
+  channelNames.map((value) => ({ value, label: channelLabel(locale, value) }));
 export const statusChoices = (locale: Locale): Choice[] =>
   STATUSES.map((value) => ({ value, label: notificationStatusLabels[locale][value] }));
 export const priorityChoices = (locale: Locale): Choice[] =>

@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import process from "node:process";
+import { Webhook } from "standardwebhooks";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { setup } from "../../support/setup.ts";
+import { startSmsGateway } from "../../support/sms_gateway.ts";
+import { hurry, path, refused, sent, settledDetail, templates } from "../notifications/notifications.ts";
+
+const here = import.meta.dirname ?? ".";
+const shipped = (name: string) => join(here, `../../../scripts/extensions/${name}/mod.ts`);
+const modules = [shipped("slack"), shipped("webhook"), join(here, "pager/mod.ts")];
+const SECRET = `whsec_${btoa("a secret of 24 bytes or more")}`;
+
+interface Received {
+  url: string;
+  headers: Headers;
+  body: string;
+}
+
+/** A receiver on loopback. The answer of a path is that of `answers`, default 200. */
+const received: Received[] = [];
+const answers = new Map<string, () => Response>();
+const receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+  const { pathname } = new URL(request.url);
+  received.push({ url: pathname, headers: request.headers, body: await request.text() });
+  return answers.get(pathname)?.() ?? new Response("ok");
+});
+const base = `http://127.0.0.1:${receiver.addr.port}`;
+const at = (url: string) => received.filter((request) => request.url === url);
+
+process.env.PAGER_URL = base;
+process.env.WEBHOOK_CHANNEL_SECRET = SECRET;
+const gateway = startSmsGateway();
+const t = await setup({
+  STEWARD_EXTENSIONS: modules.join(","),
+  OUTBOUND_ALLOW: `127.0.0.1:${receiver.addr.port}`,
+  SMS_URL: gateway.smsUrl,
+});
+Deno.test.afterAll(async () => {
+  await t.stop();
+  await gateway[Symbol.asyncDispose]();
+  await receiver.shutdown();
+});
+
+const send = { permissions: ["send:notifications"] };
+const slack = (url: string, change = {}) => ({
+  channel: "Slack",
+  recipients: [{ address: base + url }],
+  subject: "Deploy *failed*",
+  textBody: "1 < 2 & 3",
+  ...change,
+});
+const pager = (addresses: string[], change = {}) => ({
+  channel: "TextPager",
+  recipients: addresses.map((address) => ({ address })),
+  textBody: "Fire",
+  ...change,
+});
+const attemptsOf = (detail: { deliveryAttempts: { providerName: string; isSuccess: boolean }[] }) =>
+  detail.deliveryAttempts.map(({ providerName, isSuccess }) => [providerName, isSuccess]);
+
+Deno.test("a message through Slack posts its escaped text; answers and logs do not show the webhook URL", async () => {
+  const actor = await t.actor(send);
+  const id = await sent(actor, slack("/services/T1/secret-one", { channel: "slack" }));
+  const detail = await settledDetail(t, actor, id);
+  assert.deepEqual(
+    [detail.channel, detail.channelDisplay, detail.status, detail.recipients[0].address],
+    ["Slack", "Slack", "Sent", `${base}/…`],
+  );
+  const [request] = at("/services/T1/secret-one");
+  assert.deepEqual(JSON.parse(request?.body ?? ""), { text: "*Deploy failed*\n1 &lt; 2 &amp; 3" });
+  assert.doesNotMatch(t.logs.join(""), /secret-one/);
+});
+
+Deno.test("a template is rendered for a message through the channel Webhook, whose signature is valid", async () => {
+  const actor = await t.actor({ role: "Admin" });
+  const template = {
+    slug: "paid",
+    name: "Paid",
+    locale: "en",
+    subjectTemplate: "Invoice {{number}}",
+    htmlBodyTemplate: "<p>Paid: <b>{{number}}</b></p>",
+    requiredVariables: "number",
+  };
+  const created = await actor.post(templates, template);
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const id = await sent(actor, {
+    channel: "Webhook",
+    recipients: [{ address: `${base}/hook` }],
+    templateSlug: "paid",
+    templateData: { number: "7" },
+  });
+  assert.equal((await settledDetail(t, actor, id)).status, "Sent");
+  const [request] = at("/hook");
+  const headers = Object.fromEntries(request?.headers ?? []);
+  const verified = new Webhook(SECRET).verify(request?.body ?? "", headers) as Record<string, unknown>;
+  assert.equal(headers["webhook-id"], id);
+  assert.equal(verified.type, "notification");
+  assert.deepEqual(verified.data, {
+    notificationId: id,
+    tenantId: actor.tenantId,
+    subject: "Invoice 7",
+    text: "Paid: 7",
+    html: "<p>Paid: <b>7</b></p>",
+    data: { number: "7" },
+  });
+});
+
+Deno.test("a permanent refusal is final; a temporary one is retried, after Retry-After if it has one", async () => {
+  const actor = await t.actor(send);
+  answers.set("/gone", () => new Response("no_service", { status: 404 }));
+  const gone = await settledDetail(t, actor, await sent(actor, slack("/gone")));
+  assert.deepEqual([gone.status, gone.lastError], ["DeadLettered", "Slack answered 404: no_service"]);
+  assert.equal(at("/gone").length, 1);
+
+  answers.set("/down", () => new Response("", { status: 503 }));
+  const down = await sent(actor, slack("/down"));
+  assert.equal((await settledDetail(t, actor, down)).status, "Failed");
+  answers.delete("/down");
+  await hurry(t, down);
+  assert.equal((await settledDetail(t, actor, down, ["Succeeded"])).status, "Sent");
+
+  answers.set("/busy", () => new Response("", { status: 429, headers: { "retry-after": "120" } }));
+  const busy = await sent(actor, slack("/busy"));
+  await settledDetail(t, actor, busy, ["Scheduled", "Failed", "Enqueued"]);
+  const [row] = await t.steward.platform.sql<{ seconds: number }[]>`
+    select extract(epoch from j.due_at - now())::int as seconds
+    from jobs j join notifications n on n.job_id = j.id where n.id = ${busy}`;
+  assert.ok(row && row.seconds > 100 && row.seconds <= 120, `due in ${row?.seconds} s`);
+});
+
+Deno.test("an address that is private or malformed is refused", async () => {
+  const actor = await t.actor(send);
+  const id = await sent(
+    actor,
+    slack("", { recipients: [{ address: "http://10.1.2.3/services/secret-two" }] }),
+  );
+  const { status, lastError } = await settledDetail(t, actor, id);
+  assert.equal(status, "DeadLettered");
+  assert.match(lastError, /^10\.1\.2\.3 is a private, loopback or link-local address/);
+  assert.doesNotMatch(t.logs.join(""), /secret-two/);
+  const answer = await actor.post(`${path}/send`, pager(["P-1", "12"]));
+  refused(answer, 400, "VALIDATION_ERROR");
+  assert.deepEqual(answer.body.errors, {
+    "recipients.1.address": ['"12" is not a pager number such as P-12'],
+  });
+});
+
+Deno.test("the second provider of a channel gets the recipients that the first did not accept", async () => {
+  const actor = await t.actor(send);
+  answers.set("/a/P-2", () => new Response("", { status: 503 }));
+  answers.set("/a/P-3", () => new Response("", { status: 404 }));
+  answers.set("/a/P-4", () => new Response("", { status: 418 }));
+  const id = await sent(actor, pager(["P-1", "P-2", "P-3", "P-4"]));
+  const detail = await settledDetail(t, actor, id);
+  assert.deepEqual([detail.status, detail.channelDisplay], ["Sent", "Text pager"]);
+  assert.deepEqual(attemptsOf(detail), [["pager-a", true], ["pager-b", true]]);
+  assert.deepEqual(
+    detail.recipients.map(({ status, errorMessage }: Record<string, unknown>) => [status, errorMessage]),
+    [["Sent", null], ["Sent", null], ["Refused", "the pager answered 404"], ["Sent", null]],
+  );
+  assert.deepEqual([at("/b/P-1").length, at("/b/P-2").length, at("/b/P-3").length, at("/b/P-4").length], [
+    0,
+    1,
+    0,
+    1,
+  ]);
+});
+
+Deno.test("a provider of an extension for a built-in channel is tried after the configured one", async () => {
+  const actor = await t.actor(send);
+  gateway.fault = { status: 500, message: "down" };
+  const id = await sent(actor, {
+    channel: "Sms",
+    recipients: [{ address: "+351912345678" }],
+    textBody: "Hi",
+  });
+  const detail = await settledDetail(t, actor, id);
+  assert.deepEqual([detail.status, attemptsOf(detail)], ["Sent", [["sms", false], ["pager-sms", true]]]);
+  assert.equal(at("/sms/%2B351912345678")[0]?.body, "Hi");
+});
+
+Deno.test("preferences have a member per channel of an extension; a user who does not want it is skipped", async () => {
+  const actor = await t.actor(send);
+  const own = `/api/v1/user-notifications/preferences?userId=${actor.userId}`;
+  const all = {
+    email: true,
+    push: true,
+    inApp: true,
+    sms: true,
+    slack: true,
+    webhook: true,
+    textPager: true,
+  };
+  const put = async (channels: object) => {
+    const answer = await actor.put(own, { timeZoneId: "UTC", categories: [{ category: "news", channels }] });
+    return { ...answer, channels: answer.body.categories?.[0].channels };
+  };
+  assert.deepEqual((await put({ email: false })).channels, { ...all, email: false });
+  assert.equal((await put({ textPager: "no" })).status, 400);
+  assert.deepEqual((await put({ textPager: false })).channels, { ...all, textPager: false });
+  const toUser = { recipients: [], userIds: [actor.userId] };
+  const news = await sent(actor, pager([], { ...toUser, category: "News" }));
+  const skipped = await settledDetail(t, actor, news);
+  assert.deepEqual([skipped.status, skipped.recipients[0].reason], ["Cancelled", "OptedOut"]);
+  const other = await sent(actor, pager([], { ...toUser, category: "alarms" }));
+  assert.equal((await settledDetail(t, actor, other)).recipients[0].address, `P-${actor.userId}`);
+  assert.equal(at(`/a/P-${actor.userId}`).length, 1);
+
+  await t.steward.platform.sql`update users set first_name = 'Pagerless' where id = ${actor.userId}`;
+  for (const message of [pager([], toUser), slack("", toUser)]) {
+    const [recipient] = (await settledDetail(t, actor, await sent(actor, message))).recipients;
+    assert.deepEqual([recipient.status, recipient.reason], ["Skipped", "NoAddress"]);
+  }
+});
+
+Deno.test("lists filter by the channel; statistics count its messages; a scheduled message is sent when due", async () => {
+  const actor = await t.actor(send);
+  await settledDetail(t, actor, await sent(actor, pager(["P-8"])));
+  const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
+  const { body } = await actor.post(`${path}/schedule`, { notification: slack("/late"), scheduledAt });
+  assert.equal(body.status, "Scheduled");
+  const { body: list } = await actor.get(`${path}?channel=slack`);
+  assert.deepEqual(
+    list.items.map(({ id, channelDisplay }: Record<string, string>) => [id, channelDisplay]),
+    [[body.notificationId, "Slack"]],
+  );
+  const { body: stats } = await actor.get(`${path}/stats`);
+  assert.deepEqual([stats.totalNotifications, stats.sentNotifications, stats.scheduledNotifications], [
+    2,
+    1,
+    1,
+  ]);
+  assert.equal(at("/late").length, 0);
+  await hurry(t, body.notificationId);
+  assert.equal((await settledDetail(t, actor, body.notificationId)).status, "Sent");
+  assert.equal(at("/late").length, 1);
+});
+
+Deno.test("an unknown channel is refused with the names of all channels, which the API document lists", async () => {
+  const actor = await t.actor(send);
+  const names = ["Email", "Push", "InApp", "Sms", "Slack", "Webhook", "TextPager"];
+  const expected = { channel: [`expected one of ${names.join(", ")}`] };
+  for (
+    const answer of [
+      await actor.post(`${path}/send`, slack("/x", { channel: "Fax" })),
+      await actor.get(`${path}?channel=Fax`),
+    ]
+  ) {
+    refused(answer, 400, "VALIDATION_ERROR");
+    assert.deepEqual(answer.body.errors, expected);
+  }
+  const { body: document } = await t.nobody.get("/openapi.json");
+  const { SendNotificationRequest, NotificationPreferencesDto } = document.components.schemas;
+  assert.deepEqual(SendNotificationRequest.properties.channel.enum, names);
+  const { channels } = NotificationPreferencesDto.properties.categories.items.properties;
+  assert.deepEqual(channels.properties.textPager, { type: "boolean" });
+});
+
+/** Starts a service with one extension that has these members; returns the error. */
+async function startFailure(members: string, env: Record<string, string> = {}): Promise<string> {
+  const module = join(await Deno.makeTempDir({ prefix: "steward-channel-" }), "mod.ts");
+  await Deno.writeTextFile(
+    module,
+    `import { defineExtension } from "@steward/steward"; export default defineExtension({ name: "acme", ${members} });`,
+  );
+  return await setup({ STEWARD_EXTENSIONS: module, ...env }).then(
+    (started) => started.stop().then(() => "it started"),
+    (error) => error.message,
+  );
+}
+
+const channel = (name: string) =>
+  `channels: [{ name: "${name}", displayName: "D", address: { expected: "e", fits: () => true }, providers: [] }]`;
+const provider = (channel: string, name: string) => `providers: [{ channel: "${channel}", name: "${name}" }]`;
+
+for (
+  const [what, members, expected] of [
+    ["a channel whose name is not PascalCase", channel("pigeon"), /channels: "pigeon" does not match/],
+    [
+      "a built-in channel in other letter case",
+      channel("EMail"),
+      /channels: "EMail" is already used by the service/,
+    ],
+    ["a reserved provider name", provider("Sms", "smtp-2"), /providers: "smtp-2" does not match/],
+    [
+      "a provider for an unknown channel",
+      provider("Fax", "fax"),
+      /extension acme: providers: "fax" names the unknown channel Fax/,
+    ],
+  ] as const
+) {
+  Deno.test(`an extension with ${what} is refused at start by name`, async () => {
+    assert.match(await startFailure(members), expected);
+  });
+}
+
+Deno.test("without MIGRATE_ON_START, a channel that the database lacks is reported like a pending migration", async () => {
+  const DATABASE_URL = await createTestDatabase();
+  const message = await startFailure(channel("Pigeon"), { DATABASE_URL, MIGRATE_ON_START: "false" });
+  assert.match(message, /^the database lacks channel Pigeon; run `deno task migrate` before starting$/);
+});
+
+Deno.test("a database role that does not own the type gets an error that names it", async () => {
+  const DATABASE_URL = await createTestDatabase();
+  const sql = connectPostgres(DATABASE_URL, { max: 1 });
+  await sql`create role steward_channel_owner`;
+  await sql`alter type notification_channel owner to steward_channel_owner`;
+  await sql`create role steward_channel_user login password 'x' in role pg_read_all_data, pg_write_all_data`;
+  await sql`grant all on schema public to steward_channel_user`;
+  await sql.end();
+  const url = new URL(DATABASE_URL);
+  [url.username, url.password] = ["steward_channel_user", "x"];
+  assert.match(
+    await startFailure(channel("Pigeon"), { DATABASE_URL: url.href }),
+    /the channel Pigeon cannot be added: must be owner of type notification_channel; run `deno task migrate`/,
+  );
+});
