@@ -12,7 +12,11 @@ Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 /** Runs the script with only the permissions it needs. */
 const run = (args: string[], env: Record<string, string> = { DATABASE_URL: databaseUrl }) =>
   runScript("import-permissions", args, {
-    permissions: ["--allow-env=DATABASE_URL,DATABASE_LISTEN,PG*", "--allow-read", "--allow-net=127.0.0.1"],
+    permissions: [
+      "--allow-env=DATABASE_URL,DATABASE_URL_FILE,DATABASE_LISTEN,DATABASE_LISTEN_FILE,PG*",
+      "--allow-read",
+      "--allow-net=127.0.0.1",
+    ],
     env,
   });
 

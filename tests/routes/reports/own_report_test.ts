@@ -71,10 +71,9 @@ async function loadWithin(folder: string, alsoRead: string[] = []): Promise<stri
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  const sources = JSON.stringify({ folder, extensions: [] });
   const script = `import { loadReportTemplates } from "./domain/reports/registry.ts";
-    const said = await loadReportTemplates(${
-    JSON.stringify(folder)
-  }).then(({ size }) => size, (e) => e.message);
+    const said = await loadReportTemplates(${sources}).then(({ size }) => size, (e) => e.message);
     console.log(said);`;
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(script));

@@ -1,6 +1,7 @@
 import { Fields, Form } from "../../components/fields.tsx";
 import { Card } from "../../components/notice.tsx";
 import { done, formPage } from "../../shared/actions.ts";
+import { Refusal } from "../../shared/api.ts";
 import { field, may } from "../../shared/page.ts";
 import { roleChoices } from "../access_queries.ts";
 import { RoleChecks } from "./form.tsx";
@@ -53,7 +54,8 @@ export const addExistingUserPage = formPage({
   async show(v, sent) {
     const t = userTexts[v.locale];
     const { tenant } = v.viewer;
-    const roles = may(v.viewer, "read:roles") ? await roleChoices(v, tenant?.id ?? "") : [];
+    if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
+    const roles = may(v.viewer, "read:roles") ? await roleChoices(v, tenant.id) : [];
     const f = new Fields(v, sent, "addTenantUser");
     return {
       title: t.addExisting,
@@ -62,7 +64,7 @@ export const addExistingUserPage = formPage({
         <Card>
           <Form fields={f} action="users/bring-in" submit={t.addExisting} back="users">
             {f.text("userId", t.userId, { hint: t.addExistingHint, required: true })}
-            <RoleChecks f={f} legend={t.rolesIn(tenant?.name ?? "")} roles={roles} />
+            <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />
           </Form>
         </Card>
       ),
