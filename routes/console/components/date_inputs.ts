@@ -19,3 +19,9 @@ export function instantOf(v: Pick<Visit, "timeZone">, local: string, dayEnds = f
 export const localOf = (v: Pick<Visit, "timeZone">, instant: string): string =>
   Temporal.Instant.from(instant).toZonedDateTimeISO(v.timeZone).toPlainDateTime()
     .toString({ smallestUnit: "minute" });
+
+/** The period that the `date` inputs `from` and `to` of a list's filters select. */
+export const periodOf = (v: Visit): { fromDate: string | undefined; toDate: string | undefined } => ({
+  fromDate: instantOf(v, v.query.get("from") ?? ""),
+  toDate: instantOf(v, v.query.get("to") ?? "", true),
+});

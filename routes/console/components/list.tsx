@@ -40,6 +40,12 @@ export const text = (
 ): Filter =>
 (v) => <TextField label={label} name={name} value={v.query.get(name)} {...more} />;
 
+/** The first and the last day of a period. `periodOf` reads them. */
+export const period = ({ from, to }: { from: string; to: string }): Filter[] => [
+  text("from", from, { type: "date" }),
+  text("to", to, { type: "date" }),
+];
+
 /** A parameter of the address that the other filters keep. */
 export const hidden = (name: string): Filter => (v) => {
   const value = v.query.get(name);

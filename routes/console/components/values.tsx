@@ -86,16 +86,21 @@ export function CopyValue(
 /** The last 8 characters of an id. */
 export const shortId = (id: string): string => `…${id.slice(-8)}`;
 
+/** A name and its value. Empty: nothing is shown. */
+export type Fact = [name: string, value: Child] | false | null | undefined | "";
+
 /** A list of names and values. */
-export function Facts({ facts }: { facts: [string, Child][] }) {
+export function Facts({ facts }: { facts: Fact[] }) {
   return (
     <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{value ?? <span class="muted">–</span>}</dd>
-        </div>
-      ))}
+      {facts.map((fact) =>
+        fact && (
+          <div>
+            <dt>{fact[0]}</dt>
+            <dd>{fact[1] ?? <span class="muted">–</span>}</dd>
+          </div>
+        )
+      )}
     </dl>
   );
 }

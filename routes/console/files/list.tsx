@@ -1,9 +1,8 @@
 import { FILE_STATUSES, RETENTION_CLASSES } from "../../../domain/files/file.ts";
 import { defaultProfiles } from "../../../domain/files/profiles.ts";
-import { instantOf } from "../components/date_inputs.ts";
+import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
-import { choice, labelled, list, search, text, timeColumn } from "../components/list.tsx";
-import type { Column } from "../components/table.tsx";
+import { choice, labelled, list, period, search, timeColumn } from "../components/list.tsx";
 import { Badge, bytes, number } from "../components/values.tsx";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { type File, FileStatusBadge, isMoving } from "./model.tsx";
@@ -15,24 +14,17 @@ import { fileTexts } from "./texts.ts";
 /** The tenant's files, newest first, filtered by the query. */
 export async function filesPage(v: Visit): Promise<View> {
   const t = fileTexts[v.locale];
-  const { show, profile, from = "", to = "" } = Object.fromEntries(v.query);
+  const show = v.query.get("show");
   const page = await v.api.list("listFiles", v, {
-    fromDate: instantOf(v, from),
-    toDate: instantOf(v, to, true),
+    ...periodOf(v),
     createdBy: show === "mine" ? v.viewer.userId : null,
     legalHold: show === "held" ? true : null,
     isProduct: show === "product" ? true : null,
   });
-  const profiles = new Set([
-    ...defaultProfiles.map(({ name }) => name),
-    ...page.items.map(({ profile }) => profile), // a deployment may define more profiles
-    ...profile ? [profile] : [],
-  ]);
   return {
     title: t.files,
-    actions: mayInFiles(v.viewer, "upload:files") && (
-      <ButtonLink href="files/upload" label={t.upload} icon="upload" tone="primary" />
-    ),
+    actions: mayInFiles(v.viewer, "upload:files") &&
+      <ButtonLink href="files/upload" label={t.upload} icon="upload" tone="primary" />,
     body: list(v, page, {
       path: "files",
       icon: "files",
@@ -42,52 +34,57 @@ export async function filesPage(v: Visit): Promise<View> {
       filters: [
         search(t.searchName),
         choice("status", t.status, labelled(FILE_STATUSES, fileStatusTexts[v.locale])),
-        choice("profile", t.profile, [...profiles].map((value) => ({ value, label: value }))),
+        choice("profile", t.profile, profileChoices(v, page.items)),
         choice("retentionClass", t.retention, labelled(RETENTION_CLASSES, retentionTexts[v.locale])),
         choice("show", t.show, { mine: t.mine, held: t.onLegalHold, product: t.product }, t.allFiles),
-        text("from", t.from, { type: "date" }),
-        text("to", t.to, { type: "date" }),
+        ...period(t),
       ],
       everySeconds: page.items.some(isMoving) ? 3 : 15,
-      columns: columns(v),
+      columns: [
+        {
+          head: t.name,
+          cell: ({ id, fileName, profile, detectedContentType, declaredContentType }) => (
+            <>
+              <a href={`files/${id}`}>{fileName}</a>
+              <span class="sub">
+                {`${profile} · ${shortType(detectedContentType ?? declaredContentType)}`}
+              </span>
+            </>
+          ),
+        },
+        { head: t.status, cell: ({ status }) => <FileStatusBadge locale={v.locale} status={status} /> },
+        {
+          head: t.size,
+          align: "end",
+          cell: ({ sizeBytes }) => <span class="nowrap">{bytes(v, sizeBytes)}</span>,
+        },
+        {
+          head: t.retention,
+          cell: ({ retentionClass, legalHold }) => (
+            <span class="row">
+              {retentionTexts[v.locale][retentionClass]}
+              {legalHold && <Badge tone="warn">{t.legalHold}</Badge>}
+            </span>
+          ),
+          wideOnly: true,
+        },
+        {
+          head: t.references,
+          align: "end",
+          cell: ({ referenceCount }) => number(v, referenceCount),
+          wideOnly: true,
+        },
+        timeColumn(v, t.created, "createdAt"),
+      ],
     }),
   };
 }
 
-function columns(v: Visit): Column<File>[] {
-  const t = fileTexts[v.locale];
-  return [
-    {
-      head: t.name,
-      cell: ({ id, fileName, profile, detectedContentType, declaredContentType }) => (
-        <>
-          <a href={`files/${id}`}>{fileName}</a>
-          <span class="sub">{`${profile} · ${shortType(detectedContentType ?? declaredContentType)}`}</span>
-        </>
-      ),
-    },
-    { head: t.status, cell: ({ status }) => <FileStatusBadge locale={v.locale} status={status} /> },
-    {
-      head: t.size,
-      align: "end",
-      cell: ({ sizeBytes }) => <span class="nowrap">{bytes(v, sizeBytes)}</span>,
-    },
-    {
-      head: t.retention,
-      cell: ({ retentionClass, legalHold }) => (
-        <span class="row">
-          {retentionTexts[v.locale][retentionClass]}
-          {legalHold && <Badge tone="warn">{t.legalHold}</Badge>}
-        </span>
-      ),
-      wideOnly: true,
-    },
-    {
-      head: t.references,
-      align: "end",
-      cell: ({ referenceCount }) => number(v, referenceCount),
-      wideOnly: true,
-    },
-    timeColumn(v, t.created, "createdAt"),
-  ];
+/** The built-in profiles, and those of the shown files: a deployment may define more. */
+function profileChoices(v: Visit, files: File[]) {
+  const chosen = v.query.get("profile");
+  const names = [...defaultProfiles, ...files.map(({ profile }) => ({ name: profile }))].map(({ name }) =>
+    name
+  );
+  return [...new Set(chosen ? [...names, chosen] : names)].map((value) => ({ value, label: value }));
 }

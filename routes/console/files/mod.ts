@@ -1,7 +1,6 @@
 import { instantOf } from "../components/date_inputs.ts";
-import { action, done, formPage } from "../shared/actions.ts";
-import { Refusal } from "../shared/api.ts";
-import { type ConsoleSection, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
+import { action, done, formPage, toDocument } from "../shared/actions.ts";
+import { type ConsolePage, type ConsoleSection, field, optionalField, type Visit } from "../shared/page.ts";
 import { filePage } from "./detail.tsx";
 import { filesPage } from "./list.tsx";
 import { scannerPage } from "./scanner.tsx";
@@ -10,12 +9,16 @@ import { fileTexts } from "./texts.ts";
 
 const permissions = ["read:files"];
 const uploading = ["upload:files"];
-const fileOf = (v: Visit) => `files/${v.params.id}`;
 
-/** A form shown again with errors has its own address. A GET of that address, such as a reload, leads to the file. */
-const get = (v: Visit): Outcome => ({ goTo: fileOf(v) });
+const pathOf = ({ params }: Visit): string => `files/${params.id}`;
 
-const retentionPage = formPage({
+/** A form of a file's page has its own address. A GET of that address, such as a reload, leads to the file. */
+const formOfFile = (page: Parameters<typeof formPage>[0]): ConsolePage => ({
+  ...formPage(page),
+  get: (v) => ({ goTo: pathOf(v) }),
+});
+
+const retentionPage = formOfFile({
   path: "files/{id}/retention",
   permissions: ["retain:files"],
   show: (v, retention) => filePage(v, { retention }),
@@ -23,27 +26,24 @@ const retentionPage = formPage({
     const retainUntil = field(form, "retainUntil");
     // The input has only whole minutes. Sent back unchanged, it would shorten the retention by seconds.
     const isChanged = retainUntil !== field(form, "keptUntil");
-    await v.api.call("changeRetention", {
-      params: v.params,
-      body: {
-        retentionClass: field(form, "retentionClass"),
-        retainUntil: isChanged ? instantOf(v, retainUntil) ?? null : undefined,
-        legalHold: form.get("legalHold") === "true",
-        reason: optionalField(form, "reason"),
-      },
-      ifMatch: field(form, "etag"),
-    });
-    return done(fileOf(v), fileTexts[v.locale].retentionSaved);
+    const body = {
+      retentionClass: field(form, "retentionClass"),
+      retainUntil: isChanged ? instantOf(v, retainUntil) ?? null : undefined,
+      legalHold: form.get("legalHold") === "true",
+      reason: optionalField(form, "reason"),
+    };
+    await v.api.call("changeRetention", { params: v.params, body, ifMatch: field(form, "version") });
+    return done(pathOf(v), fileTexts[v.locale].retentionSaved);
   },
 });
 
-const purgePage = formPage({
+const purgePage = formOfFile({
   path: "files/{id}/purge",
   permissions: ["purge:files"],
   show: (v, purge) => filePage(v, { purge }),
   async send(v, form) {
     await v.api.call("purgeFile", { params: v.params, body: { reason: field(form, "purgeReason") } });
-    return done(fileOf(v), fileTexts[v.locale].purged);
+    return done(pathOf(v), fileTexts[v.locale].purged);
   },
 });
 
@@ -58,34 +58,25 @@ export const filesSection: ConsoleSection = {
     { path: "files/scanner", permissions, get: scannerPage },
     { path: "files/upload", permissions: uploading, get: uploadPage, post: reserve },
     { path: "files/{id}", permissions, get: (v) => filePage(v) },
-    { path: "files/{id}/download", permissions, get: download },
-    { path: "files/{id}/complete", permissions: uploading, post: complete },
     {
-      path: "files/{id}/confirm",
-      permissions: uploading,
-      async post(v) {
-        await v.api.call("completeFile", { params: v.params, body: {} });
-        return done(fileOf(v), fileTexts[v.locale].uploadConfirmed);
-      },
+      path: "files/{id}/download",
+      permissions,
+      get: (v) => toDocument(v.api.call("giveDownloadUrl", { params: v.params }), pathOf(v)),
     },
+    { path: "files/{id}/complete", permissions: uploading, post: complete },
+    action(
+      "files/{id}/confirm",
+      "completeFile",
+      (v) => done(pathOf(v), fileTexts[v.locale].uploadConfirmed),
+      uploading,
+    ),
     action(
       "files/{id}/references/{referenceId}/release",
       "releaseReference",
-      (v) => done(fileOf(v), fileTexts[v.locale].released),
+      (v) => done(pathOf(v), fileTexts[v.locale].released),
       uploading,
     ),
-    { ...retentionPage, get },
-    { ...purgePage, get },
+    retentionPage,
+    purgePage,
   ],
 };
-
-/** Redirects to a signed download URL. */
-async function download(v: Visit): Promise<Outcome> {
-  try {
-    const { url } = await v.api.call("giveDownloadUrl", { params: v.params });
-    return new Response(null, { status: 303, headers: { location: url, "cache-control": "no-store" } });
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal) || refusal.status !== 409) throw refusal;
-    return { goTo: fileOf(v), flash: refusal.flash };
-  }
-}

@@ -1,12 +1,11 @@
 import { Notice, type Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import type { Locale } from "../shared/languages.ts";
+import type { Row } from "../shared/operations.ts";
 import { fileStatusTexts } from "./status_texts.ts";
 
 export type File = Row<"listFiles">;
-export type ScanAttempt = Row<"listScanAttempts">;
 
 const TONES: Record<File["status"], Tone> = {
   Pending: "idle",
@@ -27,27 +26,17 @@ export const isMoving = ({ status }: File): boolean => status === "Pending" || s
 
 /** Explains the file's status and its reason. */
 export function StatusNotice({ v, file }: { v: Visit; file: File }) {
-  const { title, text } = explainStatus(v.locale, file);
-  return <Notice tone={TONES[file.status]} title={title}>{text}</Notice>;
-}
-
-function explainStatus(locale: Locale, file: File): { title: string; text: string } {
-  const t = fileStatusTexts[locale];
-  const title = t[file.status];
-  switch (file.status) {
-    case "Pending":
-      return { title, text: t.PendingText };
-    case "Scanning":
-      return { title, text: t.ScanningText };
-    case "Available":
-      return { title, text: t.AvailableText };
-    case "Failed":
-      return { title, text: t.FailedText };
-    case "Infected":
-      return { title, text: t.InfectedText(file.signatureName ?? "–") };
-    case "Purged":
-      return { title, text: purgeText(locale, file.purgeReason) };
-  }
+  const t = fileStatusTexts[v.locale];
+  const { status } = file;
+  const text = {
+    Pending: t.PendingText,
+    Scanning: t.ScanningText,
+    Available: t.AvailableText,
+    Failed: t.FailedText,
+    Infected: t.InfectedText(file.signatureName ?? "–"),
+    Purged: purgeText(v.locale, file.purgeReason),
+  }[status];
+  return <Notice tone={TONES[status]} title={t[status]}>{text}</Notice>;
 }
 
 /** Explains a purge reason. Reasons that start with "job:" come from the service; a user wrote any other. */

@@ -1,52 +1,53 @@
 import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
+import { localOf } from "../components/date_inputs.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton } from "../components/forms.tsx";
 import { labelled, timeColumn } from "../components/list.tsx";
-import { localOf } from "../components/date_inputs.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { number } from "../components/values.tsx";
 import type { Sent } from "../shared/actions.ts";
-import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { Row } from "../shared/operations.ts";
+import type { Answer, Row } from "../shared/operations.ts";
 import { may, mayInFiles, type Visit } from "../shared/page.ts";
 import type { File } from "./model.tsx";
 import { retentionTexts } from "./status_texts.ts";
 import { fileTexts } from "./texts.ts";
 
-type Reference = Row<"listFileReferences">;
+/** The form of the page that was sent and refused. */
+export interface FileForms {
+  retention?: Sent | null;
+  purge?: Sent | null;
+}
 
 /** The references to the file, each with a release button. */
 export function ReferencesCard(
-  { v, file, references }: { v: Visit; file: File; references: Page<Reference> },
+  { v, file, references }: { v: Visit; file: File; references: Answer<"listFileReferences"> },
 ) {
   const t = fileTexts[v.locale];
   const { items, totalCount } = references;
-  const columns: Column<Reference>[] = [
-    { head: t.scope, cell: ({ scope }) => scope },
-    { head: t.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
-    timeColumn(v, t.since, "createdAt"),
-    ...mayInFiles(v.viewer, "upload:files")
-      ? [{
-        head: commonTexts[v.locale].actions,
-        align: "end" as const,
-        cell: ({ referenceId, scope, ownerId }: Reference) => (
-          <ActionButton
-            v={v}
-            action={`files/${file.id}/references/${referenceId}/release`}
-            label={t.release}
-            confirm={t.releaseConfirm(`${scope} ${ownerId}`)}
-          />
-        ),
-      }]
-      : [],
-  ];
+  const release: Column<Row<"listFileReferences">> = {
+    head: commonTexts[v.locale].actions,
+    align: "end",
+    cell: ({ referenceId, scope, ownerId }) => (
+      <ActionButton
+        v={v}
+        action={`files/${file.id}/references/${referenceId}/release`}
+        label={t.release}
+        confirm={t.releaseConfirm(`${scope} ${ownerId}`)}
+      />
+    ),
+  };
   return (
     <Card title={`${t.references} (${number(v, totalCount)})`} id="references">
       <DataTable
         caption={t.references}
-        columns={columns}
+        columns={[
+          { head: t.scope, cell: ({ scope }) => scope },
+          { head: t.owner, cell: ({ ownerId }) => <code class="break">{ownerId}</code> },
+          timeColumn(v, t.since, "createdAt"),
+          ...mayInFiles(v.viewer, "upload:files") ? [release] : [],
+        ]}
         rows={items}
         empty={<Empty icon="link" title={t.noReferences}>{t.noReferencesText}</Empty>}
       />
@@ -61,22 +62,16 @@ interface CardProps {
   sent: Sent | null;
 }
 
-/** The form for retention and legal hold. */
+/** The form for retention and legal hold. After a change elsewhere it keeps what was typed, with the new ETag. */
 export function RetentionCard({ v, file, etag, sent }: CardProps & { etag: string }) {
   const t = fileTexts[v.locale];
   const r = retentionTexts[v.locale];
-  const { retentionClass, legalHold } = file;
   const keptUntil = file.retainUntil ? localOf(v, file.retainUntil) : "";
-  const f = new Fields(v, sent, "changeRetention", {
-    retentionClass,
-    legalHold,
-    retainUntil: keptUntil,
-    etag,
-  });
-  const needsAdmin = legalHold && !may(v.viewer, "admin:system");
+  const f = new Fields(v, sent, "changeRetention", { ...file, retainUntil: keptUntil });
   return (
     <Card title={t.retention} id="retention">
       <Form fields={f} action={`files/${file.id}/retention`}>
+        <input type="hidden" name="version" value={etag} />
         <input type="hidden" name="keptUntil" value={keptUntil} />
         <div class="pair">
           {f.select("retentionClass", t.retentionClass, labelled(RETENTION_CLASSES, r), {
@@ -87,7 +82,9 @@ export function RetentionCard({ v, file, etag, sent }: CardProps & { etag: strin
         {f.check(
           "legalHold",
           t.legalHold,
-          needsAdmin ? `${t.legalHoldHint} ${t.legalHoldAdmin}` : t.legalHoldHint,
+          file.legalHold && !may(v.viewer, "admin:system")
+            ? `${t.legalHoldHint} ${t.legalHoldAdmin}`
+            : t.legalHoldHint,
         )}
         {f.text("reason", t.reason, { hint: t.reasonHint })}
       </Form>
@@ -98,8 +95,7 @@ export function RetentionCard({ v, file, etag, sent }: CardProps & { etag: strin
 /** The form that purges the content. A notice names what prevents it: a legal hold or references. */
 export function PurgeCard({ v, file, sent }: CardProps) {
   const t = fileTexts[v.locale];
-  const f = new Fields(v, sent, null);
-  const buttons = <button type="submit" class="button danger">{t.purge}</button>;
+  const f = new Fields(v, sent, "purgeFile");
   return (
     <Card title={t.purge} id="purge">
       {!sent && file.legalHold && <Notice tone="warn">{t.purgeOnHold}</Notice>}
@@ -109,9 +105,9 @@ export function PurgeCard({ v, file, sent }: CardProps) {
       <Form
         fields={f}
         action={`files/${file.id}/purge`}
-        confirm={t.purgeConfirm}
         intro={t.purgeText}
-        buttons={buttons}
+        confirm={t.purgeConfirm}
+        buttons={<button type="submit" class="button danger">{t.purge}</button>}
       >
         {/* its id must differ from the retention form's reason */}
         {f.text("purgeReason", t.reason, {

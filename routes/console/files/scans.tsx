@@ -1,9 +1,11 @@
 import { Card, Empty, type Tone } from "../components/notice.tsx";
 import { Badge, duration, Time } from "../components/values.tsx";
+import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
-import type { ScanAttempt } from "./model.tsx";
 import { scanVerdictLabels } from "./status_texts.ts";
 import { fileTexts } from "./texts.ts";
+
+type ScanAttempt = Row<"listScanAttempts">;
 
 const TONES: Record<ScanAttempt["verdict"], Tone> = {
   Clean: "ok",

@@ -85,7 +85,7 @@ export async function reserve(v: Visit, form: FormData): Promise<Response> {
         contentType: declaredType(fileName, field(form, "contentType")),
         sizeBytes,
         isProduct: field(form, "isProduct") === "true",
-        ...sizeBytes > PARTS_FROM_BYTES ? { parts: true } : {},
+        parts: sizeBytes > PARTS_FROM_BYTES || undefined,
       },
     })
   );
@@ -96,7 +96,7 @@ export async function complete(v: Visit, form: FormData): Promise<Response> {
   const etags = form.getAll("etag").map(String); // in part order; empty if the file was sent in one request
   return await answerJson(async () => {
     const parts = etags.map((etag, index) => ({ partNumber: index + 1, etag }));
-    await v.api.call("completeFile", { params: v.params, body: parts.length > 0 ? { parts } : {} });
+    await v.api.call("completeFile", { params: v.params, body: { parts: parts.length > 0 ? parts : null } });
     return { goTo: `files/${v.params.id}` };
   });
 }

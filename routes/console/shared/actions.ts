@@ -24,6 +24,17 @@ export const action = <Id extends OperationId>(
   post: async (v) => result(v, await v.api.act(operation, v)),
 });
 
+/** Leads to the signed URL of a document. If the API refuses it, the page `back` shows why. */
+export async function toDocument(asked: Promise<{ url: string }>, back: string): Promise<Outcome> {
+  try {
+    const { url } = await asked;
+    return new Response(null, { status: 303, headers: { location: url, "cache-control": "no-store" } });
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || ![400, 409, 422].includes(refusal.status)) throw refusal;
+    return { goTo: back, flash: refusal.flash };
+  }
+}
+
 /** Runs `run` for each of the selected ids. An error for one id does not affect the others. */
 export async function runEach(ids: string[], run: (id: string) => Promise<unknown>): Promise<Refusal[]> {
   const refusals: Refusal[] = [];
