@@ -9,7 +9,8 @@ import type { Endpoint } from "../../routes/shared/endpoint.ts";
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
 import type { HttpClient } from "../support/http.ts";
 import { setup } from "../support/setup.ts";
-import { pathOf, ROWS } from "./isolation/all_rows.ts";
+import { pathOf } from "../support/isolation.ts";
+import { ROWS } from "./isolation/all_rows.ts";
 import type { Ask } from "./isolation/rows.ts";
 import { buildWorld } from "./isolation/world.ts";
 

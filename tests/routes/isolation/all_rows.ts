@@ -6,8 +6,7 @@ import { notificationRows } from "./notification_rows.ts";
 import { reportRows } from "./report_rows.ts";
 import { resourceRows } from "./resource_rows.ts";
 import { serviceRows } from "./service_rows.ts";
-import type { Ask, Rows } from "./rows.ts";
-import { ABSENT } from "./world.ts";
+import type { Rows } from "./rows.ts";
 
 /** Every route of the service, by operation id. */
 export const ROWS: Rows = {
@@ -20,10 +19,3 @@ export const ROWS: Rows = {
   ...resourceRows,
   ...eventRows,
 };
-
-/** A route with its parameters filled in; parameters without a value get one that does not exist. */
-export function pathOf(path: string, { params = {}, query = {} }: Ask): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ABSENT.user));
-  const search = new URLSearchParams(query).toString();
-  return search ? `${filled}?${search}` : filled;
-}

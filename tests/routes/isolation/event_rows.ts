@@ -1,4 +1,4 @@
-import { resource } from "./resource_rows.ts";
+import { resourceRows as resource } from "../../support/isolation.ts";
 import type { Rows } from "./rows.ts";
 
 const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
@@ -6,7 +6,11 @@ const BODY = { url: "https://hooks.example.test/outsider", eventTypes: "*" };
 
 /** Webhook endpoints and their deliveries. */
 export const eventRows: Rows = {
-  ...resource("webhookEndpoint", "webhookEndpoint", "webhookEndpoints", NOT_FOUND, BODY),
+  ...resource(
+    "webhookEndpoint",
+    { one: "webhookEndpoint", many: "webhookEndpoints", notFound: NOT_FOUND },
+    BODY,
+  ),
   listEventTypes: { own: () => ({}) },
   listWebhookDeliveries: {
     names: (id) => ({ params: { id: id("webhookEndpoint") } }),

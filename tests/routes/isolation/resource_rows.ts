@@ -1,39 +1,19 @@
-import type { Row, Rows } from "./rows.ts";
-import type { Kind } from "./world.ts";
-
-/** The six routes of one resource. */
-export function resource(
-  kind: Kind,
-  one: string,
-  many: string,
-  notFound: string,
-  body: Record<string, unknown>,
-): Rows {
-  const One = one.charAt(0).toUpperCase() + one.slice(1);
-  const Many = many.charAt(0).toUpperCase() + many.slice(1);
-  const named = (body?: unknown): Row => ({
-    names: (id) => ({ params: { id: id(kind) }, ...(body === undefined ? {} : { body }) }),
-    code: notFound,
-  });
-  return {
-    [`list${Many}`]: { own: () => ({ query: { includeDeleted: "true" } }) },
-    [`read${One}`]: named(),
-    [`create${One}`]: { own: () => ({ body }) },
-    [`create${Many}`]: {
-      own: () => ({ body: { items: [], continueOnError: true } }),
-      code: "VALIDATION_ERROR",
-    },
-    [`update${One}`]: named(body),
-    [`delete${One}`]: named(),
-  };
-}
+import { resourceRows as resource } from "../../support/isolation.ts";
+import type { Rows } from "./rows.ts";
 
 /** Resources of the generic contract. */
 export const resourceRows: Rows = {
-  ...resource("application", "application", "applications", "APPLICATION_NOT_FOUND", {
-    code: "o",
-    name: "O",
+  ...resource(
+    "application",
+    { one: "application", many: "applications", notFound: "APPLICATION_NOT_FOUND" },
+    {
+      code: "o",
+      name: "O",
+    },
+  ),
+  ...resource("setting", { one: "setting", many: "settings", notFound: "SETTING_NOT_FOUND" }, {
+    key: "o",
+    value: "O",
   }),
-  ...resource("setting", "setting", "settings", "SETTING_NOT_FOUND", { key: "o", value: "O" }),
   listApplicationUsage: { own: () => ({}) },
 };

@@ -1,12 +1,10 @@
 // Two tenants: one with an object of every kind, and one of an outsider with all permissions there.
 import assert from "node:assert/strict";
 import { CATALOG_PERMISSIONS } from "../../../domain/rights/catalog.ts";
-import type { Actor, TestService } from "../../support/setup.ts";
+import { MARKER, type World } from "../../support/isolation.ts";
+import type { TestService } from "../../support/setup.ts";
 
-/** In every text of the victim tenant's objects, and in no answer to an outsider. */
-export const MARKER = "VictimsOwnText";
-
-export const KINDS = [
+const KINDS = [
   "tenant",
   "user",
   "email",
@@ -36,7 +34,7 @@ export const KINDS = [
 export type Kind = typeof KINDS[number];
 
 /** Names of the same form that do not exist. */
-export const ABSENT: Record<Kind, string> = {
+const ABSENT: Record<Kind, string> = {
   ...Object.fromEntries(KINDS.map((kind) => [kind, crypto.randomUUID()])) as Record<Kind, string>,
   email: "absent@example.test",
   permissionCode: "absent:thing",
@@ -44,25 +42,11 @@ export const ABSENT: Record<Kind, string> = {
   templateSlug: "absent-template",
 };
 
-export interface World {
-  t: TestService;
-  /** Holds every tenant-reach permission in the victim's tenant. */
-  victim: Actor;
-  /** Holds every tenant-reach permission in their own group tenant. */
-  outsider: Actor;
-  /** The victim's objects by kind. */
-  ids: Record<Kind, string>;
-}
-
 export const everyTenantPermission = CATALOG_PERMISSIONS.filter((p) => p.reach === "Tenant").map((p) =>
   p.code
 );
 
-/** Another caller like the outsider, for routes that end the caller's session. */
-export const anotherOutsider = ({ t, outsider }: World): Promise<Actor> =>
-  t.actor({ tenantId: outsider.tenantId ?? "", permissions: everyTenantPermission });
-
-export async function buildWorld(t: TestService): Promise<World> {
+export async function buildWorld(t: TestService): Promise<World<Kind>> {
   const { sql } = t.steward.platform;
   const victim = await t.actor({ permissions: everyTenantPermission });
   const outsider = await t.actor({
@@ -184,22 +168,15 @@ export async function buildWorld(t: TestService): Promise<World> {
     }),
   };
   await sql`update files set reference_count = 1 where id = ${file}`;
-  return { t, victim, outsider, ids };
-}
-
-/** Every database row that contains the victim's marker, by table. */
-export async function victimsRows({ t, victim, ids }: World): Promise<Record<string, string[]>> {
-  const { sql } = t.steward.platform;
-  const tables = await sql<{ name: string }[]>`select c.relname as name from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by 1`;
-  const traces = [MARKER, victim.userId, "victims-device", ...Object.values(ids)].map((trace) =>
-    `%${trace}%`
-  );
-  const rows: Record<string, string[]> = {};
-  for (const { name } of tables) {
-    const found = await sql<{ row: string }[]>`select x::text as row from ${sql(name)} x
-      where x::text like any(${traces}::text[]) order by 1`;
-    if (found.length > 0) rows[name] = found.map(({ row }) => row);
-  }
-  return rows;
+  return {
+    t,
+    sql,
+    permissions: everyTenantPermission,
+    victim,
+    outsider,
+    ids,
+    absent: ABSENT,
+    texts: [MARKER, victim.email, "victims-device"],
+    schemas: ["public"],
+  };
 }
