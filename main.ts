@@ -158,7 +158,10 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     endpoints: [...endpointsOf(platform), ...extensions.endpoints],
     checkAnswers: o.checkAnswers ?? false,
   });
-  const server = serveHttp(config, withMounts([await createConsole(platform, api)], api, log));
+  const server = serveHttp(
+    config,
+    withMounts([await createConsole(platform, api, extensions.sections)], api, log),
+  );
   baseUrl ||= server.url;
 
   const schedules = scheduleWork(platform);

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CATALOGUE, isProblemCode, type ProblemCode } from "../problems/catalogue.ts";
 import { CONSTRAINT_PROBLEMS } from "../problems/constraints.ts";
 import type { CatalogueEntry } from "../problems/entry.ts";
+import type { ResourceLabels } from "./labels.ts";
 import type { Resource, ResourceSource } from "./resource.ts";
 import { tableSource } from "./table_source.ts";
 
@@ -14,6 +15,8 @@ export interface ResourceDeclaration<One extends string, Many extends string> {
   path?: string;
   showsSecret?: true;
   area: string;
+  /** Names in the console; absent parts are derived. */
+  labels?: ResourceLabels;
   /** Permission for changes. */
   managedBy: string;
   /** Permission for reading; absent: every caller in the tenant may read. */

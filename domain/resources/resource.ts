@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
+import type { ResourceLabels } from "./labels.ts";
 import type { TenantCaller } from "../rights/caller.ts";
 import type { SortDirection } from "../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
@@ -58,6 +59,8 @@ export interface Resource<
   path?: string;
   /** Create returns a secret that is shown only once, so an Idempotency-Key is refused. */
   showsSecret?: true;
+  /** Names in the console; absent parts are derived. */
+  labels?: ResourceLabels;
   /** Heading in the API document. */
   area: string;
   /** Permission for changes. */

@@ -7,7 +7,7 @@ import { NO_UUID } from "../shared/validation.ts";
 import { Notice } from "./components/notice.tsx";
 import { accountPages } from "./account/account.tsx";
 import { ACCESS_CHANGED, createSignIn } from "./account/sign_in.tsx";
-import { sections } from "./sections.ts";
+import { sections as builtInSections } from "./sections.ts";
 import type { Handle, Mount } from "../app.ts";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
 import { loadAssets } from "./shared/assets.ts";
@@ -15,7 +15,7 @@ import { commonTexts } from "./shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "./shared/cookies.ts";
 import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
 import { FORMAT_TAGS, type Locale } from "./shared/languages.ts";
-import type { ConsolePage, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
+import type { ConsolePage, ConsoleSection, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
 import { contentPolicy, isSameOrigin } from "./shared/request_security.ts";
 import { BarePage, Layout } from "./shared/layout.tsx";
 import { translateValidation } from "./shared/validation_translations.ts";
@@ -25,11 +25,14 @@ type Env = { Bindings: { ip: string | null } };
 /**
  * Creates the operator console: pages under /console, rendered on the server from the API's answers to the viewer.
  * @param handle the service's API, called in the same process.
+ * @param extensions sections of extensions, after the built-in ones.
  */
 export async function createConsole(
   p: ServicePlatform,
   handle: Handle,
+  extensions: readonly ConsoleSection[] = [],
 ): Promise<Mount> {
+  const sections = [...builtInSections, ...extensions];
   const assets = await loadAssets();
   const policy = contentPolicy(p.config);
   const formMs = p.config.BODY_TIMEOUT_SECONDS * 1000;

@@ -11,6 +11,10 @@ import type { ReportExtensions } from "../../domain/reports/reports.ts";
 import { BUILT_IN_REPORTS } from "../../domain/reports/templates/mod.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
+import { extensionSection } from "../console/resources/extension_pages.tsx";
+import { sections } from "../console/sections.ts";
+import type { ConsoleSection } from "../console/shared/page.ts";
+import type { Resource } from "../../domain/resources/resource.ts";
 import { ENDPOINTS } from "../endpoints.ts";
 import { resourceRoutes } from "../resources/resource_routes.ts";
 import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
@@ -24,6 +28,8 @@ export interface Assembly {
   eventTypes: EventTypes;
   jobTypes: AnyJobType[];
   endpoints: Endpoint[];
+  /** Console sections of the extensions that have resources. */
+  sections: ConsoleSection[];
   reports: ReportExtensions;
   /** @param services the functions of the service that sends */
   channelProviders(services: () => Services): ChannelProvider[];
@@ -56,6 +62,9 @@ export function assemble(extensions: readonly LoadedExtension[]): Assembly {
     eventTypes,
     jobTypes: extensions.flatMap(({ name, jobs = [] }) => jobs.map((job) => jobType(names, name, job))),
     endpoints: extensions.flatMap((extension) => endpointsOf(names, extension)),
+    sections: extensions.flatMap(({ name, resources = [] }) =>
+      resources.length > 0 ? [consoleSection(names, name, resources)] : []
+    ),
     reports: reportsOf(names, extensions),
     channelProviders: (services) =>
       providers.map((provider) => ({
@@ -74,6 +83,9 @@ class Names {
     for (const { code } of CATALOG_PERMISSIONS) this.#owners.set(`permissions ${code}`, "the service");
     for (const type of Object.keys(EVENT_TYPES)) this.#owners.set(`events ${type}`, "the service");
     for (const { name } of allJobTypes) this.#owners.set(`jobs ${name}`, "the service");
+    for (const { path } of sections.flatMap(({ pages }) => pages)) {
+      this.#owners.set(`console pages ${path.split("/")[0]}`, "the service");
+    }
     for (const { id } of BUILT_IN_REPORTS) this.#owners.set(`reports ${id}`, "the service");
     for (const channel of CHANNELS) this.#owners.set(`channels ${channel.toLowerCase()}`, "the service");
     for (const endpoint of ENDPOINTS) {
@@ -148,6 +160,12 @@ function endpointsOf(names: Names, { name, routes = [], resources = [] }: Loaded
     }
   }
   return endpoints;
+}
+
+function consoleSection(names: Names, extension: string, resources: Resource[]): ConsoleSection {
+  const section = extensionSection(extension, resources);
+  for (const { path } of section.nav) names.claim(extension, "console pages", path);
+  return section;
 }
 
 function reportsOf(names: Names, extensions: readonly LoadedExtension[]): ReportExtensions {

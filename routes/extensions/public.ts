@@ -31,6 +31,7 @@ export {
   type Shape,
   type TableStorage,
 } from "../../domain/resources/define_resource.ts";
+export type { Label, ResourceLabels } from "../../domain/resources/labels.ts";
 export type { Resource } from "../../domain/resources/resource.ts";
 export type { EventDeclaration } from "../../domain/events/event_types.ts";
 export {

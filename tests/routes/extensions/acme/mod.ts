@@ -92,6 +92,11 @@ const customers = defineSimpleResource({
   one: "customer",
   many: "customers",
   area: "Customers",
+  labels: {
+    many: { en: "Customers", pt: "Clientes" },
+    one: { en: "Customer", pt: "Cliente" },
+    fields: { credit: { en: "Credit limit", pt: "Limite de crédito" }, name: { en: "Name", pt: "Nome" } },
+  },
   managedBy: "write:invoices",
   shape: z.object({
     id: z.uuid(),
