@@ -173,10 +173,15 @@ Deno.test("crashes do not fail a report: its job decides how often it runs again
 Deno.test("three runs that fail on their own make the execution Failed", async () => {
   const { objects } = t.steward.platform;
   const { write } = objects;
-  const id = await start({ templateId: "slow", parameters: { rows: 10_000 } });
-  await reached(analyst, id, STATUS.Generating);
-  objects.write = () => Promise.reject(new Error("an unexpected failure"));
+  const isWriting = Promise.withResolvers<void>();
+  objects.write = (...given) => {
+    isWriting.resolve();
+    return write.apply(objects, given);
+  };
   try {
+    const id = await start({ templateId: "slow", parameters: { rows: 10_000 } });
+    await isWriting.promise; // the worker's own run must not fail
+    objects.write = () => Promise.reject(new Error("an unexpected failure"));
     for (const failures of [1, 2]) {
       await assert.rejects(
         generateJob.run({ executionId: id }, jobContext(t.steward.platform)),
@@ -188,8 +193,8 @@ Deno.test("three runs that fail on their own make the execution Failed", async (
     await assert.rejects(generateJob.run({ executionId: id }, jobContext(t.steward.platform)), {
       name: "PermanentJobFailure",
     });
+    await reached(analyst, id, STATUS.Failed);
   } finally {
     objects.write = write;
   }
-  await reached(analyst, id, STATUS.Failed);
 });
