@@ -144,6 +144,22 @@ Deno.test("a dry run runs the pending migrations, names them and changes nothing
   await sql.end();
 });
 
+Deno.test("channels of extensions become values of the enum once, also when processes migrate at the same time", async () => {
+  const url = await createTestDatabase();
+  const connect = () => connectPostgres(url, { max: 1, prepare: false });
+  const sql = connect();
+  const pools = [sql, connect(), connect()];
+  const acme = [{ extension: "acme", channels: ["Pigeon"] }];
+  assert.deepEqual(await migrate(sql, acme, { dryRun: true }), ["channel Pigeon"]);
+  assert.deepEqual(await pendingMigrations(sql, acme), ["channel Pigeon"]);
+  const ran = await Promise.all(pools.map((pool) => migrate(pool, acme)));
+  assert.deepEqual(ran.flat(), ["channel Pigeon"]);
+  assert.deepEqual(await pendingMigrations(sql, acme), []);
+  const [row] = await sql`select 'Pigeon'::notification_channel::text as channel`;
+  assert.equal(row?.channel, "Pigeon");
+  for (const pool of pools) await pool.end();
+});
+
 Deno.test("a migration file without a number, or with the number of another, is refused by name", async () => {
   const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
   const refused = async (files: Record<string, string>, message: RegExp) =>

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { Webhook } from "standardwebhooks";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
@@ -37,6 +38,7 @@ const t = await setup({
   STEWARD_EXTENSIONS: modules.join(","),
   OUTBOUND_ALLOW: `127.0.0.1:${receiver.addr.port}`,
   SMS_URL: gateway.smsUrl,
+  SMTP_URL: "smtp://127.0.0.1:1", // no mail server listens there
 });
 Deno.test.afterAll(async () => {
   await t.stop();
@@ -180,6 +182,47 @@ Deno.test("a provider of an extension for a built-in channel is tried after the 
   const detail = await settledDetail(t, actor, id);
   assert.deepEqual([detail.status, attemptsOf(detail)], ["Sent", [["sms", false], ["pager-sms", true]]]);
   assert.equal(at("/sms/%2B351912345678")[0]?.body, "Hi");
+});
+
+Deno.test("a mail through an extension's provider has the user's own unsubscribe link", async () => {
+  const actor = await t.actor({ role: "Admin" });
+  await actor.post(templates, {
+    slug: "news",
+    name: "News",
+    locale: "en",
+    subjectTemplate: "News",
+    textBodyTemplate: "Leave: {{unsubscribeUrl}}",
+  });
+  const id = await sent(actor, {
+    channel: "Email",
+    recipients: [],
+    userIds: [actor.userId],
+    category: "news",
+    templateSlug: "news",
+  });
+  const detail = await settledDetail(t, actor, id);
+  assert.deepEqual([detail.status, attemptsOf(detail)], ["Sent", [["smtp", false], ["pager-mail", true]]]);
+  const [, link = ""] =
+    /^Leave: (\S+)$/.exec(at(`/mail/${encodeURIComponent(actor.email)}`)[0]?.body ?? "") ??
+      [];
+  assert.ok(link.startsWith(t.url), link);
+  assert.equal((await fetch(link)).status, 200);
+});
+
+Deno.test("the console shows channels of extensions by their display name", async () => {
+  const actor = await t.actor(send);
+  await settledDetail(t, actor, await sent(actor, pager(["P-9"])));
+  const cookie = `steward_console=${await openBrowserSession(t.steward.platform, actor.token ?? "")}`;
+  const page = async (address: string) => {
+    const answer = await fetch(`${t.url}/console/${address}`, { headers: { cookie } });
+    assert.equal(answer.status, 200, address);
+    return await answer.text();
+  };
+  const list = await page("notifications?channel=TextPager");
+  assert.match(list, /<option value="TextPager" selected[^>]*>Text pager<\/option>/);
+  assert.equal(list.match(/Text pager/g)?.length, 2, "in the filter and in the row of the message");
+  assert.match(await page("notifications/send"), /<option value="Slack"[^>]*>Slack<\/option>/);
+  assert.match(await page("preferences"), /name="0\.textPager"/);
 });
 
 Deno.test("preferences have a member per channel of an extension; a user who does not want it is skipped", async () => {

@@ -1,4 +1,4 @@
-// An extension for tests: a channel with two providers whose addresses belong to users, and a provider for Sms.
+// An extension for tests: a channel with two providers whose addresses belong to users, and providers for Sms and Email.
 import process from "node:process";
 import { defineChannel, defineExtension, type ExtensionProvider } from "@steward/steward";
 
@@ -30,5 +30,8 @@ const pager = defineChannel({
 export default defineExtension({
   name: "pager",
   channels: [pager],
-  providers: [{ channel: "Sms", name: "pager-sms", send: pagerAt("/sms") }],
+  providers: [
+    { channel: "Sms", name: "pager-sms", send: pagerAt("/sms") },
+    { channel: "Email", name: "pager-mail", send: pagerAt("/mail") },
+  ],
 });
