@@ -10,6 +10,7 @@ const WITHIN_S = 15;
 const instances = await startInstances(2, { JOB_LEASE_SECONDS: "5", JOB_CONCURRENCY: "8" });
 const sql = connectPostgres(instances.databaseUrl, { max: 2 });
 Deno.test.afterAll(async () => {
+  for (const process of instances.processes) process.kill("SIGCONT"); // a frozen process would not stop
   await sql.end();
   await instances.stop();
 });
