@@ -2,8 +2,9 @@ import { ActionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { CopyValue, duration, Facts, shortId, Time } from "../components/values.tsx";
+import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
-import { type Outcome, type View, type Visit } from "../shared/page.ts";
+import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import {
   channelLabel,
@@ -22,7 +23,7 @@ type Recipient = Detail["recipients"][number];
 /** One message: its recipients, delivery attempts and content. */
 export async function detailPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
-  const message = await v.api.get<Detail>(`notifications/${v.params.id}`);
+  const message = await v.api.act("readNotification", v);
   return {
     title: message.subject || t.noSubject,
     crumbs: [{ href: "notifications", label: t.title }],
@@ -192,22 +193,14 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
 
 /** The HTML body alone, for the iframe. */
 export async function bodyPage(v: Visit): Promise<Outcome> {
-  const { htmlBody } = await v.api.get<Detail>(`notifications/${v.params.id}`);
+  const { htmlBody } = await v.api.act("readNotification", v);
   return framedHtml(htmlBody ?? "");
 }
 
-export async function retryPage(v: Visit): Promise<Outcome> {
-  await v.api.send("POST", `notifications/${v.params.id}/retry`);
-  return {
-    goTo: `notifications/${v.params.id}`,
-    flash: { tone: "ok", text: notificationTexts[v.locale].retried },
-  };
-}
+const result = (text: "retried" | "cancelled") => (v: Visit) =>
+  done(`notifications/${v.params.id}`, notificationTexts[v.locale][text]);
 
-export async function cancelPage(v: Visit): Promise<Outcome> {
-  await v.api.send("DELETE", `notifications/schedule/${v.params.id}`);
-  return {
-    goTo: `notifications/${v.params.id}`,
-    flash: { tone: "ok", text: notificationTexts[v.locale].cancelled },
-  };
-}
+export const messageActions: ConsolePage[] = [
+  action("notifications/{id}/retry", "retryNotification", result("retried")),
+  action("notifications/{id}/cancel", "cancelScheduledNotification", result("cancelled")),
+];

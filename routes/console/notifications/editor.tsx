@@ -1,5 +1,3 @@
-import type { z } from "zod";
-import type { NotificationTemplateDetailDto, NotificationTemplateDto } from "../../notifications/shapes.ts";
 import {
   ActionButton,
   ButtonLink,
@@ -10,16 +8,17 @@ import {
 } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
+import { action, done } from "../shared/actions.ts";
 import { Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import type { Answer } from "../shared/operations.ts";
 import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { LivePreview, previewActions, PreviewErrors, type RenderedMessage } from "./live_preview.tsx";
 import { jsonField } from "./send_fields.ts";
 import { TemplateHelp } from "./template_help.tsx";
 import { templateTexts } from "./template_texts.ts";
 
-type Stored = z.output<typeof NotificationTemplateDetailDto>;
-type Saved = z.output<typeof NotificationTemplateDto>;
+type Stored = Answer<"readNotificationTemplate">;
 
 /** The form's fields, as typed. */
 type Texts = Record<
@@ -74,15 +73,13 @@ const bodyOf = (typedTexts: Texts) => ({
   requiredVariables: typedTexts.requiredVariables,
 });
 
-const read = (v: Visit): Promise<Stored> => v.api.get(`notification-templates/${v.params.id}`);
-
 /** Whether saving changes this template. In a tenant, saving a built-in template creates a custom version instead. */
 const isOwn = (v: Visit, template: Stored): boolean => !template.isShipped || v.viewer.tenant === null;
 
 export const newPage = (v: Visit): View => editorView(v, null, typed(new FormData()), null);
 
 export async function editorPage(v: Visit): Promise<View> {
-  const template = await read(v);
+  const template = await v.api.act("readNotificationTemplate", v);
   return editorView(v, template, storedTexts(template), null);
 }
 
@@ -93,14 +90,15 @@ export async function createAction(v: Visit, form: FormData): Promise<Outcome> {
 
 /** Saves a template. Fails with 412 if someone else changed it. A built-in template is copied into the tenant instead. */
 export async function saveAction(v: Visit, form: FormData): Promise<Outcome> {
-  const template = await read(v);
+  const template = await v.api.act("readNotificationTemplate", v);
   const typedTexts = typed(form);
   if (!isOwn(v, template)) return await saving(v, form, template, () => create(v, typedTexts));
-  const path = `notification-templates/${template.id}`;
   return await saving(v, form, template, async () => {
     const body = { templateId: template.id, ...bodyOf(typedTexts) };
-    const { version } = await v.api.send<Saved>("PUT", path, body, {
-      "if-match": `"${field(form, "version")}"`,
+    const { version } = await v.api.call("updateNotificationTemplate", {
+      params: { id: template.id },
+      body,
+      ifMatch: `"${field(form, "version")}"`,
     });
     return { goTo: `templates/${template.id}`, flash: templateTexts[v.locale].saved(version) };
   });
@@ -112,7 +110,7 @@ async function create(v: Visit, typedTexts: Texts) {
     locale: typedTexts.locale.trim() || undefined,
     ...bodyOf(typedTexts),
   };
-  const { id } = await v.api.send<Saved>("POST", "notification-templates", body);
+  const { id } = await v.api.call("createNotificationTemplate", { body });
   return { goTo: `templates/${id}`, flash: templateTexts[v.locale].created };
 }
 
@@ -131,19 +129,18 @@ async function saving(
   }
 }
 
-export async function deleteAction(v: Visit): Promise<Outcome> {
-  await v.api.send("DELETE", `notification-templates/${v.params.id}`);
-  return { goTo: "templates", flash: { tone: "ok", text: templateTexts[v.locale].deleted } };
-}
+export const deleteTemplate = action(
+  "templates/{id}/delete",
+  "deleteNotificationTemplate",
+  (v) => done("templates", templateTexts[v.locale].deleted),
+);
 
 /** Renders the typed texts with the sample data. */
 async function renderForm(v: Visit, form: FormData): Promise<RenderedMessage> {
   const { locale, name: _, ...body } = { locale: field(form, "locale"), ...bodyOf(typed(form)) };
   const data = jsonField(v, form, "sample");
-  return await v.api.send<RenderedMessage>("POST", "notification-templates/preview", {
-    ...body,
-    locale: locale || undefined,
-    data,
+  return await v.api.call("previewNotificationTemplate", {
+    body: { ...body, locale: locale || undefined, data },
   });
 }
 

@@ -1,11 +1,11 @@
-import type { z } from "zod";
-import type { NotificationStatsDto } from "../../notifications/shapes.ts";
-import { ButtonLink, CsrfField, FilterBar, SelectField, TextField } from "../components/forms.tsx";
+import { ButtonLink, CsrfField } from "../components/forms.tsx";
 import { instantOf } from "../components/date_inputs.ts";
-import { type Column, DataTable, EmptyList, LivePart, Pager, RowCheck } from "../components/table.tsx";
+import { choice, list, text, timeColumn } from "../components/list.tsx";
+import { type Column, RowCheck } from "../components/table.tsx";
 import { Figure, number, Time } from "../components/values.tsx";
-import { type Page, Refusal, searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
+import { done, runEach } from "../shared/actions.ts";
+import { searchOf } from "../shared/api.ts";
+import type { Answer } from "../shared/operations.ts";
 import type { Outcome, View, Visit } from "../shared/page.ts";
 import {
   channelChoices,
@@ -20,64 +20,47 @@ import {
 } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
 
-type Stats = z.output<typeof NotificationStatsDto>;
+type Stats = Answer<"readNotificationStats">;
 
 const BULK = "messages-bulk";
 
 /** The tenant's messages, newest first, filtered by the query. */
 export async function listPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
-  const all = commonTexts[v.locale].all;
   const given = (name: string) => v.query.get(name) ?? "";
   const dates = {
     fromDate: instantOf(v, given("from")),
     toDate: instantOf(v, given("to"), true),
   };
   const [page, stats] = await Promise.all([
-    v.api.get<Page<Summary>>("notifications", {
-      ...dates,
-      channel: given("channel"),
-      status: given("status"),
-      page: given("page"),
-    }),
-    v.api.get<Stats>("notifications/stats", dates),
+    v.api.list("listNotifications", v, dates),
+    v.api.call("readNotificationStats", { query: dates }),
   ]);
+  const hasSelectable = page.items.some(isSelectable);
   return {
     title: t.title,
     actions: <ButtonLink href="notifications/send" label={t.send} icon="plus" tone="primary" />,
-    body: (
-      <>
-        <FilterBar v={v} action="notifications" target="messages-list">
-          <SelectField
-            label={t.channel}
-            name="channel"
-            any={all}
-            value={given("channel")}
-            choices={channelChoices(v.locale)}
-          />
-          <SelectField
-            label={t.status}
-            name="status"
-            any={all}
-            value={given("status")}
-            choices={statusChoices(v.locale)}
-          />
-          <TextField label={t.from} name="from" type="date" value={given("from")} />
-          <TextField label={t.to} name="to" type="date" value={given("to")} />
-        </FilterBar>
-        <LivePart v={v} id="messages-list" everySeconds={5}>
+    body: list(v, page, {
+      path: "notifications",
+      id: "messages-list",
+      icon: "notifications",
+      caption: t.caption,
+      empty: [t.empty, t.emptyText],
+      filters: [
+        choice("channel", t.channel, channelChoices(v.locale)),
+        choice("status", t.status, statusChoices(v.locale)),
+        text("from", t.from, { type: "date" }),
+        text("to", t.to, { type: "date" }),
+      ],
+      everySeconds: 5,
+      above: (
+        <>
           <StatusFigures v={v} stats={stats} />
-          {page.items.some(isSelectable) && <BulkActions v={v} />}
-          <DataTable
-            caption={t.caption}
-            columns={columns(v, page.items.some(isSelectable))}
-            rows={page.items}
-            empty={<EmptyList v={v} icon="notifications" text={t.empty}>{t.emptyText}</EmptyList>}
-          />
-          <Pager v={v} path="notifications" page={page} />
-        </LivePart>
-      </>
-    ),
+          {hasSelectable && <BulkActions v={v} />}
+        </>
+      ),
+      columns: columns(v, hasSelectable),
+    }),
   };
 }
 
@@ -171,8 +154,8 @@ function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
     },
     { head: t.recipients, align: "end", cell: ({ recipientCount }) => number(v, recipientCount) },
     { head: t.retries, align: "end", cell: ({ retryCount }) => number(v, retryCount), wideOnly: true },
-    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
-    { head: t.sent, cell: ({ sentAt }) => <Time v={v} at={sentAt} />, wideOnly: true },
+    timeColumn(v, t.created, "createdAt"),
+    timeColumn(v, t.sent, "sentAt", { wideOnly: true }),
   ];
 }
 
@@ -180,23 +163,14 @@ function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
 export async function actOnSelected(v: Visit, form: FormData): Promise<Outcome> {
   const t = notificationTexts[v.locale];
   const ids = form.getAll("id").map(String);
-  const isRetry = form.get("do") === "retry";
-  const refusals: Refusal[] = [];
-  for (const id of ids) {
-    try {
-      if (isRetry) await v.api.send("POST", `notifications/${encodeURIComponent(id)}/retry`);
-      else await v.api.send("DELETE", `notifications/schedule/${encodeURIComponent(id)}`);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      refusals.push(error);
-    }
-  }
+  const operation = form.get("do") === "retry" ? "retryNotification" : "cancelScheduledNotification";
+  const refusals = await runEach(ids, (id) => v.api.call(operation, { params: { id } }));
   const back = String(form.get("back") ?? "");
   const goTo = /^notifications(\?[^#\\]*)?$/.test(back) ? back : "notifications";
   const [first] = refusals;
-  const done = ids.length - refusals.length;
+  const changed = ids.length - refusals.length;
   if (ids.length === 0) return { goTo, flash: { tone: "bad", text: t.nothingSelected } };
   return first
-    ? { goTo, flash: { tone: "bad", text: t.bulkRefused(done, refusals.length, first.text) } }
-    : { goTo, flash: { tone: "ok", text: t.bulkDone(done) } };
+    ? { goTo, flash: { tone: "bad", text: t.bulkRefused(changed, refusals.length, first.text) } }
+    : done(goTo, t.bulkDone(changed));
 }

@@ -1,12 +1,12 @@
 import type { ConsolePage, ConsoleSection } from "../shared/page.ts";
-import { bodyPage, cancelPage, detailPage, retryPage } from "./detail.tsx";
+import { bodyPage, detailPage, messageActions } from "./detail.tsx";
 import { actOnSelected, listPage } from "./list.tsx";
 import { userSearchPage } from "./user_field.tsx";
-import { preferencesAction, preferencesPage } from "./preferences.tsx";
+import { preferencesPage } from "./preferences.tsx";
 import { messagePreview, sendAction, sendPage } from "./send.tsx";
-import { addAction, liftAction, suppressionsPage } from "./suppressions.tsx";
+import { suppressionPages } from "./suppressions.tsx";
 import { suppressionTexts } from "./suppression_texts.ts";
-import { createAction, deleteAction, editorPage, newPage, saveAction, templatePreview } from "./editor.tsx";
+import { createAction, deleteTemplate, editorPage, newPage, saveAction, templatePreview } from "./editor.tsx";
 import { templatesPage } from "./templates.tsx";
 import { templateTexts } from "./template_texts.ts";
 import { notificationTexts } from "./texts.ts";
@@ -47,17 +47,15 @@ export const notificationsSection: ConsoleSection = {
       { path: "notifications/people", get: userSearchPage },
       { path: "notifications/{id}", get: detailPage },
       { path: "notifications/{id}/body", get: bodyPage },
-      { path: "notifications/{id}/retry", post: retryPage },
-      { path: "notifications/{id}/cancel", post: cancelPage },
+      ...messageActions,
       { path: "templates", get: templatesPage },
       { path: "templates/new", get: newPage, post: createAction },
       { path: "templates/preview", post: templatePreview.text },
       { path: "templates/preview/body", post: templatePreview.body },
       { path: "templates/{id}", get: editorPage, post: saveAction },
-      { path: "templates/{id}/delete", post: deleteAction },
-      { path: "suppressions", get: suppressionsPage, post: addAction },
-      { path: "suppressions/{id}/lift", post: liftAction },
+      deleteTemplate,
+      ...suppressionPages,
     ]),
-    { path: "preferences", get: preferencesPage, post: preferencesAction },
+    preferencesPage,
   ],
 };

@@ -1,43 +1,40 @@
-import type { z } from "zod";
 import { channelMember, channelNames } from "../../../domain/notifications/channels/catalogue.ts";
 import type { ChannelChoices } from "../../../domain/notifications/preferences.ts";
-import type { NotificationPreferencesDto } from "../../notifications/preferences.ts";
-import type { UserNotificationDto } from "../../notifications/shapes.ts";
 import { CheckField, CsrfField, FormRefusal, SelectField, TextField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
-import { type Page, Refusal } from "../shared/api.ts";
+import { done, formPage } from "../shared/actions.ts";
+import type { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { field, type Outcome, type View, type Visit } from "../shared/page.ts";
+import type { Answer } from "../shared/operations.ts";
+import { field, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "./preference_texts.ts";
 import { channelLabel } from "./status.tsx";
 
-type Preferences = z.output<typeof NotificationPreferencesDto>;
+type Preferences = Answer<"readNotificationPreferences">;
 type Category = { category: string; channels: ChannelChoices };
 
 const ALL = { email: true, push: true, inApp: true, sms: true };
 
-const addressOf = (v: Visit): string => `user-notifications/preferences?userId=${v.viewer.userId}`;
+const ownOf = ({ viewer: { userId } }: Visit) => ({ userId });
 
-/** The viewer's notification preferences. */
-export async function preferencesPage(v: Visit): Promise<View> {
-  const answer = await v.api.request("GET", `/api/v1/${addressOf(v)}`);
-  const etag = answer.headers.get("etag") ?? "";
-  return await preferencesView(v, await answer.json() as Preferences, etag, null);
-}
-
-/** Saves the preferences. If the API refuses them or they changed elsewhere (412), shows the form with the error. */
-export async function preferencesAction(v: Visit, form: FormData): Promise<Outcome> {
-  const etag = field(form, "etag");
-  const given = preferencesOf(v, form);
-  try {
-    await v.api.send("PUT", addressOf(v), given, { "if-match": etag });
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal) || ![400, 412].includes(refusal.status)) throw refusal;
-    return await preferencesView(v, given, etag, refusal);
-  }
-  return { goTo: "preferences", flash: { tone: "ok", text: preferenceTexts[v.locale].saved } };
-}
+/** The viewer's notification preferences. After a refusal the form shows what was typed. */
+export const preferencesPage = formPage({
+  path: "preferences",
+  async show(v, sent) {
+    if (sent?.form) {
+      const { form, refusal } = sent;
+      return await preferencesView(v, preferencesOf(v, form), field(form, "etag"), refusal);
+    }
+    const { value, etag } = await v.api.versioned("readNotificationPreferences", { query: ownOf(v) });
+    return await preferencesView(v, value, etag, null);
+  },
+  async send(v, form) {
+    const change = { query: ownOf(v), body: preferencesOf(v, form), ifMatch: field(form, "etag") };
+    await v.api.call("writeNotificationPreferences", change);
+    return done("preferences", preferenceTexts[v.locale].saved);
+  },
+});
 
 /** Reads the form. A category with all channels ticked is the default, so it is left out. */
 function preferencesOf(v: Visit, form: FormData): Preferences {
@@ -64,10 +61,8 @@ function preferencesOf(v: Visit, form: FormData): Preferences {
 
 /** Categories with saved preferences, and categories of the viewer's latest 100 messages. */
 async function knownCategories(v: Visit, saved: Category[]): Promise<Category[]> {
-  const { items } = await v.api.get<Page<z.output<typeof UserNotificationDto>>>("user-notifications", {
-    userId: v.viewer.userId,
-    pageSize: 100,
-  });
+  const query = { ...ownOf(v), pageSize: 100 };
+  const { items } = await v.api.call("listUserNotifications", { query });
   const named = new Set(saved.map(({ category }) => category.toLowerCase()));
   const seen = new Set(items.map(({ category }) => category?.toLowerCase()));
   const others = [...seen].filter((category) => category !== undefined && !named.has(category)).sort();
@@ -87,7 +82,6 @@ async function preferencesView(
   return {
     title: t.title,
     crumbs: [{ href: "account", label: t.account }],
-    ...refusal ? { status: refusal.status } : {},
     body: (
       <form class="stack" method="post" action="preferences">
         <CsrfField v={v} />

@@ -1,5 +1,3 @@
-import type { z } from "zod";
-import type { NotificationResultDto, NotificationTemplateListItem } from "../../notifications/shapes.ts";
 import {
   CsrfField,
   FormButtons,
@@ -10,15 +8,13 @@ import {
 } from "../components/forms.tsx";
 import { channelNames } from "../../../domain/notifications/channels/catalogue.ts";
 import { Card } from "../components/notice.tsx";
-import { type Page, Refusal } from "../shared/api.ts";
+import { Refusal } from "../shared/api.ts";
 import { field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { LivePreview, previewActions, type RenderedMessage } from "./live_preview.tsx";
 import { UserField } from "./user_field.tsx";
 import { chosenUsers, jsonField, messageOf } from "./send_fields.ts";
 import { channelChoices, priorityChoices } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
-
-type Template = z.output<typeof NotificationTemplateListItem>;
 
 const FIELDS_WITH_ERRORS = [
   ...["subject", "textBody", "htmlBody", "templateSlug", "locale", "templateData"],
@@ -33,11 +29,8 @@ export async function sendAction(v: Visit, form: FormData): Promise<Outcome> {
   try {
     const { message, scheduledAt } = messageOf(v, form);
     const { notificationId } = scheduledAt
-      ? await v.api.send<z.output<typeof NotificationResultDto>>("POST", "notifications/schedule", {
-        notification: message,
-        scheduledAt,
-      })
-      : await v.api.send<z.output<typeof NotificationResultDto>>("POST", "notifications/send", message);
+      ? await v.api.call("scheduleNotification", { body: { notification: message, scheduledAt } })
+      : await v.api.call("sendNotification", { body: message });
     return {
       goTo: `notifications/${notificationId}`,
       flash: { tone: "ok", text: scheduledAt ? t.isScheduled : t.isSent },
@@ -59,10 +52,12 @@ async function renderForm(v: Visit, form: FormData): Promise<RenderedMessage> {
     };
   }
   if (templateSlug === "") return { subject: null, htmlBody: null, textBody: null };
-  return await v.api.send<RenderedMessage>("POST", "notification-templates/render", {
-    templateSlug,
-    locale: field(form, "locale") || null,
-    data: jsonField(v, form, "templateData"),
+  return await v.api.call("renderNotificationTemplate", {
+    body: {
+      templateSlug,
+      locale: field(form, "locale") || null,
+      data: jsonField(v, form, "templateData"),
+    },
   });
 }
 
@@ -73,10 +68,8 @@ async function sendView(v: Visit, form: FormData, refusal: Refusal | null): Prom
   const given = (name: string) => field(form, name);
   // Name, submitted value and errors of a field.
   const sent = (name: string) => ({ name, value: given(name), errors: refusal?.fields[name] });
-  const { items } = await v.api.get<Page<Template>>("notification-templates", {
-    includeShipped: true,
-    pageSize: 100,
-  });
+  const query = { includeShipped: true, pageSize: 100 };
+  const { items } = await v.api.call("listNotificationTemplates", { query });
   const slugs = [...new Map(items.map((template) => [template.slug, template])).values()];
   const isTemplate = given("source") === "template";
   const canFind = v.viewer.tenant !== null && may(v.viewer, "read:users");

@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import { channelDisplay, channelNames, isBuiltIn } from "../../../domain/notifications/channels/catalogue.ts";
 import {
   NOTIFICATION_PRIORITIES,
@@ -7,14 +6,14 @@ import {
   type SkipReason,
   STATUSES,
 } from "../../../domain/notifications/status.ts";
-import type { NotificationDetailDto, NotificationSummaryDto } from "../../notifications/shapes.ts";
 import type { Choice } from "../components/forms.tsx";
 import type { Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { defineTexts, type Locale } from "../shared/languages.ts";
+import type { Answer, Row } from "../shared/operations.ts";
 
-export type Summary = z.output<typeof NotificationSummaryDto>;
-export type Detail = z.output<typeof NotificationDetailDto>;
+export type Summary = Row<"listNotifications">;
+export type Detail = Answer<"readNotification">;
 type Status = Summary["status"];
 
 const TONES: Record<Status, Tone> = {

@@ -1,16 +1,8 @@
 import { fragment } from "../components/fragment.ts";
 import { SEARCH_LENGTH } from "../components/forms.tsx";
-import type { Page } from "../shared/api.ts";
 import type { Outcome, Visit } from "../shared/page.ts";
 import { type ChosenUser, chosenUsers, userValue } from "./send_fields.ts";
 import { notificationTexts } from "./texts.ts";
-
-interface User {
-  id: string;
-  email: string;
-  firstName: string;
-  lastName: string;
-}
 
 const SHOWN = 8;
 
@@ -50,7 +42,7 @@ export async function userSearchPage(v: Visit): Promise<Outcome> {
   const search = v.query.get("person")?.trim() ?? "";
   const { items } = search === ""
     ? { items: [] }
-    : await v.api.get<Page<User>>("users", { search, pageSize: SHOWN, isActive: true });
+    : await v.api.call("listUsers", { query: { search, pageSize: SHOWN, isActive: true } });
   const found = items.filter(({ id }) => !chosen.some((user) => user.id === id))
     .map(({ id, email, firstName, lastName }) => ({
       id,
