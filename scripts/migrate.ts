@@ -10,7 +10,7 @@ import { EXIT, Failure, isPooled, requireNoArguments, runScript } from "./shared
 const HELP = `Usage: DATABASE_URL=postgres://... deno task migrate [--dry-run] [--schema FILE]
 
 Runs pending migrations in one transaction, so either all or none are applied. Only one process runs them at a time.
-STEWARD_EXTENSIONS names the modules of extensions; their migrations run after those of the service.
+STEWARD_EXTENSIONS names the modules of extensions; their migrations and channels are added after the service's.
   --dry-run       run them, roll back, and print their names
   --schema FILE   write the description of the resulting schema to FILE
   -h, --help      this text

@@ -7,6 +7,7 @@ import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
 import { startSmsGateway } from "../../support/sms_gateway.ts";
+import { CSV, fetchDocument, reached, STATUS } from "../reports/support.ts";
 import { hurry, path, refused, sent, settledDetail, templates } from "../notifications/notifications.ts";
 
 const here = import.meta.dirname ?? ".";
@@ -74,6 +75,34 @@ Deno.test("a message through Slack posts its escaped text; answers and logs do n
   const [request] = at("/services/T1/secret-one");
   assert.deepEqual(JSON.parse(request?.body ?? ""), { text: "*Deploy failed*\n1 &lt; 2 &amp; 3" });
   assert.doesNotMatch(t.logs.join(""), /secret-one/);
+});
+
+Deno.test("an error that a provider throws is a temporary failure; the log shows it without the webhook URL", async () => {
+  const actor = await t.actor(send);
+  answers.set("/services/secret-four", () => new Response("", { status: 500 }));
+  const recipients = [{ address: `${base}/services/secret-four` }];
+  const detail = await settledDetail(
+    t,
+    actor,
+    await sent(actor, { channel: "Webhook", recipients, textBody: "Hi" }),
+  );
+  assert.deepEqual(attemptsOf(detail), [["webhook", false], ["pager-webhook", false]]);
+  assert.deepEqual([detail.status, detail.lastError], ["Failed", "the message could not be handed over"]);
+  const log = t.logs.join("");
+  assert.ok(log.includes(`cannot post to ${base}/…`), "the error is logged");
+  assert.doesNotMatch(log, /secret-four/);
+});
+
+Deno.test("a report shows a webhook URL only up to its host, and other addresses in full", async () => {
+  const actor = await t.actor({ role: "Admin" });
+  await settledDetail(t, actor, await sent(actor, slack("/services/T1/secret-three")));
+  await settledDetail(t, actor, await sent(actor, pager(["P-5"])));
+  const request = { templateId: "notification-deliveries", format: CSV };
+  const { body } = await actor.post("/api/v1/reports/generate-async", request);
+  await reached(actor, body.id, STATUS.Completed);
+  const text = new TextDecoder().decode((await fetchDocument(actor, body.id)).bytes);
+  assert.ok(text.includes(`Slack,Sent,${base}/…,`) && text.includes("TextPager,Sent,P-5,"), text);
+  assert.doesNotMatch(text, /secret-three/);
 });
 
 Deno.test("a template is rendered for a message through the channel Webhook, whose signature is valid", async () => {

@@ -1,4 +1,4 @@
-// An extension for tests: a channel with two providers whose addresses belong to users, and providers for Sms and Email.
+// An extension for tests: a channel with two providers whose addresses belong to users, and providers for other channels.
 import process from "node:process";
 import { defineChannel, defineExtension, type ExtensionProvider } from "@steward/steward";
 
@@ -33,5 +33,10 @@ export default defineExtension({
   providers: [
     { channel: "Sms", name: "pager-sms", send: pagerAt("/sms") },
     { channel: "Email", name: "pager-mail", send: pagerAt("/mail") },
+    {
+      channel: "Webhook",
+      name: "pager-webhook",
+      send: ({ recipient }) => Promise.reject(new Error(`cannot post to ${recipient.address}`)),
+    },
   ],
 });
