@@ -28,7 +28,7 @@ const DATABASE_FAILURES = {
   },
   full: {
     code: "DATABASE_UNAVAILABLE",
-    detail: "The database has no free space. Nothing was changed.",
+    detail: "The database has run out of disk space, memory or another resource. Nothing was changed.",
     retryAfterS: "10",
     logged: "a request failed: the database has run out of disk space, memory or another resource",
   },

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { startEmbeddedObjectStore } from "../../infra/embedded/objectstore/server.ts";
+import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../support/cluster.ts";
 import { setup } from "../support/setup.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
@@ -32,6 +33,40 @@ Deno.test("while the database is unreachable, requests are answered 503; soon af
   assert.ok(Date.now() - since < 6_000, `it took ${Date.now() - since} ms`);
   await t.stop();
   await proxy.refuse();
+});
+
+Deno.test("writes that fail for lack of a resource are answered 503 and logged as such; later ones succeed", async () => {
+  const url = await createTestDatabase();
+  const t = await setup({ DATABASE_URL: url });
+  const sql = connectPostgres(url, { max: 1 });
+  const write = () => t.systemAdmin.post("/api/v1/roles", { name: crypto.randomUUID() });
+  const full = ["10", "the database has run out of disk space, memory or another resource"] as const;
+  const unreachable = ["1", "the database is unreachable"] as const;
+  const failures = {
+    "53100": full, // disk full
+    "53200": full, // out of memory
+    "53400": full, // configuration limit exceeded
+    "58030": full, // I/O error
+    "53300": unreachable, // too many connections
+    "57P03": unreachable, // cannot connect now
+  };
+  await sql.unsafe("create function fail() returns trigger language plpgsql as 'begin return new; end'");
+  await sql.unsafe("create trigger failing before insert on roles for each row execute function fail()");
+  for (const [state, [retryAfter, logged]] of Object.entries(failures)) {
+    await sql.unsafe(`create or replace function fail() returns trigger language plpgsql
+      as 'begin raise sqlstate ''${state}''; end'`);
+    const { status, body, headers } = await write();
+    assert.deepEqual([status, body.code, headers.get("retry-after")], [
+      503,
+      "DATABASE_UNAVAILABLE",
+      retryAfter,
+    ], state);
+    assert.ok(t.logs.some((line) => line.includes(logged) && line.includes(body.traceId)), state);
+  }
+  await sql.unsafe("drop trigger failing on roles");
+  assert.equal((await write()).status, 201);
+  await sql.end();
+  await t.stop();
 });
 
 Deno.test("the service starts even if its Deno KV file cannot be read", async () => {

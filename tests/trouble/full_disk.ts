@@ -42,7 +42,7 @@ Deno.test({
         if (status < 300) accepted.push(body.id);
         else {
           assert.deepEqual([status, body.code], [503, "DATABASE_UNAVAILABLE"]);
-          assert.match(body.detail, /no free space/);
+          assert.match(body.detail, /out of disk space/);
           assert.equal(headers.get("retry-after"), "10");
           refusals++;
         }
