@@ -27,19 +27,28 @@ export async function readScannerStatus(
       cause: error,
     });
   });
-  const [queue] = await p.sql<{ depth: number; oldest: Date | null }[]>`
-    select count(*) as depth, min(completed_at) as oldest from files where status = 'Scanning'`;
+  const queue = await readScanQueue(p);
   const now = p.clock.now().getTime();
   const ageHours = engine.databaseDate === null
     ? null
     : Math.max(0, now - engine.databaseDate.getTime()) / HOUR_MS;
-  const oldest = queue?.oldest?.getTime();
   return {
     engine: engine.engine,
     databaseVersion: engine.databaseVersion,
     databaseAgeHours: ageHours === null ? null : Math.round(ageHours * 100) / 100,
     databaseStale: ageHours === null || ageHours > STALE_HOURS,
-    queueDepth: queue?.depth ?? 0,
-    queueOldestItemAgeSeconds: oldest === undefined ? null : Math.max(0, Math.floor((now - oldest) / 1000)),
+    queueDepth: queue.depth,
+    queueOldestItemAgeSeconds: queue.oldestSeconds === null ? null : Math.floor(queue.oldestSeconds),
   };
+}
+
+/** Number of files of all tenants that are Scanning, and how long the oldest has waited; null if there is none. */
+export async function readScanQueue(
+  { sql, clock }: Pick<Platform, "sql" | "clock">,
+): Promise<{ depth: number; oldestSeconds: number | null }> {
+  const [queue] = await sql<{ depth: number; oldest: Date | null }[]>`
+    select count(*) as depth, min(completed_at) as oldest from files where status = 'Scanning'`;
+  const oldest = queue?.oldest?.getTime();
+  const oldestSeconds = oldest === undefined ? null : Math.max(0, clock.now().getTime() - oldest) / 1000;
+  return { depth: queue?.depth ?? 0, oldestSeconds };
 }

@@ -1,10 +1,12 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { gauge } from "../../infra/telemetry/instruments.ts";
 import { VERSION } from "../../infra/version.ts";
+import { readScanQueue } from "../files/scanner_status.ts";
 import { countJobsBy } from "../jobs/counts.ts";
 import { JOB_STATUSES } from "../jobs/job_row.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 import { type QueueDepth, readQueues } from "../jobs/queues.ts";
+import type { InstanceHealth } from "./health.ts";
 
 const STARTED_SECONDS = Date.now() / 1000;
 /** Label for queues and connection states without a known name. */
@@ -19,11 +21,13 @@ interface QueueState {
 }
 
 /** Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. */
-export async function metricsPage(p: JobPlatform): Promise<string> {
-  const [statuses, queues, connections] = await Promise.all([
+export async function metricsPage(p: JobPlatform & { health: InstanceHealth }): Promise<string> {
+  const [statuses, queues, connections, scanning, checks] = await Promise.all([
     countJobsBy(p.sql, { everything: true }, {}, "status"),
     readQueues(p, { everything: true }),
     countConnections(p.sql),
+    readScanQueue(p),
+    p.health.check(),
   ]);
   const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
   const byQueue = groupByKnownQueue(p, queues);
@@ -45,6 +49,20 @@ export async function metricsPage(p: JobPlatform): Promise<string> {
       },
       byQueue.map(({ queue, oldestSeconds }) => ({ values: [queue], value: oldestSeconds })),
     ),
+    single("steward_files_scanning", "Files that wait for a scan.", scanning.depth),
+    single(
+      "steward_files_scanning_oldest_seconds",
+      "How long the oldest of these files has waited.",
+      scanning.oldestSeconds ?? 0,
+    ),
+    gauge(
+      {
+        name: "steward_check",
+        help: "Checks of /readyz on this instance: 1 if the dependency works, otherwise 0.",
+        labels: ["check"],
+      },
+      checks.map(({ name, works }) => ({ values: [name], value: Number(works) })),
+    ),
     ...instanceGauges(p),
     gauge(
       {
@@ -57,31 +75,33 @@ export async function metricsPage(p: JobPlatform): Promise<string> {
   ].join("");
 }
 
+/** A gauge without labels. */
+const single = (name: string, help: string, value: number): string =>
+  gauge({ name, help, labels: [] }, [{ values: [], value }]);
+
 function instanceGauges(p: JobPlatform): string[] {
   const { rss, heapUsed, heapTotal } = Deno.memoryUsage();
-  const one = (name: string, help: string, value: number) =>
-    gauge({ name, help, labels: [] }, [{ values: [], value }]);
   return [
-    one(
+    single(
       "steward_worker_slots",
       "Maximum number of jobs that this instance runs at the same time.",
       p.config.JOB_CONCURRENCY,
     ),
-    one("steward_worker_busy_slots", "Jobs that this instance is running.", p.metrics.busySlots),
-    one(
+    single("steward_worker_busy_slots", "Jobs that this instance is running.", p.metrics.busySlots),
+    single(
       "steward_database_pool_size",
       "Maximum number of database connections of this instance.",
       p.config.DATABASE_POOL,
     ),
-    one(
+    single(
       "steward_event_loop_delay_seconds",
       "Longest delay of a timer in the last 30 seconds.",
       p.metrics.eventLoopDelaySeconds,
     ),
-    one("process_resident_memory_bytes", "Resident memory of this process.", rss),
-    one("process_heap_used_bytes", "Heap in use.", heapUsed),
-    one("process_heap_total_bytes", "Heap reserved.", heapTotal),
-    one("process_start_time_seconds", "When the process started, in seconds since 1970.", STARTED_SECONDS),
+    single("process_resident_memory_bytes", "Resident memory of this process.", rss),
+    single("process_heap_used_bytes", "Heap in use.", heapUsed),
+    single("process_heap_total_bytes", "Heap reserved.", heapTotal),
+    single("process_start_time_seconds", "When the process started, in seconds since 1970.", STARTED_SECONDS),
     gauge({
       name: "steward_build_info",
       help: "Version of the service and of Deno.",

@@ -40,6 +40,7 @@ export async function produceDocument(p: ReportPlatform, run: Run, signal: Abort
     if (!completed) {
       throw new RunSuperseded("the execution was cancelled or replaced while its document was stored");
     }
+    p.metrics.reports.add([FORMATS[run.format].extension, "Completed"]);
     return completed;
   } finally {
     watch.stop();

@@ -3,7 +3,7 @@ import { releaseOwnerReferences } from "../files/service_files.ts";
 import { newId } from "../shared/ids.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
-import { STATUS } from "./formats.ts";
+import { FORMATS, STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
 
 /** A Generating execution with the id of its current run. */
@@ -72,13 +72,15 @@ export async function completeRun(
 
 /** Generating → Failed with an error message. @returns false if the run is no longer current */
 export async function failRun(p: ReportPlatform, run: Run, message: string): Promise<boolean> {
-  return await transact(p.sql, async (tx) => {
+  const hasFailed = await transact(p.sql, async (tx) => {
     const [failed] = await tx<Execution[]>`
       update report_executions set status = ${STATUS.Failed}, error_message = ${message}, completed_at = now()
       where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating} returning *`;
     if (failed) await handleExecutionEnd(p, tx, failed);
     return failed !== undefined;
   });
+  if (hasFailed) p.metrics.reports.add([FORMATS[run.format].extension, "Failed"]);
+  return hasFailed;
 }
 
 /**

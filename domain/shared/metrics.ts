@@ -43,6 +43,11 @@ export class Metrics {
     help: "Notification recipients, by the outcome of an attempt; those with Owed are tried again.",
     labels: ["channel", "outcome"],
   });
+  readonly reports = new Counter({
+    name: "steward_reports_total",
+    help: "Ended report executions.",
+    labels: ["format", "outcome"],
+  });
   readonly #eventLoop = new EventLoopDelay();
   #busy: () => number = () => 0;
 
@@ -75,6 +80,7 @@ export class Metrics {
       this.jobSeconds,
       this.scans,
       this.deliveries,
+      this.reports,
     ];
     return counted.map((instrument) => instrument.print()).join("");
   }

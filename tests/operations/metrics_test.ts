@@ -103,6 +103,31 @@ inOneInstance("jobs, scans and deliveries are counted by outcome", OWN, async ()
   assert.ok(value(text, `steward_database_connections{state="active"}`) >= 1);
 });
 
+inOneInstance(
+  "reports are counted by format and outcome; failing checks and waiting files are shown",
+  OWN,
+  async () => {
+    const before = (await scrape()).text;
+    assert.equal(value(before, `steward_check{check="scanner"}`), 1);
+    assert.equal(value(before, "steward_files_scanning"), 0);
+    const report = await t.systemAdmin.post("/api/v1/reports/generate", { templateId: "users", format: 3 });
+    assert.equal(report.status, 201, JSON.stringify(report.body));
+    const putBack = t.replace((p) => p.scanner, { status: () => Promise.reject(new Error("no answer")) });
+    try {
+      const { sql } = t.steward.platform;
+      await sql`update files set status = 'Scanning', completed_at = now() - interval '1 minute'`;
+      const { text } = await scrape();
+      assert.equal(value(text, `steward_check{check="scanner"}`), 0);
+      assert.equal(value(text, `steward_check{check="postgres"}`), 1);
+      assert.equal(value(text, "steward_files_scanning"), 1);
+      assert.ok(value(text, "steward_files_scanning_oldest_seconds") >= 60);
+      assert.equal(value(text, `steward_reports_total{format="csv",outcome="Completed"}`), 1);
+    } finally {
+      putBack();
+    }
+  },
+);
+
 Deno.test("queue names chosen by callers are counted as other", async () => {
   await t.systemAdmin.post("/api/v1/jobs", {
     jobTypeName: "steward.echo",
