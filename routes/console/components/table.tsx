@@ -4,7 +4,6 @@ import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
-import { Icon } from "./icons.tsx";
 import { Empty } from "./notice.tsx";
 
 /** One table column: its heading and the cell of a row. */
@@ -140,11 +139,4 @@ export function LivePart({ v, id, everySeconds, children }: {
 /** Checkbox that selects a row for a bulk action. `form` is the id of the action's form. */
 export const RowCheck = ({ form, value, label }: { form: string; value: string; label: string }) => (
   <input type="checkbox" name="id" value={value} form={form} aria-label={label} data-row-check />
-);
-
-/** Icon link from a row to its page. */
-export const RowLink = ({ href, label }: { href: string; label: string }) => (
-  <a class="row-link" href={href} aria-label={label}>
-    <Icon name="link" />
-  </a>
 );
