@@ -73,8 +73,6 @@ export function sentArgs(v: Visit, form: FormData, args: ArgField[] | null = nul
 export function withArgErrors(sent: Sent | null, args: ArgField[] | null): Sent | null {
   if (!sent?.refusal) return sent;
   const { serializedArgs = [], ...fields } = sent.refusal.fields;
-  const refusal = Object.assign(Object.create(Refusal.prototype), sent.refusal, {
-    fields: { ...fields, ...argErrors(args, serializedArgs) },
-  });
+  const refusal = sent.refusal.withFields({ ...fields, ...argErrors(args, serializedArgs) });
   return { ...sent, refusal };
 }

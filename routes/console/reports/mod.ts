@@ -1,9 +1,9 @@
 import type { ConsoleSection } from "../shared/page.ts";
-import { generate, generatePage } from "./generate.tsx";
-import { deleteRun, downloadRun, redeliver, runPage } from "./run.tsx";
+import { generatePage } from "./generate.tsx";
+import { runPages } from "./run.tsx";
 import { runsPage } from "./runs.tsx";
-import { scheduleAction, schedulePage } from "./schedule.tsx";
-import { createSchedule, editSchedulePage, newSchedulePage, updateSchedule } from "./schedule_form.tsx";
+import { schedulePages } from "./schedule.tsx";
+import { editSchedulePage, newSchedulePage } from "./schedule_form.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 import { schedulesPage } from "./schedules.tsx";
 import { templatesPage } from "./templates.tsx";
@@ -27,19 +27,12 @@ export const reportsSection: ConsoleSection = {
   ],
   pages: [
     { path: "reports", get: templatesPage },
-    { path: "reports/{templateId}", get: generatePage, post: generate },
+    generatePage,
     { path: "report-runs", get: runsPage },
-    { path: "report-runs/{id}", get: runPage },
-    { path: "report-runs/{id}/download", get: downloadRun },
-    { path: "report-runs/{id}/delete", post: deleteRun },
-    { path: "report-runs/{id}/redeliver", post: redeliver },
+    ...runPages,
     { path: "report-schedules", get: schedulesPage },
-    { path: "report-schedules/new", get: newSchedulePage, post: createSchedule },
-    { path: "report-schedules/{id}", get: schedulePage },
-    { path: "report-schedules/{id}/edit", get: editSchedulePage, post: updateSchedule },
-    ...(["pause", "resume", "trigger", "delete"] as const).map((action) => ({
-      path: `report-schedules/{id}/${action}`,
-      post: scheduleAction(action),
-    })),
+    newSchedulePage,
+    ...schedulePages,
+    editSchedulePage,
   ],
 };

@@ -1,46 +1,44 @@
 import { problem } from "../../../domain/problems/problem.ts";
-import type { z } from "zod";
-import type {
-  ExecutionDetailDto,
-  ExecutionSummaryDto,
-  ScheduleDto,
-  TemplateItemDto,
-} from "../../reports/shapes.ts";
+import { labelled } from "../components/list.tsx";
 import type { Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
-import type { Visit } from "../shared/page.ts";
 import type { Locale } from "../shared/languages.ts";
-import { reportStatusTexts } from "./texts.ts";
+import type { Answer, Row } from "../shared/operations.ts";
+import type { Visit } from "../shared/page.ts";
+import { reportDeliveryLabels, reportStatusTexts } from "./texts.ts";
 
-export type Template = z.output<typeof TemplateItemDto>;
+export type Template = Row<"listReportTemplates">;
 export type Parameter = Template["parameters"][number];
-export type RunSummary = z.output<typeof ExecutionSummaryDto>;
-export type Run = z.output<typeof ExecutionDetailDto>;
-export type Schedule = z.output<typeof ScheduleDto>;
+export type Run = Answer<"readReportExecution">;
+export type Schedule = Answer<"readReportSchedule">;
 
 /** In the order of the API's numbers, which start at 1. */
 const FORMATS = ["PDF", "Excel", "CSV", "HTML"];
 const STATUSES = ["1", "2", "3", "4", "5", "6"] as const;
+const METHODS = ["1", "2", "3", "4"] as const;
 const TONES: Record<StatusName, Tone> = { 1: "idle", 2: "info", 3: "ok", 4: "bad", 5: "ok", 6: "idle" };
 
-export type StatusName = typeof STATUSES[number];
+type StatusName = typeof STATUSES[number];
 
 export const formatName = (format: number): string => FORMATS[format - 1] ?? String(format);
-export const formatChoices = FORMATS.map((label, index) => ({ value: String(index + 1), label }));
+export const formatChoices = (formats = [1, 2, 3, 4]) =>
+  formats.map((format) => ({ value: String(format), label: formatName(format) }));
 export const statusName = (status: number): StatusName => STATUSES[status - 1] ?? "1";
-export const statusChoices = (locale: Locale) =>
-  STATUSES.map((value) => ({ value, label: reportStatusTexts[locale][value] }));
-
-/** A run's status as a coloured label. */
-export const RunStatusBadge = ({ locale, status }: { locale: Locale; status: number }) => (
-  <Badge tone={TONES[statusName(status)]}>{reportStatusTexts[locale][statusName(status)]}</Badge>
-);
+export const statusChoices = (locale: Locale) => labelled(STATUSES, reportStatusTexts[locale]);
+export const methodLabel = (locale: Locale, method: number): string =>
+  reportDeliveryLabels[locale][METHODS[method - 1] ?? "1"];
+export const methodChoices = (locale: Locale) => labelled(METHODS, reportDeliveryLabels[locale]);
 
 export const toneOf = (status: number): Tone => TONES[statusName(status)];
 
+/** A run's status as a coloured label. */
+export const RunStatusBadge = ({ locale, status }: { locale: Locale; status: number }) => (
+  <Badge tone={toneOf(status)}>{reportStatusTexts[locale][statusName(status)]}</Badge>
+);
+
 /** Whether the run is queued or generating. */
-export const isMoving = ({ status }: Pick<RunSummary, "status">): boolean => status <= 2;
+export const isMoving = ({ status }: Pick<Run, "status">): boolean => status <= 2;
 
 /** The reports whose data the viewer may see, in the viewer's language. */
 export async function readTemplates(v: Visit): Promise<Template[]> {
@@ -49,16 +47,19 @@ export async function readTemplates(v: Visit): Promise<Template[]> {
     displayName: translateBuiltin(v.locale, each.displayName),
     description: translateBuiltin(v.locale, each.description),
   });
-  const templates = await v.api.get<Template[]>("reports");
+  const templates = await v.api.call("listReportTemplates");
   return templates.map((each) => ({ ...translate(each), parameters: each.parameters.map(translate) }));
 }
 
 /** @throws Problem 404 if the template does not exist or the viewer may not use it. */
-export async function readTemplate(v: Visit, templateId: string): Promise<Template> {
+export async function readTemplate(v: Visit, templateId = ""): Promise<Template> {
   const template = (await readTemplates(v)).find((each) => each.templateId === templateId);
   if (template) return template;
   throw problem("REPORT_TEMPLATE_NOT_FOUND", `No report ${templateId}`);
 }
+
+export const templateChoices = (templates: Template[]) =>
+  templates.map(({ templateId, displayName }) => ({ value: templateId, label: displayName }));
 
 /** The name of a template; its id if the viewer may not use it. */
 export const nameIn = (templates: Template[], templateId: string): string =>

@@ -1,17 +1,10 @@
-import { SelectField, TextArea, TextField } from "../components/forms.tsx";
-import type { Refusal } from "../shared/api.ts";
+import type { Fields } from "../components/fields.tsx";
+import type { Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { field, type Visit } from "../shared/page.ts";
-import { formatName, type Parameter, type Template } from "./model.tsx";
-import { errorsOf, parameterField } from "./request.ts";
-import { reportDeliveryLabels, reportTexts } from "./texts.ts";
-
-interface Fields {
-  v: Visit;
-  template: Template;
-  form: FormData;
-  refusal: Refusal | null;
-}
+import type { Visit } from "../shared/page.ts";
+import { formatChoices, methodChoices, type Parameter, type Template } from "./model.tsx";
+import { parameterField } from "./request.ts";
+import { reportTexts } from "./texts.ts";
 
 const INPUT_TYPES: Record<string, "number" | "date" | "datetime-local"> = {
   int: "number",
@@ -20,128 +13,96 @@ const INPUT_TYPES: Record<string, "number" | "date" | "datetime-local"> = {
   datetime: "datetime-local",
 };
 
+/** A sent form, with the API's messages about parameters, delivery and bursting at their inputs. */
+export function atInputs(v: Visit, sent: Sent | null): Sent | null {
+  if (!sent?.refusal) return sent;
+  const fields: Record<string, string[]> = {};
+  for (const [name, messages] of Object.entries(sent.refusal.fields)) {
+    const line = /^burst\.items\.(\d+)/.exec(name)?.[1];
+    const place = line && reportTexts[v.locale].burstLine(Number(line) + 1);
+    const shown = place ? messages.map((message) => `${place}: ${message}.`) : messages;
+    (fields[inputOf(name)] ??= []).push(...shown);
+  }
+  return { ...sent, refusal: sent.refusal.withFields(fields) };
+}
+
+/** The input for a field of the API: `parameters.from` is in `p.from`, `delivery.recipients.0` in `recipients`. */
+function inputOf(name: string): string {
+  const [part, inner = ""] = name.split(".");
+  if (part === "parameters") return parameterField(inner);
+  if (part === "delivery" && inner) return inner;
+  if (part === "burst") return inner === "items" ? "burstLines" : "burstParameter";
+  return name;
+}
+
 /** Inputs for parameters, format, delivery and bursting. `readRequest` reads them. */
-export function RequestFields(props: Fields) {
-  const { v, template, form, refusal } = props;
-  const t = reportTexts[v.locale];
+export function requestFields(f: Fields, template: Template) {
+  const t = reportTexts[f.v.locale];
+  const { parameters } = template;
   return (
     <>
       <fieldset>
         <legend>{t.parameters}</legend>
-        {template.parameters.length === 0 && <p class="muted">{t.noParameters}</p>}
-        <div class="pair">
-          {template.parameters.map((parameter) => <ParameterField {...props} parameter={parameter} />)}
-        </div>
+        {parameters.length === 0 && <p class="muted">{t.noParameters}</p>}
+        <div class="pair">{parameters.map((parameter) => parameterInput(f, parameter))}</div>
       </fieldset>
-      <SelectField
-        label={t.format}
-        name="format"
-        required
-        value={field(form, "format")}
-        choices={template.supportedFormats.map((value) => ({
-          value: String(value),
-          label: formatName(value),
-        }))}
-        errors={errorsOf(refusal, "format")}
-      />
-      <DeliveryFields {...props} />
-      {template.parameters.length > 0 && <BurstFields {...props} />}
+      {f.select("format", t.format, formatChoices(template.supportedFormats), { required: true })}
+      {deliveryFields(f)}
+      {parameters.length > 0 && burstFields(f, parameters)}
     </>
   );
 }
 
 /** The input of one parameter, by its type and allowed values. */
-function ParameterField({ v, form, refusal, parameter }: Fields & { parameter: Parameter }) {
+function parameterInput(f: Fields, parameter: Parameter) {
   const { name, displayName, description, valueType, required, allowedValues } = parameter;
+  const { yes, no } = commonTexts[f.v.locale];
   const choices = valueType === "bool" ? [true, false] : allowedValues;
-  const shape = {
-    label: displayName,
-    name: parameterField(name),
-    required,
-    hint: description ?? undefined,
-    value: field(form, parameterField(name)),
-    errors: errorsOf(refusal, `parameters.${name}`),
-  };
-  if (!choices) {
-    const type = INPUT_TYPES[valueType];
-    return <TextField {...shape} {...type ? { type } : {}} />;
+  const more = { required, hint: description };
+  if (choices) {
+    return f.select(
+      parameterField(name),
+      displayName,
+      choices.map((value) => ({
+        value: String(value),
+        label: value === true ? yes : value === false ? no : String(value),
+      })),
+      { ...more, any: reportTexts[f.v.locale].notSet },
+    );
   }
-  return (
-    <SelectField
-      {...shape}
-      any={reportTexts[v.locale].notSet}
-      choices={choices.map((value) => ({ value: String(value), label: choiceLabel(v, value) }))}
-    />
-  );
-}
-
-function choiceLabel({ locale }: Visit, value: string | number | boolean): string {
-  if (typeof value !== "boolean") return String(value);
-  return value ? commonTexts[locale].yes : commonTexts[locale].no;
+  const type = INPUT_TYPES[valueType];
+  return f.text(parameterField(name), displayName, { ...more, ...type && { type } });
 }
 
 /** Delivery inputs. CSS shows only those of the chosen method. */
-function DeliveryFields({ v, form, refusal }: Fields) {
-  const t = reportTexts[v.locale];
-  const methods = reportDeliveryLabels[v.locale];
-  // Name, submitted value and errors of a field.
-  const sent = (name: string) => ({
-    name,
-    value: field(form, name),
-    errors: errorsOf(refusal, `delivery.${name}`),
-  });
+function deliveryFields(f: Fields) {
+  const t = reportTexts[f.v.locale];
   return (
     <fieldset class="by-choice">
       <legend>{t.delivery}</legend>
-      <SelectField
-        label={t.method}
-        {...sent("method")}
-        value={field(form, "method") || "1"}
-        choices={(["1", "2", "3", "4"] as const).map((value) => ({ value, label: methods[value] }))}
-      />
+      {f.select("method", t.method, methodChoices(f.v.locale))}
       <div class="when-2">
-        <TextArea label={t.recipients} {...sent("recipients")} rows={3} hint={t.recipientsHint} />
-        <TextField label={t.subject} {...sent("emailSubject")} maxlength={500} />
-        <TextArea label={t.emailBody} {...sent("emailBody")} rows={3} />
+        {f.area("recipients", t.recipients, { rows: 3, hint: t.recipientsHint })}
+        {f.text("emailSubject", t.subject, { maxlength: 500 })}
+        {f.area("emailBody", t.emailBody, { rows: 3 })}
       </div>
       <div class="when-3">
-        <TextField label={t.targetPath} {...sent("targetPath")} maxlength={500} hint={t.targetPathHint} />
+        {f.text("targetPath", t.targetPath, { maxlength: 500, hint: t.targetPathHint })}
       </div>
-      <div class="when-4">
-        <TextField label={t.webhookUrl} {...sent("webhookUrl")} type="url" maxlength={2000} />
-      </div>
+      <div class="when-4">{f.text("webhookUrl", t.webhookUrl, { type: "url", maxlength: 2000 })}</div>
     </fieldset>
   );
 }
 
-function BurstFields({ v, template, form, refusal }: Fields) {
-  const t = reportTexts[v.locale];
-  const errors = Object.entries(refusal?.fields ?? {}).filter(([name]) => name.startsWith("burst.items"))
-    .flatMap(([name, messages]) => {
-      const line = /^burst\.items\.(\d+)/.exec(name)?.[1];
-      return messages.map((message) => line ? `${t.burstLine(Number(line) + 1)}: ${message}.` : message);
-    });
-  const whole = [...refusal?.fields["burst.parameter"] ?? [], ...refusal?.fields.burst ?? []];
+function burstFields(f: Fields, parameters: Parameter[]) {
+  const t = reportTexts[f.v.locale];
+  const choices = parameters.map(({ name, displayName }) => ({ value: name, label: displayName }));
   return (
-    <details class="disclosure" open={field(form, "burstParameter") !== ""}>
+    <details class="disclosure" open={f.value("burstParameter") !== ""}>
       <summary>{t.burst}</summary>
       <div class="stack">
-        <SelectField
-          label={t.burstParameter}
-          name="burstParameter"
-          any={t.noBurst}
-          value={field(form, "burstParameter")}
-          choices={template.parameters.map(({ name, displayName }) => ({ value: name, label: displayName }))}
-          errors={whole.length > 0 ? whole : undefined}
-        />
-        <TextArea
-          label={t.burstLines}
-          name="burstLines"
-          rows={4}
-          value={field(form, "burstLines")}
-          hint={t.burstLinesHint}
-          errors={errors.length > 0 ? errors : undefined}
-        />
+        {f.select("burstParameter", t.burstParameter, choices, { any: t.noBurst })}
+        {f.area("burstLines", t.burstLines, { rows: 4, hint: t.burstLinesHint })}
       </div>
     </details>
   );

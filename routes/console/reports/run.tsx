@@ -1,13 +1,12 @@
-import type { Child } from "hono/jsx";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
-import { Refusal } from "../shared/api.ts";
+import { action, done, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
-import { mayInFiles, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { formatName, isMoving, readTemplates, type Run, statusName, toneOf } from "./model.tsx";
+import { type ConsolePage, mayInFiles, type View, type Visit } from "../shared/page.ts";
+import { formatName, isMoving, methodLabel, readTemplates, type Run, statusName, toneOf } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
 import { documentTexts, reportDeliveryLabels, reportStatusTexts, reportTexts } from "./texts.ts";
 
@@ -19,10 +18,10 @@ const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Deliver
 const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" || fileStatus === "Scanning";
 
 /** One report run. Refreshes until it has ended, its document is scanned and all deliveries are done. */
-export async function runPage(v: Visit): Promise<View> {
+async function runPage(v: Visit): Promise<View> {
   const t = reportTexts[v.locale];
   const [run, templates] = await Promise.all([
-    v.api.get<Run>(`reports/${v.params.id}`),
+    v.api.call("readReportExecution", { params: v.params }),
     readTemplates(v),
   ]);
   const isLive = isMoving(run) || isScanning(run) || run.deliveries.some(({ status }) => status === "Owed");
@@ -103,37 +102,30 @@ function milliseconds(text: string | null): number | null {
 
 function FactsCard({ v, run }: { v: Visit; run: Run }) {
   const t = reportTexts[v.locale];
-  const facts: [string, Child][] = [
-    [t.id, <CopyValue v={v} value={run.id} />],
-    [t.format, formatName(run.format)],
-    [t.requestedBy, run.requestedBy],
-    [t.requested, <Time v={v} at={run.createdAt} />],
-    [t.started, <Time v={v} at={run.startedAt} />],
-    [t.completed, <Time v={v} at={run.completedAt} />],
-    [t.duration, duration(v, milliseconds(run.generationDuration))],
-    [t.rows, run.rowCount === null ? null : number(v, run.rowCount)],
-    [t.fileName, run.fileName],
-    [t.downloads, number(v, run.downloadCount)],
-    [t.expires, <Time v={v} at={run.expiresAt} />],
-  ];
-  if (run.storedFileId && mayInFiles(v.viewer, "read:files")) {
-    facts.push([t.file, <a href={`files/${run.storedFileId}`}>{commonTexts[v.locale].details}</a>]);
-  }
-  if (run.scheduleId) {
-    facts.push([
-      t.fromSchedule,
-      <a href={`report-schedules/${run.scheduleId}`}>{commonTexts[v.locale].details}</a>,
-    ]);
-  }
-  if (run.burstId) {
-    facts.push(
-      [t.burstValue, run.burstValue],
-      [t.burstAll, <a href={`report-runs?burstId=${run.burstId}`}>{commonTexts[v.locale].details}</a>],
-    );
-  }
+  const { details } = commonTexts[v.locale];
+  const { storedFileId, scheduleId, burstId } = run;
   return (
-    <Card title={commonTexts[v.locale].details}>
-      <Facts facts={facts} />
+    <Card title={details}>
+      <Facts
+        facts={[
+          [t.id, <CopyValue v={v} value={run.id} />],
+          [t.format, formatName(run.format)],
+          [t.requestedBy, run.requestedBy],
+          [t.requested, <Time v={v} at={run.createdAt} />],
+          [t.started, <Time v={v} at={run.startedAt} />],
+          [t.completed, <Time v={v} at={run.completedAt} />],
+          [t.duration, duration(v, milliseconds(run.generationDuration))],
+          [t.rows, run.rowCount === null ? null : number(v, run.rowCount)],
+          [t.fileName, run.fileName],
+          [t.downloads, number(v, run.downloadCount)],
+          [t.expires, <Time v={v} at={run.expiresAt} />],
+          storedFileId && mayInFiles(v.viewer, "read:files") &&
+          [t.file, <a href={`files/${storedFileId}`}>{details}</a>],
+          scheduleId && [t.fromSchedule, <a href={`report-schedules/${scheduleId}`}>{details}</a>],
+          burstId && [t.burstValue, run.burstValue],
+          burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{details}</a>],
+        ]}
+      />
     </Card>
   );
 }
@@ -144,7 +136,7 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
   const d = reportDeliveryLabels[v.locale];
   const columns: Column<Delivery>[] = [
     { head: t.recipient, cell: ({ recipient }) => recipient },
-    { head: t.method, cell: ({ method }) => d[methodName(method)], wideOnly: true },
+    { head: t.method, cell: ({ method }) => methodLabel(v.locale, method), wideOnly: true },
     { head: t.outcome, cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{d[status]}</Badge> },
     { head: t.error, cell: ({ errorMessage }) => errorMessage ?? "" },
   ];
@@ -160,31 +152,28 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
   );
 }
 
-const methodName = (method: number) => (["1", "2", "3", "4"] as const)[method - 1] ?? "1";
-
-/** Redirects to a signed download URL. */
-export async function downloadRun(v: Visit): Promise<Outcome> {
-  try {
-    const { url } = await v.api.get<{ url: string }>(`reports/${v.params.id}/download`);
-    return new Response(null, { status: 303, headers: { location: url, "cache-control": "no-store" } });
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal) || ![400, 409, 422].includes(refusal.status)) throw refusal;
-    return { goTo: `report-runs/${v.params.id}`, flash: refusal.flash };
-  }
-}
-
 /** Deletes a run. A run that has not ended is cancelled first. */
-export async function deleteRun(v: Visit): Promise<Outcome> {
+async function deleteRun(v: Visit) {
   const t = reportTexts[v.locale];
-  const run = await v.api.get<Run>(`reports/${v.params.id}`);
-  await v.api.send("DELETE", `reports/${v.params.id}`);
-  return { goTo: "report-runs", flash: { tone: "ok", text: isMoving(run) ? t.cancelled : t.deleted } };
+  const { params } = v;
+  const run = await v.api.call("readReportExecution", { params });
+  await v.api.call("deleteReportExecution", { params });
+  return done("report-runs", isMoving(run) ? t.cancelled : t.deleted);
 }
 
-export async function redeliver(v: Visit): Promise<Outcome> {
-  await v.api.send("POST", `reports/${v.params.id}/redeliver`);
-  return {
-    goTo: `report-runs/${v.params.id}`,
-    flash: { tone: "ok", text: reportTexts[v.locale].redelivered },
-  };
-}
+const pathOf = ({ params }: Visit): string => `report-runs/${params.id}`;
+
+/** The page of a run, its download and its actions. */
+export const runPages: ConsolePage[] = [
+  { path: "report-runs/{id}", get: runPage },
+  {
+    path: "report-runs/{id}/download",
+    get: (v) => toDocument(v.api.call("downloadReport", { params: v.params }), pathOf(v)),
+  },
+  { path: "report-runs/{id}/delete", post: deleteRun },
+  action(
+    "report-runs/{id}/redeliver",
+    "redeliverReport",
+    (v) => done(pathOf(v), reportTexts[v.locale].redelivered),
+  ),
+];

@@ -1,30 +1,31 @@
-import type { Child } from "hono/jsx";
 import { nextRuns } from "../../../domain/jobs/cron.ts";
-import { ActionButton, ButtonLink } from "../components/forms.tsx";
-import { Card, Notice } from "../components/notice.tsx";
-import { LivePart } from "../components/table.tsx";
+import type { Burst } from "../../../domain/reports/burst.ts";
+import type { DeliveryOptions } from "../../../domain/reports/delivery/options.ts";
+import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { Card, Empty, Notice } from "../components/notice.tsx";
+import { DataTable, LivePart } from "../components/table.tsx";
 import { CopyValue, exactTime, Facts, number, Time } from "../components/values.tsx";
-import type { Page } from "../shared/api.ts";
+import { action, done } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { Outcome, View, Visit } from "../shared/page.ts";
-import { formatName, isMoving, nameIn, readTemplates, RunStatusBadge, type RunSummary } from "./model.tsx";
+import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { formatName, isMoving, methodLabel, nameIn, readTemplates, RunStatusBadge } from "./model.tsx";
 import type { Schedule, Template } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
-import type { Burst, Delivery } from "./request.ts";
-import { RunsTable } from "./runs.tsx";
+import { runColumns } from "./runs.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 import { ActivityBadge } from "./schedules.tsx";
-import { reportDeliveryLabels, reportTexts } from "./texts.ts";
+import { reportTexts } from "./texts.ts";
 
 const SHOWN_RUNS = 5;
 
 /** One schedule: details, next runs, parameters, delivery and latest runs. */
-export async function schedulePage(v: Visit): Promise<View> {
+async function schedulePage(v: Visit): Promise<View> {
   const t = scheduleTexts[v.locale];
-  const { id } = v.params;
+  const r = reportTexts[v.locale];
+  const { params, params: { id } } = v;
   const [schedule, runs, templates] = await Promise.all([
-    v.api.get<Schedule>(`reports/schedules/${id}`),
-    v.api.get<Page<RunSummary>>("reports/history", { scheduleId: id ?? null, pageSize: 10 }),
+    v.api.call("readReportSchedule", { params }),
+    v.api.call("listReportExecutions", { query: { scheduleId: id, pageSize: 10 } }),
     readTemplates(v),
   ]);
   return {
@@ -44,7 +45,12 @@ export async function schedulePage(v: Visit): Promise<View> {
             <DeliveryCard v={v} schedule={schedule} />
           </div>
           <Card title={t.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
-            <RunsTable v={v} rows={runs.items} empty={reportTexts[v.locale].noRuns} />
+            <DataTable
+              caption={r.historyCaption}
+              columns={runColumns(v)}
+              rows={runs.items}
+              empty={<Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>}
+            />
           </Card>
         </LivePart>
       </>
@@ -62,14 +68,7 @@ function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; sc
         ? <ActionButton v={v} action={`${path}/pause`} label={t.pause} icon="pause" />
         : <ActionButton v={v} action={`${path}/resume`} label={t.resume} icon="play" />}
       <ButtonLink href={`${path}/edit`} label={commonTexts[v.locale].edit} icon="settings" />
-      <ActionButton
-        v={v}
-        action={`${path}/delete`}
-        label={commonTexts[v.locale].remove}
-        icon="trash"
-        tone="danger"
-        confirm={t.deleteConfirm(name)}
-      />
+      <DeleteButton v={v} action={`${path}/delete`} confirm={t.deleteConfirm(name)} />
     </>
   );
 }
@@ -77,39 +76,35 @@ function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; sc
 function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; templates: Template[] }) {
   const t = scheduleTexts[v.locale];
   const { templateId, lastExecutionId, lastStatus, failuresInARow } = schedule;
-  const facts: [string, Child][] = [
-    [t.status, <ActivityBadge v={v} isActive={schedule.isActive} />],
-    [
-      reportTexts[v.locale].report,
-      <a href={`reports/${encodeURIComponent(templateId)}`}>{nameIn(templates, templateId)}</a>,
-    ],
-    [reportTexts[v.locale].format, formatName(schedule.format)],
-    [
-      t.schedule,
-      <span>
-        <code>{schedule.cronExpression}</code> {schedule.timeZoneId}
-      </span>,
-    ],
-    [
-      t.last,
-      <span class="row">
-        {lastExecutionId
-          ? (
-            <a href={`report-runs/${lastExecutionId}`}>
-              <Time v={v} at={schedule.lastRunAt} />
-            </a>
-          )
-          : <Time v={v} at={schedule.lastRunAt} />}
-        {lastStatus !== null && <RunStatusBadge locale={v.locale} status={lastStatus} />}
-      </span>,
-    ],
-    [t.failures, number(v, failuresInARow)],
-    [t.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
-    [t.updated, <Time v={v} at={schedule.updatedAt} />],
-  ];
+  const lastRun = <Time v={v} at={schedule.lastRunAt} />;
   return (
     <Card title={commonTexts[v.locale].details}>
-      <Facts facts={facts} />
+      <Facts
+        facts={[
+          [t.status, <ActivityBadge v={v} isActive={schedule.isActive} />],
+          [
+            reportTexts[v.locale].report,
+            <a href={`reports/${encodeURIComponent(templateId)}`}>{nameIn(templates, templateId)}</a>,
+          ],
+          [reportTexts[v.locale].format, formatName(schedule.format)],
+          [
+            t.schedule,
+            <span>
+              <code>{schedule.cronExpression}</code> {schedule.timeZoneId}
+            </span>,
+          ],
+          [
+            t.last,
+            <span class="row">
+              {lastExecutionId ? <a href={`report-runs/${lastExecutionId}`}>{lastRun}</a> : lastRun}
+              {lastStatus !== null && <RunStatusBadge locale={v.locale} status={lastStatus} />}
+            </span>,
+          ],
+          [t.failures, number(v, failuresInARow)],
+          [t.createdBy, <CopyValue v={v} value={schedule.createdBy} />],
+          [t.updated, <Time v={v} at={schedule.updatedAt} />],
+        ]}
+      />
       <p class="hint">{t.permissionsNote}</p>
     </Card>
   );
@@ -145,41 +140,40 @@ export function RunTimes({ v, cron, zone }: { v: Visit; cron: string; zone: stri
   );
 }
 
-function DeliveryCard({ v, schedule }: { v: Visit; schedule: Schedule }) {
+function DeliveryCard({ v, schedule: { deliveryOptionsJson, burstJson } }: { v: Visit; schedule: Schedule }) {
   const t = reportTexts[v.locale];
-  const d = reportDeliveryLabels[v.locale];
-  const delivery: Delivery | null = schedule.deliveryOptionsJson && JSON.parse(schedule.deliveryOptionsJson);
-  const burst: Burst | null = schedule.burstJson && JSON.parse(schedule.burstJson);
-  const method = delivery ? (["1", "2", "3", "4"] as const)[delivery.method - 1] ?? "1" : "1";
-  const facts: [string, Child][] = [[t.method, d[method]]];
-  if (delivery && delivery.recipients.length > 0) {
-    facts.push([t.recipients, delivery.recipients.join(", ")]);
-  }
-  if (delivery?.emailSubject) facts.push([t.subject, delivery.emailSubject]);
-  if (delivery?.targetPath) facts.push([t.targetPath, <code>{delivery.targetPath}</code>]);
-  if (delivery?.webhookUrl) facts.push([t.webhookUrl, <code>{delivery.webhookUrl}</code>]);
-  if (burst) {
-    facts.push([t.burstParameter, burst.parameter]);
-    facts.push([t.burstLines, burst.items.map(({ value }) => String(value)).join(", ")]);
-  }
+  const delivery: DeliveryOptions | null = deliveryOptionsJson && JSON.parse(deliveryOptionsJson);
+  const burst: Burst | null = burstJson && JSON.parse(burstJson);
+  const { recipients = [], emailSubject, targetPath, webhookUrl } = delivery ?? {};
   return (
     <Card title={t.delivery}>
-      <Facts facts={facts} />
+      <Facts
+        facts={[
+          [t.method, methodLabel(v.locale, delivery?.method ?? 1)],
+          recipients.length > 0 && [t.recipients, recipients.join(", ")],
+          emailSubject && [t.subject, emailSubject],
+          targetPath && [t.targetPath, <code>{targetPath}</code>],
+          webhookUrl && [t.webhookUrl, <code>{webhookUrl}</code>],
+          burst && [t.burstParameter, burst.parameter],
+          burst && [t.burstLines, burst.items.map(({ value }) => String(value)).join(", ")],
+        ]}
+      />
     </Card>
   );
 }
 
-/** The action that pauses, resumes, triggers or deletes a schedule. */
-export const scheduleAction =
-  (action: "pause" | "resume" | "trigger" | "delete") => async (v: Visit): Promise<Outcome> => {
-    const t = scheduleTexts[v.locale];
-    const path = `reports/schedules/${v.params.id}`;
-    const here = `report-schedules/${v.params.id}`;
-    if (action === "delete") {
-      await v.api.send("DELETE", path);
-      return { goTo: "report-schedules", flash: { tone: "ok", text: t.deleted } };
-    }
-    await v.api.send("POST", `${path}/${action}`);
-    const texts = { pause: t.pausedNow, resume: t.resumed, trigger: t.triggered };
-    return { goTo: here, flash: { tone: "ok", text: texts[action] } };
-  };
+const result = (text: "pausedNow" | "resumed" | "triggered") => (v: Visit) =>
+  done(`report-schedules/${v.params.id}`, scheduleTexts[v.locale][text]);
+
+/** The page of a schedule and its actions. */
+export const schedulePages: ConsolePage[] = [
+  { path: "report-schedules/{id}", get: schedulePage },
+  action("report-schedules/{id}/pause", "pauseReportSchedule", result("pausedNow")),
+  action("report-schedules/{id}/resume", "resumeReportSchedule", result("resumed")),
+  action("report-schedules/{id}/trigger", "triggerReportSchedule", result("triggered")),
+  action(
+    "report-schedules/{id}/delete",
+    "deleteReportSchedule",
+    (v) => done("report-schedules", scheduleTexts[v.locale].deleted),
+  ),
+];

@@ -1,24 +1,83 @@
 import { scheduleMistakes } from "../../../domain/jobs/cron.ts";
-import { CsrfField, FormButtons, FormRefusal, TextArea, TextField } from "../components/forms.tsx";
+import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
-import { Refusal } from "../shared/api.ts";
+import { done, formPage } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { field, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { readTemplate, readTemplates, type Schedule, type Template } from "./model.tsx";
-import { errorsOf, newForm, readRequest, scheduleForm, shownFields } from "./request.ts";
-import { RequestFields } from "./request_fields.tsx";
+import { field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { readTemplate, readTemplates, type Template } from "./model.tsx";
+import { readRequest, valuesOf } from "./request.ts";
+import { atInputs, requestFields } from "./request_fields.tsx";
 import { RunTimes } from "./schedule.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 
+const ZONES = Intl.supportedValuesOf("timeZone");
+
 /** The form of a new schedule. Without `?template=`, a list of reports to choose from. */
-export async function newSchedulePage(v: Visit): Promise<View> {
-  const t = scheduleTexts[v.locale];
-  const templateId = v.query.get("template");
-  if (templateId) {
+export const newSchedulePage = formPage({
+  path: "report-schedules/new",
+  async show(v, sent) {
+    const templateId = v.query.get("template");
+    if (!templateId) return await templateChoice(v);
     const template = await readTemplate(v, templateId);
-    const values = { cronExpression: "0 8 * * 1", timeZoneId: v.timeZone, name: template.displayName };
-    return formView(v, template, newForm(template, values), null);
-  }
+    const f = new Fields(v, atInputs(v, sent), "createReportSchedule", {
+      ...valuesOf(v, template, null),
+      cronExpression: "0 8 * * 1",
+      timeZoneId: v.timeZone,
+      name: template.displayName,
+    });
+    return formView(f, template);
+  },
+  async send(v, form) {
+    const template = await readTemplate(v, v.query.get("template") ?? "");
+    const { id } = await v.api.call("createReportSchedule", {
+      body: {
+        templateId: template.templateId,
+        ...commonOf(form),
+        description: optionalField(form, "description"),
+        ...readRequest(v, form, template),
+      },
+    });
+    return done(`report-schedules/${id}`, scheduleTexts[v.locale].created);
+  },
+});
+
+/** The form to edit a schedule. */
+export const editSchedulePage = formPage({
+  path: "report-schedules/{id}/edit",
+  async show(v, sent) {
+    const { value: schedule, etag } = await v.api.versioned("readReportSchedule", { params: v.params });
+    const template = await readTemplate(v, schedule.templateId);
+    const values = { ...schedule, ...valuesOf(v, template, schedule), etag };
+    return formView(new Fields(v, atInputs(v, sent), "createReportSchedule", values), template);
+  },
+  async send(v, form) {
+    const { params } = v;
+    const { templateId } = await v.api.call("readReportSchedule", { params });
+    const { format, parameters, delivery, burst } = readRequest(v, form, await readTemplate(v, templateId));
+    await v.api.call("updateReportSchedule", {
+      params,
+      body: {
+        ...commonOf(form),
+        description: field(form, "description"),
+        format,
+        parametersJson: JSON.stringify(parameters),
+        deliveryOptionsJson: JSON.stringify(delivery),
+        burstJson: JSON.stringify(burst),
+      },
+      ifMatch: field(form, "etag"),
+    });
+    return done(`report-schedules/${params.id}`, scheduleTexts[v.locale].saved);
+  },
+});
+
+const commonOf = (form: FormData) => ({
+  name: field(form, "name"),
+  cronExpression: field(form, "cronExpression"),
+  timeZoneId: field(form, "timeZoneId"),
+});
+
+async function templateChoice(v: Visit): Promise<View> {
+  const t = scheduleTexts[v.locale];
   const templates = await readTemplates(v);
   return {
     title: t.newSchedule,
@@ -39,118 +98,40 @@ export async function newSchedulePage(v: Visit): Promise<View> {
   };
 }
 
-/** The form to edit a schedule. */
-export async function editSchedulePage(v: Visit): Promise<View> {
-  const answer = await v.api.request("GET", `/api/v1/reports/schedules/${v.params.id}`);
-  const schedule: Schedule = await answer.json();
-  const template = await readTemplate(v, schedule.templateId);
-  const form = scheduleForm(v, template, schedule);
-  form.set("version", answer.headers.get("etag") ?? "");
-  return formView(v, template, form, null);
-}
-
-export async function createSchedule(v: Visit, form: FormData): Promise<Outcome> {
-  const template = await readTemplate(v, v.query.get("template") ?? "");
-  try {
-    const { id } = await v.api.send<Schedule>("POST", "reports/schedules", {
-      templateId: template.templateId,
-      name: field(form, "name"),
-      description: optionalField(form, "description"),
-      cronExpression: field(form, "cronExpression"),
-      timeZoneId: field(form, "timeZoneId"),
-      ...readRequest(v, form, template),
-    });
-    return { goTo: `report-schedules/${id}`, flash: { tone: "ok", text: scheduleTexts[v.locale].created } };
-  } catch (refusal) {
-    if (!isShownOnForm(refusal)) throw refusal;
-    return formView(v, template, form, refusal);
-  }
-}
-
-export async function updateSchedule(v: Visit, form: FormData): Promise<Outcome> {
-  const path = `reports/schedules/${v.params.id}`;
-  const { templateId } = await v.api.get<Schedule>(path);
-  const template = await readTemplate(v, templateId);
-  const { format, parameters, delivery, burst } = readRequest(v, form, template);
-  const version = field(form, "version");
-  try {
-    await v.api.send("PUT", path, {
-      name: field(form, "name"),
-      description: field(form, "description"),
-      cronExpression: field(form, "cronExpression"),
-      timeZoneId: field(form, "timeZoneId"),
-      format,
-      parametersJson: JSON.stringify(parameters),
-      deliveryOptionsJson: JSON.stringify(delivery),
-      burstJson: JSON.stringify(burst),
-    }, version ? { "if-match": version } : {});
-  } catch (refusal) {
-    if (!isShownOnForm(refusal)) throw refusal;
-    return formView(v, template, form, refusal);
-  }
-  return {
-    goTo: `report-schedules/${v.params.id}`,
-    flash: { tone: "ok", text: scheduleTexts[v.locale].saved },
-  };
-}
-
-const isShownOnForm = (refusal: unknown): refusal is Refusal =>
-  refusal instanceof Refusal && [400, 412, 422].includes(refusal.status);
-
-function formView(v: Visit, template: Template, form: FormData, refusal: Refusal | null): View {
+function formView(f: Fields, template: Template): View {
+  const { v } = f;
   const t = scheduleTexts[v.locale];
   const { id } = v.params;
-  const path = id ? `report-schedules/${id}/edit` : "report-schedules/new";
+  const list = { href: "report-schedules", label: t.schedules };
+  const here = `report-schedules/${id}`;
+  const creation = `report-schedules/new?template=${encodeURIComponent(template.templateId)}`;
   return {
     title: id ? t.edit : t.newOf(template.displayName),
-    crumbs: [
-      { href: "report-schedules", label: t.schedules },
-      ...id ? [{ href: `report-schedules/${id}`, label: field(form, "name") }] : [],
-    ],
-    status: refusal ? 422 : 200,
+    crumbs: id ? [list, { href: here, label: f.value("name") }] : [list],
     body: (
       <Card>
-        <FormRefusal refusal={refusal} known={shownFields(refusal)} />
-        <form
-          method="post"
-          action={id ? path : `${path}?template=${encodeURIComponent(template.templateId)}`}
-          class="form"
+        <Form
+          fields={f}
+          action={id ? `${here}/edit` : creation}
+          submit={id ? undefined : commonTexts[v.locale].create}
+          back={id ? here : "report-schedules"}
         >
-          <CsrfField v={v} />
-          <input type="hidden" name="version" value={field(form, "version")} />
-          <TextField
-            label={t.name}
-            name="name"
-            required
-            maxlength={200}
-            value={field(form, "name")}
-            errors={errorsOf(refusal, "name")}
-          />
-          <TextArea
-            label={t.description}
-            name="description"
-            rows={2}
-            value={field(form, "description")}
-            errors={errorsOf(refusal, "description")}
-          />
-          <CronFields v={v} form={form} refusal={refusal} />
-          <RequestFields v={v} template={template} form={form} refusal={refusal} />
-          <FormButtons
-            v={v}
-            label={id ? commonTexts[v.locale].save : commonTexts[v.locale].create}
-            back={id ? `report-schedules/${id}` : "report-schedules"}
-          />
-        </form>
+          {f.text("name", t.name)}
+          {f.area("description", t.description, { rows: 2 })}
+          {cronFields(f)}
+          {requestFields(f, template)}
+        </Form>
       </Card>
     ),
   };
 }
 
 /** Cron expression and time zone. While the user types, htmx reloads the next runs from this page. */
-function CronFields({ v, form, refusal }: { v: Visit; form: FormData; refusal: Refusal | null }) {
+function cronFields(f: Fields) {
+  const { v } = f;
   const t = scheduleTexts[v.locale];
-  const cron = v.query.get("cronExpression") ?? field(form, "cronExpression");
-  const zone = v.query.get("timeZoneId") ?? field(form, "timeZoneId");
+  const cron = v.query.get("cronExpression") ?? f.value("cronExpression");
+  const zone = v.query.get("timeZoneId") ?? f.value("timeZoneId");
   const mistakes = scheduleMistakes(cron, zone);
   return (
     <fieldset>
@@ -164,25 +145,8 @@ function CronFields({ v, form, refusal }: { v: Visit; form: FormData; refusal: R
         hx-swap="outerHTML"
         hx-trigger="input delay:400ms"
       >
-        <TextField
-          label={t.cron}
-          name="cronExpression"
-          required
-          maxlength={200}
-          value={field(form, "cronExpression")}
-          hint={t.cronHint}
-          errors={errorsOf(refusal, "cronExpression")}
-        />
-        <TextField
-          label={t.zone}
-          name="timeZoneId"
-          required
-          maxlength={100}
-          value={field(form, "timeZoneId")}
-          suggestions={Intl.supportedValuesOf("timeZone")}
-          hint={t.zoneHint}
-          errors={errorsOf(refusal, "timeZoneId")}
-        />
+        {f.text("cronExpression", t.cron, { hint: t.cronHint })}
+        {f.text("timeZoneId", t.zone, { required: true, suggestions: ZONES, hint: t.zoneHint })}
       </div>
       <div id="next-runs" aria-live="polite">
         <strong>{t.nextRuns}</strong>

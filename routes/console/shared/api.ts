@@ -69,6 +69,11 @@ export class Refusal extends Error {
     this.fields = byField(errors, locale);
   }
 
+  /** The same refusal with its messages at other fields. */
+  withFields(fields: Record<string, string[]>): Refusal {
+    return Object.assign(Object.create(Refusal.prototype), this, { fields });
+  }
+
   /** The message on the page after the refused action. */
   get flash(): Flash {
     const { code, detail, text } = this;
