@@ -111,6 +111,20 @@ Deno.test("image and compose.yaml start existing files, with the permissions of 
   assert.deepEqual(flags(migrating).filter((flag) => !permitted.includes(flag)), []);
 });
 
+Deno.test("Dockerfile.extension puts the extension where the image looks for it, and restores the image's user", async () => {
+  const lines = (await text("scripts/deploy/Dockerfile.extension")).split("\n").filter((line) =>
+    !line.startsWith("#")
+  );
+  const workdir = /^WORKDIR (\S+)$/m.exec(dockerfile)?.[1];
+  const folder = /^COPY acme (\S+)$/.exec(lines.find((line) => line.startsWith("COPY")) ?? "")?.[1];
+  const [, name = "", module = ""] =
+    /^ENV (\w+)=(\S+)$/.exec(lines.find((line) => line.startsWith("ENV")) ?? "") ?? [];
+  assert.ok(name in SETTINGS);
+  assert.ok(workdir && join(workdir, module).startsWith(`${folder}/`));
+  const users = lines.filter((line) => line.startsWith("USER"));
+  assert.equal(users.at(-1), /^USER .+$/m.exec(dockerfile)?.[0]);
+});
+
 Deno.test("the image contains every module and package that main.ts and its scripts import", async () => {
   const copied = dockerfile.split("\n").flatMap((line) =>
     /^COPY (?!--)(.+) \S+$/.exec(line)?.[1]?.split(" ") ?? []

@@ -247,6 +247,15 @@ Deno.test({
 });
 
 Deno.test({
+  name: "the Helm chart: a single instance has no disruption budget, so that its node can be drained",
+  ignore,
+  async fn() {
+    const objects = await render({ ...VALUES["an existing Secret"], replicas: 1 });
+    assert.deepEqual(of(objects, "PodDisruptionBudget"), []);
+  },
+});
+
+Deno.test({
   name: "the Helm chart refuses values that cannot work",
   ignore,
   async fn() {
