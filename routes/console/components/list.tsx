@@ -53,7 +53,7 @@ export const hidden = (name: string): Filter => (v) => {
 };
 
 /** The choices of a drop-down list, from labels by value. */
-const choicesOf = (labels: Record<string, string>): Choice[] =>
+export const choicesOf = (labels: Record<string, string>): Choice[] =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));
 
 /** The choices for some values, in their order. */
