@@ -2,9 +2,9 @@ import { ActionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { CopyValue, duration, Facts, shortId, Time } from "../components/values.tsx";
-import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
-import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
+import { action, done } from "../shared/actions.ts";
+import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import {
   channelLabel,
@@ -21,9 +21,9 @@ import { notificationTexts } from "./texts.ts";
 type Recipient = Detail["recipients"][number];
 
 /** One message: its recipients, delivery attempts and content. */
-export async function detailPage(v: Visit): Promise<View> {
+async function detailPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
-  const message = await v.api.act("readNotification", v);
+  const message = await v.api.call("readNotification", { params: v.params });
   return {
     title: message.subject || t.noSubject,
     crumbs: [{ href: "notifications", label: t.title }],
@@ -92,22 +92,18 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
         [t.priority, notificationPriorityLabels[v.locale][message.priority]],
         [t.category, message.category],
         [t.created, <Time v={v} at={message.createdAt} />],
-        ...message.scheduledAt
-          ? [[t.scheduledFor, <Time v={v} at={message.scheduledAt} />] as [string, never]]
-          : [],
+        message.scheduledAt && [t.scheduledFor, <Time v={v} at={message.scheduledAt} />],
         [t.sent, <Time v={v} at={message.sentAt} />],
         [t.retries, t.of(message.retryCount, message.maxRetries)],
-        ...slug
-          ? [[
-            t.template,
-            <a href={`templates${searchOf({ search: slug })}`}>
-              {templateVersion === null
-                ? t.templateUnfilled(slug)
-                : t.templateVersion(slug, templateLocale ?? "", templateVersion)}
-            </a>,
-          ] as [string, never]]
-          : [],
-        ...sender ? [[t.sender, sender] as [string, never]] : [],
+        slug && [
+          t.template,
+          <a href={`templates${searchOf({ search: slug })}`}>
+            {templateVersion === null
+              ? t.templateUnfilled(slug)
+              : t.templateVersion(slug, templateLocale ?? "", templateVersion)}
+          </a>,
+        ],
+        sender && [t.sender, sender],
         [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
       ]}
     />
@@ -191,16 +187,19 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
   );
 }
 
-/** The HTML body alone, for the iframe. */
-export async function bodyPage(v: Visit): Promise<Outcome> {
-  const { htmlBody } = await v.api.act("readNotification", v);
-  return framedHtml(htmlBody ?? "");
-}
-
 const result = (text: "retried" | "cancelled") => (v: Visit) =>
   done(`notifications/${v.params.id}`, notificationTexts[v.locale][text]);
 
-export const messageActions: ConsolePage[] = [
+/** The page of a message, its HTML body alone for the iframe, and its actions. */
+export const messagePages: ConsolePage[] = [
+  { path: "notifications/{id}", get: detailPage },
+  {
+    path: "notifications/{id}/body",
+    async get(v) {
+      const { htmlBody } = await v.api.call("readNotification", { params: v.params });
+      return framedHtml(htmlBody ?? "");
+    },
+  },
   action("notifications/{id}/retry", "retryNotification", result("retried")),
   action("notifications/{id}/cancel", "cancelScheduledNotification", result("cancelled")),
 ];

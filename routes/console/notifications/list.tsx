@@ -1,6 +1,6 @@
+import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink, CsrfField } from "../components/forms.tsx";
-import { instantOf } from "../components/date_inputs.ts";
-import { choice, list, text, timeColumn } from "../components/list.tsx";
+import { choice, list, period, timeColumn } from "../components/list.tsx";
 import { type Column, RowCheck } from "../components/table.tsx";
 import { Figure, number, Time } from "../components/values.tsx";
 import { done, runEach } from "../shared/actions.ts";
@@ -27,16 +27,11 @@ const BULK = "messages-bulk";
 /** The tenant's messages, newest first, filtered by the query. */
 export async function listPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
-  const given = (name: string) => v.query.get(name) ?? "";
-  const dates = {
-    fromDate: instantOf(v, given("from")),
-    toDate: instantOf(v, given("to"), true),
-  };
   const [page, stats] = await Promise.all([
-    v.api.list("listNotifications", v, dates),
-    v.api.call("readNotificationStats", { query: dates }),
+    v.api.list("listNotifications", v, periodOf(v)),
+    v.api.call("readNotificationStats", { query: periodOf(v) }),
   ]);
-  const hasSelectable = page.items.some(isSelectable);
+  const hasChoices = page.items.some(isSelectable);
   return {
     title: t.title,
     actions: <ButtonLink href="notifications/send" label={t.send} icon="plus" tone="primary" />,
@@ -49,17 +44,16 @@ export async function listPage(v: Visit): Promise<View> {
       filters: [
         choice("channel", t.channel, channelChoices(v.locale)),
         choice("status", t.status, statusChoices(v.locale)),
-        text("from", t.from, { type: "date" }),
-        text("to", t.to, { type: "date" }),
+        ...period(t),
       ],
       everySeconds: 5,
       above: (
         <>
           <StatusFigures v={v} stats={stats} />
-          {hasSelectable && <BulkActions v={v} />}
+          {hasChoices && <BulkActions v={v} />}
         </>
       ),
-      columns: columns(v, hasSelectable),
+      columns: columns(v, hasChoices),
     }),
   };
 }

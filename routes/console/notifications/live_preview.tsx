@@ -3,16 +3,13 @@ import { fragment } from "../components/fragment.ts";
 import { Notice } from "../components/notice.tsx";
 import { Facts } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
+import type { Answer } from "../shared/operations.ts";
 import type { Outcome, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import { notificationTexts } from "./texts.ts";
 
 /** A rendered message. */
-export interface RenderedMessage {
-  subject: string | null;
-  htmlBody: string | null;
-  textBody: string | null;
-}
+export type RenderedMessage = Answer<"previewNotificationTemplate">;
 
 const FRAME = "html-preview";
 
@@ -93,9 +90,7 @@ function TextPreview(
   );
 }
 
-function defaultErrors(_v: Visit, refusal: Refusal): Child {
-  return <PreviewErrors refusal={refusal} />;
-}
+const defaultErrors = (_v: Visit, refusal: Refusal): Child => <PreviewErrors refusal={refusal} />;
 
 /** The errors of a preview. `describe` formats one error. */
 export function PreviewErrors(
@@ -107,7 +102,7 @@ export function PreviewErrors(
   const errors = Object.entries(refusal.fields);
   return (
     <div data-preview-failed>
-      <Notice tone="bad" {...errors.length > 0 ? {} : { title: refusal.detail }}>
+      <Notice tone="bad" {...errors.length > 0 ? {} : { title: refusal.text }}>
         <ul>
           {errors.flatMap(([field, messages]) =>
             messages.map((message) => <li>{describe(field, message)}</li>)

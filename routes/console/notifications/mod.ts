@@ -1,12 +1,12 @@
 import type { ConsolePage, ConsoleSection } from "../shared/page.ts";
-import { bodyPage, detailPage, messageActions } from "./detail.tsx";
+import { messagePages } from "./detail.tsx";
 import { actOnSelected, listPage } from "./list.tsx";
 import { userSearchPage } from "./user_field.tsx";
 import { preferencesPage } from "./preferences.tsx";
-import { messagePreview, sendAction, sendPage } from "./send.tsx";
+import { sendPages } from "./send.tsx";
 import { suppressionPages } from "./suppressions.tsx";
 import { suppressionTexts } from "./suppression_texts.ts";
-import { createAction, deleteTemplate, editorPage, newPage, saveAction, templatePreview } from "./editor.tsx";
+import { editorPages } from "./editor.tsx";
 import { templatesPage } from "./templates.tsx";
 import { templateTexts } from "./template_texts.ts";
 import { notificationTexts } from "./texts.ts";
@@ -41,19 +41,11 @@ export const notificationsSection: ConsoleSection = {
     ...forSenders([
       { path: "notifications", get: listPage },
       { path: "notifications/chosen", post: actOnSelected },
-      { path: "notifications/send", get: sendPage, post: sendAction },
-      { path: "notifications/send/preview", post: messagePreview.text },
-      { path: "notifications/send/preview/body", post: messagePreview.body },
+      ...sendPages,
       { path: "notifications/people", get: userSearchPage },
-      { path: "notifications/{id}", get: detailPage },
-      { path: "notifications/{id}/body", get: bodyPage },
-      ...messageActions,
+      ...messagePages,
       { path: "templates", get: templatesPage },
-      { path: "templates/new", get: newPage, post: createAction },
-      { path: "templates/preview", post: templatePreview.text },
-      { path: "templates/preview/body", post: templatePreview.body },
-      { path: "templates/{id}", get: editorPage, post: saveAction },
-      deleteTemplate,
+      ...editorPages,
       ...suppressionPages,
     ]),
     preferencesPage,

@@ -1,155 +1,111 @@
 import { channelMember, channelNames } from "../../../domain/notifications/channels/catalogue.ts";
 import type { ChannelChoices } from "../../../domain/notifications/preferences.ts";
-import { CheckField, CsrfField, FormRefusal, SelectField, TextField } from "../components/forms.tsx";
+import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
 import { done, formPage } from "../shared/actions.ts";
-import type { Refusal } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
-import type { Answer } from "../shared/operations.ts";
-import { field, type View, type Visit } from "../shared/page.ts";
+import { field, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "./preference_texts.ts";
 import { channelLabel } from "./status.tsx";
 
-type Preferences = Answer<"readNotificationPreferences">;
-type Category = { category: string; channels: ChannelChoices };
+interface Category {
+  category: string;
+  channels: ChannelChoices;
+}
 
 const ALL = { email: true, push: true, inApp: true, sms: true };
+const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone")];
 
-const ownOf = ({ viewer: { userId } }: Visit) => ({ userId });
+const ofViewer = (v: Visit) => ({ userId: v.viewer.userId });
 
-/** The viewer's notification preferences. After a refusal the form shows what was typed. */
+/** The viewer's notification preferences. */
 export const preferencesPage = formPage({
   path: "preferences",
   async show(v, sent) {
-    if (sent?.form) {
-      const { form, refusal } = sent;
-      return await preferencesView(v, preferencesOf(v, form), field(form, "etag"), refusal);
-    }
-    const { value, etag } = await v.api.versioned("readNotificationPreferences", { query: ownOf(v) });
-    return await preferencesView(v, value, etag, null);
+    const t = preferenceTexts[v.locale];
+    const { value, etag } = await v.api.versioned("readNotificationPreferences", { query: ofViewer(v) });
+    const { quietHours, digest, timeZoneId } = value;
+    const categories = sent?.form ? categoriesOf(sent.form) : value.categories;
+    const rows = [...await knownCategories(v, categories), { category: "", channels: ALL }];
+    const f = new Fields(v, sent, "writeNotificationPreferences", {
+      timeZoneId,
+      hasQuiet: quietHours !== null,
+      "quietHours.from": quietHours?.from ?? "22:00",
+      "quietHours.to": quietHours?.to ?? "08:00",
+      hasDigest: digest.isEnabled,
+      "digest.at": digest.at,
+      "digest.locale": digest.locale,
+      etag,
+    });
+    const zones = [...new Set([timeZoneId, ...ZONES])].map((zone) => ({ value: zone, label: zone }));
+    return {
+      title: t.title,
+      crumbs: [{ href: "account", label: t.account }],
+      body: (
+        <Form fields={f} action="preferences" stacked>
+          <Card title={t.categories}>
+            <p class="muted">{t.categoriesText}</p>
+            <CategoryMatrix v={v} rows={rows} />
+          </Card>
+          <div class="grid-2">
+            <Card title={t.quiet}>
+              <p class="muted">{t.quietText}</p>
+              {f.check("hasQuiet", t.hasQuiet)}
+              <div class="pair">
+                {f.text("quietHours.from", t.from, { type: "time" })}
+                {f.text("quietHours.to", t.to, { type: "time" })}
+              </div>
+              {f.select("timeZoneId", t.zone, zones)}
+            </Card>
+            <Card title={t.digest}>
+              <p class="muted">{t.digestText}</p>
+              {f.check("hasDigest", t.hasDigest)}
+              <div class="pair">
+                {f.text("digest.at", t.at, { type: "time" })}
+                {f.text("digest.locale", t.locale, { maxlength: 35, hint: t.localeHint })}
+              </div>
+            </Card>
+          </div>
+        </Form>
+      ),
+    };
   },
   async send(v, form) {
-    const change = { query: ownOf(v), body: preferencesOf(v, form), ifMatch: field(form, "etag") };
-    await v.api.call("writeNotificationPreferences", change);
+    const quietHours = { from: field(form, "quietHours.from"), to: field(form, "quietHours.to") };
+    await v.api.call("writeNotificationPreferences", {
+      query: ofViewer(v),
+      body: {
+        timeZoneId: field(form, "timeZoneId"),
+        quietHours: form.get("hasQuiet") === "true" ? quietHours : null,
+        categories: categoriesOf(form),
+        digest: {
+          isEnabled: form.get("hasDigest") === "true",
+          at: field(form, "digest.at") || "08:00",
+          locale: field(form, "digest.locale") || null,
+        },
+      },
+      ifMatch: field(form, "etag"),
+    });
     return done("preferences", preferenceTexts[v.locale].saved);
   },
 });
 
-/** Reads the form. A category with all channels ticked is the default, so it is left out. */
-function preferencesOf(v: Visit, form: FormData): Preferences {
-  const categories = form.getAll("category").map((name, index) => ({
+/** The categories of the form. One with all channels ticked is the default, so it is left out. */
+const categoriesOf = (form: FormData): Category[] =>
+  form.getAll("category").map((name, index) => ({
     category: String(name).trim(),
     channels: Object.fromEntries(
       channelNames.map(channelMember).map((member) => [member, form.get(`${index}.${member}`) === "true"]),
     ) as ChannelChoices,
   })).filter(({ category, channels }) => category !== "" && Object.values(channels).includes(false));
-  return {
-    userId: v.viewer.userId,
-    timeZoneId: field(form, "timeZoneId"),
-    quietHours: form.get("hasQuiet") === "true"
-      ? { from: field(form, "quietFrom"), to: field(form, "quietTo") }
-      : null,
-    categories,
-    digest: {
-      isEnabled: form.get("hasDigest") === "true",
-      at: field(form, "digestAt") || "08:00",
-      locale: field(form, "digestLocale") || null,
-    },
-  };
-}
 
 /** Categories with saved preferences, and categories of the viewer's latest 100 messages. */
 async function knownCategories(v: Visit, saved: Category[]): Promise<Category[]> {
-  const query = { ...ownOf(v), pageSize: 100 };
-  const { items } = await v.api.call("listUserNotifications", { query });
+  const { items } = await v.api.call("listUserNotifications", { query: { ...ofViewer(v), pageSize: 100 } });
   const named = new Set(saved.map(({ category }) => category.toLowerCase()));
   const seen = new Set(items.map(({ category }) => category?.toLowerCase()));
   const others = [...seen].filter((category) => category !== undefined && !named.has(category)).sort();
   return [...saved, ...others.map((category) => ({ category: String(category), channels: ALL }))];
-}
-
-async function preferencesView(
-  v: Visit,
-  given: Preferences,
-  etag: string,
-  refusal: Refusal | null,
-): Promise<View> {
-  const t = preferenceTexts[v.locale];
-  const errors = refusal?.fields ?? {};
-  const { quietHours, digest, timeZoneId } = given;
-  const rows = [...await knownCategories(v, given.categories), { category: "", channels: ALL }];
-  return {
-    title: t.title,
-    crumbs: [{ href: "account", label: t.account }],
-    body: (
-      <form class="stack" method="post" action="preferences">
-        <CsrfField v={v} />
-        <input type="hidden" name="etag" value={etag} />
-        <FormRefusal
-          refusal={refusal}
-          known={["timeZoneId", "quietHours.from", "quietHours.to", "digest.at", "digest.locale"]}
-        />
-        <Card title={t.categories}>
-          <p class="muted">{t.categoriesText}</p>
-          <CategoryMatrix v={v} rows={rows} />
-        </Card>
-        <div class="grid-2">
-          <Card title={t.quiet}>
-            <p class="muted">{t.quietText}</p>
-            <CheckField label={t.hasQuiet} name="hasQuiet" checked={quietHours !== null} />
-            <div class="pair">
-              <TextField
-                label={t.from}
-                name="quietFrom"
-                type="time"
-                value={quietHours?.from ?? "22:00"}
-                errors={errors["quietHours.from"]}
-              />
-              <TextField
-                label={t.to}
-                name="quietTo"
-                type="time"
-                value={quietHours?.to ?? "08:00"}
-                errors={errors["quietHours.to"]}
-              />
-            </div>
-            <SelectField
-              label={t.zone}
-              name="timeZoneId"
-              value={timeZoneId}
-              choices={zones(timeZoneId)}
-              errors={errors.timeZoneId}
-            />
-          </Card>
-          <Card title={t.digest}>
-            <p class="muted">{t.digestText}</p>
-            <CheckField label={t.hasDigest} name="hasDigest" checked={digest.isEnabled} />
-            <div class="pair">
-              <TextField
-                label={t.at}
-                name="digestAt"
-                type="time"
-                value={digest.at}
-                errors={errors["digest.at"]}
-              />
-              <TextField
-                label={t.locale}
-                name="digestLocale"
-                maxlength={35}
-                value={digest.locale}
-                hint={t.localeHint}
-                errors={errors["digest.locale"]}
-              />
-            </div>
-          </Card>
-        </div>
-        <div>
-          <button type="submit" class="button primary">{commonTexts[v.locale].save}</button>
-        </div>
-      </form>
-    ),
-  };
 }
 
 /** One row per category, one checkbox per channel. The last row takes a new category. */
@@ -196,9 +152,3 @@ function CategoryMatrix({ v, rows }: { v: Visit; rows: Category[] }) {
     />
   );
 }
-
-const zones = (chosen: string) =>
-  [...new Set([chosen, "UTC", ...Intl.supportedValuesOf("timeZone")])].map((value) => ({
-    value,
-    label: value,
-  }));
