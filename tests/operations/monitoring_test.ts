@@ -1,7 +1,7 @@
 // Checks the Grafana dashboard and the Prometheus rules of scripts/deploy against the metrics of a running service.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import { findProgram } from "../support/processes.ts";
 import { setup } from "../support/setup.ts";
 
@@ -113,6 +113,26 @@ Deno.test({
         cwd: join(folder, "prometheus"),
       }).output();
       assert.ok(success, [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n"));
+    }
+  },
+});
+
+Deno.test({
+  name: "promtool accepts the queries of the dashboard",
+  ignore: promtool === undefined,
+  async fn() {
+    const queries = dashboard.panels.flatMap(({ targets = [] }) => targets).map(({ expr }, index) => ({
+      record: `query_${index}`,
+      expr: expr.replaceAll("$instance", ".*").replaceAll("$__rate_interval", "5m"),
+    }));
+    const file = await Deno.makeTempFile({ suffix: ".yaml" });
+    try {
+      await Deno.writeTextFile(file, stringify({ groups: [{ name: "dashboard", rules: queries }] }));
+      const { success, stderr } = await new Deno.Command(promtool ?? "", { args: ["check", "rules", file] })
+        .output();
+      assert.ok(success, new TextDecoder().decode(stderr));
+    } finally {
+      await Deno.remove(file);
     }
   },
 });
