@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { runScript } from "../support/run_script.ts";
+
+const folder = await Deno.makeTempDir({ prefix: "steward-new-extension-" });
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+const target = join(folder, "time_tracking");
+
+async function deno(...args: string[]): Promise<void> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: target }).output();
+  const printed = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
+  assert.ok(success, `deno ${args.join(" ")}: ${printed}`);
+}
+
+Deno.test("new-extension writes an extension outside of the checkout that passes its type check and its tests", async () => {
+  const made = await runScript("new-extension", ["time_tracking", target]);
+  assert.equal(made.code, 0, made.err);
+  const text = await Deno.readTextFile(join(target, "mod.ts"));
+  assert.match(text, /name: "time_tracking"/);
+  assert.doesNotMatch(text, /sample/i);
+  await deno("check", ".");
+  await deno("test", "-P", "time_tracking_test.ts");
+  await deno("fmt", "--check", "--ignore=node_modules");
+});
+
+Deno.test("new-extension refuses a bad name and an existing folder, and writes nothing", async () => {
+  const parent = join(folder, "other");
+  for (const name of ["Notes", "a", "time-tracking", "pg2", "a".repeat(32)]) {
+    const { code, err } = await runScript("new-extension", [name, parent]);
+    assert.equal(code, 64);
+    assert.match(err, /^"[^"]+": expected a name of 2 to 31 lower-case letters and underscores/);
+  }
+  await assert.rejects(Deno.stat(parent), Deno.errors.NotFound);
+  const { code, err } = await runScript("new-extension", ["notes", folder]);
+  assert.deepEqual([code, err], [1, `${folder} exists; name a folder that does not exist`]);
+});
