@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
 import { ROLE_SORTS } from "../../domain/access/roles/roles.ts";
-import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { queryBoolean, queryIds, uuid } from "../shared/validation.ts";
 import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenant_shapes.ts";
 
@@ -60,17 +60,18 @@ export const UpdateRoleDto = z.object({
 }).meta({ id: "UpdateRoleDto", description: "Omitted fields keep their values" });
 
 export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });
+const GRANTS_LIMIT = 100;
 export const roleGrantsQuery = z.object({
-  ...pageQuery(),
+  ...lookupPageQuery(GRANTS_LIMIT),
   search,
   isSystemRole: queryBoolean.optional(),
-  ids: queryIds(100).optional(),
-});
+  ids: queryIds(GRANTS_LIMIT).optional(),
+}).transform((query) => ({ ...query, pageSize: lookupPageSize(query, GRANTS_LIMIT) }));
 export const rolesSummaryQuery = z.object({ search });
 
 /** `includeSystemRoles: false` leaves out system roles. */
 export const roleLookupQuery = z.object({
-  ...lookupPageQuery,
+  ...lookupPageQuery(),
   search,
   includeSystemRoles: queryBoolean.default(true),
   ids: queryIds(LOOKUP_LIMIT).optional(),

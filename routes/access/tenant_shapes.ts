@@ -8,15 +8,13 @@ import { enumName, queryBoolean, queryIds, queryInteger, uuid } from "../shared/
 export const LOOKUP_LIMIT = 50;
 const LARGEST_INTEGER = 2_147_483_647;
 
-/** `page` and `pageSize` of a lookup. One page can hold all requested ids. */
-export const lookupPageQuery = {
-  ...pageQuery(LOOKUP_LIMIT),
-  pageSize: queryInteger(1, LOOKUP_LIMIT).optional().meta({
-    description: `Default 20, or ${LOOKUP_LIMIT} with \`ids\``,
-  }),
-};
-export const lookupPageSize = (o: { pageSize?: number | undefined; ids?: string[] | undefined }): number =>
-  o.pageSize ?? (o.ids ? LOOKUP_LIMIT : 20);
+/** `page` and `pageSize` of a list that accepts up to `limit` ids. One page can hold all requested ids. */
+export const lookupPageQuery = (limit = LOOKUP_LIMIT) => ({
+  ...pageQuery(limit),
+  pageSize: queryInteger(1, limit).optional().meta({ description: `Default 20, or ${limit} with \`ids\`` }),
+});
+export const lookupPageSize = (o: { pageSize?: number; ids?: string[] }, limit = LOOKUP_LIMIT): number =>
+  o.pageSize ?? (o.ids ? limit : 20);
 
 const timestamp = z.iso.datetime();
 const search = z.string().max(200).optional();
@@ -88,7 +86,7 @@ export const tenantsQuery = z.object({
 export const tenantsSummaryQuery = z.object({ search, isActive: queryBoolean.optional(), ...placed });
 
 export const tenantLookupQuery = z.object({
-  ...lookupPageQuery,
+  ...lookupPageQuery(),
   search,
   ids: queryIds(LOOKUP_LIMIT).optional(),
   ...placed,

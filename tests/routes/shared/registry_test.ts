@@ -358,17 +358,18 @@ Deno.test("a lookup by ids returns all of them if no pageSize is given", async (
   const global = t.systemAdmin;
   const tenants: string[] = [];
   for (let n = 0; n < 21; n++) tenants.push(await t.tenant());
-  const lookups: [typeof admin, string, string[]][] = [
-    [admin, "/api/v1/roles/lookup", ids],
-    [global, `/api/v1/admin/tenants/${tenantId}/roles/lookup`, ids],
-    [global, "/api/v1/tenants/lookup", tenants],
-    [global, "/api/v1/admin/tenants/lookup", tenants],
+  const lookups: [caller: typeof admin, path: string, ids: string[], pageSize: number][] = [
+    [admin, "/api/v1/roles/lookup", ids, 50],
+    [admin, "/api/v1/roles/with-permissions", ids, 100],
+    [global, `/api/v1/admin/tenants/${tenantId}/roles/lookup`, ids, 50],
+    [global, "/api/v1/tenants/lookup", tenants, 50],
+    [global, "/api/v1/admin/tenants/lookup", tenants, 50],
   ];
-  for (const [caller, path, wanted] of lookups) {
+  for (const [caller, path, wanted, pageSize] of lookups) {
     const of = async (query: string) => (await caller.get(`${path}?${query}`)).body;
     const named = `ids=${wanted.join(",")}`;
     const all = await of(named);
-    assert.deepEqual([all.items.length, all.pageSize], [wanted.length, 50], path);
+    assert.deepEqual([all.items.length, all.pageSize], [wanted.length, pageSize], path);
     assert.deepEqual(
       [(await of(`${named}&pageSize=7`)).items.length, (await of("")).pageSize],
       [7, 20],
