@@ -98,23 +98,6 @@ export class Api {
     },
   ) {}
 
-  /** GET of a path under /api/v1/. @throws Refusal */
-  async get<T>(path: string, query: Query = {}): Promise<T> {
-    return await (await this.request("GET", `/api/v1/${path}${searchOf(query)}`)).json();
-  }
-
-  /** POST, PUT or DELETE of a path under /api/v1/. Returns undefined if the response has no body. @throws Refusal */
-  async send<T = unknown>(
-    method: "POST" | "PUT" | "DELETE",
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<T> {
-    const answer = await this.request(method, `/api/v1/${path}`, body, headers);
-    const text = await answer.text();
-    return (text === "" ? undefined : JSON.parse(text)) as T;
-  }
-
   /** Calls an operation and returns the body of its answer. @throws Refusal */
   async call<Id extends OperationId>(id: Id, ...[input]: Arguments<Id>): Promise<Answer<Id>> {
     const text = await (await this.operate(id, input)).text();
