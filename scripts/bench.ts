@@ -3,7 +3,7 @@ import { type BenchSetup, openBenchSetup } from "./bench/bench_setup.ts";
 import { filesScan } from "./bench/files_scan.ts";
 import { filesSweeps } from "./bench/files_sweeps.ts";
 import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
-import { idleMemory, startUp } from "./bench/instance.ts";
+import { idleMemory, startUp, startUpExtension } from "./bench/instance.ts";
 import { drain, enqueue, fullLedger, latency, twoProcesses } from "./bench/jobs.ts";
 import { mixedLoad, mixedLoadTwice } from "./bench/mixed_load.ts";
 import { notificationsLists, notificationsSend } from "./bench/notifications.ts";
@@ -26,6 +26,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "mixed-load": mixedLoad,
   "mixed-load-twice": mixedLoadTwice,
   "start-up": startUp,
+  "start-up-extension": startUpExtension,
   "idle-memory": idleMemory,
   "reports-csv": reportsCsv,
   "reports-xlsx": reportsXlsx,

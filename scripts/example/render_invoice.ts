@@ -1,6 +1,5 @@
 import { Readable } from "node:stream";
 import { defineJob, PermanentJobFailure, transact, z } from "@steward/steward";
-import PDFDocument from "npm:pdfkit@0.20.2";
 
 interface Invoice {
   number: string;
@@ -29,7 +28,7 @@ export const renderInvoice = defineJob({
       contentType: "application/pdf",
       createdBy,
       owner: { scope: "invoices", id: invoiceId },
-    }, pdfOf(invoice));
+    }, await pdfOf(invoice));
     await transact(db, async (tx) => {
       await tx`
         update invoicing.invoices set file_id = ${fileId}, version = version + 1, updated_at = now()
@@ -45,7 +44,8 @@ export const renderInvoice = defineJob({
 });
 
 /** An invoice as a PDF of one page. The built-in font has Western European letters only. */
-function pdfOf({ number, customer, amount, dueOn }: Invoice): ReadableStream<Uint8Array> {
+async function pdfOf({ number, customer, amount, dueOn }: Invoice): Promise<ReadableStream<Uint8Array>> {
+  const { default: PDFDocument } = await import("npm:pdfkit@0.20.2"); // loaded by the first job, not at start
   const document = new PDFDocument({ size: "A4", info: { Title: `Invoice ${number}` } });
   document.fontSize(24).text(`Invoice ${number}`).moveDown();
   document.fontSize(12).text(`Customer: ${customer}`).text(`Amount: ${amount}`).text(`Due on: ${dueOn}`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describeSchema } from "../../../infra/postgres/describe_schema.ts";
 import { migrate, pendingMigrations } from "../../../infra/postgres/migrate.ts";
-import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { connectPostgres, type Pool } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
 const root = join(import.meta.dirname ?? ".", "..", "..", "..");
@@ -60,15 +60,21 @@ Deno.test("a migration changed after it was applied is rejected by name", async 
   await sql.end();
 });
 
-Deno.test("older templates get a version, and waiting messages keep the template version they use now", async () => {
-  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
-  await sql.unsafe(`
+const NEWER = "0039_template_versions.sql";
+
+/** Takes the database back to the version before the migration NEWER. */
+const revertNewer = (sql: Pool) =>
+  sql.unsafe(`
     drop table notification_template_versions;
     drop function keep_template_version cascade;
     drop function refuse_template_version_change;
     alter table notification_templates drop column changed_by;
     alter table notifications drop column template_version_id;
-    delete from schema_migrations where name = '0039_template_versions.sql'`);
+    delete from schema_migrations where name = '${NEWER}'`);
+
+Deno.test("older templates get a version, and waiting messages keep the template version they use now", async () => {
+  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+  await revertNewer(sql);
   const tenant = crypto.randomUUID();
   const template = (tenantId: string | null, locale: string, version: number) =>
     sql`insert into notification_templates (id, tenant_id, slug, name, locale, text_body_template, version)
@@ -98,7 +104,7 @@ Deno.test("older templates get a version, and waiting messages keep the template
     [await message(tenant, "pt", { status: "Sent" }), null],
     [await message(tenant, "pt", { status: "Failed", template_version: 3 }), null],
   ];
-  assert.deepEqual(await migrate(sql), ["0039_template_versions.sql"]);
+  assert.deepEqual(await migrate(sql), [NEWER]);
   const kept = await sql<{ id: string; version: number | null }[]>`
     select n.id, v.version from notifications n
     left join notification_template_versions v on v.id = n.template_version_id`;
@@ -128,6 +134,36 @@ Deno.test("an extension's migrations have numbers and a schema of their own, and
   const tables = await sql`select schemaname as schema from pg_tables where tablename = 'jobs' order by 1`;
   assert.deepEqual(tables.map(({ schema }) => schema), ["acme", "public"]);
   await sql.end();
+});
+
+Deno.test("an extension's migration keeps its data, applied before or after a newer migration of the service", async () => {
+  const invoicing = [{ extension: "invoicing", folder: join(root, "scripts", "example", "migrations") }];
+  const writeInvoice = (sql: Pool) =>
+    sql`insert into invoicing.invoices (id, tenant_id, number, customer, amount, due_on)
+      values (${crypto.randomUUID()}, ${crypto.randomUUID()}, '2026-1', 'Ada', 12.50, '2026-01-31')`;
+  const upgraded = async (work: (sql: Pool) => Promise<void>) => {
+    const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+    await work(sql);
+    assert.deepEqual(await pendingMigrations(sql, invoicing), []);
+    const invoices = await sql`select number, amount from invoicing.invoices`;
+    const schema = await describeSchema(sql);
+    await sql.end();
+    return { invoices: [...invoices], schema };
+  };
+  const before = await upgraded(async (sql) => {
+    assert.deepEqual(await migrate(sql, invoicing), ["invoicing/0001_invoices.sql"]);
+    await writeInvoice(sql);
+    await revertNewer(sql);
+    assert.deepEqual(await migrate(sql, invoicing), [NEWER]);
+  });
+  const after = await upgraded(async (sql) => {
+    await revertNewer(sql);
+    assert.deepEqual(await migrate(sql), [NEWER]);
+    assert.deepEqual(await migrate(sql, invoicing), ["invoicing/0001_invoices.sql"]);
+    await writeInvoice(sql);
+  });
+  assert.deepEqual(before.invoices, [{ number: "2026-1", amount: "12.50" }]);
+  assert.deepEqual(after, before);
 });
 
 Deno.test("a dry run runs the pending migrations, names them and changes nothing", async () => {
