@@ -96,11 +96,15 @@ export interface JobType<A = unknown, C = JobContext> {
 
 const DEFAULTS = { exposed: false, timeoutMs: 5 * 60_000, maxRetries: 3 };
 
+/** The declaration of a job type. Its `run` returns the output or a promise of it. */
+export type JobSpec<A, C> =
+  & Pick<JobType<A, C>, "name" | "args">
+  & Partial<Omit<JobType<A, C>, "run">>
+  & { run: (args: A, context: C) => unknown };
+
 /** Declares a job type. Defaults: not exposed, a time-out of five minutes per attempt, three retries. */
-export function defineJob<A, C = JobContext>(
-  spec: Pick<JobType<A, C>, "name" | "args" | "run"> & Partial<JobType<A, C>>,
-): JobType<A, C> {
-  return { ...DEFAULTS, ...spec };
+export function defineJob<A, C = JobContext>(spec: JobSpec<A, C>): JobType<A, C> {
+  return { ...DEFAULTS, ...spec, run: async (args, context) => await spec.run(args, context) };
 }
 
 /** Thrown by a job that cannot continue yet and did not fail. It runs again after `delayMs`, without a retry limit. */

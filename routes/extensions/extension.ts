@@ -1,6 +1,11 @@
 import type { z } from "zod";
 import type { EventDeclaration } from "../../domain/events/event_types.ts";
-import { type Attempt, defineJob as declareJob, type JobType } from "../../domain/jobs/job_type.ts";
+import {
+  type Attempt,
+  defineJob as declareJob,
+  type JobSpec,
+  type JobType,
+} from "../../domain/jobs/job_type.ts";
 import type { ChannelDeclaration } from "../../domain/notifications/channels/catalogue.ts";
 import type {
   ChannelMessage,
@@ -30,9 +35,7 @@ export interface JobInput extends Attempt {
 export type ExtensionJob<A = unknown> = JobType<A, JobInput>;
 
 /** Declares a job type. Defaults: callers cannot enqueue it, five minutes per attempt, three retries. */
-export const defineJob = <A>(
-  spec: Pick<ExtensionJob<A>, "name" | "args" | "run"> & Partial<ExtensionJob<A>>,
-): ExtensionJob<A> => declareJob<A, JobInput>(spec);
+export const defineJob = <A>(spec: JobSpec<A, JobInput>): ExtensionJob<A> => declareJob<A, JobInput>(spec);
 
 /** The value that a shape parses to. */
 export type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;

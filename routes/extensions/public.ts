@@ -60,6 +60,7 @@ export { z } from "zod";
 export {
   type Attempt,
   DependencyUnavailable,
+  type JobSpec,
   type JobType,
   PermanentJobFailure,
   PostponeJob,

@@ -1,3 +1,6 @@
+/** With STEWARD_TEST_LOG=1 a test prints the log of its service and every answer that refuses a request. */
+export const SHOWS_LOG = Deno.env.get("STEWARD_TEST_LOG") === "1";
+
 /** An answer with its body read: parsed if it is JSON, else as text. */
 export interface HttpAnswer {
   status: number;
@@ -43,6 +46,7 @@ export class HttpClient {
         : { body: typeof body === "string" || body instanceof FormData ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
+    if (SHOWS_LOG && response.status >= 400) console.error(`${method} ${path}: ${response.status} ${text}`);
     const isJson = /json/.test(response.headers.get("content-type") ?? "");
     return {
       status: response.status,

@@ -10,7 +10,7 @@ import { createLog } from "../../infra/log.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { startSteward, type Steward, type StewardOptions } from "../../main.ts";
 import { createTestDatabase } from "./cluster.ts";
-import { HttpClient } from "./http.ts";
+import { HttpClient, SHOWS_LOG } from "./http.ts";
 import { INSTANCES } from "./in_one_instance.ts";
 import { startInstanceProcess } from "./instance_process.ts";
 import { RoundRobin } from "./round_robin.ts";
@@ -97,7 +97,10 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   const settledStatus = new Map<string, string>();
   const listeners = new Set<() => void>();
   const on = {
-    log: (line: string) => void logs.push(line),
+    log(line: string) {
+      logs.push(line);
+      if (SHOWS_LOG) console.error(line.trimEnd());
+    },
     settled(jobs: SettledJob[]) {
       for (const job of jobs) settledStatus.set(job.id, job.status);
       for (const listener of listeners) listener();

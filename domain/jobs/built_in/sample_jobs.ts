@@ -8,7 +8,7 @@ export const echo = defineJob({
   name: "steward.echo",
   args: z.unknown(),
   exposed: true,
-  run: (args) => Promise.resolve(args),
+  run: (args) => args,
 });
 
 /** Waits for the given time and reports progress. */
