@@ -16,20 +16,25 @@ interface Limits {
 
 /** An instance that freezes in a transaction blocks other instances with its locks for at most this time. */
 const IDLE_IN_TRANSACTION_MS = 8_000;
+/**
+ * A statement can wait twice for one row: behind other waiters, then for the holder. Both waits together are shorter than
+ * the time after which the server ends a frozen holder. So a frozen waiter never becomes the next frozen holder.
+ */
+const LOCK_MS = 3_500;
 const UNREAD_MS = 10_000;
 const SERVICE_STATEMENT_MS = 90_000;
 
 const LIMITS: Record<Work, Limits> = {
   /** Requests and jobs. */
   service: {
-    lockMs: 5_000,
+    lockMs: LOCK_MS,
     statementMs: SERVICE_STATEMENT_MS,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     unreadMs: UNREAD_MS,
   },
   /** Recurring maintenance jobs and scripts: a statement may scan a large table. */
   upkeep: {
-    lockMs: 5_000,
+    lockMs: LOCK_MS,
     statementMs: 0,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     unreadMs: UNREAD_MS,

@@ -23,8 +23,8 @@ async function timeouts(sql: Pick<Sql, "unsafe">): Promise<string[]> {
 
 Deno.test("each kind of work has its session limits, with TCP keepalive", async () => {
   const limits = {
-    service: ["5s", "90s", "8s"],
-    upkeep: ["5s", "0", "8s"],
+    service: ["3500ms", "90s", "8s"],
+    upkeep: ["3500ms", "0", "8s"],
     migration: ["0", "0", "8s"],
   };
   for (const [work, expected] of Object.entries(limits)) {
@@ -40,7 +40,7 @@ Deno.test("each kind of work has its session limits, with TCP keepalive", async 
 
 Deno.test("behind a pooler, each transaction sets the limits, and the connection has no parameters", async () => {
   const sql = connectPostgres(limited({ lock_timeout: "77" }), { max: 1, pooled: true, statementMs: 4_000 });
-  assert.deepEqual(await transact(sql, (tx) => timeouts(tx)), ["5s", "4s", "8s"]);
+  assert.deepEqual(await transact(sql, (tx) => timeouts(tx)), ["3500ms", "4s", "8s"]);
   assert.deepEqual(await timeouts(sql), ["77ms", "0", "0"]);
   await sql.end();
 });
