@@ -107,20 +107,18 @@ Deno.test("the API document lists the routes of extensions with their permission
   assert.equal((await t.nobody.get("/problems/INVOICE_PAID_CONFLICT")).status, 200);
 });
 
-Deno.test("reports of an extension read its own schema, or the database they name", async () => {
+Deno.test("a report of an extension reads the database it names", async () => {
   const billing = connectPostgres(billingUrl, { max: 1 });
   await billing`create table payments as select 12.50::numeric as amount union all select 7`;
   await billing.end();
   const admin = await t.actor({ role: "Admin" });
-  await admin.post(INVOICES, { number: "R-1" });
-  const document = async (templateId: string) => {
-    const { body } = await admin.post("/api/v1/reports/generate-async", { templateId, format: CSV });
-    await reached(admin, body.id, STATUS.Completed);
-    const { bytes } = await fetchDocument(admin, body.id);
-    return new TextDecoder().decode(bytes).trim().split(/\r?\n/).slice(-2);
-  };
-  assert.deepEqual(await document("invoice-aging"), ["Number", "R-1"]);
-  assert.deepEqual(await document("payments"), ["7", "12.50"]);
+  const { body } = await admin.post("/api/v1/reports/generate-async", {
+    templateId: "payments",
+    format: CSV,
+  });
+  await reached(admin, body.id, STATUS.Completed);
+  const { bytes } = await fetchDocument(admin, body.id);
+  assert.deepEqual(new TextDecoder().decode(bytes).trim().split(/\r?\n/).slice(-2), ["7", "12.50"]);
 });
 
 conformsToGenericContract("a resource of an extension", {

@@ -13,7 +13,6 @@ import {
   newId,
   ok,
   problem,
-  text,
   transact,
   z,
 } from "@steward/steward";
@@ -61,19 +60,6 @@ const pay = defineJob({
     log.info("the invoice is paid", { invoiceId });
     return { invoiceId };
   },
-});
-
-const aging = defineReport({
-  id: "invoice-aging",
-  name: "Unpaid invoices",
-  description: "Invoices of the tenant that are not paid",
-  version: 1,
-  permissions: ["read:invoices"],
-  parameters: z.object({}),
-  columns: { number: text("Number") },
-  query: (sql, { tenantIds }) =>
-    sql`
-    select number from acme.invoices where tenant_id = any(${tenantIds}) and paid_at is null order by number`,
 });
 
 const payments = defineReport({
@@ -128,7 +114,7 @@ export default defineExtension({
   },
   databases: { billing: process.env.ACME_BILLING_URL },
   resources: [customers],
-  reports: [aging, payments],
+  reports: [payments],
   migrations: new URL("./migrations/", import.meta.url),
   routes: [
     defineRoute({
