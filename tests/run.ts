@@ -1,6 +1,6 @@
 // `deno task test [FILE…]`: without a file, runs all tests in groups. The files of a group are imported by one module, so
 // they share a worker and load the modules of the service once.
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const FILES_OF_A_GROUP = 8;
@@ -16,7 +16,10 @@ const ALONE = [
   "infra/objectstore/memory_test.ts",
   "routes/auth/password_time_test.ts",
   "domain/jobs/due_times_test.ts",
+  "scripts/example/example_test.ts",
 ];
+/** Tests that declare problems, channels or resources, which are known in the whole worker. They share one. */
+const DECLARING = /^routes\/(extensions\/|resources\/new_resource_test)/;
 
 const TESTS = import.meta.dirname ?? ".";
 
@@ -30,8 +33,10 @@ function testFiles(folder: string): string[] {
 /** Writes one module for each group to `folder`. @returns the paths of the modules */
 async function writeGroups(folder: string): Promise<string[]> {
   const alone = ALONE.map((file) => join(TESTS, file));
-  const others = testFiles(TESTS).filter((file) => !alone.includes(file));
-  const groups = alone.map((file) => [file]);
+  const shared = testFiles(TESTS).filter((file) => !alone.includes(file));
+  const isDeclaring = (file: string) => DECLARING.test(relative(TESTS, file));
+  const others = shared.filter((file) => !isDeclaring(file));
+  const groups = [...alone.map((file) => [file]), shared.filter(isDeclaring)];
   while (others.length > 0) groups.push(others.splice(0, FILES_OF_A_GROUP));
   return await Promise.all(groups.map(async (files, index) => {
     const path = join(folder, `group_${index + 1}.ts`);
