@@ -49,7 +49,10 @@ async function writeGroups(folder: string): Promise<string[]> {
 const folder = await Deno.makeTempDir({ prefix: "steward-test-groups-" });
 const given = Deno.args.length > 0 ? Deno.args : await writeGroups(folder);
 const config = join(TESTS, "..", "deno.json"); // the groups are outside the project
+/** Tests wait for other processes half of the time, so more of them run than there are cores. */
+const jobs = Deno.env.get("DENO_JOBS") ?? String(2 * navigator.hardwareConcurrency);
 const { code } = await new Deno.Command(Deno.execPath(), {
+  env: { DENO_JOBS: jobs },
   args: ["test", "-P", "--no-check", "--parallel", "--config", config, ...given],
 }).spawn().status;
 await Deno.remove(folder, { recursive: true });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import process from "node:process";
+import "./billing.ts";
 import { openConsole, setupConsole } from "../console/support.ts";
 
-process.env.ACME_BILLING_URL = "postgres://127.0.0.1/billing";
 const module = join(import.meta.dirname ?? ".", "acme/mod.ts");
 const { t, inBrowser } = await setupConsole({ STEWARD_EXTENSIONS: module });
 

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import process from "node:process";
 import { newId } from "../../../domain/shared/ids.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
 import { CSV, fetchDocument, reached, STATUS } from "../reports/support.ts";
+import { billingUrl } from "./billing.ts";
 import { conformsToGenericContract } from "../resources/conformance.ts";
 import { setup } from "../../support/setup.ts";
 
 const here = import.meta.dirname ?? ".";
-const billingUrl = await createTestDatabase({ empty: true });
-process.env.ACME_BILLING_URL = billingUrl;
 const t = await setup({ STEWARD_EXTENSIONS: join(here, "acme/mod.ts"), OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
