@@ -90,8 +90,9 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const log = o.log ?? createLog(config.LOG_LEVEL);
   const databaseClock = new DatabaseClock();
   const clock = o.clock ?? databaseClock;
-  const modules = [...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []];
-  const extensions = assemble(await loadExtensions(modules));
+  const extensions = assemble(
+    await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]),
+  );
   await prepareDatabase(config, databaseClock, extensions);
   const pools = openPools(config, log);
   const { sql } = pools;
@@ -150,26 +151,19 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     baseUrl: () => baseUrl,
   };
   const services = servicesOf(platform);
-  registerJobTypes(platform.jobTypes);
-  platform.jobTypes.register(...extensions.jobTypes);
+  registerJobTypes(platform.jobTypes, extensions.jobTypes);
 
   const api = createApp({
     platform,
     endpoints: [...endpointsOf(platform), ...extensions.endpoints],
     checkAnswers: o.checkAnswers ?? false,
   });
-  const server = serveHttp(
-    config,
-    withMounts([await createConsole(platform, api, extensions.sections)], api, log),
-  );
+  const consolePages = await createConsole(platform, api, extensions.sections);
+  const server = serveHttp(config, withMounts([consolePages], api, log));
   baseUrl ||= server.url;
-
   const schedules = scheduleWork(platform);
-  const jobs = engine = await startJobEngine(platform, {
-    pools,
-    timedWork: [schedules],
-    onSettled: o.onSettled,
-  });
+  const work = { pools, timedWork: [schedules], onSettled: o.onSettled };
+  const jobs = engine = await startJobEngine(platform, work);
   await jobs.checkDueTimes().catch(() => {}); // the failure is logged, and the next check retries
 
   return {

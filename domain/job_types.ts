@@ -20,8 +20,8 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   ...eventsJobTypes,
 ];
 
-/** Registers all job types of the service, and the event of their dead letters. */
-export function registerJobTypes(types: JobTypes): void {
-  types.register(...allJobTypes);
+/** Registers all job types of the service and of its extensions, and the event of their dead letters. */
+export function registerJobTypes(types: JobTypes, extensions: readonly AnyJobType[] = []): void {
+  types.register(...allJobTypes, ...extensions);
   types.onDeadLettered = emitDeadLettered;
 }
