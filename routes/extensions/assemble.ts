@@ -1,4 +1,5 @@
 import type { CatalogAdditions } from "../../domain/access/bootstrap.ts";
+import { permissionCode } from "../../domain/access/permissions/permission_fields.ts";
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
 import { allJobTypes } from "../../domain/job_types.ts";
@@ -45,6 +46,10 @@ export function assemble(extensions: readonly LoadedExtension[]): Assembly {
   const permissions = extensions.flatMap(({ name, permissions = [] }) =>
     permissions.map((permission) => {
       names.claim(name, "permissions", permission.code, /^[a-z][a-z-]*:[a-z][a-z-]*$/);
+      const { error } = permissionCode.safeParse(permission.code);
+      if (error) {
+        throw new Error(`extension ${name}: permissions: "${permission.code}": ${error.issues[0]?.message}`);
+      }
       return { ...permission, reach: "Tenant" as const };
     })
   );

@@ -174,6 +174,11 @@ for (
       /extension acme: permissions: "read:users" is already used by the service/,
     ],
     [
+      "a reserved permission",
+      `name: "acme", permissions: [{ code: "switch:any-group-tenant", category: "c", description: "d" }]`,
+      /extension acme: permissions: "switch:any-group-tenant": this code is reserved/,
+    ],
+    [
       "an undeclared permission on a role",
       `name: "acme", tenantRoles: { Admin: ["read:nothing"] }`,
       /extension acme: tenantRoles: the permission "read:nothing" is not declared/,
