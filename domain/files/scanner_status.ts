@@ -42,7 +42,7 @@ export async function readScannerStatus(
   };
 }
 
-/** Number of files of all tenants that are Scanning, and how long the oldest has waited; null if there is none. */
+/** Number of files of all tenants that are Scanning, and the age of the oldest; the age is null if no file is Scanning. */
 export async function readScanQueue(
   { sql, clock }: Pick<Platform, "sql" | "clock">,
 ): Promise<{ depth: number; oldestSeconds: number | null }> {

@@ -95,8 +95,8 @@ async function missingChannels(
 async function addChannel(tx: Tx, channel: string): Promise<void> {
   const label = channel.replaceAll("'", "''");
   await tx.unsafe(`alter type notification_channel add value if not exists '${label}'`).catch((cause) => {
-    const mend = "run `deno task migrate` as the owner of the type notification_channel";
-    throw new Error(`the channel ${channel} cannot be added: ${cause.message}; ${mend}`, { cause });
+    const fix = "run `deno task migrate` as the owner of the type notification_channel";
+    throw new Error(`the channel ${channel} cannot be added: ${cause.message}; ${fix}`, { cause });
   });
 }
 

@@ -19,7 +19,7 @@ export async function listAllUsers(sql: Sql, request: UserListRequest): Promise<
   return await listUsers<AdminUser>(sql, request, adminUserColumns(sql));
 }
 
-/** At most so many matches are all read and sorted. */
+/** Up to this number, all matches are read and then sorted. */
 const FEW = 2_000;
 /** Links and roles are checked user by user if at most this many users come before the page. */
 const FEW_SKIPPED = 500;

@@ -20,7 +20,7 @@ export function withBlock(read: Read, body: Emit, otherwise: Emit): Emit {
   };
 }
 
-/** Writes `body` for each item or property of a value, or `otherwise` if there is none. */
+/** Writes `body` for each item or property of a value. For an empty value it writes `otherwise`. */
 export function each(read: Read, body: Emit, otherwise: Emit): Emit {
   return (run, scope) => {
     const value = read(run, scope);
