@@ -8,7 +8,7 @@ COPY scripts scripts
 # Installs the locked packages without those that only tests, benchmarks and development need. "manual" prevents Deno from
 # installing them again, so a container downloads nothing at start.
 RUN deno install --frozen --lockfile-only \
- && deno remove @seriousme/openapi-schema-validator ajv ajv-formats axe-core embedded-postgres fast-check \
+ && deno remove @seriousme/openapi-schema-validator ajv-formats axe-core embedded-postgres fast-check \
       graphile-worker oidc-provider pg-boss playwright-core smtp-server yaml \
  && deno install --frozen --entrypoint main.ts scripts/*.ts \
  && sed -i 's/"nodeModulesDir": "auto"/"nodeModulesDir": "manual"/' deno.json \

@@ -5,9 +5,12 @@ import { profilesOf } from "./domain/files/configured_profiles.ts";
 import { ReservationWriter } from "./domain/files/reservation_writer.ts";
 import { attachedFiles } from "./domain/files/service_files.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";
+import { EventFeed } from "./domain/events/feed/event_feed.ts";
+import { JobEvents } from "./domain/events/job_events.ts";
 import { fireDueRecurringJobs } from "./domain/jobs/fire_recurring.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
 import { JobWriter } from "./domain/jobs/enqueue.ts";
+import { WorkPolls } from "./domain/jobs/remote/work_polls.ts";
 import type { SettledJob } from "./domain/jobs/job_row.ts";
 import { registerJobTypes } from "./domain/job_types.ts";
 import { notifyEndpointCreator } from "./domain/notifications/endpoint_notice.ts";
@@ -92,6 +95,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const clock = o.clock ?? databaseClock;
   const extensions = assemble(
     await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]),
+    () => services,
   );
   await prepareDatabase(config, databaseClock, extensions);
   const pools = openPools(config, log);
@@ -111,6 +115,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     wakeWorker: () => engine?.wake(),
     checkDueTimes: async () => await engine?.checkDueTimes(),
   });
+
+  const eventFeed = await EventFeed.open({ sql, log, clock, config, stopping: stopping.signal });
 
   profilesOf(config); // throws now, not at the first upload, if FILE_PROFILES is wrong
   const objects = connectObjectStore(objectStoreConfig(config), clock);
@@ -132,11 +138,14 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     wakeUps,
     jobTypes: new JobTypes(),
     eventTypes: extensions.eventTypes,
+    eventFeed,
+    jobEvents: new JobEvents(sql),
     jobWriter: new JobWriter(sql),
+    workPolls: new WorkPolls({ sql, log, leaseSeconds: config.JOB_LEASE_SECONDS }),
     auditWriter: new AuditWriter(sql),
     messageWriter: new MessageWriter({ sql, wakeUps }),
     attachedFiles,
-    channelProviders: extensions.channelProviders(() => services),
+    channelProviders: extensions.channelProviders,
     onEndpointDisabled: (tx, endpoint, reason) => notifyEndpointCreator(platform, tx, endpoint, reason),
     reservationWriter: new ReservationWriter(sql),
     userWakeUps: new UserWakeUps({ sql, config, log }),
@@ -151,7 +160,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     baseUrl: () => baseUrl,
   };
   const services = servicesOf(platform);
-  registerJobTypes(platform.jobTypes, extensions.jobTypes);
+  registerJobTypes(platform.jobTypes, { extensions: extensions.jobTypes, events: platform.jobEvents });
 
   const api = createApp({
     platform,
@@ -179,7 +188,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     async stop(drainMs = DRAIN_MS) {
       stopping.abort();
       await waitUntilStopped(log, [server.stop(drainMs), jobs.stop(drainMs)]);
-      await waitUntilStopped(log, [wakeUps.stop(), changes.stop()]);
+      await waitUntilStopped(log, [wakeUps.stop(), changes.stop(), eventFeed.stop()]);
       const mail = providers.mail.map((transport) => transport.close());
       await waitUntilStopped(log, [scanner.close(), ...mail, finishDirectMessages(platform)]);
       platform.renderThreads.close();

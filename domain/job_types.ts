@@ -2,7 +2,7 @@ import { accessJobTypes } from "./access/job_types.ts";
 import { emitDeadLettered } from "./events/dead_letter_event.ts";
 import { eventsJobTypes } from "./events/job_types.ts";
 import { filesJobTypes } from "./files/job_types.ts";
-import type { AnyJobType, JobTypes } from "./jobs/job_type.ts";
+import type { AnyJobType, AttemptEvents, JobTypes } from "./jobs/job_type.ts";
 import { jobsJobTypes } from "./jobs/job_types.ts";
 import { notificationsJobTypes } from "./notifications/job_types.ts";
 import type { ServicePlatform } from "./platform.ts";
@@ -20,8 +20,12 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   ...eventsJobTypes,
 ];
 
-/** Registers all job types of the service and of its extensions, and the event of their dead letters. */
-export function registerJobTypes(types: JobTypes, extensions: readonly AnyJobType[] = []): void {
-  types.register(...allJobTypes, ...extensions);
+/** Registers all job types of the service and of its extensions, and the events of their jobs. */
+export function registerJobTypes(
+  types: JobTypes,
+  o: { extensions?: readonly AnyJobType[]; events?: AttemptEvents } = {},
+): void {
+  types.register(...allJobTypes, ...o.extensions ?? []);
+  if (o.events) types.attemptEvents = o.events;
   types.onDeadLettered = emitDeadLettered;
 }

@@ -54,7 +54,8 @@ export function createLog(
   const emit = (at: Exclude<LogLevel, "off">) => (message: string, fields: LogFields = {}) => {
     if (RANK[at] < RANK[level]) return;
     const line = { time: new Date().toISOString(), level: at, message: redactText(message) };
-    write(JSON.stringify({ ...line, ...(redact("", { ...bound, ...fields }) as LogFields) }) + "\n");
+    const shown = redact("", { ...bound, ...fields }) as LogFields;
+    write(JSON.stringify({ ...line, ...shown, ...line }) + "\n"); // no field replaces a member of the line
   };
   return {
     debug: emit("debug"),

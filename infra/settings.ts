@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "./http_out/signing_secret.ts";
 import {
   corsOrigins,
   fcmServiceAccount,
@@ -262,10 +263,7 @@ export const SETTINGS = {
     default: "5",
   },
   WEBHOOK_SECRET: {
-    schema: z.string().regex(
-      /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/,
-      "expected whsec_ and the base64 of 24 to 64 bytes",
-    ),
+    schema: z.string().regex(SIGNING_SECRET, SIGNING_SECRET_EXPECTED),
     meaning: "Key that signs the webhooks of reports (Standard Webhooks); absent: no delivery by webhook",
     development: "whsec_c3Rld2FyZC1kZXZlbG9wbWVudC13ZWJob29rLWtleQ==",
     optional: true,

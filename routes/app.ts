@@ -1,5 +1,4 @@
 import { type Context, Hono } from "hono";
-import { authenticate } from "../domain/rights/authenticate.ts";
 import { type Caller, principalId } from "../domain/rights/caller.ts";
 import { addressKey } from "../domain/access/sign_in/address.ts";
 import { problem } from "../domain/problems/problem.ts";
@@ -14,6 +13,7 @@ import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
 import { type Answer, type Respond, responder } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
+import { callerOf } from "./shared/caller_of.ts";
 import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
@@ -224,29 +224,15 @@ function namesOtherTenant(caller: Caller | null, headers: Headers): boolean {
   return Boolean(named && caller?.tokenTenantId && named !== caller.tokenTenantId);
 }
 
-/** The caller of the request, by its credential and the tenant it names; null without a credential. */
-async function callerOf(spec: Endpoint, call: Call, { platform }: Pipeline): Promise<Caller | null> {
-  if (!spec.access.needsCaller) return null;
-  const { headers, url } = call.request;
-  const namesTenant = url.includes("tenantId") || url.includes("%"); // otherwise the URL need not be parsed
-  return await authenticate(platform, {
-    authorization: headers.get("authorization"),
-    tenantHeader: headers.get("x-tenant-id"),
-    tenantQuery: namesTenant ? call.url.searchParams.getAll("tenantId") : [],
-    queryIsFilter: namesTenant && call.url.pathname.startsWith("/api/v1/admin/"),
-    traceId: call.traceId,
-    ip: call.ip,
-  });
-}
-
 /**
  * The caller of the request, or null. Each caller has a quota. Requests without a valid token share the quota of their
  * address.
  * @throws RATE_LIMITED, and what `authenticate` throws
  */
 async function countedCaller(spec: Endpoint, call: Call, o: Pipeline): Promise<Caller | null> {
-  if (spec.unlimited) return await callerOf(spec, call, o);
-  const caller = await callerOf(spec, call, o).catch((failure) => {
+  const find = async () => spec.access.needsCaller ? await callerOf(o.platform, call) : null;
+  if (spec.unlimited) return await find();
+  const caller = await find().catch((failure) => {
     countRequest(o.addresses, addressKey(call.ip), call);
     throw failure;
   });

@@ -9,6 +9,7 @@ import { mixedLoad, mixedLoadTwice } from "./bench/mixed_load.ts";
 import { notificationsLists, notificationsSend } from "./bench/notifications.ts";
 import { notificationsMail } from "./bench/notifications_mail.ts";
 import { notificationsRender } from "./bench/notifications_render.ts";
+import { remoteDrain, remoteLatency, remotePolls } from "./bench/remote_work.ts";
 import { reportsCsv, reportsLatency, reportsPdf, reportsXlsx } from "./bench/reports.ts";
 import { listUsers, readUser, roleChange, signIns } from "./bench/users.ts";
 import { readPlainArguments } from "./shared/plain_arguments.ts";
@@ -23,6 +24,9 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "latency": latency,
   "full-ledger": fullLedger,
   "two-processes": twoProcesses,
+  "remote-drain": remoteDrain,
+  "remote-latency": remoteLatency,
+  "remote-polls": remotePolls,
   "mixed-load": mixedLoad,
   "mixed-load-twice": mixedLoadTwice,
   "start-up": startUp,

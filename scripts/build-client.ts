@@ -19,7 +19,7 @@ const here = import.meta.dirname ?? ".";
 /** Writes the package's sources into `folder`, formatted and type-checked. */
 async function writeSources(folder: string): Promise<void> {
   await Deno.writeTextFile(join(folder, "mod.ts"), generateClient(documentOfRoutes()));
-  for (const name of ["transport.ts", "helpers.ts", "README.md"]) {
+  for (const name of ["transport.ts", "helpers.ts", "work.ts", "work_types.ts", "README.md"]) {
     await Deno.copyFile(join(here, "client", name), join(folder, name));
   }
   await Deno.copyFile(join(here, "..", "LICENSE"), join(folder, "LICENSE"));

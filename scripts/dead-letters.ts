@@ -1,6 +1,7 @@
 // Lists, retries and purges dead letters directly in the database: `deno task dead-letters COMMAND`.
 import { listDeadLetterGroups, retryDeadLetters } from "../domain/jobs/dead_letter_groups.ts";
-import { purgeDeadLetters, retryDeadLetter } from "../domain/jobs/dead_letters.ts";
+import { purgeDeadLetters } from "../domain/jobs/dead_letter_purge.ts";
+import { retryDeadLetter } from "../domain/jobs/dead_letters.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
 import { runJobCommand } from "./shared/database_command.ts";
 import { parseId, parseInteger, parseTime } from "./shared/option_values.ts";
@@ -83,7 +84,9 @@ await runJobCommand({
         throw new Failure(EXIT.usage, "purge needs either --older-than or --all");
       }
       const retentionDays = days === undefined ? null : parseInteger("--older-than", days, 0, 36_500);
-      print({ purged: await purgeDeadLetters(sql, actor, { retentionDays, reach }) });
+      const purge = { retentionDays, reach, filter: null, expectedCount: null, dryRun: false };
+      const { purged } = await purgeDeadLetters(sql, actor, purge);
+      print({ purged });
     },
   },
 });

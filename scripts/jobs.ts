@@ -71,7 +71,7 @@ await runJobCommand({
       if (!jobTypeName) throw new Failure(EXIT.usage, "enqueue needs a job type");
       const parts = { sql, wakeUps, jobTypes: builtInTypes(), jobWriter: new JobWriter(mainPool(sql)) };
       const retries = values["max-retries"];
-      const job = await enqueueRequestedJob(parts, actor, {
+      const { job } = await enqueueRequestedJob(parts, actor, {
         jobTypeName,
         serializedArgs,
         argsTypeName: null,
@@ -83,8 +83,8 @@ await runJobCommand({
       });
       print(job, line(job));
     },
-    async cancel({ sql, actor, args: [id], print }) {
-      const job = await cancelJob(sql, actor, parseId("cancel", id));
+    async cancel({ sql, wakeUps, clock, actor, args: [id], print }) {
+      const job = await cancelJob({ sql, wakeUps, clock }, actor, parseId("cancel", id));
       print(job, line(job));
     },
   },

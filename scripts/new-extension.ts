@@ -6,7 +6,7 @@ import { Failure, runScript } from "./shared/run_script.ts";
 const HELP = `Usage: deno task new-extension NAME [FOLDER]
 
 Writes a small extension with its tests: a resource with a migration, a job, a report and a permission.
-NAME has 2 to 31 lower-case letters and underscores. FOLDER must not exist; default: ./NAME.
+NAME has 2 to 31 lower-case letters, digits and underscores. FOLDER must not exist; default: ./NAME.
 
 Example: deno task new-extension time_tracking ../time_tracking
 
@@ -22,10 +22,10 @@ await runScript({
     if (name === undefined || more.length > 0) {
       throw new Failure(EXIT.usage, "expected NAME and at most one FOLDER");
     }
-    if (!/^[a-z](_?[a-z]){1,30}$/.test(name) || name.length > 31) {
+    if (!/^[a-z](_?[a-z0-9]){1,30}$/.test(name) || name.length > 31) {
       throw new Failure(
         EXIT.usage,
-        `"${name}": expected a name of 2 to 31 lower-case letters and underscores`,
+        `"${name}": expected a name of 2 to 31 lower-case letters, digits and underscores`,
       );
     }
     // `deno task` runs in the checkout; INIT_CWD is the folder of the caller.

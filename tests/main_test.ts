@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { until } from "./support/until.ts";
 
 interface Started {
   folder: string;
@@ -63,7 +64,9 @@ const postgresRuns = async (folder: string) => {
 
 Deno.test("a Ctrl-C that arrives twice, as under a task runner, counts as one, and embedded parts stop too", () =>
   withService({}, async (service) => {
-    assert.equal((await fetch(`${await service.ready}/readyz`).then((r) => r.json())).status, "ready");
+    const url = await service.ready;
+    // on a busy machine the first checks of a new process may take too long
+    await until(() => fetch(`${url}/readyz`).then((r) => r.json()), ({ status }) => status === "ready");
     assert.equal(await postgresRuns(service.folder), true);
     service.signal("SIGINT");
     service.signal("SIGINT");

@@ -10,6 +10,7 @@ const READMES = [
   "infra/README.md",
   "routes/README.md",
   "scripts/README.md",
+  "scripts/client/workers/README.md",
   "scripts/deploy/README.md",
   "domain/README.md",
   ".github/CONTRIBUTING.md",

@@ -20,6 +20,8 @@ const ALONE = [
 ];
 /** Tests that declare problems, channels or resources, which are known in the whole worker. They share one. */
 const DECLARING = /^routes\/(extensions\/|resources\/new_resource_test)/;
+/** They build the examples of all languages once. They take long, so they start early. */
+const WORKERS = /^scripts\/workers\//;
 
 const TESTS = import.meta.dirname ?? ".";
 
@@ -34,9 +36,10 @@ function testFiles(folder: string): string[] {
 async function writeGroups(folder: string): Promise<string[]> {
   const alone = ALONE.map((file) => join(TESTS, file));
   const shared = testFiles(TESTS).filter((file) => !alone.includes(file));
-  const isDeclaring = (file: string) => DECLARING.test(relative(TESTS, file));
-  const others = shared.filter((file) => !isDeclaring(file));
-  const groups = [...alone.map((file) => [file]), shared.filter(isDeclaring)];
+  const matching = (names: RegExp) => shared.filter((file) => names.test(relative(TESTS, file)));
+  const [workers, declaring] = [matching(WORKERS), matching(DECLARING)];
+  const others = shared.filter((file) => !workers.includes(file) && !declaring.includes(file));
+  const groups = [workers, ...alone.map((file) => [file]), declaring];
   while (others.length > 0) groups.push(others.splice(0, FILES_OF_A_GROUP));
   return await Promise.all(groups.map(async (files, index) => {
     const path = join(folder, `group_${index + 1}.ts`);

@@ -1,10 +1,12 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
+import { announceAccessJob } from "./access_change_job.ts";
 import { passwordResetMailJob } from "./account/password_reset.ts";
 import type { AccessPlatform } from "./platform.ts";
 import { pruneSignInJob } from "./sign_in/pruning.ts";
 
 /** Job types of the access area. */
 export const accessJobTypes: AnyJobType<AccessPlatform>[] = [
+  announceAccessJob,
   passwordResetMailJob,
   pruneSignInJob,
 ];

@@ -11,6 +11,8 @@ export interface AuditRow {
   /** Null: the service itself or a CLI script. */
   actorId: string | null;
   actorEmail: string | null;
+  /** The name of the actor, if it is a service account. */
+  serviceAccount: string | null;
   /** The API key that acted on behalf of the actor; null: the actor was signed in. */
   apiKeyId: string | null;
   tenantId: string | null;
@@ -56,10 +58,11 @@ export async function readAuditLog(
       select a.id from audit_log a where ${where(sql, filter)}
       order by a.id desc ${pageOf(sql, request)}
     )
-    select a.id, a.at, a.actor_id, u.email as actor_email, a.api_key_id, a.tenant_id, a.action, a.target_type, a.target_id,
+    select a.id, a.at, a.actor_id, u.email as actor_email, s.name as service_account, a.api_key_id, a.tenant_id, a.action, a.target_type, a.target_id,
       a.before, a.after, a.trace_id, a.ip
     from audit_log a left join users u on u.id = a.actor_id and (${isSystemAdmin(caller)}
       or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${caller.tenantId}))
+    left join service_accounts s on s.id = a.actor_id
     where a.id = any(array(select id from page)) order by a.id desc`;
   return pagedResult<AuditRow>([...rows], total, request);
 }

@@ -1,6 +1,6 @@
-import { Webhook } from "standardwebhooks";
 import { z } from "zod";
 import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts";
+import { signatureHeaders } from "../../infra/http_out/webhook_signature.ts";
 import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
 import type { EventPlatform } from "./platform.ts";
@@ -62,11 +62,7 @@ async function attempt(
       headers: {
         "content-type": "application/json",
         "user-agent": "steward-webhook",
-        "webhook-id": delivery.id,
-        "webhook-timestamp": String(Math.floor(attemptedAt.getTime() / 1000)),
-        "webhook-signature": secrets.map((secret) =>
-          new Webhook(secret).sign(delivery.id, attemptedAt, delivery.body)
-        ).join(" "),
+        ...signatureHeaders(secrets, delivery.id, attemptedAt, delivery.body),
       },
       body: delivery.body,
       signal,

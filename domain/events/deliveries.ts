@@ -7,7 +7,7 @@ import { type PagedResult, pagedResult, type PageRequest } from "../shared/pagin
 import type { Platform } from "../shared/platform.ts";
 import { enqueueDeliveries, insertDeliveries } from "./emit.ts";
 import { readEndpoint } from "./endpoints.ts";
-import { eventBody, PING } from "./event_types.ts";
+import { eventBody, eventData, PING } from "./event_types.ts";
 
 export const DELIVERY_STATUSES = ["Pending", "Delivered", "Failed"] as const;
 export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
@@ -118,10 +118,10 @@ export async function sendPing(
 ): Promise<Delivery> {
   return await transact(p.sql, async (tx) => {
     await requireActive(tx, caller, endpointId);
-    const body = eventBody(PING, p.clock.now(), { endpointId });
-    const [id = ""] = await insertDeliveries(p, tx, [
-      { endpointId, tenantId: caller.tenantId, type: PING, body },
-    ]);
+    const { tenantId } = caller;
+    const data = eventData(PING, tenantId, { endpointId });
+    const body = eventBody({ type: PING, tenantId, data }, p.clock.now());
+    const [id = ""] = await insertDeliveries(p, tx, [{ endpointId, tenantId, type: PING, body }]);
     return await readDelivery(tx, id);
   });
 }

@@ -3,43 +3,80 @@ import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
 import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
 import { newId } from "../shared/ids.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
-import { eventBody, type EventData, type EventType, EVERY_TYPE } from "./event_types.ts";
+import { eventBody, type EventData, eventData, type EventType, EVERY_TYPE } from "./event_types.ts";
+import { announceEvents } from "./feed/event_feed.ts";
 
 /** An event of a tenant; null: it belongs to no tenant and is not sent. */
 export type NewEvent = {
   [T in EventType]: { type: T; tenantId: string | null; data: EventData[T] };
 }[EventType];
 
+/** An event with its id, as `events` stores it. */
+export interface StoredEvent {
+  id: string;
+  type: string;
+  tenantId: string;
+  data: unknown;
+}
+
 /**
- * Inserts deliveries of events for the tenant's subscribed endpoints. Runs in the transaction of the change, so an
- * event is sent only if it commits. Without subscribed endpoints, the cost is one index lookup.
+ * Stores events for polling, and inserts deliveries for the subscribed webhook endpoints. Runs in the transaction of
+ * the change, so an event is sent only if it commits. Without subscribed endpoints, the cost is one round trip.
  * @param p.wakeUps absent: workers are not notified; they find the deliveries by polling, within about two seconds.
  */
 export async function emitEvents(p: { wakeUps?: WakeUps }, tx: Tx, events: NewEvent[]): Promise<void> {
-  const owned = events.filter((event) => event.tenantId !== null);
-  if (owned.length === 0) return;
-  // The lock prevents that an endpoint is deleted before the deliveries that refer to it are inserted.
-  const wanted = await tx<{ endpointId: string; tenantId: string; index: number; at: Date }[]>`
-    select e.id as endpoint_id, e.tenant_id, (given.position - 1)::int as index,
-      statement_timestamp() as at
-    from unnest(${owned.map((event) => event.tenantId)}::uuid[], ${owned.map((event) => event.type)}::text[])
-      with ordinality as given (tenant_id, type, position)
-    join webhook_endpoints e on e.tenant_id = given.tenant_id and e.is_active
-    where e.event_types && array[${EVERY_TYPE}, given.type] order by e.id for key share of e`;
-  const [first] = wanted;
-  if (!first) return;
-  const bodies = owned.map(({ type, data }) => eventBody(type, first.at, data));
+  await storeEvents(
+    p,
+    tx,
+    events.flatMap(({ type, tenantId, data }) =>
+      tenantId === null ? [] : [{ id: newId(), type, tenantId, data: eventData(type, tenantId, data) }]
+    ),
+  );
+}
+
+/** Like `emitEvents`, for events of any type. Returns when they occurred. */
+export async function storeEvents(
+  p: { wakeUps?: WakeUps },
+  tx: Tx,
+  events: StoredEvent[],
+): Promise<Date | null> {
+  const [first] = events;
+  if (!first) return null;
+  const [stored, wanted] = await Promise.all([insertEvents(tx, events), findSubscribed(tx, events)]);
+  announceEvents(tx, first.id);
+  const at = stored[0]?.occurredAt ?? null;
+  if (wanted.length === 0 || at === null) return at;
+  const bodies = events.map((event) => eventBody(event, at));
   await insertDeliveries(
     p,
     tx,
     wanted.map(({ endpointId, tenantId, index }) => ({
       endpointId,
       tenantId,
-      type: owned[index]?.type ?? "",
+      type: events[index]?.type ?? "",
       body: bodies[index] ?? "",
     })),
   );
+  return at;
 }
+
+const insertEvents = (tx: Tx, events: StoredEvent[]) =>
+  tx<{ occurredAt: Date }[]>`
+    insert into events (id, tenant_id, type, data)
+    select id, tenant_id, type, data::json
+    from unnest(${events.map(({ id }) => id)}::uuid[], ${events.map(({ tenantId }) => tenantId)}::uuid[],
+      ${events.map(({ type }) => type)}::text[], ${events.map(({ data }) => JSON.stringify(data))}::text[])
+      as given (id, tenant_id, type, data)
+    returning occurred_at`;
+
+/** The endpoints of each event. The lock prevents that one is deleted before its deliveries are inserted. */
+const findSubscribed = (tx: Tx, events: StoredEvent[]) =>
+  tx<{ endpointId: string; tenantId: string; index: number }[]>`
+    select e.id as endpoint_id, e.tenant_id, (given.position - 1)::int as index
+    from unnest(${events.map(({ tenantId }) => tenantId)}::uuid[], ${events.map(({ type }) => type)}::text[])
+      with ordinality as given (tenant_id, type, position)
+    join webhook_endpoints e on e.is_active and (e.tenant_id = given.tenant_id or e.all_tenants)
+    where e.event_types && array[${EVERY_TYPE}, given.type] order by e.id for key share of e`;
 
 export interface NewDelivery {
   endpointId: string;

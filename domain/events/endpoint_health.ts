@@ -1,5 +1,6 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
+import { subscriptionsChanged } from "./job_events.ts";
 import type { DisabledEndpoint, EventPlatform } from "./platform.ts";
 
 /** After this many days of failures without a success, an endpoint is deactivated. */
@@ -39,6 +40,7 @@ export async function recordFailure(
     from noted where e.id = noted.id
     returning e.id, e.tenant_id, e.url, e.created_by, e.disabled_reason, e.is_active`;
   if (!disabled || disabled.isActive) return;
+  subscriptionsChanged(tx);
   await recordAudit(tx, null, {
     action: "webhookEndpoint.disable",
     targetType: "webhookEndpoint",

@@ -1,23 +1,26 @@
 import { z } from "zod";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
+import { urlMistake } from "../../infra/http_out/url_mistake.ts";
+import { isNear } from "../../infra/similar_names.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { defineResource } from "../resources/define_resource.ts";
-import type { ResourceSource } from "../resources/resource.ts";
+import type { ResourceParts, ResourceSource } from "../resources/resource.ts";
 import { tableSource } from "../resources/table_source.ts";
-import type { TenantCaller } from "../rights/caller.ts";
+import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { Versioned } from "../shared/versioned.ts";
-import { urlMistake } from "./endpoint_url.ts";
-import { type EventTypes, EVERY_TYPE } from "./event_types.ts";
+import { EVERY_TYPE } from "./event_types.ts";
+import { subscriptionsChanged } from "./job_events.ts";
+import { ownTypeMistake } from "./own_types.ts";
 import { issueSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
 
 const timestamp = z.iso.datetime();
 const url = z.string().trim().min(1).max(2000);
 const description = z.string().max(2000).nullable();
 const TYPES_EXPECTED =
-  `expected "${EVERY_TYPE}", or a list of event types from GET /api/v1/webhook-events/types`;
+  `expected "${EVERY_TYPE}", or a list of event types: those of GET /api/v1/webhook-events/types and own ones`;
 const eventTypes = z.union([
   z.literal(EVERY_TYPE),
   z.array(z.string()).min(1).max(100),
@@ -34,6 +37,10 @@ const result = z.object({
   url: z.string(),
   description: z.string().nullable(),
   eventTypes: z.array(z.string()),
+  tenants: z.literal("all").nullable().meta({
+    enum: ["all", null],
+    description: `"all": events of all tenants; null: of its own`,
+  }),
   isActive: z.boolean(),
   disabledReason: z.enum(["Gone", "Failing"]).nullable()
     .meta({
@@ -48,14 +55,18 @@ const result = z.object({
   secret: signingSecret.optional(),
 }).meta({ id: "WebhookEndpointDto" });
 
+const tenants = z.literal("all", { error: 'expected "all" or null' }).nullable()
+  .meta({ enum: ["all", null], description: `"all": events of all tenants; needs admin:system` });
+
 const create = z.object({
   url,
   description: description.default(null),
   eventTypes,
+  tenants: tenants.default(null),
   isActive: z.boolean().default(true),
 }).meta({ id: "CreateWebhookEndpointDto" });
 
-const update = z.object({ url, description, eventTypes, isActive: z.boolean() }).partial().meta({
+const update = z.object({ url, description, eventTypes, tenants, isActive: z.boolean() }).partial().meta({
   id: "UpdateWebhookEndpointDto",
   description: "Members left out keep their value",
 });
@@ -65,6 +76,9 @@ type Commands = ResourceSource<Endpoint, z.output<typeof create>, z.output<typeo
 
 const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
 
+/** A platform endpoint shows events of all tenants, so that only holders of admin:system see it and its deliveries. */
+const isVisible = (caller: TenantCaller): string => isSystemAdmin(caller) ? "true" : "not all_tenants";
+
 const table = tableSource<Endpoint, Record<string, never>, Record<string, never>>({
   one: "webhookEndpoint",
   table: "webhook_endpoints",
@@ -73,6 +87,7 @@ const table = tableSource<Endpoint, Record<string, never>, Record<string, never>
     url: "url",
     description: "description",
     eventTypes: "event_types",
+    tenants: "case when all_tenants then 'all' end",
     isActive: "is_active",
     disabledReason: "disabled_reason",
     failingSince: "failing_since",
@@ -85,6 +100,7 @@ const table = tableSource<Endpoint, Record<string, never>, Record<string, never>
   sorts: { createdAt: "created_at", url: "url" },
   filters: { isActive: "is_active" },
   softDeleted: false,
+  visible: isVisible,
   notFound: NOT_FOUND,
 });
 
@@ -94,14 +110,19 @@ export const readEndpoint = table.read;
 const commands: Commands = {
   list: table.list,
   read: table.read,
-  remove: table.remove,
+  async remove(tx, caller, id, ifMatch) {
+    await table.remove(tx, caller, id, ifMatch);
+    subscriptionsChanged(tx);
+  },
   async create(p, tx, caller, input) {
     requireUrl(input.url, p.config.OUTBOUND_ALLOW);
     requireKnownTypes(input.eventTypes, p.eventTypes);
+    requireMayServe(caller, input.tenants);
     const id = newId();
-    await tx`insert into webhook_endpoints (id, tenant_id, url, description, event_types, is_active, created_by)
+    await tx`insert into webhook_endpoints (id, tenant_id, url, description, event_types, all_tenants, is_active, created_by)
       values (${id}, ${caller.tenantId}, ${input.url}, ${input.description}, ${input.eventTypes}::text[],
-        ${input.isActive}, ${caller.userId})`;
+        ${input.tenants === "all"}, ${input.isActive}, ${caller.userId})`;
+    subscriptionsChanged(tx);
     const secret = await issueSecret(tx, id);
     const { value, version } = await table.read(tx, caller, id);
     await audit(tx, caller, "create", id, { after: value });
@@ -110,14 +131,17 @@ const commands: Commands = {
   async update(p, tx, caller, id, input, ifMatch) {
     if (input.url !== undefined) requireUrl(input.url, p.config.OUTBOUND_ALLOW);
     if (input.eventTypes !== undefined) requireKnownTypes(input.eventTypes, p.eventTypes);
+    requireMayServe(caller, input.tenants ?? null);
     const { value: before, version } = await lockEndpoint(tx, caller, id, ifMatch);
     const health = input.isActive === undefined ? {} : { disabledReason: null, failingSince: null };
     const changed: Endpoint = { ...before, ...definedMembers(input), ...health };
     if (JSON.stringify(changed) === JSON.stringify(before)) return { value: before, version };
+    const isOfAll = changed.tenants === "all";
     await tx`update webhook_endpoints set url = ${changed.url}, description = ${changed.description},
-      event_types = ${changed.eventTypes}::text[], is_active = ${changed.isActive},
+      event_types = ${changed.eventTypes}::text[], all_tenants = ${isOfAll}, is_active = ${changed.isActive},
       disabled_reason = ${changed.disabledReason}, failing_since = ${changed.failingSince},
       version = version + 1, updated_at = now() where id = ${id}`;
+    subscriptionsChanged(tx);
     const after = await table.read(tx, caller, id);
     await audit(tx, caller, "update", id, { before, after: after.value });
     return after;
@@ -164,11 +188,20 @@ async function lockEndpoint(
   id: string,
   ifMatch: string | null,
 ): Promise<Versioned<Endpoint>> {
+  const visible = tx.unsafe(isVisible(caller));
   const [row] = await tx<{ version: number }[]>`select version from webhook_endpoints
-    where id = ${id} and tenant_id = ${caller.tenantId} for no key update`;
+    where id = ${id} and tenant_id = ${caller.tenantId} and ${visible} for no key update`;
   if (!row) throw problem(NOT_FOUND, `The tenant has no webhook endpoint ${id}.`);
   requireVersion(ifMatch, row.version);
   return await table.read(tx, caller, id);
+}
+
+function requireMayServe(caller: TenantCaller, tenants: "all" | null): void {
+  if (tenants === null || isSystemAdmin(caller)) return;
+  throw problem(
+    "MISSING_PERMISSION",
+    "An endpoint of all tenants needs admin:system, which the caller does not hold.",
+  );
 }
 
 function requireUrl(url: string, allow: string | null): void {
@@ -176,9 +209,13 @@ function requireUrl(url: string, allow: string | null): void {
   if (mistake) throw invalid({ url: [mistake] });
 }
 
-function requireKnownTypes(given: string[], known: Pick<EventTypes, "has">): void {
-  if (given.every((type) => type === EVERY_TYPE || known.has(type))) return;
-  throw invalid({ eventTypes: [TYPES_EXPECTED] });
+function requireKnownTypes(given: string[], known: ResourceParts["eventTypes"]): void {
+  const unknown = given.filter((type) => type !== EVERY_TYPE && !known.has(type));
+  for (const type of unknown) {
+    if (ownTypeMistake(type, known)) throw invalid({ eventTypes: [TYPES_EXPECTED] });
+    const near = [...known.keys()].find((name) => isNear(name, type));
+    if (near) throw invalid({ eventTypes: [`unknown type "${type}"; did you mean "${near}"?`] });
+  }
 }
 
 /** The members that were sent, without the undefined ones. */

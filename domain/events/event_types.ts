@@ -3,6 +3,7 @@ export interface EventData {
   "user.created": UserData;
   "user.updated": UserData & { changed: string[] };
   "user.deleted": { userId: string; email: string };
+  "user.access-changed": { userId: string; version: number };
   "user.linked": { userId: string; isActive: boolean; roleIds: string[] };
   "user.unlinked": { userId: string };
   "file.available": FileData;
@@ -19,6 +20,11 @@ export interface EventData {
     attempts: number;
     errorMessage: string | null;
   };
+  "job.succeeded": AttemptData;
+  "job.failed": AttemptData & { errorMessage: string | null; isLast: boolean };
+  "role.changed": { roleId: string; name: string; permissions: string[]; isDeleted: boolean };
+  "tenant.created": TenantData;
+  "tenant.changed": TenantData & { isDeleted: boolean };
   "notification.failed": { notificationId: string; channel: string; errorMessage: string | null };
 }
 
@@ -28,6 +34,21 @@ interface UserData {
   firstName: string;
   lastName: string;
   isActive: boolean;
+}
+
+interface AttemptData {
+  jobId: string;
+  jobTypeName: string;
+  attempt: number;
+  /** Null: the worker was lost. */
+  durationMs: number | null;
+}
+
+interface TenantData {
+  name: string;
+  type: string;
+  isActive: boolean;
+  parentTenantId: string | null;
 }
 
 interface FileData {
@@ -74,6 +95,14 @@ const report = {
   scheduleId: null,
 };
 
+const attempt = {
+  jobId: "01990000-0000-7000-8000-000000000005",
+  jobTypeName: "steward.http-request",
+  attempt: 1,
+  durationMs: 250,
+};
+const tenant = { name: "Northwind", type: "Standard", isActive: true, parentTenantId: null };
+
 /** Every event type, with a description and an example of its data. */
 export const EVENT_TYPES: { [T in EventType]: EventDeclaration<EventData[T]> } = {
   "user.created": { description: "A user was created with a link to the tenant", example: user },
@@ -92,6 +121,10 @@ export const EVENT_TYPES: { [T in EventType]: EventDeclaration<EventData[T]> } =
   "user.unlinked": {
     description: "A user lost their link to the tenant",
     example: { userId: user.userId },
+  },
+  "user.access-changed": {
+    description: "A user's rights in the tenant changed; answers about older versions are out of date",
+    example: { userId: user.userId, version: 4 },
   },
   "file.available": { description: "A file was scanned and can be downloaded", example: file },
   "file.infected": {
@@ -125,6 +158,25 @@ export const EVENT_TYPES: { [T in EventType]: EventDeclaration<EventData[T]> } =
       errorMessage: "The receiver answered 500.",
     },
   },
+  "job.succeeded": { description: "An attempt of a job succeeded", example: attempt },
+  "job.failed": {
+    description: "An attempt of a job failed; the last one also emits job.dead-lettered",
+    example: { ...attempt, errorMessage: "The receiver answered 500.", isLast: false },
+  },
+  "role.changed": {
+    description: "A role or its permissions were changed, or it was created or deleted",
+    example: {
+      roleId: "01990000-0000-7000-8000-000000000004",
+      name: "Clerk",
+      permissions: ["read:users"],
+      isDeleted: false,
+    },
+  },
+  "tenant.created": { description: "The tenant was created", example: tenant },
+  "tenant.changed": {
+    description: "The tenant was changed, activated, deactivated or deleted",
+    example: { ...tenant, isDeleted: false },
+  },
   "notification.failed": {
     description: "A message could not be delivered and is not retried",
     example: {
@@ -144,6 +196,15 @@ export const EVERY_TYPE = "*";
 /** Event type of a ping, sent only on request to one endpoint. */
 export const PING = "webhook.ping";
 
+/** Does the service itself emit this type? Callers cannot publish such events. */
+export const isBuiltIn = (type: string): boolean => type === PING || Object.hasOwn(EVENT_TYPES, type);
+
+/** The `data` of an event. Data of built-in types also names the tenant. */
+export const eventData = (type: string, tenantId: string, data: unknown): unknown =>
+  isBuiltIn(type) ? { tenantId, ...data as Record<string, unknown> } : data;
+
 /** The JSON body of a delivery. */
-export const eventBody = (type: string, at: Date, data: unknown): string =>
-  JSON.stringify({ type, timestamp: at.toISOString(), data });
+export const eventBody = (
+  { type, tenantId, data }: { type: string; tenantId: string; data: unknown },
+  at: Date,
+): string => JSON.stringify({ type, timestamp: at.toISOString(), tenantId, data });

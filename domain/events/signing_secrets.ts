@@ -1,11 +1,8 @@
-import { randomBytes } from "node:crypto";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import { newSigningSecret } from "../shared/secrets.ts";
 
 /** How long a replaced secret also signs, in hours. */
 export const OLD_SECRET_HOURS = 24;
-
-/** A new secret in the format of Standard Webhooks: `whsec_` and the base64 of 32 bytes. */
-const newSigningSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`;
 
 /** Creates the endpoint's first secret, or replaces the current one; returns it. The caller must lock the endpoint. */
 export async function issueSecret(tx: Tx, endpointId: string): Promise<string> {

@@ -3,17 +3,20 @@ import { newId, timeOfId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
-import { type JobTypes, PermanentJobFailure, PostponeJob } from "./job_type.ts";
+import { HandedOver, type JobTypes, PermanentJobFailure, PostponeJob } from "./job_type.ts";
 import { failed, interrupted, type Settlement, succeeded, waitsForDependencies } from "./settle.ts";
 
-const OUTPUT_LENGTH = 64_000;
+const OUTPUT_LENGTH = 64 * 1024;
 
 /** A running attempt. Once it is aborted or stopped, the result of its handler is ignored. */
 export interface Attempt {
   job: ClaimedJob;
-  settlement: Promise<Settlement>;
+  /** Null: the job's receiver will settle it. */
+  settlement: Promise<Settlement | null>;
   /** Aborts the signal; the job is settled when its handler has ended. */
   abort(reason: string): void;
+  /** Aborts the signal, and the handler still decides the result. */
+  cancel(): void;
   /** Aborts the signal and settles the job without waiting for its handler. */
   stop(reason: string): void;
 }
@@ -26,20 +29,22 @@ export function runAttempt(
   const startedAt = performance.now();
   const times = () => ({ startedAt, endedAt: performance.now() });
   const controller = new AbortController();
-  const { promise, resolve } = Promise.withResolvers<Settlement>();
+  const { promise, resolve } = Promise.withResolvers<Settlement | null>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let opened: AttemptReporter | undefined;
   const reporter = () => opened ??= o.notes.open(job);
   let abortedFor: string | null = null;
-  const finish = (outcome: Settlement) => {
-    const settlement = abortedFor === null ? outcome : interrupted(job, times(), abortedFor);
+  const finish = (outcome: Settlement | null) => {
+    const settlement = abortedFor === null || outcome === null
+      ? outcome
+      : interrupted(job, times(), abortedFor);
     clearTimeout(timer);
     if (!opened) resolve(settlement);
     else opened.flush().then(() => resolve(settlement)); // an ended job must show everything it reported
   };
-  const fail = (error: unknown) => finish(failed(job, error, times()));
+  const fail = (error: unknown) => finish(error instanceof HandedOver ? null : failed(job, error, times()));
 
-  const type = o.types.get(job.jobTypeName);
+  const type = job.type ?? o.types.get(job.jobTypeName);
   const args = type && readArgs(job, type.args);
   if (!type) {
     fail(unknownType(job));
@@ -85,6 +90,7 @@ export function runAttempt(
     job,
     settlement: promise,
     abort,
+    cancel: () => controller.abort(new Error("a caller asked to cancel the job")),
     stop(reason) {
       abort(reason);
       finish(interrupted(job, times(), reason));
@@ -115,7 +121,7 @@ function readArgs(job: ClaimedJob, shape: ArgsShape): { success: boolean; value?
   }
 }
 
-/** The stored form of a result: JSON, cut at 64,000 characters. */
+/** The stored form of a result: JSON, cut at 65,536 characters. */
 function printOutput(output: unknown): string | null {
   if (output === undefined) return null;
   return (JSON.stringify(output) ?? "null").slice(0, OUTPUT_LENGTH);

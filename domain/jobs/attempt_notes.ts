@@ -3,7 +3,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { ClaimedJob } from "./claim.ts";
 
 /** Log lines stored for one attempt; later lines go to the service's log only. */
-const LINES_KEPT = 1_000;
+export const LINES_KEPT = 1_000;
 const LINE_LENGTH = 4_000;
 const NOTE_LENGTH = 500;
 const FLUSH_MS = 500;
@@ -17,10 +17,13 @@ interface Line {
   message: string;
   fields: string | null;
 }
-interface Progress {
+
+/** The last progress that an attempt reported. */
+export interface Progress {
   jobId: string;
   attempt: number;
-  percent: number;
+  /** Null: as it was. */
+  percent: number | null;
   note: string | null;
 }
 
@@ -62,7 +65,7 @@ export class AttemptNotes {
         this.#progress.set(`${job.id} ${job.attempts}`, {
           ...own,
           percent: Math.min(100, Math.max(0, Number.isFinite(percent) ? percent : 0)),
-          note: note === undefined ? null : storable(note, NOTE_LENGTH),
+          note: note === undefined ? null : storableNote(note),
         });
         this.#schedule();
       },
@@ -100,24 +103,40 @@ export class AttemptNotes {
           ${column((l) => l.fields)}::text[]::jsonb[])
         on conflict do nothing`;
     }
-    if (progress.length > 0) {
-      const column = <T>(read: (progress: Progress) => T): T[] => progress.map(read);
-      await this.sql`
-        insert into job_progress (job_id, attempt_number, percent, note)
-        select * from unnest(${column((p) => p.jobId)}::uuid[], ${column((p) => p.attempt)}::int[],
-          ${column((p) => p.percent)}::real[], ${column((p) => p.note)}::text[])
-        on conflict on constraint job_progress_pkey
-        do update set percent = excluded.percent, note = excluded.note, updated_at = now()`;
-    }
+    await noteProgress(this.sql, progress);
   }
+}
+
+/** Stores the progress of attempts; each attempt occurs once. */
+export async function noteProgress(q: Sql, progress: Progress[]): Promise<void> {
+  if (progress.length === 0) return;
+  const column = <T>(read: (progress: Progress) => T): T[] => progress.map(read);
+  await q`
+    insert into job_progress (job_id, attempt_number, percent, note)
+    select given.job_id, given.attempt, coalesce(given.percent, former.percent, 0), given.note
+    from unnest(${column((p) => p.jobId)}::uuid[], ${column((p) => p.attempt)}::int[],
+      ${column((p) => p.percent)}::real[], ${
+    column((p) => p.note)
+  }::text[]) given (job_id, attempt, percent, note)
+    left join job_progress former on former.job_id = given.job_id and former.attempt_number = given.attempt
+    on conflict on constraint job_progress_pkey
+    do update set percent = excluded.percent, note = excluded.note, updated_at = now()`;
 }
 
 /** Escapes in JSON that jsonb refuses: NUL and unpaired surrogates. An escaped backslash before `u` is plain text. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
-function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields"> {
+/** A line of the service's log, as it is stored with an attempt. */
+export function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields"> {
   const { time, level, message, ...fields } = JSON.parse(line);
-  const printed = JSON.stringify(fields);
+  return storableLine({ time, level, message }, JSON.stringify(fields));
+}
+
+/** A line as it is stored. @param printed its fields as JSON; left out if they are too long */
+export function storableLine(
+  { time, level, message }: { time: string; level: string; message: string },
+  printed: string,
+): Pick<Line, "at" | "level" | "message" | "fields"> {
   const keepsFields = printed !== "{}" && printed.length <= LINE_LENGTH && !UNSTORABLE.test(printed);
   return { at: time, level, message: storable(message, LINE_LENGTH), fields: keepsFields ? printed : null };
 }
@@ -125,6 +144,8 @@ function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields
 /** Removes what a Postgres text column refuses: NUL characters and unpaired surrogates. */
 const storable = (text: string, length: number) =>
   String(text).slice(0, length).replaceAll("\0", "").toWellFormed();
+
+export const storableNote = (note: string): string => storable(note, NOTE_LENGTH);
 
 function both(first: Log, second: Log): Log {
   const emit = (level: "debug" | "info" | "warn" | "error") => (message: string, fields?: LogFields) => {

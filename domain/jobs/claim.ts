@@ -1,9 +1,11 @@
 import { isLockTimeout } from "../../infra/postgres/failures.ts";
-import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import { laneParts } from "./job_row.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import type { AnyJobType } from "./job_type.ts";
+import type { PausedType } from "./known_pauses.ts";
 import { type ClaimPlan, limitPlan } from "./lanes.ts";
 
 const PROMOTED_AT_ONCE = 1_000;
+const PARKED_AT_ONCE = 1_000;
 /** How long a claim of a limited type waits for the type's advisory lock. */
 const LIMIT_LOCK_MS = 300;
 
@@ -20,8 +22,12 @@ export interface ClaimedJob {
   traceId: string | null;
   /** How long all attempts have met an unavailable dependency, in ms at the claim; null: the last attempt did not. */
   outageMs: number | null;
+  /** Time from the due time to the claim, later to the start of the attempt, in ms. */
+  waitedMs: number;
   /** How often a worker lost its lease while it held the job. */
   lostLeases: number;
+  /** Type of a job that is pushed; absent: a type of the service. */
+  type?: AnyJobType;
 }
 
 type ClaimedRow = ClaimedJob & { lane: string; priority: number; dueAt: Date };
@@ -36,31 +42,64 @@ export interface Claim {
  * Claims due jobs for a worker from the front of each planned lane. They are returned in the order in which they
  * should start: round robin over the lanes, and within a lane by priority, due time and id. Rows that other workers
  * have locked are skipped, so claims never wait for each other. The key-share lock on the worker's own row ensures
- * that a worker already declared dead claims nothing.
+ * that a worker already declared dead claims nothing. Neither does one that does not know of a pause yet.
+ * @param pausedTypes their jobs in these lanes are left
  */
-export async function claimFromLanes(sql: Sql, workerId: string, plan: ClaimPlan): Promise<Claim> {
+export async function claimFromLanes(
+  sql: Sql,
+  workerId: string,
+  plan: ClaimPlan,
+  pausedTypes: PausedType[] = [],
+): Promise<Claim> {
   const { lanes, take } = plan;
+  const paused = pausedTypes.length === 0 ? sql`` : sql`and not ${isOfType(sql, pausedTypes)}`;
   const rows = await sql<ClaimedRow[]>`
     with alive as (
-      select id from job_workers where id = ${workerId} for key share
+      select id from job_workers where id = ${workerId} and not pauses_changed for key share
     ), due as (
       select candidate.id
       from alive
       cross join unnest(${lanes}::text[]) p (lane)
       cross join lateral (
-        select j.id from jobs j where j.status = 'Enqueued' and j.lane = p.lane
+        select j.id from jobs j where j.status = 'Enqueued' and j.lane = p.lane ${paused}
         order by j.priority, j.due_at, j.id limit ${take} for update skip locked
       ) candidate
     )
     update jobs set status = 'Processing', worker_id = ${workerId}, attempts = attempts + 1, started_at = now()
     where id = any(array(select id from due))
     returning id, tenant_id, job_type_name, serialized_args, attempts, failures, max_retries, created_by, trace_id,
-      extract(epoch from now() - outage_since)::float8 * 1000 as outage_ms, lost_leases, priority, lane, due_at`;
+      extract(epoch from now() - outage_since)::float8 * 1000 as outage_ms, lost_leases,
+      greatest(extract(epoch from now() - due_at)::float8 * 1000, 0) as waited_ms, priority, lane, due_at`;
   const byLane = Map.groupBy(rows.sort(inLaneOrder), ({ lane }) => lane);
   return {
     jobs: interleave(lanes.map((lane) => byLane.get(lane) ?? [])),
     exhausted: lanes.filter((lane) => (byLane.get(lane)?.length ?? 0) < take),
   };
+}
+
+/**
+ * Moves jobs of paused types at the front of each lane into lanes of their own, so that claims need not skip them again
+ * and again. They stay there after the type is resumed.
+ */
+export async function parkPausedJobs(sql: Sql, lanes: string[], types: PausedType[]): Promise<void> {
+  await sql`
+    update jobs set lane = split_part(lane, '|', 1) || '|' || job_type_name || '|' || split_part(lane, '|', 3)
+    where id = any(array(
+      select front.id from unnest(${lanes}::text[]) p (lane)
+      cross join lateral (
+        select j.id from jobs j where j.status = 'Enqueued' and j.lane = p.lane and ${isOfType(sql, types)}
+        order by j.priority, j.due_at, j.id limit ${PARKED_AT_ONCE} for update skip locked
+      ) front
+    ))`;
+}
+
+/** SQL condition: the job `j` is of one of the types. */
+function isOfType(sql: Sql, types: PausedType[]) {
+  const names = types.map(({ name }) => name);
+  const tenantIds = types.map(({ tenantId }) => tenantId);
+  return sql`exists (
+    select from unnest(${names}::text[], ${tenantIds}::uuid[]) as paused (name, tenant_id)
+    where paused.name = j.job_type_name and (paused.tenant_id is null or paused.tenant_id = j.tenant_id))`;
 }
 
 const inLaneOrder = (a: ClaimedRow, b: ClaimedRow): number =>
@@ -73,33 +112,59 @@ function interleave<T>(lists: T[][]): T[] {
   return Array.from({ length: longest }, (_, n) => lists.flatMap((list) => list.slice(n, n + 1))).flat();
 }
 
-/**
- * Claims due jobs of a type that limits how many run at once in the whole service. An advisory lock serializes the
- * claims of one type, so that each count includes the jobs of the claim before. A claim holds the lock for
- * milliseconds. If it is held longer, that instance has frozen, and this type is skipped until the lanes are searched
- * again.
- * @param maxRunning how many jobs of the type may run at once.
- */
+/** Claims due jobs of a type that limits how many run at once. */
 export async function claimLimited(
   sql: Sql,
   workerId: string,
   plan: ClaimPlan,
-  maxRunning: number,
+  limit: RunningLimit,
 ): Promise<Claim> {
-  const limitKey = laneParts(plan.lanes[0] ?? "").limitKey ?? "";
+  const none = { jobs: [], exhausted: plan.lanes };
+  return await withinLimit(
+    sql,
+    limit,
+    none,
+    (tx, capacity) => claimFromLanes(tx, workerId, limitPlan(plan, capacity)),
+  );
+}
+
+/** At most `maxRunning` jobs with the limit key run at once in the whole service. */
+export interface RunningLimit {
+  key: string;
+  maxRunning: number;
+}
+
+/**
+ * Runs `claim` with the number of jobs that may start. An advisory lock serializes the claims of one limit, so that each
+ * count includes the jobs of the claim before. A claim holds the lock for milliseconds. If it is held longer, that
+ * instance has frozen, and this type is skipped until the lanes are searched again.
+ * @returns `none` if no job may start
+ */
+export async function withinLimit<T>(
+  sql: Sql,
+  limit: RunningLimit,
+  none: T,
+  claim: (tx: Tx, capacity: number) => Promise<T>,
+): Promise<T> {
   const claiming = transact(sql, async (tx) => {
     tx.unsafe(`set local lock_timeout = ${LIMIT_LOCK_MS}`).execute(); // a failure fails the whole transaction
-    await tx`select pg_advisory_xact_lock(hashtextextended(${limitKey}, 7315))`;
-    const [running] = await tx<{ n: number }[]>`
-      select count(*)::int as n from jobs where status = 'Processing' and limit_key = ${limitKey}`;
-    const capacity = maxRunning - (running?.n ?? 0);
-    if (capacity <= 0) return { jobs: [], exhausted: plan.lanes };
-    return await claimFromLanes(tx, workerId, limitPlan(plan, capacity));
+    await tx`select pg_advisory_xact_lock(hashtextextended(${limit.key}, 7315))`;
+    const running = await countRunning(tx, [limit.key]);
+    const capacity = limit.maxRunning - (running.get(limit.key) ?? 0);
+    return capacity <= 0 ? none : await claim(tx, capacity);
   });
   return await claiming.catch((error) => {
-    if (isLockTimeout(error)) return { jobs: [], exhausted: plan.lanes };
+    if (isLockTimeout(error)) return none;
     throw error;
   });
+}
+
+/** Number of running jobs by limit key. */
+export async function countRunning(q: Sql, limitKeys: string[]): Promise<Map<string, number>> {
+  const rows = await q<{ limitKey: string; n: number }[]>`
+    select limit_key, count(*)::int as n from jobs
+    where status = 'Processing' and limit_key = any(${limitKeys}::text[]) group by limit_key`;
+  return new Map(rows.map(({ limitKey, n }) => [limitKey, n]));
 }
 
 /** Sets Scheduled and Failed jobs that are due to Enqueued; returns how many. */

@@ -1,7 +1,9 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { type Claim, type ClaimedJob, claimFromLanes, claimLimited } from "./claim.ts";
-import { laneParts } from "./job_row.ts";
+import { type Claim, type ClaimedJob, claimFromLanes, claimLimited, parkPausedJobs } from "./claim.ts";
+import { laneParts, REMOTE_MARK } from "./job_row.ts";
+import { KnownPauses } from "./known_pauses.ts";
 import type { JobTypes } from "./job_type.ts";
+import { type CapacityFor, PushedLanes } from "./remote/pushed_lanes.ts";
 import { type ClaimPlan, findLanes, LaneTurns, limitPlan, nextSearchStart } from "./lanes.ts";
 
 /** Lanes are searched again after this time, so that new ones are found. */
@@ -10,20 +12,26 @@ const SEARCH_AGAIN_MS = 100;
 /** Claims jobs for one worker. Knows the lanes with due jobs and whose turn is next. */
 export class Claimer {
   #turns: LaneTurns;
+  readonly #pauses: KnownPauses;
+  readonly #pushed: PushedLanes;
   #searchedAt = -Infinity;
   #searchFrom = "";
 
   /**
    * @param queues queues to claim from; null: all.
-   * @param capacityFor how many more jobs of a limited type this worker may claim.
+   * @param onPausesChanged called for every pause or resume
    */
   constructor(
     private readonly sql: Sql,
     private readonly types: JobTypes,
     queues: string[] | null,
-    private readonly capacityFor: (typeName: string) => number,
+    private readonly capacityFor: CapacityFor,
+    onPausesChanged: () => void,
   ) {
-    this.#turns = new LaneTurns((lane) => queues === null || queues.includes(laneParts(lane).queue));
+    this.#pauses = new KnownPauses(sql, onPausesChanged);
+    this.#pushed = new PushedLanes(sql, capacityFor);
+    const works = (lane: string) => queues === null || queues.includes(laneParts(lane).queue);
+    this.#turns = new LaneTurns((lane) => works(lane) && !this.#pauses.isPaused(lane));
   }
 
   /** Makes the next claim search for lanes first. */
@@ -33,11 +41,18 @@ export class Claimer {
 
   /** Claims up to `limit` due jobs. An empty list means that no job is due that this worker may claim. */
   async claim(workerId: string, limit: number): Promise<{ jobs: ClaimedJob[]; mayHaveMore: boolean }> {
+    if (!this.#pauses.isKnown) this.searchAgain();
+    await this.#pauses.ensure(workerId);
     if (performance.now() - this.#searchedAt > SEARCH_AGAIN_MS) await this.#search();
+    const mayBePaused = !this.#turns.isEmpty || this.#pauses.hasAny;
     for (let plan = this.#turns.plan(limit); plan; plan = this.#turns.plan(limit)) {
       const { jobs, exhausted } = await this.#take(workerId, plan);
       this.#turns.drop(exhausted);
       if (jobs.length > 0) return { jobs, mayHaveMore: this.#mayHaveMore() };
+    }
+    if (mayBePaused && await this.#pauses.readIfChanged(workerId)) {
+      this.searchAgain();
+      return { jobs: [], mayHaveMore: true };
     }
     return { jobs: [], mayHaveMore: this.#mayHaveMore() };
   }
@@ -51,18 +66,26 @@ export class Claimer {
     this.#searchedAt = performance.now();
     const lanes = await findLanes(this.sql, this.#searchFrom);
     this.#searchFrom = nextSearchStart(lanes);
-    this.#turns.replace(lanes);
+    this.#turns.replace([...lanes, ...await this.#pushed.find()]);
   }
 
   async #take(workerId: string, plan: ClaimPlan): Promise<Claim> {
-    const { limitKey } = laneParts(plan.lanes[0] ?? "");
-    if (limitKey === null) return await claimFromLanes(this.sql, workerId, plan);
-    const capacity = this.capacityFor(limitKey);
+    const [lane = ""] = plan.lanes;
+    if (lane.startsWith(REMOTE_MARK)) return await this.#pushed.claim(workerId, plan);
+    const { limitKey } = laneParts(lane);
+    if (limitKey === null) return await this.#takeUnlimited(workerId, plan);
+    const capacity = this.capacityFor(this.types.get(limitKey) ?? {}, (job) => job.jobTypeName === limitKey);
     if (capacity <= 0) return { jobs: [], exhausted: plan.lanes };
     const limited = limitPlan(plan, capacity);
     const maxRunning = this.types.get(limitKey)?.concurrency;
     return maxRunning === undefined
       ? await claimFromLanes(this.sql, workerId, limited)
-      : await claimLimited(this.sql, workerId, limited, maxRunning);
+      : await claimLimited(this.sql, workerId, limited, { key: limitKey, maxRunning });
+  }
+
+  async #takeUnlimited(workerId: string, plan: ClaimPlan): Promise<Claim> {
+    const { types } = this.#pauses;
+    if (types.length > 0) await parkPausedJobs(this.sql, plan.lanes, types);
+    return await claimFromLanes(this.sql, workerId, plan, types);
   }
 }

@@ -1,5 +1,6 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import type { JobKind, JobStatus } from "./job_row.ts";
+import { type CountedFilters, matchingCounted } from "./job_filters.ts";
+import type { JobStatus } from "./job_row.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 import { deleteOldThroughput } from "./throughput.ts";
 
@@ -8,56 +9,33 @@ const LOCK = 7_315_027_813;
 /** With fewer deltas than this, folding waits for the next sweep. */
 const MIN_FOLD = 200;
 
-/** Filters of a list of jobs. Each is a dimension of the counters. */
-export interface JobFilters {
-  status?: JobStatus | undefined;
-  type?: JobKind | undefined;
-  /** Position in PRIORITIES. */
-  priority?: number | undefined;
-  queue?: string | undefined;
-  /** Part of the job type's name, in any letter case. */
-  searchTerm?: string | undefined;
-}
-
-/**
- * The filters as an SQL condition on `jobs` or the counters. The status is a literal, so that partial indexes apply.
- */
-export function matching(q: Sql, filters: JobFilters) {
-  return q`true
-    ${filters.status ? q`and status = ${q.unsafe(`'${filters.status}'`)}` : q``}
-    ${filters.type ? q`and type = ${filters.type}` : q``}
-    ${filters.priority === undefined ? q`` : q`and priority = ${filters.priority}`}
-    ${filters.queue === undefined ? q`` : q`and queue = ${filters.queue}`}
-    ${filters.searchTerm ? q`and position(lower(${filters.searchTerm}) in lower(job_type_name)) > 0` : q``}`;
-}
-
 /**
  * Exact number of matching jobs for each value of one dimension. Reads the counters, so the cost does not grow with the
  * number of jobs. Sorted by the stored value; values without jobs are left out.
  */
-export async function countJobsBy(
+export async function countFromBy(
   sql: Sql,
   reach: JobReach,
-  filters: JobFilters,
+  filters: CountedFilters,
   dimension: "status" | "priority",
 ): Promise<{ key: JobStatus | number; n: number }[]> {
   return await sql<{ key: JobStatus | number; n: number }[]>`
     select ${sql(dimension)} as key, sum(n)::bigint as n from (
-      select * from job_counts where scope = ${countScope(reach)} and ${matching(sql, filters)}
+      select * from job_counts where scope = ${countScope(reach)} and ${matchingCounted(sql, filters)}
       union all
-      select * from job_count_deltas where ${within(sql, reach)} and ${matching(sql, filters)}
+      select * from job_count_deltas where ${within(sql, reach)} and ${matchingCounted(sql, filters)}
     ) counted group by ${sql(dimension)} having sum(n) > 0 order by ${sql(dimension)}`;
 }
 
 /** Exact number of matching jobs and of all jobs within reach, read from the counters. */
-export async function countJobs(
+export async function countFrom(
   sql: Sql,
   reach: JobReach,
-  filters: JobFilters,
+  filters: CountedFilters,
 ): Promise<{ matching: number; all: number }> {
   const [row] = await sql<{ matching: number; all: number }[]>`
     select coalesce(sum(n), 0)::bigint as all,
-      coalesce(sum(n) filter (where ${matching(sql, filters)}), 0)::bigint as matching
+      coalesce(sum(n) filter (where ${matchingCounted(sql, filters)}), 0)::bigint as matching
     from (
       select * from job_counts where scope = ${countScope(reach)}
       union all
@@ -68,7 +46,7 @@ export async function countJobs(
 
 /** Names of the job types that contain `term`, in any letter case. */
 export async function typeNamesLike(sql: Sql, term: string): Promise<string[]> {
-  const like = matching(sql, { searchTerm: term });
+  const like = matchingCounted(sql, { searchTerm: term });
   const rows = await sql<{ name: string }[]>`
     select job_type_name as name from job_counts where scope = ${countScope({ everything: true })} and ${like}
     union select job_type_name from job_count_deltas where ${like}`;
@@ -96,6 +74,11 @@ export async function foldCounts(sql: Sql, o: { always: boolean }): Promise<void
       group by 1, 2, 3, 4, 5, 6 having sum(n) <> 0
       on conflict on constraint job_counts_pkey do update set n = c.n + excluded.n`;
     await tx`delete from job_counts where n = 0`;
+    await tx`
+      with taken as (delete from job_batch_deltas returning *)
+      insert into job_batch_counts as c (batch_id, status, n)
+      select batch_id, status, sum(n) from taken group by 1, 2 having sum(n) <> 0
+      on conflict (batch_id, status) do update set n = c.n + excluded.n`;
     await tx`
       with taken as (
         delete from execution_count_deltas returning *

@@ -8,11 +8,15 @@ import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
 
 const AT_ONCE = 500;
 const NAMED_AT_MOST = 100;
+const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /** Dead letters of one job type with the same error pattern that have not been retried. */
 export interface DeadLetterGroup {
   jobTypeName: string;
-  /** The error message with variable parts (ids, numbers) replaced by `#`, cut at 300 characters. */
+  /**
+   * The error message with addresses, ids, times and numbers replaced by `#`, cut at 300 characters. Status codes stay.
+   * The SQL function `error_pattern` makes it.
+   */
   errorPattern: string;
   count: number;
   firstFailedAt: Date;
@@ -40,7 +44,7 @@ export async function listDeadLetterGroups(
   return pagedResult(items, rows[0]?.total ?? 0, page);
 }
 
-/** Which dead letters to retry; null members match all. Dead letters already retried never match. */
+/** Which dead letters to retry or purge; null members match all. Dead letters already retried never match. */
 export interface DeadLetterFilter {
   jobTypeName: string | null;
   /** The `errorPattern` of a group. */
@@ -53,6 +57,7 @@ export interface DeadLetterFilter {
 
 /**
  * Retries every dead letter that matches at the time of the call, one transaction per batch. `dryRun` only counts.
+ * A dead letter whose key another job holds matches, but is not retried.
  * @returns how many matched, how many were retried, and the ids of the first hundred new jobs.
  */
 export async function retryDeadLetters(
@@ -69,31 +74,36 @@ export async function retryDeadLetters(
   const [newest] = await p.sql<{ id: string }[]>`select id from dead_letter_jobs order by id desc limit 1`;
   if (!newest) return { matched: 0, retried: 0, dryRun: false, jobIds: [] };
   const jobIds: string[] = [];
-  let retried = 0;
-  for (let batch = AT_ONCE; batch === AT_ONCE; retried += batch) {
-    const ids = await transact(p.sql, async (tx) => {
+  const done = { matched: 0, retried: 0 };
+  for (let after = FIRST, last: string | undefined = FIRST; last !== undefined;) {
+    const batch = await transact(p.sql, async (tx) => {
       // Rows locked by another call are skipped: that call retries them.
       const entries = await tx<{ id: string }[]>`
-        select id from dead_letter_jobs where ${matches(tx, o)} and id <= ${newest.id}
+        select id from dead_letter_jobs where ${matches(tx, o)} and id > ${after} and id <= ${newest.id}
         order by id limit ${AT_ONCE} for update skip locked`;
-      const ids = await reenqueueLocked(p, tx, caller, entries.map((entry) => entry.id));
-      if (ids.length > 0) {
+      const ids = entries.map((entry) => entry.id);
+      const { retriedJobIds } = await reenqueueLocked(p, tx, caller, ids);
+      if (retriedJobIds.length > 0) {
         await recordAudit(tx, auditActor(caller), {
           action: "deadLetter.retryMany",
           targetType: "deadLetter",
           targetId: o.reach.everything ? "everything" : o.reach.tenantId,
-          after: { ...o.filter, retried: ids.length },
+          after: { ...o.filter, retried: retriedJobIds.length },
         });
       }
-      return ids;
+      return { ids, retriedJobIds };
     });
-    batch = ids.length;
-    jobIds.push(...ids.slice(0, NAMED_AT_MOST - jobIds.length));
+    last = batch.ids.length < AT_ONCE ? undefined : batch.ids.at(-1);
+    after = last ?? after;
+    done.matched += batch.ids.length;
+    done.retried += batch.retriedJobIds.length;
+    jobIds.push(...batch.retriedJobIds.slice(0, NAMED_AT_MOST - jobIds.length));
   }
-  return { matched: retried, retried, dryRun: false, jobIds };
+  return { ...done, dryRun: false, jobIds };
 }
 
-function matches(q: Sql, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) {
+/** The filter as an SQL condition on `dead_letter_jobs`. */
+export function matches(q: Sql, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) {
   const { jobTypeName, errorPattern, errorContains, failedFrom, failedTo } = filter;
   return q`${within(q, reach)} and retried_at is null
     ${jobTypeName === null ? q`` : q`and job_type_name = ${jobTypeName}`}

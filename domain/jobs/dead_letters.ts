@@ -1,26 +1,37 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
+import { argsOfRetry } from "./changed_args.ts";
 import { insertJobs } from "./enqueue.ts";
 import { type JobSummary, jobSummary, PRIORITIES, readJob } from "./job_row.ts";
 import { isForCreator, limitKeyOf } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
-import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
+import { bucketOf } from "./rate_limit.ts";
+import { auditActor, type JobActor, jobReach, within } from "./reach.ts";
+import { findTypesOf } from "./remote/find_job_types.ts";
+import { releaseKeys } from "./unique_jobs.ts";
+import { searchKeysOf } from "./searchable_args.ts";
 
 type RetryParts = Pick<JobPlatform, "wakeUps" | "jobTypes">;
 
 /**
  * Enqueues the job of a dead letter again as a new job; possible once. The dead-lettered job does not change.
- * @throws JOB_DEADLETTER_NOT_FOUND, JOB_DEADLETTER_ALREADY_RETRIED
+ * @param givenArgs other arguments as JSON; null keeps the stored ones
+ * @throws JOB_DEADLETTER_NOT_FOUND, JOB_DEADLETTER_ALREADY_RETRIED, JOB_DUPLICATE_CONFLICT, and with other arguments
+ * JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN, VALIDATION_ERROR
  */
 export async function retryDeadLetter(
   p: RetryParts & { sql: Sql },
   caller: JobActor,
   id: string,
+  givenArgs: string | null = null,
 ): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
-    const [entry] = await tx<{ retriedJobId: string | null }[]>`
-      select retried_job_id from dead_letter_jobs
+    const [entry] = await tx<
+      { retriedJobId: string | null; tenantId: string | null; jobTypeName: string; serializedArgs: string }[]
+    >`
+      select retried_job_id, tenant_id, job_type_name, serialized_args from dead_letter_jobs
       where id = ${id} and ${within(tx, jobReach(caller))} for update`;
     if (!entry) {
       throw problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
@@ -31,30 +42,41 @@ export async function retryDeadLetter(
         `Dead letter ${id} was retried already, as job ${entry.retriedJobId}.`,
       );
     }
-    const [jobId = ""] = await reenqueueLocked(p, tx, caller, [id]);
+    const changed = await argsOfRetry({ ...p, sql: tx }, caller, entry, givenArgs);
+    const { retriedJobIds: [jobId], holders } = await reenqueueLocked(p, tx, caller, [id], changed);
+    if (jobId === undefined) {
+      throw problem(
+        "JOB_DUPLICATE_CONFLICT",
+        `Dead letter ${id} was not retried: job ${holders[0]} holds the unique key of its job.`,
+      );
+    }
     await recordAudit(tx, auditActor(caller), {
       action: "deadLetter.retry",
       targetType: "deadLetter",
       targetId: id,
-      after: { retriedJobId: jobId },
+      after: { retriedJobId: jobId, hasChangedArgs: changed !== null },
     });
     return jobSummary(await readJob(tx, { everything: true }, jobId));
   });
 }
 
 /**
- * Enqueues the jobs of dead letters again and marks them retried. `tx` must have locked them. Returns the new job
- * ids.
+ * Enqueues the jobs of dead letters again and marks them retried. `tx` must have locked them. A dead letter whose key
+ * another job holds is skipped.
+ * @param changedArgs arguments instead of the stored ones; the caller then becomes the creator
+ * @returns the ids of the new jobs, and of the jobs that hold the keys of the others.
  */
 export async function reenqueueLocked(
   p: RetryParts,
   tx: Tx,
   caller: JobActor,
   ids: string[],
-): Promise<string[]> {
+  changedArgs: string | null = null,
+): Promise<{ retriedJobIds: string[]; holders: string[] }> {
   const entries = await tx<
     {
       id: string;
+      jobId: string;
       tenantId: string | null;
       jobTypeName: string;
       queue: string;
@@ -63,59 +85,47 @@ export async function reenqueueLocked(
       priority: number | null;
       maxRetries: number | null;
       limitKey: string | null;
+      uniqueKey: string | null;
+      uniqueSeconds: number | null;
       createdBy: string | null;
     }[]
   >`
-    select d.id, d.tenant_id, d.job_type_name, d.queue, d.serialized_args, j.args_type_name, j.priority, j.max_retries,
-      j.limit_key, j.created_by
+    select d.id, d.job_id, d.tenant_id, d.job_type_name, d.queue, d.serialized_args, j.args_type_name, j.priority, j.max_retries,
+      j.limit_key, j.unique_key, j.unique_seconds, j.created_by
     from dead_letter_jobs d left join jobs j on j.id = d.job_id where d.id = any(${ids}::uuid[]) order by d.id`;
+  const typeOf = await findTypesOf({ ...p, sql: tx }, entries);
+  const newIds = entries.map(() => newId());
+  await releaseKeys(tx, entries.filter((entry) => entry.uniqueSeconds !== null).map((entry) => entry.jobId));
   const jobIds = await insertJobs(
     p,
     tx,
-    entries.map((entry) => {
-      const type = p.jobTypes.get(entry.jobTypeName);
+    entries.map((entry, n) => {
+      const type = typeOf(entry);
       return {
         jobTypeName: entry.jobTypeName,
-        serializedArgs: entry.serializedArgs,
+        serializedArgs: changedArgs ?? entry.serializedArgs,
         argsTypeName: entry.argsTypeName,
         queue: entry.queue,
         priority: PRIORITIES[entry.priority ?? -1] ?? "Normal",
         maxRetries: entry.maxRetries ?? type?.maxRetries ?? 0,
+        id: newIds[n],
+        uniqueKey: entry.uniqueKey,
+        uniqueFor: entry.uniqueSeconds ?? "unfinished",
+        searchKeys: searchKeysOf(type, changedArgs ?? entry.serializedArgs),
+        bucket: bucketOf(type, changedArgs ?? entry.serializedArgs),
         limitKey: type ? limitKeyOf(type) : entry.limitKey,
         tenantId: entry.tenantId,
-        createdBy: isForCreator(type) ? entry.createdBy : caller.userId,
+        createdBy: isForCreator(type) && changedArgs === null ? entry.createdBy : caller.userId,
         traceId: caller.traceId,
       };
     }),
   );
+  const isRetried = (n: number) => jobIds[n] === newIds[n];
+  const retried = entries.filter((_, n) => isRetried(n)).map((entry) => entry.id);
+  const retriedJobIds = jobIds.filter((_, n) => isRetried(n));
   await tx`
     update dead_letter_jobs d set retried_at = now(), retried_job_id = given.job_id
-    from unnest(${entries.map((entry) => entry.id)}::uuid[], ${jobIds}::uuid[]) as given (id, job_id)
+    from unnest(${retried}::uuid[], ${retriedJobIds}::uuid[]) as given (id, job_id)
     where d.id = given.id`;
-  return jobIds;
-}
-
-/**
- * Deletes dead letters that failed more than `retentionDays` days ago; null deletes all.
- * @returns how many were deleted.
- */
-export async function purgeDeadLetters(
-  sql: Sql,
-  caller: JobActor,
-  o: { retentionDays: number | null; reach: JobReach },
-): Promise<number> {
-  const { retentionDays, reach } = o;
-  return await transact(sql, async (tx) => {
-    const expired = retentionDays === null
-      ? tx``
-      : tx`and failed_at < now() - make_interval(days => ${retentionDays})`;
-    const { count } = await tx`delete from dead_letter_jobs where ${within(tx, reach)} ${expired}`;
-    await recordAudit(tx, auditActor(caller), {
-      action: "deadLetter.purge",
-      targetType: "deadLetter",
-      targetId: reach.everything ? "everything" : reach.tenantId,
-      after: { retentionDays, purged: count },
-    });
-    return count;
-  });
+  return { retriedJobIds, holders: jobIds.filter((_, n) => !isRetried(n)) };
 }

@@ -32,7 +32,14 @@ export const jobWork = (p: Parts, leaseSeconds: number): TimedWork[] => {
       readMs(p.sql<MsRow[]>`
         select extract(epoch from min(heartbeat_at) - now())::float8 * 1000 + ${leaseSeconds * 1000} as ms
         from job_workers`),
-    doDue: async () => wakeIfAny(await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes.onDeadLettered)),
+    doDue: async () => wakeIfAny(await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes)),
+  }, {
+    name: "leases of remote jobs",
+    nextInMs: () =>
+      readMs(p.sql<MsRow[]>`
+        select extract(epoch from min(lease_until) - now())::float8 * 1000 as ms from jobs
+        where lease_until is not null`),
+    doDue: async () => wakeIfAny(await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes)),
   }, {
     name: "recurring jobs",
     nextInMs: () =>

@@ -5,6 +5,7 @@ import {
   type PendingQuery,
   type Pool,
   type Sql,
+  transact,
   type Tx,
   withCommit,
 } from "../../infra/postgres/postgres.ts";
@@ -12,11 +13,22 @@ import { activeSpan } from "../../infra/telemetry/tracing.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import { lockParents } from "./continuations.ts";
-import { JOB_COLUMNS, type JobPriority, type JobRow, laneName, PRIORITIES } from "./job_row.ts";
+import {
+  hiddenLane,
+  JOB_COLUMNS,
+  type JobPriority,
+  type JobRow,
+  laneName,
+  parentsOf,
+  PRIORITIES,
+} from "./job_row.ts";
 import { type JobType, limitKeyOf } from "./job_type.ts";
+import { bucketOf } from "./rate_limit.ts";
+import { searchKeysOf } from "./searchable_args.ts";
+import { insertOrFindHolders, type UniqueKey, uniqueSecondsOf, UNLESS_KEY_IS_HELD } from "./unique_jobs.ts";
 
-/** A job to insert. */
-export interface NewJob {
+/** A job to insert. If another job holds its key, it is not inserted. */
+export interface NewJob extends UniqueKey {
   /** Set it (by `newId`) if other rows refer to the job before it is inserted; absent: a new id. */
   id?: string;
   jobTypeName: string;
@@ -31,11 +43,18 @@ export interface NewJob {
   scheduledAt?: Date | null;
   /** The job becomes due when this parent succeeds, and is cancelled when the parent is dead-lettered or cancelled. */
   parentJobId?: string | null;
+  /** Several parents, instead of `parentJobId`: due when all succeed, cancelled when one is lost. */
+  parentJobIds?: string[] | null;
+  batchId?: string | null;
   /** Id of the recurring job that enqueues it. */
   recurringJobId?: string | null;
   createdBy?: string | null;
+  /** Result of `searchKeysOf`. */
+  searchKeys?: string[] | null;
   /** Name of the type if it limits how many of its jobs run at once. */
   limitKey?: string | null;
+  /** Token bucket that its attempts take tokens from; result of `bucketOf`. */
+  bucket?: string | null;
   traceId?: string | null;
 }
 
@@ -43,7 +62,10 @@ export type JobOptions = Omit<NewJob, "jobTypeName" | "serializedArgs" | "maxRet
   maxRetries?: number;
 };
 
-/** Enqueues a job in the caller's transaction, so the job exists only if the transaction commits. Returns its id. */
+/**
+ * Enqueues a job in the caller's transaction, so the job exists only if the transaction commits.
+ * @returns its id, or the id of the job that holds its `uniqueKey`.
+ */
 export async function enqueueJob<A>(
   p: { wakeUps: WakeUps },
   tx: Tx,
@@ -52,24 +74,31 @@ export async function enqueueJob<A>(
   options: JobOptions = {},
 ): Promise<string> {
   const { maxRetries = type.maxRetries, ...rest } = options;
+  const serializedArgs = JSON.stringify(args);
   const [id = ""] = await insertJobs(p, tx, [{
     ...rest,
     jobTypeName: type.name,
-    serializedArgs: JSON.stringify(args),
+    serializedArgs,
     maxRetries,
     limitKey: limitKeyOf(type),
+    searchKeys: searchKeysOf(type, serializedArgs),
+    bucket: bucketOf(type, serializedArgs),
   }]);
   return id;
 }
 
-/** Inserts jobs and wakes workers after `tx` has committed; returns their ids in the given order. */
+/**
+ * Inserts jobs and wakes workers after `tx` has committed.
+ * @returns their ids in the given order; instead of a job whose key is held, the id of the holder.
+ */
 export async function insertJobs(p: { wakeUps: WakeUps }, tx: Tx, jobs: NewJob[]): Promise<string[]> {
   if (jobs.length === 0) return [];
-  const parents = await lockParents(tx, jobs.flatMap((job) => job.parentJobId ?? []));
+  const parents = await lockParents(tx, jobs.flatMap(parentsOf));
   const traceId = activeSpan()?.traceId ?? null;
   const named = jobs.map((job) => ({ ...job, id: job.id ?? newId(), traceId: job.traceId ?? traceId }));
-  await withCommit(tx, writeJobs(tx, named, parents));
   afterCommit(tx, () => wakeFor(p, jobs));
+  if (hasKeys(named)) return (await writeUniqueJobs(tx, named, parents)).map(({ id }) => id);
+  await withCommit(tx, writeJobs(tx, named, parents));
   return named.map(({ id }) => id);
 }
 
@@ -85,8 +114,8 @@ export function wakeAt(p: { wakeUps: WakeUps }, tx: Tx, tick: Date | null): void
 }
 
 /**
- * Inserts jobs in one statement and returns their rows in the given order. The caller must wake workers after the
- * commit.
+ * Inserts jobs without keys in one statement and returns their rows in the given order. The caller must wake workers
+ * after the commit.
  * @param parents result of `lockParents`; required if jobs have parents.
  */
 export function writeJobs(
@@ -94,9 +123,28 @@ export function writeJobs(
   jobs: NewJob[],
   parents: ReadonlyMap<string, string> = new Map(),
 ): PendingQuery<JobRow[]> {
-  const named = jobs.map((job) => ({ ...job, id: job.id ?? newId() }));
-  return q<JobRow[]>`${jobInsertion(q, named, parents)} returning ${q.unsafe(JOB_COLUMNS)}`;
+  return q<JobRow[]>`${jobInsertion(q, withIds(jobs), parents)} returning ${q.unsafe(JOB_COLUMNS)}`;
 }
+
+/** Inserts jobs like `writeJobs`. Instead of a job whose key is held, the row of the holder is returned. */
+export function writeUniqueJobs(
+  tx: Tx,
+  jobs: NewJob[],
+  parents: ReadonlyMap<string, string> = new Map(),
+): Promise<JobRow[]> {
+  const columns = tx.unsafe(JOB_COLUMNS);
+  const skip = tx.unsafe(UNLESS_KEY_IS_HELD);
+  return insertOrFindHolders(
+    tx,
+    withIds(jobs),
+    (jobs) => tx<JobRow[]>`${jobInsertion(tx, jobs, parents)} ${skip} returning ${columns}`,
+  );
+}
+
+const withIds = (jobs: NewJob[]) => jobs.map((job) => ({ ...job, id: job.id ?? newId() }));
+
+/** True if another job may hold the key of one of them. */
+export const hasKeys = (jobs: NewJob[]): boolean => jobs.some((job) => job.uniqueKey);
 
 /** Inserts jobs that are enqueued one by one. Concurrent calls share a commit; each resolves after the commit. */
 export class JobWriter {
@@ -107,10 +155,12 @@ export class JobWriter {
   }
 
   /**
-   * Inserts jobs without parents, all or none; returns their rows in the given order.
+   * Inserts jobs without parents, all or none; returns their rows in the given order. Instead of a job whose key is
+   * held, the row of the holder is returned.
    * @param sql a transaction to insert them in; a pool: their own commit, shared with concurrent calls
    */
   write(sql: Sql, jobs: NewJob[]): Promise<JobRow[]> {
+    if (hasKeys(jobs)) return transact(sql, (tx) => writeUniqueJobs(tx, jobs));
     return isTransaction(sql) ? writeJobs(sql, jobs) : this.#jobs.write(jobs);
   }
 }
@@ -125,15 +175,16 @@ export function jobInsertion(
   parents: ReadonlyMap<string, string> = new Map(),
 ) {
   const column = <T>(read: (job: NewJob & { id: string }) => T): T[] => jobs.map(read);
+  const rare = rareColumns(q, jobs);
   return q`
     insert into jobs (id, created_at, tenant_id, job_type_name, serialized_args, args_type_name, type, status, priority,
-      queue, due_at, scheduled_at, completed_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane)
+      queue, due_at, scheduled_at, completed_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane${rare.names})
     select id, created_at, tenant_id, job_type_name, serialized_args, args_type_name,
-      case when parent_job_id is not null then 'Continuation' when recurring_job_id is not null then 'Recurring'
+      case when ${rare.isContinuation} then 'Continuation' when recurring_job_id is not null then 'Recurring'
         when scheduled_at > now() then 'Delayed' else 'FireAndForget' end::job_type,
       coalesce(status::job_status, case when scheduled_at > now() then 'Scheduled' else 'Enqueued' end::job_status),
       priority, queue, greatest(scheduled_at, now()), scheduled_at, case when status = 'Cancelled' then now() end,
-      max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane
+      max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane${rare.values}
     from unnest(${column((j) => j.id)}::uuid[], ${column((j) => timeOfId(j.id).toISOString())}::timestamptz[],
       ${column((j) => j.tenantId ?? null)}::uuid[], ${column((j) => j.jobTypeName)}::text[],
       ${column((j) => j.serializedArgs)}::text[], ${column((j) => j.argsTypeName ?? null)}::text[],
@@ -144,19 +195,43 @@ export function jobInsertion(
       ${column((j) => j.maxRetries)}::smallint[], ${column((j) => j.parentJobId ?? null)}::uuid[],
       ${column((j) => j.recurringJobId ?? null)}::text[], ${column((j) => j.createdBy ?? null)}::uuid[],
       ${column((j) => j.traceId ?? null)}::text[], ${column((j) => j.limitKey ?? null)}::text[],
-      ${column(laneOf)}::text[])
+      ${column(laneOf)}::text[]${rare.arrays})
       as given (id, created_at, tenant_id, job_type_name, serialized_args, args_type_name, status, priority, queue,
-        scheduled_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane)`;
+        scheduled_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane${rare.names})`;
 }
 
-const laneOf = ({ queue = "default", limitKey, tenantId }: NewJob): string =>
-  laneName(queue, limitKey, tenantId);
+/**
+ * The columns that few jobs have, as parts of the insertion; nothing if none of the jobs has them. `unnest` takes no arrays
+ * of arrays, so lists are sent as texts.
+ */
+function rareColumns(q: Sql, jobs: NewJob[]) {
+  const isPlain = jobs.every((job) =>
+    !job.uniqueKey && !job.batchId && !job.parentJobIds && !job.searchKeys && !job.bucket
+  );
+  if (isPlain) return { names: q``, values: q``, arrays: q``, isContinuation: q`parent_job_id is not null` };
+  const column = <T>(read: (job: NewJob) => T): T[] => jobs.map(read);
+  return {
+    names: q`, unique_key, unique_seconds, bucket, batch_id, parent_job_ids, search_keys`,
+    values: q`, unique_key, unique_seconds, bucket, batch_id, parent_job_ids::uuid[],
+      case when search_keys is not null then array(select jsonb_array_elements_text(search_keys::jsonb)) end`,
+    arrays: q`, ${column((j) => j.uniqueKey || null)}::text[], ${column(uniqueSecondsOf)}::int[],
+      ${column((j) => j.bucket ?? null)}::text[], ${column((j) => j.batchId ?? null)}::uuid[],
+      ${column((j) => j.parentJobIds ? `{${j.parentJobIds.join()}}` : null)}::text[],
+      ${column((j) => j.searchKeys ? JSON.stringify(j.searchKeys) : null)}::text[]`,
+    isContinuation: q`parent_job_id is not null or parent_job_ids is not null`,
+  };
+}
 
-/** Initial status of a continuation, by the status of its parent; null: the same as a job without a parent. */
+const laneOf = ({ queue = "default", limitKey, bucket, tenantId }: NewJob): string =>
+  bucket ? hiddenLane(bucket, queue, tenantId) : laneName(queue, limitKey, tenantId);
+
+/** Initial status of a continuation, by the statuses of its parents; null: the same as a job without parents. */
 function statusUnder(job: NewJob, parents: ReadonlyMap<string, string>): string | null {
-  if (!job.parentJobId) return null;
-  const parent = parents.get(job.parentJobId);
-  if (parent === undefined) throw new Error(`the parent job ${job.parentJobId} does not exist`);
-  if (parent === "Succeeded") return null;
-  return parent === "DeadLettered" || parent === "Cancelled" ? "Cancelled" : "AwaitingParent";
+  const statuses = parentsOf(job).map((id) => {
+    const status = parents.get(id);
+    if (status === undefined) throw new Error(`the parent job ${id} does not exist`);
+    return status;
+  });
+  if (statuses.some((status) => status === "DeadLettered" || status === "Cancelled")) return "Cancelled";
+  return statuses.every((status) => status === "Succeeded") ? null : "AwaitingParent";
 }

@@ -1,9 +1,11 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { newId } from "../shared/ids.ts";
 import { nextRun } from "./cron.ts";
 import { insertJobs, type NewJob } from "./enqueue.ts";
 import type { JobPlatform } from "./platform.ts";
 import { runOf, type RunTemplate } from "./recurring_control.ts";
 import type { RecurringRow } from "./recurring_row.ts";
+import { findTypesOf } from "./remote/find_job_types.ts";
 
 const AT_ONCE = 500;
 
@@ -30,15 +32,19 @@ export async function fireDueRecurringJobs(p: Parts): Promise<number> {
 async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fired: number }> {
   const due = await tx<DueRow[]>`
     select r.id, r.tenant_id, r.job_id, r.job_type_name, r.cron_expression, r.time_zone_id, r.queue, r.serialized_args,
-      r.args_type_name, r.created_by,
+      r.args_type_name, r.unique_key, r.unique_seconds, r.created_by,
       coalesce(last.status not in ('Succeeded', 'DeadLettered', 'Cancelled'), false) as is_unfinished
     from recurring_jobs r left join jobs last on last.id = r.last_job_id
     where not r.is_paused and r.next_run_at <= ${now}
     order by r.next_run_at limit ${AT_ONCE} for no key update of r skip locked`;
   const firing = due.filter((recurring) => !recurring.isUnfinished);
-  const runs = firing.map((recurring) => runOf(recurring, p.jobTypes.get(recurring.jobTypeName)));
+  const typeOf = await findTypesOf({ ...p, sql: tx }, firing);
+  const runs = firing.map((recurring) => runOf(recurring, typeOf(recurring)));
   const jobIds = await insertJobs(p, tx, [...runs, ...runs.flatMap((run) => repeatsOf(p, run, now))]);
-  const jobIdOf = new Map(firing.map((recurring, index) => [recurring.id, jobIds[index] ?? null]));
+  const fired = firing.flatMap((recurring, n) =>
+    jobIds[n] === runs[n]?.id ? [[recurring.id, jobIds[n]] as const] : []
+  );
+  const jobIdOf = new Map(fired);
   await tx`
     update recurring_jobs r set next_run_at = given.next_run_at, is_paused = given.next_run_at is null,
       last_run_at = case when given.job_id is null then r.last_run_at else ${now} end,
@@ -46,13 +52,15 @@ async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fi
     from unnest(${due.map((r) => r.id)}::uuid[], ${due.map((r) => nextTick(p, r, now))}::timestamptz[],
       ${due.map((r) => jobIdOf.get(r.id) ?? null)}::uuid[]) as given (id, next_run_at, job_id)
     where r.id = given.id`;
-  return { due: due.length, fired: firing.length };
+  return { due: due.length, fired: fired.length };
 }
 
 /** The further run that the job type asks for after each tick, if it does. */
 function repeatsOf(p: Parts, run: NewJob, now: Date): NewJob[] {
   const seconds = p.jobTypes.get(run.jobTypeName)?.repeatAfterSeconds;
-  return seconds === undefined ? [] : [{ ...run, scheduledAt: new Date(now.getTime() + seconds * 1_000) }];
+  return seconds === undefined
+    ? []
+    : [{ ...run, id: newId(), scheduledAt: new Date(now.getTime() + seconds * 1_000) }];
 }
 
 /**

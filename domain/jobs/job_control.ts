@@ -2,9 +2,12 @@ import { afterCommit, type Sql, transact, type Tx } from "../../infra/postgres/p
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
-import { releaseContinuations } from "./continuations.ts";
+import { followEndedJobs, wakeForChanged } from "./ended_jobs.ts";
 import { JOB_COLUMNS, type JobRow, type JobStatus, type JobSummary, jobSummary, lockJob } from "./job_row.ts";
+import type { JobPlatform } from "./platform.ts";
 import { auditActor, type JobActor, jobReach } from "./reach.ts";
+
+type CancelParts = Pick<JobPlatform, "sql" | "wakeUps" | "clock">;
 
 export const CANCELLABLE: readonly JobStatus[] = ["Enqueued", "Scheduled", "AwaitingParent", "Failed"];
 
@@ -13,8 +16,8 @@ export const CANCELLABLE: readonly JobStatus[] = ["Enqueued", "Scheduled", "Awai
  * locked first, so a worker that claims at the same time either skips the job or has already claimed it.
  * @throws JOB_NOT_FOUND, JOB_ALREADY_CANCELLED, JOB_CANNOT_CANCEL
  */
-export async function cancelJob(sql: Sql, caller: JobActor, id: string): Promise<JobSummary> {
-  return await transact(sql, async (tx) => {
+export async function cancelJob(p: CancelParts, caller: JobActor, id: string): Promise<JobSummary> {
+  return await transact(p.sql, async (tx) => {
     const job = await lockJob(tx, jobReach(caller), id);
     if (job.status === "Cancelled") {
       throw problem("JOB_ALREADY_CANCELLED", `Job ${id} was cancelled at ${job.completedAt?.toISOString()}.`);
@@ -26,13 +29,15 @@ export async function cancelJob(sql: Sql, caller: JobActor, id: string): Promise
       );
     }
     const row = await updateLocked(tx, id, tx`status = 'Cancelled', completed_at = statement_timestamp()`);
-    const descendants = job.hasChildren ? await releaseContinuations(tx, [row]) : [];
+    const changed = await followEndedJobs(tx, [{ ...row, hasChildren: job.hasChildren }]);
+    wakeForChanged(p, tx, changed);
+    const cancelled = changed.filter(({ status }) => status === "Cancelled");
     await recordAudit(tx, auditActor(caller), {
       action: "job.cancel",
       targetType: "job",
       targetId: id,
       before: { status: job.status },
-      after: { status: "Cancelled", cancelledContinuations: descendants.length },
+      after: { status: "Cancelled", cancelledContinuations: cancelled.length },
     });
     return jobSummary(row);
   });
@@ -49,10 +54,11 @@ export async function retryJobNow(
 ): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
     const job = await lockJob(tx, jobReach(caller), id);
-    if (job.status !== "Failed") {
+    const { nextRetryAt } = jobSummary(job);
+    if (nextRetryAt === null) {
       throw problem(
         "JOB_CANNOT_RETRY",
-        `Job ${id} is ${job.status}; only a Failed job can be retried now.`,
+        `Job ${id} is ${job.status}; only a Failed or postponed job can be retried now.`,
       );
     }
     const row = await updateLocked(tx, id, tx`status = 'Enqueued', due_at = now()`);
@@ -60,7 +66,7 @@ export async function retryJobNow(
       action: "job.retryNow",
       targetType: "job",
       targetId: id,
-      before: { status: job.status, nextRetryAt: job.dueAt },
+      before: { status: job.status, nextRetryAt },
       after: { status: row.status },
     });
     afterCommit(tx, () => p.wakeUps.at(new Date(0)));

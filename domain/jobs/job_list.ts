@@ -1,6 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { countJobs, countJobsBy, type JobFilters } from "./counts.ts";
+import { countJobs, countJobsBy } from "./job_counts.ts";
+import { findTrace, type JobFilters } from "./job_filters.ts";
 import { DEEP, type JobSelection, type JobTime, readByIds, readByTime, type Window } from "./job_page.ts";
 import { type JobRow, type JobSummary, jobSummary } from "./job_row.ts";
 import type { JobReach } from "./reach.ts";
@@ -26,7 +27,8 @@ type Listing = JobFilters & PageRequest & { orderBy: JobOrder; ascending: boolea
 
 /** A page of jobs. Null times come last in both directions; equal values are sorted by id. */
 export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<PagedResult<JobSummary>> {
-  const { orderBy, ascending, page: _, pageSize, ...filters } = o;
+  const { orderBy, ascending, page: _, pageSize, ...given } = o;
+  const filters = await findTrace(sql, reach, given);
   const selection = { reach, filters, ascending };
   const part = { offset: offsetOf(o), limit: pageSize };
   const counting = countJobs(sql, reach, filters);
@@ -49,6 +51,10 @@ export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<P
       : readByIds(sql, selection, window));
   return pagedResult(rows.map(jobSummary), counts.matching, o);
 }
+
+/** Number of matching jobs by status, without zeros. */
+export const countByStatus = async (sql: Sql, reach: JobReach, filters: JobFilters) =>
+  await countJobsBy(sql, reach, await findTrace(sql, reach, filters), "status");
 
 const UNCOUNTED = { matching: Infinity, all: Infinity };
 

@@ -29,24 +29,45 @@ export const QUEUE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 export const QUEUE_NAME_EXPECTED =
   "expected 1 to 64 of a-z, 0-9, dot, underscore and dash, starting with a letter or digit";
 
+/** First character of the lanes and limit keys of remote types. It sorts after those of all queues. */
+export const REMOTE_MARK = "~";
+/** First character of hidden lanes: jobs with a rate limit wait there for a token of their bucket. */
+export const HIDDEN_MARK = "§";
+/** Sorts after all lanes that claims search. */
+export const AFTER_LANES = "\x7f";
+
+/** Limit key of a remote type. @param tenantId the tenant that declared it; null: declared for all tenants */
+export const remoteKey = (typeName: string, tenantId: string | null): string =>
+  `${REMOTE_MARK}${typeName}${tenantId === null ? "" : `|${tenantId}`}`;
+
 /**
  * Name of the lane in which jobs of this queue and tenant wait. A type that limits how many of its jobs run at once has
- * its own lanes, so that a type at its limit does not block other jobs.
+ * its own lanes, so that a type at its limit does not block other jobs. Each remote type has lanes of its own too, which
+ * sort after all others. Their type and tenant come first, because claims name them.
  */
-export const laneName = (queue: string, limitKey?: string | null, tenantId?: string | null): string =>
-  `${queue}|${limitKey ?? ""}|${tenantId ?? ""}`;
+export function laneName(queue: string, limitKey?: string | null, tenantId?: string | null): string {
+  if (!limitKey?.startsWith(REMOTE_MARK)) return `${queue}|${limitKey ?? ""}|${tenantId ?? ""}`;
+  const [markedType] = limitKey.split("|");
+  return `${markedType}|${tenantId ?? ""}|${queue}`;
+}
 
-/** The parts of a lane's name. */
-export function laneParts(lane: string): { queue: string; limitKey: string | null } {
-  const [queue = "", limitKey = ""] = lane.split("|");
-  return { queue, limitKey: limitKey || null };
+/** The lane in which jobs of a bucket wait for a token. */
+export const hiddenLane = (bucket: string, queue: string, tenantId?: string | null): string =>
+  `${HIDDEN_MARK}${bucket}|${tenantId ?? ""}|${queue}`;
+
+/** The parts of a lane's name. `limitKey` of a remote type's lane is that of a type declared for all tenants. */
+export function laneParts(lane: string): { queue: string; limitKey: string | null; tenantId: string | null } {
+  const [first = "", second = "", third = ""] = lane.split("|");
+  return first.startsWith(REMOTE_MARK) || first.startsWith(HIDDEN_MARK)
+    ? { queue: third, limitKey: first, tenantId: second || null }
+    : { queue: first, limitKey: second || null, tenantId: third || null };
 }
 
 /** Columns of a job that callers see. */
 export const JOB_COLUMNS =
   `id, job_type_name, args_type_name, serialized_args, type, status, priority, queue, due_at,
-  scheduled_at, created_at, started_at, completed_at, attempts, max_retries, last_error, parent_job_id,
-  recurring_job_id, tenant_id, created_by`;
+  scheduled_at, created_at, started_at, completed_at, attempts, max_retries, last_error, wait_reason, cancel_requested_at,
+  parent_job_id, parent_job_ids, batch_id, recurring_job_id, tenant_id, created_by, unique_key`;
 
 /** A row of `jobs`, with the columns that callers see. */
 export interface JobRow {
@@ -66,23 +87,40 @@ export interface JobRow {
   attempts: number;
   maxRetries: number;
   lastError: string | null;
+  /** Why the last attempt was postponed; null if it was not. */
+  waitReason: string | null;
+  /** When a caller asked to stop the running attempt. */
+  cancelRequestedAt: Date | null;
   parentJobId: string | null;
+  /** The parents of a job that waits for several; null: it has at most the one in `parentJobId`. */
+  parentJobIds: string[] | null;
+  batchId: string | null;
   recurringJobId: string | null;
   tenantId: string | null;
   createdBy: string | null;
+  uniqueKey: string | null;
 }
 
 /** A job as callers see it. */
-export type JobSummary = Omit<JobRow, "priority" | "dueAt"> & {
+export type JobSummary = Omit<JobRow, "priority" | "dueAt" | "parentJobIds"> & {
+  /** All parents, also the one in `parentJobId`. */
+  parentJobIds: string[];
   priority: JobPriority;
   nextRetryAt: Date | null;
 };
 
+/** The parents of a job, if it waits for any. */
+export const parentsOf = (job: { parentJobId?: string | null; parentJobIds?: string[] | null }): string[] =>
+  job.parentJobIds ?? (job.parentJobId ? [job.parentJobId] : []);
+
 export function jobSummary({ priority, dueAt, ...job }: JobRow): JobSummary {
+  const waitReason = job.status === "Scheduled" ? job.waitReason : null;
   return {
     ...job,
+    parentJobIds: parentsOf(job),
+    waitReason,
     priority: PRIORITIES[priority] ?? "Normal",
-    nextRetryAt: job.status === "Failed" ? dueAt : null,
+    nextRetryAt: job.status === "Failed" || waitReason !== null ? dueAt : null,
   };
 }
 
@@ -94,20 +132,36 @@ export async function readJob(q: Sql, reach: JobReach, id: string): Promise<JobR
   return row;
 }
 
+/** A job whose row is locked. */
+export interface LockedJob extends JobRow {
+  hasChildren: boolean;
+  /** How long it holds its key; null: until it ends. */
+  uniqueSeconds: number | null;
+}
+
 /** Reads a job and locks its row until the transaction ends. @throws JOB_NOT_FOUND */
 export async function lockJob(
   q: Sql,
   reach: JobReach,
   id: string,
-): Promise<JobRow & { hasChildren: boolean }> {
-  const [row] = await q<(JobRow & { hasChildren: boolean })[]>`
-    select ${q.unsafe(JOB_COLUMNS)}, has_children from jobs
+): Promise<LockedJob> {
+  const [row] = await q<LockedJob[]>`
+    select ${q.unsafe(JOB_COLUMNS)}, has_children, unique_seconds from jobs
     where id = ${id} and ${within(q, reach)} for no key update`;
   if (!row) throw noSuchJob(id);
   return row;
 }
 
 const noSuchJob = (id: string) => problem("JOB_NOT_FOUND", `No job ${id} is within the caller's reach.`);
+
+/** A job that has ended, with what tells whether others wait for its end. */
+export interface EndedJob {
+  id: string;
+  status: string;
+  /** False: it has no continuations. */
+  hasChildren: boolean;
+  batchId: string | null;
+}
 
 /** A job whose status changed, as its worker sees it. */
 export interface SettledJob {

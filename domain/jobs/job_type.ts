@@ -2,6 +2,9 @@ import type { z } from "zod";
 import type { Log } from "../../infra/log.ts";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
+import type { EndedAttempt, OnEnded } from "./figures/ended_attempt.ts";
+import { remoteKey, type SettledJob } from "./job_row.ts";
+import { type RateLimit, requireRateLimit } from "./rate_limit.ts";
 
 /** What a job handler gets besides the job's arguments. */
 export interface JobContext<P = Platform> extends Attempt {
@@ -68,6 +71,11 @@ export interface JobType<A = unknown, C = JobContext> {
   permission?: string;
   /** Arguments that are stored as given and always shown as `***`. */
   secretArgs?: readonly SecretArg[];
+  /**
+   * Paths of arguments by whose values jobs can be found: `customer.id`. The values are numbers, booleans, texts of at
+   * most 200 characters, or lists of these. At most ten; secret arguments are left out.
+   */
+  searchableArgs?: readonly string[];
   /** Identifies the receiver of the secrets. Changed arguments keep stored secrets only for the same receiver. */
   receiver?(args: unknown): string;
   /** An attempt that takes longer is aborted and counts as failed. */
@@ -76,6 +84,8 @@ export interface JobType<A = unknown, C = JobContext> {
   maxRetries: number;
   /** Maximum number of jobs of this type that run at once in the whole service; absent: no limit. */
   concurrency?: number;
+  /** How many of its jobs start per time in the whole service; further ones wait. Absent: no limit. */
+  rateLimit?: RateLimit;
   /**
    * Maximum fraction of an instance's places that jobs of this type take; at least one job runs. Absent: no limit. Set
    * it for slow work, so that places remain for other jobs.
@@ -90,6 +100,11 @@ export interface JobType<A = unknown, C = JobContext> {
   cron?: string;
   /** Seconds after which each tick of `cron` runs the job once more: a cron expression counts in minutes. */
   repeatAfterSeconds?: number;
+  /** Set if callers declared the type and run it in their own processes. */
+  remote?: {
+    /** The tenant that declared it; null: declared for all tenants. */
+    tenantId: string | null;
+  };
   /** Does the work. Must be idempotent: it may run again after a crash. The result is stored as `output`. */
   run: (args: A, context: C) => Promise<unknown>;
 }
@@ -99,7 +114,7 @@ const DEFAULTS = { exposed: false, timeoutMs: 5 * 60_000, maxRetries: 3 };
 /** The declaration of a job type. Its `run` returns the output or a promise of it. */
 export type JobSpec<A, C> =
   & Pick<JobType<A, C>, "name" | "args">
-  & Partial<Omit<JobType<A, C>, "run">>
+  & Partial<Omit<JobType<A, C>, "run" | "remote">>
   & { run: (args: A, context: C) => unknown };
 
 /** Declares a job type. Defaults: not exposed, a time-out of five minutes per attempt, three retries. */
@@ -113,6 +128,11 @@ export class PostponeJob extends Error {
   constructor(reason: string, readonly delayMs: number) {
     super(reason);
   }
+}
+
+/** Thrown by a job that its receiver will settle: the attempt goes on without this worker. */
+export class HandedOver extends Error {
+  override name = "HandedOver";
 }
 
 /** How long a job waits for an unavailable dependency before each further outage counts as a failed attempt. */
@@ -143,8 +163,11 @@ export class PermanentJobFailure extends Error {
 // deno-lint-ignore no-explicit-any -- one registry holds types with different arguments
 export type AnyJobType<P = any> = JobType<any, JobContext<P>>;
 
+/** What limits the places that jobs take. */
+export type PlaceLimits = Pick<JobType, "share" | "places">;
+
 /** What limits the jobs of a type that run at once. */
-type Limits = Pick<JobType, "name" | "concurrency" | "share">;
+type Limits = Pick<JobType, "name" | "concurrency" | "share" | "remote">;
 
 /**
  * True if jobs of the type run with the rights of their creator. Also true for an unknown type: a newer instance may
@@ -155,9 +178,14 @@ export const isForCreator = (type: AnyJobType | undefined): boolean =>
 
 const isLimited = (type: Limits): boolean => type.concurrency !== undefined || type.share !== undefined;
 
-/** The key under which running jobs of this type are counted; null if the type has no limit. */
-export const limitKeyOf = (type: Limits | undefined): string | null =>
-  type && isLimited(type) ? type.name : null;
+/**
+ * The key under which running jobs of this type are counted; null if the type has no limit. Remote types always have
+ * one, so that their jobs wait in lanes of their own.
+ */
+export function limitKeyOf(type: Limits | undefined): string | null {
+  if (type?.remote) return remoteKey(type.name, type.remote.tenantId);
+  return type && isLimited(type) ? type.name : null;
+}
 
 /** A job that has just become a dead letter. */
 export interface DeadLetterNotice {
@@ -174,20 +202,45 @@ export interface DeadLetterNotice {
 /** Called in the transaction that writes dead letters. */
 export type OnDeadLettered = (tx: Tx, deadLetters: DeadLetterNotice[]) => Promise<void>;
 
+/** Events of ended attempts. */
+export interface AttemptEvents {
+  /** Does anyone want events of jobs of these tenants? Usually answered from memory. */
+  areWanted(tenantIds: (string | null)[]): Promise<boolean>;
+  /** Emits the events in the transaction that writes the ends. */
+  emit(tx: Tx, ended: EndedAttempt[]): Promise<void>;
+}
+
+/** What is called when the ends of attempts are written. */
+export interface SettleHooks {
+  attemptEvents?: AttemptEvents;
+  onDeadLettered?: OnDeadLettered;
+  onEnded?: OnEnded;
+  /** Called with every job whose status a settlement of a remote worker changed. */
+  onChanged?: (jobs: SettledJob[]) => void;
+}
+
 /** The job types of a service, by name. */
-export class JobTypes {
+export class JobTypes implements SettleHooks {
   #byName = new Map<string, AnyJobType>();
   /** True if any type has a limit. Stored, because it is read every time jobs are settled. */
   hasLimits = false;
-  /** Registered with the types; absent: nothing is called. */
+  hasRateLimits = false;
+  /** Registered with the types. */
   onDeadLettered?: OnDeadLettered;
+  /** Registered with the types. */
+  attemptEvents?: AttemptEvents;
+  /** Registered by the job engine. */
+  onEnded?: OnEnded;
+  onChanged?: (jobs: SettledJob[]) => void;
 
   /** @throws Error when two types have the same name */
   register(...types: AnyJobType[]): void {
     for (const type of types) {
       if (this.#byName.has(type.name)) throw new Error(`two job types have the name ${type.name}`);
       this.#byName.set(type.name, type);
+      if (type.rateLimit) requireRateLimit(type.name, type.rateLimit);
       this.hasLimits ||= isLimited(type);
+      this.hasRateLimits ||= type.rateLimit !== undefined;
     }
   }
 
@@ -207,8 +260,12 @@ export class JobTypes {
     return [...this.#byName.values()].filter((type) => type.exposed).map((type) => type.name).sort();
   }
 
-  /** Names of the types that limit how many of their jobs run at once. */
-  limitedNames(): string[] {
-    return [...this.#byName.values()].filter(isLimited).map((type) => type.name);
+  names(): string[] {
+    return [...this.#byName.keys()];
+  }
+
+  /** Names of the types that callers cannot enqueue, because the service does. */
+  internalNames(): string[] {
+    return [...this.#byName.values()].filter((type) => !type.exposed).map((type) => type.name);
   }
 }

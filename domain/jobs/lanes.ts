@@ -1,5 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { laneParts } from "./job_row.ts";
+import { AFTER_LANES, laneParts, REMOTE_MARK } from "./job_row.ts";
 
 /** Maximum number of lanes one search finds; the next search continues after them. */
 const LANES_AT_ONCE = 1_000;
@@ -14,15 +14,18 @@ export interface ClaimPlan {
  * Finds the lanes that have due jobs. It skips through the index from lane to lane, so it costs one index probe per
  * lane, regardless of the number of waiting jobs.
  * @param after name of the lane after which the search starts; the empty text starts at the first lane.
+ * @param end the search ends before this name; default: before the lanes of remote types.
  */
-export async function findLanes(sql: Sql, after: string): Promise<string[]> {
+export async function findLanes(sql: Sql, after: string, end = REMOTE_MARK): Promise<string[]> {
   const rows = await sql<{ lane: string }[]>`
     with recursive found (lane, n) as (
-      (select j.lane, 1 from jobs j where j.status = 'Enqueued' and j.lane > ${after} order by j.lane limit 1)
+      (select j.lane, 1 from jobs j where j.status = 'Enqueued' and j.lane > ${after} and j.lane < ${end}
+        order by j.lane limit 1)
       union all
       select following.lane, found.n + 1
       from found cross join lateral (
-        select j.lane from jobs j where j.status = 'Enqueued' and j.lane > found.lane order by j.lane limit 1
+        select j.lane from jobs j where j.status = 'Enqueued' and j.lane > found.lane and j.lane < ${end}
+        order by j.lane limit 1
       ) following
       where found.n < ${LANES_AT_ONCE}
     )
@@ -30,12 +33,12 @@ export async function findLanes(sql: Sql, after: string): Promise<string[]> {
   return rows.map(({ lane }) => lane);
 }
 
-/** Finds all lanes that have due jobs. */
+/** Finds all lanes that have due jobs, those of remote types included. */
 export async function findAllLanes(sql: Sql): Promise<string[]> {
   const lanes: string[] = [];
   let after = "";
   do {
-    const found = await findLanes(sql, after);
+    const found = await findLanes(sql, after, AFTER_LANES);
     lanes.push(...found);
     after = nextSearchStart(found);
   } while (after !== "");

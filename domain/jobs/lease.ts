@@ -1,8 +1,11 @@
-import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
-import { releaseContinuations } from "./continuations.ts";
-import type { OnDeadLettered } from "./job_type.ts";
-import { writeDeadLetters } from "./settle.ts";
+import type { ClaimedJob } from "./claim.ts";
+import { awaitedJobs, followEndedJobs } from "./ended_jobs.ts";
+import type { EndedJob } from "./job_row.ts";
+import type { EndedAttempt } from "./figures/ended_attempt.ts";
+import type { SettleHooks } from "./job_type.ts";
+import { failed, settleJobs, writeDeadLetters } from "./settle.ts";
 
 /** A worker that has not renewed its lease for this long is considered dead; its jobs run again. */
 export const LEASE_SECONDS = 60;
@@ -37,7 +40,8 @@ export async function closeLease(sql: Sql, workerId: string): Promise<void> {
 }
 
 /**
- * Releases the jobs of dead workers, one transaction per batch; each is due at once for a new attempt. The first lost
+ * Releases the jobs of dead workers and of remote workers whose leases have expired, one transaction per batch; each is
+ * due at once for a new attempt. A remote attempt that is past its deadline fails instead. The first lost
  * lease of a job does not count, since the worker may be the cause. Each further one counts as a failed attempt, so
  * that a job that crashes its process is dead-lettered in the end.
  * @returns how many jobs were released.
@@ -45,44 +49,102 @@ export async function closeLease(sql: Sql, workerId: string): Promise<void> {
 export async function recoverLostJobs(
   sql: Sql,
   leaseSeconds = LEASE_SECONDS,
-  onDeadLettered?: OnDeadLettered,
+  hooks: SettleHooks = {},
 ): Promise<number> {
   for (let recovered = 0;;) {
-    const batch = await recoverBatch(sql, leaseSeconds, onDeadLettered);
-    recovered += batch;
-    if (batch < RECOVERED_AT_ONCE) return recovered;
+    const batch = await recoverBatch(sql, leaseSeconds, hooks);
+    hooks.onEnded?.(batch.lost);
+    recovered += batch.recovered;
+    if (batch.recovered < RECOVERED_AT_ONCE) return recovered;
   }
 }
 
 async function recoverBatch(
   sql: Sql,
   leaseSeconds: number,
-  onDeadLettered: OnDeadLettered | undefined,
-): Promise<number> {
+  hooks: SettleHooks,
+): Promise<{ recovered: number; lost: EndedAttempt[] }> {
   return await transact(sql, async (tx) => {
     await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${leaseSeconds})`;
-    const lost = await tx<{ id: string; isLast: boolean }[]>`
-      select id, lost_leases > 0 and failures >= max_retries as is_last from jobs j
-      where status = 'Processing' and not exists (select from job_workers w where w.id = j.worker_id)
+    const ended = await tx<LostJob[]>`
+      select id, job_type_name, tenant_id, attempts, trace_id, failures, max_retries, worker_id,
+        lost_leases > 0 and failures >= max_retries and cancel_requested_at is null as is_last, coalesce(deadline <= now(), false) as is_late,
+        extract(epoch from deadline - started_at)::float8 * 1000 as timeout_ms
+      from jobs j
+      where id = any(array(
+          select id from jobs j where status = 'Processing' and lease_until is null
+            and not exists (select from job_workers w where w.id = j.worker_id) limit ${RECOVERED_AT_ONCE}
+        ) || array(
+          select id from jobs where lease_until <= now() order by lease_until limit ${RECOVERED_AT_ONCE}
+        ))
+        and status = 'Processing' and (lease_until is null or lease_until <= now())
       limit ${RECOVERED_AT_ONCE} for update skip locked`;
-    if (lost.length === 0) return 0;
-    const dead = lost.filter((job) => job.isLast).map((job) => job.id);
+    const lost = ended.filter((job) => !job.isLate);
+    await failLate(tx, ended.filter((job) => job.isLate), hooks);
+    if (lost.length === 0) return { recovered: ended.length, lost: [] };
     const error =
       `The worker did not renew its lease of ${leaseSeconds} s; it crashed, froze, or lost the database.`;
+    const ids = lost.map(({ id }) => id);
+    const dead = lost.filter((job) => job.isLast).map((job) => job.id);
     await tx`
       insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id)
       select id, tenant_id, attempts, 'Abandoned', started_at, now(), ${error}, worker_id
-      from jobs where id = any(${lost.map((job) => job.id)}::uuid[])`;
-    await tx`
+      from jobs where id = any(${ids}::uuid[])`;
+    const released = await tx<EndedJob[]>`
       update jobs set worker_id = null, lost_leases = lost_leases + 1,
         failures = failures + (lost_leases > 0)::int, last_error = ${error}, due_at = now(),
-        status = case when id = any(${dead}::uuid[]) then 'DeadLettered' else 'Enqueued' end::job_status,
-        completed_at = case when id = any(${dead}::uuid[]) then now() end
-      where id = any(${lost.map((job) => job.id)}::uuid[])`;
-    await writeDeadLetters(tx, dead, onDeadLettered);
-    await releaseContinuations(tx, dead.map((id) => ({ id, status: "DeadLettered" })));
-    return lost.length;
+        status = case when cancel_requested_at is not null then 'Cancelled'
+          when id = any(${dead}::uuid[]) then 'DeadLettered' else 'Enqueued' end::job_status,
+        completed_at = case when cancel_requested_at is not null or id = any(${dead}::uuid[]) then now() end,
+        lease_until = null, deadline = null, claim_request_id = null
+      where id = any(${ids}::uuid[]) returning id, status, has_children, batch_id`;
+    const deadLettered = released.filter((job) => job.status === "DeadLettered").map(({ id }) => id);
+    await writeDeadLetters(tx, deadLettered, hooks.onDeadLettered);
+    await followEndedJobs(tx, awaitedJobs(released));
+    const attempts = lost.map((job) => ({
+      jobId: job.id,
+      jobTypeName: job.jobTypeName,
+      tenantId: job.tenantId,
+      attempt: job.attempts,
+      traceId: job.traceId,
+      outcome: job.isLast ? "DeadLettered" as const : "Abandoned" as const,
+      error,
+      waitedMs: null,
+      durationMs: null,
+    }));
+    const { attemptEvents } = hooks;
+    if (await attemptEvents?.areWanted(attempts.map(({ tenantId }) => tenantId))) {
+      await attemptEvents?.emit(tx, attempts);
+    }
+    return { recovered: ended.length, lost: attempts };
   });
+}
+
+type LostJob =
+  & Pick<
+    ClaimedJob,
+    "id" | "jobTypeName" | "tenantId" | "attempts" | "traceId" | "failures" | "maxRetries"
+  >
+  & { workerId: string; isLast: boolean; isLate: boolean; timeoutMs: number };
+
+/** Fails attempts of remote workers that took longer than their type allows. */
+async function failLate(tx: Tx, late: LostJob[], hooks: SettleHooks): Promise<void> {
+  const endedAt = performance.now();
+  for (const [workerId, own] of Map.groupBy(late, (job) => job.workerId)) {
+    const settlements = own.map((job) => {
+      const error = `the attempt took longer than the ${job.timeoutMs} ms ${job.jobTypeName} may take`;
+      const claimed = {
+        ...job,
+        serializedArgs: "",
+        createdBy: null,
+        outageMs: null,
+        waitedMs: 0,
+        lostLeases: 0,
+      };
+      return failed(claimed, error, { startedAt: endedAt - job.timeoutMs, endedAt });
+    });
+    await settleJobs(tx, workerId, settlements, hooks);
+  }
 }
 
 /** A running worker. Each instance that runs jobs has one. */
@@ -94,12 +156,15 @@ export interface LiveWorker {
   heartbeatAt: Date;
   /** Number of jobs it has claimed. */
   holds: number;
+  /** True if it is a process of a caller; `host` is its name then. */
+  isRemote: boolean;
 }
 
 /** The workers that hold a lease, oldest first. */
 export async function listWorkers(sql: Sql): Promise<LiveWorker[]> {
   const workers = await sql<LiveWorker[]>`
-      select w.id, w.host, w.started_at, w.heartbeat_at, held.n as holds from job_workers w
+      select w.id, w.host, w.started_at, w.heartbeat_at, held.n as holds, w.is_remote
+      from job_workers w
       cross join lateral (
         select count(*) as n from jobs j where j.status = 'Processing' and j.worker_id = w.id
       ) held

@@ -8,7 +8,8 @@ const FIRST = "00000000-0000-0000-0000-000000000000";
 /**
  * Deletes jobs that ended more than `retentionDays` days before `now`, with their executions and log lines, in small
  * batches that hold locks only briefly. Jobs are scanned in id order up to the cutoff: an id contains the creation
- * time, which is never after the end. A dead-lettered job stays as long as its dead letter.
+ * time, which is never after the end. A dead-lettered job stays as long as its dead letter, and a job with a key as
+ * long as it holds the key.
  * @returns how many jobs were deleted.
  */
 export async function pruneJobs(
@@ -18,17 +19,38 @@ export async function pruneJobs(
   const cutoff = new Date(o.now.getTime() - o.retentionDays * DAY_MS);
   let pruned = 0;
   for (let after = FIRST; !o.signal?.aborted;) {
-    const batch = await pruneBatch(sql, after, cutoff);
+    const batch = await pruneBatch(sql, after, o.now, cutoff);
     pruned += batch.pruned;
     if (batch.last === null) break;
     after = batch.last;
   }
+  await pruneBatches(sql, cutoff);
   return pruned;
+}
+
+/** Deletes batches that ended before the cutoff, or were never closed, and have no jobs left. */
+async function pruneBatches(sql: Sql, cutoff: Date): Promise<void> {
+  for (let deleted = AT_ONCE; deleted === AT_ONCE;) {
+    const rows = await sql`
+      with old as (
+        delete from job_batches where id = any(array(
+          select id from job_batches b
+          where id < ${firstIdOf(cutoff)} and coalesce(ended_at, created_at) < ${cutoff}
+            and not exists (select from jobs j where j.batch_id = b.id)
+          order by id limit ${AT_ONCE}))
+        returning id
+      ), counts as (
+        delete from job_batch_counts where batch_id = any(array(select id from old))
+      )
+      select id from old`;
+    deleted = rows.length;
+  }
 }
 
 async function pruneBatch(
   sql: Sql,
   after: string,
+  now: Date,
   cutoff: Date,
 ): Promise<{ pruned: number; last: string | null }> {
   return await transact(sql, async (tx) => {
@@ -36,6 +58,7 @@ async function pruneBatch(
       select id from jobs j
       where id > ${after} and id < ${firstIdOf(cutoff)} and completed_at < ${cutoff}
         and status in ('Succeeded', 'DeadLettered', 'Cancelled')
+        and coalesce(created_at + make_interval(secs => unique_seconds) <= ${now}, true)
         and not (status = 'DeadLettered' and exists (select from dead_letter_jobs d where d.job_id = j.id))
       order by id limit ${AT_ONCE} for update skip locked`;
     const ids = jobs.map((job) => job.id);

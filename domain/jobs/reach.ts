@@ -10,6 +10,7 @@ export const operator = (tenantId: string | null = null): JobActor => ({
   userId: null,
   sessionId: "",
   apiKeyId: null,
+  serviceAccount: null,
   tokenTenantId: null,
   tenantId,
   permissions: new Set(["admin:system"]),
@@ -34,6 +35,8 @@ export function jobReach(caller: JobActor, onlyTenantId?: string): JobReach {
 export const within = (q: Sql, reach: JobReach, column = "tenant_id") =>
   reach.everything ? q`true` : q`${q(column)} = ${reach.tenantId}::uuid`;
 
+/** Scope of the counters for the service's own jobs, which have no tenant. */
+export const SERVICE_SCOPE = "00000000-0000-0000-0000-000000000000";
 const EVERYTHING = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** The reach as a value of the counters' `scope` column. */

@@ -5,15 +5,11 @@ import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireVersion } from "../shared/version.ts";
+import { changedArgs } from "./changed_args.ts";
 import { nextRun, nextRuns, requireSchedule } from "./cron.ts";
 import { wakeAt } from "./enqueue.ts";
-import {
-  requireExposedType,
-  requireFittingArgs,
-  requireJson,
-  requireMayEnqueue,
-} from "./enqueue_requested.ts";
-import { type AnyJobType, isForCreator } from "./job_type.ts";
+import { requireExposedType, requireFittingArgs, requireMayEnqueue } from "./enqueue_requested.ts";
+import { isForCreator } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
 import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
 import {
@@ -23,13 +19,17 @@ import {
   recurringJob,
   type RecurringRow,
 } from "./recurring_row.ts";
-import { keepSecrets } from "./secret_args.ts";
+import { findJobTypes } from "./remote/find_job_types.ts";
+import { findMask } from "./remote/masking.ts";
+import { uniqueForOf, type UniqueKey, uniqueSecondsOf } from "./unique_jobs.ts";
 
 /** The fields of a new recurring job. */
-export type NewRecurringJob = Pick<
-  RecurringJob,
-  "jobId" | "jobTypeName" | "cronExpression" | "timeZoneId" | "queue" | "serializedArgs" | "argsTypeName"
->;
+export type NewRecurringJob =
+  & Pick<
+    RecurringJob,
+    "jobId" | "jobTypeName" | "cronExpression" | "timeZoneId" | "queue" | "serializedArgs" | "argsTypeName"
+  >
+  & UniqueKey;
 
 /** The fields an update may change; absent fields keep their value. */
 export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
@@ -97,17 +97,20 @@ export async function createRecurringJob(
   given: NewRecurringJob,
 ): Promise<RecurringJob> {
   const { jobId, jobTypeName, cronExpression, timeZoneId, queue, serializedArgs, argsTypeName } = given;
-  const type = requireExposedType(p.jobTypes, jobTypeName);
+  const types = await findJobTypes(p, caller.tenantId, [jobTypeName]);
+  const type = requireExposedType(p.jobTypes, types, jobTypeName);
   requireMayEnqueue(type, caller);
   requireFittingArgs(type, serializedArgs);
   requireSchedule(cronExpression, timeZoneId);
+  const nextRunAt = nextRun(cronExpression, timeZoneId, p.clock.now());
+  const uniqueSeconds = uniqueSecondsOf(given);
   return await transact(p.sql, async (tx) => {
     await tx`
       insert into recurring_jobs (id, tenant_id, job_id, job_type_name, cron_expression, time_zone_id, queue,
-        serialized_args, args_type_name, next_run_at, created_by)
+        serialized_args, args_type_name, unique_key, unique_seconds, next_run_at, created_by)
       values (${newId()}, ${caller.tenantId}, ${jobId}, ${jobTypeName}, ${cronExpression}, ${timeZoneId}, ${queue},
-        ${serializedArgs}, ${argsTypeName}, ${nextRun(cronExpression, timeZoneId, p.clock.now())},
-        ${caller.userId})`;
+        ${serializedArgs}, ${argsTypeName}, ${given.uniqueKey ?? null}, ${uniqueSeconds},
+        ${nextRunAt}, ${caller.userId})`;
     const row = await readRecurring(tx, caller, jobId);
     wakeAt(p, tx, row.nextRunAt);
     await auditRecurring(tx, caller, "create", { after: row });
@@ -133,35 +136,36 @@ export async function updateRecurringJob(
     requireVersion(ifMatch, before.version);
     const { cronExpression, timeZoneId, queue, argsTypeName } = { ...before, ...change };
     requireSchedule(cronExpression, timeZoneId);
-    const type = p.jobTypes.get(before.jobTypeName);
-    const serializedArgs = change.serializedArgs === undefined
-      ? before.serializedArgs
-      : changedArgs(type, change.serializedArgs, before.serializedArgs);
+    const { jobTypeName } = before;
+    const type = (await findJobTypes({ ...p, sql: tx }, before.tenantId, [jobTypeName])).get(jobTypeName);
+    const serializedArgs = change.serializedArgs === undefined ? before.serializedArgs : changedArgs(
+      type,
+      change.serializedArgs,
+      before.serializedArgs,
+      type ?? await findMask(tx, before.tenantId, jobTypeName),
+    );
     const isRewritten = serializedArgs !== before.serializedArgs;
     if (isRewritten) requireMayEnqueue(type, caller);
     const createdBy = isRewritten && isForCreator(type) ? caller.userId : before.createdBy;
-    const isUnchanged = !isRewritten && cronExpression === before.cronExpression &&
+    const uniqueFor = uniqueForOf(before.uniqueKey, before.uniqueSeconds);
+    const key = { uniqueKey: before.uniqueKey, uniqueFor, ...change };
+    const uniqueKey = key.uniqueKey ?? null;
+    const uniqueSeconds = uniqueSecondsOf(key);
+    const isUnchanged = !isRewritten && uniqueKey === before.uniqueKey &&
+      uniqueSeconds === before.uniqueSeconds && cronExpression === before.cronExpression &&
       timeZoneId === before.timeZoneId && queue === before.queue && argsTypeName === before.argsTypeName;
     if (isUnchanged) return versioned(before);
     const nextRunAt = before.isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now());
     await tx`
       update recurring_jobs set created_by = ${createdBy}, cron_expression = ${cronExpression},
         time_zone_id = ${timeZoneId}, queue = ${queue}, serialized_args = ${serializedArgs},
-        args_type_name = ${argsTypeName}, next_run_at = ${nextRunAt}, version = version + 1, updated_at = now()
+        args_type_name = ${argsTypeName}, unique_key = ${uniqueKey}, unique_seconds = ${uniqueSeconds}, next_run_at = ${nextRunAt}, version = version + 1, updated_at = now()
       where id = ${before.id}`;
     const after = await lockRecurring(tx, caller, jobId);
     wakeAt(p, tx, after.nextRunAt);
     await auditRecurring(tx, caller, "update", { before, after });
     return versioned(after);
   });
-}
-
-function changedArgs(type: AnyJobType | undefined, given: string, stored: string): string {
-  if (!type) return given;
-  requireJson(given);
-  const kept = keepSecrets(type, given, stored);
-  requireFittingArgs(type, kept);
-  return kept;
 }
 
 /** Deletes a recurring job; jobs it has enqueued stay. @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED */

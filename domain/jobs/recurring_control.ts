@@ -1,14 +1,19 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
+import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { nextRun, requireSchedule } from "./cron.ts";
 import { insertJobs, type NewJob, wakeAt } from "./enqueue.ts";
-import { type JobSummary, jobSummary, readJob } from "./job_row.ts";
+import type { Enqueued } from "./enqueue_requested.ts";
+import { jobSummary, readJob } from "./job_row.ts";
 import { type AnyJobType, isForCreator, limitKeyOf } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
+import { bucketOf } from "./rate_limit.ts";
 import { type JobActor } from "./reach.ts";
 import { auditRecurring, lockRecurring } from "./recurring.ts";
 import { type RecurringJob, recurringJob, type RecurringRow } from "./recurring_row.ts";
+import { findTypesOf } from "./remote/find_job_types.ts";
+import { searchKeysOf } from "./searchable_args.ts";
 
 /** Retries of a job whose type is unknown to this instance. */
 const RETRIES_OF_UNKNOWN = 3;
@@ -59,42 +64,60 @@ export async function resumeRecurringJob(
   });
 }
 
-/** Enqueues one run now, independent of the schedule, also while paused. @throws JOB_RECURRING_NOT_FOUND */
+/**
+ * Enqueues one run now, independent of the schedule, also while paused. If another job holds the key, that job is
+ * returned. @throws JOB_RECURRING_NOT_FOUND
+ */
 export async function triggerRecurringJob(
   p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes">,
   caller: JobActor,
   jobId: string,
-): Promise<JobSummary> {
+): Promise<Enqueued> {
   return await transact(p.sql, async (tx) => {
     const recurring = await lockRecurring(tx, caller, jobId);
-    const type = p.jobTypes.get(recurring.jobTypeName);
+    const type = (await findTypesOf({ ...p, sql: tx }, [recurring]))(recurring);
     const createdBy = isForCreator(type) ? recurring.createdBy : caller.userId;
-    const [id = ""] = await insertJobs(p, tx, [
-      { ...runOf(recurring, type), createdBy, traceId: caller.traceId },
-    ]);
-    await tx`update recurring_jobs set last_run_at = now(), last_job_id = ${id} where id = ${recurring.id}`;
+    const run = { ...runOf(recurring, type), createdBy, traceId: caller.traceId };
+    const [id = ""] = await insertJobs(p, tx, [run]);
+    const isDuplicate = id !== run.id;
+    if (!isDuplicate) {
+      await tx`update recurring_jobs set last_run_at = now(), last_job_id = ${id} where id = ${recurring.id}`;
+    }
     await auditRecurring(tx, caller, "trigger", { after: recurring });
-    return jobSummary(await readJob(tx, { everything: true }, id));
+    return { job: jobSummary(await readJob(tx, { everything: true }, id)), isDuplicate };
   });
 }
 
 /** The fields of a recurring job that its runs copy. */
 export type RunTemplate = Pick<
   RecurringRow,
-  "jobId" | "tenantId" | "jobTypeName" | "serializedArgs" | "argsTypeName" | "queue" | "createdBy"
+  | "jobId"
+  | "tenantId"
+  | "jobTypeName"
+  | "serializedArgs"
+  | "argsTypeName"
+  | "queue"
+  | "createdBy"
+  | "uniqueKey"
+  | "uniqueSeconds"
 >;
 
 /** The job to enqueue for one run of a recurring job. @param type its job type, if this instance knows it */
-export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): NewJob {
+export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): NewJob & { id: string } {
   return {
+    id: newId(),
     jobTypeName: recurring.jobTypeName,
     serializedArgs: recurring.serializedArgs,
     argsTypeName: recurring.argsTypeName,
     maxRetries: type?.maxRetries ?? RETRIES_OF_UNKNOWN,
     limitKey: limitKeyOf(type),
+    searchKeys: searchKeysOf(type, recurring.serializedArgs),
+    bucket: bucketOf(type, recurring.serializedArgs),
     queue: recurring.queue,
     tenantId: recurring.tenantId,
     createdBy: recurring.createdBy,
     recurringJobId: recurring.jobId,
+    uniqueKey: recurring.uniqueKey,
+    uniqueFor: recurring.uniqueSeconds ?? "unfinished",
   };
 }

@@ -2,6 +2,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { JobStatus } from "./job_row.ts";
 import { type JobActor, jobReach, within } from "./reach.ts";
+import { type UniqueFor, uniqueForOf } from "./unique_jobs.ts";
 
 /** A recurring job as callers see it; `jobId` is the id its creator chose. */
 export interface RecurringJob {
@@ -12,6 +13,10 @@ export interface RecurringJob {
   queue: string;
   serializedArgs: string;
   argsTypeName: string | null;
+  /** The key of every job that it enqueues. */
+  uniqueKey: string | null;
+  /** How long each of its jobs holds the key; null without a key. */
+  uniqueFor: UniqueFor | null;
   isPaused: boolean;
   /** Null while paused. */
   nextRunAt: Date | null;
@@ -23,10 +28,11 @@ export interface RecurringJob {
   updatedAt: Date;
 }
 
-export interface RecurringRow extends RecurringJob {
+export interface RecurringRow extends Omit<RecurringJob, "uniqueFor"> {
   id: string;
   tenantId: string | null;
   createdBy: string | null;
+  uniqueSeconds: number | null;
   version: number;
 }
 
@@ -34,12 +40,12 @@ export interface RecurringRow extends RecurringJob {
 export const RECURRING_COLUMNS =
   `r.id, r.tenant_id, r.job_id, r.job_type_name, r.cron_expression, r.time_zone_id,
   r.queue, r.serialized_args, r.args_type_name, r.is_paused, r.next_run_at, r.last_run_at, r.last_job_id,
-  last.status as last_status, r.created_by, r.version, r.created_at, r.updated_at`;
+  last.status as last_status, r.unique_key, r.unique_seconds, r.created_by, r.version, r.created_at, r.updated_at`;
 
 export function recurringJob(
-  { id: _id, tenantId: _tenant, createdBy: _by, version: _v, ...job }: RecurringRow,
+  { id: _id, tenantId: _tenant, createdBy: _by, version: _v, uniqueSeconds, ...job }: RecurringRow,
 ): RecurringJob {
-  return job;
+  return { ...job, uniqueFor: uniqueForOf(job.uniqueKey, uniqueSeconds) };
 }
 
 /**

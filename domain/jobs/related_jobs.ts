@@ -9,7 +9,10 @@ const CONTINUATIONS_SHOWN = 100;
 export async function listContinuations(sql: Sql, reach: JobReach, jobId: string): Promise<JobSummary[]> {
   await readJob(sql, reach, jobId);
   const rows = await sql<JobRow[]>`
-    select ${sql.unsafe(JOB_COLUMNS)} from jobs where parent_job_id = ${jobId} and ${within(sql, reach)}
+    select ${sql.unsafe(JOB_COLUMNS)} from jobs where ${within(sql, reach)} and id = any(array(
+      select id from jobs where parent_job_id = ${jobId}
+      union all
+      select id from jobs where parent_job_ids @> ${[jobId]}::uuid[]))
     order by id limit ${CONTINUATIONS_SHOWN}`;
   return rows.map(jobSummary);
 }

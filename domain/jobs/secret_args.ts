@@ -4,6 +4,8 @@ import type { AnyJobType, SecretArg } from "./job_type.ts";
 
 /** Placeholder shown instead of a secret. */
 export const HIDDEN = "***";
+/** Shorter secrets are not masked in other texts: such a text can occur by chance. */
+const LEAST_SECRET = 4;
 
 /** `scheme://user:password@` of a URL; the second group is the secret. */
 const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^@/?#]*)@/i;
@@ -11,7 +13,7 @@ const USER_INFO = /^([a-z][a-z0-9+.-]*:\/\/)([^@/?#]*)@/i;
 type Change = (secret: string, path: string) => string;
 
 /** Copies the arguments and replaces each of the type's secrets by the result of `change`. */
-function mapSecrets(type: AnyJobType, args: unknown, change: Change): unknown {
+function mapSecrets(type: Pick<AnyJobType, "secretArgs">, args: unknown, change: Change): unknown {
   return (type.secretArgs ?? []).reduce(
     (changed, secret) => mapPath(secret, secret.path.split("."), changed, [], change),
     args,
@@ -37,13 +39,18 @@ function mapSecret(secret: SecretArg, value: unknown, path: string, change: Chan
 }
 
 /** Stored arguments with secrets masked, as callers see them. */
-export function shownArgs(type: AnyJobType | undefined, serializedArgs: string): string {
-  if (!type?.secretArgs) return serializedArgs;
+export function shownArgs(type: Pick<AnyJobType, "secretArgs"> | undefined, serializedArgs: string): string {
+  if (!type?.secretArgs?.length) return serializedArgs;
   return JSON.stringify(mapSecrets(type, JSON.parse(serializedArgs), () => HIDDEN));
 }
 
-/** The secrets that the arguments contain. */
-export function secretsOf(type: AnyJobType, args: unknown): string[] {
+/** Masks the secrets of the arguments in a text or in JSON, such as a response that echoes the request. */
+export const hideSecrets = (type: Pick<AnyJobType, "secretArgs">, args: unknown, text: string): string =>
+  secretsOf(type, args).filter((secret) => secret.length >= LEAST_SECRET)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+    .reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);
+
+function secretsOf(type: Pick<AnyJobType, "secretArgs">, args: unknown): string[] {
   const secrets: string[] = [];
   mapSecrets(type, args, (secret) => {
     secrets.push(secret);
@@ -56,7 +63,11 @@ export function secretsOf(type: AnyJobType, args: unknown): string[] {
  * Replaces each `***` in changed arguments by the secret stored at the same place.
  * @throws VALIDATION_ERROR when the secret was stored for another receiver
  */
-export function keepSecrets(type: AnyJobType | undefined, given: string, stored: string): string {
+export function keepSecrets(
+  type: Pick<AnyJobType, "secretArgs" | "receiver"> | undefined,
+  given: string,
+  stored: string,
+): string {
   if (!type?.secretArgs || !given.includes(HIDDEN)) return given;
   const kept = new Map<string, string>();
   mapSecrets(type, JSON.parse(stored), (secret, path) => {
@@ -87,14 +98,30 @@ export function requireNoHidden(type: AnyJobType, args: unknown): void {
   if (missing.length > 0) throw invalid({ serializedArgs: missing });
 }
 
+type TypeOf = (
+  job: { jobTypeName: string; tenantId?: string | null },
+) => Pick<AnyJobType, "secretArgs"> | undefined;
+
 /** Masks the secrets in the arguments of every job, recurring job and dead letter of a response. */
-export function withoutSecrets(typeOf: (name: string) => AnyJobType | undefined, answer: unknown): unknown {
+export function withoutSecrets(typeOf: TypeOf, answer: unknown): unknown {
   if (Array.isArray(answer)) return answer.map((item) => withoutSecrets(typeOf, item));
   if (typeof answer !== "object" || answer === null || answer instanceof Date) return answer;
   const shown = Object.fromEntries(
     Object.entries(answer).map(([name, value]) => [name, withoutSecrets(typeOf, value)]),
   );
-  const { jobTypeName, serializedArgs } = shown;
-  if (typeof jobTypeName !== "string" || typeof serializedArgs !== "string") return shown;
-  return { ...shown, serializedArgs: shownArgs(typeOf(jobTypeName), serializedArgs) };
+  if (!hasArgs(shown)) return shown;
+  return { ...shown, serializedArgs: shownArgs(typeOf(shown), shown.serializedArgs) };
 }
+
+/** Names of the types whose arguments a response contains. */
+export function typesShownIn(answer: unknown): string[] {
+  if (typeof answer !== "object" || answer === null || answer instanceof Date) return [];
+  const inside = Object.values(answer).flatMap(typesShownIn);
+  return hasArgs(answer) ? [answer.jobTypeName, ...inside] : inside;
+}
+
+const hasArgs = (
+  value: object,
+): value is { jobTypeName: string; serializedArgs: string; tenantId?: string | null } =>
+  "jobTypeName" in value && typeof value.jobTypeName === "string" &&
+  "serializedArgs" in value && typeof value.serializedArgs === "string";

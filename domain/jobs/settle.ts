@@ -2,8 +2,9 @@ import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
-import { releaseContinuations } from "./continuations.ts";
-import type { SettledJob } from "./job_row.ts";
+import { awaitedJobs, followEndedJobs } from "./ended_jobs.ts";
+import type { AttemptOutcome, EndedAttempt } from "./figures/ended_attempt.ts";
+import type { EndedJob, SettledJob } from "./job_row.ts";
 import {
   type DeadLetterNotice,
   DependencyUnavailable,
@@ -11,25 +12,31 @@ import {
   type OnDeadLettered,
   PermanentJobFailure,
   PostponeJob,
+  type SettleHooks,
 } from "./job_type.ts";
 
 const FIRST_DELAY_MS = 5_000;
 const LONGEST_DELAY_MS = 3_600_000;
 const FIRST_OUTAGE_PAUSE_MS = 2_000;
 const LONGEST_OUTAGE_PAUSE_MS = 5 * 60_000;
-const MESSAGE_LENGTH = 8_000;
+const MESSAGE_LENGTH = 8 * 1024;
 
 /** How one attempt ended, and the next status of its job. Times are the worker's `performance.now()`. */
 export interface Settlement {
   job: ClaimedJob;
-  execution: "Succeeded" | "Failed" | "Abandoned";
-  next: "Succeeded" | "Failed" | "DeadLettered" | "Enqueued";
+  /** Status of the execution row; null: a postponed attempt has none. */
+  execution: "Succeeded" | "Failed" | "Abandoned" | null;
+  next: "Succeeded" | "Failed" | "DeadLettered" | "Enqueued" | "Scheduled";
   countsAsFailure: boolean;
   /** Whether a dependency was unavailable; null if the attempt does not show it. */
   isOutage: boolean | null;
   delayMs: number;
   error: string | null;
+  /** Why the job was postponed. */
+  waitReason: string | null;
   output: string | null;
+  /** What a remote worker reported; absent: the attempt ran in the service. */
+  outcome?: string;
   startedAt: number;
   endedAt: number;
 }
@@ -44,7 +51,22 @@ export const succeeded = (job: ClaimedJob, output: string | null, times: Times):
   isOutage: false,
   delayMs: 0,
   error: null,
+  waitReason: null,
   output,
+  ...times,
+});
+
+/** The job waits and did not fail: it runs again after `delayMs`, and the attempt is not recorded. */
+export const postponed = (job: ClaimedJob, reason: string, delayMs: number, times: Times): Settlement => ({
+  job,
+  execution: null,
+  next: "Scheduled",
+  countsAsFailure: false,
+  isOutage: null,
+  delayMs,
+  error: null,
+  waitReason: storableMessage(reason),
+  output: null,
   ...times,
 });
 
@@ -53,16 +75,16 @@ export const succeeded = (job: ClaimedJob, output: string | null, times: Times):
  * is unavailable, full or busy counts as an unavailable dependency.
  */
 export function failed(job: ClaimedJob, error: unknown, times: Times): Settlement {
+  const message = messageOf(error);
+  if (error instanceof PostponeJob) return postponed(job, message, error.delayMs, times);
   const base = {
     job,
     execution: "Failed" as const,
-    error: messageOf(error).slice(0, MESSAGE_LENGTH).replaceAll("\0", ""),
+    error: storableMessage(message),
+    waitReason: null,
     output: null,
     ...times,
   };
-  if (error instanceof PostponeJob) {
-    return { ...base, next: "Failed", countsAsFailure: false, isOutage: null, delayMs: error.delayMs };
-  }
   const isOutage = error instanceof DependencyUnavailable || databaseFailure(error) !== null;
   if (isOutage && waitsForDependencies(job)) {
     const askedMs = error instanceof DependencyUnavailable ? error.retryAfterMs : 0;
@@ -83,6 +105,8 @@ function outagePauseMs(outageMs: number): number {
   return pauseMs * (0.8 + 0.4 * Math.random());
 }
 
+const storableMessage = (text: string): string => text.slice(0, MESSAGE_LENGTH).replaceAll("\0", "");
+
 /** Message of a thrown value. The value may be anything, also one that cannot be converted to a string. */
 function messageOf(error: unknown): string {
   try {
@@ -101,6 +125,7 @@ export const interrupted = (job: ClaimedJob, times: Times, reason: string): Sett
   isOutage: null,
   delayMs: 0,
   error: `The attempt was interrupted: ${reason}.`,
+  waitReason: null,
   output: null,
   ...times,
 });
@@ -111,72 +136,119 @@ export function retryDelayMs(retry: number, random = Math.random()): number {
 }
 
 /**
- * Writes how attempts ended: the job's status, an execution row, and a dead letter if the retries are used up. A
- * result is accepted only if this worker still holds the job with the same attempt number (fencing); a late result
+ * Writes how attempts ended: the job's status, an execution row unless the job was postponed, and a dead letter if the
+ * retries are used up. A result is accepted only if this worker still holds the job with the same attempt number (fencing); a late result
  * changes nothing.
- * @returns the jobs whose result was accepted, and the continuations they released.
+ * @returns the jobs whose result was accepted, and those that waited for their end.
  */
 export async function settleJobs(
   sql: Sql,
   workerId: string,
   settlements: Settlement[],
-  onDeadLettered?: OnDeadLettered,
+  hooks: SettleHooks = {},
 ): Promise<{ settled: SettledJob[]; released: SettledJob[] }> {
   const hasDeadLetters = settlements.some((s) => s.next === "DeadLettered");
-  const settled = !hasDeadLetters
+  const { attemptEvents } = hooks;
+  const hasEvents = await attemptEvents?.areWanted(settlements.map(({ job }) => job.tenantId)) ?? false;
+  const settled = !hasDeadLetters && !hasEvents
     ? await writeSettlements(sql, workerId, settlements)
     : await transact(sql, async (tx) => {
       const settled = await writeSettlements(tx, workerId, settlements);
       const dead = settled.filter((job) => job.status === "DeadLettered").map((job) => job.id);
-      await writeDeadLetters(tx, dead, onDeadLettered);
+      await writeDeadLetters(tx, dead, hooks.onDeadLettered);
+      if (hasEvents) await attemptEvents?.emit(tx, endedAttempts(settlements, settled));
       return settled;
     });
-  const parents = settled.filter((job) => job.hasChildren);
-  const released = parents.length === 0 ? [] : await transact(sql, (tx) => releaseContinuations(tx, parents));
+  hooks.onEnded?.(endedAttempts(settlements, settled));
+  const awaited = awaitedJobs(settled);
+  const released = awaited.length === 0 ? [] : await transact(sql, (tx) => followEndedJobs(tx, awaited));
   return { settled, released };
+}
+
+const OUTCOMES: Record<string, AttemptOutcome> = {
+  Succeeded: "Succeeded",
+  Failed: "Failed",
+  DeadLettered: "DeadLettered",
+  Enqueued: "Abandoned",
+  Scheduled: "Postponed",
+  Cancelled: "Abandoned",
+};
+
+/** The attempts whose results were accepted. */
+function endedAttempts(settlements: Settlement[], settled: SettledJob[]): EndedAttempt[] {
+  const statusOf = new Map(settled.map(({ id, status }) => [id, status]));
+  return settlements.flatMap(({ job, error, startedAt, endedAt }) => {
+    const outcome = OUTCOMES[statusOf.get(job.id) ?? ""];
+    if (!outcome) return [];
+    return [{
+      jobId: job.id,
+      jobTypeName: job.jobTypeName,
+      tenantId: job.tenantId,
+      attempt: job.attempts,
+      traceId: job.traceId,
+      outcome,
+      error,
+      waitedMs: job.waitedMs,
+      durationMs: endedAt - startedAt,
+    }];
+  });
 }
 
 /**
  * Start and end times are the statement's time minus the time elapsed on the worker's clock. They are never before the
  * claim: the transaction's time may be earlier, and the database's clock may have been set back.
+ *
+ * `id = any(…)` finds all rows in one search of the index. The worker's id is compared as part of the join: as a
+ * condition on `jobs` alone, the planner expects one row of this worker, scans the table and compares each of its rows
+ * with each settlement (264 ms for 500 settlements, against 25 ms).
  */
 async function writeSettlements(
   q: Sql,
   workerId: string,
   settlements: Settlement[],
-): Promise<(SettledJob & { hasChildren: boolean })[]> {
+): Promise<(SettledJob & EndedJob)[]> {
   const now = performance.now();
   const column = <T>(read: (s: Settlement) => T): T[] => settlements.map(read);
-  return await q<(SettledJob & { hasChildren: boolean })[]>`
+  return await q<(SettledJob & EndedJob)[]>`
     with ended as (
-      select *, statement_timestamp() - started_ago * interval '1 ms' as began_at,
+      select *, ${workerId}::uuid as worker_id, statement_timestamp() - started_ago * interval '1 ms' as began_at,
         statement_timestamp() - ended_ago * interval '1 ms' as ended_at
       from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
         ${column((s) => s.execution)}::text[], ${column((s) => s.next)}::text[],
         ${column((s) => Number(s.countsAsFailure))}::int[],
         ${column((s) => s.isOutage === null ? null : Number(s.isOutage))}::int[],
         ${column((s) => s.delayMs)}::float8[], ${column((s) => s.error)}::text[],
-        ${column((s) => s.output)}::text[],
+        ${column((s) => s.waitReason)}::text[], ${column((s) => s.output)}::text[],
+        ${column((s) => s.outcome ?? null)}::text[],
         ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
-        as e (id, attempt, execution, next, counts, is_outage, delay_ms, error, output, started_ago, ended_ago)
+        as e (id, attempt, execution, next, counts, is_outage, delay_ms, error, wait_reason, output, outcome,
+          started_ago, ended_ago)
     ), settled as (
-      update jobs j set status = e.next::job_status, worker_id = null, failures = j.failures + e.counts,
-        last_error = coalesce(e.error, j.last_error),
+      update jobs j set worker_id = null, failures = j.failures + e.counts,
+        status = case when e.next <> 'Succeeded' and j.cancel_requested_at is not null then 'Cancelled'
+          else e.next end::job_status,
+        last_error = coalesce(e.error, j.last_error), wait_reason = e.wait_reason,
         outage_since = case when e.is_outage = 1 then coalesce(j.outage_since, now())
           when e.is_outage is null then j.outage_since end,
-        due_at = case when e.next in ('Failed', 'Enqueued') then now() + e.delay_ms * interval '1 ms' else j.due_at end,
-        completed_at = case when e.next in ('Succeeded', 'DeadLettered') then greatest(e.ended_at, j.started_at) end
+        due_at = case when e.next in ('Failed', 'Enqueued', 'Scheduled') then now() + e.delay_ms * interval '1 ms' else j.due_at end,
+        completed_at = case when e.next in ('Succeeded', 'DeadLettered') or j.cancel_requested_at is not null
+          then greatest(e.ended_at, j.started_at) end,
+        postponed_attempt = case when e.next = 'Scheduled' then e.attempt else j.postponed_attempt end,
+        lease_until = null, deadline = null, claim_request_id = null
       from ended e
-      where j.id = e.id and j.attempts = e.attempt and j.worker_id is not distinct from ${workerId}
-      returning j.id, j.tenant_id, j.attempts, j.status, j.has_children, j.started_at,
+      where j.id = any(array(select id from ended))
+        and j.id = e.id and j.attempts = e.attempt and j.worker_id is not distinct from e.worker_id
+      returning j.id, j.tenant_id, j.attempts, j.status, j.has_children, j.batch_id, j.started_at,
         e.delay_ms as due_in_ms
     ), recorded as (
-      insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id, output)
+      insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id,
+        output, outcome)
       select e.id, s.tenant_id, e.attempt, e.execution, greatest(e.began_at, s.started_at),
-        greatest(e.ended_at, s.started_at), e.error, ${workerId}, e.output
+        greatest(e.ended_at, s.started_at), e.error, ${workerId}, e.output, e.outcome
       from ended e join settled s on s.id = e.id
+      where e.execution is not null
     )
-    select id, attempts, status, has_children, due_in_ms from settled`;
+    select id, attempts, status, has_children, batch_id, due_in_ms from settled`;
 }
 
 /** Inserts dead letters for jobs that have just become DeadLettered, and calls `onDeadLettered` with them. */
@@ -195,13 +267,18 @@ export async function writeDeadLetters(
   await onDeadLettered?.(tx, rows);
 }
 
+/** SQL of a job that is given back: it is due again, or cancelled if a caller asked for that. */
+export const GIVEN_BACK =
+  `status = case when cancel_requested_at is null then 'Enqueued' else 'Cancelled' end::job_status,
+    completed_at = case when cancel_requested_at is not null then statement_timestamp() end`;
+
 /**
  * Gives back jobs that this worker has claimed without knowing it: the claim committed, but its result was lost with
  * the connection. Call it while no claim is running.
  */
 export async function giveBackUnknownJobs(sql: Sql, workerId: string, known: string[]): Promise<void> {
   await sql`
-    update jobs set status = 'Enqueued', worker_id = null, attempts = attempts - 1, started_at = null
+    update jobs set ${sql.unsafe(GIVEN_BACK)}, worker_id = null, attempts = attempts - 1, started_at = null
     where worker_id = ${workerId} and status = 'Processing' and id <> all(${known}::uuid[])`;
 }
 
@@ -210,6 +287,6 @@ export async function giveBackJobs(sql: Sql, workerId: string, jobs: ClaimedJob[
   if (jobs.length === 0) return;
   const ids = jobs.map((job) => job.id);
   await sql`
-    update jobs set status = 'Enqueued', worker_id = null, attempts = attempts - 1, started_at = null
+    update jobs set ${sql.unsafe(GIVEN_BACK)}, worker_id = null, attempts = attempts - 1, started_at = null
     where id = any(${ids}::uuid[]) and worker_id = ${workerId} and status = 'Processing'`;
 }

@@ -62,7 +62,7 @@ export class Settler {
     const workerId = this.o.workerId();
     while (performance.now() < this.#giveUpAt) {
       try {
-        const { settled, released } = await settleJobs(sql, workerId, batch, types.onDeadLettered);
+        const { settled, released } = await settleJobs(sql, workerId, batch, types);
         const refused = batch.length - settled.length;
         if (refused > 0) log.warn("late results were refused: the lease had been lost", { refused });
         onChanged([...settled, ...released]);

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** The periods callers can ask for, with the length and number of their intervals. */
-const WINDOWS = {
+export const WINDOWS = {
   hour: { grain: "minute", intervalMs: MINUTE_MS, intervals: 60 },
   day: { grain: "hour", intervalMs: HOUR_MS, intervals: 24 },
 } as const;
@@ -34,9 +34,9 @@ export async function readThroughput(
   window: ThroughputWindow,
   now: Date,
 ): Promise<Throughput> {
-  const { grain, intervalMs, intervals } = WINDOWS[window];
-  const last = Math.floor(now.getTime() / intervalMs) * intervalMs;
-  const from = new Date(last - (intervals - 1) * intervalMs);
+  const { grain, intervalMs } = WINDOWS[window];
+  const starts = startsOf(window, now);
+  const from = starts[0] ?? now;
   const rows = await sql<ThroughputInterval[]>`
     select start, sum(succeeded)::bigint as succeeded, sum(failed)::bigint as failed, sum(abandoned)::bigint as abandoned
     from (
@@ -50,11 +50,20 @@ export async function readThroughput(
   return {
     window,
     intervalSeconds: intervalMs / 1000,
-    intervals: Array.from({ length: intervals }, (_, index) => {
-      const start = new Date(from.getTime() + index * intervalMs);
-      return at.get(start.getTime()) ?? { start, succeeded: 0, failed: 0, abandoned: 0 };
-    }),
+    intervals: starts.map((start) =>
+      at.get(start.getTime()) ?? { start, succeeded: 0, failed: 0, abandoned: 0 }
+    ),
   };
+}
+
+/** The starts of a window's intervals, oldest first. `now` is within the last interval. */
+export function startsOf(window: ThroughputWindow, now: Date): Date[] {
+  const { intervalMs, intervals } = WINDOWS[window];
+  const last = Math.floor(now.getTime() / intervalMs) * intervalMs;
+  return Array.from(
+    { length: intervals },
+    (_, index) => new Date(last - (intervals - 1 - index) * intervalMs),
+  );
 }
 
 /** Deletes minutes and hours that no window shows any more. */

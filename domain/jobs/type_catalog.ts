@@ -1,5 +1,11 @@
 import { z } from "zod";
-import type { AnyJobType, JobTypes } from "./job_type.ts";
+import type { AnyJobType } from "./job_type.ts";
+import { type Pause, readPauses } from "./pauses.ts";
+import type { JobPlatform } from "./platform.ts";
+import type { RateLimit } from "./rate_limit.ts";
+import type { DeclaredJobType } from "./remote/job_type_row.ts";
+import { MARK, searchablePaths } from "./searchable_args.ts";
+import { readUsableTypes } from "./remote/job_types.ts";
 
 /** A job type callers may enqueue. */
 export interface ExposedJobType {
@@ -10,27 +16,51 @@ export interface ExposedJobType {
   maxRetries: number;
   /** Maximum number that run at once in the whole service; null: no limit. */
   concurrency: number | null;
+  rateLimit: RateLimit | null;
+  /** Null: its jobs start. */
+  pause: Pause | null;
 }
 
-/** The job types callers may enqueue, sorted by name. Where JSON Schema cannot express a rule, it allows any value. */
-export function describeJobTypes(types: JobTypes): ExposedJobType[] {
-  return types.exposedNames().flatMap((name) => {
-    const type = types.get(name);
-    return type ? [describe(type)] : [];
-  });
+/**
+ * The job types that callers of a tenant may enqueue, sorted by name: those of the service, and declared ones. Where JSON
+ * Schema cannot express a rule, it allows any value.
+ */
+export async function describeJobTypes(
+  { sql, jobTypes }: Pick<JobPlatform, "sql" | "jobTypes">,
+  tenantId: string | null,
+): Promise<ExposedJobType[]> {
+  const pauses = await readPauses(sql, tenantId, "type");
+  const own = jobTypes.exposedNames().flatMap((name) => jobTypes.get(name) ?? []).map(describe);
+  const declared = (await readUsableTypes(sql, tenantId)).filter(({ name }) => !jobTypes.get(name));
+  return [...own, ...declared.map(describeDeclared)].sort((a, b) => a.name < b.name ? -1 : 1)
+    .map((type) => ({ ...type, pause: pauses.get(type.name) ?? null }));
 }
 
-const described = new WeakMap<AnyJobType, ExposedJobType>();
+type Described = Omit<ExposedJobType, "pause">;
+
+const describeDeclared = (type: DeclaredJobType): Described => ({
+  name: type.name,
+  argsSchema: type.argsSchema ?? {},
+  timeoutMs: type.timeoutSeconds * 1000,
+  maxRetries: type.maxRetries,
+  concurrency: type.concurrency,
+  rateLimit: type.rateLimit,
+});
+
+const described = new WeakMap<AnyJobType, Described>();
 
 /** The description of one type. It is kept, because a JSON Schema is expensive to derive. */
-function describe(type: AnyJobType): ExposedJobType {
+function describe(type: AnyJobType): Described {
   const known = described.get(type);
   if (known) return known;
   const { name, timeoutMs, maxRetries, concurrency = null } = type;
+  const rateLimit = type.rateLimit ? { key: null, ...type.rateLimit } : null;
   const argsSchema: Record<string, unknown> = {
     ...z.toJSONSchema(type.args, { io: "input", unrepresentable: "any" }),
   };
-  const description = { name, argsSchema, timeoutMs, maxRetries, concurrency };
+  const searchable = searchablePaths(type);
+  if (searchable.length > 0) argsSchema[MARK] = searchable;
+  const description = { name, argsSchema, timeoutMs, maxRetries, concurrency, rateLimit };
   described.set(type, description);
   return description;
 }

@@ -1,7 +1,9 @@
-import { releaseStrandedContinuations } from "./continuations.ts";
 import { foldCounts } from "./counts.ts";
+import { followStrandedJobs } from "./ended_jobs.ts";
+import { deleteOldFigures } from "./figures/type_figures.ts";
 import { recoverLostJobs } from "./lease.ts";
 import type { JobPlatform } from "./platform.ts";
+import { moveOrphans } from "./remote/orphans.ts";
 
 const FOLD_EVERY_MS = 1_000;
 
@@ -39,11 +41,15 @@ export function startUpkeep(
   return {
     async sweep() {
       await run("folding job counters", () => foldCounts(p.sql, { always: true }));
-      await run("releasing continuations", async () => {
-        if (await releaseStrandedContinuations(p.sql) > 0) p.wakeUps.at(p.clock.now());
+      await run("deleting old figures of job types", () => deleteOldFigures(p.sql));
+      await run("releasing continuations and ending batches", async () => {
+        if (await followStrandedJobs(p.sql) > 0) p.wakeUps.at(p.clock.now());
+      });
+      await run("failing the jobs of deleted types", async () => {
+        if (await moveOrphans(p.sql) > 0) p.wakeUps.at(p.clock.now());
       });
       await run("releasing the jobs of dead workers", async () => {
-        if (await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes.onDeadLettered) > 0) {
+        if (await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes) > 0) {
           p.wakeUps.at(p.clock.now());
         }
       });

@@ -7,12 +7,14 @@ import { type Attempt, runAttempt } from "./attempt.ts";
 import { AttemptNotes } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
+import type { PlaceLimits } from "./job_type.ts";
 import { CompletionRate } from "./completion_rate.ts";
 import type { SettledJob } from "./job_row.ts";
 import type { JobTypes } from "./job_type.ts";
 import { LEASE_SECONDS } from "./lease.ts";
 import { LeaseKeeper } from "./lease_keeper.ts";
-import { giveBackJobs, giveBackUnknownJobs, type Settlement } from "./settle.ts";
+import { findCancelRequests } from "./request_cancel.ts";
+import { giveBackJobs, giveBackUnknownJobs } from "./settle.ts";
 import { Settler } from "./settler.ts";
 import { stateAfter, type WorkerEvent, type WorkerState } from "./worker_state.ts";
 
@@ -43,8 +45,6 @@ export interface WorkerOptions {
   onDueLater?: (inMs: number) => void;
   /** Called after every claim, with the number of jobs. */
   onClaimed?: (jobs: number) => void;
-  /** Called after every attempt. */
-  onEnded?: (settlement: Settlement) => void;
 }
 
 const LARGEST_CLAIM = 500;
@@ -84,6 +84,9 @@ export class Worker {
   readonly #prefetched: PrefetchedJob[] = [];
   readonly #running = new Set<Attempt>();
   #placesTaken = 0;
+  #pauseChanges = 0;
+  /** True if prefetched jobs were claimed before the last pause or resume. */
+  #mayBePaused = false;
   #started = 0;
   /** Since when claims have failed, and since when all places are taken and no job has ended. */
   #unclaimedSince: number | null = null;
@@ -99,7 +102,13 @@ export class Worker {
   private constructor(private readonly o: WorkerOptions) {
     const { sql, log, types, queues, host, leaseSeconds = LEASE_SECONDS } = o;
     this.#notes = new AttemptNotes(sql, log);
-    this.#claimer = new Claimer(sql, types, queues, (typeName) => this.#capacityFor(typeName));
+    this.#claimer = new Claimer(
+      sql,
+      types,
+      queues,
+      (limits, counts) => this.#capacityFor(limits, counts),
+      () => this.#onPausesChanged(),
+    );
     this.#settler = new Settler({
       sql,
       log,
@@ -157,6 +166,18 @@ export class Worker {
     this.#fillPlaces();
   }
 
+  /** Stops the jobs that callers asked to cancel. */
+  async checkCancelRequests(): Promise<void> {
+    if (this.#running.size + this.#prefetched.length === 0) return;
+    const asked = await findCancelRequests(this.o.sql, this.#lease.id);
+    if (asked.size === 0) return;
+    for (const attempt of this.#running) if (asked.has(attempt.job.id)) attempt.cancel();
+    const held = this.#prefetched.splice(0);
+    this.#prefetched.push(...held.filter(({ job }) => !asked.has(job.id)));
+    const unstarted = held.filter(({ job }) => asked.has(job.id)).map(({ job }) => job);
+    await giveBackJobs(this.o.sql, this.#lease.id, unstarted);
+  }
+
   /** Stops claiming, gives running jobs `graceMs` to finish, gives back the others, and settles everything. */
   async stop(graceMs: number): Promise<void> {
     this.#on("stop");
@@ -189,9 +210,14 @@ export class Worker {
     const { concurrency } = this.o;
     const prefetched = this.#prefetched;
     if (this.#state === "Draining" || !this.#lease.isSafe) return;
+    if (this.#mayBePaused) {
+      if (!this.#isQuerying) this.#query = this.#releasePrefetched();
+      return;
+    }
     while (this.#placesTaken < concurrency) {
       const next = prefetched.shift();
       if (!next) break;
+      next.job.waitedMs += performance.now() - next.since;
       this.#start(next.job);
     }
     if (prefetched.length > 0) this.#scheduleRelease();
@@ -202,9 +228,9 @@ export class Worker {
   }
 
   #start(job: ClaimedJob): void {
-    const { types, platform, upkeepPlatform, concurrency, onEnded } = this.o;
+    const { types, platform, upkeepPlatform, concurrency } = this.o;
     const attempt = runAttempt(job, { types, notes: this.#notes, platform, upkeepPlatform });
-    const { places = 1 } = types.get(job.jobTypeName) ?? {};
+    const { places = 1 } = job.type ?? types.get(job.jobTypeName) ?? {};
     this.#running.add(attempt);
     this.#started++;
     this.#placesTaken += places;
@@ -214,8 +240,8 @@ export class Worker {
       this.#placesTaken -= places;
       this.#fullSince = null;
       this.#completionRate.count();
-      this.#settler.add(settlement);
-      onEnded?.(settlement);
+      if (settlement) this.#settler.add(settlement);
+      else this.wake(); // a receiver holds the job, so another one may fit
       this.#fillPlaces();
     });
   }
@@ -226,14 +252,16 @@ export class Worker {
     this.#unclaimedSince ??= performance.now();
     this.#completionRate.measure();
     const workerId = this.#lease.id;
+    const pauseChanges = this.#pauseChanges;
     try {
       await this.#recoverLostClaim();
       const { jobs, mayHaveMore } = await this.#claimer.claim(workerId, Math.min(LARGEST_CLAIM, wanted));
       this.#unclaimedSince = null;
       if (this.#isWokenMeanwhile) this.#claimer.searchAgain();
+      const mayStart = this.#state !== "Draining" && this.#pauseChanges === pauseChanges;
+      if (!mayStart) await giveBackJobs(this.o.sql, workerId, jobs);
       this.#on(mayHaveMore || this.#isWokenMeanwhile ? "more" : "none");
-      if (this.#state === "Draining") await giveBackJobs(this.o.sql, workerId, jobs);
-      else if (this.#lease.id === workerId) { // otherwise the lease was lost, and the jobs with it
+      if (mayStart && this.#lease.id === workerId) { // otherwise the lease was lost, and the jobs with it
         const since = performance.now();
         this.o.onClaimed?.(jobs.length);
         this.#prefetched.push(...jobs.map((job) => ({ job, since })));
@@ -256,10 +284,9 @@ export class Worker {
     this.#claimMayBeLost = false;
   }
 
-  /** How many more jobs of a limited type fit into its share of the places. */
-  #capacityFor(typeName: string): number {
-    const { share = Infinity, places = 1 } = this.o.types.get(typeName) ?? {};
-    const held = [...this.#prefetched, ...this.#running].filter(({ job }) => job.jobTypeName === typeName);
+  /** How many more jobs fit into a share of the places. @param counts true for the held jobs that share them */
+  #capacityFor({ share = Infinity, places = 1 }: PlaceLimits, counts: (job: ClaimedJob) => boolean): number {
+    const held = [...this.#prefetched, ...this.#running].filter(({ job }) => counts(job));
     return Math.max(1, Math.floor(this.o.concurrency * share / places)) - held.length;
   }
 
@@ -278,6 +305,13 @@ export class Worker {
     }, PREFETCH_HOLD_MS);
   }
 
+  /** Prefetched jobs may be paused now: none starts, and the next claim reads the pauses. */
+  #onPausesChanged(): void {
+    this.#pauseChanges++;
+    this.#mayBePaused = this.#prefetched.length > 0;
+    this.wake();
+  }
+
   async #releasePrefetched(): Promise<void> {
     this.#on("giveBack");
     this.#completionRate.reset();
@@ -290,6 +324,7 @@ export class Worker {
   }
 
   async #giveBackPrefetched(): Promise<void> {
+    this.#mayBePaused = false;
     await giveBackJobs(this.o.sql, this.#lease.id, this.#prefetched.splice(0).map(({ job }) => job));
   }
 
@@ -309,6 +344,7 @@ export class Worker {
       running: this.#running.size,
     });
     this.#prefetched.length = 0;
+    this.#mayBePaused = false;
     for (const attempt of this.#running) attempt.stop("its lease was lost");
     this.wake();
   }

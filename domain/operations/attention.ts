@@ -29,7 +29,7 @@ export interface Attention {
 /** What an overview says about conditions that may need attention. */
 interface Facts {
   workers: unknown[] | null;
-  queues: { queue: string; waiting: number; oldestDueAt: Date | null }[];
+  queues: { queue: string; waiting: number; oldestDueAt: Date | null; pause: unknown }[];
   openDeadLetters: number;
   recurring: { paused: number };
   notifications: { failedNotifications: number; deadLetteredNotifications: number } | null;
@@ -51,8 +51,8 @@ export function attentionOf(o: Facts, now: Date): Attention[] {
   };
   if (o.workers?.length === 0) add("NoWorkers", "Critical", null);
   if (o.scanner && !o.scanner.isAvailable) add("ScannerUnavailable", "Critical", null);
-  for (const { queue, waiting, oldestDueAt } of o.queues) {
-    const isStuck = oldestDueAt && now.getTime() - oldestDueAt.getTime() > STUCK_AFTER_MS;
+  for (const { queue, waiting, oldestDueAt, pause } of o.queues) {
+    const isStuck = !pause && oldestDueAt && now.getTime() - oldestDueAt.getTime() > STUCK_AFTER_MS;
     if (isStuck) add("QueueStuck", "Critical", waiting, queue);
   }
   add("DeadLetters", "Warning", o.openDeadLetters);

@@ -1,4 +1,4 @@
-import { withTimeout } from "../../infra/timeout.ts";
+import { waitAtMost, withTimeout } from "../../infra/timeout.ts";
 import type { Log } from "../../infra/log.ts";
 import { requireDiskSpace } from "../../infra/postgres/disk_space.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -27,13 +27,15 @@ export interface HealthOptions {
 }
 
 const CHECK_TIMEOUT_MS = 2_000;
+const RECENT_WAIT_MS = 500;
 const DISK_CHECK_INTERVAL_MS = 5_000;
 
 /** The health of this instance: what it depends on, and whether its process must be replaced. */
 export class InstanceHealth {
   readonly notices: readonly string[];
   readonly #failing = new Set<string>();
-  #running: Promise<CheckResult[]> | null = null;
+  #running: Promise<readonly CheckResult[]> | null = null;
+  #last: readonly CheckResult[] | null = null;
 
   constructor(private readonly checks: HealthCheck[], private readonly o: HealthOptions) {
     this.notices = o.notices ?? [];
@@ -44,10 +46,22 @@ export class InstanceHealth {
     return this.o.isStuck?.() ?? false;
   }
 
+  /**
+   * Runs all checks, but waits for them at most half a second: the results are then those of the last run. So an
+   * unavailable dependency does not delay a scrape of the metrics.
+   */
+  async recent(): Promise<readonly CheckResult[]> {
+    const running = this.check();
+    return await waitAtMost(RECENT_WAIT_MS, running) ?? this.#last ?? await running;
+  }
+
   /** Runs all checks. Concurrent calls share one run, because anyone may call the route. Logs each change of state. */
-  check(): Promise<CheckResult[]> {
-    return this.#running ??= Promise.all(this.checks.map((check) => this.#run(check)))
-      .finally(() => this.#running = null);
+  check(): Promise<readonly CheckResult[]> {
+    return this.#running ??= this.#runAll().finally(() => this.#running = null);
+  }
+
+  async #runAll(): Promise<readonly CheckResult[]> {
+    return this.#last = await Promise.all(this.checks.map((check) => this.#run(check)));
   }
 
   async #run({ name, required, check }: HealthCheck): Promise<CheckResult> {

@@ -2,7 +2,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { gauge } from "../../infra/telemetry/instruments.ts";
 import { VERSION } from "../../infra/version.ts";
 import { readScanQueue } from "../files/scanner_status.ts";
-import { countJobsBy } from "../jobs/counts.ts";
+import { countJobsBy } from "../jobs/job_counts.ts";
 import { JOB_STATUSES } from "../jobs/job_row.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 import { type QueueDepth, readQueues } from "../jobs/queues.ts";
@@ -27,7 +27,7 @@ export async function metricsPage(p: JobPlatform & { health: InstanceHealth }): 
     readQueues(p, { everything: true }),
     countConnections(p.sql),
     readScanQueue(p),
-    p.health.check(),
+    p.health.recent(),
   ]);
   const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
   const byQueue = groupByKnownQueue(p, queues);

@@ -58,7 +58,7 @@ export async function readOverview(
   const overview = await allOf({
     jobs: readJobStats(p.sql, reach),
     throughput: readThroughput(p.sql, reach, o.window, now),
-    queues: readQueues(p, reach),
+    queues: readQueues(p, reach, caller.tenantId),
     openDeadLetters: countOpenDeadLetters(p.sql, reach),
     recurring: countRecurringJobs(p.sql, reach),
     workers: isSystemAdmin(caller) ? listWorkers(p.sql) : null,

@@ -1,11 +1,14 @@
+import { Worker } from "node:worker_threads";
 import { PostgresError } from "../../infra/postgres/failures.ts";
 import type { DocumentOrder } from "./document.ts";
 import type { DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
 
 /** How many chunks stay valid after they were yielded; more than the streams that consume them can buffer. */
-const KEPT_PIECES = 16;
+const KEPT_PIECES = 8;
 /** How long a cancelled document may take to stop; after that its thread is terminated. */
 const STOP_MS = 5_000;
+/** Heap for short-lived values. By default V8 lets it grow to over 50 MB before it collects their garbage. */
+const YOUNG_MEGABYTES = 12;
 
 /** The thread ended before its document was finished. */
 export class DocumentThreadLost extends Error {
@@ -14,20 +17,20 @@ export class DocumentThreadLost extends Error {
 
 /** A worker thread that generates one document at a time. It is not `usable` after it crashed or was terminated. */
 export class DocumentThread {
-  #worker = new Worker(import.meta.resolve("./document_worker.ts"), { type: "module", name: "report" });
+  #worker = new Worker(new URL("./document_worker.ts", import.meta.url), {
+    name: "report",
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
+  });
   #answers: FromWorker[] = [];
   #lost: DocumentThreadLost | null = null;
   #wake = () => {};
 
   constructor(private readonly sources: DocumentSources) {
-    this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-      this.#answers.push(data);
+    this.#worker.on("message", (answer: FromWorker) => {
+      this.#answers.push(answer);
       this.#wake();
-    };
-    this.#worker.onerror = (event) => {
-      event.preventDefault();
-      this.terminate(`the document thread crashed: ${event.message}`);
-    };
+    });
+    this.#worker.on("error", (error) => this.terminate(`the document thread crashed: ${error.message}`));
   }
 
   get usable(): boolean {
@@ -69,7 +72,7 @@ export class DocumentThread {
 
   terminate(reason = "the document thread was terminated"): void {
     this.#lost ??= new DocumentThreadLost(reason);
-    this.#worker.terminate();
+    void this.#worker.terminate();
     this.#wake();
   }
 

@@ -1,5 +1,6 @@
 // Worker thread that generates documents, one at a time. It reads rows over its own database connection and posts the
 // finished bytes, so that formatting a report does not block requests.
+import { parentPort } from "node:worker_threads";
 import { PostgresError } from "../../infra/postgres/failures.ts";
 import { type DocumentOrder, makeDocument } from "./document.ts";
 import { loadReportTemplates, type ReportTemplates, requireTemplate } from "./registry.ts";
@@ -33,7 +34,7 @@ export interface Failure {
 
 /** How many chunks may be sent without a `more`. */
 const PIECES_AHEAD = 4;
-const PIECE_BYTES = 256 * 1024;
+const PIECE_BYTES = 512 * 1024;
 
 let templates: Promise<ReportTemplates> | undefined;
 let stopping = new AbortController();
@@ -91,7 +92,7 @@ async function send(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
   }
   stopping.signal.throwIfAborted();
   allowed--;
-  scope.postMessage({ bytes }, [bytes.buffer]);
+  post({ bytes }, [bytes.buffer]);
 }
 
 function failureOf(error: unknown): Failure {
@@ -106,11 +107,11 @@ function failureOf(error: unknown): Failure {
   };
 }
 
-const scope = globalThis as unknown as {
-  onmessage: (event: MessageEvent<ToWorker>) => void;
-  postMessage: (message: FromWorker, transfer?: Transferable[]) => void;
-};
-scope.onmessage = ({ data }) => {
+function post(message: FromWorker, transferred: ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, transferred);
+}
+
+parentPort?.on("message", (data: ToWorker) => {
   if (data.do === "more") {
     allowed++;
     allow();
@@ -121,8 +122,8 @@ scope.onmessage = ({ data }) => {
     stopping = new AbortController();
     allowed = PIECES_AHEAD;
     make(data).then(
-      (rowCount) => scope.postMessage({ rowCount }),
-      (error) => scope.postMessage({ failed: failureOf(error) }),
+      (rowCount) => post({ rowCount }),
+      (error) => post({ failed: failureOf(error) }),
     );
   }
-};
+});

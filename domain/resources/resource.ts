@@ -9,7 +9,9 @@ import type { Platform } from "../shared/platform.ts";
 import type { Versioned } from "../shared/versioned.ts";
 
 /** The members of the platform that a resource may use when it creates or changes something. */
-export type ResourceParts = Pick<Platform, "config"> & { eventTypes: { has(type: string): boolean } };
+export type ResourceParts = Pick<Platform, "config"> & {
+  eventTypes: { has(type: string): boolean; keys(): Iterable<string> };
+};
 
 /** Query of a list. All resources have these members; the content of `filters` depends on the resource. */
 export interface ResourceListRequest extends PageRequest {

@@ -32,6 +32,8 @@ export interface TableDefinition {
   filters?: Record<string, string>;
   /** Deleting sets `deleted_at` instead of removing the row. */
   softDeleted: boolean;
+  /** SQL condition on the rows that the caller may see; absent: all of the tenant. */
+  visible?: (caller: TenantCaller) => string;
   notFound: ProblemCode;
 }
 
@@ -53,12 +55,13 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
       ...Object.fromEntries(decimals.map((field) => [field, exactNumber(row[field] as string)])),
     };
   };
+  const visible = (caller: TenantCaller): string => `${live} and ${d.visible?.(caller) ?? "true"}`;
   const notFound = (id: string): Problem => problem(d.notFound, `The tenant has no ${d.one} ${id}.`);
 
   async function read(q: Sql, caller: TenantCaller, id: string): Promise<Versioned<Result>> {
     const [row] = await q<(Result & { version: number })[]>`
       select ${q.unsafe(selected)}, version from ${q(d.table)}
-      where id = ${id} and tenant_id = ${caller.tenantId} and ${q.unsafe(live)}`;
+      where id = ${id} and tenant_id = ${caller.tenantId} and ${q.unsafe(visible(caller))}`;
     const { value, version } = versioned(row, () => notFound(id));
     return { value: withNumbers(value as Row) as Result, version };
   }
@@ -72,7 +75,7 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
   ): Promise<Versioned<Result>> {
     const rows = await tx<{ version: number }[]>`
       select version from ${tx(d.table)}
-      where id = ${id} and tenant_id = ${caller.tenantId} and ${tx.unsafe(live)} for update`;
+      where id = ${id} and tenant_id = ${caller.tenantId} and ${tx.unsafe(visible(caller))} for update`;
     if (!rows[0]) throw notFound(id);
     requireVersion(ifMatch, rows[0].version);
     return await read(tx, caller, id);
@@ -91,7 +94,9 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     read,
     async list(sql, caller, request) {
       const where = sql`tenant_id = ${caller.tenantId} and ${matches(sql, d.search, request.search)}
-        and ${sql.unsafe(request.includeDeleted ? "true" : live)} ${filterConditions(sql, d, request)}`;
+        and ${sql.unsafe(request.includeDeleted ? d.visible?.(caller) ?? "true" : visible(caller))} ${
+        filterConditions(sql, d, request)
+      }`;
       const expression = request.sortBy ? d.sorts[request.sortBy] ?? defaultSort : defaultSort;
       const order = orderBy(sql, expression, "id", request.sortDirection);
       const [[count], items] = await Promise.all([

@@ -1,9 +1,11 @@
 import { TokenRefused } from "../../infra/tokens.ts";
 import { invalid, problem } from "../problems/problem.ts";
-import { KEY_PREFIX } from "./api_key_rights.ts";
+import type { ApiKeyRights } from "./api_key_rights.ts";
 import type { Caller } from "./caller.ts";
+import { KEY_PREFIX } from "./key_rights.ts";
 import type { RightsPlatform } from "./platform.ts";
 import type { SessionRights } from "./rights.ts";
+import type { ServiceAccountRights } from "./service_account_rights.ts";
 
 export interface Credentials {
   /** The Authorization header. */
@@ -22,7 +24,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
 /**
- * Authenticates a request by its token or API key and determines its tenant context.
+ * Authenticates a request by its token or key and determines its tenant context.
  * @returns null if the request has no bearer token.
  * @throws TOKEN_INVALID, TOKEN_EXPIRED, TOKEN_REVOKED, SESSION_INVALIDATED, TENANT_FORBIDDEN, VALIDATION_ERROR
  */
@@ -58,6 +60,7 @@ export async function authenticate(
     userId: claims.sub,
     sessionId: claims.sid,
     apiKeyId: null,
+    serviceAccount: null,
     tokenTenantId: claims.tenantId,
     tenantId,
     permissions: rights.permissions,
@@ -66,30 +69,59 @@ export async function authenticate(
   };
 }
 
-/** An API key acts only in its own tenant. A request that names another tenant in the header is rejected. */
+/** Authenticates an API key or a service account, and records its use. */
 async function authenticateKey(
   p: Pick<RightsPlatform, "rights">,
   { traceId, ip, tenantHeader }: Credentials,
-  key: string,
+  token: string,
 ): Promise<Caller> {
-  const rights = await p.rights.apiKeys.read(key);
-  if (!rights) throw problem("TOKEN_INVALID", "The API key is unknown.");
-  if (rights.revoked) throw problem("TOKEN_REVOKED", "The API key was revoked.");
-  if (rights.expired) throw problem("TOKEN_EXPIRED", "The API key has expired.");
-  if (!rights.usable) {
-    throw problem(
-      "SESSION_INVALIDATED",
-      "The user who created the API key is no longer active in its tenant, or the tenant is not active.",
-    );
-  }
+  const key = await p.rights.keys.read(token);
+  if (!key) throw problem("TOKEN_INVALID", "The API key or secret is unknown.");
+  if (key.revoked) throw problem("TOKEN_REVOKED", "The API key or service account was revoked.");
+  if (key.kind === "apiKey") requireUsable(key);
   const named = namedTenants({ tenantHeader, tenantQuery: [] });
   requireOneTenant(named);
-  if (named.some((id) => id !== rights.tenantId)) {
-    throw problem("TENANT_FORBIDDEN", `The API key acts in tenant ${rights.tenantId}, not in ${named[0]}.`);
+  const [tenantId = null] = named;
+  const acting = key.kind === "apiKey" ? actingKey(key, tenantId) : await actingAccount(p, key, tenantId);
+  p.rights.keys.recordUse(key, ip);
+  return { ...acting, sessionId: "", traceId, ip };
+}
+
+type Acting = Omit<Caller, "sessionId" | "traceId" | "ip">;
+
+function requireUsable({ expired, usable }: ApiKeyRights): void {
+  if (expired) throw problem("TOKEN_EXPIRED", "The API key has expired.");
+  if (usable) return;
+  throw problem(
+    "SESSION_INVALIDATED",
+    "The user who created the API key is no longer active in its tenant, or the tenant is not active.",
+  );
+}
+
+/** An API key acts only in its own tenant. A request that names another tenant in the header is rejected. */
+function actingKey({ id, userId, tenantId, permissions }: ApiKeyRights, named: string | null): Acting {
+  if (named !== null && named !== tenantId) {
+    throw problem("TENANT_FORBIDDEN", `The API key acts in tenant ${tenantId}, not in ${named}.`);
   }
-  p.rights.apiKeys.recordUse(rights.id, ip);
-  const { id: apiKeyId, userId, tenantId, permissions } = rights;
-  return { userId, sessionId: "", apiKeyId, tokenTenantId: tenantId, tenantId, permissions, traceId, ip };
+  return { userId, apiKeyId: id, serviceAccount: null, tokenTenantId: tenantId, tenantId, permissions };
+}
+
+/** A service account acts in the tenant that the header names; without the header, it has no tenant context. */
+async function actingAccount(
+  p: Pick<RightsPlatform, "rights">,
+  { id, tenantIds }: ServiceAccountRights,
+  tenantId: string | null,
+): Promise<Acting> {
+  const held = await p.rights.keys.permissionsIn(id, tenantId);
+  if (!held) {
+    throw problem(
+      "TENANT_FORBIDDEN",
+      `The service account does not act in tenant ${tenantId}, or the tenant is not active.`,
+    );
+  }
+  const { permissions, inTenants } = held;
+  const serviceAccount = { tenantIds, permissions: inTenants };
+  return { userId: id, apiKeyId: null, serviceAccount, tokenTenantId: null, tenantId, permissions };
 }
 
 function requireLiveSession(rights: SessionRights, version: number): void {

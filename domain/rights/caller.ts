@@ -1,18 +1,29 @@
-/** The authenticated user or API key of a request, with its permissions and tenant context. */
+/** The authenticated user, API key or service account of a request, with its permissions and tenant context. */
 export interface Caller {
+  /** The user; for a service account, the id of the account. */
   userId: string;
-  /** Empty if the caller is an API key. */
+  /** Empty if the caller is an API key or a service account. */
   sessionId: string;
   /** The API key that acts on behalf of `userId`; null if the user signed in. */
   apiKeyId: string | null;
-  /** Tenant of the token; null for a global token. */
+  /** The service account that calls; null: another caller. */
+  serviceAccount: ServiceAccountCaller | null;
+  /** Tenant of the token; null for a global token or a service account. */
   tokenTenantId: string | null;
-  /** Tenant the request acts in: that of the token or, for a global token, the one named by header or query. */
+  /** Tenant the request acts in: that of the token, or the one that a caller without such a tenant names. */
   tenantId: string | null;
   /** Codes of all permissions the caller holds in `tenantId`; only those with platform reach if that is null. */
   permissions: ReadonlySet<string>;
   traceId: string;
   ip: string | null;
+}
+
+/** Where a service account acts. */
+export interface ServiceAccountCaller {
+  /** Null: all tenants except the platform's, also future ones. */
+  tenantIds: readonly string[] | null;
+  /** Codes of the permissions that it holds in its tenants. */
+  permissions: ReadonlySet<string>;
 }
 
 /** A caller with a tenant context. */
@@ -28,6 +39,10 @@ export function holds(caller: Pick<Caller, "permissions">, permission: string): 
 /** Id that quotas and Idempotency-Keys belong to: that of the API key, else that of the user. */
 export const principalId = (caller: Pick<Caller, "userId" | "apiKeyId">): string =>
   caller.apiKeyId ?? caller.userId;
+
+/** Is the caller a program: an API key or a service account? */
+export const isProgram = (caller: Pick<Caller, "apiKeyId" | "serviceAccount">): boolean =>
+  caller.apiKeyId !== null || caller.serviceAccount !== null;
 
 /** Does the caller hold admin:system? */
 export const isSystemAdmin = (caller: Caller): boolean => caller.permissions.has("admin:system");

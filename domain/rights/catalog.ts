@@ -54,7 +54,12 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "retain:files": "Change retention and legal holds",
     "purge:files": "Destroy file content",
   }),
-  ...tenantReach("Jobs", { "run:http-requests": "Have jobs call URLs (steward.http-request)" }),
+  ...tenantReach("Jobs", {
+    "run:http-requests": "Have jobs call URLs (steward.http-request)",
+    "manage:jobs": "Pause and resume queues and job types",
+    "manage:job-types": "Declare job types whose handlers run outside of the service",
+    "work:jobs": "Claim and settle jobs of declared types",
+  }),
   ...tenantReach("Notifications", { "send:notifications": "Send messages and manage templates" }),
   ...tenantReach("Resources", {
     "manage:applications": "Change applications",
@@ -62,6 +67,9 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
   }),
   ...tenantReach("Integration", {
     "manage:api-keys": "Make and revoke API keys",
+    "manage:service-accounts": "Make, change and revoke service accounts",
+    "publish:events": "Publish events of own types",
+    "read:events": "Poll the events of the tenant",
     "manage:webhooks": "Manage webhook endpoints and see what was sent to them",
   }),
   ...tenantReach("Groups", {

@@ -1,5 +1,5 @@
 import { problem } from "../problems/problem.ts";
-import { type Caller, holds, isSystemAdmin, type TenantCaller } from "./caller.ts";
+import { type Caller, holds, isProgram, isSystemAdmin, type TenantCaller } from "./caller.ts";
 
 /**
  * Who may call a route. `admit` returns the caller or throws; the other members appear in the API document.
@@ -10,7 +10,7 @@ export interface Access<C> {
   needsCaller: boolean;
   /** Is a caller without a tenant context rejected? */
   needsTenant: boolean;
-  /** True if API keys are rejected. */
+  /** True if API keys and service accounts are rejected. */
   personsOnly?: true;
   admit(caller: Caller | null): C;
 }
@@ -32,15 +32,18 @@ export const signedIn: Access<Caller> = {
 };
 
 /**
- * Rejects API keys: for routes on the user's own account, sessions, messages and keys.
+ * Rejects API keys and service accounts: for routes on the user's own account, sessions, messages and keys.
  * @param rule applies to everyone else.
  */
 export const byPerson = <C extends Caller>(rule: Access<C>): Access<C> => ({
   ...rule,
   personsOnly: true,
   admit: (caller) => {
-    if (!caller?.apiKeyId) return rule.admit(caller);
-    throw problem("FORBIDDEN", "The route is only for signed-in users; the caller is an API key.");
+    if (!caller || !isProgram(caller)) return rule.admit(caller);
+    throw problem(
+      "FORBIDDEN",
+      "The route is only for signed-in users; the caller is an API key or a service account.",
+    );
   },
 });
 
@@ -51,6 +54,32 @@ export function inTenant(...permissions: string[]): Access<TenantCaller> {
     needsCaller: true,
     needsTenant: true,
     admit: (caller) => requirePermission(requireTenant(requireCaller(caller)), ...permissions),
+  };
+}
+
+/**
+ * A caller with a tenant context, or a service account without one, which then serves all its tenants; both need
+ * `permission`.
+ */
+export function inServedTenants(permission: string): Access<Caller> {
+  return {
+    permissions: [permission],
+    needsCaller: true,
+    needsTenant: true,
+    admit: (caller) => {
+      const acting = requireCaller(caller);
+      if (acting.serviceAccount?.permissions.has(permission)) return acting;
+      return requirePermission(acting.serviceAccount ? acting : requireTenant(acting), permission);
+    },
+  };
+}
+
+/** Like `inServedTenants`, and system administrators without a tenant. */
+export function inServedTenantsOrService(permission: string): Access<Caller> {
+  const served = inServedTenants(permission);
+  return {
+    ...served,
+    admit: (caller) => caller?.tenantId === null && isSystemAdmin(caller) ? caller : served.admit(caller),
   };
 }
 
@@ -102,7 +131,7 @@ function requireTenant(caller: Caller): TenantCaller {
   if (caller.tenantId !== null) return caller as TenantCaller;
   throw problem(
     "FORBIDDEN",
-    "The route needs a tenant, but the token is global. Name the tenant in the X-Tenant-ID header.",
+    "The route needs a tenant, but the caller has none. Name the tenant in the X-Tenant-ID header.",
   );
 }
 

@@ -1,8 +1,8 @@
 import { announceChange, subscribeToChanges } from "../../infra/postgres/changes.ts";
 import { mainPool, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
-import { ApiKeyRightsCache } from "./api_key_rights.ts";
 import { permissionCodes } from "./held_permissions.ts";
+import { KeyRightsCache } from "./key_rights.ts";
 
 /** Maximum age of cached rights. It bounds the delay if another instance's announcement of a change is lost. */
 const FRESH_MS = 600;
@@ -40,12 +40,13 @@ const NO_RIGHTS: SessionRights = {
  */
 export class Rights {
   readonly #users = new Map<string, TtlCache<SessionRights>>();
-  /** Cached rights of API keys. They depend on the rights of the keys' users. */
-  readonly apiKeys: ApiKeyRightsCache;
+  /** Cached rights of API keys, which depend on those of their users, and of service accounts. */
+  readonly keys: KeyRightsCache;
 
   constructor(private readonly sql: Sql) {
-    this.apiKeys = new ApiKeyRightsCache(sql);
+    this.keys = new KeyRightsCache(sql);
     subscribeToChanges(mainPool(sql), "rights", (userIds) => this.invalidate(userIds));
+    subscribeToChanges(mainPool(sql), "tenants", () => this.keys.invalidate());
   }
 
   /** Returns the rights of a session in a tenant; `tenantId` null: without tenant context. */
@@ -68,7 +69,7 @@ export class Rights {
 
   /** Invalidates the cached rights of users on this instance; null: of everyone. */
   invalidate(userIds: readonly string[] | null): void {
-    this.apiKeys.invalidate();
+    this.keys.invalidate();
     if (userIds === null) this.#users.clear();
     else for (const userId of userIds) this.#users.delete(userId);
   }

@@ -25,14 +25,19 @@ export const bulkFailure = (index: number, refusal: Problem): BulkFailure => ({
   errors: fieldErrorsOf(refusal),
 });
 
-/** Returns the problem of a request that is rejected as a whole because of one item. */
-export function wholeRequestProblem(index: number, refusal: Problem): Problem {
+/**
+ * Returns the problem of a request that is rejected as a whole because of one item.
+ * @param member name of the member that holds the items
+ */
+export function wholeRequestProblem(index: number, refusal: Problem, member = "items"): Problem {
   const { code, message } = refusal;
   const errors = fieldErrorsOf(refusal);
   return problem(code, `Item ${index} is invalid, so the whole request was rejected: ${message}`, {
     errors: errors
-      ? Object.fromEntries(Object.entries(errors).map(([field, list]) => [`items.${index}.${field}`, list]))
-      : { [`items.${index}`]: [message] },
+      ? Object.fromEntries(
+        Object.entries(errors).map(([field, list]) => [`${member}.${index}.${field}`, list]),
+      )
+      : { [`${member}.${index}`]: [message] },
   });
 }
 

@@ -3,7 +3,7 @@ import { Counter, Histogram } from "../../infra/telemetry/instruments.ts";
 
 /**
  * Metrics of this instance. Label values are names that the service defines, such as routes, statuses, job types and
- * channels, so their number is bounded. They never contain tenants, users or input.
+ * channels, and a limited number of job types that callers declared. They never contain tenants, users or input.
  */
 export class Metrics {
   readonly requests = new Counter({
@@ -24,8 +24,14 @@ export class Metrics {
   readonly jobAttempts = new Counter({
     name: "steward_job_attempts_total",
     help:
-      "Ended job attempts, by the job's status afterwards: a Failed job is retried, a DeadLettered one is not.",
+      "Ended job attempts: a Failed job is retried, a DeadLettered one is not, a Postponed one waits and did not fail.",
     labels: ["type", "outcome"],
+  });
+  readonly jobWaitSeconds = new Histogram({
+    name: "steward_job_wait_seconds",
+    help: "Time from the due time of a job to the start of an attempt.",
+    labels: ["type"],
+    bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 300, 1800],
   });
   readonly jobSeconds = new Histogram({
     name: "steward_job_duration_seconds",
@@ -77,6 +83,7 @@ export class Metrics {
       this.requestSeconds,
       this.jobsClaimed,
       this.jobAttempts,
+      this.jobWaitSeconds,
       this.jobSeconds,
       this.scans,
       this.deliveries,

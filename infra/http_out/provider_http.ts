@@ -13,7 +13,7 @@ export class ProviderUnreachable extends Error {
 
 const TIMEOUT_MS = 15_000;
 const ANSWER_BYTES = 64 * 1024;
-/** A longer Retry-After is reduced to this. */
+/** By default, a longer Retry-After is reduced to this. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
@@ -60,11 +60,15 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-/** Parses Retry-After (seconds or an HTTP date) to milliseconds from `now`, at most MAX_RETRY_AFTER_MS. */
-export function readRetryAfter(value: string | null, now: number): number | null {
+/** Parses Retry-After (seconds or an HTTP date) to milliseconds from `now`, at most `maxMs`. */
+export function readRetryAfter(
+  value: string | null,
+  now: number,
+  maxMs = MAX_RETRY_AFTER_MS,
+): number | null {
   if (value === null || value.trim() === "") return null;
   const ms = /^\s*\d+\s*$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), maxMs);
 }
 
 /** Runs `work` for every item, at most `limit` at the same time. After a "stop" it starts no more and awaits the running ones. */

@@ -3,8 +3,19 @@ import type { Log } from "../log.ts";
 import { type Broadcast, openBroadcast } from "./broadcast.ts";
 import { afterCommit, mainPool, type Pool, type Tx } from "./postgres.ts";
 
-/** What instances cache: rights of users, notification templates, totals of user lists. */
-export type ChangeTopic = "rights" | "templates" | "user totals";
+/**
+ * What instances follow: cached rights, active tenants, templates, totals, job types and pauses; who wants job events; requests to cancel
+ * running jobs.
+ */
+export type ChangeTopic =
+  | "rights"
+  | "tenants"
+  | "templates"
+  | "user totals"
+  | "job types"
+  | "job pauses"
+  | "event subscriptions"
+  | "cancel requests";
 
 /** A change, as instances send it to each other in JSON. */
 export interface Change {

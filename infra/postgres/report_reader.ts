@@ -87,7 +87,7 @@ export function connectReportReader(url: string): ReportReader {
   };
   const address = addressOf(url);
   const socket = async () => {
-    const opened = interceptor.attach(await openSocket(address, 0));
+    const opened = interceptor.attach(await openSocket(address, 0, interceptor.onread));
     sockets.push(opened);
     return opened;
   };

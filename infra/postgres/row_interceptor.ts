@@ -11,6 +11,7 @@ const DATA_ROW = 0x44;
 const ROW_DESCRIPTION = 0x54;
 /** Bytes before a message's content: its type (1) and its length without the type (4). */
 const HEAD = 5;
+const READ_BYTES = 64 * 1024;
 const BATCH_BYTES = 128 * 1024;
 /** Number of batches that may wait for the reader before the socket is paused. */
 const MAX_WAITING = 2;
@@ -37,10 +38,22 @@ export class RowInterceptor {
   #filled = 0;
   #count = 0;
 
-  /** Intercepts the "data" events of `socket`: its listeners receive all messages except rows. */
+  #splitter: Splitter | null = null;
+
+  /** Reads a socket into one buffer. Without it, each read allocates 64 KB, which stay until the garbage collection. */
+  readonly onread = {
+    buffer: new Uint8Array(READ_BYTES),
+    callback: (length: number, bytes: Uint8Array) => this.#splitter?.take(bytes.subarray(0, length)) ?? true,
+  };
+
+  /**
+   * Takes what `socket` reads: its "data" listeners receive all messages except rows. The socket was opened with
+   * `onread`, or emits "data" events itself (TLS).
+   */
   attach(socket: Socket): Socket {
     const emit = socket.emit.bind(socket) as (event: string, ...given: unknown[]) => boolean;
     const splitter = new Splitter(this, socket, (bytes) => emit("data", bytes));
+    this.#splitter = splitter;
     return Object.assign(socket, {
       emit: (event: string, ...given: unknown[]) =>
         event === "data" ? splitter.take(given[0] as Uint8Array) : emit(event, ...given),

@@ -1,4 +1,4 @@
-import { connect, isIP, type Socket } from "node:net";
+import { connect, isIP, type OnReadOpts, type Socket } from "node:net";
 import { connect as secure } from "node:tls";
 
 /** Address and TLS settings of a server, as postgres.js parses them from a connection URL. */
@@ -17,10 +17,15 @@ const ACCEPTED = 0x53;
 /**
  * Connects to the first host that answers, with TLS as `ssl` requires, like postgres.js does.
  * @param first index of the host to try first
+ * @param onread reads into this buffer instead of emitting "data" events; without effect on TLS
  * @throws Error of the last host tried
  */
-export async function openSocket(address: ServerAddress, first: number): Promise<Socket> {
-  if (address.path) return await opened(connect(address.path), "connect");
+export async function openSocket(
+  address: ServerAddress,
+  first: number,
+  onread?: OnReadOpts,
+): Promise<Socket> {
+  if (address.path) return await opened(connect({ path: address.path, onread }), "connect");
   const { host: hosts, port: ports } = address;
   let failure: unknown = new Error("the database URL names no host");
   for (let n = 0; n < hosts.length; n++) {
@@ -29,7 +34,7 @@ export async function openSocket(address: ServerAddress, first: number): Promise
     try {
       return address.ssl
         ? await openEncrypted(host, port, address)
-        : await opened(connect(port, host), "connect");
+        : await opened(connect({ port, host, onread }), "connect");
     } catch (error) {
       failure = error;
     }

@@ -42,22 +42,33 @@ export class Counter<L extends string> implements Instrument {
   }
 }
 
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+/** Default bounds of the buckets. */
+const SECONDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-/** A Prometheus histogram of durations in seconds, with buckets from 5 ms to one minute. */
+/** A Prometheus histogram of durations in seconds. Default: buckets from 5 ms to one minute. */
 export class Histogram<L extends string> implements Instrument {
   readonly #series = new Map<string, { buckets: number[]; sum: number }>();
+  readonly #bounds: readonly number[];
 
-  constructor(private readonly o: Description<L>) {}
+  constructor(private readonly o: Description<L> & { bounds?: readonly number[] }) {
+    this.#bounds = o.bounds ?? SECONDS;
+  }
 
   observe(values: readonly string[], seconds: number): void {
+    this.observer(values)(seconds);
+  }
+
+  /** Returns a function that observes with these label values: faster for many observations. */
+  observer(values: readonly string[]): (seconds: number) => void {
     const key = series(this.o.labels, values);
-    let found = this.#series.get(key);
-    if (!found) this.#series.set(key, found = { buckets: SECONDS.map(() => 0).concat(0), sum: 0 });
-    const at = SECONDS.findIndex((bound) => seconds <= bound);
-    const index = at < 0 ? SECONDS.length : at;
-    found.buckets[index] = (found.buckets[index] ?? 0) + 1;
-    found.sum += seconds;
+    const counts = this.#series.get(key) ?? { buckets: this.#bounds.map(() => 0).concat(0), sum: 0 };
+    this.#series.set(key, counts);
+    return (seconds) => {
+      const at = this.#bounds.findIndex((bound) => seconds <= bound);
+      const index = at < 0 ? this.#bounds.length : at;
+      counts.buckets[index] = (counts.buckets[index] ?? 0) + 1;
+      counts.sum += seconds;
+    };
   }
 
   print(): string {
@@ -67,7 +78,7 @@ export class Histogram<L extends string> implements Instrument {
       let below = 0;
       buckets.forEach((n, index) => {
         below += n;
-        text += `${name}_bucket{${key ? `${key},` : ""}le="${SECONDS[index] ?? "+Inf"}"} ${below}\n`;
+        text += `${name}_bucket{${key ? `${key},` : ""}le="${this.#bounds[index] ?? "+Inf"}"} ${below}\n`;
       });
       const labels = key ? `{${key}}` : "";
       text += `${name}_sum${labels} ${sum}\n${name}_count${labels} ${below}\n`;

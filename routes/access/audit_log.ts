@@ -11,6 +11,7 @@ const AuditEntryDto = z.object({
   at: z.iso.datetime(),
   actorId: z.uuid().nullable().meta({ description: "Null: the service itself or a CLI script" }),
   actorEmail: z.string().nullable(),
+  serviceAccount: z.string().nullable().meta({ description: "Name of the service account that acted" }),
   apiKeyId: z.uuid().nullable().meta({ description: "The actor's API key, if the request used one" }),
   tenantId: z.uuid().nullable(),
   action: z.string(),

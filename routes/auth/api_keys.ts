@@ -9,7 +9,7 @@ import {
   MAX_LIFE_DAYS,
   readApiKey,
   revokeApiKey,
-} from "../../domain/access/account/api_keys.ts";
+} from "../../domain/access/keys/api_keys.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";

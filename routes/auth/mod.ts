@@ -3,6 +3,7 @@ import { keyRoutes } from "./keys.ts";
 import { oidcRoutes } from "./oidc.ts";
 import { ownAccountRoutes } from "./own_account.ts";
 import { passwordResetRoutes } from "./password_reset.ts";
+import { serviceAccountRoutes } from "./service_accounts.ts";
 import { signInRoutes } from "./sign_in.ts";
 
 /** Every route of sign-in. */
@@ -12,5 +13,6 @@ export const authRoutes = [
   ...passwordResetRoutes,
   ...oidcRoutes,
   ...apiKeyRoutes,
+  ...serviceAccountRoutes,
   ...keyRoutes,
 ] as const;

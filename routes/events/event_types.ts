@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { eventData } from "../../domain/events/event_types.ts";
 import { signedIn } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -6,11 +7,12 @@ import { endpoint } from "../shared/endpoint.ts";
 export const EventTypeDto = z.object({
   type: z.string(),
   description: z.string(),
-  example: z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.unknown() })
+  example: z.object({ type: z.string(), timestamp: z.iso.datetime(), tenantId: z.uuid(), data: z.unknown() })
     .meta({ description: "An example body" }),
 }).meta({ id: "EventTypeDto" });
 
 const timestamp = "2026-01-31T12:00:00.000Z";
+const tenantId = "01990000-0000-7000-8000-0000000000aa";
 
 /** The types of events. */
 export const eventTypeRoutes = [
@@ -28,7 +30,7 @@ export const eventTypeRoutes = [
         [...platform.eventTypes].map(([type, { description, example }]) => ({
           type,
           description,
-          example: { type, timestamp, data: example },
+          example: { type, timestamp, tenantId, data: eventData(type, tenantId, example) },
         })),
       ),
   }),

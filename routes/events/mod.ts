@@ -1,6 +1,7 @@
 import { webhookEndpoints } from "../../domain/events/endpoints.ts";
 import { resourceRoutes } from "../resources/resource_routes.ts";
 import { deliveryRoutes } from "./deliveries.ts";
+import { eventRoutes } from "./events.ts";
 import { eventTypeRoutes } from "./event_types.ts";
 
 /** Webhook endpoints, their deliveries, and the event types. */
@@ -8,4 +9,5 @@ export const eventsRoutes = [
   ...resourceRoutes(webhookEndpoints),
   ...deliveryRoutes,
   ...eventTypeRoutes,
+  ...eventRoutes,
 ] as const;

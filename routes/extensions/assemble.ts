@@ -2,26 +2,22 @@ import type { CatalogAdditions } from "../../domain/access/bootstrap.ts";
 import { permissionCode } from "../../domain/access/permissions/permission_fields.ts";
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
-import { allJobTypes } from "../../domain/job_types.ts";
 import { declareChannels, isBuiltIn } from "../../domain/notifications/channels/catalogue.ts";
 import type { ChannelProvider } from "../../domain/notifications/channels/channel_provider.ts";
-import { CHANNELS } from "../../domain/notifications/status.ts";
-import type { ServicePlatform } from "../../domain/platform.ts";
 import { isProblemCode } from "../../domain/problems/catalogue.ts";
 import type { ReportExtensions } from "../../domain/reports/reports.ts";
-import { BUILT_IN_REPORTS } from "../../domain/reports/templates/mod.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
 import { extensionSection } from "../console/resources/extension_pages.tsx";
-import { sections } from "../console/sections.ts";
 import type { ConsoleSection } from "../console/shared/page.ts";
 import type { Resource } from "../../domain/resources/resource.ts";
-import { ENDPOINTS } from "../endpoints.ts";
 import { resourceRoutes } from "../resources/resource_routes.ts";
 import type { Endpoint, EndpointInput } from "../shared/endpoint.ts";
+import { checkDeclarations } from "./declarations.ts";
 import type { ExtensionJob, ExtensionRoute } from "./extension.ts";
 import { type LoadedExtension, migrationsOf } from "./load_extensions.ts";
-import { type Services, servicesOf } from "./services.ts";
+import { Names, routesOf } from "./names.ts";
+import type { Services } from "./services.ts";
 
 /** The declarations of all extensions, checked against each other and against those of the service. */
 export interface Assembly {
@@ -32,24 +28,25 @@ export interface Assembly {
   /** Console sections of the extensions that have resources. */
   sections: ConsoleSection[];
   reports: ReportExtensions;
-  /** @param services the functions of the service that sends */
-  channelProviders(services: () => Services): ChannelProvider[];
+  channelProviders: ChannelProvider[];
   migrations: ExtensionMigrations[];
 }
 
 /**
  * Merges the declarations of extensions.
+ * @param services the functions that handlers get; called when a handler runs
  * @throws Error that names extension, member and reason, if a name is malformed, reserved or already used
  */
-export function assemble(extensions: readonly LoadedExtension[]): Assembly {
+export function assemble(extensions: readonly LoadedExtension[], services: () => Services): Assembly {
+  for (const extension of extensions) checkDeclarations(extension);
   const names = new Names(extensions);
   const permissions = extensions.flatMap(({ name, permissions = [] }) =>
     permissions.map((permission) => {
-      names.claim(name, "permissions", permission.code, /^[a-z][a-z-]*:[a-z][a-z-]*$/);
       const { error } = permissionCode.safeParse(permission.code);
       if (error) {
         throw new Error(`extension ${name}: permissions: "${permission.code}": ${error.issues[0]?.message}`);
       }
+      names.claim(name, "permissions", permission.code);
       return { ...permission, reach: "Tenant" as const };
     })
   );
@@ -65,61 +62,20 @@ export function assemble(extensions: readonly LoadedExtension[]): Assembly {
   return {
     catalog: { permissions, roleGrants: extensions.flatMap((extension) => roleGrants(names, extension)) },
     eventTypes,
-    jobTypes: extensions.flatMap(({ name, jobs = [] }) => jobs.map((job) => jobType(names, name, job))),
-    endpoints: extensions.flatMap((extension) => endpointsOf(names, extension)),
+    jobTypes: extensions.flatMap(({ name, jobs = [] }) =>
+      jobs.map((job) => jobType(names, name, job, services))
+    ),
+    endpoints: extensions.flatMap((extension) => endpointsOf(names, extension, services)),
     sections: extensions.flatMap(({ name, resources = [] }) =>
       resources.length > 0 ? [consoleSection(names, name, resources)] : []
     ),
     reports: reportsOf(names, extensions),
-    channelProviders: (services) =>
-      providers.map((provider) => ({
-        ...provider,
-        send: (message, context) => provider.send(message, { ...context, steward: services() }),
-      })),
+    channelProviders: providers.map((provider) => ({
+      ...provider,
+      send: (message, context) => provider.send(message, { ...context, steward: services() }),
+    })),
     migrations: migrationsOf(extensions),
   };
-}
-
-/** The names that are in use, each with its owner: the service or an extension. */
-class Names {
-  #owners = new Map<string, string>();
-
-  constructor(extensions: readonly LoadedExtension[]) {
-    for (const { code } of CATALOG_PERMISSIONS) this.#owners.set(`permissions ${code}`, "the service");
-    for (const type of Object.keys(EVENT_TYPES)) this.#owners.set(`events ${type}`, "the service");
-    for (const { name } of allJobTypes) this.#owners.set(`jobs ${name}`, "the service");
-    for (const { path } of sections.flatMap(({ pages }) => pages)) {
-      this.#owners.set(`console pages ${path.split("/")[0]}`, "the service");
-    }
-    for (const { id } of BUILT_IN_REPORTS) this.#owners.set(`reports ${id}`, "the service");
-    for (const channel of CHANNELS) this.#owners.set(`channels ${channel.toLowerCase()}`, "the service");
-    for (const endpoint of ENDPOINTS) {
-      this.#owners.set(`operations ${endpoint.id}`, "the service");
-      for (const key of routeKeys(endpoint)) this.#owners.set(`routes ${key}`, "the service");
-    }
-    for (const { name, module } of extensions) this.#take(name, "name", name, `the extension in ${module}`);
-  }
-
-  /** Reserves a name of a kind for an extension. @throws Error if it is malformed or already used */
-  claim(extension: string, kind: string, name: string, expected?: RegExp, key = name): void {
-    if (expected && !expected.test(name)) {
-      throw new Error(`extension ${extension}: ${kind}: "${name}" does not match ${expected.source}`);
-    }
-    this.#take(extension, kind, name, `extension ${extension}`, key);
-  }
-
-  /** Was the name claimed by an extension, or is it one of the service? */
-  has(kind: string, name: string): boolean {
-    return this.#owners.has(`${kind} ${name}`);
-  }
-
-  #take(extension: string, kind: string, name: string, owner: string, key = name): void {
-    const other = this.#owners.get(`${kind} ${key}`);
-    if (other !== undefined) {
-      throw new Error(`extension ${extension}: ${kind}: "${name}" is already used by ${other}`);
-    }
-    this.#owners.set(`${kind} ${key}`, owner);
-  }
 }
 
 function roleGrants(names: Names, { name, tenantRoles = {} }: LoadedExtension) {
@@ -129,30 +85,49 @@ function roleGrants(names: Names, { name, tenantRoles = {} }: LoadedExtension) {
       throw new Error(`extension ${name}: tenantRoles: "${roleName}" is not one of ${[...known].join(", ")}`);
     }
     return codes.map((code) => {
-      if (names.has("permissions", code)) return { roleName, code };
-      throw new Error(`extension ${name}: tenantRoles: the permission "${code}" is not declared`);
+      if (!names.has("permissions", code)) {
+        throw new Error(`extension ${name}: tenantRoles: the permission "${code}" is not declared`);
+      }
+      if (
+        CATALOG_PERMISSIONS.some((permission) => permission.code === code && permission.reach === "Platform")
+      ) {
+        throw new Error(
+          `extension ${name}: tenantRoles: the permission "${code}" acts in all tenants, so no role of every tenant has it`,
+        );
+      }
+      return { roleName, code };
     });
   });
 }
 
 /** The job type as the engine runs it: its handler gets the service's functions instead of the platform. */
-function jobType(names: Names, extension: string, job: ExtensionJob): AnyJobType {
+function jobType(
+  names: Names,
+  extension: string,
+  job: ExtensionJob,
+  services: () => Services,
+): AnyJobType {
   names.claim(extension, "jobs", job.name, /^(?!steward\.)[a-z0-9][a-z0-9.-]{0,99}$/);
   if (job.permission !== undefined && !names.has("permissions", job.permission)) {
     throw new Error(
       `extension ${extension}: jobs: ${job.name} needs the undeclared permission ${job.permission}`,
     );
   }
-  const run = (args: unknown, { platform, ...context }: JobContext<ServicePlatform>) =>
-    job.run(args, { ...context, steward: servicesOf(platform) });
+  const run = (args: unknown, { platform: _, ...context }: JobContext) =>
+    job.run(args, { ...context, steward: services() });
   return { ...job, run };
 }
 
-function endpointsOf(names: Names, { name, routes = [], resources = [] }: LoadedExtension): Endpoint[] {
-  const endpoints = [...routes.map(endpointOf), ...resources.flatMap((resource) => resourceRoutes(resource))];
+function endpointsOf(
+  names: Names,
+  { name, routes = [], resources = [] }: LoadedExtension,
+  services: () => Services,
+): Endpoint[] {
+  const own = routes.map((route) => endpointOf(route, services));
+  const endpoints = [...own, ...resources.flatMap((resource) => resourceRoutes(resource))];
   for (const endpoint of endpoints) {
     names.claim(name, "operations", endpoint.id, /^[a-z][A-Za-z0-9]*$/);
-    for (const key of routeKeys(endpoint)) names.claim(name, "routes", key, /^[A-Z]+ \/api\/v1\/[^\s]+$/);
+    for (const route of routesOf(endpoint)) names.claimRoute(name, route);
     for (const permission of endpoint.access.permissions) {
       if (names.has("permissions", permission)) continue;
       throw new Error(`extension ${name}: ${endpoint.id} needs the undeclared permission ${permission}`);
@@ -187,8 +162,11 @@ function reportsOf(names: Names, extensions: readonly LoadedExtension[]): Report
     }
   }
   for (const { name, reports = [] } of extensions) {
-    for (const { id, permissions } of reports) {
+    for (const { id, permissions, database } of reports) {
       names.claim(name, "reports", id);
+      if (database !== undefined && !names.has("databases", database)) {
+        throw new Error(`extension ${name}: reports: "${id}" reads the undeclared database "${database}"`);
+      }
       const unknown = permissions.find((permission) => !names.has("permissions", permission));
       if (unknown === undefined) continue;
       throw new Error(`extension ${name}: reports: "${id}" needs the undeclared permission ${unknown}`);
@@ -230,7 +208,7 @@ function providersOf(names: Names, extensions: readonly LoadedExtension[]) {
 }
 
 /** The route as the application serves it: its handler gets the service's functions instead of the platform. */
-const endpointOf = (route: ExtensionRoute): Endpoint => ({
+const endpointOf = (route: ExtensionRoute, services: () => Services): Endpoint => ({
   ...route,
   problems: route.problems as Endpoint["problems"],
   run: ({ platform, call, db, caller, params, query, body }: EndpointInput<unknown, never, never, never>) =>
@@ -244,10 +222,6 @@ const endpointOf = (route: ExtensionRoute): Endpoint => ({
       ifMatch: call.ifMatch,
       log: platform.log,
       signal: call.signal,
-      steward: servicesOf(platform),
+      steward: services(),
     }),
 });
-
-/** Method and path of a route, with parameters by position: two routes with the same key would shadow each other. */
-const routeKeys = ({ method, path, alsoAt = [] }: Pick<Endpoint, "method" | "path" | "alsoAt">): string[] =>
-  [path, ...alsoAt].map((each) => `${method.toUpperCase()} ${each.replaceAll(/\{\w+\}/g, "{}")}`);

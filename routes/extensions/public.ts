@@ -98,6 +98,8 @@ export { type OutboundAnswer, OutboundRefused, type OutboundRequest } from "../.
 export { readRetryAfter } from "../../infra/http_out/provider_http.ts";
 export type { Services, TenantEvent } from "./services.ts";
 export type { JobOptions, NewJob } from "../../domain/jobs/enqueue.ts";
+export type { UniqueFor, UniqueKey } from "../../domain/jobs/unique_jobs.ts";
+export type { RateLimit } from "../../domain/jobs/rate_limit.ts";
 export type { ChannelDeclaration } from "../../domain/notifications/channels/catalogue.ts";
 export type {
   ChannelMessage,

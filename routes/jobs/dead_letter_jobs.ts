@@ -2,7 +2,8 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { listDeadLetterGroups, retryDeadLetters } from "../../domain/jobs/dead_letter_groups.ts";
 import { listDeadLetters, readDeadLetter } from "../../domain/jobs/dead_letter_list.ts";
-import { purgeDeadLetters, retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
+import { purgeDeadLetters } from "../../domain/jobs/dead_letter_purge.ts";
+import { retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -11,12 +12,16 @@ import { queryBoolean, uuid } from "../shared/validation.ts";
 import {
   DeadLetterGroupDto,
   DeadLetterJobDto,
-  JobSummaryDto,
-  ofTenant,
+  givenArgs,
   PurgeRequest,
+  PurgeResponse,
+  readPurge,
   RetryManyRequest,
   RetryManyResponse,
-} from "./shapes.ts";
+  RetryRequest,
+} from "./dead_letter_shapes.ts";
+import { requireKnownArgs } from "./known_args.ts";
+import { JobSummaryDto, ofTenant } from "./shapes.ts";
 
 const access = inTenantOrService();
 
@@ -81,7 +86,7 @@ export const deadLetterRoutes = [
       200: { description: "Number of matching and of retried dead letters", schema: RetryManyResponse },
     },
     problems: [],
-    run: async ({ platform, caller, query, body: { dryRun, ...filter } }) =>
+    run: async ({ platform, caller, query, body: { dryRun, all: _, ...filter } }) =>
       ok(
         await retryDeadLetters(platform, caller, { filter, reach: jobReach(caller, query.tenantId), dryRun }),
       ),
@@ -91,37 +96,49 @@ export const deadLetterRoutes = [
     path: "/api/v1/dead-letter-jobs/purge",
     area: "Jobs",
     id: "purgeDeadLetters",
-    summary: "Delete dead letters older than a number of days, or all",
+    summary: "Delete dead letters: by age, by filter, or all",
+    details:
+      "With `expectedCount`, deletes only if exactly that many match; `dryRun` answers the number. An empty body deletes " +
+      "all, also those that were retried.",
     access,
     query: z.object(ofTenant),
     body: PurgeRequest,
     bodyOptional: true,
     answers: {
-      200: {
-        description: "Number of deleted dead letters",
-        schema: z.object({ purged: z.int() }).meta({ id: "PurgeDeadLettersResponse" }),
-      },
+      200: { description: "Number of deleted dead letters", schema: PurgeResponse },
     },
-    problems: [],
-    run: async ({ db, caller, query, body }) =>
-      ok({
-        purged: await purgeDeadLetters(db, caller, {
-          retentionDays: body.retentionDays ?? null,
+    problems: ["JOB_DEADLETTER_COUNT_CONFLICT"],
+    run: async ({ db, caller, query, body, call }) =>
+      ok(
+        await purgeDeadLetters(db, caller, {
+          ...readPurge(body, call.ignoredMembers.size > 0),
           reach: jobReach(caller, query.tenantId),
         }),
-      }),
+      ),
   }),
   endpoint({
     method: "post",
     path: "/api/v1/dead-letter-jobs/{id}/retry",
     area: "Jobs",
     id: "retryDeadLetter",
-    summary: "Enqueue the job of a dead letter again",
+    summary: "Enqueue the job of a dead letter again, with the same or other arguments",
     access,
     params: z.object({ id: uuid }),
+    body: RetryRequest,
+    bodyOptional: true,
     creates: "atomically",
     answers: { 200: { description: "The new job", schema: JobSummaryDto } },
-    problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"],
-    run: async ({ platform, caller, params }) => ok(await retryDeadLetter(platform, caller, params.id)),
+    problems: [
+      ...["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"] as const,
+      ...["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,
+    ],
+    async run({ platform, db, caller, params, body, call }) {
+      const serializedArgs = givenArgs(body);
+      if (serializedArgs !== null) {
+        const { jobTypeName } = await readDeadLetter(db, jobReach(caller), params.id);
+        requireKnownArgs(platform, call, { jobTypeName, serializedArgs });
+      }
+      return ok(await retryDeadLetter(platform, caller, params.id, serializedArgs));
+    },
   }),
 ] as const;

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { acrossTenants, inTenantOrService } from "../../domain/rights/checks.ts";
-import { countJobsBy } from "../../domain/jobs/counts.ts";
-import { type JobStatus, PRIORITIES } from "../../domain/jobs/job_row.ts";
+import { countByStatus } from "../../domain/jobs/job_list.ts";
+import type { JobStatus } from "../../domain/jobs/job_row.ts";
+import { readJobTypeStats } from "../../domain/jobs/figures/type_stats.ts";
 import { readQueues } from "../../domain/jobs/queues.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { readJobStats } from "../../domain/jobs/stats.ts";
@@ -11,18 +12,22 @@ import { listWorkers } from "../../domain/jobs/lease.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { enumName } from "../shared/validation.ts";
+import { BY_ARGUMENTS, filtersOf } from "./filters.ts";
 import {
+  furtherJobFilters,
   JobDashboardStatsDto,
   jobFilters,
   JobQueueDto,
   JobStatusCountsDto,
   JobThroughputDto,
   JobTypeDto,
+  JobTypeStatsDto,
   JobWorkerDto,
   ofTenant,
 } from "./shapes.ts";
 
 const access = inTenantOrService();
+const window = enumName(THROUGHPUT_WINDOWS).default("hour");
 
 /** Statistics of all jobs. They must be registered before `/jobs/{id}`, which matches their paths too. */
 export const jobStatisticsRoutes = [
@@ -44,15 +49,14 @@ export const jobStatisticsRoutes = [
     area: "Jobs",
     id: "countJobsByStatus",
     summary: "Count matching jobs by status",
+    details: BY_ARGUMENTS,
     access,
-    query: z.object(jobFilters),
+    query: z.object({ ...jobFilters, ...furtherJobFilters }),
     answers: { 200: { description: "Exact counts", schema: JobStatusCountsDto } },
     problems: [],
-    async run({ db, caller, query: { tenantId, priority, ...filters } }) {
-      const counts = await countJobsBy(db, jobReach(caller, tenantId), {
-        ...filters,
-        ...(priority ? { priority: PRIORITIES.indexOf(priority) } : {}),
-      }, "status");
+    async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
+      const filters = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
+      const counts = await countByStatus(db, jobReach(caller, tenantId), filters);
       return ok({ statuses: counts.map(({ key, n }) => ({ status: key as JobStatus, count: n })) });
     },
   }),
@@ -63,7 +67,7 @@ export const jobStatisticsRoutes = [
     id: "readJobThroughput",
     summary: "Read how many attempts succeeded and failed per interval",
     access,
-    query: z.object({ ...ofTenant, window: enumName(THROUGHPUT_WINDOWS).default("hour") }),
+    query: z.object({ ...ofTenant, window }),
     answers: { 200: { description: "One entry per interval", schema: JobThroughputDto } },
     problems: [],
     run: async ({ platform, db, caller, query }) =>
@@ -74,13 +78,13 @@ export const jobStatisticsRoutes = [
     path: "/api/v1/jobs/queues",
     area: "Jobs",
     id: "listJobQueues",
-    summary: "List the queues with unfinished jobs, their counts and oldest due time",
+    summary: "List the queues that are paused or have unfinished jobs, their counts and oldest due time",
     access,
     query: z.object(ofTenant),
     answers: { 200: { description: "The queues by name", schema: z.array(JobQueueDto) } },
     problems: [],
     run: async ({ platform, caller, query }) =>
-      ok(await readQueues(platform, jobReach(caller, query.tenantId))),
+      ok(await readQueues(platform, jobReach(caller, query.tenantId), caller.tenantId)),
   }),
   endpoint({
     method: "get",
@@ -91,7 +95,22 @@ export const jobStatisticsRoutes = [
     access,
     answers: { 200: { description: "The types by name", schema: z.array(JobTypeDto) } },
     problems: [],
-    run: ({ platform }) => ok(describeJobTypes(platform.jobTypes)),
+    run: async ({ platform, caller }) => ok(await describeJobTypes(platform, caller.tenantId)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/types/{name}/stats",
+    area: "Jobs",
+    id: "readJobTypeStats",
+    summary:
+      "Read the figures of a job type per interval: ended attempts, failure rate, waiting time and duration",
+    access,
+    params: z.object({ name: z.string().max(200) }),
+    query: z.object({ ...ofTenant, window }),
+    answers: { 200: { description: "The whole window and one entry per interval", schema: JobTypeStatsDto } },
+    problems: ["JOB_TYPE_UNKNOWN"],
+    run: async ({ platform, caller, params, query }) =>
+      ok(await readJobTypeStats(platform, jobReach(caller, query.tenantId), params.name, query.window)),
   }),
   endpoint({
     method: "get",

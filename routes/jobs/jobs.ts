@@ -4,21 +4,28 @@ import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/enq
 import { listExecutions, listLogLines } from "../../domain/jobs/executions.ts";
 import { cancelJob, retryJobNow } from "../../domain/jobs/job_control.ts";
 import { JOB_ORDERS, listJobs } from "../../domain/jobs/job_list.ts";
-import { jobSummary, PRIORITIES, readJob } from "../../domain/jobs/job_row.ts";
+import { readJobDetail } from "../../domain/jobs/job_detail.ts";
+import { readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
+import { requestCancel } from "../../domain/jobs/request_cancel.ts";
 import { listContinuations } from "../../domain/jobs/related_jobs.ts";
-import type { ServicePlatform } from "../../domain/platform.ts";
-import { created, ok } from "../shared/answer.ts";
+import { retryJob } from "../../domain/jobs/retry_job.ts";
+import { accepted, created, ok } from "../shared/answer.ts";
 import { readItems } from "../shared/bulk.ts";
-import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
+import { givenArgs, RetryRequest } from "./dead_letter_shapes.ts";
+import { batchRoutes } from "./batches.ts";
+import { BY_ARGUMENTS, filtersOf } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
+import { requireKnownArgs } from "./known_args.ts";
 import {
   BulkEnqueueRequest,
   BulkEnqueueResponse,
   EnqueueRequest,
+  furtherJobFilters,
+  JobDetailDto,
   JobExecutionDto,
   jobFilters,
   JobLogLineDto,
@@ -28,6 +35,15 @@ import {
 
 const access = inTenantOrService();
 const byId = z.object({ id: uuid });
+/** Header of an answer with a job that existed already. */
+export const DUPLICATE = { "steward-duplicate": "true" };
+const UNIQUE_JOBS =
+  "With a `uniqueKey`, the job is enqueued unless another job of the same tenant and type holds the key. Then the " +
+  "answer is 200 with that job and the header `Steward-Duplicate: true`. A job holds its key for `uniqueFor`. An " +
+  "`Idempotency-Key` is looked at first.";
+const UNIQUE_JOBS_IN_BULK =
+  "An item whose `uniqueKey` another job holds results in that job. `duplicates` has the indexes of these items, and " +
+  "the answer has the header `Steward-Duplicate: true`.";
 const theJob = { 200: { description: "The job", schema: JobSummaryDto } };
 const order = enumName(JOB_ORDERS);
 
@@ -39,25 +55,25 @@ export const jobRoutes = [
     area: "Jobs",
     id: "listJobs",
     summary: "List jobs",
+    details: BY_ARGUMENTS,
     access,
     query: z.object({
       ...pageQuery(),
-      ...jobFilters,
       status: status.optional(),
+      ...jobFilters,
       orderBy: order.default("CreatedAt"),
       ascending: queryBoolean.default(false),
+      ...furtherJobFilters,
     }),
     answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummaryDto) } },
     problems: [],
-    run: async ({ db, caller, query: { tenantId, priority, ...query } }) =>
-      ok(
-        await listJobs(db, jobReach(caller, tenantId), {
-          ...query,
-          ...(priority ? { priority: PRIORITIES.indexOf(priority) } : {}),
-        }),
-      ),
+    async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
+      const filters = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
+      return ok(await listJobs(db, jobReach(caller, tenantId), filters));
+    },
   }),
   ...jobStatisticsRoutes,
+  ...batchRoutes,
   endpoint({
     method: "get",
     path: "/api/v1/jobs/{id}/continuations",
@@ -78,9 +94,9 @@ export const jobRoutes = [
     summary: "Read a job",
     access,
     params: byId,
-    answers: theJob,
+    answers: { 200: { description: "The job", schema: JobDetailDto } },
     problems: ["JOB_NOT_FOUND"],
-    run: async ({ db, caller, params }) => ok(jobSummary(await readJob(db, jobReach(caller), params.id))),
+    run: async ({ db, caller, params }) => ok(await readJobDetail(db, jobReach(caller), params.id)),
   }),
   endpoint({
     method: "get",
@@ -119,12 +135,16 @@ export const jobRoutes = [
     access,
     body: EnqueueRequest,
     creates: "atomically",
-    answers: { 201: { description: "The job", schema: JobSummaryDto } },
+    details: UNIQUE_JOBS,
+    answers: {
+      200: { description: "The job that holds the uniqueKey", schema: JobSummaryDto },
+      201: { description: "The job", schema: JobSummaryDto },
+    },
     problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
     async run({ platform, caller, body, call }) {
       requireKnownArgs(platform, call, body);
-      const job = await enqueueRequestedJob(platform, caller, body);
-      return created(job, `/api/v1/jobs/${job.id}`);
+      const { job, isDuplicate } = await enqueueRequestedJob(platform, caller, body);
+      return isDuplicate ? ok(job, DUPLICATE) : created(job, `/api/v1/jobs/${job.id}`);
     },
   }),
   endpoint({
@@ -134,6 +154,7 @@ export const jobRoutes = [
     id: "enqueueJobs",
     summary: "Enqueue up to 1,000 jobs at once",
     access,
+    details: UNIQUE_JOBS_IN_BULK,
     lateBody: BulkEnqueueRequest,
     creates: "atomically",
     answers: { 200: { description: "The enqueued jobs and the failed items", schema: BulkEnqueueResponse } },
@@ -146,7 +167,8 @@ export const jobRoutes = [
         items,
         (item, at) => requireKnownArgs(platform, call, item, at),
       );
-      return ok(await enqueueRequestedJobs(platform, caller, jobs, continueOnError));
+      const outcome = await enqueueRequestedJobs(platform, caller, jobs, continueOnError);
+      return ok(outcome, outcome.duplicates.length > 0 ? DUPLICATE : {});
     },
   }),
   endpoint({
@@ -159,14 +181,55 @@ export const jobRoutes = [
     params: byId,
     answers: theJob,
     problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
-    run: async ({ db, caller, params }) => ok(await cancelJob(db, caller, params.id)),
+    run: async ({ platform, caller, params }) => ok(await cancelJob(platform, caller, params.id)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/jobs/{id}/retry",
+    area: "Jobs",
+    id: "retryJob",
+    summary: "Enqueue an ended job again as a new job, with the same or other arguments",
+    details: "A dead-lettered job is retried like its dead letter, once.",
+    access,
+    params: byId,
+    body: RetryRequest,
+    bodyOptional: true,
+    creates: "atomically",
+    answers: { 200: { description: "The new job", schema: JobSummaryDto } },
+    problems: [
+      ...["JOB_NOT_FOUND", "JOB_CANNOT_RETRY", "JOB_DEADLETTER_ALREADY_RETRIED"] as const,
+      ...["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,
+    ],
+    async run({ platform, db, caller, params, body, call }) {
+      const serializedArgs = givenArgs(body);
+      if (serializedArgs !== null) {
+        const { jobTypeName } = await readJob(db, jobReach(caller), params.id);
+        requireKnownArgs(platform, call, { jobTypeName, serializedArgs });
+      }
+      return ok(await retryJob(platform, caller, params.id, serializedArgs));
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/jobs/{id}/request-cancel",
+    area: "Jobs",
+    id: "requestJobCancel",
+    summary: "Ask the worker of a running job to stop it",
+    details:
+      "The handler's signal aborts, and a remote worker hears it by heartbeat. A job that succeeds nevertheless is Succeeded; any other end of the attempt cancels it.",
+    access,
+    params: byId,
+    answers: { 202: { description: "The job, with `cancelRequestedAt`", schema: JobSummaryDto } },
+    problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
+    run: async ({ db, caller, params }) =>
+      accepted(await requestCancel(db, caller, params.id), `/api/v1/jobs/${params.id}`),
   }),
   endpoint({
     method: "post",
     path: "/api/v1/jobs/{id}/retry-now",
     area: "Jobs",
     id: "retryJobNow",
-    summary: "Retry a failed job now, without waiting for its delay",
+    summary: "Retry a failed or postponed job now, without waiting for its delay",
     access,
     params: byId,
     answers: theJob,
@@ -174,18 +237,3 @@ export const jobRoutes = [
     run: async ({ platform, caller, params }) => ok(await retryJobNow(platform, caller, params.id)),
   }),
 ] as const;
-
-/**
- * Checks job arguments for unknown members, like a body. Skips types that callers cannot enqueue; the domain refuses them.
- * @param at path of the object with the arguments in the body
- * @throws VALIDATION_ERROR for an unknown member that looks like a known one
- */
-export function requireKnownArgs(
-  p: Pick<ServicePlatform, "jobTypes">,
-  call: Call,
-  { jobTypeName, serializedArgs }: { jobTypeName: string; serializedArgs: string },
-  at: (string | number)[] = [],
-): void {
-  const type = p.jobTypes.get(jobTypeName);
-  if (type?.exposed) call.requireKnownMembers(type.args, serializedArgs, "serializedArgs", at);
-}

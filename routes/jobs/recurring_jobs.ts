@@ -19,7 +19,8 @@ import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryInteger } from "../shared/validation.ts";
-import { requireKnownArgs } from "./jobs.ts";
+import { DUPLICATE } from "./jobs.ts";
+import { requireKnownArgs } from "./known_args.ts";
 import {
   CreateRecurringJobRequest,
   JobSummaryDto,
@@ -180,9 +181,14 @@ export const recurringJobRoutes = [
     id: "triggerRecurringJob",
     summary: "Run a recurring job at once, outside its schedule",
     creates: "atomically",
-    answers: { 200: { description: "The job that was enqueued", schema: JobSummaryDto } },
+    answers: {
+      200: { description: "The enqueued job, or the job that holds its key", schema: JobSummaryDto },
+    },
     problems: ["JOB_RECURRING_NOT_FOUND"],
-    run: async ({ platform, caller, params }) => ok(await triggerRecurringJob(platform, caller, params.id)),
+    async run({ platform, caller, params }) {
+      const { job, isDuplicate } = await triggerRecurringJob(platform, caller, params.id);
+      return ok(job, isDuplicate ? DUPLICATE : {});
+    },
   }),
 ] as const;
 

@@ -7,10 +7,19 @@ import {
   QUEUE_NAME_EXPECTED,
 } from "../../domain/jobs/job_row.ts";
 import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
+import { MAX_UNIQUE_SECONDS } from "../../domain/jobs/unique_jobs.ts";
 import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
-import { enumName, instant, optionalText, requiredText, uuid } from "../shared/validation.ts";
+import {
+  enumName,
+  instant,
+  optionalText,
+  queryBoolean,
+  queryInstant,
+  requiredText,
+  uuid,
+} from "../shared/validation.ts";
 
-const timestamp = z.iso.datetime();
+export const timestamp = z.iso.datetime();
 
 export const status = enumName(JOB_STATUSES);
 export const type = enumName(JOB_TYPES);
@@ -20,13 +29,38 @@ export const queue = z.string().regex(QUEUE_NAME, QUEUE_NAME_EXPECTED);
 export const ofTenant = {
   tenantId: uuid.optional().meta({ description: "Filter for system administrators" }),
 };
-/** Filters of lists and counts of jobs, besides the status. */
+/** Filters of lists and counts of jobs, besides the status and those of `furtherJobFilters`. */
 export const jobFilters = {
-  ...ofTenant,
   type: type.optional(),
   priority: priority.optional(),
   queue: z.string().max(100).optional(),
   searchTerm: z.string().max(200).optional(),
+};
+export const furtherJobFilters = {
+  ...ofTenant,
+  jobTypeName: z.string().max(200).optional().meta({ description: "Exact name of the job type" }),
+  hideInternal: queryBoolean.default(false).meta({
+    description: "Leaves out jobs of types that only the service enqueues, such as scans and deliveries",
+  }),
+  from: queryInstant.optional().meta({ description: "First creation time, inclusive" }),
+  to: queryInstant.optional().meta({ description: "Last creation time, inclusive" }),
+  createdBy: uuid.optional(),
+  traceId: z.string().toLowerCase().regex(/^[0-9a-f]{32}$/, "expected 32 hexadecimal digits").optional().meta(
+    {
+      description: "W3C trace id of the request that enqueued the jobs",
+    },
+  ),
+};
+const uniqueKey = z.string().min(1).max(200).meta({
+  description: "While a job holds the key, no other job of the same tenant and type gets it",
+});
+const uniqueFor = z.union([z.literal("unfinished"), z.int().min(1).max(MAX_UNIQUE_SECONDS)], {
+  error: `expected "unfinished" or 1 to ${MAX_UNIQUE_SECONDS} seconds`,
+}).meta({ description: "How long a job holds the key: until it ends, or seconds since its creation" });
+/** Members of a request that enqueues jobs. */
+const unique = {
+  uniqueKey: uniqueKey.nullish().transform((value) => value ?? null),
+  uniqueFor: uniqueFor.nullish().transform((value) => value ?? "unfinished"),
 };
 const serializedArgs = z.string({ error: "expected a string that holds JSON" });
 
@@ -45,12 +79,19 @@ export const JobSummaryDto = z.object({
   completedAt: timestamp.nullable(),
   attempts: z.int(),
   maxRetries: z.int(),
-  nextRetryAt: timestamp.nullable(),
+  nextRetryAt: timestamp.nullable().meta({ description: "When a failed or postponed job runs again" }),
   lastError: z.string().nullable(),
-  parentJobId: z.uuid().nullable(),
+  waitReason: z.string().nullable().meta({ description: "Why the job was postponed; null: it was not" }),
+  cancelRequestedAt: timestamp.nullable().meta({
+    description: "When a caller asked to stop the running job",
+  }),
+  parentJobId: z.uuid().nullable().meta({ description: "The only parent; null for several" }),
+  parentJobIds: z.array(z.uuid()).meta({ description: "All parents" }),
+  batchId: z.uuid().nullable(),
   recurringJobId: z.string().nullable(),
   tenantId: z.uuid().nullable(),
   createdBy: z.uuid().nullable(),
+  uniqueKey: z.string().nullable(),
 }).meta({ id: "JobSummaryDto", description: "A background job" });
 
 export const EnqueueRequest = z.object({
@@ -62,14 +103,26 @@ export const EnqueueRequest = z.object({
   scheduledAt: instant.nullish().transform((value) => value ?? null),
   maxRetries: z.int().min(0).max(25).nullish().transform((value) => value ?? null),
   parentJobId: uuid.nullish().transform((value) => value ?? null),
-}).meta({ id: "EnqueueJobRequest" });
+  parentJobIds: z.array(uuid).max(1_000).nullish().transform((value) => value ?? []).meta({
+    description:
+      "The job starts when all have succeeded, and is cancelled when one is dead-lettered or cancelled",
+  }),
+  ...unique,
+}).refine(
+  ({ parentJobId, parentJobIds }) => parentJobId === null || parentJobIds.length === 0,
+  { path: ["parentJobIds"], error: "expected either parentJobId or parentJobIds, not both" },
+).meta({ id: "EnqueueJobRequest" });
 
 export const BulkEnqueueRequest = bulkRequest.meta({
   id: "BulkEnqueueRequest",
   description: "Each item is an EnqueueJobRequest",
 });
 
-export const BulkEnqueueResponse = bulkResponseOf(JobSummaryDto).meta({ id: "BulkEnqueueResponse" });
+export const BulkEnqueueResponse = bulkResponseOf(JobSummaryDto).extend({
+  duplicates: z.array(z.int()).meta({
+    description: "Indexes of the items whose key another job holds; their result is that job",
+  }),
+}).meta({ id: "BulkEnqueueResponse" });
 
 export const JobExecutionDto = z.object({
   id: z.uuid(),
@@ -117,6 +170,50 @@ export const JobThroughputDto = z.object({
   description: "Ended attempts per interval, oldest first; the last interval is not complete",
 });
 
+const quantiles = z.object({ p50: z.number(), p95: z.number(), p99: z.number() }).nullable();
+const typeFigures = {
+  succeeded: count,
+  failed: count.meta({ description: "Failed attempts, the last ones of dead-lettered jobs included" }),
+  deadLettered: count,
+  postponed: count.meta({ description: "Attempts after which the job waits again without having failed" }),
+  abandoned: count.meta({ description: "Attempts that a crash or a stop interrupted" }),
+  failureRate: z.number().nullable().meta({ description: "failed / (succeeded + failed), 0 to 1" }),
+  waitMs: quantiles.meta({ description: "From the due time to the start of an attempt, exact to 5 %" }),
+  durationMs: quantiles.meta({ description: "Duration of succeeded and failed attempts, exact to 5 %" }),
+};
+
+export const JobTypeStatsDto = z.object({
+  jobTypeName: z.string(),
+  window: z.enum(THROUGHPUT_WINDOWS),
+  intervalSeconds: z.int(),
+  total: z.object(typeFigures),
+  intervals: z.array(z.object({ start: timestamp, ...typeFigures })),
+}).meta({
+  id: "JobTypeStatsDto",
+  description: "Ended attempts of a job type, oldest interval first; the last interval is not complete",
+});
+
+export const JobPauseDto = z.object({
+  kind: z.enum(["queue", "type"]),
+  name: z.string(),
+  scope: z.enum(["tenant", "all"]).meta({ description: "`all`: paused for all tenants, by the platform" }),
+  reason: z.string().nullable(),
+  pausedAt: timestamp,
+}).meta({ id: "JobPauseDto", description: "Why waiting jobs do not start" });
+
+export const JobPauseStateDto = z.object({
+  kind: z.enum(["queue", "type"]),
+  name: z.string(),
+  isPaused: z.boolean(),
+  pause: JobPauseDto.nullable(),
+}).meta({ id: "JobPauseStateDto" });
+
+export const PauseRequest = z.object({ reason: optionalText(500) }).meta({ id: "PauseJobsRequest" });
+
+export const JobDetailDto = JobSummaryDto.extend({
+  pause: JobPauseDto.nullable().meta({ description: "Set while a pause keeps the job from starting" }),
+}).meta({ id: "JobDetailDto", description: "A background job" });
+
 export const JobQueueDto = z.object({
   queue: z.string(),
   waiting: count,
@@ -124,7 +221,10 @@ export const JobQueueDto = z.object({
   scheduled: count,
   retrying: count,
   awaitingParent: count,
-  oldestDueAt: timestamp.nullable().meta({ description: "Due time of the longest waiting job" }),
+  oldestDueAt: timestamp.nullable().meta({
+    description: "Due time of the longest waiting job; jobs that wait for a rate limit do not count",
+  }),
+  pause: JobPauseDto.nullable(),
 }).meta({ id: "JobQueueDto" });
 
 export const JobWorkerDto = z.object({
@@ -133,7 +233,8 @@ export const JobWorkerDto = z.object({
   startedAt: timestamp,
   heartbeatAt: timestamp,
   holds: count.meta({ description: "Number of jobs it has claimed" }),
-}).meta({ id: "JobWorkerDto", description: "An instance that runs jobs" });
+  isRemote: z.boolean().meta({ description: "A process of a caller; `host` is the name it gives" }),
+}).meta({ id: "JobWorkerDto", description: "An instance or a process of a caller that runs jobs" });
 
 export const JobTypeDto = z.object({
   name: z.string(),
@@ -143,6 +244,8 @@ export const JobTypeDto = z.object({
   concurrency: z.int().nullable().meta({
     description: "Maximum number that run at once in the whole service",
   }),
+  rateLimit: z.object({ count: z.int(), perSeconds: z.int(), key: z.string().nullable() }).nullable(),
+  pause: JobPauseDto.nullable(),
 }).meta({ id: "JobTypeDto", description: "A job type callers may enqueue" });
 
 export const JobStatusCountsDto = z.object({
@@ -160,6 +263,8 @@ export const RecurringJobDto = z.object({
   queue: z.string(),
   serializedArgs: z.string(),
   argsTypeName: z.string().nullable(),
+  uniqueKey: z.string().nullable(),
+  uniqueFor: uniqueFor.nullable(),
   isPaused: z.boolean(),
   nextRunAt: timestamp.nullable(),
   lastRunAt: timestamp.nullable(),
@@ -185,6 +290,7 @@ export const CreateRecurringJobRequest = z.object({
   queue: queue.nullish().transform((value) => value ?? "default"),
   serializedArgs: serializedArgs.nullish().transform((value) => value ?? "{}"),
   argsTypeName: optionalText(200),
+  ...unique,
 }).meta({ id: "CreateRecurringJobRequest" });
 
 /** null sets the default of the creation. */
@@ -197,50 +303,9 @@ export const UpdateRecurringJobRequest = z.object({
   queue: cleared(queue, "default"),
   serializedArgs: cleared(serializedArgs, "{}"),
   argsTypeName: z.string().max(200).nullish(),
+  uniqueKey: uniqueKey.nullish(),
+  uniqueFor: uniqueFor.nullish(),
 }).meta({
   id: "UpdateRecurringJobRequest",
   description: "Omitted members keep their values; null sets the default of the creation",
 });
-
-export const DeadLetterJobDto = z.object({
-  id: z.uuid(),
-  jobId: z.uuid(),
-  jobTypeName: z.string(),
-  queue: z.string(),
-  serializedArgs: z.string(),
-  attempts: z.int(),
-  errorMessage: z.string().nullable(),
-  failedAt: timestamp,
-  retriedAt: timestamp.nullable(),
-  retriedJobId: z.uuid().nullable(),
-}).meta({ id: "DeadLetterJobDto" });
-
-export const PurgeRequest = z.object({ retentionDays: z.int().min(0).max(36_500).nullish() })
-  .meta({ id: "PurgeDeadLettersRequest", description: "Without retentionDays all dead letters are purged" });
-
-export const DeadLetterGroupDto = z.object({
-  jobTypeName: z.string(),
-  errorPattern: z.string(),
-  count: z.int(),
-  firstFailedAt: timestamp,
-  lastFailedAt: timestamp,
-}).meta({ id: "DeadLetterGroupDto", description: "Numbers and ids in error messages are replaced by #" });
-
-const orNull = <S extends z.ZodType>(schema: S) =>
-  schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);
-
-export const RetryManyRequest = z.object({
-  jobTypeName: orNull(z.string().max(200)),
-  errorPattern: orNull(z.string().max(600)), // 300 characters of at most two UTF-16 code units each
-  errorContains: orNull(z.string().min(1).max(500)),
-  failedFrom: orNull(instant),
-  failedTo: orNull(instant),
-  dryRun: z.boolean().default(false),
-}).meta({ id: "RetryDeadLettersRequest", description: "Absent filters match everything" });
-
-export const RetryManyResponse = z.object({
-  matched: z.int(),
-  retried: z.int(),
-  dryRun: z.boolean(),
-  jobIds: z.array(z.uuid()).meta({ description: "Ids of the first 100 new jobs" }),
-}).meta({ id: "RetryDeadLettersResponse" });

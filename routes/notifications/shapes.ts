@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { channelNames } from "../../domain/notifications/channels/catalogue.ts";
+import { channelName } from "../../domain/notifications/channels/channel_name.ts";
 import {
   NOTIFICATION_PRIORITIES,
   RECIPIENT_STATUSES,
@@ -12,15 +13,7 @@ const MOST_RECIPIENTS = 1_000;
 /** A longer body exceeds the size limit of a request. */
 const BODY_LENGTH = 1_000_000;
 
-function channelExpected(): string {
-  return `expected one of ${channelNames.join(", ")}`;
-}
-
 const timestamp = z.iso.datetime();
-/** The name of a channel. The document lists those of extensions too, because it is written after they are loaded. */
-const channelName = z.string({ error: channelExpected }).refine((name) => channelNames.includes(name), {
-  error: channelExpected,
-}).meta({ enum: channelNames });
 export const channel = z.preprocess(
   (value) =>
     typeof value === "string"

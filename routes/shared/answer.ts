@@ -81,6 +81,8 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
     "cross-origin-resource-policy": "same-origin",
   };
 
+  let prefix: string | undefined; // read with the first answer, because the URL is known once the server listens
+
   /** Passes all headers at once, because setting them one by one on a response is several times slower. */
   return function respond(
     { status, headers, body }: Answer,
@@ -95,7 +97,7 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
     const all: Record<string, string> = { ...standing, ...headers, traceresponse: traceResponse(traceId) };
     if (more) Object.assign(all, more);
     if (cors) Object.assign(all, cors.headers(request));
-    if (headers.location?.startsWith("/")) all.location = pathOf(baseUrl()) + headers.location;
+    if (headers.location?.startsWith("/")) all.location = (prefix ??= pathOf(baseUrl())) + headers.location;
     if (request.method === "HEAD" && payload !== null) {
       if (typeof payload === "string") all["content-length"] = String(encoder.encode(payload).length);
       if (payload instanceof ReadableStream) payload.cancel(); // a HEAD answer has no body

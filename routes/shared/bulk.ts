@@ -32,17 +32,19 @@ export const bulkResponseOf = (item: z.ZodType) =>
 /**
  * Validates each item. Returns the parsed item or the Problem with its errors.
  * @param check further validation; throws a Problem
+ * @param member name of the member that holds the items
  */
 export function readItems<S extends z.ZodType>(
   call: Call,
   schema: S,
   items: unknown[],
   check?: (item: z.output<S>, at: (string | number)[]) => void,
+  member = "items",
 ): (z.output<S> | Problem)[] {
   return items.map((item, index) => {
     try {
       requireStorableText(item);
-      const at = ["items", index];
+      const at = [member, index];
       const read = call.parseBody(schema, item, at);
       check?.(read, at);
       return read;

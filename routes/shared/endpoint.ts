@@ -17,6 +17,8 @@ export const AREAS = {
   "Permissions": "The permission catalog",
   "Audit": "Who changed what",
   "API keys": "API keys of machines",
+  "Service accounts": "Accounts of programs that act in several tenants",
+  "Events": "Publishing events and polling for them",
   "Webhook endpoints": "Webhook endpoints of the tenant and their deliveries",
   "Reports": "Templates, executions, schedules",
   "Jobs": "Background jobs, recurring jobs, dead letters",

@@ -52,7 +52,8 @@ export const SHARED_PARAMETERS = {
   ),
   "X-Tenant-ID": parameter(
     "The tenant of the request, for a global token; its user must be linked to the tenant. A token of one tenant ignores " +
-      "the header, and Steward-Ignored-Headers tells so; an API key with another tenant is refused.",
+      "the header, and Steward-Ignored-Headers tells so; an API key with another tenant is refused. " +
+      "A service account names one of its tenants.",
     "X-Tenant-ID",
     { format: "uuid" },
     "0198f1c2-7a3b-7c4d-8e5f-6a7b8c9d0e1f",
@@ -73,7 +74,9 @@ export const SECURITY_SCHEMES = {
   apiKey: {
     type: "http",
     scheme: "bearer",
-    description: "An API key (`sk_` …) of POST /api/v1/api-keys, sent as the bearer token.",
+    description:
+      "An API key (`sk_` …) of POST /api/v1/api-keys, or the secret of a service account (POST /api/v1/service-accounts), " +
+      "sent as the bearer token.",
   },
 };
 

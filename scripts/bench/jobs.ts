@@ -8,7 +8,7 @@ import { enqueueNoops, startNoopWorker } from "./noop_jobs.ts";
 import { fillJobs } from "./sample_history.ts";
 import { signInAdministrator } from "./sample_users.ts";
 
-const JOBS = scaled(20_000);
+export const JOBS = scaled(20_000);
 const SINGLE_JOBS = scaled(4_000);
 const FINISHED_JOBS = scaled(1_000_000);
 const PROBES = 400;
@@ -98,6 +98,8 @@ export async function fullLedger(setup: BenchSetup): Promise<void> {
     "list of failed jobs": "/api/v1/jobs?status=Failed&page=3",
     "list by type and priority": "/api/v1/jobs?searchTerm=bench&priority=High",
     "list by completion": "/api/v1/jobs?orderBy=CompletedAt",
+    "list by start": "/api/v1/jobs?orderBy=StartedAt",
+    "list of the last hour": `/api/v1/jobs?from=${new Date(Date.now() - 3_600_000).toISOString()}`,
     "list of a queue with 100 old jobs": "/api/v1/jobs?queue=old",
   };
   await reportLatencies(service.port, headers, lists, { max: 20 });
@@ -131,7 +133,7 @@ export async function twoProcesses(setup: BenchSetup): Promise<void> {
 }
 
 /** Jobs per second of a worker in this process; checks that every job has its status and its execution row. */
-async function drainRate(sql: Sql): Promise<number> {
+export async function drainRate(sql: Sql): Promise<number> {
   await enqueueNoops(sql, JOBS);
   let settled = 0;
   const { promise: done, resolve } = Promise.withResolvers<void>();

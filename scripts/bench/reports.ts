@@ -30,7 +30,7 @@ export async function reportsXlsx(setup: BenchSetup): Promise<void> {
     name: `xlsx of ${ROWS.xlsx} rows, time against wasm-xlsxwriter alone`,
     baseline: () => runDocumentPeer(setup, "xlsx"),
     maxTime: 1.2,
-    maxMegabytes: 200,
+    maxMegabytes: 150,
   });
 }
 

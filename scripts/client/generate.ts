@@ -25,6 +25,9 @@ export function generateClient(document: OpenApiDocument): string {
     `import { type Page, type RequestOptions, segment, type StewardOptions, StewardProblem, type Tokens, Transport } from "./transport.ts";`,
     `export { each, type Page, type RequestOptions, type StewardOptions, StewardProblem, type Tokens, Transport } from "./transport.ts";`,
     `export type { StreamEvent, Upload } from "./helpers.ts";`,
+    `import { WorkLoop } from "./work.ts";`,
+    `import type { Handlers, WorkOptions } from "./work_types.ts";`,
+    `export * from "./work_types.ts";`,
     `/** Every error code of the service. */\nexport type ProblemCode = ${
       codes.map((code) => `"${code}"`).join(" | ")
     };`,
@@ -253,6 +256,11 @@ ${all.map(({ name, type }) => `    this.${name} = new ${type}(this);`).join("\n"
     o: { lastEventId?: string; signal?: AbortSignal } = {},
   ): AsyncGenerator<StreamEvent<UserNotificationDto>, void, void> {
     return events<UserNotificationDto>(this, "/api/v1/user-notifications/stream", { userId }, o);
+  }
+
+  /** Claims jobs of the handlers' types and runs them, until \`o.signal\` is aborted. @throws StewardProblem */
+  work(handlers: Handlers, o: WorkOptions = {}): Promise<void> {
+    return new WorkLoop(this, handlers, o).run();
   }
 }`;
 }

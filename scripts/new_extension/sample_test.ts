@@ -44,4 +44,10 @@ Deno.test("the report lists the open notes", async () => {
 checkTenantIsolation(t, {
   extension,
   samples: { sampleNote: (text) => ({ title: text }) },
+  reports: { "sample-open-notes": {} },
+  jobs: { "sample-notes.clear": () => ({}) },
+  async objects(victim, text) {
+    const { body } = await victim.post(NOTES, { title: text, isDone: true });
+    return { doneNote: body.id };
+  },
 });

@@ -13,6 +13,11 @@ Deno.test("a line is one JSON document with time, level, message and fields", ()
   assert.equal(line.route, "/x");
 });
 
+Deno.test("no field replaces the time, level or message of its line", () => {
+  const line = JSON.parse(logged({ time: "never", level: "loud", message: { text: "b" } }));
+  assert.deepEqual([line.level, line.message, Date.parse(line.time) > 0], ["info", "m", true]);
+});
+
 Deno.test("secrets are redacted by field name, at any depth", () => {
   const line = logged({
     password: "p1",

@@ -116,6 +116,7 @@ inOneInstance(
     try {
       const { sql } = t.steward.platform;
       await sql`update files set status = 'Scanning', completed_at = now() - interval '1 minute'`;
+      await t.nobody.get("/readyz");
       const { text } = await scrape();
       assert.equal(value(text, `steward_check{check="scanner"}`), 0);
       assert.equal(value(text, `steward_check{check="postgres"}`), 1);

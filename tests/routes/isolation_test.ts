@@ -8,9 +8,20 @@ import {
   revealsNothing,
   send,
 } from "../support/isolation.ts";
+import { HttpClient } from "../support/http.ts";
 import { setup } from "../support/setup.ts";
 import { ROWS } from "./isolation/all_rows.ts";
 import { buildWorld, everyTenantPermission } from "./isolation/world.ts";
+
+/** Routes that a service account may call without a tenant: for all its tenants at once, or with texts for everyone. */
+const OPEN_WITHOUT_TENANT = [
+  "claimWork",
+  "heartbeatWork",
+  "listEventTypes",
+  "pollEvents",
+  "publishEvent",
+  "settleWork",
+];
 
 // No worker runs jobs, so every change comes from a request.
 const t = await setup({ JOB_CONCURRENCY: "0" });
@@ -35,6 +46,26 @@ Deno.test("a global token cannot use a tenant without a link, by header or by qu
     const expected = spec.path.startsWith("/api/v1/admin/") ? "MISSING_PERMISSION" : "TENANT_FORBIDDEN";
     assert.equal(`${byQuery.status} ${byQuery.body.code}`, `403 ${expected}`, spec.id);
   }
+});
+
+Deno.test("a service account reaches no other tenant, and without a tenant only routes that need none", async () => {
+  const { outsider } = world;
+  const maker = await t.actor({ tenantId: outsider.tenantId ?? "", permissions: everyTenantPermission });
+  const { body } = await maker.post("/api/v1/service-accounts", {
+    name: "Outsider's",
+    permissions: everyTenantPermission,
+    tenants: [outsider.tenantId],
+  });
+  const account = new HttpClient(t.url, body.secret);
+  const open: string[] = [];
+  for (const spec of ENDPOINTS.filter((spec) => spec.access.needsCaller)) {
+    const named = await send(account, spec, {}, { "x-tenant-id": world.ids.tenant });
+    assert.equal(`${named.status} ${named.body.code}`, "403 TENANT_FORBIDDEN", spec.id);
+    const unnamed = await send(account, spec, { query: { tenantId: world.ids.tenant } });
+    if (unnamed.status !== 403) open.push(spec.id);
+    revealsNothing(world, unnamed, new Set([world.ids.tenant]));
+  }
+  assert.deepEqual(open.sort(), OPEN_WITHOUT_TENANT);
 });
 
 for (const spec of ENDPOINTS) {

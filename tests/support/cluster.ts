@@ -138,7 +138,7 @@ function startServer(dir: string): Promise<EmbeddedPostgres> {
     max_wal_size: "8GB",
     checkpoint_timeout: "1d",
     autovacuum: "off",
-    max_connections: "400",
+    max_connections: "1000",
   };
   return startEmbeddedPostgres({ dir, password: "test", settings });
 }

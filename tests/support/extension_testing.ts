@@ -1,4 +1,5 @@
 // "@steward/steward/testing": what the tests of an extension import.
+import assert from "node:assert/strict";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { assemble } from "../../routes/extensions/assemble.ts";
@@ -12,6 +13,7 @@ import {
   type Rows,
   type World,
 } from "./isolation.ts";
+import { jobKeepsFromOutsider, reportKeepsFromOutsider } from "./isolation_of_work.ts";
 import { type Actor, setup, type TestService } from "./setup.ts";
 
 export { until } from "./until.ts";
@@ -58,24 +60,31 @@ export interface IsolationSpec {
   samples?: Record<string, (text: string) => Record<string, unknown>>;
   /** How an outsider calls each route of the extension. The routes of resources get their rows from `samples`. */
   rows?: Rows;
-  /** Creates further objects of the victim that `rows` name; returns their ids by kind. */
-  objects?(victim: Actor): Promise<Record<string, string>>;
+  /** Parameters of each report that is not global, by its id. The victim's document must show a text of the victim. */
+  reports?: Record<string, Record<string, unknown>>;
+  /** The arguments with which an outsider enqueues each exposed job, by its name. `id` gives ids of the victim. */
+  jobs?: Record<string, (id: (kind: string) => string) => unknown>;
+  /** Creates further objects of the victim; returns their ids by kind. Their free texts contain `text`. */
+  objects?(victim: Actor, text: string): Promise<Record<string, string>>;
 }
 
 /**
- * Declares tests that call every route and resource of an extension as an outsider, who holds all permissions in
- * another tenant. The answer must be the same as for ids that do not exist, and no row of the victim may change or
- * appear, neither in the tables of the extension nor in those of the service.
+ * Declares tests that use every route, resource, report and exposed job of an extension as an outsider, who holds all
+ * permissions in another tenant. The answer must be the same as for ids that do not exist, documents and outputs must
+ * show nothing of the victim, and no row of the victim may change or appear, neither in the tables of the extension nor
+ * in those of the service.
  */
 export function checkTenantIsolation(service: ExtensionTest, spec: IsolationSpec): void {
-  const { extension, samples = {}, objects } = spec;
+  const { extension, samples = {}, reports = {}, jobs = {}, objects } = spec;
   const { name, resources = [], permissions = [] } = extension;
   const rows = { ...spec.rows };
   for (const resource of resources) {
     const sample = samples[resource.one];
     if (sample) Object.assign(rows, resourceRows(resource.one, resource, sample("OutsidersText")));
   }
-  const { endpoints } = assemble([{ ...extension, module: name }]);
+  const { endpoints } = assemble([{ ...extension, module: name }], () => {
+    throw new Error("these endpoints only describe the routes; the service runs its own");
+  });
   let world: World;
 
   Deno.test.beforeAll(async () => {
@@ -90,7 +99,7 @@ export function checkTenantIsolation(service: ExtensionTest, spec: IsolationSpec
       const sample = samples[one];
       if (sample) ids[one] = await createdId(victim, `/api/v1/${path}`, sample(MARKER));
     }
-    Object.assign(ids, await objects?.(victim));
+    Object.assign(ids, await objects?.(victim, MARKER));
     world = {
       t: service,
       sql: service.sql,
@@ -107,6 +116,13 @@ export function checkTenantIsolation(service: ExtensionTest, spec: IsolationSpec
   Deno.test(`${name}: every route and resource has a row in the isolation check`, () =>
     hasRowForEachRoute(endpoints, rows));
 
+  Deno.test(`${name}: every report and exposed job is in the isolation check`, () => {
+    const ofTenants = extension.reports?.filter(({ isGlobal }) => !isGlobal).map(({ id }) => id) ?? [];
+    const exposed = extension.jobs?.filter(({ exposed }) => exposed).map(({ name }) => name) ?? [];
+    assert.deepEqual(Object.keys(reports).sort(), ofTenants.sort(), "the members of `reports`");
+    assert.deepEqual(Object.keys(jobs).sort(), exposed.sort(), "the members of `jobs`");
+  });
+
   Deno.test(`${name}: every route that needs a caller answers TOKEN_MISSING without a token`, () =>
     refusesWithoutToken(service.nobody, endpoints));
 
@@ -115,6 +131,14 @@ export function checkTenantIsolation(service: ExtensionTest, spec: IsolationSpec
     if (!row) continue;
     Deno.test(`${name}: an outsider gets nothing of another tenant from ${endpoint.method} ${endpoint.path}`, () =>
       keepsFromOutsider(world, endpoint, row));
+  }
+  for (const [id, parameters] of Object.entries(reports)) {
+    Deno.test(`${name}: an outsider gets nothing of another tenant from the report ${id}`, () =>
+      reportKeepsFromOutsider(world, id, parameters));
+  }
+  for (const [job, argsOf] of Object.entries(jobs)) {
+    Deno.test(`${name}: an outsider gets and changes nothing of another tenant by the job ${job}`, () =>
+      jobKeepsFromOutsider(world, service.settled, job, argsOf));
   }
 }
 

@@ -150,7 +150,7 @@ const anotherOutsider = ({ t, outsider, permissions }: World): Promise<Actor> =>
   t.actor({ tenantId: outsider.tenantId ?? "", permissions });
 
 /** Names of the victim's objects or missing ones; remembers which were used. */
-function namer(names: Record<string, string>) {
+export function namer(names: Record<string, string>) {
   const used = new Set<string>();
   const id = (kind: string) => {
     const name = names[kind];
@@ -176,7 +176,8 @@ function said({ status, headers, body }: HttpAnswer, names: Record<string, strin
   return text;
 }
 
-const tracesOf = ({ victim, ids, texts }: World): string[] => [
+/** What only the victim's rows contain. */
+export const tracesOf = ({ victim, ids, texts }: World): string[] => [
   victim.userId,
   ...texts,
   ...Object.values(ids),
@@ -189,12 +190,15 @@ export function revealsNothing(world: World, answer: HttpAnswer, named: Set<stri
   assert.deepEqual(revealed, [], `the answer reveals ${revealed}: ${text.slice(0, 2000)}`);
 }
 
-/** Every database row that contains a trace of the victim, by table. */
-async function victimsRows(world: World): Promise<Record<string, string[]>> {
+/** Every database row that contains a trace of the victim, by table. @param named names that the outsider used */
+export async function victimsRows(
+  world: World,
+  named: ReadonlySet<string> = new Set(),
+): Promise<Record<string, string[]>> {
   const { sql } = world;
   const tables = await sql<{ name: string }[]>`
     select schemaname || '.' || tablename as name from pg_tables where schemaname = any(${world.schemas}) order by 1`;
-  const traces = tracesOf(world).map((trace) => `%${trace}%`);
+  const traces = tracesOf(world).filter((trace) => !named.has(trace)).map((trace) => `%${trace}%`);
   const rows: Record<string, string[]> = {};
   for (const { name } of tables) {
     const found = await sql<{ row: string }[]>`select x::text as row from ${sql(name)} x

@@ -7,7 +7,9 @@ import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
+import type { ChangingAccess } from "../access_changes.ts";
 import { softDeleteRow } from "../soft_delete.ts";
+import { emitRoleChanged } from "./role_events.ts";
 import { changePermissions, requireGrantable } from "./role_grants.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
@@ -30,7 +32,7 @@ export interface RoleChange {
  * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS
  */
 export async function createRole(
-  p: Pick<RightsPlatform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql"> & ChangingAccess,
   caller: TenantCaller,
   { name, description, permissionIds }: NewRole,
 ): Promise<Versioned<Role>> {
@@ -39,14 +41,16 @@ export async function createRole(
     const id = newId();
     await tx`insert into roles (id, tenant_id, name, description)
       values (${id}, ${caller.tenantId}, ${name}, ${description})`;
-    await changePermissions(p, tx, id, { added: permissions });
+    await changePermissions(p, tx, { tenantId: caller.tenantId, id }, { added: permissions });
     await recordAudit(tx, caller, {
       action: "role.create",
       targetType: "role",
       targetId: id,
       after: { name, description, permissions: permissions.map(({ code }) => code).sort() },
     });
-    return await readRole(tx, caller.tenantId, id);
+    const made = await readRole(tx, caller.tenantId, id);
+    await emitRoleChanged(p, tx, caller.tenantId, made.value);
+    return made;
   });
 }
 
@@ -57,7 +61,7 @@ export async function createRole(
  * ROLE_ASSIGNMENT_ESCALATION_BLOCKED, ROLE_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function updateRole(
-  p: Pick<RightsPlatform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql"> & ChangingAccess,
   caller: TenantCaller,
   id: string,
   change: RoleChange,
@@ -87,6 +91,7 @@ export async function updateRole(
       before: audited(before),
       after: audited(after.value),
     });
+    await emitRoleChanged(p, tx, caller.tenantId, after.value);
     return after;
   });
 }
@@ -96,7 +101,7 @@ export async function updateRole(
  * @throws ROLE_NOT_FOUND, PRECONDITION_FAILED, ROLE_SYSTEM_PROTECTED_CONFLICT, ROLE_ASSIGNED_CONFLICT
  */
 export async function deleteRole(
-  p: Pick<Platform, "sql">,
+  p: Pick<Platform, "sql" | "wakeUps">,
   caller: TenantCaller,
   id: string,
   ifMatch: string | null,
@@ -115,11 +120,12 @@ export async function deleteRole(
       targetId: id,
       before: audited(before),
     });
+    await emitRoleChanged(p, tx, caller.tenantId, before, true);
   });
 }
 
 async function replacePermissions(
-  p: Pick<RightsPlatform, "rights">,
+  p: ChangingAccess,
   tx: Tx,
   caller: TenantCaller,
   role: Role,
@@ -127,7 +133,7 @@ async function replacePermissions(
 ): Promise<number> {
   const had = new Set(role.permissions.map(({ id }) => id));
   const wanted = new Set(permissionIds);
-  return await changePermissions(p, tx, role.id, {
+  return await changePermissions(p, tx, { tenantId: caller.tenantId, id: role.id }, {
     added: await requireGrantable(tx, caller, [...wanted].filter((id) => !had.has(id))),
     removed: role.permissions.filter(({ id }) => !wanted.has(id)),
   });

@@ -2,11 +2,12 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
-import { invalidateRoleHolders } from "../../rights/invalidation.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
+import { type ChangingAccess, roleAccessChanged } from "../access_changes.ts";
 import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
+import { emitRoleChanged } from "./role_events.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
 
@@ -20,7 +21,7 @@ export interface GrantedPermission {
  * @throws ROLE_NOT_FOUND, PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED
  */
 export async function assignPermission(
-  p: Pick<RightsPlatform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql"> & ChangingAccess,
   caller: TenantCaller,
   roleId: string,
   permissionId: string,
@@ -28,8 +29,10 @@ export async function assignPermission(
   return await transact(p.sql, async (tx) => {
     await lockRole(tx, caller.tenantId, roleId);
     const permissions = await requireGrantable(tx, caller, [permissionId]);
-    if (await changePermissions(p, tx, roleId, { added: permissions }) > 0) {
-      await recordGrant(tx, caller, "role.permission.assign", roleId, { after: permissions[0] });
+    if (
+      await changePermissions(p, tx, { tenantId: caller.tenantId, id: roleId }, { added: permissions }) > 0
+    ) {
+      await recordGrant(p, tx, caller, "role.permission.assign", roleId, { after: permissions[0] });
     }
     return await readRole(tx, caller.tenantId, roleId);
   });
@@ -41,7 +44,7 @@ export async function assignPermission(
  * LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function revokePermission(
-  p: Pick<RightsPlatform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql"> & ChangingAccess,
   caller: TenantCaller,
   roleId: string,
   permissionId: string,
@@ -52,8 +55,10 @@ export async function revokePermission(
     requireVersion(ifMatch, role.version);
     requireOwnRole(role, "changed to have fewer permissions");
     const permissions = await findPermissions(tx, caller.tenantId, [permissionId]);
-    if (await changePermissions(p, tx, roleId, { removed: permissions }) > 0) {
-      await recordGrant(tx, caller, "role.permission.revoke", roleId, { before: permissions[0] });
+    if (
+      await changePermissions(p, tx, { tenantId: caller.tenantId, id: roleId }, { removed: permissions }) > 0
+    ) {
+      await recordGrant(p, tx, caller, "role.permission.revoke", roleId, { before: permissions[0] });
     }
     return await readRole(tx, caller.tenantId, roleId);
   });
@@ -86,16 +91,16 @@ export async function requireGrantable(
  * @throws LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function changePermissions(
-  p: Pick<RightsPlatform, "rights">,
+  p: ChangingAccess,
   tx: Tx,
-  roleId: string,
+  { tenantId, id: roleId }: { tenantId: string; id: string },
   { added = [], removed = [] }: { added?: GrantedPermission[]; removed?: GrantedPermission[] },
 ): Promise<number> {
   const { count: given } = await tx`insert into role_permissions (role_id, permission_id)
     select ${roleId}, id from unnest(${added.map(({ id }) => id)}::uuid[]) id on conflict do nothing`;
   const { count: taken } = await tx`delete from role_permissions
     where role_id = ${roleId} and permission_id = any(${removed.map(({ id }) => id)}::uuid[])`;
-  if (given + taken > 0) await invalidateRoleHolders(p, tx, [roleId]);
+  if (given + taken > 0) await roleAccessChanged(p, tx, tenantId, roleId);
   if (taken > 0 && removed.some(({ code }) => code === "admin:system")) await requireSystemAdminLeft(tx);
   return given + taken;
 }
@@ -116,6 +121,7 @@ async function findPermissions(tx: Tx, tenantId: string, ids: string[]) {
 }
 
 async function recordGrant(
+  p: ChangingAccess,
   tx: Tx,
   caller: TenantCaller,
   action: string,
@@ -124,4 +130,6 @@ async function recordGrant(
 ): Promise<void> {
   await tx`update roles set version = version + 1, updated_at = now() where id = ${roleId}`;
   await recordAudit(tx, caller, { action, targetType: "role", targetId: roleId, ...change });
+  const { value } = await readRole(tx, caller.tenantId, roleId);
+  await emitRoleChanged(p, tx, caller.tenantId, value);
 }

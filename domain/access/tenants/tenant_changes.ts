@@ -2,14 +2,15 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { invalidateTenantUsers } from "../../rights/invalidation.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
+import { type ChangingAccess, tenantAccessChanged } from "../access_changes.ts";
 import { createCatalogRoles } from "../bootstrap.ts";
 import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
+import { emitTenantChanged, emitTenantCreated } from "./tenant_events.ts";
 import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";
 import { readTenant, type Tenant, tenantNotFound, type TenantType } from "./tenants.ts";
 
@@ -39,7 +40,7 @@ type LockedTenant = Pick<Tenant, "id" | "name" | "type" | "isActive" | "parentTe
  * TENANT_ALREADY_EXISTS
  */
 export async function createTenant(
-  p: Pick<Platform, "sql">,
+  p: Pick<Platform, "sql" | "wakeUps">,
   caller: TenantCaller,
   reach: TenantReach,
   tenant: NewTenant,
@@ -68,6 +69,7 @@ export async function createTenant(
       targetId: id,
       after: tenant,
     });
+    await emitTenantCreated(p, tx, id, tenant);
     return await readTenant(tx, reach, id);
   });
 }
@@ -78,7 +80,7 @@ export async function createTenant(
  * TENANT_ALREADY_EXISTS, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function updateTenant(
-  p: Pick<RightsPlatform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql"> & ChangingAccess,
   caller: TenantCaller,
   reach: TenantReach,
   id: string,
@@ -108,9 +110,10 @@ export async function updateTenant(
         before,
         after,
       });
+      await emitTenantChanged(p, tx, id, after);
     }
     if (after.isActive !== before.isActive) {
-      await invalidateTenantUsers(p, tx, id);
+      await tenantAccessChanged(p, tx, id);
       if (!after.isActive) await keepSystemAdmin(tx, id);
     }
     return await readTenant(tx, reach, id);
@@ -123,7 +126,7 @@ export async function updateTenant(
  * TENANT_HAS_CHILDREN_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function deleteTenant(
-  p: Pick<RightsPlatform, "sql" | "rights">,
+  p: Pick<RightsPlatform, "sql"> & ChangingAccess,
   caller: TenantCaller,
   reach: TenantReach,
   id: string,
@@ -148,7 +151,8 @@ export async function deleteTenant(
     }
     await tx`update tenants set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
     await recordAudit(tx, caller, { action: "tenant.delete", targetType: "tenant", targetId: id, before });
-    await invalidateTenantUsers(p, tx, id);
+    await emitTenantChanged(p, tx, id, before, true);
+    await tenantAccessChanged(p, tx, id);
     await keepSystemAdmin(tx, id);
   });
 }

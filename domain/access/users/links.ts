@@ -2,6 +2,7 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
+import { userAccessChanged } from "../access_changes.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
 import {
   type Assignment,
@@ -12,7 +13,7 @@ import {
 } from "./link_targets.ts";
 import { userNotFound } from "./user_details.ts";
 import { emitLinksChanged } from "./user_events.ts";
-import { lockUser, type UserPlatform, userRightsChanged } from "./user_lock.ts";
+import { lockUser, type UserPlatform } from "./user_lock.ts";
 
 /**
  * Checks that the caller may add existing users to a tenant: with create:users in that tenant, or with platform reach.
@@ -77,7 +78,7 @@ export async function linkUserToTenant<T>(
     if (assignment.isActive) requireCapacity(targets, [tenantId]);
     await insertLinks(tx, userId, [assignment]);
     await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
-    await userRightsChanged(p, tx, userId);
+    await userAccessChanged(p, tx, userId, [tenantId]);
     await recordAudit(tx, acting && { ...acting, tenantId }, {
       action: "user.link",
       targetType: "user",

@@ -2,6 +2,7 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { requireVersion } from "../../shared/version.ts";
+import { userAccessChanged } from "../access_changes.ts";
 import type { Acting } from "../roles/escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
@@ -12,7 +13,6 @@ import {
   lockTenantUser,
   requireNotSelf,
   type UserPlatform,
-  userRightsChanged,
 } from "./user_lock.ts";
 
 /**
@@ -66,7 +66,7 @@ async function unlink(p: UserPlatform, tx: Tx, caller: TenantCaller, userId: str
   const { tenantId } = caller;
   await tx`delete from user_tenants where user_id = ${userId} and tenant_id = ${tenantId}`;
   await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
-  await userRightsChanged(p, tx, userId);
+  await userAccessChanged(p, tx, userId, [tenantId]);
   await recordAudit(tx, caller, {
     action: "user.unlink",
     targetType: "user",
@@ -78,7 +78,7 @@ async function unlink(p: UserPlatform, tx: Tx, caller: TenantCaller, userId: str
 
 async function markDeleted(p: UserPlatform, tx: Tx, acting: Acting, user: LockedUser): Promise<void> {
   await tx`update users set deleted_at = now(), version = version + 1, updated_at = now() where id = ${user.id}`;
-  await userRightsChanged(p, tx, user.id);
+  await userAccessChanged(p, tx, user.id, { linkedAnd: [] });
   await recordAudit(tx, acting, {
     action: "user.delete",
     targetType: "user",

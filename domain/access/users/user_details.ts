@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import type { TenantCaller } from "../../rights/caller.ts";
+import { isProgram, type TenantCaller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { grantColumns, type Role } from "../roles/roles.ts";
@@ -117,7 +117,7 @@ export async function readUserTenants(q: Sql, userId: string): Promise<UserTenan
 }
 
 /**
- * Reads all links of a user of the caller's tenant, the default first. An API key gets only the link to its own tenant.
+ * Reads all links of a user of the caller's tenant, the default first. A program gets only the link to its own tenant.
  * Throws USER_NOT_FOUND for any other user.
  */
 export async function readUserTenantsAs(
@@ -126,7 +126,7 @@ export async function readUserTenantsAs(
   userId: string,
 ): Promise<UserTenant[]> {
   await requireUser(q, userId, caller.tenantId);
-  return await readLinks(q, userId, caller.apiKeyId === null ? null : caller.tenantId);
+  return await readLinks(q, userId, isProgram(caller) ? caller.tenantId : null);
 }
 
 /** Reads the user's link to one tenant. Throws USER_NOT_FOUND if there is none. */

@@ -1,9 +1,7 @@
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
-import { invalidateUsers } from "../../rights/invalidation.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
-import { invalidateCounts } from "../../shared/count_cache.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { userNotFound } from "./user_details.ts";
 
@@ -61,10 +59,4 @@ export async function lockTenantUser(tx: Tx, userId: string, tenantId: string): 
 export function requireNotSelf(acting: Pick<Caller, "userId"> | null, userId: string, attempt: string): void {
   if (acting?.userId !== userId) return;
   throw problem("USER_SELF_CONFLICT", `The caller cannot ${attempt} their own user ${userId}.`);
-}
-
-/** Invalidates the user's tokens and the cached totals when `tx` commits. */
-export async function userRightsChanged(p: UserPlatform, tx: Tx, userId: string): Promise<void> {
-  await invalidateUsers(p, tx, [userId]);
-  invalidateCounts(tx);
 }

@@ -2,13 +2,14 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { requireVersion } from "../../shared/version.ts";
+import { userAccessChanged } from "../access_changes.ts";
 import { requireMayAssignRoles } from "../roles/escalation.ts";
 import type { Role } from "../roles/roles.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "./link_targets.ts";
 import { insertLinkRoles } from "./links.ts";
 import { readUserRoles } from "./user_details.ts";
-import { lockTenantUser, type UserPlatform, userRightsChanged } from "./user_lock.ts";
+import { lockTenantUser, type UserPlatform } from "./user_lock.ts";
 
 /**
  * Replaces a user's roles in the caller's tenant with `roleIds`; other tenants stay unchanged. Roles the user already
@@ -43,7 +44,7 @@ export async function setTenantUserRoles(
           where user_id = ${userId} and tenant_id = ${tenantId} and role_id = any(${taken}::uuid[])`;
         await insertLinkRoles(tx, userId, [{ tenantId, roleIds: given }]);
         await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
-        await userRightsChanged(p, tx, userId);
+        await userAccessChanged(p, tx, userId, [tenantId]);
       });
       await recordAudit(tx, caller, {
         action: "user.set-roles",

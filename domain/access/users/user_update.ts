@@ -4,6 +4,7 @@ import { problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
+import { userAccessChanged } from "../access_changes.ts";
 import type { Acting } from "../roles/escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
@@ -17,7 +18,6 @@ import {
   lockUser,
   requireNotSelf,
   type UserPlatform,
-  userRightsChanged,
 } from "./user_lock.ts";
 
 /** Fields to change; absent ones keep their value. */
@@ -125,7 +125,10 @@ async function writeUser(
   await tx`update users set first_name = ${next.firstName}, last_name = ${next.lastName},
       phone_number = ${next.phoneNumber}, app_ids = ${next.appIds}::text[], is_active = ${next.isActive},
       version = version + 1, updated_at = now() where id = ${user.id}`;
-  if (links || differing.includes("isActive")) await userRightsChanged(p, tx, user.id);
+  if (links || differing.includes("isActive")) {
+    const formerly = links?.before.map(({ tenantId }) => tenantId) ?? [];
+    await userAccessChanged(p, tx, user.id, { linkedAnd: formerly });
+  }
   const picked = (of: UserChange) => Object.fromEntries(differing.map((name) => [name, of[name]]));
   await recordAudit(tx, acting, {
     action: "user.update",

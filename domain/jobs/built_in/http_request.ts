@@ -1,15 +1,18 @@
 import { z } from "zod";
 import { createHttpOut, OUTBOUND_MS, OutboundRefused } from "../../../infra/http_out/http_out.ts";
+import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "../../../infra/http_out/signing_secret.ts";
+import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
+import { firstBytes } from "../../shared/text_bytes.ts";
 import { defineJob, type JobType, PermanentJobFailure, type SecretArg } from "../job_type.ts";
-import { HIDDEN, secretsOf } from "../secret_args.ts";
+import { hideSecrets } from "../secret_args.ts";
 
 /** Characters of the response body kept as the job's output; well below the limit of an output. */
 const BODY_KEPT = 30_000;
-/** Characters of an unexpected response body kept in the attempt's error. */
-const ERROR_BODY_KEPT = 1_000;
-/** Shorter secrets are not masked: such a text can occur in a response by chance. */
-const LEAST_SECRET = 4;
+/** Bytes of an unexpected response body kept in the attempt's error. */
+const ERROR_BODY_KEPT = 4_096;
+/** Longest time that a job may give its receiver. */
+const LONGEST_SECONDS = 300;
 
 const Args = z.object({
   url: z.url({ protocol: /^https?$/, error: "expected an http or https URL" }).max(4_000),
@@ -19,11 +22,16 @@ const Args = z.object({
   body: z.unknown().optional(),
   /** Absent: 200 to 299. */
   expectedStatuses: z.array(z.int().min(100).max(599)).min(1).max(50).nullish(),
+  /** For the whole exchange. */
+  timeoutSeconds: z.int().min(1).max(LONGEST_SECONDS).default(OUTBOUND_MS / 1000),
+  /** Signs the request (Standard Webhooks). The message id is `jobId.attempt`. */
+  signingSecret: z.string().regex(SIGNING_SECRET, SIGNING_SECRET_EXPECTED).nullish(),
 });
 
 const secretArgs = [
   { path: "headers.*", except: ["content-type", "accept"] },
   { path: "url", part: "userinfo" },
+  { path: "signingSecret" },
 ] as const satisfies SecretArg[];
 
 /** Calls a URL. An unexpected status is a failure and is retried; an address that is not allowed is not retried. */
@@ -34,11 +42,16 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
   permission: "run:http-requests",
   secretArgs,
   receiver: (args) => originOf((args as { url?: unknown } | null)?.url),
-  timeoutMs: OUTBOUND_MS,
+  timeoutMs: LONGEST_SECONDS * 1000,
+  places: 1 / 8,
+  share: 1 / 2, // a slow receiver leaves places for other jobs
   async run(args, { platform, signal, jobId, attempt, traceId }) {
-    const { url, method, headers, body, expectedStatuses } = args;
-    const isJson = body !== undefined && body !== null && typeof body !== "string";
-    const answer = await createHttpOut({ allow: platform.config.OUTBOUND_ALLOW }).send({
+    const { url, method, headers, expectedStatuses, timeoutSeconds, signingSecret } = args;
+    const isJson = args.body !== undefined && args.body !== null && typeof args.body !== "string";
+    const body = isJson ? JSON.stringify(args.body) : (args.body as string | null | undefined) ?? null;
+    const id = `${jobId}.${attempt}`;
+    const http = createHttpOut({ allow: platform.config.OUTBOUND_ALLOW, wholeMs: timeoutSeconds * 1000 });
+    const answer = await http.send({
       url,
       method,
       headers: {
@@ -47,17 +60,18 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
         "x-steward-attempt": String(attempt),
         ...(traceId ? { traceparent: traceparent(traceId) } : {}),
         ...headers,
+        ...(signingSecret ? signatureHeaders([signingSecret], id, platform.clock.now(), body ?? "") : {}),
       },
-      body: isJson ? JSON.stringify(body) : (body as string | null | undefined) ?? null,
+      body,
       signal,
     }).catch((error) => {
       throw error instanceof OutboundRefused ? new PermanentJobFailure(error.message) : error;
     });
     const { status } = answer;
-    const text = hide(secretsOf(httpRequest, args), new TextDecoder().decode(answer.body));
+    const text = hideSecrets(httpRequest, args, new TextDecoder().decode(answer.body));
     if (expectedStatuses ? !expectedStatuses.includes(status) : status < 200 || status > 299) {
       const expected = expectedStatuses?.join(", ") ?? "200 to 299";
-      const kept = text.trim().slice(0, ERROR_BODY_KEPT);
+      const kept = firstBytes(text.trim(), ERROR_BODY_KEPT);
       const said = kept ? `; it said: ${kept}` : "";
       throw new Error(`${method} ${new URL(url).host} answered ${status}; expected ${expected}${said}`);
     }
@@ -71,8 +85,3 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
 });
 
 const originOf = (url: unknown): string => URL.canParse(String(url)) ? new URL(String(url)).origin : "";
-
-/** Masks secrets, because a response may echo the request. */
-const hide = (secrets: string[], text: string): string =>
-  secrets.filter((secret) => secret.length >= LEAST_SECRET)
-    .reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);

@@ -1,6 +1,6 @@
 import { createHttpOut, OutboundRefused } from "../../../infra/http_out/http_out.ts";
+import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
-import { Webhook } from "standardwebhooks";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import type { Outcome, OwedDelivery } from "./delivery.ts";
@@ -42,9 +42,7 @@ export async function deliverByWebhook(
   const headers = {
     "content-type": "application/json",
     "user-agent": "steward-webhook",
-    "webhook-id": id,
-    "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
-    "webhook-signature": new Webhook(p.config.WEBHOOK_SECRET).sign(id, now, body),
+    ...signatureHeaders([p.config.WEBHOOK_SECRET], id, now, body),
     ...(execution.traceId ? { traceparent: traceparent(execution.traceId) } : {}),
   };
   try {

@@ -6,7 +6,7 @@ export const auditLogReport = defineReport({
   id: "audit-log",
   name: "Audit log",
   description: "The changes made in the tenant: who, when, what it was before and after",
-  version: 2,
+  version: 3,
   permissions: ["read:users"],
   parameters: z.object({
     from: dayParameter("From", "Only entries on or after this day (UTC)"),
@@ -33,12 +33,13 @@ export const auditLogReport = defineReport({
   chart: { title: "Changes by action", by: "action" },
   query: (sql, { tenantIds, parameters: { from, to, action, actorId } }) =>
     sql`
-    select a.at, a.action, coalesce(u.email, a.actor_id::text) as actor,
+    select a.at, a.action, coalesce(u.email, s.name, a.actor_id::text) as actor,
       coalesce(k.name, a.api_key_id::text) as api_key, a.target_type, a.target_id, a.before::text as before,
       a.after::text as after, t.name as tenant, a.ip, a.trace_id
     from audit_log a
     left join users u on u.id = a.actor_id and (${tenantIds}::uuid[] is null or exists (
       select from user_tenants l where l.user_id = u.id and l.tenant_id = any(${tenantIds}::uuid[])))
+    left join service_accounts s on s.id = a.actor_id
     left join api_keys k on k.id = a.api_key_id and (${tenantIds}::uuid[] is null or k.tenant_id = any(${tenantIds}::uuid[]))
     left join tenants t on t.id = a.tenant_id
     where (${tenantIds}::uuid[] is null or a.tenant_id = any(${tenantIds}::uuid[]))

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { channelName } from "../../notifications/channels/channel_name.ts";
 import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
 
 /** Messages and their outcome per recipient: one row per recipient, newest first. */
@@ -11,7 +12,7 @@ export const notificationDeliveriesReport = defineReport({
   parameters: z.object({
     from: dayParameter("From", "Only messages created on or after this day (UTC)"),
     to: dayParameter("To", "Only messages created on or before this day (UTC)"),
-    channel: z.enum(["Email", "Push", "InApp", "Sms"]).optional().meta({
+    channel: channelName.optional().meta({
       title: "Channel",
       description: "Only messages of this channel",
     }),

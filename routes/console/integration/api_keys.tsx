@@ -4,10 +4,11 @@ import { choice, listView, search, timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { action, done, formPage } from "../shared/actions.ts";
-import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
-import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
+import { KeyName, LastUse } from "./key_cells.tsx";
+import { givablePermissions, PermissionCard, PermissionList } from "./key_permissions.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 
@@ -34,29 +35,11 @@ async function listKeys(v: Visit): Promise<View> {
       {
         head: t.name,
         sort: "name",
-        cell: ({ name, start }) => (
-          <>
-            {name}
-            <span class="sub">
-              <code>{start}…</code>
-            </span>
-          </>
-        ),
+        cell: ({ name, start }) => <KeyName name={name} start={start} />,
       },
       {
         head: t.permissions,
-        cell: ({ permissions }) => (
-          <details>
-            <summary>{t.permissionCount(permissions.length)}</summary>
-            <ul>
-              {permissions.map((code) => (
-                <li>
-                  <code>{code}</code>
-                </li>
-              ))}
-            </ul>
-          </details>
-        ),
+        cell: ({ permissions }) => <PermissionList v={v} codes={permissions} />,
       },
       { head: t.status, cell: (key) => <KeyStatus v={v} row={key} /> },
       timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
@@ -64,15 +47,7 @@ async function listKeys(v: Visit): Promise<View> {
       {
         head: t.lastUsed,
         sort: "lastUsedAt",
-        cell: ({ lastUsedAt, lastUsedIp }) =>
-          lastUsedAt
-            ? (
-              <>
-                <Time v={v} at={lastUsedAt} />
-                {lastUsedIp && <span class="sub">{lastUsedIp}</span>}
-              </>
-            )
-            : never,
+        cell: ({ lastUsedAt, lastUsedIp }) => <LastUse v={v} at={lastUsedAt} ip={lastUsedIp} />,
       },
       {
         head: actions,
@@ -100,10 +75,9 @@ const newKeyPage = formPage({
   path: "api-keys/new",
   async show(v, sent) {
     const t = integrationTexts[v.locale];
-    const groups = Object.entries(Object.groupBy(await givablePermissions(v), ({ category }) => category));
+    const groups = await givablePermissions(v);
     const f = new Fields(v, sent, "createApiKey", { days: 90 });
     const days: Choice[] = VALID_DAYS.map((days) => ({ value: String(days), label: t.days(days) }));
-    const errors = f.errorsOf("permissions");
     return {
       title: t.newKey,
       crumbs: [{ href: "api-keys", label: t.keys }],
@@ -119,18 +93,7 @@ const newKeyPage = formPage({
                 })}
               </div>
             </Card>
-            <Card title={t.permissions}>
-              <p class="muted">{t.permissionsHint}</p>
-              {errors && <p class="error">{errors.join(" ")}</p>}
-              <div class="grid-3">
-                {groups.map(([category, group = []]) => (
-                  <fieldset>
-                    <legend>{category}</legend>
-                    {f.choices("permissions", group.map(({ code, hint }) => ({ value: code, hint })))}
-                  </fieldset>
-                ))}
-              </div>
-            </Card>
+            <PermissionCard v={v} fields={f} groups={groups} hint={t.permissionsHint} />
           </Form>
         ),
     };
@@ -165,24 +128,6 @@ const newKeyPage = formPage({
     });
   },
 });
-
-/** The permissions that the viewer may give to a key: those they hold, directly or through admin:system. */
-async function givablePermissions(v: Visit) {
-  const { viewer, locale } = v;
-  const known = may(viewer, "read:permissions")
-    ? (await v.api.call("listPermissions", { query: { pageSize: 100 } })).items
-    : [];
-  const knownCodes = new Set(known.map(({ code }) => code));
-  const others = [...viewer.permissions].filter((code) => !knownCodes.has(code))
-    .map((code) => ({ code, category: integrationTexts[locale].otherPermissions, description: null }));
-  return [...known, ...others]
-    .filter(({ code }) => code.endsWith(":files") ? mayInFiles(viewer, code) : may(viewer, code))
-    .map(({ code, category, description }) => ({
-      code,
-      category: translateBuiltin(locale, category),
-      hint: translateBuiltin(locale, description),
-    }));
-}
 
 export const keyPages: ConsolePage[] = [
   { path: "api-keys", get: listKeys },

@@ -1,5 +1,6 @@
 import type { ConsoleSection } from "../shared/page.ts";
 import { keyPages } from "./api_keys.tsx";
+import { accountPages } from "./service_accounts.tsx";
 import { integrationTexts } from "./texts.ts";
 import { webhookPages } from "./webhook.tsx";
 import { editWebhookPage, newWebhookPage } from "./webhook_form.tsx";
@@ -7,13 +8,21 @@ import { webhooksPage } from "./webhooks.tsx";
 
 const { en, pt } = integrationTexts;
 const KEYS = { permissions: ["manage:api-keys"] };
+const ACCOUNTS = { permissions: ["manage:service-accounts"] };
 const WEBHOOKS = { permissions: ["manage:webhooks"] };
 
-/** API keys and webhook endpoints for other programs. */
+/** API keys, service accounts and webhook endpoints for other programs. */
 export const integrationSection: ConsoleSection = {
   title: { en: en.section, pt: pt.section },
   nav: [
     { path: "api-keys", label: { en: en.keys, pt: pt.keys }, icon: "keys", needsTenant: true, ...KEYS },
+    {
+      path: "service-accounts",
+      label: { en: en.accounts, pt: pt.accounts },
+      icon: "users",
+      needsTenant: true,
+      ...ACCOUNTS,
+    },
     {
       path: "webhooks",
       label: { en: en.webhooks, pt: pt.webhooks },
@@ -24,6 +33,7 @@ export const integrationSection: ConsoleSection = {
   ],
   pages: [
     ...keyPages.map((page) => ({ ...page, ...KEYS })),
+    ...accountPages.map((page) => ({ ...page, ...ACCOUNTS })),
     ...[{ path: "webhooks", get: webhooksPage }, newWebhookPage, ...webhookPages, editWebhookPage]
       .map((page) => ({ ...page, ...WEBHOOKS })),
   ],

@@ -119,11 +119,11 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
   );
 }
 
-function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delivery: Delivery }) {
+function DeliveryDetails({ v, delivery: { id, body, attempts } }: { v: Visit; delivery: Delivery }) {
   const t = integrationTexts[v.locale];
   return (
     <div class="stack">
-      <JsonText value={body} label={t.body} />
+      <JsonText value={body} label={`${t.body}: ${id}`} />
       <ol class="timeline" reversed>
         {attempts.map((attempt) => {
           const isAccepted = attempt.statusCode !== null && attempt.statusCode < 300;
@@ -141,7 +141,7 @@ function DeliveryDetails({ v, delivery: { body, attempts } }: { v: Visit; delive
                   class="code-block"
                   tabindex={0}
                   role="region"
-                  aria-label={t.response}
+                  aria-label={`${t.response}: ${id}, ${attempt.number}`}
                 >{attempt.answer}</pre>
               )}
             </li>

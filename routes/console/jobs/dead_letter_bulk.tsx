@@ -22,6 +22,7 @@ export const retryManyPage = formPage({
         errorContains: optionalField(form, "errorContains"),
         failedFrom: instantOf(v, field(form, "failedFrom")),
         failedTo: instantOf(v, field(form, "failedTo")),
+        all: true, // without a filter, the page shows the count of all first
         dryRun,
       },
     });

@@ -5,6 +5,7 @@ import { DataTable, LivePart } from "../components/table.tsx";
 import { CopyValue, Facts, JsonText, shortId, Time } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import { orNull, type Page } from "../shared/api.ts";
+import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { Attempts, type LogLine } from "./attempts.tsx";
 import { type Job, JobStatusBadge } from "./job_status.tsx";
@@ -79,7 +80,7 @@ function JobActions({ v, job }: { v: Visit; job: Job }) {
   const here = `jobs/${job.id}`;
   return (
     <>
-      {job.status === "Failed" && (
+      {job.nextRetryAt && (
         <ActionButton v={v} action={`${here}/retry-now`} label={t.retryNow} icon="retry" tone="primary" />
       )}
       {CANCELLABLE.has(job.status) && (
@@ -95,9 +96,9 @@ function JobActions({ v, job }: { v: Visit; job: Job }) {
   );
 }
 
-function JobFacts({ v, job }: { v: Visit; job: Job }) {
+function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   const t = jobTexts[v.locale];
-  const due = job.status === "Failed" ? job.nextRetryAt : job.scheduledAt;
+  const due = job.nextRetryAt ?? job.scheduledAt;
   const short = (id: string) => <CopyValue v={v} value={id} shown={shortId(id)} />;
   const facts: [string, Child][] = [
     ["Id", <CopyValue v={v} value={job.id} />],
@@ -110,15 +111,19 @@ function JobFacts({ v, job }: { v: Visit; job: Job }) {
     [t.started, <Time v={v} at={job.startedAt} />],
     [t.ended, <Time v={v} at={job.completedAt} />],
   ];
-  if (due) facts.push([job.status === "Failed" ? t.nextRetry : t.due, <Time v={v} at={due} />]);
+  if (job.waitReason) facts.push([t.waitReason, job.waitReason]);
+  if (job.pause) {
+    facts.push([job.pause.kind === "queue" ? t.queuePaused : t.typePaused, job.pause.reason ?? t.paused]);
+  }
+  if (due) facts.push([job.nextRetryAt ? t.nextRetry : t.due, <Time v={v} at={due} />]);
   if (job.argsTypeName) facts.push([t.argsType, job.argsTypeName]);
   if (job.recurringJobId) {
     const href = `recurring/${encodeURIComponent(job.recurringJobId)}`;
     facts.push([t.recurring, <a href={href}>{job.recurringJobId}</a>]);
   }
-  if (job.parentJobId) {
-    const label = <code>{shortId(job.parentJobId)}</code>;
-    facts.push([t.parent, <a href={`jobs/${job.parentJobId}`}>{label}</a>]);
+  for (const id of job.parentJobIds) {
+    const label = <code>{shortId(id)}</code>;
+    facts.push([t.parent, <a href={`jobs/${id}`}>{label}</a>]);
   }
   if (job.tenantId && job.tenantId !== v.viewer.tenant?.id) facts.push([t.tenant, short(job.tenantId)]);
   return <Facts facts={facts} />;

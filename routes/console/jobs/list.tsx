@@ -83,14 +83,15 @@ export function jobColumns(v: Visit): Column<Job>[] {
     {
       head: t.status,
       sort: "Status",
-      cell: ({ status, lastError }) => (
-        <>
-          <JobStatusBadge locale={v.locale} status={status} />
-          {lastError && status !== "Succeeded" && (
-            <span class="sub one-line" title={lastError}>{lastError}</span>
-          )}
-        </>
-      ),
+      cell: ({ status, lastError, waitReason }) => {
+        const reason = waitReason ?? (status === "Succeeded" ? null : lastError);
+        return (
+          <>
+            <JobStatusBadge locale={v.locale} status={status} />
+            {reason && <span class="sub one-line" title={reason}>{reason}</span>}
+          </>
+        );
+      },
     },
     { head: t.queue, cell: ({ queue }) => <span class="nowrap">{queue}</span>, wideOnly: true },
     {

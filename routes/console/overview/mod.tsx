@@ -1,3 +1,4 @@
+import { action, done } from "../shared/actions.ts";
 import type { ConsoleSection } from "../shared/page.ts";
 import { overviewPage } from "./overview.tsx";
 import { overviewTexts } from "./texts.ts";
@@ -5,5 +6,9 @@ import { overviewTexts } from "./texts.ts";
 /** The overview of the service's state. */
 export const overviewSection: ConsoleSection = {
   nav: [{ path: "", label: { en: overviewTexts.en.title, pt: overviewTexts.pt.title }, icon: "overview" }],
-  pages: [{ path: "", get: overviewPage }],
+  pages: [
+    { path: "", get: overviewPage },
+    action("queues/{queue}/pause", "pauseJobQueue", (v) => done("", overviewTexts[v.locale].queuePaused)),
+    action("queues/{queue}/resume", "resumeJobQueue", (v) => done("", overviewTexts[v.locale].queueResumed)),
+  ],
 };

@@ -1,4 +1,5 @@
 import { Meter } from "../components/charts.tsx";
+import { ActionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
 import { Badge, Facts, Figures, number, shortId, Time } from "../components/values.tsx";
@@ -6,7 +7,7 @@ import { RunStatusBadge } from "../reports/model.tsx";
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Answer } from "../shared/operations.ts";
-import type { Visit } from "../shared/page.ts";
+import { may, type Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import { overviewTexts } from "./texts.ts";
 
@@ -29,9 +30,28 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
             head: t.oldest,
             cell: ({ oldestDueAt }) => oldestDueAt && <Time v={v} at={oldestDueAt} />,
           },
+          { head: t.state, cell: ({ queue, pause }) => <QueueState v={v} queue={queue} pause={pause} /> },
         ]}
       />
     </Card>
+  );
+}
+
+/** Whether a queue is paused and why, with the button to pause or resume it. */
+function QueueState({ v, queue, pause }: { v: Visit } & Pick<Overview["queues"][number], "queue" | "pause">) {
+  const t = overviewTexts[v.locale];
+  const mayChange = may(v.viewer, "manage:jobs");
+  const isOwn = pause?.scope === (v.viewer.tenant ? "tenant" : "all");
+  if (pause === null) {
+    return mayChange && <ActionButton v={v} action={`queues/${queue}/pause`} label={t.pause} icon="pause" />;
+  }
+  return (
+    <>
+      <Badge tone="warn">{pause.scope === "all" ? t.pausedForAll : t.paused}</Badge> {pause.reason}
+      {mayChange && isOwn && (
+        <ActionButton v={v} action={`queues/${queue}/resume`} label={t.resume} icon="play" />
+      )}
+    </>
   );
 }
 

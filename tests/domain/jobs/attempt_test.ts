@@ -3,6 +3,7 @@ import { z } from "zod";
 import { runAttempt } from "../../../domain/jobs/attempt.ts";
 import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
+import type { Settlement } from "../../../domain/jobs/settle.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { NO_PLATFORM } from "../../support/job_context.ts";
@@ -19,13 +20,16 @@ const job = {
   traceId: null,
   outageMs: null,
   lostLeases: 0,
+  waitedMs: 0,
 };
 const unused = {} as AttemptNotes;
 
-function settle(run: () => Promise<unknown>) {
+async function settle(run: () => Promise<unknown>): Promise<Settlement> {
   const types = new JobTypes();
   types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
-  return runAttempt(job, { types, notes: unused, platform: NO_PLATFORM }).settlement;
+  const settlement = await runAttempt(job, { types, notes: unused, platform: NO_PLATFORM }).settlement;
+  assert.ok(settlement);
+  return settlement;
 }
 
 Deno.test("recurring work of the service itself runs on the pool for upkeep, other jobs on the main one", async () => {
@@ -37,7 +41,7 @@ Deno.test("recurring work of the service itself runs on the pool for upkeep, oth
   types.register(defineJob({ name: "test.sweep", args: z.object({}), run, cron: "* * * * *" }));
   const o = { types, notes: unused, platform: NO_PLATFORM, upkeepPlatform: { ...NO_PLATFORM, sql: upkeep } };
   const outputOf = async (jobTypeName: string) =>
-    (await runAttempt({ ...job, jobTypeName }, o).settlement).output;
+    (await runAttempt({ ...job, jobTypeName }, o).settlement)?.output;
   assert.deepEqual([await outputOf("test.answer"), await outputOf("test.sweep")], [
     "[true,false]",
     "[true,true]",

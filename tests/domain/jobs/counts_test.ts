@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { countJobs, foldCounts } from "../../../domain/jobs/counts.ts";
+import { foldCounts } from "../../../domain/jobs/counts.ts";
+import { countJobs } from "../../../domain/jobs/job_counts.ts";
 import { readJobStats } from "../../../domain/jobs/stats.ts";
 import { setup } from "../../support/setup.ts";
 import { mainPool } from "../../../infra/postgres/postgres.ts";

@@ -15,11 +15,15 @@ const slowPolling = { JOB_POLL_MS: String(HOUR_MS) };
 /** Other load on the machine may delay all but the fastest start; without wake-ups each would be an hour late. */
 const ON_TIME_MS = 200;
 
+/** When each attempt started, by job id and attempt number. */
+const starts = new Map<string, number>();
 const postponed = defineJob({
   name: "test.postponed",
   args: z.object({}),
-  run: (_args, { attempt }) =>
-    attempt === 1 ? Promise.reject(new PostponeJob("not yet", 700)) : Promise.resolve(),
+  run(_args, { jobId, attempt }) {
+    starts.set(`${jobId} ${attempt}`, Date.now());
+    if (attempt === 1) throw new PostponeJob("not yet", 700);
+  },
 });
 
 const enqueue = ({ steward }: TestService, options: JobOptions = {}) =>
@@ -27,12 +31,12 @@ const enqueue = ({ steward }: TestService, options: JobOptions = {}) =>
 
 /** How late the attempts with this number started, in ms, ascending. */
 async function lateness({ steward }: TestService, ids: string[], attempt: number): Promise<number[]> {
-  const rows = await steward.platform.sql<{ ms: number }[]>`
-    select extract(epoch from e.started_at - case when e.attempt_number = 1 then j.scheduled_at else j.due_at end)::float8
-      * 1000 as ms
-    from jobs j join job_executions e on e.job_id = j.id and e.attempt_number = ${attempt}
-    where j.id = any(${ids}::uuid[])`;
-  return rows.map(({ ms }) => Math.round(ms)).sort((a, b) => a - b);
+  const rows = await steward.platform.sql<{ id: string; dueAt: Date }[]>`
+    select id, case when ${attempt === 1} then scheduled_at else due_at end as due_at
+    from jobs where id = any(${ids}::uuid[])`;
+  return rows.map(({ id, dueAt }) => (starts.get(`${id} ${attempt}`) ?? NaN) - dueAt.getTime()).sort((a, b) =>
+    a - b
+  );
 }
 
 function assertOnTime(late: number[]): void {

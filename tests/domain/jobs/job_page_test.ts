@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { JOB_ORDERS, listJobs } from "../../../domain/jobs/job_list.ts";
-import { newId } from "../../../domain/shared/ids.ts";
+import { firstIdOf, newId, timeOfId } from "../../../domain/shared/ids.ts";
 import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../../../domain/jobs/job_row.ts";
-import { foldCounts, type JobFilters } from "../../../domain/jobs/counts.ts";
+import { foldCounts } from "../../../domain/jobs/counts.ts";
+import type { JobFilters } from "../../../domain/jobs/job_filters.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
@@ -11,21 +12,32 @@ const { sql } = t.steward.platform;
 const [mine, other] = [await t.tenant(), await t.tenant()];
 const everything = { everything: true } as const;
 const newIds = (count: number) => Array.from({ length: count }, newId);
+/** Ids of jobs that are created one millisecond after another. */
+const spacedIds = (count: number) =>
+  Array.from({ length: count }, (_, n) => firstIdOf(new Date(Date.now() - count + n)).replace(/0$/, "1"));
+const creators = newIds(3);
+const traces = ["1".repeat(32), "2".repeat(32)];
+const ids = spacedIds(150);
+const createdAt = (n: number) => timeOfId(ids[n] ?? "");
+const [from, to] = [createdAt(20), createdAt(110)];
 const ofMine = { everything: false, tenantId: mine } as const;
 
 /** Jobs of two tenants in every status. The orders of creation, start and end differ, and some times are equal. */
 await sql`delete from jobs`;
 await sql`
   insert into jobs (id, created_at, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
-    scheduled_at, started_at, completed_at, worker_id, parent_job_id, max_retries)
-  select id, now(), case when n % 3 = 0 then ${other} else ${mine} end::uuid,
+    scheduled_at, started_at, completed_at, worker_id, parent_job_id, created_by, trace_id, search_keys, max_retries)
+  select id, created_at, case when n % 3 = 0 then ${other} else ${mine} end::uuid,
     'test.type' || n % 4, '{}', 'FireAndForget', status, n % 4, 'q' || n % 3, 'test', now() + interval '1 hour',
     case when n % 5 < 2 then timestamptz '2026-01-01' + make_interval(mins => (n * 7 % 31)::int) end,
     case when status not in ('Scheduled', 'AwaitingParent') then timestamptz '2026-01-02' + make_interval(mins => (n * 11 % 37)::int) end,
     case when status in ('Succeeded', 'DeadLettered', 'Cancelled') then timestamptz '2026-01-03' + make_interval(mins => (n * 13 % 41)::int) end,
     case when status = 'Processing' then gen_random_uuid() end,
-    case when status = 'AwaitingParent' then gen_random_uuid() end, 0
-  from unnest(${newIds(150)}::uuid[]) with ordinality made (id, n)
+    case when status = 'AwaitingParent' then gen_random_uuid() end, (${creators}::uuid[])[1 + n % 4],
+    (${traces}::text[])[1 + n % 9], array['shop=' || n % 5, 'day.name=Mon'], 0
+  from unnest(${ids}::uuid[], ${
+  ids.map((id) => timeOfId(id).toISOString())
+}::timestamptz[]) with ordinality made (id, created_at, n)
   cross join lateral (select (enum_range(null::job_status))[1 + (n * 5 % 8)::int] as status) s`;
 
 const TIMES = { ScheduledAt: "scheduledAt", StartedAt: "startedAt", CompletedAt: "completedAt" } as const;
@@ -61,6 +73,23 @@ for (const [whose, reach] of [["everyone's", everything], ["a tenant's", ofMine]
         (job) => job.status === "Succeeded" && job.priority === "Normal",
       ],
       [{ searchTerm: "TYPE3" }, ({ jobTypeName }) => jobTypeName === "test.type3"],
+      [{ jobTypeName: "test.type3" }, ({ jobTypeName }) => jobTypeName === "test.type3"],
+      [{ withoutTypes: ["test.type3", "test.type1"] }, ({ jobTypeName }) => /[02]$/.test(jobTypeName)],
+      [{ from, to }, ({ createdAt }) => createdAt >= from && createdAt <= to],
+      [{ from, status: "Failed" }, ({ createdAt, status }) => createdAt >= from && status === "Failed"],
+      [{ to, queue: "q1" }, ({ createdAt, queue }) => createdAt <= to && queue === "q1"],
+      [{ createdBy: creators[1] }, ({ createdBy }) => createdBy === creators[1]],
+      [
+        { createdBy: creators[1], to, priority: 1 },
+        (job) => job.createdBy === creators[1] && job.createdAt <= to && job.priority === "High",
+      ],
+      [{ traceId: traces[1] }, ({ id }) => (ids.indexOf(id) + 1) % 9 === 1],
+      [{ args: { shop: "3" } }, ({ id }) => (ids.indexOf(id) + 1) % 5 === 3],
+      [
+        { args: { shop: "3", "day.name": "Mon" }, createdBy: creators[0] },
+        ({ id, createdBy }) => (ids.indexOf(id) + 1) % 5 === 3 && createdBy === creators[0],
+      ],
+      [{ args: { shop: "x" } }, () => false],
     ];
     for (const orderBy of JOB_ORDERS) {
       for (const ascending of [true, false]) {
@@ -107,4 +136,22 @@ Deno.test("a few jobs behind twenty thousand others are found by any filter, in 
       }
     }
   }
+});
+
+Deno.test("jobs are found by their creator as long as they exist", async () => {
+  const [creator = "", tenantId] = [newId(), mine];
+  const [job = "", kept = ""] = newIds(2);
+  await sql`
+    insert into jobs (id, created_at, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
+      created_by, max_retries)
+    select id, now(), ${tenantId}, 'test.created', '{}', 'FireAndForget', 'Enqueued', 2, 'c', 'test', now(), ${creator}, 0
+    from unnest(${[job, kept]}::uuid[]) made (id)`;
+  const list = async () =>
+    (await listJobs(sql, ofMine, { ...inOrderOfIds, pageSize: 20, createdBy: creator })).items.map(({ id }) =>
+      id
+    );
+  assert.deepEqual(await list(), [job, kept]);
+  await sql`delete from jobs where id = ${job}`;
+  assert.deepEqual(await list(), [kept]);
+  assert.equal((await sql`select from job_search_keys where job_id = ${job}`).length, 0);
 });

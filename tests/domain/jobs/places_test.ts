@@ -100,6 +100,10 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
   });
   const types = new JobTypes();
   types.register(slow, small);
+  types.onEnded = (ended) => {
+    smallEnded += ended.filter(({ jobTypeName }) => jobTypeName === small.name).length;
+    if (smallEnded === smallJobs.length) smallSettled.resolve();
+  };
   const slowJobs = Array.from({ length: 20 }, () => ({ ...job(slow.name), limitKey: limitKeyOf(slow) }));
   const smallJobs = Array.from({ length: 60 }, () => job(small.name));
   await transact(sql, (tx) => insertJobs({ wakeUps: { at() {} } }, tx, [...slowJobs, ...smallJobs]));
@@ -113,9 +117,6 @@ Deno.test("slow jobs of a type with a share leave the other places of a worker t
     concurrency: 4,
     queues: null,
     pollMs: 50,
-    onEnded({ job }) {
-      if (job.jobTypeName === small.name && ++smallEnded === smallJobs.length) smallSettled.resolve();
-    },
     onSettled(moved) {
       settled += moved.length;
       if (settled === 80) allSettled.resolve();

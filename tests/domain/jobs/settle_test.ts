@@ -78,6 +78,7 @@ Deno.test("outages of a dependency are retried with growing delays and use up no
   );
 
   const other = await attemptAfter(1, new PostponeJob("not yet", 0));
+  assert.equal(other.status, "Scheduled");
   assert.equal(other.isOutage, true, "a postponement does not end the outage");
   await sql`update jobs set max_retries = 1 where id = ${job.id}`;
   const refusal = await attemptAfter(1, new Error("no such bucket"));

@@ -5,7 +5,8 @@ import { releaseContinuations } from "../../../domain/jobs/continuations.ts";
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { PermanentJobFailure } from "../../../domain/jobs/job_type.ts";
 import { recoverLostJobs } from "../../../domain/jobs/lease.ts";
-import { failed, giveBackJobs, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
+import { requestCancel } from "../../../domain/jobs/request_cancel.ts";
+import { failed, giveBackJobs, postponed, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
@@ -20,6 +21,7 @@ const caller = {
   userId: newId(),
   sessionId: newId(),
   apiKeyId: null,
+  serviceAccount: null,
   tokenTenantId: tenantId,
   tenantId,
   permissions: new Set<string>(),
@@ -29,7 +31,8 @@ const caller = {
 
 /** The diagram of the README: the resulting state of each action in each state. */
 const readme = await Deno.readTextFile(new URL("../../../domain/jobs/README.md", import.meta.url));
-const drawn = [...readme.matchAll(/^ {2}(\w+) --> (\w+) : (.+)$/gm)].map(([, from, to, action]) => ({
+const [, diagram = ""] = readme.split("```mermaid");
+const drawn = [...diagram.matchAll(/^ {2}(\w+) --> (\w+) : (.+)$/gm)].map(([, from, to, action]) => ({
   from,
   to,
   action,
@@ -55,6 +58,7 @@ const ACTIONS: Record<string, (subject: Subject) => Promise<unknown>> = {
   "parent is lost": (subject) => endParent(subject, "DeadLettered"),
   "succeed": (subject) => settle(subject, succeeded(subject.job, null, times)),
   "fail": (subject) => settle(subject, failed(subject.job, new Error("no"), times)),
+  "postpone": (subject) => settle(subject, postponed(subject.job, "not yet", 60_000, times)),
   "fail for the last time": (subject) =>
     settle(subject, failed(subject.job, new PermanentJobFailure("no"), times)),
   "give back": ({ workerId, job }) => giveBackJobs(sql, workerId, [job]),
@@ -62,7 +66,11 @@ const ACTIONS: Record<string, (subject: Subject) => Promise<unknown>> = {
     await sql`delete from job_workers where id = ${workerId}`;
     await recoverLostJobs(sql);
   },
-  "cancel": ({ job }) => cancelJob(sql, caller, job.id),
+  "cancel": ({ job }) => cancelJob(platform, caller, job.id),
+  "fail after a cancel request": async (subject) => {
+    await requestCancel(sql, caller, subject.job.id);
+    await ACTIONS.fail?.(subject);
+  },
 };
 
 /** A job with this status that is due, in a lane and held by its own worker. */
@@ -87,6 +95,7 @@ async function subjectIn(status: string): Promise<Subject> {
     traceId: null,
     outageMs: null,
     lostLeases: 0,
+    waitedMs: 0,
   };
   return { job, parentId, workerId, lane };
 }

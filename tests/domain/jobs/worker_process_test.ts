@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { jobWork, watchDueTimes } from "../../../domain/jobs/due_times.ts";
+import { followStrandedJobs } from "../../../domain/jobs/ended_jobs.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
+import { newId } from "../../../domain/shared/ids.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import { systemClock } from "../../../infra/clock.ts";
 import { Worker } from "../../../domain/jobs/worker.ts";
@@ -95,6 +97,50 @@ Deno.test("if a worker is killed during 1,000 jobs, the next worker finishes all
       select e.job_id, j.attempts from job_executions e join jobs j on j.id = e.job_id where e.status = 'Abandoned'`;
     assert.equal(abandoned.length, held?.n);
     assert.ok(abandoned.every((job) => job.attempts === 2), "each abandoned attempt was followed by another");
+    await end(successor);
+  }));
+
+Deno.test("batches and continuations of several parents end exactly once although workers are killed at any time", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    const BATCHES = 30;
+    const args = (n: number) => JSON.stringify({ n, ms: 1 });
+    const follower = JSON.stringify({
+      jobTypeName: "test.note",
+      serializedArgs: args(-1),
+      maxRetries: 9,
+      queue: "followers",
+      scheduledAt: null,
+    });
+    for (let n = 0; n < BATCHES; n++) {
+      await transact(sql, async (tx) => {
+        const batchId = newId();
+        await tx`insert into job_batches (id, status, on_all_succeeded) values (${batchId}, 'Running', ${follower}::text::jsonb)`;
+        const job = { jobTypeName: "test.note", maxRetries: 9 };
+        const jobs = Array.from({ length: 8 }, () => ({ ...job, serializedArgs: args(n), batchId }));
+        const parentJobIds = await insertJobs({ wakeUps }, tx, jobs);
+        await insertJobs({ wakeUps }, tx, [{ ...job, serializedArgs: args(-2), parentJobIds }]);
+      });
+    }
+    for (let kills = 0; kills < 5; kills++) {
+      const victim = await startWorkerProcess({ databaseUrl, concurrency: 3 });
+      await pause(20 + 60 * Math.random());
+      victim.kill("SIGKILL");
+      await victim.status;
+      await endLeases(sql);
+    }
+    const successor = await startWorkerProcess({ databaseUrl });
+    for (let left = 1; left > 0; await pause(100)) {
+      await followStrandedJobs(sql);
+      const [row] = await sql<{ n: number }[]>`
+        select (select count(*) from job_batches where status = 'Running')
+          + (select count(*) from jobs where status not in ('Succeeded', 'DeadLettered', 'Cancelled')) as n`;
+      left = row?.n ?? 0;
+    }
+    const [ends] = await sql<{ succeeded: number; followers: number; continued: number }[]>`
+      select (select count(*) from job_batches where status = 'Succeeded') as succeeded,
+        (select count(*) from jobs where queue = 'followers' and status = 'Succeeded') as followers,
+        (select count(*) from jobs where parent_job_ids is not null and status = 'Succeeded') as continued`;
+    assert.deepEqual({ ...ends }, { succeeded: BATCHES, followers: BATCHES, continued: BATCHES });
     await end(successor);
   }));
 
@@ -190,7 +236,7 @@ Deno.test("a worker that loses the database aborts its jobs before another worke
     const successor = await Worker.start({
       ...work(() => Promise.resolve(successorBegan.resolve(performance.now()))),
       sql,
-      leaseSeconds: 60,
+      leaseSeconds: 6, // renewed more often than the two seconds after which the check below ends a lease
     });
     const parts = {
       sql,

@@ -41,7 +41,7 @@ Deno.test("a retry asks only for unsettled devices, after the requested delay, a
     from unnest(${["gone-1", "ok-1", "busy-1"]}::text[]) as token`;
   Object.assign(fcm, { busyFor: 1, retryAfter: "40" });
   const id = await sent(sender, push("ok-1", "gone-1", "busy-1"));
-  const first = await settledDetail(t, sender, id);
+  const first = await settledDetail(t, sender, id, ["Scheduled"]);
   assert.equal(first.status, "Failed");
   assert.deepEqual(statuses(first), { "ok-1": "Sent", "gone-1": "Refused", "busy-1": "Owed" });
   assert.deepEqual(await tokensKept(), ["busy-1", "ok-1"]);

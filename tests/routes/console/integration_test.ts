@@ -48,6 +48,61 @@ inBrowser(
   },
 );
 
+inBrowser(
+  "a service account is created with its secret shown once, gets a new secret, and is revoked",
+  async (b) => {
+    const by = await t.actor({ permissions: ["manage:service-accounts", "read:users"] });
+    const viewing = await openConsole(b, t, by);
+    const { page } = viewing;
+    const users = async (secret: string) => {
+      const headers = { "x-tenant-id": by.tenantId ?? "" };
+      return (await new HttpClient(t.url, secret).get("/api/v1/users", headers)).status;
+    };
+    const confirm = () => page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    const shownSecret = async () => await page.locator("main .copy-value code").textContent() ?? "";
+    await viewing.open("service-accounts");
+    await page.getByText("No service accounts yet").waitFor();
+    await page.getByRole("link", { name: "New service account" }).click();
+    await page.getByLabel("Name").fill("<i>billing</i>");
+    assert.deepEqual(await page.getByLabel("Acts in").locator("option").allTextContents(), ["This tenant"]);
+    await page.getByLabel("read:users").check();
+    await page.getByRole("button", { name: "Create the account" }).click();
+    await page.getByRole("heading", { name: "The service account was created" }).waitFor();
+    await viewing.requireAccessible();
+    const first = await shownSecret();
+    assert.equal(await users(first), 200);
+    await page.getByRole("link", { name: "Back to the service accounts" }).click();
+    const row = page.getByRole("row", { name: "<i>billing</i>" });
+    await row.getByText("Active").waitFor();
+    await row.getByText("This tenant").waitFor();
+    await viewing.requireAccessible();
+    assert.ok(!(await page.content()).includes(first), "the list has its first characters only");
+    await row.getByRole("button", { name: "New secret" }).click();
+    await confirm();
+    await page.getByRole("heading", { name: "The new secret was created" }).waitFor();
+    const second = await shownSecret();
+    assert.deepEqual([await users(first), await users(second)], [401, 200]);
+    await page.getByRole("link", { name: "Back to the service accounts" }).click();
+    await row.getByRole("button", { name: "Revoke" }).click();
+    await confirm();
+    await page.getByText("The service account was revoked.").waitFor();
+    assert.equal(await users(second), 401);
+    await viewing.close();
+    const operator = await openConsole(b, t, t.systemAdmin);
+    await operator.open("service-accounts/new");
+    await operator.page.getByLabel("Name").fill("everywhere");
+    await operator.page.getByLabel("Acts in").selectOption("all");
+    await operator.page.getByLabel("read:users").check();
+    await operator.page.getByRole("button", { name: "Create the account" }).click();
+    await operator.page.getByRole("heading", { name: "The service account was created" }).waitFor();
+    const secret = await operator.page.locator("main .copy-value code").textContent() ?? "";
+    assert.equal(await users(secret), 200, "also in a tenant of others");
+    await operator.open("service-accounts");
+    await operator.page.getByRole("row", { name: "everywhere" }).getByText("All tenants").waitFor();
+    await operator.close();
+  },
+);
+
 inBrowser("the API refuses a permission that the form does not offer", async (b) => {
   const viewing = await openConsole(b, t, maker);
   const { page } = viewing;
@@ -131,7 +186,10 @@ inBrowser("the pages need their permission and show only the viewer's tenant", a
     url: "https://example.com/hook",
     eventTypes: "*",
   });
-  const pages = ["api-keys", "api-keys/new", "webhooks", "webhooks/new", `webhooks/${made.body.id}`];
+  const pages = [
+    ...["api-keys", "api-keys/new", "service-accounts", "service-accounts/new"],
+    ...["webhooks", "webhooks/new", `webhooks/${made.body.id}`],
+  ];
   const statuses = async (actor: typeof maker) => {
     const other = await openConsole(b, t, actor);
     const found: number[] = [];
@@ -141,8 +199,12 @@ inBrowser("the pages need their permission and show only the viewer's tenant", a
     await other.close();
     return found;
   };
-  assert.deepEqual(await statuses(t.systemAdmin), [200, 200, 200, 200, 404], "another tenant's is not found");
-  const closed = [403, 403, 403, 403, 403];
+  assert.deepEqual(
+    await statuses(t.systemAdmin),
+    [200, 200, 200, 200, 200, 200, 404],
+    "another tenant's is not found",
+  );
+  const closed = pages.map(() => 403);
   assert.deepEqual(await statuses(await t.actor({ role: "Visitor" })), closed);
   assert.deepEqual(await statuses(await t.actor({ permissions: [] })), closed);
   assert.deepEqual(await statuses(await t.actor({ role: "Admin" })), closed);

@@ -102,3 +102,26 @@ inBrowser(
     await viewing.close();
   },
 );
+
+inBrowser(
+  "a paused queue shows its reason and is resumed with a button, in English and Portuguese",
+  async (b) => {
+    const actor = await t.actor({ permissions: ["manage:jobs"] });
+    const reader = await t.actor({ tenantId: actor.tenantId ?? "" });
+    await actor.post("/api/v1/jobs/queues/mail/pause", { reason: "The provider is down" });
+    const reading = await openConsole(b, t, reader);
+    await reading.open("");
+    await reading.page.getByText("The provider is down").waitFor();
+    assert.equal(await reading.page.getByRole("button", { name: "Resume" }).count(), 0);
+    await reading.close();
+    const viewing = await openConsole(b, t, actor, { locale: "pt-PT" });
+    const { page } = viewing;
+    await viewing.open("");
+    await page.getByText("Em pausa", { exact: true }).waitFor();
+    await viewing.requireAccessible();
+    await page.getByRole("button", { name: "Retomar" }).click();
+    await page.getByText("A fila foi retomada.").waitFor();
+    assert.deepEqual((await actor.get("/api/v1/jobs/queues")).body, []);
+    await viewing.close();
+  },
+);

@@ -110,6 +110,8 @@ const OPEN: Record<string, string[]> = {
     "settings/new",
     "api-keys",
     "api-keys/new",
+    "service-accounts",
+    "service-accounts/new",
     "webhooks",
     "webhooks/new",
     "webhooks/{id}",

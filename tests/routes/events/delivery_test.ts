@@ -56,7 +56,7 @@ const delivery = async (by: Actor, id: string, status: string, attemptCount = 1)
 async function hurry(endpointId: string): Promise<void> {
   await sql`update webhook_deliveries set next_attempt_at = now() where endpoint_id = ${endpointId}
     and status = 'Pending'`;
-  await sql`update jobs set due_at = now() where job_type_name = 'events.deliver' and status = 'Failed'`;
+  await sql`update jobs set due_at = now() where job_type_name = 'events.deliver' and status = 'Scheduled'`;
   await t.steward.sweep();
 }
 
@@ -122,7 +122,7 @@ Deno.test("a failing receiver is retried on the schedule with the same id until 
     assert.ok(wait >= delay && wait < delay + 4_000, `${wait} after attempt ${index + 1}`);
     await until(async () => {
       const [job] = await sql`select from jobs j join webhook_deliveries d on d.job_id = j.id
-        where d.id = ${waiting.id} and j.status = 'Failed'`;
+        where d.id = ${waiting.id} and j.status = 'Scheduled'`;
       return job;
     });
     await hurry(endpoint.id);
@@ -257,7 +257,8 @@ Deno.test("a ping is sent to its endpoint, whatever types that has", async () =>
   assert.deepEqual([status, body.status, body.eventType], [202, "Pending", "webhook.ping"]);
   const [ping] = await receiver.got(1);
   ping?.verify(endpoint.secret);
-  assert.deepEqual(ping?.body.data, { endpointId: endpoint.id });
+  assert.deepEqual(ping?.body.data, { tenantId: by.tenantId, endpointId: endpoint.id });
+  assert.equal(ping?.body.tenantId, by.tenantId);
 });
 
 Deno.test("a redirect counts as a failure and is not followed", async () => {
@@ -285,7 +286,7 @@ Deno.test("deleting an endpoint deletes its waiting deliveries", async () => {
   const { id } = await delivery(by, endpoint.id, "Pending");
   const [job] = await sql<{ jobId: string }[]>`select job_id from webhook_deliveries where id = ${id}`;
   assert.equal((await by.delete(`${PATH}/${endpoint.id}`)).status, 204);
-  await sql`update jobs set due_at = now() where id = ${job?.jobId ?? ""} and status = 'Failed'`;
+  await sql`update jobs set due_at = now() where id = ${job?.jobId ?? ""} and status = 'Scheduled'`;
   await t.steward.sweep();
   assert.equal(await t.settled(job?.jobId ?? ""), "Succeeded");
   assert.equal(receiver.received.length, 1);
@@ -319,7 +320,7 @@ Deno.test("a delivery whose job was lost gets a new one", async () => {
   receiver.answers(() => new Response(null, { status: 500 }));
   await createUser(by);
   const { id } = await delivery(by, endpoint.id, "Pending");
-  await sql`update jobs set status = 'Cancelled', completed_at = now()
+  await sql`update jobs set status = 'Cancelled', worker_id = null, completed_at = now()
     where id = (select job_id from webhook_deliveries where id = ${id})`;
   assert.equal(await resumeLost(platform), 0, "it is not overdue");
   await sql`update webhook_deliveries set next_attempt_at = now() - interval '16 minutes' where id = ${id}`;

@@ -62,6 +62,7 @@ Deno.test("a user's changes send events: created, updated, unlinked, linked, del
   const user = await createUser(by);
   const mine = ({ userId }: Record<string, unknown>) => userId === user.id;
   assert.deepEqual(await sentEvent("user.created", mine), {
+    tenantId: by.tenantId,
     userId: user.id,
     email: user.email,
     firstName: "Ana",
@@ -81,16 +82,19 @@ Deno.test("a user's changes send events: created, updated, unlinked, linked, del
     }),
   );
   assert.deepEqual(await sentEvent("user.linked", mine), {
+    tenantId: by.tenantId,
     userId: user.id,
     isActive: true,
     roleIds: [by.roleId],
   });
   success(await admin.delete(`/api/v1/admin/users/${user.id}`));
   assert.equal((await sentEvent("user.deleted", mine)).email, user.email);
+  await receiver.got(3, ({ body }) => body.type === "user.access-changed" && mine(body.data));
   const types = receiver.received.filter(({ body }) => body.data.userId === user.id).map(({ body }) =>
     body.type
   );
   assert.deepEqual(types.toSorted(), [
+    ...["user.access-changed", "user.access-changed", "user.access-changed"], // unlinked, linked, deleted
     "user.created",
     "user.deleted",
     "user.linked",

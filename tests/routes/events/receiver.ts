@@ -6,7 +6,7 @@ export interface Received {
   id: string;
   headers: Headers;
   text: string;
-  body: { type: string; timestamp: string; data: Record<string, unknown> };
+  body: { type: string; timestamp: string; tenantId: string; data: Record<string, unknown> };
   /** Throws unless the signature is valid for `secret`. */
   verify(secret: string): void;
 }
@@ -18,10 +18,16 @@ export class Receiver {
   readonly received: Received[] = [];
   #answer: Answer = () => new Response("thanks");
   #waiting = new Set<() => void>();
+  readonly #closing = new AbortController();
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
   constructor() {
-    this.#server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+    this.#server = Deno.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      signal: this.#closing.signal,
+      onListen: () => {},
+    }, async (request) => {
       const text = await request.text();
       const { headers } = request;
       const received: Received = {
@@ -71,7 +77,9 @@ export class Receiver {
     }
   }
 
+  /** Closes its connections, also those of requests without an answer. */
   async stop(): Promise<void> {
-    await this.#server.shutdown();
+    this.#closing.abort();
+    await this.#server.finished;
   }
 }

@@ -93,7 +93,7 @@ Deno.test("an error that a provider throws is a temporary failure; the log shows
   assert.doesNotMatch(log, /secret-four/);
 });
 
-Deno.test("a report shows a webhook URL only up to its host, and other addresses in full", async () => {
+Deno.test("a report shows a webhook URL only up to its host, other addresses in full, and filters by an extension's channel", async () => {
   const actor = await t.actor({ role: "Admin" });
   await settledDetail(t, actor, await sent(actor, slack("/services/T1/secret-three")));
   await settledDetail(t, actor, await sent(actor, pager(["P-5"])));
@@ -103,6 +103,12 @@ Deno.test("a report shows a webhook URL only up to its host, and other addresses
   const text = new TextDecoder().decode((await fetchDocument(actor, body.id)).bytes);
   assert.ok(text.includes(`Slack,Sent,${base}/…,`) && text.includes("TextPager,Sent,P-5,"), text);
   assert.doesNotMatch(text, /secret-three/);
+
+  const filtered = { ...request, parameters: { channel: "TextPager" } };
+  const { body: ofPager } = await actor.post("/api/v1/reports/generate-async", filtered);
+  await reached(actor, ofPager.id, STATUS.Completed);
+  const pagerText = new TextDecoder().decode((await fetchDocument(actor, ofPager.id)).bytes);
+  assert.ok(pagerText.includes("TextPager,Sent,P-5,") && !pagerText.includes("Slack"), pagerText);
 });
 
 Deno.test("a template is rendered for a message through the channel Webhook, whose signature is valid", async () => {
@@ -346,7 +352,8 @@ async function startFailure(members: string, env: Record<string, string> = {}): 
 
 const channel = (name: string) =>
   `channels: [{ name: "${name}", displayName: "D", address: { expected: "e", fits: () => true }, providers: [] }]`;
-const provider = (channel: string, name: string) => `providers: [{ channel: "${channel}", name: "${name}" }]`;
+const provider = (channel: string, name: string) =>
+  `providers: [{ channel: "${channel}", name: "${name}", send() {} }]`;
 
 for (
   const [what, members, expected] of [

@@ -47,7 +47,7 @@ Deno.test("a job of an extension runs with the service's functions; its event ca
   const webhook = { url: "http://127.0.0.1:9/hook", eventTypes: ["invoice.paid"] };
   const { body: endpoint } = await admin.post("/api/v1/webhook-endpoints", webhook);
   assert.deepEqual(endpoint.eventTypes, ["invoice.paid"]);
-  const unknown = await admin.post("/api/v1/webhook-endpoints", { ...webhook, eventTypes: ["invoice.sent"] });
+  const unknown = await admin.post("/api/v1/webhook-endpoints", { ...webhook, eventTypes: ["invoice.payd"] });
   assert.deepEqual([unknown.status, Object.keys(unknown.body.errors)], [400, ["eventTypes"]]);
   const { body: types } = await admin.get("/api/v1/webhook-events/types");
   assert.ok(types.some(({ type }: { type: string }) => type === "invoice.paid"));
@@ -65,6 +65,13 @@ Deno.test("a job of an extension runs with the service's functions; its event ca
     "INVOICE_PAID_CONFLICT",
     "Invoice is paid",
   ]);
+});
+
+Deno.test("callers cannot publish events of a type that an extension declares", async () => {
+  const admin = await t.actor({ permissions: ["publish:events"] });
+  const forged = await admin.post("/api/v1/events", { type: "invoice.paid", data: { number: "forged" } });
+  assert.deepEqual([forged.status, Object.keys(forged.body.errors ?? {})], [400, ["type"]]);
+  assert.equal((await admin.post("/api/v1/events", { type: "invoice.seen", data: {} })).status, 201);
 });
 
 Deno.test("callers enqueue an exposed job of an extension if they hold its permission", async () => {
@@ -179,6 +186,11 @@ for (
       /extension acme: permissions: "switch:any-group-tenant": this code is reserved/,
     ],
     [
+      "a malformed permission",
+      `name: "acme", permissions: [{ code: "Read:All", category: "c", description: "d" }]`,
+      /extension acme: permissions: "Read:All": expected action:resource in lower-case letters/,
+    ],
+    [
       "an undeclared permission on a role",
       `name: "acme", tenantRoles: { Admin: ["read:nothing"] }`,
       /extension acme: tenantRoles: the permission "read:nothing" is not declared/,
@@ -191,12 +203,37 @@ for (
     [
       "a route that shadows a built-in one",
       `name: "acme", routes: [${route('path: "/api/v1/users/{name}"')}]`,
-      /extension acme: routes: "GET \/api\/v1\/users\/\{\}" is already used by the service/,
+      /extension acme: routes: GET \/api\/v1\/users\/\{name\} answers the same requests as GET \/api\/v1\/users\/\{id\} of the/,
+    ],
+    [
+      "a route that a built-in one would answer",
+      `name: "acme", routes: [${route('path: "/api/v1/users/all"')}]`,
+      /extension acme: routes: GET \/api\/v1\/users\/all answers the same requests as GET \/api\/v1\/users\/\{id\} of the/,
+    ],
+    [
+      "a route for all paths",
+      `name: "acme", routes: [${route('path: "/api/v1/*"')}]`,
+      /extension acme: routes: GET \/api\/v1\/\* does not match/,
+    ],
+    [
+      "a route without access",
+      `name: "acme", routes: [${route("access: undefined")}]`,
+      /extension acme: routes\[0\]\.access: expected an access such as inTenant/,
+    ],
+    [
+      "a job with a malformed schedule",
+      `name: "acme", jobs: [defineJob({ name: "acme.tick", args: z.object({}), cron: "daily", run: () => {} })]`,
+      /extension acme: jobs\[0\]\.cron: "daily" has 1 fields/,
+    ],
+    [
+      "a platform permission on a role of every tenant",
+      `name: "acme", tenantRoles: { Visitor: ["admin:system"] }`,
+      /extension acme: tenantRoles: the permission "admin:system" acts in all tenants/,
     ],
     [
       "a route outside of the API",
       `name: "acme", routes: [${route('path: "/healthz"')}]`,
-      /extension acme: routes: "GET \/healthz" does not match/,
+      /extension acme: routes: GET \/healthz does not match/,
     ],
     [
       "a built-in event",

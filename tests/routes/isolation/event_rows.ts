@@ -12,6 +12,11 @@ export const eventRows: Rows = {
     BODY,
   ),
   listEventTypes: { own: () => ({}) },
+  pollEvents: { own: () => ({ query: { limit: "1000" } }) },
+  publishEvent: {
+    names: (id) => ({ body: { type: "outsiders.event", tenantId: id("tenant"), data: {} } }),
+    code: "CROSS_TENANT_FORBIDDEN",
+  },
   listWebhookDeliveries: {
     names: (id) => ({ params: { id: id("webhookEndpoint") } }),
     code: NOT_FOUND,

@@ -8,6 +8,14 @@ const recurring = (body?: unknown): Row => ({
   names: (id) => ({ params: { id: id("recurringJob") }, ...(body === undefined ? {} : { body }) }),
   code: "JOB_RECURRING_NOT_FOUND",
 });
+const jobType = (): Row => ({
+  names: (id) => ({ params: { name: id("jobType") } }),
+  code: "JOB_TYPE_NOT_FOUND",
+});
+const batch = (body?: unknown): Row => ({
+  names: (id) => ({ params: { id: id("jobBatch") }, ...(body === undefined ? {} : { body }) }),
+  code: "JOB_BATCH_NOT_FOUND",
+});
 /** Lists and bulk changes accept a tenantId only from system administrators. */
 const many = (body?: unknown): Row => ({
   own: ({ ids }) => ({ query: { tenantId: ids.tenant }, ...(body === undefined ? {} : { body }) }),
@@ -20,7 +28,14 @@ export const jobRows: Rows = {
   countJobsByStatus: many(),
   readJobThroughput: many(),
   listJobQueues: many(),
+  pauseJobQueue: { own: () => ({ params: { queue: "mallory" } }) },
+  resumeJobQueue: { own: () => ({ params: { queue: "mallory" } }) },
+  pauseJobType: { own: () => ({ params: { name: "steward.echo" } }) },
+  resumeJobType: { own: () => ({ params: { name: "steward.echo" } }) },
   listJobTypes: { own: () => ({}) },
+  readJobTypeStats: {
+    own: ({ ids }) => ({ params: { name: "steward.echo" }, query: { tenantId: ids.tenant } }),
+  },
   listJobWorkers: { refused: "MISSING_PERMISSION", ask: () => ({}) },
   listJobContinuations: job(),
   readJob: job(),
@@ -32,7 +47,15 @@ export const jobRows: Rows = {
   },
   enqueueJobs: { own: () => ({ body: { items: [{ jobTypeName: "steward.echo" }] } }) },
   cancelJob: job(),
+  requestJobCancel: job(),
   retryJobNow: job(),
+  retryJob: job(),
+  listJobBatches: many(),
+  readJobBatch: batch(),
+  listJobsOfBatch: batch(),
+  createJobBatch: { own: () => ({ body: { jobs: [{ jobTypeName: "steward.echo" }] } }) },
+  addToJobBatch: batch({ jobs: [{ jobTypeName: "steward.echo" }] }),
+  cancelJobBatch: batch(),
   listRecurringJobs: many(),
   readRecurringJob: recurring(),
   createRecurringJob: {
@@ -47,9 +70,20 @@ export const jobRows: Rows = {
   triggerRecurringJob: recurring(),
   listRecurringJobNextRuns: recurring(),
   listRecurringJobRuns: recurring(),
+  listDeclaredJobTypes: { own: () => ({}) },
+  readDeclaredJobType: jobType(),
+  putJobType: { own: () => ({ params: { name: "outsiders.type" }, body: {} }) },
+  deleteJobType: jobType(),
+  rotateJobTypeSecret: jobType(),
+  claimWork: {
+    names: (id) => ({ body: { types: [id("jobType")], worker: "outsider" } }),
+    code: "JOB_TYPE_UNKNOWN",
+  },
+  heartbeatWork: { own: () => ({ body: { jobs: [] } }) },
+  settleWork: { own: () => ({ body: { jobs: [] } }) },
   listDeadLetters: many(),
   listDeadLetterGroups: many(),
-  retryDeadLetters: many({}),
+  retryDeadLetters: many({ all: true }),
   purgeDeadLetters: many({}),
   readDeadLetter: {
     names: (id) => ({ params: { id: id("deadLetter") } }),

@@ -1,6 +1,11 @@
-import type { Rows } from "./rows.ts";
+import type { Row, Rows } from "./rows.ts";
 
 const texts = "the same for everyone";
+
+const account = (body?: unknown): Row => ({
+  names: (id) => ({ params: { id: id("serviceAccount") }, ...(body === undefined ? {} : { body }) }),
+  code: "SERVICE_ACCOUNT_NOT_FOUND",
+});
 
 /** Sign-in and operation of the service. */
 export const serviceRows: Rows = {
@@ -27,6 +32,16 @@ export const serviceRows: Rows = {
   readApiKey: { names: (id) => ({ params: { id: id("apiKey") } }), code: "API_KEY_NOT_FOUND" },
   createApiKey: { own: () => ({ body: { name: "Outsider's", permissions: ["read:users"] } }) },
   revokeApiKey: { names: (id) => ({ params: { id: id("apiKey") } }), code: "API_KEY_NOT_FOUND" },
+  listServiceAccounts: { own: () => ({ query: { includeDeleted: "true" } }) },
+  readServiceAccount: account(),
+  createServiceAccount: {
+    own: ({ outsider }) => ({
+      body: { name: "Outsider's", permissions: ["read:users"], tenants: [outsider.tenantId] },
+    }),
+  },
+  updateServiceAccount: account({ name: "Taken over" }),
+  rotateServiceAccount: account(),
+  revokeServiceAccount: account(),
   listOwnSessions: { own: () => ({}) },
   endOwnSession: { names: (id) => ({ params: { id: id("session") } }), code: "SESSION_NOT_FOUND" },
   readOverview: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },

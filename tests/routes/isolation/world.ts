@@ -1,5 +1,6 @@
 // Two tenants: one with an object of every kind, and one of an outsider with all permissions there.
 import assert from "node:assert/strict";
+import { numberEvents } from "../../../domain/events/feed/number_events.ts";
 import { CATALOG_PERMISSIONS } from "../../../domain/rights/catalog.ts";
 import { MARKER, type World } from "../../support/isolation.ts";
 import type { TestService } from "../../support/setup.ts";
@@ -13,7 +14,9 @@ const KINDS = [
   "permissionCode",
   "session",
   "job",
+  "jobBatch",
   "recurringJob",
+  "jobType",
   "deadLetter",
   "file",
   "reference",
@@ -28,6 +31,7 @@ const KINDS = [
   "application",
   "setting",
   "apiKey",
+  "serviceAccount",
   "webhookEndpoint",
   "webhookDelivery",
 ] as const;
@@ -39,6 +43,7 @@ const ABSENT: Record<Kind, string> = {
   email: "absent@example.test",
   permissionCode: "absent:thing",
   recurringJob: "absent-recurring",
+  jobType: "absent.type",
   templateSlug: "absent-template",
 };
 
@@ -84,6 +89,8 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
     url: `https://hooks.example.test/${MARKER}`,
     eventTypes: ["report.failed"],
   });
+  const declared = await victim.put("/api/v1/job-types/victims.type", { description: MARKER });
+  assert.equal(declared.status, 201, JSON.stringify(declared.body));
   const ids: Record<Kind, string> = {
     tenant: tenantId,
     user: await made("/api/v1/users", {
@@ -102,12 +109,18 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
     permissionCode: "victims:thing",
     session: session?.id ?? "",
     job,
+    jobBatch: await made("/api/v1/jobs/batches", {
+      name: MARKER,
+      jobs: [{ jobTypeName: "steward.echo", scheduledAt: "2090-01-01T00:00:00Z" }],
+      open: true,
+    }),
     recurringJob: await made("/api/v1/recurring-jobs", {
       jobId: "victims-recurring",
       jobTypeName: "steward.echo",
       cronExpression: "0 4 * * *",
       serializedArgs: JSON.stringify({ text: MARKER }),
     }, "jobId"),
+    jobType: "victims.type",
     deadLetter: await inserted("dead_letter_jobs", {
       job_id: job,
       tenant_id: tenantId,
@@ -157,6 +170,11 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
     application: await made("/api/v1/applications", { code: "victims", name: MARKER }),
     setting: await made("/api/v1/settings", { key: "victims", value: MARKER }),
     apiKey: await made("/api/v1/api-keys", { name: MARKER, permissions: ["read:users"] }),
+    serviceAccount: await made("/api/v1/service-accounts", {
+      name: MARKER,
+      permissions: ["read:users"],
+      tenants: [tenantId],
+    }),
     webhookEndpoint,
     webhookDelivery: await inserted("webhook_deliveries", {
       endpoint_id: webhookEndpoint,
@@ -168,6 +186,7 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
     }),
   };
   await sql`update files set reference_count = 1 where id = ${file}`;
+  await numberEvents(sql); // a poll would number the victim's events too
   return {
     t,
     sql,

@@ -105,13 +105,13 @@ Deno.test("a bulk retry does not retry dead letters that result from its own ret
   const item = { jobTypeName: "steward.fail", serializedArgs: "{}", maxRetries: 0 };
   const jobs = (await actor.post("/api/v1/jobs/bulk", { items: Array(600).fill(item) })).body.results;
   await Promise.all(jobs.map((job: { id: string }) => t.settled(job.id)));
-  const { matched, retried } = (await actor.post(`${url}/retry`)).body;
+  const { matched, retried } = (await actor.post(`${url}/retry`, { all: true })).body;
   assert.deepEqual({ matched, retried }, { matched: 600, retried: 600 });
 });
 
 Deno.test("a bulk retry with an Idempotency-Key retries once, and its repetition gets the first answer", async () => {
   const actor = await t.actor();
-  const retry = () => actor.post(`${url}/retry`, {}, { "idempotency-key": "once" });
+  const retry = () => actor.post(`${url}/retry`, { all: true }, { "idempotency-key": "once" });
   await deadLetter(actor);
   const first = await retry();
   assert.equal(first.body.retried, 1);
@@ -150,7 +150,7 @@ Deno.test("similar errors form a group, which can be retried at once after a dry
   ]);
   assert.equal(one?.body.retried + two?.body.retried, 3, "each dead letter is retried once");
   const outsider = await t.actor();
-  assert.equal((await outsider.post(`${url}/retry`)).body.matched, 0);
+  assert.equal((await outsider.post(`${url}/retry`, { all: true })).body.matched, 0);
   const audit =
     await sql`select 1 from audit_log where action = 'deadLetter.retryMany' and tenant_id = ${actor.tenantId}`;
   assert.ok(audit.length > 0);

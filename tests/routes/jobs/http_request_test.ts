@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { Webhook } from "standardwebhooks";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { setup } from "../../support/setup.ts";
 
 const received: { method: string; path: string; body: string; contentType: string | null }[] = [];
 const authorizations: (string | null)[] = [];
+const signatures: Record<string, string>[] = [];
 const target = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
   const path = new URL(request.url).pathname;
+  signatures.push(Object.fromEntries([...request.headers].filter(([name]) => name.startsWith("webhook-"))));
   received.push({
     method: request.method,
     path,
@@ -15,6 +18,8 @@ const target = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, asy
   const authorization = request.headers.get("authorization");
   authorizations.push(authorization);
   if (path === "/refusing") return new Response(`${authorization} is unknown here`, { status: 403 });
+  if (path === "/slow") await new Promise((resolve) => setTimeout(resolve, 3_000));
+  if (path === "/wordy") return new Response("é".repeat(5_000), { status: 500 });
   return new Response("gladly", { status: path === "/teapot" ? 418 : 200 });
 });
 const host = `127.0.0.1:${target.addr.port}`;
@@ -56,6 +61,33 @@ Deno.test("an unexpected status fails the job, an expected one does not", async 
   assert.equal((await run({ url: `http://${host}/teapot`, expectedStatuses: [418] })).ended, "Succeeded");
 });
 
+Deno.test("a request with a signing secret is signed, and the secret is never shown", async () => {
+  const signingSecret = `whsec_${btoa("the receiver's own signing secret")}`;
+  const { ended } = await run({ url: `http://${host}/hook`, method: "POST", body: { a: 1 }, signingSecret });
+  assert.equal(ended, "Succeeded");
+  const headers = signatures.at(-1) ?? {};
+  assert.deepEqual(new Webhook(signingSecret).verify(received.at(-1)?.body ?? "", headers), { a: 1 });
+  const [job] = (await actor.get("/api/v1/jobs?pageSize=1")).body.items;
+  assert.equal(headers["webhook-id"], `${job.id}.1`);
+  assert.equal(JSON.parse(job.serializedArgs).signingSecret, "***");
+  await run({ url: `http://${host}/hook`, signingSecret, headers: { "webhook-signature": "v1,forged" } });
+  assert.throws(() => new Webhook(signingSecret).verify("another body", signatures.at(-1) ?? {}));
+  new Webhook(signingSecret).verify("", signatures.at(-1) ?? {});
+  await run({ url: `http://${host}/hook` });
+  assert.deepEqual(signatures.at(-1), {});
+});
+
+Deno.test("a request ends after the time it is given", async () => {
+  const { ended, error } = await run({ url: `http://${host}/slow`, timeoutSeconds: 1 });
+  assert.equal(ended, "DeadLettered");
+  assert.match(error, /did not answer in time/);
+});
+
+Deno.test("the error keeps the first 4 KiB of the answer", async () => {
+  const { error } = await run({ url: `http://${host}/wordy` });
+  assert.ok(error.endsWith(`it said: ${"é".repeat(2_048)}`), error);
+});
+
 Deno.test("forbidden addresses are never requested, and the job is not retried", async () => {
   for (const url of ["http://127.0.0.1:1/", "http://localhost:1/", "http://169.254.169.254/"]) {
     const { body } = await actor.post("/api/v1/jobs", {
@@ -69,10 +101,17 @@ Deno.test("forbidden addresses are never requested, and the job is not retried",
 
 Deno.test("invalid arguments are rejected at once", async () => {
   for (
-    const args of [{}, { url: "ftp://x/" }, { url: `http://${host}`, method: "CONNECT" }, {
-      url: `http://${host}`,
-      expectedStatuses: [],
-    }]
+    const args of [
+      {},
+      { url: "ftp://x/" },
+      { url: `http://${host}`, method: "CONNECT" },
+      {
+        url: `http://${host}`,
+        expectedStatuses: [],
+      },
+      { url: `http://${host}`, timeoutSeconds: 301 },
+      { url: `http://${host}`, signingSecret: "whsec_short" },
+    ]
   ) {
     const { body } = await actor.post("/api/v1/jobs", {
       jobTypeName: "steward.http-request",
@@ -222,5 +261,5 @@ Deno.test("*** in a changed job keeps the secret for the same receiver only", as
 Deno.test("the list of job types has the maximum duration of an attempt", async () => {
   const { body } = await actor.get("/api/v1/jobs/types");
   const type = body.find(({ name }: { name: string }) => name === "steward.http-request");
-  assert.equal(type.timeoutMs, 30_000, "as long as any outbound request");
+  assert.equal(type.timeoutMs, 300_000, "as long as `timeoutSeconds` may be");
 });

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { foldCounts } from "../../../domain/jobs/counts.ts";
+import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
+import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
@@ -68,6 +71,48 @@ Deno.test("every order is total in both directions, with null times last", async
   assert.deepEqual(new Set(pages.flat()), new Set(ids));
 });
 
+Deno.test("creation time, type, creator and trace narrow the list and the counts by status", async () => {
+  const { items } = (await actor.get(`${url}?ascending=true`)).body;
+  const [at, end] = [items[1].createdAt, items[3].createdAt];
+  const within = items.filter(({ createdAt }: { createdAt: string }) => createdAt >= at && createdAt <= end)
+    .map(({ id }: { id: string }) => id);
+  assert.ok(within.includes(critical) && within.includes(first), "both times are inclusive");
+  assert.deepEqual(await listed(`ascending=true&from=${at}&to=${end}`), within);
+  assert.deepEqual(await listed(`from=${items[4].createdAt}`), [sleep]);
+  assert.deepEqual(await listed("to=2020-01-01"), []);
+  assert.deepEqual(await listed("jobTypeName=steward.sleep"), [sleep]);
+  assert.deepEqual(await listed("jobTypeName=steward"), []);
+  assert.deepEqual(await listed(`createdBy=${actor.userId}&ascending=true`), ids);
+  assert.deepEqual(await listed(`createdBy=${actor.userId}&queue=b`), [first, critical]);
+  assert.deepEqual(await listed(`createdBy=${outsider.userId}`), []);
+  assert.deepEqual(await listed(`createdBy=${actor.userId}`, outsider), []);
+  const traceparent = `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01`;
+  const traced = await actor.post(url, { jobTypeName: "steward.echo", queue: "traced" }, { traceparent });
+  const query = `traceId=${"AB".repeat(16)}`;
+  assert.deepEqual(await listed(query), [traced.body.id]);
+  assert.deepEqual(await listed(query, outsider), []);
+  assert.deepEqual(await listed(`traceId=${"0".repeat(32)}`), []);
+  const counts = async (query: string) => (await actor.get(`${url}/counts?${query}`)).body.statuses;
+  assert.deepEqual(await counts(`createdBy=${actor.userId}&queue=b`), [
+    { status: "Enqueued", count: 1 },
+    { status: "Scheduled", count: 1 },
+  ]);
+  assert.deepEqual(await counts(query), [{ status: "Enqueued", count: 1 }]);
+  await sql`delete from jobs where id = ${traced.body.id}`;
+});
+
+Deno.test("hideInternal leaves out jobs of types that only the service enqueues", async () => {
+  await transact(
+    sql,
+    (tx) => enqueueJob(t.steward.platform, tx, pruneEndedJobs, {}, { tenantId: actor.tenantId }),
+  );
+  const [internal] = await listed("");
+  assert.deepEqual(await listed("hideInternal=false"), [internal, ...ids.toReversed()]);
+  assert.deepEqual(await listed("hideInternal=true"), ids.toReversed());
+  assert.equal((await actor.get(`${url}?hideInternal=true`)).body.totalCount, 5);
+  await sql`delete from jobs where id = ${internal}`;
+});
+
 Deno.test("invalid list parameters are rejected", async () => {
   for (
     const query of [
@@ -81,6 +126,13 @@ Deno.test("invalid list parameters are rejected", async () => {
       "pageSize=1e1",
       "tenantId=x",
       "queue=%00",
+      "from=yesterday",
+      "to=2026-13-01",
+      "hideInternal=maybe",
+      "createdBy=x",
+      "traceId=abc",
+      `traceId=${"g".repeat(32)}`,
+      `jobTypeName=${"x".repeat(201)}`,
     ]
   ) {
     const { status, body } = await actor.get(`${url}?${query}`);

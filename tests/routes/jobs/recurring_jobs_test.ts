@@ -186,3 +186,23 @@ Deno.test("changes and runs of recurring jobs are audited", async () => {
   );
   assert.ok(rows.every((row) => row.actorId === actor.userId));
 });
+
+Deno.test("while the job type is deleted, arguments must be JSON and keep their secrets: it may be declared again", async () => {
+  const owner = await t.actor({ permissions: ["manage:job-types", "work:jobs"] });
+  const [type, path] = ["/api/v1/job-types/recurring.deleted", `${url}/deleted-type`];
+  await owner.put(type, { secretArgs: ["$.password"] });
+  const serializedArgs = '{"password":"secret"}';
+  const recurring = spec({ jobId: "deleted-type", jobTypeName: "recurring.deleted", serializedArgs });
+  assert.equal((await owner.post(url, recurring)).status, 201);
+  assert.equal((await owner.delete(type)).status, 204);
+  const refused = await owner.put(path, { serializedArgs: "no JSON" });
+  assert.deepEqual([refused.status, refused.body.code], [400, "VALIDATION_ERROR"]);
+  const shown = '{"password":"***","n":1}';
+  assert.equal((await owner.put(path, { serializedArgs: shown })).status, 200);
+  await owner.put(type, {});
+  assert.equal((await owner.get(url)).body.items[0].serializedArgs, shown);
+  await owner.post(`${path}/trigger`);
+  const [job] =
+    (await owner.post("/api/v1/work/claim", { types: ["recurring.deleted"], worker: "one" })).body.jobs;
+  assert.deepEqual(job.args, { password: "secret", n: 1 }, "*** keeps the secret");
+});

@@ -92,7 +92,7 @@ Deno.test("code that does not know the report job type, such as the command line
   const { seeing, blind } = await people();
   const unknowing = { ...t.steward.platform, jobTypes: new JobTypes() };
   await blind.post("/api/v1/recurring-jobs", everyMinute("unknown"));
-  const triggered = await triggerRecurringJob(unknowing, operator(), "unknown");
+  const { job: triggered } = await triggerRecurringJob(unknowing, operator(), "unknown");
   assert.equal(triggered.createdBy, blind.userId);
   assert.equal(await t.settled(triggered.id), "DeadLettered");
   const { body: letters } = await blind.get("/api/v1/dead-letter-jobs");

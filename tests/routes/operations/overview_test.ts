@@ -56,6 +56,7 @@ Deno.test("queues show their length and since when the oldest job waits, lane by
     retrying: 0,
     awaitingParent: 0,
     oldestDueAt: null,
+    pause: null,
   });
   assert.ok(Date.now() - Date.parse(queue.oldestDueAt) > 590_000);
   assert.deepEqual(body.attention, [{ kind: "QueueStuck", level: "Critical", count: 2, subject: "mail" }]);

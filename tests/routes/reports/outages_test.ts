@@ -27,6 +27,7 @@ const t = await setupReports({
   S3_ACCESS_KEY: keys.accessKey,
   S3_SECRET_KEY: keys.secretKey,
   OUTBOUND_ALLOW: "127.0.0.1",
+  REPORT_CONCURRENCY: "8", // a run never waits for a report of another test
 });
 const { sql } = t.steward.platform;
 const analyst = await t.actor();

@@ -32,8 +32,18 @@ const WITHOUT_KEY = [
   ...["changePassword", "forgotPassword", "resetPassword"],
   ...["activateUser", "deactivateUser", "unlockUser", "assignPermission"],
   ...["pauseReportSchedule", "resumeReportSchedule", "pauseRecurringJob", "resumeRecurringJob"],
-  ...["cancelJob", "retryJobNow", "purgeDeadLetters", "completeFile", "purgeFile"],
+  ...[
+    "cancelJob",
+    "cancelJobBatch",
+    "requestJobCancel",
+    "retryJobNow",
+    "purgeDeadLetters",
+    "completeFile",
+    "purgeFile",
+  ],
   ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
+  ...["claimWork", "heartbeatWork", "settleWork"], // repeats are recognised by requestId and attempt
+  ...["pauseJobQueue", "resumeJobQueue", "pauseJobType", "resumeJobType"],
 ];
 
 Deno.test("every creating POST supports an Idempotency-Key, or rejects it because its answer has a secret", () => {
@@ -42,7 +52,16 @@ Deno.test("every creating POST supports an Idempotency-Key, or rejects it becaus
   assert.deepEqual(lacking.map(({ id }) => id).sort(), WITHOUT_KEY.toSorted());
   assert.deepEqual(
     ENDPOINTS.filter((each) => each.showsSecret).map(({ id }) => id).sort(),
-    ["createApiKey", "createWebhookEndpoint", "createWebhookEndpoints", "rotateWebhookSecret"],
+    [
+      "createApiKey",
+      "createServiceAccount",
+      "createWebhookEndpoint",
+      "createWebhookEndpoints",
+      "putJobType",
+      "rotateJobTypeSecret",
+      "rotateServiceAccount",
+      "rotateWebhookSecret",
+    ],
   );
 });
 

@@ -42,7 +42,14 @@ assert.equal(savedTokens.length, before + 1);
 const insider = new Steward({ baseUrl });
 await insider.signIn("admin@steward.local", "steward-admin-dev");
 await insider.switchTenant(tenant.id);
-const codes = ["read:users", "upload:files", "read:files", "send:notifications"];
+const codes = [
+  "read:users",
+  "upload:files",
+  "read:files",
+  "send:notifications",
+  "manage:job-types",
+  "work:jobs",
+];
 const permissions = await Promise.all(codes.map((code) => insider.permissions.readPermissionByCode(code)));
 const role = await insider.roles.createRole({
   name: "Clerk",
@@ -138,6 +145,18 @@ const job = await member.jobs.enqueueJob({
   serializedArgs: JSON.stringify({ hello: "wörld" }),
 });
 await until(async () => (await member.jobs.readJob(job.id)).status === "Succeeded");
+await member.jobs.putJobType("scenario.greet", {});
+const stopping = new AbortController();
+const working = member.work({ "scenario.greet": ({ name }) => `hello ${name}` }, { signal: stopping.signal });
+const greeting = await member.jobs.enqueueJob({
+  jobTypeName: "scenario.greet",
+  serializedArgs: JSON.stringify({ name: "ZOË" }),
+});
+await until(async () => (await member.jobs.readJob(greeting.id)).status === "Succeeded");
+const [{ output }] = (await member.jobs.listJobExecutions(greeting.id)).items;
+assert.equal(output, JSON.stringify("hello ZOË"));
+stopping.abort();
+await working;
 
 // Reports
 const report = await member.reports.generateReportAsync({ templateId: "users", format: 3 });

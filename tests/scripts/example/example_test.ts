@@ -135,4 +135,10 @@ checkTenantIsolation(t, {
     sendInvoice: { names: (id) => ({ params: { id: id("invoice") } }), code: "INVOICE_NOT_FOUND" },
     giveInvoicePdf: { names: (id) => ({ params: { id: id("invoice") } }), code: "INVOICE_NOT_FOUND" },
   },
+  reports: { "invoice-aging": {} },
+  async objects(victim, text) {
+    const { body } = await victim.post(INVOICES, invoice("Overdue", { customer: text }));
+    await t.sql`update invoicing.invoices set status = 'Sent' where id = ${body.id}`;
+    return { overdue: body.id };
+  },
 });

@@ -99,7 +99,7 @@ async function findActor(v: Visit, actor: string): Promise<string | null | undef
 
 function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<string, string> }) {
   const t = auditTexts[v.locale];
-  const { action, actorId, actorEmail, tenantId, traceId, ip, at } = entry;
+  const { action, actorId, actorEmail, serviceAccount, tenantId, traceId, ip, at } = entry;
   const changes = fieldChanges(entry.before, entry.after);
   const name = targetName(entry);
   return (
@@ -115,9 +115,11 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
       </div>
       <div class="row muted audit-who">
         <span>
-          {t.by} {actorId === null
-            ? t.service
-            : <a href={`audit${searchOf({ actor: actorId })}`}>{actorEmail ?? shortId(actorId)}</a>}
+          {t.by} {actorId === null ? t.service : (
+            <a href={`audit${searchOf({ actor: actorId })}`}>
+              {actorEmail ?? serviceAccount ?? shortId(actorId)}
+            </a>
+          )}
         </span>
         {tenantId && <span>{t.tenantOfChange} {names.get(tenantId) ?? shortId(tenantId)}</span>}
         {ip && <span title={t.address}>{ip}</span>}

@@ -1,19 +1,16 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
-import { KEY_PREFIX } from "../../rights/api_key_rights.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { mayGrantToKey } from "../../rights/key_permissions.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { digest, newSecret } from "../../shared/secrets.ts";
 import { requireVersion } from "../../shared/version.ts";
+import { requireMayGrant, requirePermissions } from "./key_grants.ts";
+import { newKey } from "./new_key.ts";
 
-/** How many characters of a key are stored as plain text, so that people can recognise the key. */
-const START_LENGTH = KEY_PREFIX.length + 6;
 /** Maximum lifetime of a key that expires. */
 export const MAX_LIFE_DAYS = 731;
 
@@ -102,14 +99,14 @@ export async function createApiKey(
   requireLife(p, input.expiresAt);
   const permissions = [...new Set(input.permissions)].sort();
   requireMayGrant(caller, permissions);
-  const key = KEY_PREFIX + newSecret();
+  const { key, hash, start } = newKey();
   return await transact(p.sql, async (tx) => {
-    await requirePermissions(tx, caller, permissions);
+    await requirePermissions(tx, caller.tenantId, permissions);
     const id = newId();
     const [made] = await tx<ApiKey[]>`
       insert into api_keys (id, tenant_id, created_by, name, hash, start, permissions, expires_at)
-      values (${id}, ${caller.tenantId}, ${caller.userId}, ${input.name}, ${digest(key)},
-        ${key.slice(0, START_LENGTH)}, ${permissions}::text[], ${input.expiresAt})
+      values (${id}, ${caller.tenantId}, ${caller.userId}, ${input.name}, ${hash}, ${start},
+        ${permissions}::text[], ${input.expiresAt})
       returning ${columns(tx)}`;
     if (!made) throw new Error("an inserted API key was not returned");
     await recordAudit(tx, caller, {
@@ -153,24 +150,4 @@ function requireLife({ clock }: Pick<Platform, "clock">, expiresAt: Date | null)
   const days = (expiresAt.getTime() - clock.now().getTime()) / 86_400_000;
   if (days > 0 && days <= MAX_LIFE_DAYS) return;
   throw invalid({ expiresAt: [`expected a time in the future, at most ${MAX_LIFE_DAYS} days from now`] });
-}
-
-function requireMayGrant(caller: TenantCaller, permissions: string[]): void {
-  const notHeld = permissions.filter((code) => !mayGrantToKey(caller.permissions, code));
-  if (notHeld.length === 0) return;
-  const codes = notHeld.join(", ");
-  throw problem(
-    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-    `The key cannot get the permissions ${codes}, which the caller does not hold in the token's tenant.`,
-  );
-}
-
-async function requirePermissions(q: Sql, { tenantId }: TenantCaller, codes: string[]): Promise<void> {
-  const known = await q<{ code: string }[]>`
-    select code from permissions where code = any(${codes}::text[]) and deleted_at is null
-      and (tenant_id is null or tenant_id = ${tenantId})`;
-  const unknown = codes.filter((code) => !known.some((row) => row.code === code));
-  if (unknown.length > 0) {
-    throw problem("PERMISSION_NOT_FOUND", `The key cannot get unknown permissions: ${unknown.join(", ")}.`);
-  }
 }

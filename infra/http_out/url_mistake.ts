@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
-import { isPublicAddress, readAllowList } from "../../infra/http_out/addresses.ts";
+import { isPublicAddress, readAllowList } from "./addresses.ts";
 
 /**
- * Why `url` cannot be an endpoint's URL; null if it can. Checks only the URL itself. The addresses its host name
- * resolves to are checked at every delivery.
+ * Why a caller cannot give `url` as a receiver; null if it can. Checks only the URL itself. The addresses its host name
+ * resolves to are checked at every request.
  * @param allow OUTBOUND_ALLOW
  */
 export function urlMistake(url: string, allow: string | null): string | null {

@@ -1,0 +1,96 @@
+import { announceChange } from "../../infra/postgres/changes.ts";
+import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
+import { emitEvents, type NewEvent } from "../events/emit.ts";
+import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
+import type { RightsPlatform } from "../rights/platform.ts";
+import { invalidateCounts } from "../shared/count_cache.ts";
+import type { Platform } from "../shared/platform.ts";
+import { ANNOUNCE_JOB, type ChangedAccess } from "./access_change_job.ts";
+
+/** What changing access needs. CLI scripts have no `wakeUps`; workers find events by polling. */
+export type ChangingAccess = Pick<RightsPlatform, "rights"> & Partial<Pick<Platform, "wakeUps">>;
+
+/** Users whose events are written in the transaction of the change. For more users, a job writes them. */
+const MOST_AT_ONCE = 100;
+
+interface ChangedUser {
+  userId: string;
+  version: number;
+}
+
+const accessChanged = ({ userId, version }: ChangedUser, tenantId: string): NewEvent => ({
+  type: "user.access-changed",
+  tenantId,
+  data: { userId, version },
+});
+
+/**
+ * Invalidates the user's tokens and the cached totals when `tx` commits, and emits `user.access-changed`.
+ * @param where the tenants where the user's rights changed; `linkedAnd`: all with an active link, and these
+ */
+export async function userAccessChanged(
+  p: ChangingAccess,
+  tx: Tx,
+  userId: string,
+  where: string[] | { linkedAnd: string[] },
+): Promise<void> {
+  const changed = await tx<(ChangedUser & { linked: string[] })[]>`
+    update users u set security_version = security_version + 1 where id = ${userId}
+    returning id as user_id, security_version as version,
+      array(select tenant_id from user_tenants l where l.user_id = u.id and l.is_active) as linked`;
+  p.rights.invalidateAfterCommit(tx, [userId]);
+  invalidateCounts(tx);
+  await emitEvents(
+    p,
+    tx,
+    changed.flatMap((user) => {
+      const tenantIds = Array.isArray(where) ? where : new Set([...user.linked, ...where.linkedAnd]);
+      return [...tenantIds].map((tenantId) => accessChanged(user, tenantId));
+    }),
+  );
+}
+
+/** Invalidates the tokens of all users who hold a role of the tenant, and announces their change. */
+export async function roleAccessChanged(
+  p: ChangingAccess,
+  tx: Tx,
+  tenantId: string,
+  roleId: string,
+): Promise<void> {
+  const users = await tx<ChangedUser[]>`
+    update users set security_version = security_version + 1
+    where id in (select user_id from user_tenant_roles where role_id = ${roleId})
+    returning id as user_id, security_version as version`;
+  p.rights.invalidateAfterCommit(tx, users.map(({ userId }) => userId));
+  await announceUsers(p, tx, users, { tenantId, roleId });
+}
+
+/**
+ * Invalidates the tokens of all users with an active link to the tenant, and the cached rights of service accounts, and
+ * announces the users' change. A deactivated link gives no permissions, so it does not matter.
+ */
+export async function tenantAccessChanged(p: ChangingAccess, tx: Tx, tenantId: string): Promise<void> {
+  const users = await tx<ChangedUser[]>`
+    update users set security_version = security_version + 1
+    where id in (select user_id from user_tenants where tenant_id = ${tenantId} and is_active)
+    returning id as user_id, security_version as version`;
+  p.rights.invalidateAfterCommit(tx, users.map(({ userId }) => userId));
+  announceChange(tx, { topic: "tenants", ids: [tenantId] });
+  await announceUsers(p, tx, users, { tenantId, roleId: null });
+}
+
+async function announceUsers(
+  p: ChangingAccess,
+  tx: Tx,
+  users: ChangedUser[],
+  changed: ChangedAccess,
+): Promise<void> {
+  if (users.length <= MOST_AT_ONCE) {
+    return await emitEvents(p, tx, users.map((user) => accessChanged(user, changed.tenantId)));
+  }
+  const { name: jobTypeName, maxRetries } = ANNOUNCE_JOB;
+  const jobs = [{ jobTypeName, maxRetries, serializedArgs: JSON.stringify(changed) }];
+  await writeJobs(tx, jobs);
+  const { wakeUps } = p;
+  if (wakeUps) afterCommit(tx, () => wakeFor({ wakeUps }, jobs));
+}

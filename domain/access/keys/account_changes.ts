@@ -1,0 +1,168 @@
+import { randomBytes } from "node:crypto";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
+import { newId } from "../../shared/ids.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import type { Versioned } from "../../shared/versioned.ts";
+import { type AccountGrants, requireGrants } from "./account_grants.ts";
+import { requireMayGrant } from "./key_grants.ts";
+import { newKey } from "./new_key.ts";
+import { type AccountTenants, readServiceAccount, type ServiceAccount } from "./service_accounts.ts";
+
+export interface NewServiceAccount extends AccountGrants {
+  name: string;
+}
+
+/** Members to change; absent ones keep their value. */
+export type ServiceAccountChange = { [M in keyof NewServiceAccount]?: NewServiceAccount[M] | undefined };
+
+type Changing = Pick<RightsPlatform, "sql" | "rights">;
+
+/**
+ * Creates a service account. Only this result and that of `rotateServiceAccount` have the secret.
+ * @throws see `requireGrants`
+ */
+export async function createServiceAccount(
+  p: Pick<Platform, "sql">,
+  caller: Caller,
+  input: NewServiceAccount,
+): Promise<ServiceAccount & { secret: string }> {
+  const account = { ...input, ...sorted(input) };
+  const id = newId();
+  const clientId = `sa_${randomBytes(16).toString("base64url")}`;
+  const { key, hash, start } = newKey();
+  return await transact(p.sql, async (tx) => {
+    await requireGrants(tx, caller, account);
+    await tx`insert into service_accounts (id, client_id, name, hash, start, permissions, tenant_ids, created_by)
+      values (${id}, ${clientId}, ${account.name}, ${hash}, ${start}, ${account.permissions}::text[],
+        ${idsOf(account.tenants)}::uuid[], ${caller.userId})`;
+    const { value } = await readServiceAccount(tx, caller, id);
+    await audit(tx, caller, "create", value, { after: account });
+    return { ...value, secret: key };
+  });
+}
+
+/**
+ * Changes a service account, effective for its next request.
+ * @throws SERVICE_ACCOUNT_NOT_FOUND, PRECONDITION_FAILED, SERVICE_ACCOUNT_REVOKED_CONFLICT, and see `requireGrants`
+ */
+export async function updateServiceAccount(
+  p: Changing,
+  caller: Caller,
+  id: string,
+  change: ServiceAccountChange,
+  ifMatch: string | null,
+): Promise<Versioned<ServiceAccount>> {
+  return await transact(p.sql, async (tx) => {
+    const before = await lockLive(tx, caller, id, ifMatch);
+    const { name = before.value.name } = change;
+    const grants = {
+      permissions: change.permissions ?? before.value.permissions,
+      tenants: change.tenants ?? before.value.tenants,
+    };
+    const former = contentOf(before.value);
+    const after = { name, ...sorted(grants) };
+    if (JSON.stringify(former) === JSON.stringify(after)) return before;
+    const added = after.permissions.filter((code) => !former.permissions.includes(code));
+    const hasSameTenants = JSON.stringify(former.tenants) === JSON.stringify(after.tenants);
+    if (!hasSameTenants) await requireGrants(tx, caller, after);
+    else if (added.length > 0) await requireGrants(tx, caller, { ...after, permissions: added });
+    const tenantIds = idsOf(after.tenants);
+    await tx`update service_accounts set name = ${name}, permissions = ${after.permissions}::text[],
+      tenant_ids = ${tenantIds}::uuid[], version = version + 1, updated_at = now() where id = ${id}`;
+    p.rights.invalidateAfterCommit(tx, [id]);
+    const changed = await readServiceAccount(tx, caller, id);
+    await audit(tx, caller, "update", changed.value, { before: former, after });
+    return changed;
+  });
+}
+
+/**
+ * Replaces the secret; the old one is refused at once. The caller must hold all permissions of the account, because the
+ * secret gives them. Tenants and permissions of the account may have been deleted since then; its secret can still leak.
+ * @throws SERVICE_ACCOUNT_NOT_FOUND, PRECONDITION_FAILED, SERVICE_ACCOUNT_REVOKED_CONFLICT,
+ * ROLE_ASSIGNMENT_ESCALATION_BLOCKED
+ */
+export async function rotateServiceAccount(
+  p: Changing,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<{ id: string; clientId: string; secret: string }> {
+  const { key, hash, start } = newKey();
+  return await transact(p.sql, async (tx) => {
+    const { value } = await lockLive(tx, caller, id, ifMatch);
+    requireMayGrant(caller, value.permissions);
+    await tx`update service_accounts set hash = ${hash}, start = ${start}, version = version + 1, updated_at = now()
+      where id = ${id}`;
+    p.rights.invalidateAfterCommit(tx, [id]);
+    await audit(tx, caller, "rotate", value, {});
+    return { id, clientId: value.clientId, secret: key };
+  });
+}
+
+/**
+ * Revokes an account; its next request is refused. Does nothing if it is already revoked.
+ * @throws SERVICE_ACCOUNT_NOT_FOUND, PRECONDITION_FAILED
+ */
+export async function revokeServiceAccount(
+  p: Changing,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const { value, version } = await readServiceAccount(tx, caller, id, true);
+    requireVersion(ifMatch, version);
+    if (value.revokedAt) return;
+    await tx`update service_accounts set revoked_at = now(), revoked_by = ${caller.userId}, version = version + 1,
+      updated_at = now() where id = ${id}`;
+    p.rights.invalidateAfterCommit(tx, [id]);
+    await audit(tx, caller, "revoke", value, { before: contentOf(value) });
+  });
+}
+
+/** Locks an account that is not revoked. */
+async function lockLive(
+  tx: Tx,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<Versioned<ServiceAccount>> {
+  const account = await readServiceAccount(tx, caller, id, true);
+  requireVersion(ifMatch, account.version);
+  if (!account.value.revokedAt) return account;
+  throw problem("SERVICE_ACCOUNT_REVOKED_CONFLICT", `The service account ${id} was revoked.`);
+}
+
+const contentOf = ({ name, permissions, tenants }: ServiceAccount) => ({ name, permissions, tenants });
+
+/** Permissions and tenants without repetition, in one order, so that equal grants compare as equal. */
+const sorted = ({ permissions, tenants }: AccountGrants): AccountGrants => ({
+  permissions: [...new Set(permissions)].sort(),
+  tenants: tenants === "all" ? tenants : [...new Set(tenants)].sort(),
+});
+
+const idsOf = (tenants: AccountTenants): string[] | null => tenants === "all" ? null : tenants;
+
+/** The row belongs to the audit log of the account's only tenant, else to that of the caller. */
+async function audit(
+  tx: Tx,
+  caller: Caller,
+  verb: string,
+  { id, tenants }: ServiceAccount,
+  change: { before?: unknown; after?: unknown },
+): Promise<void> {
+  const [first, ...others] = idsOf(tenants) ?? [];
+  await recordAudit(tx, caller, {
+    action: `serviceAccount.${verb}`,
+    targetType: "serviceAccount",
+    targetId: id,
+    ...first !== undefined && others.length === 0 ? { tenantId: first } : {},
+    ...change,
+  });
+}

@@ -1,0 +1,210 @@
+import type { Clock } from "../../../infra/clock.ts";
+import type { Config } from "../../../infra/config.ts";
+import type { Log } from "../../../infra/log.ts";
+import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
+import { type Channel, openChannel } from "../../../infra/postgres/channel.ts";
+import { afterCommit, mainPool, type Pool, type Tx } from "../../../infra/postgres/postgres.ts";
+import { untraced } from "../../../infra/telemetry/tracing.ts";
+import { asksFor, covers, type EventScope } from "./event_scope.ts";
+import { isOld, numberEvents, RECENT_MS, recentFrom } from "./number_events.ts";
+import type { FeedEvent } from "./read_page.ts";
+
+/** Minimum interval between two notifications of this instance. */
+const NOTIFY_INTERVAL_MS = 20;
+/** How often the feed looks for events whose notification was lost, while polls wait. */
+const LOOK_MS = 5_000;
+const LOOK_WITHOUT_LISTEN_MS = 500;
+const BATCH = 200;
+
+const feeds = new WeakMap<Pool, EventFeed>();
+
+/**
+ * After `tx` commits, wakes the polls that wait for its events, on every instance.
+ * @param firstId id of the first of the events
+ */
+export function announceEvents(tx: Tx, firstId: string): void {
+  afterCommit(tx, () => feeds.get(mainPool(tx))?.announce(firstId));
+}
+
+/** A poll that waits. */
+export interface WaitingPoll {
+  scope: EventScope;
+  /** It is authenticated again when the rights of this user or service account, or one of its tenants, change. */
+  userId: string;
+  /** The events of its scope that the feed found since the poll joined. */
+  found: FeedEvent[];
+  /** The feed has looked at all events up to this position. */
+  upTo: number;
+  wake(): void;
+}
+
+type Row = Pick<FeedEvent, "position" | "tenantId" | "type"> & { isOfPlatform: boolean };
+
+/**
+ * New events for the polls that wait on this instance. One look at the database serves all of them. Without waiting
+ * polls it does nothing.
+ */
+export class EventFeed {
+  readonly #polls = new Set<WaitingPoll>();
+  #channel: Channel | undefined;
+  /** Resolves to the position up to which the polls know all events. */
+  #tip: Promise<number> | undefined;
+  #looking: Promise<void> | undefined;
+  #looksAgain = false;
+  #numberedAt = -Infinity;
+  #numbering: Promise<void> = Promise.resolve();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  private constructor(
+    private readonly sql: Pool,
+    private readonly log: Log,
+    private readonly clock: Clock,
+    private readonly lookMs: number,
+  ) {}
+
+  /** Opens the feed of this instance. Aborting `stopping` ends all waits. */
+  static async open(
+    { sql, log, clock, config, stopping }: {
+      sql: Pool;
+      log: Log;
+      clock: Clock;
+      config: Config;
+      stopping: AbortSignal;
+    },
+  ): Promise<EventFeed> {
+    const listens = config.DATABASE_LISTEN;
+    const feed = new EventFeed(sql, log, clock, listens ? LOOK_MS : LOOK_WITHOUT_LISTEN_MS);
+    feed.#channel = await openChannel({
+      sql,
+      name: "steward_events",
+      onMessage: () => feed.#look(),
+      log,
+      listens,
+      minIntervalMs: NOTIFY_INTERVAL_MS,
+    });
+    feeds.set(sql, feed);
+    subscribeToChanges(sql, "rights", (userIds) => {
+      for (const poll of feed.#polls) if (userIds?.includes(poll.userId) ?? true) poll.wake();
+    });
+    subscribeToChanges(sql, "tenants", (tenantIds) => {
+      for (const poll of feed.#polls) if (asksFor(poll.scope, tenantIds)) poll.wake();
+    });
+    stopping.addEventListener("abort", () => feed.#polls.forEach((poll) => poll.wake()), { once: true });
+    return feed;
+  }
+
+  /** Makes all instances look for new events. Events of a long transaction are numbered first. */
+  async announce(firstId: string): Promise<void> {
+    if (isOld(this.clock, firstId)) await numberEvents(this.sql, firstId).catch(this.#onFailure);
+    untraced(() => {
+      this.#look();
+      this.#channel?.notify();
+    });
+  }
+
+  /** How many polls wait on this instance. */
+  get waiting(): number {
+    return this.#polls.size;
+  }
+
+  /**
+   * Numbers events that nobody has looked for while they were recent. Done at most once in half of the time for which
+   * events are recent; so with a search for recent events, no event is missed.
+   */
+  async numberOld(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#numberedAt < RECENT_MS / 2) return await this.#numbering;
+    const before = this.#numberedAt;
+    this.#numberedAt = now;
+    this.#numbering = numberEvents(this.sql).then(() => {}).catch((error) => {
+      this.#numberedAt = before;
+      throw error;
+    });
+    return await this.#numbering;
+  }
+
+  /** Adds a poll. It gets all events after the position that this returns. */
+  async join(poll: WaitingPoll): Promise<number> {
+    this.#polls.add(poll);
+    this.#timer ??= setInterval(() => this.#look(), this.lookMs);
+    return poll.upTo = await (this.#tip ??= this.#readTip());
+  }
+
+  leave(poll: WaitingPoll): void {
+    this.#polls.delete(poll);
+    if (this.#polls.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#tip = undefined;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+    await this.#channel?.stop();
+  }
+
+  async #readTip(): Promise<number> {
+    const [row] = await this.sql<{ lastPosition: number }[]>`select last_position from event_sequence`;
+    return row?.lastPosition ?? 0;
+  }
+
+  #look(): void {
+    if (this.#polls.size === 0) return;
+    if (this.#looking) return void (this.#looksAgain = true);
+    this.#looking = untraced(() => this.#deliver())
+      .catch(this.#onFailure)
+      .finally(() => {
+        this.#looking = undefined;
+        if (!this.#looksAgain) return;
+        this.#looksAgain = false;
+        this.#look();
+      });
+  }
+
+  readonly #onFailure = (error: unknown) =>
+    this.log.warn("new events could not be read; the next look tries again", { error });
+
+  /**
+   * Gives the waiting polls the events that are new to them. A poll that joins meanwhile reads these events itself,
+   * because it reads after it joined.
+   */
+  async #deliver(): Promise<void> {
+    await this.numberOld();
+    await numberEvents(this.sql, recentFrom(this.clock));
+    for (;;) {
+      const tip = this.#tip;
+      const after = await tip;
+      if (after === undefined) return;
+      const rows = await this.sql<Row[]>`
+        select e.position, e.tenant_id, e.type, t.type = 'Platform' is true as is_of_platform
+        from events e left join tenants t on t.id = e.tenant_id
+        where e.position > ${after} order by e.position limit ${BATCH}`;
+      const last = rows.at(-1)?.position;
+      if (last === undefined) return;
+      const polls = [...this.#polls].map((poll) => ({
+        poll,
+        rows: rows.filter((row) => covers(poll.scope, row)),
+      }));
+      const events = await this.#readEvents(
+        polls.flatMap(({ rows }) => rows.map(({ position }) => position)),
+      );
+      if (this.#tip !== tip) return; // all polls have left meanwhile
+      this.#tip = Promise.resolve(last);
+      for (const { poll, rows } of polls) {
+        poll.upTo = last;
+        if (rows.length === 0) continue;
+        poll.found.push(...rows.flatMap(({ position }) => events.get(position) ?? []));
+        poll.wake();
+      }
+    }
+  }
+
+  async #readEvents(positions: number[]): Promise<ReadonlyMap<number, FeedEvent>> {
+    if (positions.length === 0) return new Map();
+    const events = await this.sql<FeedEvent[]>`
+      select id, type, tenant_id, occurred_at, data, position from events
+      where position = any(${[...new Set(positions)]}::bigint[])`;
+    return new Map(events.map((event) => [event.position, event]));
+  }
+}

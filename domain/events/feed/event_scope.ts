@@ -1,0 +1,32 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { Caller } from "../../rights/caller.ts";
+
+/** The events that a poll asks for. */
+export interface EventScope {
+  /** `all`: all tenants except the platform's, also those that are not active. */
+  tenants: readonly string[] | "all";
+  /** Null: all types. */
+  types: readonly string[] | null;
+}
+
+/** The tenants whose events the caller polls: the tenant of the request, or all tenants of a service account. */
+export const tenantsOf = ({ tenantId, serviceAccount }: Caller): EventScope["tenants"] =>
+  tenantId === null ? serviceAccount?.tenantIds ?? "all" : [tenantId];
+
+/** Does the scope name one of these tenants? Null: any tenants. */
+export const asksFor = ({ tenants }: EventScope, tenantIds: string[] | null): boolean =>
+  tenants !== "all" && (tenantIds?.some((id) => tenants.includes(id)) ?? true);
+
+/** SQL condition on the tenant of the events `e`. */
+export const ofTenants = (q: Sql, { tenants }: EventScope) =>
+  tenants === "all"
+    ? q`e.tenant_id <> (select id from tenants where type = 'Platform')`
+    : q`e.tenant_id = any(${[...tenants]}::uuid[])`;
+
+/** Is the event in the scope? */
+export const covers = (
+  { tenants, types }: EventScope,
+  event: { tenantId: string; type: string; isOfPlatform: boolean },
+): boolean =>
+  (tenants === "all" ? !event.isOfPlatform : tenants.includes(event.tenantId)) &&
+  (types === null || types.includes(event.type));

@@ -1,0 +1,31 @@
+import type { Clock } from "../../../infra/clock.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { firstIdOf } from "../../shared/ids.ts";
+
+const BATCH = 5_000;
+/** How long events are recent. */
+export const RECENT_MS = 60_000;
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * The first id of recent events. Usual searches for events without a number begin there, because a long transaction
+ * anywhere keeps index entries of numbered events, and each search from the start would step over all of them.
+ */
+export const recentFrom = (clock: Clock): string => firstIdOf(new Date(clock.now().getTime() - RECENT_MS));
+
+/** Is the id so old that searches for recent events may not find its event? */
+export const isOld = (clock: Clock, id: string): boolean =>
+  id < firstIdOf(new Date(clock.now().getTime() - RECENT_MS / 2));
+
+/**
+ * Numbers committed events with an id from `firstId` on, in bounded steps. It never waits for a transaction that emits
+ * events: events that commit later get later positions.
+ */
+export async function numberEvents(sql: Sql, firstId = FIRST_ID): Promise<number> {
+  let numbered = 0;
+  for (;;) {
+    const [row] = await sql<{ added: number }[]>`select number_events(${firstId}, ${BATCH}) as added`;
+    numbered += row?.added ?? 0;
+    if ((row?.added ?? 0) < BATCH) return numbered;
+  }
+}

@@ -1,0 +1,75 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type EventScope, ofTenants } from "./event_scope.ts";
+
+/** An event as polls answer it. */
+export interface FeedEvent {
+  id: string;
+  type: string;
+  tenantId: string;
+  occurredAt: Date;
+  data: unknown;
+  position: number;
+}
+
+export interface EventPage {
+  items: FeedEvent[];
+  /** The cursor of the next poll: all events up to this position were looked at. */
+  next: number;
+  /** False if there may be more events in the scope. */
+  isComplete: boolean;
+}
+
+/** Events of a tenant that one read looks at to find those of the asked types. */
+const MOST_SCANNED = 10_000;
+/** Data of one answer. The first event is answered whatever its size. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Reads the numbered events after a position, in the order of their positions.
+ * @param o.recent `hasUnnumbered` tells whether an event with an id from this one on has no number
+ */
+export async function readPage(
+  q: Sql,
+  scope: EventScope,
+  { after, limit, recent }: { after: number; limit: number; recent: string },
+): Promise<EventPage & { hasUnnumbered: boolean }> {
+  const { types } = scope;
+  const scanned = types === null ? limit : MOST_SCANNED;
+  const ofTypes = types === null ? q`true` : q`type = any(${[...types]}::text[])`;
+  const rows = await q<(Looked & (FeedEvent | { id: null }))[]>`
+    with scanned as materialized (
+      select e.position, e.type from events e
+      where e.position > ${after} and ${ofTenants(q, scope)} order by e.position limit ${scanned}
+    ), found as materialized (
+      select position from scanned where ${ofTypes} order by position limit ${limit}
+    ), page as (
+      select e.id, e.type, e.tenant_id, e.occurred_at, e.data, e.position,
+        sum(octet_length(e.data::text)) over (order by e.position) - octet_length(e.data::text) as bytes_before
+      from found join events e using (position)
+    )
+    select looked.*, page.id, page.type, page.tenant_id, page.occurred_at, page.data, page.position
+    from (select last_position, (select count(*)::int from scanned) as scanned,
+        (select max(position) from scanned) as last_scanned, (select count(*)::int from found) as found,
+        exists (select from events where position is null and id >= ${recent}) as has_unnumbered
+      from event_sequence) looked
+    left join page on bytes_before < ${MOST_BYTES}
+    order by page.position`;
+  const [looked] = rows;
+  if (!looked) throw new Error("event_sequence has no row");
+  const items = rows.flatMap((
+    { scanned: _, lastScanned: __, lastPosition: ___, found: ____, hasUnnumbered: _____, ...row },
+  ) => row.id === null ? [] : [row]);
+  const isCut = items.length < looked.found || items.length === limit;
+  const isComplete = !isCut && looked.scanned < scanned;
+  const next = isCut ? items.at(-1)?.position : isComplete ? looked.lastPosition : looked.lastScanned;
+  return { items, next: next ?? looked.lastPosition, isComplete, hasUnnumbered: looked.hasUnnumbered };
+}
+
+/** What a read looked at. */
+interface Looked {
+  lastPosition: number;
+  scanned: number;
+  lastScanned: number | null;
+  found: number;
+  hasUnnumbered: boolean;
+}

@@ -1,0 +1,153 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import { pageOf } from "../../shared/list_order.ts";
+import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { NewJob } from "../enqueue.ts";
+import {
+  JOB_COLUMNS,
+  JOB_STATUSES,
+  type JobRow,
+  type JobStatus,
+  type JobSummary,
+  jobSummary,
+} from "../job_row.ts";
+import { type JobReach, within } from "../reach.ts";
+
+/** Open: takes more jobs. Running: closed, and all jobs so far succeeded or are unfinished. The others are final. */
+export const BATCH_STATUSES = ["Open", "Running", "Succeeded", "Failed", "Cancelled"] as const;
+export type BatchStatus = typeof BATCH_STATUSES[number];
+
+/** A job that a batch enqueues when it ends, as stored in its row. */
+export type BatchContinuation = Omit<NewJob, "scheduledAt"> & { scheduledAt: string | null };
+
+/** A row of `job_batches`, with the number of jobs by status. */
+export interface BatchRow {
+  id: string;
+  tenantId: string | null;
+  name: string | null;
+  status: BatchStatus;
+  onAllSucceeded: BatchContinuation | null;
+  onAnyFailed: BatchContinuation | null;
+  onAllSucceededJobId: string | null;
+  onAnyFailedJobId: string | null;
+  createdBy: string | null;
+  createdAt: Date;
+  endedAt: Date | null;
+  counts: Partial<Record<JobStatus, number>> | null;
+}
+
+/** The job that a batch enqueues when it ends. `jobId` is null until then. */
+export interface ContinuationOfBatch {
+  jobTypeName: string;
+  jobId: string | null;
+}
+
+/** A batch as callers see it. */
+export interface JobBatch {
+  id: string;
+  tenantId: string | null;
+  name: string | null;
+  status: BatchStatus;
+  totalJobs: number;
+  /** Number of jobs by status. Pruned jobs stay counted. */
+  counts: Record<JobStatus, number>;
+  onAllSucceeded: ContinuationOfBatch | null;
+  onAnyFailed: ContinuationOfBatch | null;
+  createdBy: string | null;
+  createdAt: Date;
+  endedAt: Date | null;
+}
+
+export function jobBatch(row: BatchRow): JobBatch {
+  const { counts, onAllSucceeded, onAnyFailed, onAllSucceededJobId, onAnyFailedJobId, ...batch } = row;
+  const n = (status: JobStatus) => counts?.[status] ?? 0;
+  return {
+    ...batch,
+    totalJobs: JOB_STATUSES.reduce((sum, status) => sum + n(status), 0),
+    counts: Object.fromEntries(JOB_STATUSES.map((status) => [status, n(status)])) as Record<
+      JobStatus,
+      number
+    >,
+    onAllSucceeded: continuationOf(onAllSucceeded, onAllSucceededJobId),
+    onAnyFailed: continuationOf(onAnyFailed, onAnyFailedJobId),
+  };
+}
+
+const continuationOf = (given: BatchContinuation | null, jobId: string | null): ContinuationOfBatch | null =>
+  given && { jobTypeName: given.jobTypeName, jobId };
+
+const COLUMNS = `id, tenant_id, name, status, on_all_succeeded, on_any_failed, on_all_succeeded_job_id,
+  on_any_failed_job_id, created_by, created_at, ended_at`;
+
+/** SQL that adds the counts to chosen rows of `job_batches`. Reads the counters, not the jobs. */
+const withCounts = (q: Sql, chosen: ReturnType<Sql>) =>
+  q<BatchRow[]>`
+    with chosen as (${chosen})
+    select chosen.*, (
+      select jsonb_object_agg(status, n) from (
+        select status, sum(n) as n from (
+          select status, n from job_batch_counts where batch_id = chosen.id
+          union all
+          select status, n from job_batch_deltas where batch_id = chosen.id
+        ) added group by status
+      ) counted
+    ) as counts
+    from chosen order by id desc`;
+
+/** @throws JOB_BATCH_NOT_FOUND (also for another tenant's batch) */
+export async function readBatch(q: Sql, reach: JobReach, id: string): Promise<JobBatch> {
+  const [row] = await withCounts(
+    q,
+    q`
+    select ${q.unsafe(COLUMNS)} from job_batches where id = ${id} and ${within(q, reach)}`,
+  );
+  if (!row) throw noSuchBatch(id);
+  return jobBatch(row);
+}
+
+/** Reads the status of a batch and locks its row until the transaction ends. @throws JOB_BATCH_NOT_FOUND */
+export async function lockBatch(q: Sql, reach: JobReach, id: string): Promise<{ status: BatchStatus }> {
+  const [row] = await q<{ status: BatchStatus }[]>`
+    select status from job_batches where id = ${id} and ${within(q, reach)} for no key update`;
+  if (!row) throw noSuchBatch(id);
+  return row;
+}
+
+const noSuchBatch = (id: string) =>
+  problem("JOB_BATCH_NOT_FOUND", `No batch ${id} is within the caller's reach.`);
+
+/** A page of batches, newest first. */
+export async function listBatches(
+  sql: Sql,
+  reach: JobReach,
+  o: PageRequest & { status?: BatchStatus | undefined },
+): Promise<PagedResult<JobBatch>> {
+  const chosen = sql`${within(sql, reach)} ${o.status ? sql`and status = ${o.status}` : sql``}`;
+  const [count] = await sql<{ total: number }[]>`select count(*) as total from job_batches where ${chosen}`;
+  const rows = await withCounts(
+    sql,
+    sql`
+    select ${sql.unsafe(COLUMNS)} from job_batches where ${chosen} order by id desc ${pageOf(sql, o)}`,
+  );
+  return pagedResult(rows.map(jobBatch), count?.total ?? 0, o);
+}
+
+/** A page of the jobs of a batch, oldest first. @throws JOB_BATCH_NOT_FOUND */
+export async function listBatchJobs(
+  sql: Sql,
+  reach: JobReach,
+  id: string,
+  o: PageRequest & { status?: JobStatus | undefined },
+): Promise<PagedResult<JobSummary>> {
+  const { counts, totalJobs } = await readBatch(sql, reach, id);
+  const statuses = o.status ? [o.status] : JOB_STATUSES;
+  // The index sorts the jobs of each status, so the first ones of each suffice.
+  const most = offsetOf(o) + o.pageSize;
+  const rows = await sql<JobRow[]>`
+    select ${sql.unsafe(JOB_COLUMNS)} from jobs where id = any(array(
+      select first.id from unnest(${statuses}::text[]::job_status[]) s (status) cross join lateral (
+        select id from jobs where batch_id = ${id} and status = s.status order by id limit ${most}
+      ) first order by first.id ${pageOf(sql, o)}))
+    order by id`;
+  return pagedResult(rows.map(jobSummary), o.status ? counts[o.status] : totalJobs, o);
+}

@@ -1,0 +1,57 @@
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { problem } from "../problems/problem.ts";
+import { type DeadLetterFilter, matches } from "./dead_letter_groups.ts";
+import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
+
+export interface Purge {
+  reach: JobReach;
+  /** Deletes only what failed more than this many days ago; null: of any age. */
+  retentionDays: number | null;
+  /** Deletes only what matches and was not retried; null: also what was retried. */
+  filter: DeadLetterFilter | null;
+  /** The number that must match; null: any. */
+  expectedCount: number | null;
+  /** Only counts. */
+  dryRun: boolean;
+}
+
+/**
+ * Deletes dead letters in one transaction.
+ * @returns how many were deleted; for a dry run also how many match.
+ * @throws JOB_DEADLETTER_COUNT_CONFLICT when another number than `expectedCount` matches; then none is deleted
+ */
+export async function purgeDeadLetters(
+  sql: Sql,
+  caller: JobActor,
+  o: Purge,
+): Promise<{ purged: number; matched?: number }> {
+  const { reach, retentionDays, filter, expectedCount, dryRun } = o;
+  return await transact(sql, async (tx) => {
+    const chosen = tx`${filter ? matches(tx, { filter, reach }) : within(tx, reach)}
+      ${retentionDays === null ? tx`` : tx`and failed_at < now() - make_interval(days => ${retentionDays})`}`;
+    if (dryRun || expectedCount !== null) {
+      const [row] = await tx<{ n: number }[]>`select count(*) as n from dead_letter_jobs where ${chosen}`;
+      const matched = row?.n ?? 0;
+      requireCount(matched, expectedCount);
+      if (dryRun) return { purged: 0, matched };
+    }
+    const { count } = await tx`delete from dead_letter_jobs where ${chosen}`;
+    requireCount(count, expectedCount); // others may have failed, or were retried, since they were counted
+    await recordAudit(tx, auditActor(caller), {
+      action: "deadLetter.purge",
+      targetType: "deadLetter",
+      targetId: reach.everything ? "everything" : reach.tenantId,
+      after: { retentionDays, ...filter, purged: count },
+    });
+    return { purged: count };
+  });
+}
+
+function requireCount(matched: number, expected: number | null): void {
+  if (expected === null || matched === expected) return;
+  throw problem(
+    "JOB_DEADLETTER_COUNT_CONFLICT",
+    `The purge matches ${matched} dead letters; expected ${expected}. None was deleted.`,
+  );
+}

@@ -1,0 +1,105 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { GIVEN_BACK } from "../settle.ts";
+import type { Slot, Taker } from "./hand_out.ts";
+
+/** Maximum size of the arguments in the answer of a claim, in bytes. The first job may be larger. */
+const ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** A job that a remote worker has claimed. */
+export interface ClaimedWork {
+  id: string;
+  attempts: number;
+  jobTypeName: string;
+  tenantId: string | null;
+  serializedArgs: string;
+  failures: number;
+  maxRetries: number;
+  leaseUntil: Date;
+  deadline: Date;
+  traceId: string | null;
+}
+
+/** A poll that jobs are claimed for. */
+export interface Claimant extends Taker {
+  workerId: string;
+  requestId: string | null;
+}
+
+const COLUMNS = `j.id, j.attempts, j.job_type_name, j.tenant_id, j.serialized_args, j.failures, j.max_retries,
+  j.lease_until, j.deadline, j.trace_id`;
+
+/**
+ * Claims due jobs for waiting polls: each slot names a lane and the poll that gets the lane's nth job. Jobs that others
+ * have locked are skipped, and so are jobs beyond the size of an answer.
+ * @param o.timeoutOf seconds that an attempt of the lane's type may take
+ * @param o.pauseVersion version of the pauses that the slots respect; nothing is claimed if it has changed
+ * @returns the jobs of each poll, in the order in which they should start
+ */
+export async function claimSlots<T extends Claimant>(
+  sql: Sql,
+  slots: Slot<T>[],
+  o: { timeoutOf: (lane: string) => number; leaseSeconds: number; pauseVersion: number },
+): Promise<Map<T, ClaimedWork[]>> {
+  if (slots.length === 0) return new Map();
+  const takers = [...new Set(slots.map(({ taker }) => taker))];
+  const numberOf = new Map(takers.map((taker, index) => [taker, index + 1]));
+  const byLane = Map.groupBy(slots, ({ lane }) => lane); // slots of a lane are in the order of n, which counts from 1
+  const lanes = [...byLane].map(([lane, own]) => ({ lane, depth: own.length, timeout: o.timeoutOf(lane) }));
+  const takerOfSlot = [...byLane.values()].flat().map(({ taker }) => numberOf.get(taker) ?? 0);
+  const rows = await sql<(ClaimedWork & { taker: number; position: number })[]>`
+    with unchanged as (
+      select from job_pause_version where n = ${o.pauseVersion} for key share
+    ), wanted as (
+      select w.*, sum(depth) over (order by place rows unbounded preceding) - depth as slots_before
+      from unchanged cross join unnest(${lanes.map(({ lane }) => lane)}::text[],
+        ${lanes.map(({ depth }) => depth)}::int[], ${lanes.map(({ timeout }) => timeout)}::int[])
+        with ordinality as w (lane, depth, timeout, place)
+    ), due as (
+      select found.id, found.bytes, w.place, w.timeout, w.slots_before,
+        row_number() over (partition by w.place order by found.priority, found.due_at, found.id) as n
+      from wanted w cross join lateral (
+        select j.id, j.priority, j.due_at, octet_length(j.serialized_args) as bytes from jobs j
+        where j.status = 'Enqueued' and j.lane = w.lane
+        order by j.priority, j.due_at, j.id limit w.depth for update skip locked
+      ) found
+    ), slot as (
+      select id, bytes, timeout, n, place, (${takerOfSlot}::int[])[slots_before + n] as taker from due
+    ), given as (
+      select id, timeout, taker, row_number() over mine as position, sum(bytes) over mine as bytes
+      from slot
+      window mine as (partition by taker order by n, place rows unbounded preceding)
+    )
+    update jobs j set status = 'Processing', attempts = j.attempts + 1, started_at = now(),
+      worker_id = (${takers.map(({ workerId }) => workerId)}::uuid[])[given.taker],
+      claim_request_id = (${takers.map(({ requestId }) => requestId)}::uuid[])[given.taker],
+      lease_until = now() + make_interval(secs => least(${o.leaseSeconds}, given.timeout)),
+      deadline = now() + make_interval(secs => given.timeout)
+    from given
+    where j.id = any(array(select id from given)) and j.id = given.id
+      and (given.bytes <= ${ANSWER_BYTES} or given.position = 1)
+    returning ${sql.unsafe(COLUMNS)}, given.taker::int, given.position::int`;
+  rows.sort((a, b) => a.position - b.position);
+  const byTaker = Map.groupBy(rows, ({ taker }) => taker);
+  return new Map(takers.flatMap((taker) => {
+    const jobs = byTaker.get(numberOf.get(taker) ?? 0);
+    return jobs ? [[taker, jobs.map(({ taker: _t, position: _p, ...job }) => job)]] : [];
+  }));
+}
+
+/** The jobs that an earlier claim with the same requestId took and that the worker still holds. */
+export async function findClaimed(sql: Sql, workerId: string, requestId: string): Promise<ClaimedWork[]> {
+  return await sql<ClaimedWork[]>`
+    select ${sql.unsafe(COLUMNS)} from jobs j
+    where j.status = 'Processing' and j.worker_id = ${workerId} and j.claim_request_id = ${requestId}
+      and j.lease_until > now()
+    order by j.priority, j.due_at, j.id`;
+}
+
+/** Gives back jobs whose claimant has gone. The attempt keeps its number, because its answer may have arrived. */
+export async function giveBackClaimed(sql: Sql, jobs: ClaimedWork[]): Promise<void> {
+  const attempts = jobs.map((job) => job.attempts);
+  await sql`
+    update jobs j set ${sql.unsafe(GIVEN_BACK)}, worker_id = null, lease_until = null, deadline = null
+    from unnest(${jobs.map(({ id }) => id)}::uuid[], ${attempts}::int[]) given (id, attempt)
+    where j.id = given.id and j.attempts = given.attempt and j.status = 'Processing' and j.lease_until is not null`;
+}

@@ -1,0 +1,97 @@
+import { v5 } from "uuid";
+import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import { type Caller, principalId } from "../../rights/caller.ts";
+import { parseExactly } from "../../shared/exact_json.ts";
+import type { JobPlatform } from "../platform.ts";
+import { type ClaimedWork, findClaimed } from "./claim_slots.ts";
+import { type NamedRow, readRowsNamed, typeIn } from "./find_job_types.ts";
+import { tenantsServed } from "./served.ts";
+
+/** A claim as a caller requests it. */
+export interface ClaimRequest {
+  types: string[];
+  queues: string[] | null;
+  max: number;
+  waitSeconds: number;
+  /** Name of the worker. */
+  worker: string;
+  requestId: string | null;
+}
+
+/** A claimed job as its worker sees it. */
+export interface WorkItem {
+  jobId: string;
+  attempt: number;
+  jobTypeName: string;
+  tenantId: string | null;
+  args: unknown;
+  /** Failed attempts that count against `maxRetries`. */
+  attempts: number;
+  maxRetries: number;
+  leaseUntil: Date;
+  deadline: Date;
+  traceparent: string | null;
+}
+
+type Parts = Pick<JobPlatform, "sql" | "workPolls" | "metrics">;
+
+/**
+ * Claims due jobs for a remote worker. Waits for some if none is due. A repeated claim with the same requestId gets the
+ * jobs of the first while the worker holds them.
+ * @param gone aborted when the client has gone
+ * @throws JOB_TYPE_UNKNOWN, VALIDATION_ERROR (a type that is pushed)
+ */
+export async function claimWork(
+  p: Parts,
+  caller: Caller,
+  request: ClaimRequest,
+  gone: AbortSignal,
+): Promise<WorkItem[]> {
+  const { types, queues, max, worker, requestId } = request;
+  const served = await tenantsServed(p.sql, caller);
+  requireClaimable(await readRowsNamed(p.sql, types), types, caller);
+  const workerId = v5(`${caller.tenantId ?? ""} ${worker}`, principalId(caller));
+  const claimed = requestId === null ? [] : await findClaimed(p.sql, workerId, requestId);
+  if (claimed.length > 0) return claimed.map(workItem);
+  const asked = { types, queues, max, worker, workerId, requestId, served, caller };
+  const jobs = await p.workPolls.wait(asked, request.waitSeconds * 1000, gone);
+  p.metrics.jobsClaimed.add([], jobs.length);
+  return jobs.map(workItem);
+}
+
+const workItem = (job: ClaimedWork): WorkItem => ({
+  jobId: job.id,
+  attempt: job.attempts,
+  jobTypeName: job.jobTypeName,
+  tenantId: job.tenantId,
+  args: parseExactly(job.serializedArgs),
+  attempts: job.failures,
+  maxRetries: job.maxRetries,
+  leaseUntil: job.leaseUntil,
+  deadline: job.deadline,
+  traceparent: job.traceId && traceparent(job.traceId),
+});
+
+/** Also knows types of tenants that are switched off, so that a worker of several tenants goes on for the others. */
+function requireClaimable(
+  rows: Map<string, NamedRow[]>,
+  names: string[],
+  { tenantId, serviceAccount }: Caller,
+): void {
+  const tenantIds = tenantId === null ? serviceAccount?.tenantIds : [tenantId];
+  for (const name of names) {
+    const usable = tenantIds
+      ? tenantIds.flatMap((tenantId) => typeIn(rows.get(name), tenantId) ?? [])
+      : (rows.get(name) ?? []).filter((row) => row.deletedAt === null);
+    if (usable.length === 0) {
+      throw problem(
+        "JOB_TYPE_UNKNOWN",
+        `No job type ${name} is declared for the tenants that the caller serves.`,
+      );
+    }
+    if (usable.every(({ pushUrl }) => pushUrl !== null)) {
+      throw invalid({ types: [`jobs of type ${name} are pushed to its URL and cannot be claimed`] });
+    }
+  }
+}

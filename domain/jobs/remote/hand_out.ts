@@ -1,0 +1,58 @@
+/** A remote lane with due jobs. */
+export interface DueLane {
+  lane: string;
+  /** Number of due jobs; counted up to a limit. */
+  depth: number;
+  /** How many more jobs of its type may run; shared by the lanes of a limited type. Absent: no limit. */
+  room?: { left: number };
+}
+
+/** What a waiting poll can take. */
+export interface Taker {
+  max: number;
+}
+
+/** The nth due job of a lane goes to a taker. */
+export interface Slot<T> {
+  lane: string;
+  n: number;
+  taker: T;
+}
+
+/**
+ * Distributes due jobs. The lanes take turns, so that no tenant blocks another, and so do the takers: a few jobs are
+ * spread over many takers.
+ * @param takersOf who can take jobs of the lane, the longest waiting first
+ * @param mostSlots maximum number of jobs
+ */
+export function handOut<T extends Taker, L extends DueLane>(
+  lanes: readonly L[],
+  takersOf: (lane: L) => readonly T[],
+  mostSlots: number,
+): Slot<T>[] {
+  const slots: Slot<T>[] = [];
+  const given = new Map<T, number>();
+  const open = lanes.map((lane) => ({ lane, n: 0, next: 0, takers: takersOf(lane) }));
+  const nextTaker = (line: typeof open[number]): T | undefined => {
+    for (let tried = 0; tried < line.takers.length; tried++) {
+      const taker = line.takers[line.next++ % line.takers.length];
+      if (taker && (given.get(taker) ?? 0) < taker.max) return taker;
+    }
+    return undefined;
+  };
+  for (let inTurn = open; inTurn.length > 0;) {
+    const following: typeof open = [];
+    for (const line of inTurn) {
+      const { lane, depth, room } = line.lane;
+      const taker = line.n < depth && (!room || room.left > 0) ? nextTaker(line) : undefined;
+      if (!taker) continue;
+      if (room) room.left--;
+      slots.push({ lane, n: ++line.n, taker });
+      if (slots.length === mostSlots) return slots;
+      given.set(taker, (given.get(taker) ?? 0) + 1);
+      following.push(line);
+    }
+    inTurn = following;
+  }
+  return slots;
+}

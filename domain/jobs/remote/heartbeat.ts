@@ -1,0 +1,132 @@
+import { createLog } from "../../../infra/log.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { LINES_KEPT, noteProgress, type Progress, storableLine, storableNote } from "../attempt_notes.ts";
+import type { JobPlatform } from "../platform.ts";
+import { hideInJson, secretHider } from "./reported_secrets.ts";
+import { servedBy, tenantsServed } from "./served.ts";
+
+/** What a worker reports about a job it holds. */
+export interface Beat {
+  jobId: string;
+  attempt: number;
+  percent: number | null;
+  note: string | null;
+  log: {
+    level: "debug" | "info" | "warn" | "error";
+    message: string;
+    fields: Record<string, unknown> | null;
+  }[];
+}
+
+/** Held: the lease was renewed. Lost: the attempt has ended. Cancel: as held, and a caller asked to cancel the job. */
+export interface BeatAnswer {
+  jobId: string;
+  attempt: number;
+  state: "held" | "lost" | "cancel";
+  leaseUntil: Date | null;
+}
+
+interface HeldRow {
+  id: string;
+  attempts: number;
+  leaseUntil: Date;
+  isCancelled: boolean;
+  workerId: string;
+  tenantId: string | null;
+  jobTypeName: string;
+}
+
+type Hide = (jobId: string, text: string) => string;
+
+const keyOf = ({ jobId, attempt }: Beat) => `${jobId} ${attempt}`;
+const hasReport = ({ percent, note, log }: Beat) => percent !== null || note !== null || log.length > 0;
+
+type Parts = Pick<JobPlatform, "sql" | "config" | "workPolls">;
+
+/** Renews the leases of jobs that remote workers hold, and stores their progress and log lines. */
+export async function renewWork(p: Parts, caller: Caller, beats: Beat[]): Promise<BeatAnswer[]> {
+  const held = await transact(p.sql, async (tx) => {
+    const held = await renewLeases(tx, caller, beats, p.config.JOB_LEASE_SECONDS);
+    const own = new Map(held.map((row) => [`${row.id} ${row.attempts}`, row]));
+    const reports = beats.filter((beat) => hasReport(beat) && own.has(keyOf(beat)));
+    if (reports.length === 0) return held;
+    const hide = await secretHider(tx, reports.flatMap((beat) => own.get(keyOf(beat)) ?? []));
+    await insertLines(tx, reports, hide);
+    await noteProgress(tx, progressOf(reports, hide));
+    return held;
+  });
+  p.workPolls.workers.heldJobs(held.map(({ workerId }) => workerId));
+  const byAttempt = new Map(held.map((row) => [`${row.id} ${row.attempts}`, row]));
+  return beats.map((beat) => {
+    const { jobId, attempt } = beat;
+    const row = byAttempt.get(keyOf(beat));
+    const state = !row ? "lost" : row.isCancelled ? "cancel" : "held";
+    return { jobId, attempt, state, leaseUntil: row?.leaseUntil ?? null };
+  });
+}
+
+/** The rows are locked in the order of their ids, so that overlapping calls do not deadlock. */
+async function renewLeases(tx: Tx, caller: Caller, beats: Beat[], leaseSeconds: number): Promise<HeldRow[]> {
+  const served = await tenantsServed(tx, caller);
+  return await tx<HeldRow[]>`
+    with held as (
+      select j.id from jobs j
+      where j.id = any(${beats.map(({ jobId }) => jobId)}::uuid[]) and j.status = 'Processing'
+        and j.deadline > now() and ${servedBy(tx, served)}
+      order by j.id for no key update
+    )
+    update jobs j set lease_until =
+      greatest(j.lease_until, least(now() + make_interval(secs => ${leaseSeconds}), j.deadline))
+    from unnest(${beats.map(({ jobId }) => jobId)}::uuid[], ${beats.map(({ attempt }) => attempt)}::int[])
+      given (id, attempt)
+    where j.id = any(array(select id from held)) and j.id = given.id and j.attempts = given.attempt
+      and j.status = 'Processing' and j.deadline > now()
+    returning j.id, j.attempts, j.lease_until, j.cancel_requested_at is not null as is_cancelled, j.worker_id,
+      j.tenant_id, j.job_type_name`;
+}
+
+/** Stores log lines after those of earlier heartbeats; the lease update before it has locked the jobs. */
+async function insertLines(tx: Sql, reports: Beat[], hide: Hide): Promise<void> {
+  const lines = reports.flatMap(({ jobId, attempt, log }) =>
+    log.map((line) => ({ jobId, attempt, ...printed(line, (text) => hide(jobId, text)) }))
+  );
+  if (lines.length === 0) return;
+  const column = <T>(read: (line: typeof lines[number]) => T): T[] => lines.map(read);
+  await tx`
+    insert into job_log_lines (job_id, attempt_number, line_number, at, level, message, fields)
+    select given.job_id, given.attempt, stored.last + given.position, given.at, given.level, given.message, given.fields
+    from (
+      select *, row_number() over (partition by job_id, attempt order by place) as position
+      from unnest(${column((l) => l.jobId)}::uuid[], ${column((l) => l.attempt)}::int[],
+        ${column((l) => l.at)}::timestamptz[], ${column((l) => l.level)}::text[],
+        ${column((l) => l.message)}::text[], ${column((l) => l.fields)}::text[]::jsonb[])
+        with ordinality as line (job_id, attempt, at, level, message, fields, place)
+    ) given
+    cross join lateral (
+      select coalesce(max(line_number), 0) as last from job_log_lines l
+      where l.job_id = given.job_id and l.attempt_number = given.attempt
+    ) stored
+    where stored.last + given.position <= ${LINES_KEPT}`;
+}
+
+/** The line in the format of the service's log, which masks secrets. Fields may have the names of its own members. */
+function printed({ level, message, fields }: Beat["log"][number], hide: (text: string) => string) {
+  const lines: string[] = [];
+  createLog("debug", (line) => lines.push(line))[level](message, { fields: fields ?? {} });
+  const line = JSON.parse(lines[0] ?? "{}");
+  const shown = hideInJson(JSON.stringify(line.fields), hide);
+  return storableLine({ ...line, message: hide(line.message) }, shown);
+}
+
+/** The last progress of each attempt. */
+function progressOf(reports: Beat[], hide: Hide): Progress[] {
+  const last = new Map<string, Progress>();
+  for (const beat of reports) {
+    const { jobId, attempt, percent, note } = beat;
+    if (percent === null && note === null) continue;
+    const shown = note === null ? null : storableNote(hide(jobId, note));
+    last.set(keyOf(beat), { jobId, attempt, percent, note: shown });
+  }
+  return [...last.values()];
+}

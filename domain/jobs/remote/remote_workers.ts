@@ -1,0 +1,72 @@
+import type { Log } from "../../../infra/log.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+
+/** A new worker is listed after this time. */
+const FIRST_WRITE_MS = 100;
+const WRITE_EVERY_MS = 10_000;
+
+/**
+ * Lists the remote workers that call this instance, all in one statement every ten seconds. The list is only shown: the
+ * lease of a remote job is in its own row.
+ */
+export class RemoteWorkers {
+  /** Names by id, of workers that called since the last write. */
+  #named = new Map<string, string>();
+  /** Workers of which only a job was named since the last write. */
+  #seen = new Set<string>();
+  #known = new Set<string>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param waiting the workers whose polls wait now */
+  constructor(
+    private readonly o: { sql: Sql; log: Log; waiting: () => Iterable<{ id: string; name: string }> },
+  ) {}
+
+  /** A worker has called by its name. */
+  called(id: string, name: string): void {
+    this.#named.set(id, name);
+    this.#schedule(this.#known.has(id) ? WRITE_EVERY_MS : FIRST_WRITE_MS);
+  }
+
+  /** Workers have named jobs they hold. */
+  heldJobs(ids: Iterable<string>): void {
+    for (const id of ids) this.#seen.add(id);
+    this.#schedule(WRITE_EVERY_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(inMs: number): void {
+    if (inMs === FIRST_WRITE_MS) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
+    this.#timer ??= setTimeout(() => this.#write(), inMs);
+  }
+
+  async #write(): Promise<void> {
+    this.#timer = undefined;
+    for (const { id, name } of this.o.waiting()) this.#named.set(id, name);
+    const named = [...this.#named];
+    const seen = [...this.#seen];
+    this.#known = new Set(this.#named.keys());
+    this.#named.clear();
+    this.#seen.clear();
+    if (named.length > 0) this.#schedule(WRITE_EVERY_MS);
+    const [ids, hosts] = [named.map(([id]) => id), named.map(([, name]) => name)];
+    try {
+      await this.o.sql`
+        with seen as (
+          update job_workers set heartbeat_at = now() where id = any(${seen}::uuid[]) and is_remote
+        )
+        insert into job_workers (id, host, is_remote)
+        select id, host, true from unnest(${ids}::uuid[], ${hosts}::text[])
+          as given (id, host)
+        on conflict (id) do update set heartbeat_at = now()`;
+    } catch (error) {
+      this.o.log.warn("the list of remote workers could not be written; it is retried", { error });
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { HIDDEN, hideSecrets } from "../secret_args.ts";
+import { memberPath } from "./args_path.ts";
+import { readRowsNamed, typeIn } from "./find_job_types.ts";
+
+interface Reported {
+  id: string;
+  tenantId: string | null;
+  jobTypeName: string;
+}
+
+/**
+ * Returns a function that masks the secrets of a job's arguments in what its worker reports: outputs, errors, notes and
+ * log lines. Reads arguments only of types with secrets.
+ */
+export async function secretHider(
+  sql: Sql,
+  jobs: Reported[],
+): Promise<(jobId: string, text: string) => string> {
+  const rows = await readRowsNamed(sql, jobs.map(({ jobTypeName }) => jobTypeName));
+  const masks = new Map(jobs.flatMap(({ id, tenantId, jobTypeName }) => {
+    const paths = typeIn(rows.get(jobTypeName), tenantId)?.maskedArgs ?? [];
+    return paths.length === 0
+      ? []
+      : [[id, { secretArgs: paths.map((path) => ({ path: memberPath(path) })) }]];
+  }));
+  if (masks.size === 0) return (_, text) => text;
+  const stored = await sql<{ id: string; serializedArgs: string }[]>`
+    select id, serialized_args from jobs where id = any(${[...masks.keys()]}::uuid[])`;
+  const args = new Map(stored.map(({ id, serializedArgs }) => [id, JSON.parse(serializedArgs)]));
+  return (jobId, text) => hideSecrets(masks.get(jobId) ?? {}, args.get(jobId), text);
+}
+
+/** Masks secrets in a JSON text, which stays JSON. A number that contains a secret becomes `"***"`. */
+export function hideInJson(json: string, hide: (text: string) => string): string {
+  if (hide(json) === json) return json;
+  const masked = JSON.stringify(JSON.parse(json, (_, value) => {
+    if (typeof value === "string") return hide(value);
+    if (typeof value !== "object") return hide(String(value)) === String(value) ? value : HIDDEN;
+    if (value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [hide(name), member]));
+  }));
+  return hide(masked) === masked ? masked : JSON.stringify(HIDDEN); // a secret that is an object or a list
+}

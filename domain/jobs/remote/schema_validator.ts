@@ -1,0 +1,106 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { CheckTooCostly, linearPattern, spend, withBudget } from "./check_budget.ts";
+import { subschemasOf } from "./subschemas.ts";
+
+/** Maximum number of subschemas, because compiling takes time for each. */
+const MOST_SUBSCHEMAS = 500;
+/** What any check of a subschema costs, whatever it says: mainly the error if it does not fit. */
+const COST_OF_ANY = 20;
+/** Member added to each subschema: what one check of it costs besides. */
+const COST = "x-steward-cost";
+const TOO_COSTLY = "too large to be checked against the schema of the job type";
+
+type Schema = Record<string, unknown>;
+type Mistake = { path: string[]; message: string };
+
+/** Only checks schemas. It is shared, because compiling the meta-schema takes tens of milliseconds. */
+const meta = new Ajv2020({ strict: false, logger: false, validateFormats: false });
+
+/**
+ * Compiles a schema to a function that returns the first mistake of a value; null if it fits.
+ * @throws Error if the schema is not valid
+ */
+export function compileSchema(schema: Schema): (value: unknown) => Mistake | null {
+  if (!meta.validateSchema(schema)) throw new Error(meta.errorsText(meta.errors, { dataVar: "schema" }));
+  const validate = ownAjv().compile(withCosts(schema));
+  return (value) => {
+    try {
+      if (withBudget(() => validate(value))) return null;
+      const { instancePath, message = "does not fit the schema" } = validate.errors?.[0] ?? {};
+      return { path: instancePath?.split("/").slice(1) ?? [], message };
+    } catch (error) {
+      if (!(error instanceof CheckTooCostly) && !(error instanceof RangeError)) throw error; // the stack has an end
+      return { path: [], message: TOO_COSTLY };
+    }
+  };
+}
+
+/** A validator for one schema, so that its ids do not meet those of others. */
+function ownAjv(): Ajv2020 {
+  const own = new Ajv2020({
+    strict: false,
+    logger: false,
+    validateFormats: false,
+    meta: false,
+    inlineRefs: false,
+    code: { regExp: linearPattern, optimize: false },
+  });
+  own.removeKeyword("uniqueItems"); // compares each pair
+  own.addKeyword({
+    keyword: "uniqueItems",
+    type: "array",
+    validate: (isUnique: boolean, items: unknown[]) => !isUnique || areUnique(items),
+  });
+  own.addKeyword({
+    keyword: COST,
+    before: "$ref", // before the subschemas of the same place
+    validate(cost: number, data: unknown) {
+      spend(COST_OF_ANY + cost * sizeOf(data));
+      return true;
+    },
+  });
+  return own;
+}
+
+function areUnique(items: unknown[]): boolean {
+  const printed = new Set<string>();
+  for (const item of items) {
+    const text = canonical(item);
+    spend(COST_OF_ANY + 2 * text.length);
+    printed.add(text);
+  }
+  return printed.size === items.length;
+}
+
+/** JSON with sorted members, so that equal values are equal texts. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(
+    value,
+    (_, inner) =>
+      typeof inner === "object" && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1))
+        : inner,
+  );
+
+function sizeOf(data: unknown): number {
+  if (typeof data === "string") return 1 + data.length / 8;
+  if (typeof data !== "object" || data === null) return 1;
+  return 1 + (Array.isArray(data) ? data.length : Object.keys(data).length);
+}
+
+/** The schema with the cost of each subschema: the size of its own members. */
+function withCosts(schema: Schema): Schema {
+  const copy: Schema = structuredClone(schema);
+  const open = [copy];
+  for (let at = 0; at < open.length; at++) {
+    if (open.length > MOST_SUBSCHEMAS) throw new Error(`more than ${MOST_SUBSCHEMAS} subschemas`);
+    const subschema = open[at] ?? {};
+    if (COST in subschema) throw new Error(`the member ${COST} is reserved`);
+    const inner = subschemasOf(subschema);
+    const isInner = new Set<unknown>(inner);
+    const own = JSON.stringify(subschema, (_, value) => isInner.has(value) ? 0 : value);
+    subschema[COST] = own.length / 8;
+    open.push(...inner);
+  }
+  return copy;
+}

@@ -1,0 +1,149 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { retryDeadlocks } from "../../../infra/postgres/failures.ts";
+import type { Caller } from "../../rights/caller.ts";
+import type { ClaimedJob } from "../claim.ts";
+import type { SettledJob } from "../job_row.ts";
+import { PermanentJobFailure } from "../job_type.ts";
+import type { JobPlatform } from "../platform.ts";
+import { failed, interrupted, postponed, settleJobs, type Settlement, succeeded } from "../settle.ts";
+import { hideInJson, secretHider } from "./reported_secrets.ts";
+import { type Served, servedBy, tenantsServed } from "./served.ts";
+
+export const WORK_OUTCOMES = ["succeeded", "failed", "hopeless", "postponed", "released"] as const;
+export type WorkOutcome = typeof WORK_OUTCOMES[number];
+
+/** How a remote worker ends an attempt. */
+export interface WorkResult {
+  jobId: string;
+  attempt: number;
+  outcome: WorkOutcome;
+  /** JSON, stored with the execution. */
+  output: string | null;
+  error: string | null;
+  /** Delay before a failed or postponed job runs again; null: the usual one. */
+  retryInSeconds: number | null;
+}
+
+/** Settled: also if it was settled so before. Conflict: it was settled otherwise. Lost: it is not the caller's attempt. */
+export type WorkVerdict = "settled" | "lost" | "conflict";
+
+export interface WorkAnswer {
+  jobId: string;
+  attempt: number;
+  result: WorkVerdict;
+}
+
+const POSTPONED_SECONDS = 60;
+
+type Held = ClaimedJob & { workerId: string; elapsedMs: number };
+type Parts = Pick<JobPlatform, "sql" | "jobTypes">;
+
+/**
+ * Settles attempts of remote workers like those of the service's own worker. Of several results for one attempt in a
+ * call, the first counts.
+ */
+export async function settleWork(p: Parts, caller: Caller, results: WorkResult[]): Promise<WorkAnswer[]> {
+  const served = await tenantsServed(p.sql, caller);
+  const first = new Map(results.toReversed().map((result) => [keyOf(result), result]));
+  const distinct = [...first.values()].sort((a, b) => a.jobId < b.jobId ? -1 : 1);
+  const settled = await settleHeld(p, served, distinct);
+  const known = new Map<string, WorkOutcome>();
+  for (const result of distinct) if (settled.has(keyOf(result))) known.set(keyOf(result), result.outcome);
+  const others = distinct.filter((result) => !settled.has(keyOf(result)));
+  for (const [key, outcome] of await readOutcomes(p.sql, served, others)) known.set(key, outcome);
+  return results.map((result) => {
+    const outcome = known.get(keyOf(result));
+    const verdict = outcome === undefined ? "lost" : outcome === result.outcome ? "settled" : "conflict";
+    return { jobId: result.jobId, attempt: result.attempt, result: verdict };
+  });
+}
+
+const keyOf = ({ jobId, attempt }: { jobId: string; attempt: number }) => `${jobId} ${attempt}`;
+
+/** @returns the keys of the attempts that were held until now */
+async function settleHeld(p: Parts, served: Served, results: WorkResult[]): Promise<Set<string>> {
+  const held = await readHeld(p.sql, served, results);
+  const hide = await secretHider(p.sql, [...held.values()]);
+  const byWorker = Map.groupBy(
+    results.flatMap((result) => {
+      const job = held.get(keyOf(result));
+      return job
+        ? [{ workerId: job.workerId, settlement: settlementOf(job, withoutSecrets(result, hide)) }]
+        : [];
+    }),
+    ({ workerId }) => workerId,
+  );
+  const changed: SettledJob[] = [];
+  const accepted = new Set<string>();
+  for (const [workerId, own] of byWorker) {
+    const settlements = own.map(({ settlement }) => settlement);
+    const { settled, released } = await retryDeadlocks(() =>
+      settleJobs(p.sql, workerId, settlements, p.jobTypes)
+    );
+    for (const { id, attempts } of settled) accepted.add(keyOf({ jobId: id, attempt: attempts }));
+    changed.push(...settled, ...released);
+  }
+  if (changed.length > 0) p.jobTypes.onChanged?.(changed);
+  return accepted;
+}
+
+/** The running attempts among the results. What a settlement depends on does not change while an attempt runs. */
+async function readHeld(sql: Sql, served: Served, results: WorkResult[]): Promise<Map<string, Held>> {
+  const rows = await sql<Held[]>`
+    select j.id, j.tenant_id, j.job_type_name, '' as serialized_args, j.attempts, j.failures, j.max_retries, j.created_by,
+      j.trace_id, null as outage_ms, j.lost_leases, j.worker_id,
+      greatest(extract(epoch from j.started_at - j.due_at)::float8 * 1000, 0) as waited_ms,
+      greatest(extract(epoch from now() - j.started_at)::float8 * 1000, 0) as elapsed_ms
+    from jobs j
+    where j.id = any(${results.map(({ jobId }) => jobId)}::uuid[]) and j.status = 'Processing'
+      and j.deadline > now() and ${servedBy(sql, served)}`;
+  return new Map(rows.map((row) => [keyOf({ jobId: row.id, attempt: row.attempts }), row]));
+}
+
+function withoutSecrets(result: WorkResult, hide: (jobId: string, text: string) => string): WorkResult {
+  const { jobId, output, error } = result;
+  return {
+    ...result,
+    output: output && hideInJson(output, (text) => hide(jobId, text)),
+    error: error && hide(jobId, error),
+  };
+}
+
+function settlementOf(job: Held, result: WorkResult): Settlement {
+  const { outcome, output, error, retryInSeconds } = result;
+  const endedAt = performance.now();
+  const times = { startedAt: endedAt - job.elapsedMs, endedAt };
+  const message = error ?? `the worker reported: ${outcome}`;
+  switch (outcome) {
+    case "succeeded":
+      return { ...succeeded(job, output, times), outcome };
+    case "postponed":
+      return { ...postponed(job, message, (retryInSeconds ?? POSTPONED_SECONDS) * 1000, times), outcome };
+    case "released":
+      return { ...interrupted(job, times, error ?? "its worker released it"), outcome };
+    case "hopeless":
+      return { ...failed(job, new PermanentJobFailure(message), times), outcome };
+    case "failed": {
+      const settlement = failed(job, message, times);
+      const delayMs = retryInSeconds === null ? settlement.delayMs : retryInSeconds * 1000;
+      return { ...settlement, delayMs, outcome };
+    }
+  }
+}
+
+/** How attempts that no longer run were settled. Attempts that ended otherwise are left out. */
+async function readOutcomes(
+  sql: Sql,
+  served: Served,
+  results: WorkResult[],
+): Promise<Map<string, WorkOutcome>> {
+  if (results.length === 0) return new Map();
+  const rows = await sql<{ id: string; attempt: number; outcome: WorkOutcome }[]>`
+    select j.id, given.attempt, case when j.postponed_attempt = given.attempt then 'postponed' else e.outcome end as outcome
+    from unnest(${results.map(({ jobId }) => jobId)}::uuid[], ${results.map(({ attempt }) => attempt)}::int[])
+      given (id, attempt)
+    join jobs j on j.id = given.id
+    left join job_executions e on e.job_id = given.id and e.attempt_number = given.attempt
+    where (j.postponed_attempt = given.attempt or e.outcome is not null) and ${servedBy(sql, served)}`;
+  return new Map(rows.map(({ id, attempt, outcome }) => [keyOf({ jobId: id, attempt }), outcome]));
+}

@@ -1,0 +1,274 @@
+import type { Log } from "../../../infra/log.ts";
+import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
+import { mainPool, type Sql } from "../../../infra/postgres/postgres.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { countRunning, type RunningLimit, withinLimit } from "../claim.ts";
+import { laneParts, remoteKey } from "../job_row.ts";
+import { readPausedWork } from "../known_pauses.ts";
+import { type Claimant, type ClaimedWork, claimSlots, giveBackClaimed } from "./claim_slots.ts";
+import { findDueLanes, lanePrefixes, LANES_AT_ONCE } from "./due_lanes.ts";
+import { type NamedRow, readRowsNamed, typeIn } from "./find_job_types.ts";
+import { type DueLane, handOut, type Slot } from "./hand_out.ts";
+import { RemoteWorkers } from "./remote_workers.ts";
+import { type Served, serves } from "./served.ts";
+
+/** Maximum number of jobs of one claim statement. */
+const JOBS_AT_ONCE = 1_000;
+/** Pause after a search without jobs, doubled after each further one whose jobs could not be claimed. */
+const PAUSE_MS = 4;
+const LONGEST_PAUSE_MS = 128;
+
+/** What a remote worker asks for. */
+export interface WorkRequest extends Claimant {
+  worker: string;
+  types: string[];
+  /** Queues to claim from; null: all. */
+  queues: string[] | null;
+  served: Served;
+  caller: Pick<Caller, "userId" | "serviceAccount">;
+}
+
+interface Poll extends WorkRequest {
+  /** Requests with the same key can take the same jobs. */
+  key: string;
+  /** False: it is answered after the next search. */
+  waits: boolean;
+  isGone: boolean;
+  answer(jobs: ClaimedWork[]): void;
+  fail(error: unknown): void;
+}
+
+/** A lane with the type of its jobs. */
+interface TypedLane extends DueLane {
+  type: NamedRow;
+}
+
+/**
+ * The polls of remote workers that wait for jobs at this instance. They wait in memory. A wake-up makes one search for
+ * all of them, and one statement claims what was found.
+ */
+export class WorkPolls {
+  readonly #polls = new Set<Poll>();
+  readonly workers: RemoteWorkers;
+  #isWoken = false;
+  #isStopped = false;
+  #serving: Promise<void> | null = null;
+  #searchAfter = "";
+  #lastServed = "";
+
+  constructor(private readonly o: { sql: Sql; log: Log; leaseSeconds: number }) {
+    const waiting = () => [...this.#polls].map(({ workerId, worker }) => ({ id: workerId, name: worker }));
+    this.workers = new RemoteWorkers({ ...o, waiting });
+    const pool = mainPool(o.sql);
+    subscribeToChanges(
+      pool,
+      "rights",
+      (userIds) => this.#endWaits(({ userId }) => userIds?.includes(userId) ?? true),
+    );
+    subscribeToChanges(
+      pool,
+      "tenants",
+      () => this.#endWaits(({ serviceAccount }) => serviceAccount !== null),
+    );
+  }
+
+  /** Number of waiting polls. */
+  get size(): number {
+    return this.#polls.size;
+  }
+
+  /**
+   * Resolves with claimed jobs, or with none after `waitMs` or when the service stops.
+   * @param gone aborted when the client has gone: jobs claimed for it are given back, unless its requestId finds them
+   */
+  wait(request: WorkRequest, waitMs: number, gone: AbortSignal): Promise<ClaimedWork[]> {
+    if (this.#isStopped || gone.aborted) return Promise.resolve([]);
+    this.workers.called(request.workerId, request.worker);
+    this.#endRepeated(request);
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        clearTimeout(timer);
+        gone.removeEventListener("abort", onGone);
+        this.#polls.delete(poll);
+      };
+      const poll: Poll = {
+        ...request,
+        key: JSON.stringify([request.types, request.queues, request.served]),
+        waits: waitMs > 0,
+        isGone: false,
+        answer(jobs) {
+          leave();
+          resolve(jobs);
+        },
+        fail(error) {
+          leave();
+          reject(error);
+        },
+      };
+      const onGone = () => {
+        poll.isGone = true;
+        poll.answer([]);
+      };
+      const timer = waitMs > 0 ? setTimeout(() => this.#endWait(poll), waitMs) : undefined;
+      gone.addEventListener("abort", onGone);
+      this.#polls.add(poll);
+      this.wake();
+    });
+  }
+
+  /** Ends the poll that a request repeats: its client no longer waits for it, even if its connection looks open. */
+  #endRepeated({ workerId, requestId }: Claimant): void {
+    if (requestId === null) return;
+    for (const poll of this.#polls) {
+      if (poll.requestId === requestId && poll.workerId === workerId) poll.answer([]);
+    }
+  }
+
+  /** Searches for due jobs now, if polls wait. */
+  wake(): void {
+    this.#isWoken = true;
+    if (this.#polls.size > 0) this.#serving ??= this.#serve().finally(() => this.#serving = null);
+  }
+
+  /** Answers all polls. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.workers.stop();
+    for (const poll of this.#polls) poll.answer([]);
+    await this.#serving;
+  }
+
+  /** Answers the polls of callers whose rights or tenants have changed. They call again, with what they may do now. */
+  #endWaits(isOf: (caller: Poll["caller"]) => boolean): void {
+    for (const poll of this.#polls) if (isOf(poll.caller)) poll.answer([]);
+  }
+
+  /** A search that runs may have found jobs for the poll, so its end answers it. */
+  #endWait(poll: Poll): void {
+    poll.waits = false;
+    if (!this.#serving) poll.answer([]);
+  }
+
+  async #serve(): Promise<void> {
+    for (let pauseMs = PAUSE_MS; this.#isWoken && this.#polls.size > 0;) {
+      this.#isWoken = false;
+      const polls = [...this.#polls];
+      const { claimed, missed } = await this.#claimFor(polls).catch((error) => {
+        this.o.log.error("jobs for remote workers could not be claimed", { error });
+        for (const poll of polls) poll.fail(error);
+        return { claimed: 0, missed: false };
+      });
+      for (const poll of polls) if (!poll.waits) poll.answer([]);
+      pauseMs = missed ? Math.min(LONGEST_PAUSE_MS, pauseMs * 2) : PAUSE_MS;
+      if (claimed > 0 || missed) this.#isWoken = true;
+      if (claimed === 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    for (const poll of this.#polls) if (!poll.waits) poll.answer([]);
+  }
+
+  /** @returns how many jobs were claimed; `missed`: others had locked all jobs, or more lanes were not searched yet */
+  async #claimFor(polls: Poll[]): Promise<{ claimed: number; missed: boolean }> {
+    const { sql } = this.o;
+    const byKey = [...Map.groupBy(polls, ({ key }) => key).values()];
+    const prefixes = new Set(
+      byKey.flatMap(([first]) => first ? lanePrefixes(first.types, first.served) : []),
+    );
+    const wanted = Math.min(JOBS_AT_ONCE, polls.reduce((sum, { max }) => sum + max, 0));
+    const [found, { version, paused }] = await Promise.all([
+      findDueLanes(sql, [...prefixes], wanted, this.#searchAfter),
+      readPausedWork(sql),
+    ]);
+    this.#searchAfter = found.length < LANES_AT_ONCE ? "" : found.at(-1)?.lane ?? "";
+    const lanes = this.#inTurn(await this.#typed(found.filter(({ lane }) => !paused.has(lane))));
+    const takersOf = ({ lane }: TypedLane) =>
+      byKey.flatMap((group) => group[0] && mayTake(group[0], lane) ? group : []);
+    const slots = handOut(lanes, takersOf, JOBS_AT_ONCE);
+    this.#lastServed = slots.at(-1)?.lane ?? this.#lastServed;
+    const types = new Map(lanes.map((lane) => [lane.lane, lane.type]));
+    const claimed = await this.#claim(slots, types, version);
+    return { claimed, missed: slots.length > 0 && claimed === 0 || this.#searchAfter !== "" };
+  }
+
+  /** The lanes whose type still exists and is not pushed, with the room that limited types have. */
+  async #typed(found: DueLane[]): Promise<TypedLane[]> {
+    const names = found.map(({ lane }) => typeNameOf(lane));
+    const rows = await readRowsNamed(this.o.sql, names);
+    const lanes = found.flatMap((due) => {
+      const type = typeIn(rows.get(typeNameOf(due.lane)), laneParts(due.lane).tenantId);
+      return type && type.pushUrl === null ? [{ ...due, type }] : [];
+    });
+    const limits = new Map(
+      lanes.flatMap(({ type }) => limitOf(type) ?? []).map((limit) => [limit.key, limit]),
+    );
+    if (limits.size === 0) return lanes;
+    const running = await countRunning(this.o.sql, [...limits.keys()]);
+    const rooms = new Map(
+      [...limits].map(([key, { maxRunning }]) =>
+        [key, { left: maxRunning - (running.get(key) ?? 0) }] as const
+      ),
+    );
+    return lanes.map((lane) => {
+      const room = rooms.get(limitOf(lane.type)?.key ?? "");
+      return room ? { ...lane, room } : lane;
+    });
+  }
+
+  /** The lanes after the one that was served last come first. */
+  #inTurn(lanes: TypedLane[]): TypedLane[] {
+    const turn = lanes.findIndex(({ lane }) => lane > this.#lastServed);
+    return turn > 0 ? [...lanes.slice(turn), ...lanes.slice(0, turn)] : lanes;
+  }
+
+  async #claim(
+    slots: Slot<Poll>[],
+    types: ReadonlyMap<string, NamedRow>,
+    pauseVersion: number,
+  ): Promise<number> {
+    const { sql, leaseSeconds } = this.o;
+    const typeOf = (lane: string) => types.get(lane);
+    const how = {
+      timeoutOf: (lane: string) => typeOf(lane)?.timeoutSeconds ?? 0,
+      leaseSeconds,
+      pauseVersion,
+    };
+    const limitFor = ({ lane }: Slot<Poll>): RunningLimit | null => {
+      const type = typeOf(lane);
+      return type ? limitOf(type) : null;
+    };
+    let claimed = 0;
+    const jobsOf = new Map<Poll, ClaimedWork[]>();
+    for (const [key, own] of Map.groupBy(slots, (slot) => limitFor(slot)?.key ?? null)) {
+      const limit = key === null || !own[0] ? null : limitFor(own[0]);
+      const taken = limit
+        ? await withinLimit(
+          sql,
+          limit,
+          new Map<Poll, ClaimedWork[]>(),
+          (tx, capacity) => claimSlots(tx, own.slice(0, capacity), how),
+        )
+        : await claimSlots(sql, own, how);
+      for (const [poll, jobs] of taken) {
+        claimed += jobs.length;
+        jobsOf.set(poll, [...jobsOf.get(poll) ?? [], ...jobs]);
+      }
+    }
+    const unwanted: ClaimedWork[] = [];
+    for (const [poll, jobs] of jobsOf) {
+      if (this.#polls.has(poll)) poll.answer(jobs);
+      else if (!poll.isGone || poll.requestId === null) unwanted.push(...jobs);
+    }
+    if (unwanted.length > 0) await giveBackClaimed(sql, unwanted);
+    return claimed;
+  }
+}
+
+const typeNameOf = (lane: string): string => (laneParts(lane).limitKey ?? "").slice(1);
+
+const limitOf = ({ name, tenantId, concurrency }: NamedRow): RunningLimit | null =>
+  concurrency === null ? null : { key: remoteKey(name, tenantId), maxRunning: concurrency };
+
+function mayTake({ types, queues, served }: WorkRequest, lane: string): boolean {
+  const { queue, tenantId } = laneParts(lane);
+  if (!types.includes(typeNameOf(lane)) || queues !== null && !queues.includes(queue)) return false;
+  return serves(served, tenantId);
+}

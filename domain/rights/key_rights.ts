@@ -1,0 +1,75 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { digest } from "../shared/secrets.ts";
+import { TtlCache } from "../shared/ttl_cache.ts";
+import { type ApiKeyRights, loadApiKey } from "./api_key_rights.ts";
+import {
+  type AccountPermissions,
+  loadPermissionsIn,
+  loadServiceAccount,
+  type ServiceAccountRights,
+} from "./service_account_rights.ts";
+
+/** Distinguishes API keys and secrets of service accounts from access tokens. */
+export const KEY_PREFIX = "sk_";
+/** Maximum age of cached rights of a key; the same as for sessions, see `Rights`. */
+const FRESH_MS = 600;
+const MAX_CACHED_KEYS = 5_000;
+const USE_WRITE_INTERVAL_MS = 60_000;
+const TABLES = { apiKey: "api_keys", serviceAccount: "service_accounts" } as const;
+
+export type KeyRights = ApiKeyRights | ServiceAccountRights;
+
+/** Unknown keys and tenants are not cached: they would evict those in use. */
+const newCache = <V>() =>
+  new TtlCache<V | null>({
+    ttlMs: FRESH_MS,
+    maxEntries: MAX_CACHED_KEYS,
+    keeps: (value) => value !== null,
+  });
+
+/** Caches the rights of API keys and service accounts for less than a second, and records when they were last used. */
+export class KeyRightsCache {
+  readonly #keys = newCache<KeyRights>();
+  readonly #permissions = newCache<AccountPermissions>();
+  readonly #lastWrites = new Map<string, number>();
+
+  constructor(private readonly sql: Sql) {}
+
+  /** Returns the rights of a key; null for an unknown key. */
+  async read(key: string): Promise<KeyRights | null> {
+    const hash = digest(key);
+    return await this.#keys.read(
+      hash.toString("base64"),
+      async () => await loadApiKey(this.sql, hash) ?? await loadServiceAccount(this.sql, hash),
+    );
+  }
+
+  /** The permissions of a service account in a tenant; null if it does not act there. See `loadPermissionsIn`. */
+  async permissionsIn(accountId: string, tenantId: string | null): Promise<AccountPermissions | null> {
+    return await this.#permissions.read(
+      `${accountId} ${tenantId}`,
+      () => loadPermissionsIn(this.sql, accountId, tenantId),
+    );
+  }
+
+  /** Clears the cache, because the rights of a user, key or service account changed, or a tenant. */
+  invalidate(): void {
+    this.#keys.clear();
+    this.#permissions.clear();
+  }
+
+  /** Records a key's use, at most once a minute. Does not wait for the write; a failed write is dropped. */
+  recordUse({ kind, id }: KeyRights, ip: string | null): void {
+    const now = performance.now();
+    const before = this.#lastWrites.get(id);
+    if (before !== undefined && now - before < USE_WRITE_INTERVAL_MS) return;
+    this.#lastWrites.delete(id);
+    const [oldest] = this.#lastWrites.keys();
+    if (oldest !== undefined && this.#lastWrites.size >= MAX_CACHED_KEYS) this.#lastWrites.delete(oldest);
+    this.#lastWrites.set(id, now);
+    const sinceSeconds = USE_WRITE_INTERVAL_MS / 1000 - 1;
+    this.sql`update ${this.sql(TABLES[kind])} set last_used_at = now(), last_used_ip = ${ip} where id = ${id}
+      and (last_used_at is null or last_used_at < now() - make_interval(secs => ${sinceSeconds}))`
+      .catch(() => this.#lastWrites.delete(id)); // the next use tries again
+  }
+}

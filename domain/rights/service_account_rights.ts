@@ -1,0 +1,60 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { isOfFileModule } from "./catalog.ts";
+
+/** State of a service account. */
+export interface ServiceAccountRights {
+  kind: "serviceAccount";
+  id: string;
+  revoked: boolean;
+  /** Null: all tenants except the platform's, also future ones. */
+  tenantIds: string[] | null;
+}
+
+/** Reads the service account whose secret has this hash; null if there is none. */
+export async function loadServiceAccount(sql: Sql, hash: Uint8Array): Promise<ServiceAccountRights | null> {
+  const [account] = await sql<Omit<ServiceAccountRights, "kind">[]>`
+    select id, revoked_at is not null as revoked, tenant_ids from service_accounts where hash = ${hash}`;
+  return account ? { ...account, kind: "serviceAccount" } : null;
+}
+
+/** The permissions of a service account in a request. */
+export interface AccountPermissions {
+  /**
+   * Those that count in the tenant. Without a tenant, like for users: those with platform reach and, with admin:system,
+   * those of the file module.
+   */
+  permissions: ReadonlySet<string>;
+  /** Those that it holds in its tenants, for routes that serve all of them at once. */
+  inTenants: ReadonlySet<string>;
+}
+
+/**
+ * Reads the permissions of a service account in one of its tenants. Permissions with platform reach count only in the
+ * platform tenant and without a tenant.
+ * @param tenantId null: no tenant context
+ * @returns null if the account does not act in the tenant, or the tenant is not active.
+ */
+export async function loadPermissionsIn(
+  sql: Sql,
+  accountId: string,
+  tenantId: string | null,
+): Promise<AccountPermissions | null> {
+  const [row] = await sql<{ held: string[]; acrossTenants: string[]; isPlatform: boolean }[]>`
+    select coalesce(t.type = 'Platform', false) as is_platform,
+      array(select distinct p.code from permissions p where p.code = any(a.permissions) and p.deleted_at is null
+        and p.reach = 'Tenant' and (p.tenant_id is null or p.tenant_id = t.id)) as held,
+      array(select p.code from permissions p where p.code = any(a.permissions) and p.deleted_at is null
+        and p.reach = 'Platform') as across_tenants
+    from service_accounts a left join tenants t on t.id = ${tenantId}
+    where a.id = ${accountId} and (${tenantId}::uuid is null
+      or t.is_active and t.deleted_at is null
+        and (t.id = any(a.tenant_ids) or a.tenant_ids is null and t.type <> 'Platform'))`;
+  if (!row) return null;
+  const { held, acrossTenants, isPlatform } = row;
+  const inTenants = new Set(held);
+  if (tenantId !== null) {
+    return { permissions: new Set(isPlatform ? [...held, ...acrossTenants] : held), inTenants };
+  }
+  const ofFiles = acrossTenants.includes("admin:system") ? held.filter(isOfFileModule) : [];
+  return { permissions: new Set([...acrossTenants, ...ofFiles]), inTenants };
+}

@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { requiredName } from "../../domain/shared/name.ts";
+import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
+import {
+  createServiceAccount,
+  revokeServiceAccount,
+  rotateServiceAccount,
+  updateServiceAccount,
+} from "../../domain/access/keys/account_changes.ts";
+import {
+  ACCOUNT_SORTS,
+  listServiceAccounts,
+  readServiceAccount,
+} from "../../domain/access/keys/service_accounts.ts";
+import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { uuid } from "../shared/validation.ts";
+
+const tenants = z.union([z.literal("all"), z.array(uuid).min(1).max(1000)], {
+  error: 'expected "all" or a list of 1 to 1000 tenant ids',
+}).meta({
+  description: 'Tenants it acts in; "all": every active tenant, also future ones, except the platform',
+});
+const secret = z.string().meta({
+  description: "The secret, shown only in this answer. Send it as `Authorization: Bearer`",
+});
+const account = {
+  id: z.uuid(),
+  clientId: z.string(),
+  name: z.string(),
+  start: z.string().meta({ description: "The first characters of the secret, to identify it" }),
+  permissions: z.array(z.string()),
+  tenants: z.union([z.literal("all"), z.array(z.uuid())]),
+  createdBy: z.uuid(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  revokedAt: z.iso.datetime().nullable(),
+  revokedBy: z.uuid().nullable(),
+  lastUsedAt: z.iso.datetime().nullable().meta({ description: "Exact to the minute" }),
+  lastUsedIp: z.string().nullable(),
+};
+const ServiceAccountDto = z.object(account).meta({ id: "ServiceAccountDto" });
+
+const given = {
+  name: requiredName(200),
+  permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
+  tenants,
+};
+const path = "/api/v1/service-accounts";
+const area = "Service accounts";
+const access = byPerson(inTenantOrService("manage:service-accounts"));
+const params = z.object({ id: uuid });
+const refusedGrants = [
+  "CROSS_TENANT_FORBIDDEN",
+  "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+  "TENANT_NOT_FOUND",
+  "PERMISSION_NOT_FOUND",
+] as const;
+const changed = [
+  "SERVICE_ACCOUNT_NOT_FOUND",
+  "PRECONDITION_FAILED",
+  "SERVICE_ACCOUNT_REVOKED_CONFLICT",
+  ...refusedGrants,
+] as const;
+
+/** Service accounts: programs that act in one, several or all tenants. */
+export const serviceAccountRoutes = [
+  endpoint({
+    method: "get",
+    path,
+    area,
+    id: "listServiceAccounts",
+    access,
+    summary: "List the service accounts of the tenant; with admin:system, all",
+    query: z.object(listQuery(ACCOUNT_SORTS)),
+    answers: {
+      200: {
+        description: "A page; includeDeleted adds revoked accounts",
+        schema: pagedResultOf(ServiceAccountDto),
+      },
+    },
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await listServiceAccounts(db, caller, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: `${path}/{id}`,
+    area,
+    id: "readServiceAccount",
+    access,
+    params,
+    summary: "Read a service account",
+    answers: {
+      200: { etag: true, description: "The account, without its secret", schema: ServiceAccountDto },
+    },
+    problems: ["SERVICE_ACCOUNT_NOT_FOUND"],
+    async run({ db, caller, params }) {
+      const { value, version } = await readServiceAccount(db, caller, params.id);
+      return okVersioned(value, version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path,
+    area,
+    id: "createServiceAccount",
+    access,
+    summary: "Create a service account with permissions of the caller; only this answer shows the secret",
+    details:
+      "It is not tied to a user. Each of its requests names a tenant in X-Tenant-ID, or acts without one where " +
+      "the route allows it. Other tenants than the caller's, and permissions that reach every tenant, need admin:system.",
+    body: z.object(given).meta({ id: "CreateServiceAccountRequest" }),
+    answers: {
+      201: {
+        description: "Created; Location is the URL of its record",
+        schema: z.object({ ...account, secret }).meta({ id: "ServiceAccountCreatedDto" }),
+      },
+    },
+    showsSecret: true,
+    problems: [...refusedGrants],
+    async run({ platform, caller, body }) {
+      const made = await createServiceAccount(platform, caller, body);
+      return created(made, `${path}/${made.id}`);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: `${path}/{id}`,
+    area,
+    id: "updateServiceAccount",
+    access,
+    params,
+    summary: "Change the name, permissions or tenants of a service account; effective at once",
+    body: z.object(given).partial().meta({
+      id: "UpdateServiceAccountRequest",
+      description: "Members left out keep their value",
+    }),
+    answers: { 200: { etag: true, description: "Changed", schema: ServiceAccountDto } },
+    problems: [...changed],
+    async run({ platform, caller, params, body, call }) {
+      const { value, version } = await updateServiceAccount(platform, caller, params.id, body, call.ifMatch);
+      return okVersioned(value, version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: `${path}/{id}/rotate`,
+    area,
+    id: "rotateServiceAccount",
+    access,
+    params,
+    summary: "Replace the secret of a service account; the old one is refused at once",
+    showsSecret: true,
+    answers: {
+      200: {
+        description: "The new secret, shown only in this answer",
+        schema: z.object({ id: z.uuid(), clientId: z.string(), secret }).meta({
+          id: "ServiceAccountSecretDto",
+        }),
+      },
+    },
+    problems: [
+      "SERVICE_ACCOUNT_NOT_FOUND",
+      "PRECONDITION_FAILED",
+      "SERVICE_ACCOUNT_REVOKED_CONFLICT",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+    ],
+    run: async ({ platform, caller, params, call }) =>
+      ok(await rotateServiceAccount(platform, caller, params.id, call.ifMatch)),
+  }),
+  endpoint({
+    method: "delete",
+    path: `${path}/{id}`,
+    area,
+    id: "revokeServiceAccount",
+    access,
+    params,
+    summary: "Revoke a service account; effective at once",
+    answers: { 204: { description: "Revoked" } },
+    problems: ["SERVICE_ACCOUNT_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params, call }) {
+      await revokeServiceAccount(platform, caller, params.id, call.ifMatch);
+      return noContent();
+    },
+  }),
+] as const;

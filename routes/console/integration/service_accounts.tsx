@@ -1,0 +1,160 @@
+import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { Fields, Form } from "../components/fields.tsx";
+import { choice, listView, search, timeColumn } from "../components/list.tsx";
+import { Card, Empty } from "../components/notice.tsx";
+import { Badge } from "../components/values.tsx";
+import { action, done, formPage } from "../shared/actions.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import type { Row } from "../shared/operations.ts";
+import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { KeyName, LastUse } from "./key_cells.tsx";
+import { givablePermissions, PermissionCard, PermissionList } from "./key_permissions.tsx";
+import { shownOnce } from "./shown_once.tsx";
+import { integrationTexts } from "./texts.ts";
+
+type Account = Row<"listServiceAccounts">;
+
+/** The service accounts that the viewer manages, with their permissions, tenants and last use. */
+async function listAccounts(v: Visit): Promise<View> {
+  const t = integrationTexts[v.locale];
+  const { actions } = commonTexts[v.locale];
+  return await listView(v, "listServiceAccounts", {
+    path: "service-accounts",
+    icon: "keys",
+    title: t.accounts,
+    actions: <ButtonLink href="service-accounts/new" label={t.newAccount} icon="plus" tone="primary" />,
+    query: {
+      sortBy: v.query.get("sortBy") ?? "createdAt",
+      sortDirection: v.query.get("sortDirection") ?? "Descending",
+    },
+    caption: t.accountsCaption,
+    empty: [t.noAccounts, t.noAccountsText],
+    filters: [search(t.search), choice("includeDeleted", t.show, { true: t.withRevoked }, t.withoutRevoked)],
+    columns: [
+      {
+        head: t.name,
+        sort: "name",
+        cell: ({ name, start }) => <KeyName name={name} start={start} />,
+      },
+      { head: t.permissions, cell: ({ permissions }) => <PermissionList v={v} codes={permissions} /> },
+      { head: t.tenants, cell: (account) => tenantsOf(v, account) },
+      {
+        head: t.status,
+        cell: ({ revokedAt }) =>
+          revokedAt ? <Badge tone="bad">{t.revoked}</Badge> : <Badge tone="ok">{t.active}</Badge>,
+      },
+      timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
+      {
+        head: t.lastUsed,
+        sort: "lastUsedAt",
+        cell: ({ lastUsedAt, lastUsedIp }) => <LastUse v={v} at={lastUsedAt} ip={lastUsedIp} />,
+      },
+      { head: actions, align: "end", cell: (account) => <AccountActions v={v} account={account} /> },
+    ],
+  });
+}
+
+function tenantsOf(v: Visit, { tenants }: Account): string {
+  const t = integrationTexts[v.locale];
+  if (tenants === "all") return t.allTenants;
+  const [first] = tenants;
+  return tenants.length === 1 && first === v.viewer.tenant?.id ? t.thisTenant : t.tenantCount(tenants.length);
+}
+
+function AccountActions({ v, account: { id, name, revokedAt } }: { v: Visit; account: Account }) {
+  const t = integrationTexts[v.locale];
+  if (revokedAt) return null;
+  const here = `service-accounts/${id}`;
+  return (
+    <>
+      <ActionButton v={v} action={`${here}/rotate`} label={t.newSecret} confirm={t.rotateConfirm(name)} />
+      <ActionButton
+        v={v}
+        action={`${here}/revoke`}
+        label={t.revoke}
+        tone="danger"
+        confirm={t.revokeAccountConfirm(name)}
+      />
+    </>
+  );
+}
+
+/** Creates a service account and shows its secret. It is not shown again. */
+const newAccountPage = formPage({
+  path: "service-accounts/new",
+  async show(v, sent) {
+    const t = integrationTexts[v.locale];
+    const groups = await givablePermissions(v);
+    const f = new Fields(v, sent, "createServiceAccount", { reach: "own" });
+    const reaches = [{ value: "own", label: t.thisTenant }];
+    if (may(v.viewer, "admin:system")) reaches.push({ value: "all", label: t.allTenants });
+    return {
+      title: t.newAccount,
+      crumbs: [{ href: "service-accounts", label: t.accounts }],
+      body: groups.length === 0 ? <Empty icon="keys" title={t.noPermissions} /> : (
+        <Form
+          fields={f}
+          action="service-accounts/new"
+          submit={t.createAccount}
+          back="service-accounts"
+          stacked
+        >
+          <Card>
+            <div class="pair">
+              {f.text("name", t.name, { hint: t.accountNameHint })}
+              {f.select("reach", t.actsIn, reaches, { errors: f.errorsOf("tenants") })}
+            </div>
+          </Card>
+          <PermissionCard v={v} fields={f} groups={groups} hint={t.accountPermissionsHint} />
+        </Form>
+      ),
+    };
+  },
+  async send(v, form) {
+    const t = integrationTexts[v.locale];
+    const { secret } = await v.api.call("createServiceAccount", {
+      body: {
+        name: field(form, "name"),
+        permissions: form.getAll("permissions").map(String),
+        tenants: field(form, "reach") === "all" ? "all" : [v.viewer.tenant?.id ?? ""],
+      },
+    });
+    return showSecret(v, t.accountCreated, secret);
+  },
+});
+
+async function rotate(v: Visit): Promise<Outcome> {
+  const { secret } = await v.api.call("rotateServiceAccount", { params: v.params });
+  return showSecret(v, integrationTexts[v.locale].secretCreated, secret);
+}
+
+function showSecret(v: Visit, title: string, secret: string): View {
+  const t = integrationTexts[v.locale];
+  const crumb = { href: "service-accounts", label: t.accounts };
+  return shownOnce(v, {
+    title,
+    crumb,
+    secret,
+    label: t.accountSecret,
+    back: { ...crumb, label: t.backToAccounts },
+    more: (
+      <>
+        <p class="muted">{t.keyUse}</p>
+        <pre class="code-block" tabindex={0} role="region" aria-label={t.keyUse}>
+          {"Authorization: Bearer …\nX-Tenant-ID: …"}
+        </pre>
+      </>
+    ),
+  });
+}
+
+export const accountPages: ConsolePage[] = [
+  { path: "service-accounts", get: listAccounts },
+  newAccountPage,
+  { path: "service-accounts/{id}/rotate", post: rotate },
+  action(
+    "service-accounts/{id}/revoke",
+    "revokeServiceAccount",
+    (v) => done("service-accounts", integrationTexts[v.locale].accountRevoked),
+  ),
+];

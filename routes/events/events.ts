@@ -1,0 +1,110 @@
+import { z } from "zod";
+import { pollEvents } from "../../domain/events/feed/poll.ts";
+import { tenantsOf } from "../../domain/events/feed/event_scope.ts";
+import { MAX_TYPE_LENGTH } from "../../domain/events/own_types.ts";
+import { PUBLISH, publishEvent } from "../../domain/events/publish.ts";
+import { inServedTenants } from "../../domain/rights/checks.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+import { created, ok } from "../shared/answer.ts";
+import { callerOf } from "../shared/caller_of.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { queryInteger, uuid } from "../shared/validation.ts";
+
+const EventDto = z.object({
+  id: z.uuid(),
+  type: z.string(),
+  tenantId: z.uuid(),
+  occurredAt: z.iso.datetime(),
+  data: z.unknown(),
+}).meta({ id: "EventDto" });
+
+const path = "/api/v1/events";
+const area = "Events";
+const polling = inServedTenants("read:events");
+const types = z.union([z.string(), z.array(z.string())])
+  .transform((given) =>
+    [...new Set([given].flat().flatMap((part) => part.split(",")))].filter((type) => type !== "")
+  )
+  .pipe(z.array(z.string().max(MAX_TYPE_LENGTH)).min(1).max(100))
+  .meta({ type: "array", items: { type: "string" }, maxItems: 100, description: "Only these types" });
+
+/** Publishing own events, and polling all events. */
+export const eventRoutes = [
+  endpoint({
+    method: "post",
+    path,
+    area,
+    id: "publishEvent",
+    access: inServedTenants(PUBLISH),
+    summary: "Publish an event of your own type; it is delivered like built-in events",
+    details:
+      "With `key`, the same type and key within 24 hours is the same event: the answer is 200 with that event. " +
+      "A service account without X-Tenant-ID names the tenant in `tenantId`.",
+    creates: "atomically",
+    body: z.object({
+      type: z.string().min(1).max(MAX_TYPE_LENGTH).meta({
+        description: "Such as `invoice.paid`; no type of the service or of an extension",
+      }),
+      tenantId: uuid.nullish().transform((id) => id ?? undefined)
+        .meta({ description: "Absent: the tenant of the request" }),
+      data: z.record(z.string(), z.unknown()).meta({ description: "At most 64 KiB of JSON" }),
+      key: requiredName(200).nullish().transform((key) => key ?? undefined),
+    }).meta({ id: "PublishEventRequest" }),
+    answers: {
+      201: { description: "Published; Location is the URL of the events of its type", schema: EventDto },
+      200: { description: "The same event was published before", schema: EventDto },
+    },
+    problems: ["CROSS_TENANT_FORBIDDEN", "TENANT_FORBIDDEN", "MISSING_PERMISSION"],
+    async run({ platform, caller, body }) {
+      const { event, isDuplicate } = await publishEvent(platform, caller, body);
+      return isDuplicate
+        ? ok(event, { "steward-duplicate": "true" })
+        : created(event, `${path}?types=${event.type}`);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path,
+    area,
+    id: "pollEvents",
+    access: polling,
+    summary: "Read events after a cursor, and wait for new ones",
+    details:
+      "Without `after`, it starts with the oldest event that is kept (30 days). Send `next` as the `after` of " +
+      "the next request. No event is skipped, also if its transaction commits late. If there is no event, the request " +
+      "waits up to `waitSeconds` for one; then `items` is empty. A service account without X-Tenant-ID gets the events " +
+      "of all its tenants, also of those that are switched off.",
+    query: z.object({
+      after: z.string().regex(/^\d{1,15}$/, "expected the `next` of an earlier answer").default("0")
+        .transform(Number)
+        .meta({ type: "string", default: "0" }),
+      types: types.optional(),
+      limit: queryInteger(1, 1000).default(100).meta({ default: 100 }),
+      waitSeconds: queryInteger(0, 50).default(0).meta({ default: 0 }),
+    }),
+    answers: {
+      200: {
+        description: "The events, oldest first",
+        schema: z.object({
+          items: z.array(EventDto),
+          next: z.string().meta({ description: "The `after` of the next request" }),
+        }).meta({ id: "EventPageDto" }),
+      },
+    },
+    problems: [],
+    async run({ platform, caller, query, call }) {
+      const { after, limit, types = null } = query;
+      await platform.jobEvents.recordPoll({ tenants: tenantsOf(caller), types });
+      const { items, next } = await pollEvents(platform, {
+        scope: { tenants: tenantsOf(caller), types },
+        userId: caller.userId,
+        after,
+        limit,
+        waitMs: query.waitSeconds * 1000,
+        signals: [call.signal, call.request.signal],
+        renew: async () => ({ tenants: tenantsOf(polling.admit(await callerOf(platform, call))), types }),
+      });
+      return ok({ items: items.map(({ position: _, ...event }) => event), next: String(next) });
+    },
+  }),
+] as const;

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { scheduleMistakes } from "../../domain/jobs/cron.ts";
+import type { Extension } from "./extension.ts";
+
+const text = z.string({ error: "expected a text" }).min(1, "expected a text");
+const work = z.custom((value) => typeof value === "function", "expected a function");
+const shape = z.custom(
+  (value) => value instanceof z.ZodType,
+  "expected a schema made with z of @steward/steward",
+);
+const count = z.int("expected a whole number");
+const cron = z.string().check((context) => {
+  const [mistake] = Object.values(scheduleMistakes(context.value, "UTC")).flat();
+  if (mistake) context.issues.push({ code: "custom", input: context.value, message: mistake });
+});
+
+const permission = z.object({ code: text, category: text, description: text });
+const job = z.object({
+  name: text,
+  args: shape,
+  run: work,
+  timeoutMs: count.min(1, "expected at least 1"),
+  maxRetries: count.min(0, "expected 0 to 25").max(25, "expected 0 to 25"),
+  concurrency: count.min(1, "expected at least 1").optional(),
+  share: z.number().gt(0).max(1).optional(),
+  places: z.number().gt(0).max(1).refine((places) => Number.isInteger(Math.log2(places)), {
+    error: "expected a power of two, such as 0.25",
+  }).optional(),
+  cron: cron.optional(),
+});
+const route = z.object({
+  method: z.enum(["get", "post", "put", "delete"]),
+  path: text,
+  alsoAt: z.array(text).optional(),
+  area: text,
+  id: text,
+  summary: text,
+  access: z.object({ permissions: z.array(text), admit: work }, "expected an access such as inTenant(…)"),
+  params: shape.optional(),
+  query: shape.optional(),
+  body: shape.optional(),
+  answers: z.record(z.string(), z.object({ description: text, schema: shape.optional() })),
+  problems: z.array(text),
+  run: work,
+});
+const resource = z.object({
+  one: text,
+  many: text,
+  source: z.looseObject({}),
+}, "expected a result of defineResource");
+const report = z.object({
+  id: text,
+  permissions: z.array(text),
+  query: work,
+}, "expected a result of defineReport");
+const provider = z.object({ name: text, send: work });
+const channel = z.object({
+  name: text,
+  displayName: text,
+  address: z.object({ expected: text, fits: work, ofUsers: work.optional() }),
+  providers: z.array(provider),
+});
+
+/** What `assemble` relies on. An extension is not always type-checked, so these are the checks of its start. */
+const EXTENSION = z.object({
+  permissions: z.array(permission),
+  tenantRoles: z.record(z.string(), z.array(text)),
+  jobs: z.array(job),
+  reports: z.array(report),
+  resources: z.array(resource),
+  routes: z.array(route),
+  events: z.record(z.string(), z.object({ description: text, example: z.unknown() })),
+  channels: z.array(channel),
+  providers: z.array(provider.extend({ channel: text })),
+  migrations: z.instanceof(URL, {
+    error: "expected a URL, such as new URL('./migrations/', import.meta.url)",
+  }),
+}).partial();
+
+/** @throws Error that names the extension, the member and what was expected, if a declaration is malformed */
+export function checkDeclarations(extension: Extension): void {
+  const [issue] = EXTENSION.safeParse(extension).error?.issues ?? [];
+  if (!issue) return;
+  const member = issue.path.map((part) => typeof part === "number" ? `[${part}]` : `.${String(part)}`).join(
+    "",
+  );
+  throw new Error(`extension ${extension.name}: ${member.slice(1)}: ${issue.message}`);
+}

@@ -1,0 +1,95 @@
+import { EVENT_TYPES } from "../../domain/events/event_types.ts";
+import { allJobTypes } from "../../domain/job_types.ts";
+import { CHANNELS } from "../../domain/notifications/status.ts";
+import { BUILT_IN_REPORTS } from "../../domain/reports/templates/mod.ts";
+import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
+import { sections } from "../console/sections.ts";
+import { ENDPOINTS } from "../endpoints.ts";
+import type { Endpoint } from "../shared/endpoint.ts";
+import type { LoadedExtension } from "./load_extensions.ts";
+
+/** The names that are in use, each with its owner: the service or an extension. */
+export class Names {
+  #owners = new Map<string, string>();
+  #routes: (Route & { owner: string })[] = [];
+
+  constructor(extensions: readonly LoadedExtension[]) {
+    for (const { code } of CATALOG_PERMISSIONS) this.#owners.set(`permissions ${code}`, "the service");
+    for (const type of Object.keys(EVENT_TYPES)) this.#owners.set(`events ${type}`, "the service");
+    for (const { name } of allJobTypes) this.#owners.set(`jobs ${name}`, "the service");
+    for (const { path } of sections.flatMap(({ pages }) => pages)) {
+      this.#owners.set(`console pages ${path.split("/")[0]}`, "the service");
+    }
+    for (const { id } of BUILT_IN_REPORTS) this.#owners.set(`reports ${id}`, "the service");
+    for (const channel of CHANNELS) this.#owners.set(`channels ${channel.toLowerCase()}`, "the service");
+    for (const endpoint of ENDPOINTS) {
+      this.#owners.set(`operations ${endpoint.id}`, "the service");
+      this.#routes.push(...routesOf(endpoint).map((route) => ({ ...route, owner: "the service" })));
+    }
+    for (const { name, module } of extensions) this.#take(name, "name", name, `the extension in ${module}`);
+  }
+
+  /** Reserves a name of a kind for an extension. @throws Error if it is malformed or already used */
+  claim(extension: string, kind: string, name: string, expected?: RegExp, key = name): void {
+    if (expected && !expected.test(name)) {
+      throw new Error(`extension ${extension}: ${kind}: "${name}" does not match ${expected.source}`);
+    }
+    this.#take(extension, kind, name, `extension ${extension}`, key);
+  }
+
+  /**
+   * Reserves a method and a path for an extension. Its own routes may overlap: then the first one answers.
+   * @throws Error if the path is malformed, or a route of another owner answers some of the same requests
+   */
+  claimRoute(extension: string, route: Route): void {
+    const owner = `extension ${extension}`;
+    const said = `${owner}: routes: ${route.method} ${route.path}`;
+    if (!ROUTE_PATH.test(route.path)) throw new Error(`${said} does not match ${ROUTE_PATH.source}`);
+    const other = this.#routes.find((each) =>
+      each.owner === owner ? keyOf(each) === keyOf(route) : overlap(each, route)
+    );
+    if (other) {
+      throw new Error(`${said} answers the same requests as ${other.method} ${other.path} of ${other.owner}`);
+    }
+    this.#routes.push({ ...route, owner });
+  }
+
+  /** Was the name claimed by an extension, or is it one of the service? */
+  has(kind: string, name: string): boolean {
+    return this.#owners.has(`${kind} ${name}`);
+  }
+
+  #take(extension: string, kind: string, name: string, owner: string, key = name): void {
+    const other = this.#owners.get(`${kind} ${key}`);
+    if (other !== undefined) {
+      throw new Error(`extension ${extension}: ${kind}: "${name}" is already used by ${other}`);
+    }
+    this.#owners.set(`${kind} ${key}`, owner);
+  }
+}
+
+/** Method and path of an endpoint. */
+export interface Route {
+  method: string;
+  /** Parameters are in braces. */
+  path: string;
+}
+
+const ROUTE_PATH = /^\/api\/v1(\/([a-z0-9._~-]+|\{\w+\}))+$/;
+const PARAMETER = /\{\w+\}/g;
+
+/** The method of an endpoint with each of its paths. */
+export const routesOf = (
+  { method, path, alsoAt = [] }: Pick<Endpoint, "method" | "path" | "alsoAt">,
+): Route[] => [path, ...alsoAt].map((each) => ({ method: method.toUpperCase(), path: each }));
+
+/** Two routes with the same key answer exactly the same requests. */
+const keyOf = ({ method, path }: Route): string => `${method} ${path.replaceAll(PARAMETER, "{}")}`;
+
+/** Is there a request that both routes would answer? */
+function overlap(a: Route, b: Route): boolean {
+  const [first, second] = [a.path.split("/"), b.path.split("/")];
+  const fits = (segment: string, i: number) =>
+    segment === second[i] || segment.startsWith("{") || second[i]?.startsWith("{");
+  return a.method === b.method && first.length === second.length && first.every(fits);
+}

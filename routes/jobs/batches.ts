@@ -1,0 +1,170 @@
+import { z } from "zod";
+import {
+  BATCH_STATUSES,
+  listBatches,
+  listBatchJobs,
+  readBatch,
+} from "../../domain/jobs/batches/batch_row.ts";
+import { cancelBatch } from "../../domain/jobs/batches/cancel_batch.ts";
+import { addToBatch, createBatch } from "../../domain/jobs/batches/create_batch.ts";
+import { JOB_STATUSES } from "../../domain/jobs/job_row.ts";
+import { jobReach } from "../../domain/jobs/reach.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
+import { created, ok } from "../shared/answer.ts";
+import { BULK_LIMIT, readItems } from "../shared/bulk.ts";
+import type { Call } from "../shared/call.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { enumName, uuid } from "../shared/validation.ts";
+import { requireKnownArgs } from "./known_args.ts";
+import { EnqueueRequest, JobSummaryDto, ofTenant, status, timestamp } from "./shapes.ts";
+
+const access = inTenantOrService();
+const byId = z.object({ id: uuid });
+
+const continuation = z.object({
+  jobTypeName: z.string(),
+  jobId: z.uuid().nullable().meta({ description: "null until it is enqueued" }),
+}).nullable();
+
+const JobBatchDto = z.object({
+  id: z.uuid(),
+  tenantId: z.uuid().nullable(),
+  name: z.string().nullable(),
+  status: z.enum(BATCH_STATUSES),
+  totalJobs: z.int(),
+  counts: z.object(Object.fromEntries(JOB_STATUSES.map((name) => [name, z.int()]))).meta({
+    description: "Number of jobs by status; pruned jobs stay counted",
+  }),
+  onAllSucceeded: continuation,
+  onAnyFailed: continuation,
+  createdBy: z.uuid().nullable(),
+  createdAt: timestamp,
+  endedAt: timestamp.nullable().meta({ description: "When its outcome was known; other jobs may still run" }),
+}).meta({ id: "JobBatchDto", description: "A batch of jobs" });
+
+const jobs = z.array(z.unknown()).max(BULK_LIMIT).meta({ description: "Each item is an EnqueueJobRequest" });
+const follower = EnqueueRequest.nullish().transform((value) => value ?? null);
+
+const CreateBatchRequest = z.object({
+  jobs: jobs.min(1),
+  onAllSucceeded: follower,
+  onAnyFailed: follower,
+  name: requiredName(200).nullish().transform((value) => value ?? null),
+  open: z.boolean().default(false).meta({ description: "More jobs are added later, until it is closed" }),
+}).meta({ id: "CreateJobBatchRequest" });
+
+const AddToBatchRequest = z.object({
+  jobs: jobs.default([]),
+  close: z.boolean().default(false).meta({ description: "No more jobs follow" }),
+}).refine(({ jobs, close }) => jobs.length > 0 || close, {
+  path: ["jobs"],
+  error: "expected at least one job, or close: true",
+}).meta({ id: "AddToJobBatchRequest" });
+
+const theBatch = { 200: { description: "The batch", schema: JobBatchDto } };
+
+/** Batches: jobs that are enqueued together, with a job for each outcome. */
+export const batchRoutes = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/batches",
+    area: "Jobs",
+    id: "listJobBatches",
+    summary: "List batches of jobs, newest first",
+    access,
+    query: z.object({ ...pageQuery(), ...ofTenant, status: enumName(BATCH_STATUSES).optional() }),
+    answers: { 200: { description: "A page of batches", schema: pagedResultOf(JobBatchDto) } },
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await listBatches(db, jobReach(caller, query.tenantId), query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/batches/{id}",
+    area: "Jobs",
+    id: "readJobBatch",
+    summary: "Read a batch with the number of its jobs by status",
+    access,
+    params: byId,
+    answers: theBatch,
+    problems: ["JOB_BATCH_NOT_FOUND"],
+    run: async ({ db, caller, params }) => ok(await readBatch(db, jobReach(caller), params.id)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/batches/{id}/jobs",
+    area: "Jobs",
+    id: "listJobsOfBatch",
+    summary: "List the jobs of a batch, oldest first",
+    access,
+    params: byId,
+    query: z.object({ ...pageQuery(), status: status.optional() }),
+    answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummaryDto) } },
+    problems: ["JOB_BATCH_NOT_FOUND"],
+    run: async ({ db, caller, params, query }) =>
+      ok(await listBatchJobs(db, jobReach(caller), params.id, query)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/jobs/batches",
+    area: "Jobs",
+    id: "createJobBatch",
+    summary: "Enqueue up to 1,000 jobs as a batch, all or none",
+    details:
+      "`onAllSucceeded` is enqueued once when all jobs have succeeded, `onAnyFailed` once when the first one is " +
+      "dead-lettered or cancelled. With `open: true`, more jobs can be added until the batch is closed; only then it can " +
+      "succeed. Jobs of a batch cannot have a `uniqueKey`.",
+    access,
+    body: CreateBatchRequest,
+    creates: "atomically",
+    answers: { 201: { description: "The batch", schema: JobBatchDto } },
+    problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
+    async run({ platform, caller, body, call }) {
+      for (const member of ["onAllSucceeded", "onAnyFailed"] as const) {
+        if (body[member]) requireKnownArgs(platform, call, body[member], [member]);
+      }
+      const batch = await createBatch(platform, caller, {
+        ...body,
+        jobs: readJobs(platform, call, body.jobs),
+      });
+      return created(batch, `/api/v1/jobs/batches/${batch.id}`);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/jobs/batches/{id}/jobs",
+    area: "Jobs",
+    id: "addToJobBatch",
+    summary: "Add up to 1,000 jobs to an open batch, all or none, or close it",
+    access,
+    params: byId,
+    body: AddToBatchRequest,
+    creates: "atomically",
+    answers: theBatch,
+    problems: [
+      ...["JOB_BATCH_NOT_FOUND", "JOB_BATCH_CLOSED_CONFLICT"] as const,
+      ...["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,
+    ],
+    async run({ platform, caller, params, body, call }) {
+      const jobs = readJobs(platform, call, body.jobs);
+      return ok(await addToBatch(platform, caller, params.id, { jobs, close: body.close }));
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/jobs/batches/{id}/cancel",
+    area: "Jobs",
+    id: "cancelJobBatch",
+    summary: "Cancel the jobs of a batch that have not started or wait for a retry",
+    access,
+    params: byId,
+    answers: theBatch,
+    problems: ["JOB_BATCH_NOT_FOUND", "JOB_BATCH_ALREADY_CANCELLED", "JOB_BATCH_CANNOT_CANCEL"],
+    run: async ({ platform, caller, params }) => ok(await cancelBatch(platform, caller, params.id)),
+  }),
+] as const;
+
+const readJobs = (platform: ServicePlatform, call: Call, items: unknown[]) =>
+  readItems(call, EnqueueRequest, items, (item, at) => requireKnownArgs(platform, call, item, at), "jobs");

@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { invalid } from "../../domain/problems/problem.ts";
+import { instant } from "../shared/validation.ts";
+import { timestamp } from "./shapes.ts";
+
+export const DeadLetterJobDto = z.object({
+  id: z.uuid(),
+  jobId: z.uuid(),
+  jobTypeName: z.string(),
+  queue: z.string(),
+  serializedArgs: z.string(),
+  attempts: z.int(),
+  errorMessage: z.string().nullable(),
+  failedAt: timestamp,
+  retriedAt: timestamp.nullable(),
+  retriedJobId: z.uuid().nullable(),
+}).meta({ id: "DeadLetterJobDto" });
+
+export const DeadLetterGroupDto = z.object({
+  jobTypeName: z.string(),
+  errorPattern: z.string(),
+  count: z.int(),
+  firstFailedAt: timestamp,
+  lastFailedAt: timestamp,
+}).meta({
+  id: "DeadLetterGroupDto",
+  description: "In errorPattern, # stands for addresses, ids, times and numbers; status codes stay",
+});
+
+const isAbsent = (value: unknown) => value === undefined || value === null;
+
+export const RetryRequest = z.object({
+  args: z.unknown().optional().meta({ description: "The arguments as JSON" }),
+  serializedArgs: z.string().nullish().meta({ description: "The arguments as a string that holds JSON" }),
+}).refine(
+  ({ args, serializedArgs }) => isAbsent(args) || isAbsent(serializedArgs),
+  { path: ["args"], error: "expected either args or serializedArgs, not both" },
+).meta({
+  id: "RetryJobRequest",
+  description: "Without members the job keeps its arguments. A secret given as *** keeps what is stored.",
+});
+
+/** The given arguments as JSON text; null: none. */
+export const givenArgs = ({ args, serializedArgs }: z.output<typeof RetryRequest>): string | null =>
+  isAbsent(args) ? serializedArgs ?? null : JSON.stringify(args);
+
+const orNull = <S extends z.ZodType>(schema: S) =>
+  schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);
+const filters = {
+  jobTypeName: z.string().max(200),
+  errorPattern: z.string().max(600), // 300 characters of at most two UTF-16 code units each
+  errorContains: z.string().min(1).max(500),
+  failedFrom: instant,
+  failedTo: instant,
+};
+const FILTERS = Object.keys(filters) as (keyof typeof filters)[];
+const all = z.boolean().default(false).meta({ description: "Required if no filter is given" });
+const dryRun = z.boolean().default(false).meta({ description: "Only counts" });
+
+const NO_FILTER = `expected one of ${FILTERS.join(", ")}, or all: true`;
+
+export const RetryManyRequest = z.object({
+  jobTypeName: orNull(filters.jobTypeName),
+  errorPattern: orNull(filters.errorPattern),
+  errorContains: orNull(filters.errorContains),
+  failedFrom: orNull(filters.failedFrom),
+  failedTo: orNull(filters.failedTo),
+  all,
+  dryRun,
+}).refine(
+  (body) => body.all || FILTERS.some((name) => body[name] !== null),
+  { path: ["all"], error: NO_FILTER },
+).meta({ id: "RetryDeadLettersRequest", description: "Needs a filter, or all: true" });
+
+export const RetryManyResponse = z.object({
+  matched: z.int(),
+  retried: z.int(),
+  dryRun: z.boolean(),
+  jobIds: z.array(z.uuid()).meta({ description: "Ids of the first 100 new jobs" }),
+}).meta({ id: "RetryDeadLettersResponse" });
+
+export const PurgeRequest = z.object({
+  retentionDays: z.int().min(0).max(36_500).nullish(),
+  jobTypeName: filters.jobTypeName.nullish(),
+  errorPattern: filters.errorPattern.nullish(),
+  errorContains: filters.errorContains.nullish(),
+  failedFrom: filters.failedFrom.nullish(),
+  failedTo: filters.failedTo.nullish(),
+  expectedCount: z.int().min(0).nullish().meta({
+    description: "The number that must match; otherwise 409 and nothing is deleted",
+  }),
+  all: all.unwrap().optional(),
+  dryRun: dryRun.unwrap().optional(),
+}).meta({
+  id: "PurgeDeadLettersRequest",
+  description:
+    "An empty body, or retentionDays null without a filter, purges all. A filter matches only dead letters " +
+    "that were not retried, like the groups.",
+});
+
+export const PurgeResponse = z.object({
+  purged: z.int(),
+  matched: z.int().optional().meta({ description: "Only for a dry run" }),
+}).meta({ id: "PurgeDeadLettersResponse" });
+
+/**
+ * Reads which dead letters a purge selects.
+ * @param hasUnknown true if the body has unknown members: a misspelled filter must not purge everything
+ * @throws VALIDATION_ERROR when the body selects nothing, is not empty, and does not ask for all
+ */
+export function readPurge(body: z.output<typeof PurgeRequest>, hasUnknown: boolean) {
+  const { retentionDays, expectedCount, dryRun, all, ...filters } = body;
+  const isFiltered = Object.values(filters).some((value) => !isAbsent(value));
+  const isEmpty = Object.values(body).every((value) => value === undefined) && !hasUnknown;
+  const isWithoutAge = retentionDays === null && !hasUnknown &&
+    Object.values(filters).every((value) => value === undefined);
+  if (!isFiltered && isAbsent(retentionDays) && !isEmpty && !isWithoutAge && !all) {
+    throw invalid({ all: [NO_FILTER] });
+  }
+  const { jobTypeName, errorPattern, errorContains, failedFrom, failedTo } = filters;
+  return {
+    retentionDays: retentionDays ?? null,
+    expectedCount: expectedCount ?? null,
+    dryRun: dryRun ?? false,
+    filter: !isFiltered ? null : {
+      jobTypeName: jobTypeName ?? null,
+      errorPattern: errorPattern ?? null,
+      errorContains: errorContains ?? null,
+      failedFrom: failedFrom ?? null,
+      failedTo: failedTo ?? null,
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import { z } from "zod";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
+import {
+  deleteJobType,
+  JOB_TYPE_NAME,
+  JOB_TYPE_NAME_EXPECTED,
+  listJobTypes,
+  putJobType,
+  readJobType,
+} from "../../domain/jobs/remote/job_types.ts";
+import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/remote/args_path.ts";
+import { rotateSigningSecret } from "../../domain/jobs/remote/signing_secrets.ts";
+import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+
+const timestamp = z.iso.datetime();
+const path = z.string().max(200).regex(ARGS_PATH, ARGS_PATH_EXPECTED)
+  .meta({ description: "Path in the arguments, such as `$.customer.id`", example: "$.customer.id" });
+const rateLimit = z.object({
+  count: z.int().min(1).max(1_000_000),
+  perSeconds: z.int().min(1).max(86_400),
+  key: path.refine((value) => !value.includes("*"), ARGS_PATH_EXPECTED).nullish()
+    .transform((value) => value ?? null),
+}).meta({
+  id: "JobRateLimit",
+  description: "At most `count` jobs start per `perSeconds` seconds; with `key`, for each value there",
+});
+const push = z.object({
+  url: z.url({ protocol: /^https?$/, error: "expected an http or https URL" }).max(2_000),
+}).meta({ description: "Jobs are sent to this URL as Standard Webhooks, instead of being claimed" });
+const argsSchema = z.record(z.string(), z.unknown())
+  .meta({
+    description: "JSON Schema (2020-12) of the arguments; `format` is not checked",
+    example: { type: "object" },
+  });
+
+export const PutJobTypeRequest = z.object({
+  description: z.string().max(2_000).nullish(),
+  argsSchema: argsSchema.nullish(),
+  timeoutSeconds: z.int().min(1).max(604_800).nullish(),
+  maxRetries: z.int().min(0).max(25).nullish(),
+  concurrency: z.int().min(1).max(100_000).nullish(),
+  rateLimit: rateLimit.nullish(),
+  secretArgs: z.array(path).max(50).nullish().meta({
+    description: "Stored as given and always shown as `***`",
+  }),
+  push: push.nullish(),
+}).meta({
+  id: "PutJobTypeRequest",
+  description:
+    "Omitted members keep their values; null sets the default: 300 s, 3 retries, no schema and no limits",
+});
+
+export const DeclaredJobTypeDto = z.object({
+  name: z.string(),
+  tenantId: z.uuid().nullable().meta({ description: "Null: declared for all tenants" }),
+  description: z.string().nullable(),
+  argsSchema: argsSchema.nullable(),
+  timeoutSeconds: z.int(),
+  maxRetries: z.int(),
+  concurrency: z.int().nullable(),
+  rateLimit: z.object({ count: z.int(), perSeconds: z.int(), key: z.string().nullable() }).nullable(),
+  secretArgs: z.array(z.string()),
+  push: z.object({ url: z.string() }).nullable(),
+  createdBy: z.uuid().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  secret: z.string().optional().meta({
+    description: "Signing key of pushes (Standard Webhooks); shown only when the type is declared",
+  }),
+}).meta({ id: "DeclaredJobTypeDto", description: "A job type whose handler runs outside of the service" });
+
+const area = "Jobs";
+const access = inTenantOrService("manage:job-types");
+const params = z.object({ name: z.string().regex(JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED) });
+const TIMEOUT = 300;
+const RETRIES = 3;
+
+/** Job types that callers declare. */
+export const jobTypeRoutes = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/job-types",
+    area,
+    id: "listDeclaredJobTypes",
+    summary: "List the declared job types that the tenant can use, by name",
+    access,
+    query: z.object(pageQuery()),
+    answers: { 200: { description: "A page of job types", schema: pagedResultOf(DeclaredJobTypeDto) } },
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await listJobTypes(db, caller, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/job-types/{name}",
+    area,
+    id: "readDeclaredJobType",
+    summary: "Read a declared job type",
+    access,
+    params,
+    answers: { 200: { description: "The job type", schema: DeclaredJobTypeDto, etag: true } },
+    problems: ["JOB_TYPE_NOT_FOUND"],
+    async run({ db, caller, params }) {
+      const { value, version } = await readJobType(db, caller, params.name);
+      return okVersioned(value, version);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/job-types/{name}",
+    area,
+    id: "putJobType",
+    summary: "Declare or change a job type whose handler runs outside of the service",
+    details: "Without a tenant context the type is for all tenants.",
+    access,
+    params,
+    body: PutJobTypeRequest,
+    bodyOptional: true,
+    showsSecret: true,
+    answers: {
+      200: { description: "Changed, or unchanged", schema: DeclaredJobTypeDto, etag: true },
+      201: {
+        description: "Declared; `secret` is shown only in this answer",
+        schema: DeclaredJobTypeDto,
+        etag: true,
+      },
+    },
+    problems: ["JOB_TYPE_NAME_CONFLICT", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params: { name }, body, call }) {
+      const { value, version, secret } = await putJobType(
+        platform,
+        caller,
+        name,
+        changeOf(body),
+        call.ifMatch,
+      );
+      if (secret === null) return okVersioned(value, version);
+      const answer = created({ ...value, secret }, `/api/v1/job-types/${name}`);
+      return { ...answer, headers: { ...answer.headers, etag: etagOf(version) } };
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/job-types/{name}",
+    area,
+    id: "deleteJobType",
+    summary: "Delete a declared job type that has no unfinished jobs",
+    access,
+    params,
+    answers: { 204: { description: "Deleted" } },
+    problems: ["JOB_TYPE_NOT_FOUND", "JOB_TYPE_IN_USE_CONFLICT", "PRECONDITION_FAILED"],
+    async run({ db, caller, params, call }) {
+      await deleteJobType(db, caller, params.name, call.ifMatch);
+      return noContent();
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/job-types/{name}/rotate-secret",
+    area,
+    id: "rotateJobTypeSecret",
+    summary: "Rotate the secret that signs pushes; the old secret also signs for one day",
+    access,
+    params,
+    showsSecret: true,
+    answers: {
+      200: {
+        description: "The new secret, shown only in this answer",
+        schema: z.object({ secret: z.string(), oldSecretHours: z.int() }).meta({ id: "JobTypeSecretDto" }),
+      },
+    },
+    problems: ["JOB_TYPE_NOT_FOUND"],
+    run: async ({ db, caller, params }) => ok(await rotateSigningSecret(db, caller, params.name)),
+  }),
+] as const;
+
+/** The members that were sent; null sets the default. */
+function changeOf(body: z.output<typeof PutJobTypeRequest>) {
+  const { timeoutSeconds, maxRetries, secretArgs } = body;
+  const withDefaults = {
+    ...body,
+    timeoutSeconds: timeoutSeconds === null ? TIMEOUT : timeoutSeconds,
+    maxRetries: maxRetries === null ? RETRIES : maxRetries,
+    secretArgs: secretArgs === null ? [] : secretArgs,
+  };
+  return Object.fromEntries(Object.entries(withDefaults).filter(([, value]) => value !== undefined));
+}

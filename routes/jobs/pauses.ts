@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { pauseWork, resumeWork } from "../../domain/jobs/pauses.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
+import { ok } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { requiredText } from "../shared/validation.ts";
+import { JobPauseStateDto, PauseRequest, queue } from "./shapes.ts";
+
+const details =
+  "For the own tenant's jobs; a system administrator without a tenant context acts for all tenants. " +
+  "Repeating the request changes nothing.";
+/** Common members. */
+const control = {
+  method: "post",
+  area: "Jobs",
+  access: inTenantOrService("manage:jobs"),
+  details,
+  answers: { 200: { description: "What is paused now", schema: JobPauseStateDto } },
+} as const;
+const ofQueue = z.object({ queue });
+const ofType = z.object({ name: requiredText(200) });
+
+/** Pausing and resuming queues and job types: waiting jobs stay, running jobs finish. */
+export const pauseRoutes = [
+  endpoint({
+    ...control,
+    path: "/api/v1/jobs/queues/{queue}/pause",
+    id: "pauseJobQueue",
+    summary: "Pause a queue: its waiting jobs do not start",
+    params: ofQueue,
+    body: PauseRequest,
+    bodyOptional: true,
+    problems: [],
+    run: async ({ platform, caller, params, body }) =>
+      ok(await pauseWork(platform, caller, { kind: "queue", name: params.queue }, body.reason)),
+  }),
+  endpoint({
+    ...control,
+    path: "/api/v1/jobs/queues/{queue}/resume",
+    id: "resumeJobQueue",
+    summary: "Resume a paused queue",
+    params: ofQueue,
+    problems: [],
+    run: async ({ platform, caller, params }) =>
+      ok(await resumeWork(platform, caller, { kind: "queue", name: params.queue })),
+  }),
+  endpoint({
+    ...control,
+    path: "/api/v1/job-types/{name}/pause",
+    id: "pauseJobType",
+    summary: "Pause a job type: its waiting jobs do not start",
+    params: ofType,
+    body: PauseRequest,
+    bodyOptional: true,
+    problems: ["JOB_TYPE_NOT_FOUND"],
+    run: async ({ platform, caller, params, body }) =>
+      ok(await pauseWork(platform, caller, { kind: "type", name: params.name }, body.reason)),
+  }),
+  endpoint({
+    ...control,
+    path: "/api/v1/job-types/{name}/resume",
+    id: "resumeJobType",
+    summary: "Resume a paused job type",
+    params: ofType,
+    problems: ["JOB_TYPE_NOT_FOUND"],
+    run: async ({ platform, caller, params }) =>
+      ok(await resumeWork(platform, caller, { kind: "type", name: params.name })),
+  }),
+] as const;

@@ -1,0 +1,172 @@
+import { z } from "zod";
+import { isAnyPaused } from "../../domain/jobs/pauses.ts";
+import { inServedTenantsOrService } from "../../domain/rights/checks.ts";
+import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../../domain/jobs/job_row.ts";
+import { claimWork } from "../../domain/jobs/remote/claim_work.ts";
+import { renewWork } from "../../domain/jobs/remote/heartbeat.ts";
+import { JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED } from "../../domain/jobs/remote/job_types.ts";
+import { settleWork, WORK_OUTCOMES } from "../../domain/jobs/remote/settle_work.ts";
+import { ok } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+
+/** Maximum size of the bodies of heartbeats and settlements, in bytes. */
+const BODY_BYTES = 8 * 1024 * 1024;
+const OUTPUT_BYTES = 64 * 1024;
+const ERROR_BYTES = 8 * 1024;
+const LINE_BYTES = 2 * 1024;
+/** Maximum number of jobs of one heartbeat or settlement. */
+const MOST_JOBS = 1_000;
+const LONGEST_DELAY_SECONDS = 30 * 24 * 3600;
+
+const timestamp = z.iso.datetime();
+const encoder = new TextEncoder();
+const bytesOf = (text: string): number => encoder.encode(text).length;
+const orNull = <S extends z.ZodType>(schema: S) =>
+  schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);
+const text = (bytes: number) =>
+  z.string().refine((value) => bytesOf(value) <= bytes, `expected at most ${bytes} bytes of UTF-8`);
+const typeName = z.string().regex(JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED);
+const queue = z.string().regex(QUEUE_NAME, QUEUE_NAME_EXPECTED);
+const attempt = z.int().min(1).max(2_147_483_647);
+
+export const ClaimRequest = z.object({
+  types: z.array(typeName).min(1).max(100),
+  queues: orNull(z.array(queue).min(1).max(100)).meta({ description: "Absent: all queues" }),
+  max: z.int().min(1).max(500).default(1),
+  waitSeconds: z.number().min(0).max(50).default(0),
+  worker: z.string().trim().min(1).max(200).meta({ description: "Name of the worker process" }),
+  requestId: orNull(uuid).meta({ description: "A repeated claim with the same id gets the same jobs" }),
+}).meta({ id: "ClaimWorkRequest" });
+
+const line = z.object({
+  level: z.enum(["debug", "info", "warn", "error"]),
+  message: z.string(),
+  fields: orNull(z.record(z.string(), z.unknown())),
+}).refine(
+  (line) => bytesOf(JSON.stringify(line)) <= LINE_BYTES,
+  `expected a line of at most ${LINE_BYTES} bytes`,
+);
+
+export const HeartbeatRequest = z.object({
+  jobs: z.array(z.object({
+    jobId: uuid,
+    attempt,
+    percent: orNull(z.number().min(0).max(100)),
+    note: orNull(z.string().max(500)),
+    log: z.array(line).max(100).nullish().transform((value) => value ?? []),
+  })).max(MOST_JOBS),
+}).meta({ id: "HeartbeatRequest" });
+
+const result = z.object({
+  jobId: uuid,
+  attempt,
+  outcome: z.enum(WORK_OUTCOMES),
+  output: z.unknown().optional().transform((value) => value === undefined ? null : JSON.stringify(value))
+    .refine(
+      (json) => json === null || bytesOf(json) <= OUTPUT_BYTES,
+      `expected at most ${OUTPUT_BYTES} bytes of JSON`,
+    )
+    .meta({ type: "object", description: "JSON; stored as the output of the execution" }),
+  error: orNull(text(ERROR_BYTES)),
+  retryInSeconds: orNull(z.number().min(0).max(LONGEST_DELAY_SECONDS)).meta({
+    description: "Delay before a failed or postponed job runs again",
+  }),
+}).refine(
+  ({ outcome, retryInSeconds }) => retryInSeconds === null || outcome === "failed" || outcome === "postponed",
+  { path: ["retryInSeconds"], error: "only a failed or postponed job runs again after a delay" },
+);
+
+export const SettleRequest = z.object({ jobs: z.array(result).max(MOST_JOBS) }).meta({
+  id: "SettleWorkRequest",
+});
+
+const ClaimResponse = z.object({
+  leaseSeconds: z.int().meta({
+    description: "A job without a heartbeat or settlement for this long is lost",
+  }),
+  jobs: z.array(
+    z.object({
+      jobId: z.uuid(),
+      attempt: z.int().meta({ description: "Names this attempt in heartbeats and settlements" }),
+      jobTypeName: z.string(),
+      tenantId: z.uuid().nullable(),
+      args: z.unknown(),
+      attempts: z.int().meta({ description: "Failed attempts that count against maxRetries" }),
+      maxRetries: z.int(),
+      leaseUntil: timestamp,
+      deadline: timestamp.meta({ description: "When the attempt times out" }),
+      traceparent: z.string().nullable(),
+    }).meta({ id: "WorkItemDto" }),
+  ),
+}).meta({ id: "ClaimWorkResponse" });
+
+const HeartbeatResponse = z.object({
+  jobs: z.array(z.object({
+    jobId: z.uuid(),
+    attempt: z.int(),
+    state: z.enum(["held", "lost", "cancel"]),
+    leaseUntil: timestamp.nullable().meta({ description: "Null: lost" }),
+  })),
+  drain: z.boolean().meta({ description: "True: claim no further jobs here for now" }),
+}).meta({ id: "HeartbeatResponse" });
+
+const SettleResponse = z.object({
+  jobs: z.array(z.object({
+    jobId: z.uuid(),
+    attempt: z.int(),
+    result: z.enum(["settled", "lost", "conflict"]),
+  })),
+}).meta({ id: "SettleWorkResponse" });
+
+/** Common members: rate limits would make a busy worker slower than its lease. */
+const common = {
+  method: "post",
+  area: "Jobs",
+  access: inServedTenantsOrService("work:jobs"),
+  unlimited: true,
+} as const;
+
+/** Work of callers' own processes on jobs of declared types. */
+export const workRoutes = [
+  endpoint({
+    ...common,
+    path: "/api/v1/work/claim",
+    id: "claimWork",
+    summary: "Claim due jobs of declared types, and wait for some if none is due",
+    body: ClaimRequest,
+    answers: { 200: { description: "The claimed jobs; none after the wait", schema: ClaimResponse } },
+    problems: ["JOB_TYPE_UNKNOWN"],
+    run: async ({ platform, caller, body, call }) =>
+      ok({
+        leaseSeconds: platform.config.JOB_LEASE_SECONDS,
+        jobs: await claimWork(platform, caller, body, call.request.signal),
+      }),
+  }),
+  endpoint({
+    ...common,
+    path: "/api/v1/work/heartbeat",
+    id: "heartbeatWork",
+    summary: "Renew the leases of claimed jobs, and report progress and log lines",
+    body: HeartbeatRequest,
+    bodyLimit: BODY_BYTES,
+    answers: { 200: { description: "The state of each attempt", schema: HeartbeatResponse } },
+    problems: [],
+    async run({ platform, db, caller, body }) {
+      const jobs = await renewWork(platform, caller, body.jobs);
+      const held = jobs.filter(({ state }) => state !== "lost").map(({ jobId }) => jobId);
+      return ok({ jobs, drain: platform.stopping.aborted || await isAnyPaused(db, held) });
+    },
+  }),
+  endpoint({
+    ...common,
+    path: "/api/v1/work/settle",
+    id: "settleWork",
+    summary: "Settle attempts of claimed jobs",
+    body: SettleRequest,
+    bodyLimit: BODY_BYTES,
+    answers: { 200: { description: "What became of each result", schema: SettleResponse } },
+    problems: [],
+    run: async ({ platform, caller, body }) => ok({ jobs: await settleWork(platform, caller, body.jobs) }),
+  }),
+] as const;

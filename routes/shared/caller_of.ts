@@ -1,0 +1,21 @@
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { authenticate } from "../../domain/rights/authenticate.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
+import type { Call } from "./call.ts";
+
+/** The caller of the request, by its credential and the tenant it names; null without a credential. */
+export async function callerOf(
+  platform: Pick<ServicePlatform, "tokens" | "rights">,
+  call: Call,
+): Promise<Caller | null> {
+  const { headers, url } = call.request;
+  const namesTenant = url.includes("tenantId") || url.includes("%"); // otherwise the URL need not be parsed
+  return await authenticate(platform, {
+    authorization: headers.get("authorization"),
+    tenantHeader: headers.get("x-tenant-id"),
+    tenantQuery: namesTenant ? call.url.searchParams.getAll("tenantId") : [],
+    queryIsFilter: namesTenant && call.url.pathname.startsWith("/api/v1/admin/"),
+    traceId: call.traceId,
+    ip: call.ip,
+  });
+}

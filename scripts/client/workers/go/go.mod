@@ -1,0 +1,3 @@
+module steward.example/worker
+
+go 1.19

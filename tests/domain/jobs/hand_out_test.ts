@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { handOut } from "../../../domain/jobs/remote/hand_out.ts";
+
+const lane = (name: string, depth: number) => ({ lane: name, depth });
+const counts = (slots: { taker: unknown }[], takers: unknown[]) =>
+  takers.map((taker) => slots.filter((slot) => slot.taker === taker).length);
+
+Deno.test("a few jobs are spread over the takers, the longest waiting first", () => {
+  const takers = [{ max: 50 }, { max: 50 }, { max: 50 }];
+  assert.deepEqual(counts(handOut([lane("a", 4)], () => takers, 1_000), takers), [2, 1, 1]);
+});
+
+Deno.test("no taker gets more than it asks for, and the others get the rest", () => {
+  const takers = [{ max: 1 }, { max: 2 }, { max: 50 }];
+  assert.deepEqual(counts(handOut([lane("a", 20)], () => takers, 1_000), takers), [1, 2, 17]);
+});
+
+Deno.test("lanes take turns, so that a long one does not delay a short one", () => {
+  const taker = { max: 4 };
+  const slots = handOut([lane("long", 1_000), lane("short", 1)], () => [taker], 1_000);
+  assert.deepEqual(slots.map(({ lane, n }) => `${lane} ${n}`), ["long 1", "short 1", "long 2", "long 3"]);
+});
+
+Deno.test("lanes of a limited type share its room, and a full type leaves jobs to others", () => {
+  const room = { left: 2 };
+  const taker = { max: 10 };
+  const lanes = [{ ...lane("a", 5), room }, { ...lane("b", 5), room }, lane("c", 1)];
+  assert.deepEqual(handOut(lanes, () => [taker], 1_000).map(({ lane }) => lane), ["a", "b", "c"]);
+});
+
+Deno.test("whatever the lanes and takers, each job has one taker, and nothing is left that a taker could have", () => {
+  const anyLanes = fc.array(fc.nat(30), { maxLength: 6 });
+  const anyTakers = fc.array(fc.tuple(fc.integer({ min: 1, max: 20 }), fc.nat(63)), { maxLength: 6 });
+  fc.assert(fc.property(anyLanes, anyTakers, (depths, given) => {
+    const takers = given.map(([max, may]) => ({ max, may }));
+    const lanes = depths.map((depth, n) => lane(String(n), depth));
+    const takersOf = ({ lane }: { lane: string }) => takers.filter(({ may }) => may >> Number(lane) & 1);
+    const slots = handOut(lanes, takersOf, 1_000);
+    assert.equal(new Set(slots.map(({ lane, n }) => `${lane} ${n}`)).size, slots.length);
+    for (const { lane, n, taker } of slots) {
+      assert.ok(n >= 1 && n <= depths[Number(lane)]! && takersOf({ lane }).includes(taker));
+    }
+    const taken = counts(slots, takers);
+    takers.forEach(({ max, may }, index) => {
+      assert.ok(taken[index]! <= max);
+      if (taken[index] === max) return;
+      lanes.forEach(({ lane, depth }, n) => {
+        if (may >> n & 1) assert.equal(slots.filter((slot) => slot.lane === lane).length, depth);
+      });
+    });
+  }));
+});
