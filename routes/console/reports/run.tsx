@@ -10,12 +10,20 @@ import { formatName, isMoving, methodLabel, readTemplates, type Run, statusName,
 import { ParametersCard } from "./parameters_card.tsx";
 import { documentTexts, reportDeliveryLabels, reportStatusTexts, reportTexts } from "./texts.ts";
 
+/** The API's number of the status Completed. */
+const COMPLETED = 3;
+
 type Delivery = Run["deliveries"][number];
 
 const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Delivered: "ok", Failed: "bad" };
 
 /** Whether the document is being scanned. */
 const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" || fileStatus === "Scanning";
+
+/** Whether the outcome of the deliveries is not yet known: it is `Delivered` or an error message. */
+const isDelivering = ({ status, deliveries, errorMessage }: Run): boolean =>
+  deliveries.some((each) => each.status === "Owed") ||
+  (status === COMPLETED && deliveries.length > 0 && errorMessage === null);
 
 /** One report run. Refreshes until it has ended, its document is scanned and all deliveries are done. */
 async function runPage(v: Visit): Promise<View> {
@@ -24,7 +32,7 @@ async function runPage(v: Visit): Promise<View> {
     v.api.call("readReportExecution", { params: v.params }),
     readTemplates(v),
   ]);
-  const isLive = isMoving(run) || isScanning(run) || run.deliveries.some(({ status }) => status === "Owed");
+  const isLive = isMoving(run) || isScanning(run) || isDelivering(run);
   return {
     title: translateBuiltin(v.locale, run.reportName),
     crumbs: [{ href: "report-runs", label: t.history }],
@@ -72,7 +80,10 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
   const hasDocument = run.storedFileId !== null && run.status !== 4;
   return (
     <>
-      <Notice tone={run.status === 3 && run.errorMessage ? "warn" : toneOf(run.status)} title={s[name]}>
+      <Notice
+        tone={run.status === COMPLETED && run.errorMessage ? "warn" : toneOf(run.status)}
+        title={s[name]}
+      >
         <p>
           {s[`${name}Text`]} {hasDocument && documentTexts[v.locale][run.fileStatus ?? "Purged"]}
         </p>
@@ -140,7 +151,7 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
     { head: t.outcome, cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{d[status]}</Badge> },
     { head: t.error, cell: ({ errorMessage }) => errorMessage ?? "" },
   ];
-  const canRedeliver = run.status === 3 && run.deliveries.some(({ status }) => status === "Failed");
+  const canRedeliver = run.status === COMPLETED && run.deliveries.some(({ status }) => status === "Failed");
   return (
     <Card
       title={t.delivery}

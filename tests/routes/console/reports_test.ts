@@ -81,6 +81,26 @@ inBrowser("a document can be downloaded only after its scan", async (b) => {
   await viewing.close();
 });
 
+inBrowser("a run is followed until its deliveries are recorded as its status", async (b) => {
+  const actor = await t.actor({ role: "Admin" });
+  const viewing = await openConsole(b, t, actor);
+  const { page } = viewing;
+  const { body: { id } } = await actor.post("/api/v1/reports/generate-async", {
+    templateId: "users",
+    format: CSV,
+    delivery: { method: 3, targetPath: "followed.csv" },
+  });
+  await reached(actor, id, STATUS.Delivered);
+  const { sql } = t.steward.platform;
+  const setStatus = (status: number) => sql`update report_executions set status = ${status} where id = ${id}`;
+  await setStatus(STATUS.Completed);
+  await viewing.open(`report-runs/${id}`);
+  await page.locator("#run .badge", { hasText: "Delivered" }).waitFor();
+  await setStatus(STATUS.Delivered);
+  await page.locator("#run .notice-title", { hasText: "Delivered" }).waitFor();
+  await viewing.close();
+});
+
 inBrowser("a schedule is created, runs, is paused, changed and deleted", async (b) => {
   const actor = await t.actor({ role: "Admin" });
   const viewing = await openConsole(b, t, actor);
