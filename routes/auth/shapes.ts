@@ -38,6 +38,8 @@ export const SignInDto = ProfileDto.extend({
 export const OwnSessionDto = z.object({
   id: z.uuid(),
   createdAt: timestamp,
+  authenticatedAt: timestamp.meta({ description: "Last sign-in or step-up in this session" }),
+  amr: z.array(z.string()).meta({ description: "How the user signed in (RFC 8176); `fed`: by a provider" }),
   lastUsedAt: timestamp.meta({ description: "When the session last got new tokens" }),
   expiresAt: timestamp,
   ip: z.string().nullable(),

@@ -177,6 +177,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
       const tokens = await openSession(steward.platform, tx, {
         user,
         tenantId: context,
+        amr: ["pwd"],
         ip: null,
         userAgent: null,
       });

@@ -10,6 +10,10 @@ const MAX_LISTED = 100;
 export interface OwnSession {
   id: string;
   createdAt: Date;
+  /** When the user last proved who they are in it: the sign-in, or a later step-up. */
+  authenticatedAt: Date;
+  /** How (RFC 8176); empty for a session older than this record. */
+  amr: string[];
   /** When tokens were last issued for it. */
   lastUsedAt: Date;
   expiresAt: Date;
@@ -25,7 +29,7 @@ export async function listOwnSessions(
   caller: Pick<Caller, "userId" | "sessionId">,
 ): Promise<OwnSession[]> {
   return await q<OwnSession[]>`
-    select s.id, s.created_at, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
+    select s.id, s.created_at, s.authenticated_at, s.amr, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
     from sessions s join users u on u.id = s.user_id and u.security_version = s.security_version
     where s.user_id = ${caller.userId} and s.revoked_at is null and s.expires_at > now()

@@ -9,6 +9,12 @@ import { digest, newSecret } from "../../shared/secrets.ts";
 
 export const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
 
+/**
+ * How a user signed in (RFC 8176): by password (`pwd`), one-time code (`otp`), passkey of one device (`hwk`) or of several
+ * (`swk`), which verified the user (`user`). `mfa`: two factors. `fed`: a provider signed the user in.
+ */
+export type Amr = "pwd" | "otp" | "hwk" | "swk" | "user" | "mfa" | "fed";
+
 /** Tokens that a sign-in, refresh or tenant switch returns. Lifetimes are in seconds. */
 export interface TokenPair {
   accessToken: string;
@@ -28,16 +34,17 @@ interface SessionUser {
  * Opens a session and issues its first tokens.
  * @param o.user read under a row lock in this transaction. So a concurrent change of permissions waits for this session
  * and then ends it.
+ * @param o.amr how the user signed in, just now
  */
 export async function openSession(
   p: Pick<Platform, "tokens">,
   tx: Tx,
-  o: { user: SessionUser; tenantId: string | null; ip: string | null; userAgent: string | null },
+  o: { user: SessionUser; tenantId: string | null; amr: Amr[]; ip: string | null; userAgent: string | null },
 ): Promise<TokenPair> {
   const sessionId = newId();
-  await tx`insert into sessions (id, user_id, security_version, expires_at, ip, user_agent)
+  await tx`insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent)
     values (${sessionId}, ${o.user.id}, ${o.user.securityVersion},
-      now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${o.ip}, ${o.userAgent})`;
+      now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${o.amr}, ${o.ip}, ${o.userAgent})`;
   return await issueTokens(p, tx, { user: o.user, sessionId, tenantId: o.tenantId });
 }
 

@@ -94,7 +94,13 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
     }
     await clearFailedSignIns(tx, user.id);
     const tenantId = await chooseTenant(tx, user.id, o);
-    const tokens = await openSession(p, tx, { user, tenantId, ip: o.ip, userAgent: o.userAgent });
+    const tokens = await openSession(p, tx, {
+      user,
+      tenantId,
+      amr: ["pwd"],
+      ip: o.ip,
+      userAgent: o.userAgent,
+    });
     return { tokens, userId: user.id, tenantId };
   });
 }

@@ -36,7 +36,13 @@ async function openAnother({ userId }: Actor, tenantId: string | null): Promise<
     const [user] = await tx<{ id: string; securityVersion: number }[]>`
       select id, security_version from users where id = ${userId}`;
     assert.ok(user);
-    return await openSession(here.steward.platform, tx, { user, tenantId, ip: null, userAgent: null });
+    return await openSession(here.steward.platform, tx, {
+      user,
+      tenantId,
+      amr: ["pwd"],
+      ip: null,
+      userAgent: null,
+    });
   });
   return accessToken;
 }

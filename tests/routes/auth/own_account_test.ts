@@ -157,6 +157,8 @@ Deno.test("users list their own open sessions, newest first, and can end any of 
     body.map((s: { isCurrent: boolean; userAgent: string }) => s.isCurrent || s.userAgent),
     [true, "First"],
   );
+  assert.deepEqual(body[0].amr, ["pwd"]);
+  assert.equal(body[0].authenticatedAt, body[0].createdAt);
   assert.equal((await second.delete(`/api/v1/auth/sessions/${body[1].id}`)).status, 204);
   assert.equal((await bearer(t, first).get("/auth/me")).body.code, "TOKEN_REVOKED");
   assert.equal((await second.get("/auth/sessions")).body.length, 1);

@@ -107,7 +107,7 @@ async function openFor(
   if (!user) throw problem("OIDC_USER_UNKNOWN_FORBIDDEN", "The user of this identity is not active.");
   requireUnlocked(user);
   const tenantId = await chooseTenant(tx, userId, wanted);
-  const tokens = await openSession(p, tx, { user, tenantId, ip, userAgent });
+  const tokens = await openSession(p, tx, { user, tenantId, amr: ["fed"], ip, userAgent });
   return { tokens, userId, tenantId };
 }
 
