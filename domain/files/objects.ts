@@ -19,7 +19,7 @@ export async function registerObject(q: Sql, o: NewObject): Promise<void> {
     values (${o.key}, ${o.fileId}, ${o.deleteAt ?? null})`;
 }
 
-/** The multipart upload started under a key; null if there is none. */
+/** The multipart upload started under a key; null if no upload was started. */
 export async function readPartUpload(q: Sql, key: string): Promise<PartUpload | null> {
   const [row] = await q<PartUpload[]>`select upload_id, part_count from file_objects
     where key = ${key} and upload_id is not null`;

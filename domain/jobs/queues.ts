@@ -16,7 +16,7 @@ export interface QueueDepth {
   /** Failed, and waiting for the next attempt. */
   retrying: number;
   awaitingParent: number;
-  /** Due time of the waiting job with the earliest one, without those that wait for a rate limit; null if there is none. */
+  /** The earliest due time of the waiting jobs. Jobs that wait for a rate limit do not count. Null: no job waits. */
   oldestDueAt: Date | null;
   /** Null: its jobs start. */
   pause: Pause | null;

@@ -52,7 +52,7 @@ export async function lookAtBuckets(tx: Tx, typeName: string): Promise<void> {
       and (bucket = ${typeName} or bucket collate "C" >= ${before} and bucket collate "C" < ${after})`;
 }
 
-/** The value at a path of members; undefined if there is none. */
+/** The value of the arguments at a path such as `$.customer.id`; undefined if they have no such member. */
 function valueAt(args: unknown, path: string): unknown {
   let value = args;
   for (const member of path.split(".").slice(1)) {

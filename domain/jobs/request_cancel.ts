@@ -15,8 +15,8 @@ export async function requestCancel(sql: Sql, caller: JobActor, id: string): Pro
     const job = await lockJob(tx, jobReach(caller), id);
     if (job.status === "Cancelled") throw problem("JOB_ALREADY_CANCELLED", `Job ${id} is already cancelled.`);
     if (job.status !== "Processing") {
-      const mend = "only a running job can be asked to stop, and cancel ends a waiting one";
-      throw problem("JOB_CANNOT_CANCEL", `Job ${id} is ${job.status}; ${mend}.`);
+      const expected = "only a running job can be asked to stop; cancel ends a waiting one";
+      throw problem("JOB_CANNOT_CANCEL", `Job ${id} is ${job.status}; ${expected}.`);
     }
     if (job.cancelRequestedAt !== null) return jobSummary(job);
     const [row] = await tx<JobRow[]>`

@@ -93,10 +93,10 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
   return {
     read,
     async list(sql, caller, request) {
+      const shown = sql.unsafe(request.includeDeleted ? d.visible?.(caller) ?? "true" : visible(caller));
+      const filters = filterConditions(sql, d, request);
       const where = sql`tenant_id = ${caller.tenantId} and ${matches(sql, d.search, request.search)}
-        and ${sql.unsafe(request.includeDeleted ? d.visible?.(caller) ?? "true" : visible(caller))} ${
-        filterConditions(sql, d, request)
-      }`;
+        and ${shown} ${filters}`;
       const expression = request.sortBy ? d.sorts[request.sortBy] ?? defaultSort : defaultSort;
       const order = orderBy(sql, expression, "id", request.sortDirection);
       const [[count], items] = await Promise.all([

@@ -16,7 +16,7 @@ export interface ApiKeyRights {
   permissions: ReadonlySet<string>;
 }
 
-/** Reads the rights of the API key with this hash; null if there is none. */
+/** Reads the rights of the API key with this hash; null if no key has it. */
 export async function loadApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKeyRights | null> {
   const [key] = await sql<(Omit<ApiKeyRights, "kind" | "permissions"> & { permissions: string[] })[]>`
     select k.id, k.tenant_id, k.created_by as user_id, k.revoked_at is not null as revoked,

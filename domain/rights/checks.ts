@@ -100,8 +100,7 @@ export function inTenantOrService(permission?: string): Access<Caller> {
     needsCaller: true,
     needsTenant: true,
     admit: (caller) => {
-      const acting = requireCaller(caller);
-      if (acting.tenantId === null && !isSystemAdmin(acting)) return requireTenant(acting);
+      const acting = requireTenantOrSystemAdmin(caller);
       return permission ? requirePermission(acting, permission) : acting;
     },
   };
@@ -114,8 +113,7 @@ export function inFileModule(permission: string): Access<Caller> {
     needsCaller: true,
     needsTenant: true,
     admit: (caller) => {
-      const acting = requireCaller(caller);
-      if (acting.tenantId === null && !isSystemAdmin(acting)) return requireTenant(acting);
+      const acting = requireTenantOrSystemAdmin(caller);
       if (acting.permissions.has(permission)) return acting;
       throw problem("MISSING_PERMISSION", `The route needs ${permission}, which the caller does not hold.`);
     },
@@ -133,6 +131,11 @@ function requireTenant(caller: Caller): TenantCaller {
     "FORBIDDEN",
     "The route needs a tenant, but the caller has none. Name the tenant in the X-Tenant-ID header.",
   );
+}
+
+function requireTenantOrSystemAdmin(caller: Caller | null): Caller {
+  const acting = requireCaller(caller);
+  return isSystemAdmin(acting) ? acting : requireTenant(acting);
 }
 
 function requirePermission<C extends Caller>(caller: C, ...permissions: string[]): C {

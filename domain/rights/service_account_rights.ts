@@ -10,7 +10,7 @@ export interface ServiceAccountRights {
   tenantIds: string[] | null;
 }
 
-/** Reads the service account whose secret has this hash; null if there is none. */
+/** Reads the service account whose secret has this hash; null if no account has it. */
 export async function loadServiceAccount(sql: Sql, hash: Uint8Array): Promise<ServiceAccountRights | null> {
   const [account] = await sql<Omit<ServiceAccountRights, "kind">[]>`
     select id, revoked_at is not null as revoked, tenant_ids from service_accounts where hash = ${hash}`;

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
 import { byPerson, inTenant } from "../../domain/rights/checks.ts";
 import {
-  API_KEY_SORTS,
   apiKeyVersion,
   createApiKey,
   listApiKeys,
@@ -10,6 +9,7 @@ import {
   readApiKey,
   revokeApiKey,
 } from "../../domain/access/keys/api_keys.ts";
+import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
@@ -50,7 +50,7 @@ export const apiKeyRoutes = [
     id: "listApiKeys",
     access,
     summary: "List the tenant's API keys",
-    query: z.object(listQuery(API_KEY_SORTS)),
+    query: z.object(listQuery(KEY_SORTS)),
     answers: {
       200: { description: "A page; includeDeleted adds revoked keys", schema: pagedResultOf(ApiKeyDto) },
     },

@@ -7,11 +7,8 @@ import {
   rotateServiceAccount,
   updateServiceAccount,
 } from "../../domain/access/keys/account_changes.ts";
-import {
-  ACCOUNT_SORTS,
-  listServiceAccounts,
-  readServiceAccount,
-} from "../../domain/access/keys/service_accounts.ts";
+import { listServiceAccounts, readServiceAccount } from "../../domain/access/keys/service_accounts.ts";
+import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
@@ -73,7 +70,7 @@ export const serviceAccountRoutes = [
     id: "listServiceAccounts",
     access,
     summary: "List the service accounts of the tenant; with admin:system, all",
-    query: z.object(listQuery(ACCOUNT_SORTS)),
+    query: z.object(listQuery(KEY_SORTS)),
     answers: {
       200: {
         description: "A page; includeDeleted adds revoked accounts",

@@ -4,11 +4,11 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
-import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { PagedResult } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { requireMayGrant, requirePermissions } from "./key_grants.ts";
+import { type KeyListRequest, listKeys } from "./key_list.ts";
 import { newKey } from "./new_key.ts";
 
 /** Maximum lifetime of a key that expires. */
@@ -37,38 +37,17 @@ export interface NewApiKey {
   expiresAt: Date | null;
 }
 
-/** SQL expression of each sort key. */
-const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
-export const API_KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
-
-export interface ApiKeyListRequest extends PageRequest {
-  sortBy?: keyof typeof SORTS | undefined;
-  sortDirection: SortDirection;
-  search?: string | undefined;
-  /** Include revoked keys. */
-  includeDeleted: boolean;
-}
-
 const columns = (q: Sql) =>
   q`id, name, start, permissions, created_by, created_at, expires_at, revoked_at, revoked_by, last_used_at,
     last_used_ip`;
 
 /** Lists the tenant's keys; revoked ones only with `includeDeleted`. */
-export async function listApiKeys(
+export const listApiKeys = (
   sql: Sql,
   { tenantId }: TenantCaller,
-  request: ApiKeyListRequest,
-): Promise<PagedResult<ApiKey>> {
-  const where = sql`tenant_id = ${tenantId} and ${matches(sql, "search_text", request.search)}
-    and ${request.includeDeleted ? sql`true` : sql`revoked_at is null`}`;
-  const order = orderBy(sql, SORTS[request.sortBy ?? "createdAt"], "id", request.sortDirection);
-  const [[count], items] = await Promise.all([
-    sql<{ total: number }[]>`select count(*) as total from api_keys where ${where}`,
-    sql<ApiKey[]>`select ${columns(sql)} from api_keys where ${where} ${order}
-      ${pageOf(sql, request)}`,
-  ]);
-  return pagedResult<ApiKey>([...items], count?.total ?? 0, request);
-}
+  request: KeyListRequest,
+): Promise<PagedResult<ApiKey>> =>
+  listKeys(sql, { table: "api_keys", columns: columns(sql), scope: sql`tenant_id = ${tenantId}` }, request);
 
 /** Version of a key, for its ETag. A key can only change by being revoked. */
 export const apiKeyVersion = ({ revokedAt }: ApiKey): number => revokedAt ? 2 : 1;

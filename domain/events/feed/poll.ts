@@ -7,7 +7,7 @@ import { type EventPage, readPage } from "./read_page.ts";
 export interface EventPoll {
   scope: EventScope;
   userId: string;
-  /** The position after which events are answered. */
+  /** Answer the events after this position. */
   after: number;
   limit: number;
   /** How long to wait for an event if there is none. */

@@ -1,14 +1,14 @@
 import { ActionButton, ButtonLink, type Choice } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
-import { choice, listView, search, timeColumn } from "../components/list.tsx";
+import { listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { action, done, formPage } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
-import { KeyName, LastUse } from "./key_cells.tsx";
-import { givablePermissions, PermissionCard, PermissionList } from "./key_permissions.tsx";
+import { keyColumns, keyFilters, keyOrder } from "./key_cells.tsx";
+import { givablePermissions, PermissionCard } from "./key_permissions.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 
@@ -19,36 +19,23 @@ const VALID_DAYS = [30, 90, 365];
 async function listKeys(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
   const { never, actions } = commonTexts[v.locale];
+  const { name, permissions, created, lastUse } = keyColumns(v);
   return await listView(v, "listApiKeys", {
     path: "api-keys",
     icon: "keys",
     title: t.keys,
     actions: <ButtonLink href="api-keys/new" label={t.newKey} icon="plus" tone="primary" />,
-    query: {
-      sortBy: v.query.get("sortBy") ?? "createdAt",
-      sortDirection: v.query.get("sortDirection") ?? "Descending",
-    },
+    query: keyOrder(v),
     caption: t.keysCaption,
     empty: [t.noKeys, t.noKeysText],
-    filters: [search(t.search), choice("includeDeleted", t.show, { true: t.withRevoked }, t.withoutRevoked)],
+    filters: keyFilters(v),
     columns: [
-      {
-        head: t.name,
-        sort: "name",
-        cell: ({ name, start }) => <KeyName name={name} start={start} />,
-      },
-      {
-        head: t.permissions,
-        cell: ({ permissions }) => <PermissionList v={v} codes={permissions} />,
-      },
+      name,
+      permissions,
       { head: t.status, cell: (key) => <KeyStatus v={v} row={key} /> },
-      timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
+      created,
       { head: t.expires, cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : never },
-      {
-        head: t.lastUsed,
-        sort: "lastUsedAt",
-        cell: ({ lastUsedAt, lastUsedIp }) => <LastUse v={v} at={lastUsedAt} ip={lastUsedIp} />,
-      },
+      lastUse,
       {
         head: actions,
         align: "end",

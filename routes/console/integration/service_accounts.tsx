@@ -1,14 +1,14 @@
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
-import { choice, listView, search, timeColumn } from "../components/list.tsx";
+import { listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { action, done, formPage } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { KeyName, LastUse } from "./key_cells.tsx";
-import { givablePermissions, PermissionCard, PermissionList } from "./key_permissions.tsx";
+import { keyColumns, keyFilters, keyOrder } from "./key_cells.tsx";
+import { givablePermissions, PermissionCard } from "./key_permissions.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts } from "./texts.ts";
 
@@ -18,37 +18,27 @@ type Account = Row<"listServiceAccounts">;
 async function listAccounts(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
   const { actions } = commonTexts[v.locale];
+  const { name, permissions, created, lastUse } = keyColumns(v);
   return await listView(v, "listServiceAccounts", {
     path: "service-accounts",
     icon: "keys",
     title: t.accounts,
     actions: <ButtonLink href="service-accounts/new" label={t.newAccount} icon="plus" tone="primary" />,
-    query: {
-      sortBy: v.query.get("sortBy") ?? "createdAt",
-      sortDirection: v.query.get("sortDirection") ?? "Descending",
-    },
+    query: keyOrder(v),
     caption: t.accountsCaption,
     empty: [t.noAccounts, t.noAccountsText],
-    filters: [search(t.search), choice("includeDeleted", t.show, { true: t.withRevoked }, t.withoutRevoked)],
+    filters: keyFilters(v),
     columns: [
-      {
-        head: t.name,
-        sort: "name",
-        cell: ({ name, start }) => <KeyName name={name} start={start} />,
-      },
-      { head: t.permissions, cell: ({ permissions }) => <PermissionList v={v} codes={permissions} /> },
+      name,
+      permissions,
       { head: t.tenants, cell: (account) => tenantsOf(v, account) },
       {
         head: t.status,
         cell: ({ revokedAt }) =>
           revokedAt ? <Badge tone="bad">{t.revoked}</Badge> : <Badge tone="ok">{t.active}</Badge>,
       },
-      timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
-      {
-        head: t.lastUsed,
-        sort: "lastUsedAt",
-        cell: ({ lastUsedAt, lastUsedIp }) => <LastUse v={v} at={lastUsedAt} ip={lastUsedIp} />,
-      },
+      created,
+      lastUse,
       { head: actions, align: "end", cell: (account) => <AccountActions v={v} account={account} /> },
     ],
   });

@@ -80,7 +80,7 @@ Deno.test("of thousands of failures in a second, 20 of each kind are logged and 
     ["info", "further failed attempts of jobs were left out of the log", 2_480],
   ]);
   failures.write([attempt]);
-  assert.equal(lines.length, 23, "the next second starts anew");
+  assert.equal(lines.length, 23, "the limit starts again each second");
   failures.flush();
   assert.equal(lines.length, 23);
 });

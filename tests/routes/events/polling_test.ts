@@ -26,7 +26,7 @@ const { systemAdmin } = here;
 const publisher = () => publisherOf(here);
 const account = (more: Record<string, unknown>) => accountOf(here, more);
 
-/** Resolves when so many polls wait on an instance. */
+/** Resolves when `count` polls wait on an instance. */
 async function waiting(count: number, at = here): Promise<void> {
   const { eventFeed } = at.steward.platform;
   while (eventFeed.waiting < count) await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,0 +1,39 @@
+import type postgres from "postgres";
+import type { PendingQuery, Sql } from "../../../infra/postgres/postgres.ts";
+import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+
+/** SQL expression of each sort key. */
+const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
+export const KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
+
+export interface KeyListRequest extends PageRequest {
+  sortBy?: keyof typeof SORTS | undefined;
+  sortDirection: SortDirection;
+  search?: string | undefined;
+  /** Include revoked rows. */
+  includeDeleted: boolean;
+}
+
+/** What is listed: `columns` of the rows of `table` that `scope` allows the caller to see. */
+interface KeySource {
+  table: "api_keys" | "service_accounts";
+  columns: PendingQuery<postgres.Row[]>;
+  scope: PendingQuery<postgres.Row[]>;
+}
+
+/** Lists API keys or service accounts; revoked ones only with `includeDeleted`. */
+export async function listKeys<T extends object>(
+  sql: Sql,
+  { table, columns, scope }: KeySource,
+  request: KeyListRequest,
+): Promise<PagedResult<T>> {
+  const shown = request.includeDeleted ? sql`true` : sql`revoked_at is null`;
+  const where = sql`${scope} and ${matches(sql, "search_text", request.search)} and ${shown}`;
+  const order = orderBy(sql, SORTS[request.sortBy ?? "createdAt"], "id", request.sortDirection);
+  const [[count], items] = await Promise.all([
+    sql<{ total: number }[]>`select count(*) as total from ${sql(table)} where ${where}`,
+    sql<T[]>`select ${columns} from ${sql(table)} where ${where} ${order} ${pageOf(sql, request)}`,
+  ]);
+  return pagedResult<T>([...items], count?.total ?? 0, request);
+}
