@@ -50,6 +50,14 @@ export const ACCESS_PROBLEMS = {
     "The user already belongs to this tenant. Edit the user's roles instead.",
     "O utilizador já pertence a este inquilino. Edite antes os papéis do utilizador.",
   ),
+  USER_EXTERNAL_ID_CONFLICT: entry(
+    409,
+    "External id already in use",
+    "The user was not saved because another user of the tenant has this externalId.",
+    "Use another externalId, or change the other user first. The filter `externalId` of the list of users finds that user.",
+    "Another user of the tenant has this external id. Use another one.",
+    "Outro utilizador do inquilino já tem este id externo. Use outro.",
+  ),
   USER_SELF_CONFLICT: entry(
     409,
     "Callers cannot delete or deactivate themselves",

@@ -9,6 +9,10 @@ import { Problem } from "./problem.ts";
 export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: string]> = {
   "public.users_email_unique": ["USER_ALREADY_EXISTS", "A user with this email already exists."],
   "public.user_tenants_pkey": ["USER_ALREADY_ASSIGNED", "The user is already linked to this tenant."],
+  "public.user_tenants_external_id_unique": [
+    "USER_EXTERNAL_ID_CONFLICT",
+    "Another user of the tenant has this externalId; nothing was changed.",
+  ],
   "public.user_tenant_roles_role": ["ROLE_NOT_FOUND", "A given role does not exist in this tenant."],
   "public.role_permissions_permission": [
     "PERMISSION_NOT_FOUND",

@@ -62,6 +62,7 @@ export const adminUsersRoutes = [
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
       "USER_ALREADY_EXISTS",
+      "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
     ],
     async run({ platform, caller, body }) {
@@ -100,6 +101,7 @@ export const adminUsersRoutes = [
       "TENANT_CAPACITY_REACHED",
       "USER_SELF_CONFLICT",
       "LAST_SYSTEM_ADMIN_CONFLICT",
+      "USER_EXTERNAL_ID_CONFLICT",
     ],
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch)),
@@ -148,6 +150,7 @@ export const adminUsersRoutes = [
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
       "USER_ALREADY_ASSIGNED",
+      "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
     ],
     async run({ platform, caller, params, body }) {

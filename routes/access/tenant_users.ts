@@ -30,6 +30,7 @@ export const tenantUsersRoutes = [
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
       "USER_ALREADY_ASSIGNED",
+      "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
     ],
     async run({ platform, caller, params, call }) {

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { metadataMistake } from "../../domain/access/users/metadata.ts";
+import type { Metadata } from "../../domain/access/users/user_details.ts";
 import { optionalName } from "../../domain/shared/name.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_parts.ts";
 import { listQuery } from "../shared/paging.ts";
@@ -6,6 +8,8 @@ import { queryBoolean, requiredText, uuid } from "../shared/validation.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const timestamp = z.iso.datetime();
+const EXTERNAL_ID = "The user's id in another system; unique in the tenant";
+const METADATA = "Data that other systems keep about the user, at most 8 KiB of JSON and 10 levels deep";
 
 export const userIdPath = z.object({ id: uuid });
 export const userPath = z.object({ userId: uuid });
@@ -25,11 +29,14 @@ const person = {
   isActive: z.boolean(),
   ...lockout,
   appIds: z.array(z.string()),
+  metadata: z.record(z.string(), z.unknown()).meta({ description: METADATA }),
 };
+const ofLink = z.string().nullable().meta({ description: EXTERNAL_ID });
 
 export const UserDto = z.object({
   ...person,
   roles: z.array(z.string()).meta({ description: "Names of the user's roles in the token's tenant" }),
+  externalId: ofLink,
   lastLoginAt: timestamp.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -37,6 +44,7 @@ export const UserDto = z.object({
 
 export const AdminUserEditDto = z.object({
   ...person,
+  lastLoginAt: timestamp.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
   tenants: z.array(z.object({
@@ -44,6 +52,7 @@ export const AdminUserEditDto = z.object({
     roleIds: z.array(z.uuid()),
     isDefault: z.boolean(),
     isActive: z.boolean(),
+    externalId: ofLink,
   })),
 }).meta({ id: "AdminUserEditDto" });
 
@@ -54,6 +63,7 @@ export const UserTenantDto = z.object({
   isTenantActive: z.boolean(),
   isActive: z.boolean(),
   isDefault: z.boolean(),
+  externalId: ofLink,
   roles: z.array(z.object({ id: z.uuid(), name: z.string() })),
   createdAt: timestamp,
 }).meta({ id: "UserTenantDto" });
@@ -77,10 +87,17 @@ const isDefault = optionalBoolean(false).meta({
   description: "true makes this the user's default tenant; false changes nothing",
 });
 
-export const AddLinkRequest = z.object({ tenantId: namedId, roleIds: requiredRoleIds, isDefault })
+const externalId = requiredText(200).nullish().meta({ description: EXTERNAL_ID });
+
+export const AddLinkRequest = z.object({ tenantId: namedId, roleIds: requiredRoleIds, isDefault, externalId })
   .meta({ id: "CreateUserTenantAssignmentDto" });
 
-export const AddTenantUserRequest = z.object({ userId: namedId, roleIds: requiredRoleIds, isDefault })
+export const AddTenantUserRequest = z.object({
+  userId: namedId,
+  roleIds: requiredRoleIds,
+  isDefault,
+  externalId,
+})
   .meta({ id: "AddTenantUserDto" });
 
 export const SetRolesRequest = z.object({
@@ -88,7 +105,7 @@ export const SetRolesRequest = z.object({
 }).meta({ id: "SetUserRolesDto" });
 
 const assignments = z.array(
-  z.object({ tenantId: namedId, roleIds, isDefault, isActive: optionalBoolean(true) }).meta({
+  z.object({ tenantId: namedId, roleIds, isDefault, isActive: optionalBoolean(true), externalId }).meta({
     id: "TenantAssignment",
   }),
 ).max(1_000).superRefine((links, context) => {
@@ -103,6 +120,16 @@ const name = optionalName(100);
 const phoneNumber = z.string().trim().max(40).nullish().transform((value) =>
   value === undefined ? undefined : value || null
 );
+/** A JSON object. Its keys are data: none has a meaning here. */
+const metadata = z.custom<Metadata>(
+  (value) => value !== null && typeof value === "object" && !Array.isArray(value),
+  {
+    error: "expected an object",
+  },
+).superRefine((value, context) => {
+  const mistake = metadataMistake(value);
+  if (mistake) context.addIssue(mistake);
+}).meta({ type: "object", description: METADATA, additionalProperties: true });
 const appIds = z.array(requiredText(100)).max(100).transform((ids) => [...new Set(ids)]);
 
 export const CreateUserRequest = z.object({
@@ -117,17 +144,19 @@ export const CreateUserRequest = z.object({
   tenants: assignments.nullish().transform((links) => links ?? []),
   appIds: appIds.nullish().transform((ids) => ids ?? []),
   isActive: optionalBoolean(true),
+  metadata: metadata.nullish().transform((value) => value ?? {}),
 }).meta({ id: "CreateUserDto" });
 
-/** Omitted fields keep their values; null clears a name, the phone number or the applications. */
+/** Omitted fields keep their values; null clears a name, the phone number, the applications or the metadata. */
 const changes = {
   firstName: name.nullish().transform((value) => value === null ? "" : value),
   lastName: name.nullish().transform((value) => value === null ? "" : value),
   phoneNumber,
   appIds: appIds.nullish().transform((value) => value === null ? [] : value),
   isActive: z.boolean().nullish().transform((value) => value ?? undefined),
+  metadata: metadata.nullish().transform((value) => value === null ? {} : value),
 };
-export const UpdateUserRequest = z.object(changes).meta({ id: "UpdateUserDto" });
+export const UpdateUserRequest = z.object({ ...changes, externalId }).meta({ id: "UpdateUserDto" });
 
 export const AdminUpdateUserRequest = z.object({
   ...changes,
@@ -141,4 +170,7 @@ export const usersQuery = {
   isActive: queryBoolean.optional(),
   roleName: z.string().normalize("NFC").max(200).optional(),
   isLockedOut: queryBoolean.optional(),
+  externalId: z.string().trim().max(200).optional().meta({
+    description: "Users with exactly this external id",
+  }),
 };

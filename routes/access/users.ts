@@ -88,6 +88,7 @@ export const usersRoutes = [
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
       "USER_ALREADY_EXISTS",
+      "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
     ],
     async run({ platform, caller, body }) {
@@ -111,6 +112,7 @@ export const usersRoutes = [
       "PRECONDITION_FAILED",
       "USER_SELF_CONFLICT",
       "LAST_SYSTEM_ADMIN_CONFLICT",
+      "USER_EXTERNAL_ID_CONFLICT",
     ],
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await updateTenantUser(platform, caller, params.id, body, call.ifMatch)),

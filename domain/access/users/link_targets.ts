@@ -9,6 +9,8 @@ export interface Assignment {
   isDefault: boolean;
   /** False: a deactivated link. */
   isActive: boolean;
+  /** The user's id in another system. Null: none; absent: an existing link keeps its own. */
+  externalId?: string | null | undefined;
 }
 
 export interface LockedTenant {

@@ -42,7 +42,7 @@ export function requireMayAddUsers(caller: Caller, tenantId: string): void {
  * @param read reads the answer in the same transaction, before another request can change the user again.
  * @throws USER_NOT_FOUND, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
  * CROSS_TENANT_FORBIDDEN (moving the default from another tenant without platform reach), USER_ALREADY_ASSIGNED,
- * TENANT_CAPACITY_REACHED
+ * TENANT_CAPACITY_REACHED, USER_EXTERNAL_ID_CONFLICT
  */
 export async function linkUserToTenant<T>(
   p: UserPlatform,
@@ -101,6 +101,7 @@ export async function insertLinks(tx: Tx, userId: string, links: Assignment[]): 
     tenant_id: l.tenantId,
     is_active: l.isActive,
     is_default: l.isDefault,
+    external_id: l.externalId ?? null,
   }));
   await tx`insert into user_tenants ${tx(rows)}`;
   await insertLinkRoles(tx, userId, links);
@@ -124,7 +125,7 @@ export async function insertLinkRoles(
  * Replaces the user's links with `wanted`. The caller has locked the targets, then the user. Links that stay keep their
  * creation date. The default changes only if a wanted link takes it or its link is removed. Roles that the user already
  * holds on an active link need no permissions of the acting caller.
- * @returns whether anything changed, and the links before the change.
+ * @returns whether anything changed, whether that changed the user's rights, and the links before the change.
  */
 export async function replaceLinks(
   tx: Tx,
@@ -132,10 +133,10 @@ export async function replaceLinks(
   userId: string,
   wanted: Assignment[],
   targets: Awaited<ReturnType<typeof lockLinkTargets>>,
-): Promise<{ changed: boolean; before: Assignment[] }> {
+): Promise<{ changed: boolean; rightsChanged: boolean; before: Assignment[] }> {
   requireTargets(targets, wanted);
   const before = await tx<Assignment[]>`
-    select l.tenant_id, l.is_active, l.is_default,
+    select l.tenant_id, l.is_active, l.is_default, l.external_id,
       array(select r.role_id from user_tenant_roles r
         where r.user_id = l.user_id and r.tenant_id = l.tenant_id order by r.role_id) as role_ids
     from user_tenants l where l.user_id = ${userId} order by l.created_at, l.tenant_id`;
@@ -162,9 +163,16 @@ export async function replaceLinks(
     link.roleIds.some((id) => !existing.get(link.tenantId)?.roleIds.includes(id))
   );
   const movesDefault = wanted.some((link) => link.isDefault && !existing.get(link.tenantId)?.isDefault);
-  const changed = added.length + removed.length + toggled.length + revoked.length > 0 || granted ||
+  const rightsChanged = added.length + removed.length + toggled.length + revoked.length > 0 || granted ||
     movesDefault;
-  if (!changed) return { changed, before };
+  const renamed = kept.filter(({ tenantId, externalId }) =>
+    externalId !== undefined && externalId !== existing.get(tenantId)?.externalId
+  );
+  for (const { tenantId, externalId } of renamed) {
+    await setExternalId(tx, userId, tenantId, externalId ?? null);
+  }
+  const changed = rightsChanged || renamed.length > 0;
+  if (!rightsChanged) return { changed, rightsChanged, before };
 
   await tx`delete from user_tenants
     where user_id = ${userId} and tenant_id = any(${removed.map((l) => l.tenantId)}::uuid[])`;
@@ -179,5 +187,16 @@ export async function replaceLinks(
       where user_id = ${userId} and tenant_id = ${keptDefault.tenantId}`;
   }
   await insertLinks(tx, userId, added);
-  return { changed, before };
+  return { changed, rightsChanged, before };
+}
+
+/** Changes the user's id in another system for one tenant; null removes it. Throws USER_EXTERNAL_ID_CONFLICT. */
+export async function setExternalId(
+  tx: Tx,
+  userId: string,
+  tenantId: string,
+  externalId: string | null,
+): Promise<void> {
+  await tx`update user_tenants set external_id = ${externalId}
+    where user_id = ${userId} and tenant_id = ${tenantId}`;
 }

@@ -8,7 +8,7 @@ import type { Versioned } from "../../shared/versioned.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
 import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
-import { readUser, type User } from "./user_details.ts";
+import { type Metadata, readUser, type User } from "./user_details.ts";
 import { emitUserCreated } from "./user_events.ts";
 import type { UserPlatform } from "./user_lock.ts";
 import { storedPassword } from "./user_password.ts";
@@ -24,6 +24,7 @@ export interface NewUser {
   phoneNumber: string | null;
   appIds: string[];
   isActive: boolean;
+  metadata?: Metadata;
   tenants: Assignment[];
 }
 
@@ -32,7 +33,7 @@ export interface NewUser {
  * @param o.audited tenant of the audit row; null: none.
  * @param o.rolesOf tenant whose role names the result shows.
  * @throws VALIDATION_ERROR, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
- * USER_ALREADY_EXISTS (also if a deleted user has the email), TENANT_CAPACITY_REACHED
+ * USER_ALREADY_EXISTS (also if a deleted user has the email), TENANT_CAPACITY_REACHED, USER_EXTERNAL_ID_CONFLICT
  */
 export async function createUser(
   p: UserPlatform,
@@ -46,9 +47,10 @@ export async function createUser(
     requireTargets(targets, user.tenants);
     await requireMayAssignRoles(tx, acting, user.tenants.flatMap((link) => link.roleIds));
     const id = newId();
-    await tx`insert into users (id, email, password_hash, first_name, last_name, phone_number, app_ids, is_active)
+    await tx`insert into users (id, email, password_hash, first_name, last_name, phone_number, app_ids, is_active,
+        metadata)
       values (${id}, ${user.email}, ${passwordHash}, ${user.firstName}, ${user.lastName}, ${user.phoneNumber},
-        ${user.appIds}::text[], ${user.isActive})`;
+        ${user.appIds}::text[], ${user.isActive}, ${JSON.stringify(user.metadata ?? {})}::text::jsonb)`;
     requireCapacity(targets, user.tenants.filter((link) => link.isActive).map((link) => link.tenantId));
     await insertLinks(tx, id, user.tenants);
     invalidateCounts(tx);

@@ -5,6 +5,9 @@ import { permissionCodes } from "../../rights/held_permissions.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { grantColumns, type Role } from "../roles/roles.ts";
 
+/** A JSON object. */
+export type Metadata = Record<string, unknown>;
+
 /** A user as tenant routes return it; `roles` are the role names in one tenant. */
 export interface User {
   id: string;
@@ -16,6 +19,10 @@ export interface User {
   isLockedOut: boolean;
   lockoutExpiresAt: Date | null;
   appIds: string[];
+  /** Data that other systems keep about the user: a JSON object. */
+  metadata: Metadata;
+  /** The user's id in another system, per tenant; null if the result is for no tenant. */
+  externalId: string | null;
   roles: string[];
   lastLoginAt: Date | null;
   createdAt: Date;
@@ -23,8 +30,14 @@ export interface User {
 }
 
 /** A user as administration routes return it, with all links and their roles. */
-export interface AdminUser extends Omit<User, "roles" | "lastLoginAt"> {
-  tenants: { tenantId: string; roleIds: string[]; isDefault: boolean; isActive: boolean }[];
+export interface AdminUser extends Omit<User, "roles" | "externalId"> {
+  tenants: {
+    tenantId: string;
+    roleIds: string[];
+    isDefault: boolean;
+    isActive: boolean;
+    externalId: string | null;
+  }[];
 }
 
 /** A link of a user, with its tenant and roles. */
@@ -35,15 +48,17 @@ export interface UserTenant {
   isTenantActive: boolean;
   isActive: boolean;
   isDefault: boolean;
+  externalId: string | null;
   roles: { id: string; name: string }[];
   createdAt: Date;
 }
 
-/** Columns of `User` over `users u`; role names are those in `tenantId`, none if it is null. */
+/** Columns of `User` over `users u`; role names and external id are those in `tenantId`, none if it is null. */
 export const userColumns = (q: Sql, tenantId: string | null) =>
   q`
   u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
-  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids,
+  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids, u.metadata,
+  (select l.external_id from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId}) as external_id,
   array(select r.name from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
     where l.user_id = u.id and l.tenant_id = ${tenantId} order by lower(r.name)) as roles,
   u.last_login_at, u.created_at, u.updated_at`;
@@ -52,18 +67,19 @@ export const userColumns = (q: Sql, tenantId: string | null) =>
 export const adminUserColumns = (q: Sql) =>
   q`
   u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
-  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids,
+  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids, u.metadata,
   coalesce((
     select jsonb_agg(jsonb_build_object(
       'tenantId', l.tenant_id,
       'roleIds', array(select r.role_id from user_tenant_roles r
         where r.user_id = l.user_id and r.tenant_id = l.tenant_id order by r.role_id),
       'isDefault', l.is_default,
-      'isActive', l.is_active) order by l.created_at, l.tenant_id)
+      'isActive', l.is_active,
+      'externalId', l.external_id) order by l.created_at, l.tenant_id)
     from user_tenants l
     where l.user_id = u.id and (select t.deleted_at is null from tenants t where t.id = l.tenant_id)
   ), '[]') as tenants,
-  u.created_at, u.updated_at`;
+  u.last_login_at, u.created_at, u.updated_at`;
 
 /** Reads a user of any tenants; role names are those in `tenantId`. Throws USER_NOT_FOUND. */
 export async function readUser(
@@ -143,7 +159,7 @@ async function readLinks(
 ): Promise<UserTenant[]> {
   return await q<UserTenant[]>`
     select t.id as tenant_id, t.name as tenant_name, t.type as tenant_type, t.is_active as is_tenant_active,
-      l.is_active, l.is_default, l.created_at,
+      l.is_active, l.is_default, l.external_id, l.created_at,
       coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by lower(r.name))
         from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
         where h.user_id = l.user_id and h.tenant_id = l.tenant_id), '[]') as roles

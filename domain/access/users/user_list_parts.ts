@@ -15,6 +15,8 @@ export interface UserListRequest extends PageRequest {
   includeDeleted: boolean;
   /** Users with an active or deactivated link to this tenant. */
   tenantId?: string | undefined;
+  /** Users with a link of this external id, to `tenantId` or, if that is absent, to any tenant. */
+  externalId?: string | undefined;
   sortBy?: typeof USER_SORTS[number] | undefined;
   sortDirection: SortDirection;
 }
@@ -41,7 +43,17 @@ export function selected(q: Sql, o: UserListRequest, strategy: Strategy): Fragme
   }
   if (o.tenantId !== undefined) {
     const linked = q`select l.user_id from user_tenants l where l.tenant_id = ${o.tenantId}`;
-    all.push(among(q, strategy, linked));
+    all.push(
+      among(
+        q,
+        strategy,
+        o.externalId === undefined ? linked : q`${linked} and l.external_id = ${o.externalId}`,
+      ),
+    );
+  } else if (o.externalId !== undefined) {
+    all.push(
+      among(q, strategy, q`select l.user_id from user_tenants l where l.external_id = ${o.externalId}`),
+    );
   }
   if (o.roleName !== undefined) all.push(among(q, strategy, roleHolders(q, o.roleName, o.tenantId)));
   return all.reduce((left, right) => q`${left} and ${right}`);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -8,8 +9,15 @@ import { userAccessChanged } from "../access_changes.ts";
 import type { Acting } from "../roles/escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
-import { replaceLinks } from "./links.ts";
-import { type AdminUser, readAdminUser, readTenantUser, type User, userNotFound } from "./user_details.ts";
+import { replaceLinks, setExternalId } from "./links.ts";
+import {
+  type AdminUser,
+  type Metadata,
+  readAdminUser,
+  readTenantUser,
+  type User,
+  userNotFound,
+} from "./user_details.ts";
 import { emitLinksChanged, emitUserUpdated } from "./user_events.ts";
 import {
   type LockedTenantUser,
@@ -28,22 +36,29 @@ export interface UserChange {
   phoneNumber?: string | null | undefined;
   appIds?: string[] | undefined;
   isActive?: boolean | undefined;
+  metadata?: Metadata | undefined;
+}
+
+/** A change within one tenant: also of the user's id in another system; null removes that. */
+export interface TenantUserChange extends UserChange {
+  externalId?: string | null | undefined;
 }
 
 /**
- * Changes a user of the caller's tenant.
- * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ * Changes a user of the caller's tenant. The external id belongs to the link, so changing only that needs no reach.
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT,
+ * USER_EXTERNAL_ID_CONFLICT
  */
 export async function updateTenantUser(
   p: UserPlatform,
   caller: TenantCaller,
   userId: string,
-  change: UserChange,
+  change: TenantUserChange,
   ifMatch: string | null,
 ): Promise<Versioned<User>> {
   return await transact(p.sql, async (tx) => {
     const user = await lockTenantUser(tx, userId, caller.tenantId);
-    requireReach(caller, user);
+    if (!changesOnlyLink(change)) requireReach(caller, user);
     requireVersion(ifMatch, user.version);
     if (change.isActive === false) requireNotSelf(caller, userId, "deactivate");
     await keepSystemAdmin(tx, userId, () => writeUser(p, tx, caller, user, change));
@@ -72,7 +87,7 @@ export async function setTenantUserActive(
 /**
  * Changes a user. If `tenants` is not null, it replaces all links and their roles.
  * @throws USER_NOT_FOUND, PRECONDITION_FAILED, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
- * TENANT_CAPACITY_REACHED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ * TENANT_CAPACITY_REACHED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT, USER_EXTERNAL_ID_CONFLICT
  */
 export async function updateUser(
   p: UserPlatform,
@@ -91,12 +106,15 @@ export async function updateUser(
     if (fields.isActive === false) requireNotSelf(acting, userId, "deactivate");
     await keepSystemAdmin(tx, userId, async () => {
       const links = tenants === null ? null : await replaceLinks(tx, acting, userId, tenants, targets);
-      const matrix = links?.changed && tenants ? { before: links.before, after: tenants } : null;
+      const matrix = links?.changed && tenants ? { ...links, after: tenants } : null;
       await writeUser(p, tx, acting && { ...acting, tenantId: null }, user, fields, matrix);
     });
     return await readAdminUser(tx, userId);
   });
 }
+
+const changesOnlyLink = ({ externalId, ...ofUser }: TenantUserChange): boolean =>
+  externalId !== undefined && Object.values(ofUser).every((value) => value === undefined);
 
 /** Checks who may change a user with active links to other tenants: only callers with manage:all-users. */
 function requireReach(caller: TenantCaller, user: LockedTenantUser): void {
@@ -107,29 +125,42 @@ function requireReach(caller: TenantCaller, user: LockedTenantUser): void {
   );
 }
 
-/** Writes the changed fields. Invalidates the user's tokens if `isActive` or links changed. */
+const FIELDS = [
+  "firstName",
+  "lastName",
+  "phoneNumber",
+  "appIds",
+  "isActive",
+  "metadata",
+  "externalId",
+] as const;
+
+/** Writes the changed fields. Invalidates the user's tokens if `isActive` or what links grant changed. */
 async function writeUser(
   p: UserPlatform,
   tx: Tx,
   acting: Acting,
-  user: LockedUser,
-  change: UserChange,
-  links: { before: Assignment[]; after: Assignment[] } | null = null,
+  user: LockedUser & Pick<TenantUserChange, "externalId">,
+  change: TenantUserChange,
+  links: { before: Assignment[]; after: Assignment[]; rightsChanged: boolean } | null = null,
 ): Promise<void> {
-  const fields = ["firstName", "lastName", "phoneNumber", "appIds", "isActive"] as const;
-  const differing = fields.filter((name) =>
-    change[name] !== undefined && JSON.stringify(change[name]) !== JSON.stringify(user[name])
+  const differing = FIELDS.filter((name) =>
+    change[name] !== undefined && !isDeepStrictEqual(change[name], user[name])
   );
   if (differing.length === 0 && !links) return;
   const next = { ...user, ...Object.fromEntries(differing.map((name) => [name, change[name]])) };
   await tx`update users set first_name = ${next.firstName}, last_name = ${next.lastName},
       phone_number = ${next.phoneNumber}, app_ids = ${next.appIds}::text[], is_active = ${next.isActive},
+      metadata = ${JSON.stringify(next.metadata)}::text::jsonb,
       version = version + 1, updated_at = now() where id = ${user.id}`;
-  if (links || differing.includes("isActive")) {
+  if (differing.includes("externalId") && acting?.tenantId) {
+    await setExternalId(tx, user.id, acting.tenantId, next.externalId ?? null);
+  }
+  if (links?.rightsChanged || differing.includes("isActive")) {
     const formerly = links?.before.map(({ tenantId }) => tenantId) ?? [];
     await userAccessChanged(p, tx, user.id, { linkedAnd: formerly });
   }
-  const picked = (of: UserChange) => Object.fromEntries(differing.map((name) => [name, of[name]]));
+  const picked = (of: TenantUserChange) => Object.fromEntries(differing.map((name) => [name, of[name]]));
   await recordAudit(tx, acting, {
     action: "user.update",
     targetType: "user",

@@ -52,8 +52,8 @@ Deno.test("create answers a UserDto; the full user can be read and sent back unc
   assert.ok(!("tenants" in created.body));
   const read = await t.systemAdmin.get(path(created.body.id));
   assert.deepEqual(read.body.tenants, [
-    { tenantId: a, roleIds: [roleA], isDefault: true, isActive: true },
-    { tenantId: b, roleIds: [], isDefault: false, isActive: true },
+    { tenantId: a, roleIds: [roleA], isDefault: true, isActive: true, externalId: null },
+    { tenantId: b, roleIds: [], isDefault: false, isActive: true, externalId: null },
   ]);
   const put = await t.systemAdmin.put(path(created.body.id), read.body);
   assert.deepEqual(put.body, read.body);
@@ -104,8 +104,8 @@ Deno.test("tenants of a PUT: absent or null keeps the links, an empty list remov
     tenants: [{ tenantId: b, roleIds: [] }, { tenantId: c, roleIds: [roleC], isDefault: true }],
   });
   assert.deepEqual(replaced.body.tenants, [
-    { tenantId: b, roleIds: [], isDefault: false, isActive: true },
-    { tenantId: c, roleIds: [roleC], isDefault: true, isActive: true },
+    { tenantId: b, roleIds: [], isDefault: false, isActive: true, externalId: null },
+    { tenantId: c, roleIds: [roleC], isDefault: true, isActive: true, externalId: null },
   ]);
   assert.deepEqual(
     (await rows(id)).find((row) => row.tenantId === b),
@@ -138,7 +138,7 @@ Deno.test("a deactivated link is still a link", async () => {
   const subject = await t.actor({ permissions: ["read:users"] });
   const link = { tenantId: subject.tenantId, roleIds: [subject.roleId] };
   const off = await t.systemAdmin.put(path(subject.userId), { tenants: [{ ...link, isActive: false }] });
-  assert.deepEqual(off.body.tenants, [{ ...link, isDefault: true, isActive: false }]);
+  assert.deepEqual(off.body.tenants, [{ ...link, isDefault: true, isActive: false, externalId: null }]);
   assert.equal((await subject.get("/api/v1/users")).body.code, "SESSION_INVALIDATED");
   const again = await t.systemAdmin.post(`${path(subject.userId)}/tenants`, link);
   assert.equal(again.body.code, "USER_ALREADY_ASSIGNED");

@@ -45,8 +45,14 @@ Deno.test("a link is added beside the others, and the answer is the whole user",
   assert.equal(answer.status, 201);
   assert.equal(answer.headers.get("location"), `/api/v1/admin/users/${subject.userId}`);
   assert.deepEqual(answer.body.tenants, [
-    { tenantId: subject.tenantId, roleIds: [subject.roleId], isDefault: true, isActive: true },
-    { tenantId, roleIds: [roleId], isDefault: false, isActive: true },
+    {
+      tenantId: subject.tenantId,
+      roleIds: [subject.roleId],
+      isDefault: true,
+      isActive: true,
+      externalId: null,
+    },
+    { tenantId, roleIds: [roleId], isDefault: false, isActive: true, externalId: null },
   ]);
   assert.equal((await subject.get("/api/v1/users")).body.code, "SESSION_INVALIDATED");
   assert.equal((await manager.get("/api/v1/users")).status, 200, "nobody else's token ends");

@@ -218,7 +218,13 @@ Deno.test("the admin list covers all tenants, or the one in tenantId", async () 
   assert.deepEqual(await names(`tenantId=${other}`, t.systemAdmin, admin), ["foreign"]);
   assert.deepEqual(await names(`tenantId=${newUuid()}`, t.systemAdmin, admin), []);
   const [ana] = (await page("search=ana%40example", t.systemAdmin, admin)).items;
-  assert.deepEqual(ana.tenants, [{ tenantId, roleIds: [editor], isDefault: false, isActive: true }]);
+  assert.deepEqual(ana.tenants, [{
+    tenantId,
+    roleIds: [editor],
+    isDefault: false,
+    isActive: true,
+    externalId: null,
+  }]);
   assert.ok(!("roles" in ana));
 });
 

@@ -1,5 +1,4 @@
 import { orNull } from "../../shared/api.ts";
-import type { Child } from "hono/jsx";
 import { ActionButton, ButtonLink, DeleteButton } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
@@ -40,7 +39,7 @@ export async function userPage(v: Visit): Promise<View> {
               [t.status, <UserStatus v={v} user={user} />],
               [t.email, <CopyValue v={v} value={user.email} />],
               [t.phone, user.phoneNumber],
-              ...user.lastLoginAt === undefined ? [] : [lastSignIn(v, user.lastLoginAt)],
+              [t.lastSignIn, <LastSignIn v={v} at={user.lastLoginAt} />],
               [t.created, <Time v={v} at={user.createdAt} />],
               [t.changed, <Time v={v} at={user.updatedAt} />],
               [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
@@ -62,10 +61,8 @@ export async function userPage(v: Visit): Promise<View> {
   };
 }
 
-const lastSignIn = (v: Visit, at: string | null): [string, Child] => [
-  userTexts[v.locale].lastSignIn,
-  at ? <Time v={v} at={at} /> : commonTexts[v.locale].never,
-];
+const LastSignIn = ({ v, at }: { v: Visit; at: string | null }) =>
+  at ? <Time v={v} at={at} /> : <>{commonTexts[v.locale].never}</>;
 
 function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean }) {
   const t = userTexts[v.locale];
@@ -143,6 +140,7 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
       cell: ({ isActive }) =>
         isActive ? <Badge tone="ok">{t.linkActive}</Badge> : <Badge tone="idle">{t.linkInactive}</Badge>,
     },
+    { head: t.externalId, cell: ({ externalId }) => externalId ?? "–", wideOnly: true },
     timeColumn(v, t.created, "createdAt", { wideOnly: true }),
   ];
   return (

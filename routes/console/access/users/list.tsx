@@ -47,6 +47,7 @@ export async function usersPage(v: Visit): Promise<View> {
         choice("isActive", t.status, { true: t.active, false: t.inactive }),
         choice("isLockedOut", t.lockStatus, { true: t.locked, false: t.notLocked }),
         text("roleName", t.role, { suggestions: roles, maxlength: 200 }),
+        text("externalId", t.externalId, { maxlength: 200 }),
         everywhere && choices.length > 0 && choice("tenantId", t.tenant, choices, t.allTenants),
       ],
       above: mayChange && page.items.length > 0 && <BulkBar v={v} />,
@@ -90,15 +91,15 @@ function columns(v: Visit, names: Map<string, string>, ticks: boolean): Column<A
         cell: ({ roles = [] }) =>
           roles.length > 0 ? roles.join(", ") : <span class="muted">{t.noRoles}</span>,
       },
-    ...managesAllUsers(v) ? [] : [{
+    {
       head: t.lastSignIn,
       sort: "lastLoginAt",
-      cell: ({ lastLoginAt }: AnyUser) =>
+      cell: ({ lastLoginAt }) =>
         lastLoginAt
           ? <Time v={v} at={lastLoginAt} />
           : <span class="muted">{commonTexts[v.locale].never}</span>,
       wideOnly: true,
-    }],
+    },
     timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
   ];
 }

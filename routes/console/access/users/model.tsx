@@ -9,8 +9,8 @@ export type UserLink = Row<"listUserTenants">;
 
 /** A user of the viewer's tenant or of all tenants. Fields that only one of the lists has are optional. */
 export type AnyUser =
-  & Omit<Row<"listUsers">, "roles" | "lastLoginAt">
-  & Partial<Pick<Row<"listUsers">, "roles" | "lastLoginAt"> & Pick<AdminUser, "tenants">>;
+  & Omit<Row<"listUsers">, "roles" | "externalId">
+  & Partial<Pick<Row<"listUsers">, "roles" | "externalId"> & Pick<AdminUser, "tenants">>;
 
 /** Reads the user whose id is in the path: of all tenants if the viewer manages all users, else of the viewer's tenant. */
 export const readUser = async (v: Visit): Promise<{ value: AnyUser; etag: string }> =>

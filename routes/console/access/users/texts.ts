@@ -11,6 +11,7 @@ export const userTexts = sectionTexts({
   allTenants: "All tenants",
   noTenants: "no tenant",
   lastSignIn: "Last sign-in",
+  externalId: "External id",
   empty: "No users yet",
   emptyText: "Create the first user, or add an existing one.",
   passwordHint: "10 to 128 characters. Send it to the user over a secure channel. They can change it later.",
@@ -91,6 +92,7 @@ export const userTexts = sectionTexts({
   allTenants: "Todos os inquilinos",
   noTenants: "sem inquilino",
   lastSignIn: "Último início de sessão",
+  externalId: "Id externo",
   empty: "Ainda não há utilizadores",
   emptyText: "Crie o primeiro utilizador ou adicione um existente.",
   passwordHint:

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+import { auditOf, isSignedIn, refused } from "./answers.ts";
+import { ADMIN, createUser, newUser } from "./users.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const admin = await t.actor({ permissions: ADMIN });
+const tenantId = admin.tenantId ?? "";
+const newText = () => crypto.randomUUID();
+const link = (externalId: unknown, tenant = tenantId) => ({ tenants: [{ tenantId: tenant, externalId }] });
+const made = (externalId: unknown) => createUser(admin, link(externalId));
+const path = (id: string) => `/api/v1/users/${id}`;
+const found = async (caller: typeof admin, query: string, at = "/api/v1/users") => {
+  const { status, body } = await caller.get(`${at}?${query}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.equal(body.totalCount, body.items.length);
+  return body.items.map(({ id }: { id: string }) => id);
+};
+
+Deno.test("an external id is set at creation, shown by every read and found by the filter", async () => {
+  const externalId = `crm:${newText()}`;
+  const id = await made(` ${externalId} `);
+  assert.equal((await admin.get(path(id))).body.externalId, externalId);
+  assert.equal((await admin.get(`${path(id)}/tenants`)).body[0].externalId, externalId);
+  const edit = (await t.systemAdmin.get(`/api/v1/admin/users/${id}`)).body;
+  assert.equal(edit.tenants[0].externalId, externalId);
+  assert.deepEqual(await found(admin, `externalId=${externalId}`), [id]);
+  assert.deepEqual(await found(admin, `externalId=${externalId}&search=nobody-has-this`), []);
+  const all = "/api/v1/admin/users";
+  assert.deepEqual(await found(t.systemAdmin, `externalId=${externalId}`, all), [id]);
+  assert.deepEqual(await found(t.systemAdmin, `externalId=${externalId}&tenantId=${tenantId}`, all), [id]);
+  const other = await t.tenant();
+  assert.deepEqual(await found(t.systemAdmin, `externalId=${externalId}&tenantId=${other}`, all), []);
+});
+
+Deno.test("an external id is unique in its tenant only, also for simultaneous requests", async () => {
+  const externalId = newText();
+  await made(externalId);
+  refused(await admin.post("/api/v1/users", newUser(link(externalId))), 409, "USER_EXTERNAL_ID_CONFLICT");
+  const outsider = await t.actor({ permissions: ADMIN });
+  const theirs = await createUser(outsider, link(externalId, outsider.tenantId ?? ""));
+  assert.deepEqual(await found(outsider, `externalId=${externalId}`), [theirs]);
+  assert.equal((await found(t.systemAdmin, `externalId=${externalId}`, "/api/v1/admin/users")).length, 2);
+  const racing = newText();
+  const answers = await Promise.all([1, 2, 3].map(() => admin.post("/api/v1/users", newUser(link(racing)))));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409]);
+});
+
+Deno.test("PUT changes, keeps and clears an external id, and ends no session", async () => {
+  const subject = await t.actor({ tenantId });
+  const externalId = newText();
+  assert.equal((await admin.put(path(subject.userId), { externalId })).body.externalId, externalId);
+  assert.equal((await admin.put(path(subject.userId), { firstName: "Eva" })).body.externalId, externalId);
+  const other = await made(newText());
+  refused(await admin.put(path(other), { externalId }), 409, "USER_EXTERNAL_ID_CONFLICT");
+  assert.equal((await admin.put(path(subject.userId), { externalId: null })).body.externalId, null);
+  assert.equal((await admin.put(path(other), { externalId })).body.externalId, externalId);
+  assert.ok(await isSignedIn(subject));
+  assert.deepEqual(await auditOf(t, subject.userId), ["user.update", "user.update", "user.update"]);
+});
+
+Deno.test("the external id of a user of several tenants is changed in each by its administrators", async () => {
+  const subject = await t.actor();
+  const externalId = newText();
+  const added = await t.systemAdmin.post(`/api/v1/admin/users/${subject.userId}/tenants`, {
+    tenantId,
+    roleIds: [admin.roleId],
+    externalId,
+  });
+  assert.deepEqual(added.body.tenants.map((l: { externalId: unknown }) => l.externalId), [null, externalId]);
+  refused(
+    await admin.put(path(subject.userId), { externalId, firstName: "Eva" }),
+    403,
+    "CROSS_TENANT_FORBIDDEN",
+  );
+  refused(await admin.put(path(subject.userId), { metadata: {} }), 403, "CROSS_TENANT_FORBIDDEN");
+  const changed = await admin.put(path(subject.userId), { externalId: "mine" });
+  assert.equal(changed.body.externalId, "mine");
+  const links = (await t.systemAdmin.get(`/api/v1/admin/users/${subject.userId}`)).body.tenants;
+  assert.deepEqual(links.map((l: { externalId: unknown }) => l.externalId), [null, "mine"]);
+});
+
+Deno.test("POST /tenants/{id}/users takes an external id and refuses a taken one", async () => {
+  const externalId = newText();
+  const add = async () => {
+    const { userId } = await t.actor();
+    const body = { userId, roleIds: [admin.roleId], externalId };
+    return await admin.post(`/api/v1/tenants/${tenantId}/users`, body);
+  };
+  assert.equal((await add()).body.externalId, externalId);
+  refused(await add(), 409, "USER_EXTERNAL_ID_CONFLICT");
+});
+
+Deno.test("the full replace keeps an omitted external id, clears null, and ends no session for that alone", async () => {
+  const subject = await t.actor({ tenantId });
+  const at = `/api/v1/admin/users/${subject.userId}`;
+  const put = async (externalId?: string | null) => {
+    const tenants = [{ tenantId, roleIds: [subject.roleId], externalId }];
+    const { status, body } = await t.systemAdmin.put(at, { tenants });
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.tenants[0].externalId;
+  };
+  const externalId = newText();
+  assert.equal(await put(externalId), externalId);
+  assert.equal(await put(), externalId);
+  assert.equal(await put(null), null);
+  assert.ok(await isSignedIn(subject));
+});
+
+Deno.test("a deleted user gives up the external id", async () => {
+  const externalId = newText();
+  const id = await made(externalId);
+  assert.equal((await admin.delete(path(id))).status, 200);
+  assert.deepEqual(await found(admin, `externalId=${externalId}&includeDeleted=true`), []);
+  await made(externalId);
+});
+
+Deno.test("external ids that are empty, too long or no text are refused", async () => {
+  for (const externalId of ["", "  ", "x".repeat(201), 7, {}, "a\0b"]) {
+    const answer = await admin.post("/api/v1/users", newUser(link(externalId)));
+    refused(answer, 400, "VALIDATION_ERROR");
+    assert.match(answer.body.errors[0], /^tenants\.0\.externalId: /);
+  }
+  await made("x".repeat(200));
+});
+
+Deno.test("metadata is a JSON object that is kept as it is, replaced by PUT and cleared by null", async () => {
+  const text =
+    '{"crm":{"tier":"gold","since":2019},"__proto__":{"admin":true},"constructor":"x","list":[1,null,"ü"]}';
+  const metadata = JSON.parse(text);
+  const id = await createUser(admin, { metadata });
+  const read = async () => (await admin.get(path(id))).body.metadata;
+  assert.deepEqual(Object.keys(await read()).sort(), ["__proto__", "constructor", "crm", "list"]);
+  assert.deepEqual(await read(), metadata);
+  const etag = (await admin.get(path(id))).headers.get("etag");
+  const sameInOtherOrder = { ...metadata, crm: { since: 2019, tier: "gold" } };
+  Object.defineProperty(sameInOtherOrder, "__proto__", { value: { admin: true }, enumerable: true });
+  assert.equal((await admin.put(path(id), { metadata: sameInOtherOrder })).headers.get("etag"), etag);
+  assert.deepEqual((await admin.put(path(id), { lastName: "Costa" })).body.metadata, metadata);
+  assert.deepEqual((await admin.put(path(id), { metadata: { a: 1 } })).body.metadata, { a: 1 });
+  const all = await t.systemAdmin.get(`/api/v1/admin/users/${id}`);
+  assert.deepEqual(all.body.metadata, { a: 1 });
+  assert.deepEqual((await admin.put(path(id), { metadata: null })).body.metadata, {});
+  assert.equal(Object.prototype.hasOwnProperty.call({}, "admin"), false);
+});
+
+Deno.test("metadata over 8 KiB, deeper than 10 levels or not an object is refused", async () => {
+  const nested = (levels: number): unknown => levels === 0 ? 1 : { a: nested(levels - 1) };
+  const sized = (bytes: number) => ({ a: "x".repeat(bytes - 8) });
+  assert.equal(JSON.stringify(sized(8_192)).length, 8_192);
+  for (const metadata of [sized(8_193), nested(11), [], "text", 7, { a: "ü".repeat(4_096) }, { a: "\0" }]) {
+    const answer = await admin.post("/api/v1/users", newUser({ metadata }));
+    refused(answer, 400, "VALIDATION_ERROR");
+    assert.match(answer.body.errors[0], /^metadata/);
+  }
+  for (const metadata of [sized(8_192), nested(10)]) await createUser(admin, { metadata });
+});
+
+Deno.test("every list of users has the last sign-in", async () => {
+  const at = new Date("2024-05-06T07:08:09.123Z");
+  const id = await createUser(admin);
+  await sql`update users set last_login_at = ${at} where id = ${id}`;
+  const item = async (caller: typeof admin, url: string) =>
+    (await caller.get(url)).body.items.find((user: { id: string }) => user.id === id);
+  assert.equal((await item(admin, "/api/v1/users?sortBy=lastLoginAt&pageSize=100")).lastLoginAt, at.toJSON());
+  const all = `/api/v1/admin/users?tenantId=${tenantId}&sortBy=lastLoginAt&pageSize=100`;
+  assert.equal((await item(t.systemAdmin, all)).lastLoginAt, at.toJSON());
+});
