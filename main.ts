@@ -168,7 +168,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     checkAnswers: o.checkAnswers ?? false,
   });
   const consolePages = await createConsole(platform, api, extensions.sections);
-  const server = serveHttp(config, withMounts([consolePages], api, log));
+  const server = serveHttp(config, withMounts([consolePages], api, platform));
   baseUrl ||= server.url;
   const schedules = scheduleWork(platform);
   const work = { pools, timedWork: [schedules], onSettled: o.onSettled };

@@ -7,11 +7,11 @@ import { type Quota, RateLimit, requireQuota } from "../domain/requests/rate_lim
 import type { ServicePlatform } from "../domain/platform.ts";
 import { withDatabase } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
-import type { Log } from "../infra/log.ts";
+import type { Config } from "../infra/config.ts";
 import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
 import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
-import { type Answer, type Respond, responder } from "./shared/answer.ts";
+import { addMissing, type Answer, commonHeaders, type Respond, responder } from "./shared/answer.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
 import { callerOf } from "./shared/caller_of.ts";
 import { Cors } from "./shared/cors.ts";
@@ -49,11 +49,10 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 export function createApp(o: AppOptions): Handle {
   const { config, baseUrl, stopping, log, metrics } = o.platform;
   const cors = config.CORS_ORIGINS ? new Cors(config.CORS_ORIGINS) : null;
-  const isSecure = config.PUBLIC_URL?.startsWith("https:") ?? false;
   const limit = (perMinute: number) => perMinute > 0 ? new RateLimit(perMinute) : null;
   const pipeline: Pipeline = {
     ...o,
-    respond: responder({ baseUrl, isSecure, cors }),
+    respond: responder({ baseUrl, isSecure: isSecure(config), cors }),
     timeLimit: new TimeLimit(config.REQUEST_TIMEOUT_SECONDS * 1000, stopping),
     callers: limit(config.RATE_LIMIT_PER_MINUTE),
     addresses: limit(config.RATE_LIMIT_ANONYMOUS_PER_MINUTE),
@@ -89,8 +88,16 @@ export function createApp(o: AppOptions): Handle {
     return refuse(c, problem("METHOD_NOT_ALLOWED", detail, { headers: { allow } }));
   });
   app.onError((failure, c) => refuse(c, failure));
-  return async (request, ip) => cors?.preflight(request) ?? await app.fetch(request, { ip });
+  const common = commonHeaders(isSecure(config));
+  return async (request, ip) => {
+    const preflight = cors?.preflight(request);
+    return preflight ? addMissing(preflight, common) : await app.fetch(request, { ip });
+  };
 }
+
+/** Whether browsers must use TLS. */
+const isSecure = (config: Pick<Config, "PUBLIC_URL">): boolean =>
+  config.PUBLIC_URL?.startsWith("https:") ?? false;
 
 /** The paths that a route pattern matches, like in the router. A URL object would resolve `..` and replace backslashes. */
 const pathExpression = (pattern: string): RegExp =>
@@ -104,8 +111,13 @@ export interface Mount {
 }
 
 /** Calls the mounted parts, then the API. */
-export function withMounts(mounts: readonly Mount[], api: Handle, log: Log): Handle {
+export function withMounts(
+  mounts: readonly Mount[],
+  api: Handle,
+  { log, config }: Pick<ServicePlatform, "log" | "config">,
+): Handle {
   if (mounts.length === 0) return api;
+  const common = commonHeaders(isSecure(config));
   return async (request, ip) => {
     const { url } = request;
     const path = url.slice(url.indexOf("/", url.indexOf("//") + 2));
@@ -113,10 +125,10 @@ export function withMounts(mounts: readonly Mount[], api: Handle, log: Log): Han
       if (!isBelow(path, mount.path)) continue;
       try {
         const response = await mount.serve(request, ip);
-        if (response) return response;
+        if (response) return addMissing(response, common);
       } catch (error) {
         log.error("a mounted part failed", { path: mount.path, error });
-        return new Response("Internal Server Error", { status: 500 });
+        return addMissing(new Response("Internal Server Error", { status: 500 }), common);
       }
     }
     return await api(request, ip);

@@ -4,7 +4,7 @@ import { FLOW_MINUTES, startOpenIdSignIn } from "../../domain/access/sign_in/oid
 import { finishOpenIdSignIn, redeemHandover } from "../../domain/access/sign_in/oidc/sign_in.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
-import { cookiesOf } from "../shared/cookies.ts";
+import { readCookie, setCookie } from "../shared/cookies.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { queryBoolean, uuid } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
@@ -99,7 +99,8 @@ export const oidcRoutes = [
         provider: params.provider,
         search: call.url.search,
         state,
-        browserSecret: cookiesOf(call.request.headers).get(cookieName(state)) ?? "",
+        browserSecret: readCookie(new URL(platform.baseUrl()), call.request.headers, cookieName(state)) ??
+          "",
         traceId: call.traceId,
         ...originOf(call),
       });
@@ -140,14 +141,16 @@ const redirect = (status: 302 | 303, location: string, setCookie: string): Answe
 const cookieName = (state: string): string => `steward_oidc_${state.replaceAll(/[^\w-]/g, "").slice(0, 16)}`;
 
 /** SameSite=Lax, because the callback is a navigation from the provider's site. */
-function cookie(
+const cookie = (
   platform: Pick<ServicePlatform, "baseUrl">,
   state: string,
   value: string,
-  maxAge: number,
-): string {
-  const base = new URL(platform.baseUrl());
-  const path = `${base.pathname.replace(/\/$/, "")}/api/v1/auth/oidc`;
-  const secure = base.protocol === "https:" ? "; Secure" : "";
-  return `${cookieName(state)}=${value}; Path=${path}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;
-}
+  maxAgeSeconds: number,
+): string =>
+  setCookie(new URL(platform.baseUrl()), {
+    name: cookieName(state),
+    value,
+    path: "/api/v1/auth/oidc",
+    sameSite: "Lax",
+    maxAgeSeconds,
+  });

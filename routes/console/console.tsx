@@ -9,6 +9,7 @@ import { accountPages } from "./account/account.tsx";
 import { ACCESS_CHANGED, createSignIn } from "./account/sign_in.tsx";
 import { sections as builtInSections } from "./sections.ts";
 import type { Handle, Mount } from "../app.ts";
+import { addMissing } from "../shared/answer.ts";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
 import { loadAssets } from "./shared/assets.ts";
 import { commonTexts } from "./shared/common_texts.ts";
@@ -39,14 +40,18 @@ export async function createConsole(
   const app = new Hono<Env>();
   const baseUrl = () => new URL(p.baseUrl());
   const base = () => `${baseUrl().pathname.replace(/\/$/, "")}/console/`;
-  const urls = () => ({ base: base(), asset: assets.href });
+  const urls = () => ({
+    base: base(),
+    asset: assets.href,
+    timeZoneCookie: cookieWriter(baseUrl()).timeZone(),
+  });
   const html = async (body: Child, status: number, cookies: string[] = []): Promise<Response> => {
-    const headers = new Headers({ "content-type": "text/html; charset=utf-8", ...policy });
+    const headers = new Headers({ "content-type": "text/html; charset=utf-8" });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(await String(await body), { status, headers });
   };
   const goTo = (to: string, cookies: string[]): Response => {
-    const headers = new Headers({ location: base() + to, "cache-control": "no-store" });
+    const headers = new Headers({ location: base() + to });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(null, { status: 303, headers });
   };
@@ -79,7 +84,7 @@ export async function createConsole(
     ip: string | null,
     params: Record<string, string>,
   ) {
-    const state = readCookies(request.headers);
+    const state = readCookies(baseUrl(), request.headers);
     const cookies = cookieWriter(baseUrl());
     const url = new URL(request.url);
     const address = addressOf(request);
@@ -165,7 +170,7 @@ export async function createConsole(
   }
   app.all("/console/*", (c) => visit(null, c.req.raw, c.env.ip, {}));
   app.onError(async (error, c) => {
-    const { locale, theme } = readCookies(c.req.raw.headers);
+    const { locale, theme } = readCookies(baseUrl(), c.req.raw.headers);
     const t = commonTexts[locale];
     const refusal = error instanceof Refusal ? error : null; // thrown before a page ran, such as by readViewer
     if (refusal?.status === 401) return toSignIn(c.req.raw, refusal.code);
@@ -189,7 +194,10 @@ export async function createConsole(
     );
   });
 
-  return { path: "/console", serve: async (request, ip) => await app.fetch(request, { ip }) };
+  return {
+    path: "/console",
+    serve: async (request, ip) => addMissing(await app.fetch(request, { ip }), policy),
+  };
 }
 
 /** Whether a path parameter is safe to put into an API path: it cannot lead to another route. */

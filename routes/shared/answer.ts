@@ -62,13 +62,27 @@ const encoder = new TextEncoder();
 const HTML_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'";
 
+/**
+ * Headers of every answer.
+ * @param isSecure browsers must use TLS, on all hosts below the service's own too.
+ */
+export const commonHeaders = (isSecure: boolean): Record<string, string> => ({
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  ...isSecure ? { "strict-transport-security": "max-age=31536000; includeSubDomains" } : {},
+});
+
+/** Adds those of the headers that a response does not have. */
+export function addMissing(response: Response, headers: Record<string, string>): Response {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!response.headers.has(name)) response.headers.set(name, value);
+  }
+  return response;
+}
+
 /** Creates a function that builds responses. The common headers are computed once. */
 export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
-  const common = {
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    ...isSecure ? { "strict-transport-security": "max-age=31536000" } : {},
-  };
+  const common = commonHeaders(isSecure);
   // JSON is never rendered as a page. Each further header makes every answer about 10 % slower.
   const json = { ...common, "content-type": "application/json" };
   const data = { ...common, "content-security-policy": "default-src 'none'; frame-ancestors 'none'" };

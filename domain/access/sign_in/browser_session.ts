@@ -1,7 +1,8 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import { markRefreshTokensUsed, REFRESH_TOKEN_SECONDS } from "./sessions.ts";
+import { endSessions, markRefreshTokensUsed, REFRESH_TOKEN_SECONDS } from "./sessions.ts";
 import { requireActiveLink } from "./tenant_choice.ts";
 
 /** After this time without a request, the user must sign in again. */
@@ -22,11 +23,13 @@ export interface BrowserSession {
  * Turns a new sign-in into a browser session. A cookie secret replaces the refresh token, which is marked as used, so
  * that no token ever reaches the browser.
  * @param accessToken token of the sign-in.
+ * @param formerSecret cookie of the browser's session before; the new session replaces that one.
  * @returns the secret for the cookie; only its hash is stored.
  */
 export async function openBrowserSession(
-  p: Pick<Platform, "sql" | "tokens">,
+  p: Pick<RightsPlatform, "sql" | "tokens" | "rights">,
   accessToken: string,
+  formerSecret: string | null = null,
 ): Promise<string> {
   const { sid, tenantId } = await p.tokens.verify(accessToken);
   const secret = newSecret();
@@ -34,6 +37,10 @@ export async function openBrowserSession(
     await markRefreshTokensUsed(tx, sid);
     await tx`insert into browser_sessions (secret_hash, session_id, tenant_id)
       values (${digest(secret)}, ${sid}, ${tenantId})`;
+    const [former] = formerSecret === null ? [] : await tx<{ userId: string; sessionId: string }[]>`
+      select s.user_id, s.id as session_id from browser_sessions b join sessions s on s.id = b.session_id
+      where b.secret_hash = ${digest(formerSecret)}`;
+    if (former) await endSessions(p, tx, { ...former, reason: "signed in again" });
   });
   return secret;
 }

@@ -14,7 +14,7 @@ import { cookieWriter, csrfToken, readCookies } from "../shared/cookies.ts";
 import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
 import { field } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
-import { BarePage } from "../shared/layout.tsx";
+import { BarePage, type ConsoleUrls } from "../shared/layout.tsx";
 import { accountTexts } from "./texts.ts";
 
 interface SignInNotice {
@@ -32,7 +32,7 @@ export function createSignIn(o: {
   handle: Handle;
   html: (body: Child, status: number, cookies?: string[]) => Promise<Response>;
   goTo: (to: string, cookies: string[]) => Response;
-  urls: () => { base: string; asset(name: string): string };
+  urls: () => ConsoleUrls;
   baseUrl: () => URL;
 }) {
   const apiOf = (request: Request, ip: string | null) =>
@@ -40,7 +40,7 @@ export function createSignIn(o: {
       token: null,
       ip,
       headers: { "user-agent": request.headers.get("user-agent") ?? "" },
-      locale: readCookies(request.headers).locale,
+      locale: readCookies(o.baseUrl(), request.headers).locale,
     });
 
   async function show(
@@ -49,7 +49,7 @@ export function createSignIn(o: {
     notice: SignInNotice | null = null,
     email = "",
   ): Promise<Response> {
-    const { locale, theme, oidcStart } = readCookies(request.headers);
+    const { locale, theme, oidcStart } = readCookies(o.baseUrl(), request.headers);
     const t = accountTexts[locale];
     const asked = new URL(request.url).searchParams;
     const to = destination(asked.get("to"));
@@ -132,7 +132,7 @@ export function createSignIn(o: {
   }
 
   async function submit(request: Request, ip: string | null): Promise<Response> {
-    const { locale, oidcStart } = readCookies(request.headers);
+    const { locale, oidcStart, secret: former } = readCookies(o.baseUrl(), request.headers);
     const t = accountTexts[locale];
     const stale = () => show(request, ip, { tone: "bad", text: commonTexts[locale].stale });
     if (!isSameOrigin(request, o.baseUrl())) return await stale();
@@ -154,7 +154,7 @@ export function createSignIn(o: {
       const { accessToken } = isReturn
         ? await api.call("exchangeOpenIdCode", { body: { code: field(form, "code") } })
         : await api.call("signIn", { body: { email, password: String(form.get("password") ?? "") } });
-      const secret = await openBrowserSession(o.p, accessToken);
+      const secret = await openBrowserSession(o.p, accessToken, former);
       const to = destination(new URL(request.url).searchParams.get("to"));
       return o.goTo(to, [cookieWriter(o.baseUrl()).session(secret)]);
     } catch (thrown) {
@@ -166,7 +166,7 @@ export function createSignIn(o: {
 
   async function open(request: Request, ip: string | null): Promise<Response> {
     const hasLostAccess = new URL(request.url).searchParams.get("reason") === ACCESS_CHANGED;
-    const text = CATALOGUE.SESSION_INVALIDATED.user[readCookies(request.headers).locale];
+    const text = CATALOGUE.SESSION_INVALIDATED.user[readCookies(o.baseUrl(), request.headers).locale];
     return await show(request, ip, hasLostAccess ? { tone: "info", text } : null);
   }
 

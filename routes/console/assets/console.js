@@ -4,9 +4,7 @@ const root = document.documentElement;
 // The server uses this time zone from the next page on.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 if (zone) {
-  document.cookie = `steward_tz=${encodeURIComponent(zone)}; Path=${
-    new URL(document.baseURI).pathname.replace(/\/$/, "")
-  }; SameSite=Strict; Max-Age=31536000`;
+  document.cookie = root.dataset.zoneCookie.replace("{zone}", encodeURIComponent(zone));
 }
 
 const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], [
@@ -230,6 +228,12 @@ if (inbox && "EventSource" in window) {
     const unread = Number(event.data);
     count.textContent = String(unread);
     count.hidden = unread === 0;
+  });
+  // A stream ends with its session. Then the sign-in page replaces the data that this tab still shows.
+  stream.addEventListener("error", async () => {
+    if (stream.readyState !== EventSource.CLOSED) return;
+    const { type } = await fetch(location.href, { redirect: "manual" });
+    if (type === "opaqueredirect") location.reload();
   });
   addEventListener("pagehide", () => stream.close());
 }

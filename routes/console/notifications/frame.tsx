@@ -8,9 +8,7 @@ export function framedHtml(html: string): Response {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; " +
         "form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
-      "cache-control": "no-store",
       "referrer-policy": "no-referrer",
-      "x-content-type-options": "nosniff",
       "cross-origin-resource-policy": "same-origin",
     },
   });

@@ -23,7 +23,7 @@ export async function loadAssets() {
     ["console.js", await read([own("console.js")], "text/javascript; charset=utf-8")],
     ["upload.js", await read([own("upload.js")], "text/javascript; charset=utf-8")],
     ["htmx.js", await read([htmx], "text/javascript; charset=utf-8")],
-    ["icon.svg", await read([own("icon.svg")], "image/svg+xml")],
+    ["icon.svg", await read([own("icon.svg")], "image/svg+xml; charset=utf-8")],
   ]);
   return {
     /** Address relative to the console's base. */

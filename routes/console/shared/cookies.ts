@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cookiesOf } from "../../shared/cookies.ts";
+import { readCookie, setCookie } from "../../shared/cookies.ts";
 import { Buffer } from "node:buffer";
 import { type Locale, localeOf, LOCALES } from "./languages.ts";
 import type { Flash } from "./api.ts";
@@ -8,7 +8,9 @@ import type { Theme } from "./page.ts";
 const SESSION = "steward_console";
 const FLASH = "steward_flash";
 const OIDC_START = "steward_begun";
+const TIME_ZONE = "steward_tz";
 const OIDC_START_SECONDS = 60 * 60;
+const PREFERENCE_SECONDS = 365 * 24 * 60 * 60;
 const THEMES: readonly Theme[] = ["auto", "light", "dark"];
 
 /** The console's cookies, parsed. */
@@ -24,37 +26,50 @@ export interface BrowserState {
 }
 
 /** Reads the console's cookies. An invalid value counts as missing. */
-export function readCookies(headers: Headers): BrowserState {
-  const cookies = cookiesOf(headers);
-  const theme = THEMES.find((known) => known === cookies.get("steward_theme")) ?? "auto";
+export function readCookies(base: URL, headers: Headers): BrowserState {
+  const read = (name: string) => readCookie(base, headers, name);
+  const theme = THEMES.find((known) => known === read("steward_theme")) ?? "auto";
   return {
-    secret: cookies.get(SESSION) || null,
-    oidcStart: cookies.get(OIDC_START) || null,
-    flash: readFlash(cookies.get(FLASH)),
-    locale: localeOf(cookies.get("steward_locale"), headers.get("accept-language")),
-    timeZone: knownTimeZone(decodeURIComponentOr(cookies.get("steward_tz"))),
+    secret: read(SESSION) || null,
+    oidcStart: read(OIDC_START) || null,
+    flash: readFlash(read(FLASH)),
+    locale: localeOf(read("steward_locale"), headers.get("accept-language")),
+    timeZone: knownTimeZone(decodeURIComponentOr(read(TIME_ZONE))),
     theme,
   };
 }
 
 /** Formats Set-Cookie headers with the path and scheme of the deployment. */
 export function cookieWriter(base: URL) {
-  const path = `${base.pathname.replace(/\/$/, "")}/console`;
-  const secure = base.protocol === "https:" ? "; Secure" : "";
-  const write = (name: string, value: string, maxAge: number | null, readable = false, sameSite = "Strict") =>
-    `${name}=${value}; Path=${path}; SameSite=${sameSite}${maxAge === null ? "" : `; Max-Age=${maxAge}`}${
-      readable ? "" : "; HttpOnly"
-    }${secure}`;
+  const write = (name: string, value: string, maxAgeSeconds: number | null) =>
+    setCookie(base, { name, value, path: "/console", sameSite: "Strict", maxAgeSeconds });
   return {
     session: (secret: string) => write(SESSION, secret, null),
     noSession: () => write(SESSION, "", 0),
     /** SameSite=Lax, because the browser returns from the provider's site. */
-    oidcStart: (secret: string) => write(OIDC_START, secret, OIDC_START_SECONDS, false, "Lax"),
+    oidcStart: (secret: string) =>
+      setCookie(base, {
+        name: OIDC_START,
+        value: secret,
+        path: "/console",
+        sameSite: "Lax",
+        maxAgeSeconds: OIDC_START_SECONDS,
+      }),
     flash: (flash: Flash) =>
       write(FLASH, Buffer.from(JSON.stringify(flash)).toString("base64url").slice(0, 3_000), 60),
     noFlash: () => write(FLASH, "", 0),
     preference: (name: "theme" | "locale", value: string) =>
-      write(`steward_${name}`, value, 365 * 24 * 60 * 60),
+      write(`steward_${name}`, value, PREFERENCE_SECONDS),
+    /** For the console's script, which replaces `{zone}`. */
+    timeZone: () =>
+      setCookie(base, {
+        name: TIME_ZONE,
+        value: "{zone}",
+        path: "/console",
+        sameSite: "Strict",
+        maxAgeSeconds: PREFERENCE_SECONDS,
+        isReadable: true,
+      }),
   };
 }
 

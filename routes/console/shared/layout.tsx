@@ -15,11 +15,13 @@ export interface NavGroup {
   items: NavItem[];
 }
 
-interface ConsoleUrls {
+export interface ConsoleUrls {
   /** Path of /console with a trailing slash. All links of a page are relative to it. */
   base: string;
   /** Address of an asset, with its version. */
   asset(name: string): string;
+  /** The cookie in which the script stores the browser's time zone. */
+  timeZoneCookie: string;
 }
 
 /** The complete HTML document of a page for a signed-in viewer. */
@@ -128,7 +130,7 @@ function Document({ urls, v, title, scripts = [], children }: {
   return (
     <>
       {raw("<!doctype html>")}
-      <html lang={v.locale} data-theme={v.theme}>
+      <html lang={v.locale} data-theme={v.theme} data-zone-cookie={urls.timeZoneCookie}>
         <head>
           <meta charset="utf-8" />
           <title>{`${title} · Steward`}</title>

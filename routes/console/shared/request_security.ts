@@ -1,6 +1,6 @@
 import type { Config } from "../../../infra/config.ts";
 
-/** Security headers of every page: only the console's own scripts, styles and frames are allowed. */
+/** Security headers of every answer of the console, besides those of every answer of the service: only the console's own scripts, styles and frames are allowed. */
 export function contentPolicy(config: Config): Record<string, string> {
   const policy = [
     "default-src 'none'",
@@ -15,11 +15,8 @@ export function contentPolicy(config: Config): Record<string, string> {
   ].join("; ");
   return {
     "content-security-policy": policy,
-    "cache-control": "no-store",
     "referrer-policy": "same-origin",
-    "x-content-type-options": "nosniff",
     "cross-origin-opener-policy": "same-origin",
-    ...config.PUBLIC_URL?.startsWith("https:") ? { "strict-transport-security": "max-age=31536000" } : {},
   };
 }
 

@@ -31,7 +31,7 @@ Deno.test("the authorization request asks for a code with PKCE, state and nonce,
   const [cookie = ""] = response.headers.getSetCookie();
   assert.match(
     cookie,
-    /^steward_oidc_[\w-]{16}=[\w-]{43}; Path=\/base\/api\/v1\/auth\/oidc; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+    /^__Secure-steward_oidc_[\w-]{16}=[\w-]{43}; Path=\/base\/api\/v1\/auth\/oidc; SameSite=Lax; Max-Age=600; HttpOnly; Secure$/,
   );
   assert.equal(response.headers.get("cache-control"), "no-store");
 });

@@ -28,6 +28,20 @@ inBrowser("a user signs in with email and password, and signs out", async (b) =>
   await page.close();
 });
 
+inBrowser("signing out in one tab replaces the data that other tabs of the browser show", async (b) => {
+  const actor = await t.actor({ role: "Admin" });
+  const viewing = await openConsole(b, t, actor);
+  const other = await viewing.page.context().newPage();
+  await other.goto(`${t.url}/console/account`);
+  await viewing.open("jobs");
+  await viewing.page.locator("details.menu summary").click();
+  await viewing.page.getByRole("button", { name: "Sign out" }).click();
+  await viewing.page.waitForURL("**/console/sign-in");
+  await other.waitForURL("**/console/sign-in?to=account");
+  viewing.forgive();
+  await viewing.close();
+});
+
 Deno.test("without a session, or with an invalid cookie, a page redirects to sign-in", async () => {
   for (const cookie of ["", "steward_console=forged", "steward_console=; steward_flash=%00"]) {
     const answer = await fetch(`${t.url}/console/jobs`, { headers: { cookie }, redirect: "manual" });

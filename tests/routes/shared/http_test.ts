@@ -40,7 +40,7 @@ Deno.test("every answer has the security headers for browsers", async () => {
   ];
   for (const { headers } of answers) {
     assert.equal(headers.get("x-content-type-options"), "nosniff");
-    assert.equal(headers.get("strict-transport-security"), "max-age=31536000");
+    assert.equal(headers.get("strict-transport-security"), "max-age=31536000; includeSubDomains");
     const policy = headers.get("content-security-policy") ?? "";
     if (headers.get("content-type") !== "application/json") {
       assert.match(policy, /default-src 'none'/);
@@ -53,6 +53,15 @@ Deno.test("every answer has the security headers for browsers", async () => {
     assert.equal(headers.get("access-control-allow-origin"), null);
   }
   assert.equal(answers.filter(({ headers }) => headers.has("cross-origin-opener-policy")).length, 4);
+});
+
+Deno.test("below a path of a shared host, cookies are sent only to the service's own paths", async () => {
+  const page = await fetch(`${t.url}/console/sign-in`);
+  const text = await page.text();
+  assert.match(
+    text,
+    /data-zone-cookie="__Secure-steward_tz=\{zone\}; Path=\/back-office\/console; [^"]*Secure"/,
+  );
 });
 
 Deno.test("HEAD answers like GET, without the body", async () => {

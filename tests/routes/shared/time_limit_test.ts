@@ -29,24 +29,27 @@ function app(
         run,
       }),
     ],
-    platform: {
-      baseUrl: () => "http://127.0.0.1",
-      log,
-      metrics: { countRequest() {} },
-      stopping,
-      config: {
-        PUBLIC_URL: null,
-        CORS_ORIGINS: null,
-        RATE_LIMIT_PER_MINUTE: 0,
-        RATE_LIMIT_ANONYMOUS_PER_MINUTE: 0,
-        REQUEST_TIMEOUT_SECONDS: 60,
-        BODY_TIMEOUT_SECONDS: 1,
-        JOB_LEASE_SECONDS: 60,
-        ...settings,
-      },
-    } as unknown as ServicePlatform,
+    platform: platformOf(settings, stopping),
   });
 }
+
+const platformOf = (settings: Partial<ServicePlatform["config"]>, stopping: AbortSignal) =>
+  ({
+    baseUrl: () => "http://127.0.0.1",
+    log,
+    metrics: { countRequest() {} },
+    stopping,
+    config: {
+      PUBLIC_URL: null,
+      CORS_ORIGINS: null,
+      RATE_LIMIT_PER_MINUTE: 0,
+      RATE_LIMIT_ANONYMOUS_PER_MINUTE: 0,
+      REQUEST_TIMEOUT_SECONDS: 60,
+      BODY_TIMEOUT_SECONDS: 1,
+      JOB_LEASE_SECONDS: 60,
+      ...settings,
+    },
+  }) as unknown as ServicePlatform;
 
 Deno.test("a request that exceeds its time limit is answered 503, and its work is aborted", async () => {
   const stopping = new AbortController();
@@ -110,7 +113,7 @@ Deno.test("a mounted handler answers its path, and the API answers the others an
       return pathname === "/console" ? new Response("pages") : null;
     },
   };
-  const handle = withMounts([console], api, log);
+  const handle = withMounts([console], api, platformOf({}, stopping.signal));
   const get = async (path: string) => {
     const response = await handle(new Request(`http://x${path}`), "192.0.2.1");
     return [response.status, await response.text()];
