@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { includesPermission } from "./catalog.ts";
 import { permissionCodes } from "./held_permissions.ts";
-import { mayGrantToKey } from "./key_permissions.ts";
 
 /** State and permissions of an API key. */
 export interface ApiKeyRights {
@@ -30,6 +30,6 @@ export async function loadApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKeyRigh
   if (!key) return null;
   const codes = await sql<{ code: string }[]>`${permissionCodes(sql, key.userId, key.tenantId)}`;
   const held = new Set(codes.map(({ code }) => code));
-  const permissions = new Set(key.permissions.filter((code) => mayGrantToKey(held, code)));
+  const permissions = new Set(key.permissions.filter((code) => includesPermission(held, code)));
   return { ...key, kind: "apiKey", permissions };
 }

@@ -1,3 +1,5 @@
+import { includesPermission } from "./catalog.ts";
+
 /** The authenticated user, API key or service account of a request, with its permissions and tenant context. */
 export interface Caller {
   /** The user; for a service account, the id of the account. */
@@ -31,10 +33,13 @@ export interface TenantCaller extends Caller {
   tenantId: string;
 }
 
-/** Does the caller hold `permission` or admin:system? */
-export function holds(caller: Pick<Caller, "permissions">, permission: string): boolean {
-  return caller.permissions.has(permission) || caller.permissions.has("admin:system");
-}
+/** Does the caller hold `permission` or, except for the file module, admin:system? */
+export const holds = (caller: Pick<Caller, "permissions">, permission: string): boolean =>
+  includesPermission(caller.permissions, permission);
+
+/** The tenants that a request serves: its tenant context, or without one all tenants of the service account. */
+export const servedTenants = ({ tenantId, serviceAccount }: Caller): readonly string[] | "all" =>
+  tenantId === null ? serviceAccount?.tenantIds ?? "all" : [tenantId];
 
 /** Id that quotas and Idempotency-Keys belong to: that of the API key, else that of the user. */
 export const principalId = (caller: Pick<Caller, "userId" | "apiKeyId">): string =>

@@ -70,6 +70,7 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "manage:service-accounts": "Make, change and revoke service accounts",
     "publish:events": "Publish events of own types",
     "read:events": "Poll the events of the tenant",
+    "check:access": "Ask whether users have permissions, and introspect tokens",
     "manage:webhooks": "Manage webhook endpoints and see what was sent to them",
   }),
   ...tenantReach("Groups", {
@@ -88,6 +89,14 @@ const OF_FILES = new Set(FILE_MODULE);
 
 /** Is `code` a permission of the file module? admin:system does not include these. */
 export const isOfFileModule = (code: string): boolean => OF_FILES.has(code);
+
+/** The permissions that allow what `code` allows: `code` itself and, except in the file module, admin:system. */
+export const sufficientFor = (code: string): string[] =>
+  isOfFileModule(code) ? [code] : [code, "admin:system"];
+
+/** Does someone with the permissions `held` have the permission `code`, also by admin:system? */
+export const includesPermission = (held: ReadonlySet<string>, code: string): boolean =>
+  sufficientFor(code).some((sufficient) => held.has(sufficient));
 
 export interface CatalogRole {
   name: string;

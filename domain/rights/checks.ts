@@ -106,19 +106,8 @@ export function inTenantOrService(permission?: string): Access<Caller> {
   };
 }
 
-/** Like `inTenantOrService`, but admin:system does not include `permission`. */
-export function inFileModule(permission: string): Access<Caller> {
-  return {
-    permissions: [permission],
-    needsCaller: true,
-    needsTenant: true,
-    admit: (caller) => {
-      const acting = requireTenantOrSystemAdmin(caller);
-      if (acting.permissions.has(permission)) return acting;
-      throw problem("MISSING_PERMISSION", `The route needs ${permission}, which the caller does not hold.`);
-    },
-  };
-}
+/** Like `inTenantOrService`, for a permission of the file module, which admin:system does not include. */
+export const inFileModule = (permission: string): Access<Caller> => inTenantOrService(permission);
 
 function requireCaller(caller: Caller | null): Caller {
   if (caller) return caller;

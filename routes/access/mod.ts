@@ -2,6 +2,7 @@ import { adminSignInRoutes } from "./admin_sign_in.ts";
 import { adminTenantRoutes } from "./admin_tenants.ts";
 import { adminUsersRoutes } from "./admin_users.ts";
 import { auditLogRoutes } from "./audit_log.ts";
+import { checkAccessRoutes } from "./check_access.ts";
 import { explainAccessRoutes } from "./explain_access.ts";
 import { permissionImportRoutes } from "./permission_import.ts";
 import { permissionRoutes } from "./permissions.ts";
@@ -16,6 +17,7 @@ export const accessRoutes = [
   ...adminUsersRoutes,
   ...adminSignInRoutes,
   ...explainAccessRoutes,
+  ...checkAccessRoutes,
   ...adminTenantRoutes,
   ...tenantRoutes,
   ...tenantUsersRoutes,

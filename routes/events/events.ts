@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { pollEvents } from "../../domain/events/feed/poll.ts";
-import { tenantsOf } from "../../domain/events/feed/event_scope.ts";
 import { MAX_TYPE_LENGTH } from "../../domain/events/own_types.ts";
 import { PUBLISH, publishEvent } from "../../domain/events/publish.ts";
+import { servedTenants } from "../../domain/rights/caller.ts";
 import { inServedTenants } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { created, ok } from "../shared/answer.ts";
@@ -94,15 +94,15 @@ export const eventRoutes = [
     problems: [],
     async run({ platform, caller, query, call }) {
       const { after, limit, types = null } = query;
-      await platform.jobEvents.recordPoll({ tenants: tenantsOf(caller), types });
+      await platform.jobEvents.recordPoll({ tenants: servedTenants(caller), types });
       const { items, next } = await pollEvents(platform, {
-        scope: { tenants: tenantsOf(caller), types },
+        scope: { tenants: servedTenants(caller), types },
         userId: caller.userId,
         after,
         limit,
         waitMs: query.waitSeconds * 1000,
         signals: [call.signal, call.request.signal],
-        renew: async () => ({ tenants: tenantsOf(polling.admit(await callerOf(platform, call))), types }),
+        renew: async () => ({ tenants: servedTenants(polling.admit(await callerOf(platform, call))), types }),
       });
       return ok({ items: items.map(({ position: _, ...event }) => event), next: String(next) });
     },

@@ -120,7 +120,7 @@ export const defineChannel = (channel: ExtensionChannel): ExtensionChannel => ch
 
 /** A permission with tenant reach that an extension adds to the catalog. */
 export interface ExtensionPermission {
-  /** `action:resource`, such as `read:invoices`. */
+  /** `action:resource` or names with dots, such as `read:invoices` or `invoices.read`. */
   code: string;
   category: string;
   description: string;

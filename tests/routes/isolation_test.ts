@@ -15,6 +15,7 @@ import { buildWorld, everyTenantPermission } from "./isolation/world.ts";
 
 /** Routes that a service account may call without a tenant: for all its tenants at once, or with texts for everyone. */
 const OPEN_WITHOUT_TENANT = [
+  "checkAccess",
   "claimWork",
   "heartbeatWork",
   "listEventTypes",

@@ -1,12 +1,11 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import type { Caller } from "../../rights/caller.ts";
+import { type Caller, holds } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
-import { mayGrantToKey } from "../../rights/key_permissions.ts";
 
 /** Checks that the caller may give these permissions to a key. @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED */
 export function requireMayGrant(caller: Pick<Caller, "permissions">, codes: string[]): void {
-  const notHeld = codes.filter((code) => !mayGrantToKey(caller.permissions, code));
+  const notHeld = codes.filter((code) => !holds(caller, code));
   if (notHeld.length === 0) return;
   throw problem(
     "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",

@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { isOfFileModule } from "../../rights/catalog.ts";
+import { sufficientFor } from "../../rights/catalog.ts";
 import { userNotFound } from "../users/user_details.ts";
 
 /** One condition of an access decision, in the order in which the service checks them. */
@@ -55,7 +55,7 @@ export async function explainAccess(
 ): Promise<AccessExplanation> {
   const facts = await readFacts(q, o.userId, o.tenantId);
   const isGlobal = o.tenantId === null;
-  const sufficient = isOfFileModule(o.permission) ? [o.permission] : [o.permission, "admin:system"];
+  const sufficient = sufficientFor(o.permission);
   const grants = await q<AccessGrant[]>`
     select t.id as tenant_id, t.name as tenant_name, r.id as role_id, r.name as role_name, p.code as permission
     from user_tenant_roles h

@@ -1,5 +1,4 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import type { Caller } from "../../rights/caller.ts";
 
 /** The events that a poll asks for. */
 export interface EventScope {
@@ -8,10 +7,6 @@ export interface EventScope {
   /** Null: all types. */
   types: readonly string[] | null;
 }
-
-/** The tenants whose events the caller polls: the tenant of the request, or all tenants of a service account. */
-export const tenantsOf = ({ tenantId, serviceAccount }: Caller): EventScope["tenants"] =>
-  tenantId === null ? serviceAccount?.tenantIds ?? "all" : [tenantId];
 
 /** Does the scope name one of these tenants? Null: any tenants. */
 export const asksFor = ({ tenants }: EventScope, tenantIds: string[] | null): boolean =>

@@ -50,6 +50,8 @@ const PORTUGUESE = new Map(Object.entries({
   "Make, change and revoke service accounts": "Criar, alterar e revogar contas de serviço",
   "Publish events of own types": "Publicar eventos de tipos próprios",
   "Poll the events of the tenant": "Consultar os eventos do inquilino",
+  "Ask whether users have permissions, and introspect tokens":
+    "Perguntar se utilizadores têm permissões, e consultar tokens",
   "Manage webhook endpoints and see what was sent to them": "Gerir webhooks e ver o que lhes foi enviado",
   "Groups": "Grupos",
   "See the group's child tenants": "Ver os inquilinos do grupo",

@@ -36,7 +36,10 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^must not be the email$/, "Não pode ser igual ao email."],
   [/^this is not the caller's current password$/, "Esta não é a sua palavra-passe atual."],
   [/^this code is reserved$/, "Este código está reservado. Use outro."],
-  [/^expected (a code|action:resource) .*$/, "Escreva ação:recurso em minúsculas, como approve:invoices."],
+  [
+    /^expected (a code|action:resource) .*$/,
+    "Escreva ação:recurso ou nomes com pontos, em minúsculas, como approve:invoices ou invoices.approve.",
+  ],
   [
     /^expected 1 to 100 .* (starting|beginning) with a letter or digit$/,
     "Escreva 1 a 100 letras, algarismos, pontos, hífenes ou sublinhados, começando por uma letra ou algarismo.",

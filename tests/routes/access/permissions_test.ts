@@ -63,7 +63,7 @@ Deno.test("a permission created with admin:system in the platform tenant belongs
   refused(await admin.get(`${PERMISSIONS}/by-code/audit:desks`), 404, "PERMISSION_NOT_FOUND");
 });
 
-Deno.test("a code is action:resource; every invalid field is named", async () => {
+Deno.test("a code is action:resource or has dots; every invalid field is named", async () => {
   for (
     const code of [
       "",
@@ -78,6 +78,14 @@ Deno.test("a code is action:resource; every invalid field is named", async () =>
       "réad:x",
       "a:b\n",
       "a:" + "b".repeat(99),
+      "orders.",
+      ".orders",
+      "orders..approve",
+      "orders.Approve",
+      "orders.1st",
+      "orders.approve:all",
+      "approve:orders.all",
+      "a." + "b".repeat(99),
       null,
       5,
       "switch:any-group-tenant",
@@ -90,6 +98,15 @@ Deno.test("a code is action:resource; every invalid field is named", async () =>
   }
   const { body } = await admin.post(PERMISSIONS, {});
   assert.deepEqual(body.errors.map((error: string) => error.split(":")[0]), ["code", "category"]);
+});
+
+Deno.test("a code with dots is a code of its own", async () => {
+  const dotted = await create("orders.lines.approve-all");
+  assert.equal(dotted.status, 201, JSON.stringify(dotted.body));
+  await idOf(create("orders.approve"));
+  await idOf(create("approve:orders"));
+  assert.equal((await admin.get(`${PERMISSIONS}/by-code/orders.approve`)).body.code, "orders.approve");
+  refused(await create("orders.approve"), 409, "PERMISSION_ALREADY_EXISTS");
 });
 
 Deno.test("a code exists either in the catalog or in tenants, never in both", async () => {

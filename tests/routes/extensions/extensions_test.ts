@@ -188,7 +188,7 @@ for (
     [
       "a malformed permission",
       `name: "acme", permissions: [{ code: "Read:All", category: "c", description: "d" }]`,
-      /extension acme: permissions: "Read:All": expected action:resource in lower-case letters/,
+      /extension acme: permissions: "Read:All": expected action:resource or names with dots, in lower-case letters/,
     ],
     [
       "an undeclared permission on a role",

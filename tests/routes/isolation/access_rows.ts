@@ -106,6 +106,11 @@ export const accessRows: Rows = {
     code: "ROLE_NOT_FOUND",
   },
 
+  checkAccess: {
+    own: ({ ids }) => ({
+      body: { checks: [{ userId: ids.user, tenantId: ids.tenant, permission: "read:users" }] },
+    }),
+  },
   listPermissions: list({ search: "victim" }),
   readPermissionCatalog: list({ search: "victim" }),
   suggestCategories: list({ search: "victim" }),

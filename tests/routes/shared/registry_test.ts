@@ -42,6 +42,7 @@ const WITHOUT_KEY = [
     "purgeFile",
   ],
   ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
+  "checkAccess", // it changes nothing
   ...["claimWork", "heartbeatWork", "settleWork"], // repeats are recognised by requestId and attempt
   ...["pauseJobQueue", "resumeJobQueue", "pauseJobType", "resumeJobType"],
 ];

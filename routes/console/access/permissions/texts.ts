@@ -12,7 +12,8 @@ export const permissionTexts = sectionTexts({
   Tenant: "One tenant",
   builtin: "Built-in",
   custom: "Custom",
-  codeHint: "Action, colon, resource in lower case, such as approve:invoices. It cannot be changed later.",
+  codeHint:
+    "In lower case: action:resource, such as approve:invoices, or names with dots, such as invoices.approve. It cannot be changed later.",
   empty: "No permissions yet",
   emptyText:
     "Custom permissions are codes that the tenant's applications check. Create one, or import a file.",
@@ -56,7 +57,7 @@ export const permissionTexts = sectionTexts({
   builtin: "Predefinida",
   custom: "Personalizada",
   codeHint:
-    "Ação, dois pontos, recurso em minúsculas, por exemplo approve:invoices. Não pode ser alterado depois.",
+    "Em minúsculas: ação:recurso, como approve:invoices, ou nomes com pontos, como invoices.approve. Não pode ser alterado depois.",
   empty: "Ainda não há permissões",
   emptyText:
     "As permissões personalizadas são códigos que as aplicações do inquilino verificam. Crie uma ou importe um ficheiro.",

@@ -1,0 +1,65 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type Caller, servedTenants } from "../../rights/caller.ts";
+import { includesPermission, sufficientFor } from "../../rights/catalog.ts";
+
+/** The question whether a user has a permission in a tenant. */
+export interface AccessQuestion {
+  userId: string;
+  tenantId: string;
+  permission: string;
+}
+
+export interface AccessAnswer {
+  allowed: boolean;
+  /** The user's security version; 0: no user with a link to the tenant, or not a tenant of the caller. */
+  version: number;
+}
+
+/** A user in a tenant. */
+interface Member {
+  userId: string;
+  tenantId: string;
+  version: number;
+  /** The user, the link and the tenant are active. */
+  isActive: boolean;
+  /** Which of the permissions in question the user's roles in the tenant have. */
+  held: string[];
+}
+
+/**
+ * Answers the questions in their order, by one query. Only users with a link to a tenant of the caller have permissions
+ * there: the answers for all others do not tell whether user or tenant exist.
+ */
+export async function checkAccess(
+  q: Sql,
+  caller: Caller,
+  questions: AccessQuestion[],
+): Promise<AccessAnswer[]> {
+  const served = servedTenants(caller);
+  const permissions = new Set(questions.flatMap(({ permission }) => sufficientFor(permission)));
+  const pairs = new Map(questions.map((question) => [keyOf(question), question]));
+  const userIds = [...pairs.values()].map(({ userId }) => userId);
+  const tenantIds = [...pairs.values()].map(({ tenantId }) => tenantId);
+  const ofCaller = served === "all" ? q`t.type <> 'Platform'` : q`t.id = any(${[...served]}::uuid[])`;
+  const members = await q<Member[]>`
+    select u.id as user_id, t.id as tenant_id, u.security_version as version,
+      u.is_active and l.is_active and t.is_active and t.deleted_at is null as is_active,
+      array(select p.code from user_tenant_roles h
+        join roles r on r.id = h.role_id and r.deleted_at is null
+        join role_permissions rp on rp.role_id = r.id
+        join permissions p on p.id = rp.permission_id and p.deleted_at is null
+        where h.user_id = u.id and h.tenant_id = t.id and p.code = any(${[...permissions]}::text[])) as held
+    from unnest(${userIds}::uuid[], ${tenantIds}::uuid[]) asked (user_id, tenant_id)
+    join user_tenants l on l.user_id = asked.user_id and l.tenant_id = asked.tenant_id
+    join users u on u.id = l.user_id and u.deleted_at is null
+    join tenants t on t.id = l.tenant_id and ${ofCaller}`;
+  const found = new Map(members.map((member) => [keyOf(member), member]));
+  return questions.map((question) => {
+    const member = found.get(keyOf(question));
+    const allowed = member?.isActive === true &&
+      includesPermission(new Set(member.held), question.permission);
+    return { allowed, version: member?.version ?? 0 };
+  });
+}
+
+const keyOf = ({ userId, tenantId }: { userId: string; tenantId: string }): string => `${userId} ${tenantId}`;

@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { checkAccess } from "../../domain/access/permissions/check_access.ts";
+import { inServedTenants } from "../../domain/rights/checks.ts";
+import { ok } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+
+/** Questions in one request. */
+const MOST_CHECKS = 500;
+
+/** The check by which the backend of a product asks what users may do. */
+export const checkAccessRoutes = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/access/check",
+    area: "Permissions",
+    id: "checkAccess",
+    summary: "Ask whether users have permissions in tenants",
+    details:
+      "Permissions count like in the service's own checks: those of the user's roles in that tenant, by an active link; " +
+      "admin:system includes all except those of the file module. Not allowed are users without a link, unknown users and " +
+      "tenants in which the caller does not act. A service account without X-Tenant-ID asks about all its tenants. " +
+      "Cached answers are outdated by the event `user.access-changed` of the user.",
+    access: inServedTenants("check:access"),
+    body: z.object({
+      checks: z.array(z.object({
+        userId: uuid,
+        tenantId: uuid,
+        permission: z.string().min(1).max(100).meta({
+          description: "Such as `read:users` or `orders.approve`",
+        }),
+      })).max(MOST_CHECKS),
+    }).meta({ id: "AccessCheckRequest" }),
+    answers: {
+      200: {
+        description: "The answers, in the order of the checks",
+        schema: z.object({
+          results: z.array(z.object({
+            allowed: z.boolean(),
+            version: z.int().meta({
+              description: "The `ver` of the user's tokens; 0: the user has no link to the tenant",
+            }),
+          })),
+        }).meta({ id: "AccessCheckResponse" }),
+      },
+    },
+    problems: [],
+    run: async ({ db, caller, body }) => ok({ results: await checkAccess(db, caller, body.checks) }),
+  }),
+] as const;
