@@ -2,7 +2,7 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import { endSessions, markRefreshTokensUsed, REFRESH_TOKEN_SECONDS } from "./sessions.ts";
+import { endSessions, extendedExpiry, markRefreshTokensUsed } from "./sessions.ts";
 import { requireActiveLink } from "./tenant_choice.ts";
 
 /** After this time without a request, the user must sign in again. */
@@ -68,7 +68,7 @@ export async function readBrowserSession(
         update browser_sessions set last_seen_at = now() where secret_hash = ${digest(secret)}
         returning session_id
       )
-      update sessions s set expires_at = now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS})
+      update sessions s set expires_at = ${extendedExpiry(q)}
       from seen where s.id = seen.session_id`;
   }
   return session;

@@ -1,4 +1,4 @@
-import type { Tx } from "../../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { problem } from "../../problems/problem.ts";
 import { accessChanged } from "../../rights/authenticate.ts";
@@ -7,7 +7,10 @@ import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 
-export const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
+/** A session that is not used for this time ends. */
+const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
+/** A session ends after this time even if it is used, so that the user proves again who they are. */
+const SESSION_SECONDS = 30 * 24 * 60 * 60;
 
 /**
  * How a user signed in (RFC 8176): by password (`pwd`), one-time code (`otp`), passkey of one device (`hwk`) or of several
@@ -59,13 +62,14 @@ export async function issueTokens(
   o: { user: SessionUser; sessionId: string; tenantId: string | null },
 ): Promise<TokenPair> {
   const refreshToken = newSecret();
-  await tx`
+  const [expiry] = await tx<{ seconds: number }[]>`
     with prolonged as (
-      update sessions set expires_at = now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}) where id = ${o.sessionId}
+      update sessions s set expires_at = ${extendedExpiry(tx)} where s.id = ${o.sessionId} returning s.id, s.expires_at
+    ), inserted as (
+      insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)
+      select ${digest(refreshToken)}, id, ${o.tenantId}::uuid, expires_at from prolonged
     )
-    insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)
-    values (${digest(refreshToken)}, ${o.sessionId}, ${o.tenantId},
-      now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}))`;
+    select round(extract(epoch from expires_at - now()))::int as seconds from prolonged`;
   const accessToken = await p.tokens.sign({
     sub: o.user.id,
     sid: o.sessionId,
@@ -77,9 +81,15 @@ export async function issueTokens(
     tokenType: "Bearer",
     expiresIn: ACCESS_TOKEN_SECONDS,
     refreshToken,
-    refreshExpiresIn: REFRESH_TOKEN_SECONDS,
+    refreshExpiresIn: expiry?.seconds ?? 0,
   };
 }
+
+/** SQL: when the session `s` expires if it is used now. */
+export const extendedExpiry = (q: Sql) =>
+  q`least(now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${lastMoment(q)})`;
+
+const lastMoment = (q: Sql) => q`s.created_at + make_interval(secs => ${SESSION_SECONDS})`;
 
 /** The session of a consumed refresh token. */
 export interface RefreshedSession {
@@ -114,7 +124,7 @@ export async function consumeRefreshToken(
     select r.session_id, r.tenant_id, u.id as user_id, s.security_version,
       s.security_version = u.security_version as is_current,
       u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
-      r.expires_at < now() as expired, r.used_at is not null as used_before
+      least(r.expires_at, ${lastMoment(tx)}) < now() as expired, r.used_at is not null as used_before
     from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
     where r.token_hash = ${digest(token)} for update of r`;
   if (!row) {

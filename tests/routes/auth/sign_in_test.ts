@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 import { bearer, PASSWORD, person, signIn } from "./people.ts";
 
 const t = await setup();
@@ -145,6 +147,50 @@ Deno.test("refresh distinguishes unknown and expired tokens and those of an inac
   await sql`update refresh_tokens set expires_at = now() - interval '1 second'
     where session_id in (select id from sessions where user_id = ${user.id})`;
   assert.equal((await refresh(refreshToken)).body.code, "TOKEN_EXPIRED");
+});
+
+Deno.test("a session that is used ends 30 days after its sign-in", async () => {
+  const user = await person(t);
+  const { refreshToken } = (await signIn(t, user.email)).body;
+  const age = (days: number, seconds = 0) =>
+    sql`update sessions set created_at = now() - make_interval(days => ${days}, secs => ${seconds})
+      where user_id = ${user.id}`;
+  await age(29, 24 * 3600 - 60);
+  const last = await t.nobody.post("/auth/refresh", { refreshToken });
+  assert.equal(last.status, 200);
+  assert.ok(Math.abs(last.body.refreshExpiresIn - 60) <= 2, String(last.body.refreshExpiresIn));
+  const [{ expiresAt } = { expiresAt: null }] = (await bearer(t, last).get("/auth/sessions")).body;
+  assert.ok(Math.abs(new Date(expiresAt).getTime() - Date.now() - 60_000) < 5_000, String(expiresAt));
+  await age(30, 1);
+  const late = await t.nobody.post("/auth/refresh", { refreshToken: last.body.refreshToken });
+  assert.deepEqual([late.status, late.body.code], [401, "TOKEN_EXPIRED"]);
+});
+
+Deno.test("a console session that is used ends 30 days after its sign-in, an unused one after 12 hours", async () => {
+  const user = await person(t);
+  const open = async () => {
+    const { accessToken } = (await signIn(t, user.email)).body;
+    return await openBrowserSession(t.steward.platform, accessToken);
+  };
+  const status = async (secret: string) => {
+    const headers = { cookie: `steward_console=${secret}` };
+    const answer = await fetch(`${t.url}/console/account`, { headers, redirect: "manual" });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  const used = await open();
+  const seen = (ago: string) =>
+    sql`update browser_sessions set last_seen_at = now() - ${ago}::interval
+      where session_id in (select id from sessions where user_id = ${user.id})`;
+  await sql`update sessions set created_at = now() - interval '29 days 23:59:58' where user_id = ${user.id}`;
+  await seen("2 minutes");
+  assert.equal(await status(used), 200);
+  await until(async () => await status(used) === 303);
+  const unused = await open();
+  await seen("11:59:00");
+  assert.equal(await status(unused), 200);
+  await seen("12:00:01");
+  assert.equal(await status(unused), 303);
 });
 
 Deno.test("a refresh keeps the tenant; without the link it is rejected, and a new sign-in has no tenant", async () => {
