@@ -19,6 +19,7 @@ import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
 import { refusalCodes } from "./shared/openapi_refusals.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
+import { logSecurityEvent } from "./shared/security_log.ts";
 import { TimeLimit } from "./shared/time_limit.ts";
 import { queryValues } from "./shared/validation.ts";
 
@@ -167,6 +168,7 @@ async function serve(
     answer = refuse(failure);
   }
   const milliseconds = performance.now() - started;
+  logSecurityEvent(spec, call, answer, o.platform.log);
   o.platform.metrics.countRequest(request.method, spec.path, answer.status, milliseconds / 1000);
   o.platform.log.debug("request", {
     method: request.method,
@@ -243,11 +245,12 @@ function namesOtherTenant(caller: Caller | null, headers: Headers): boolean {
  */
 async function countedCaller(spec: Endpoint, call: Call, o: Pipeline): Promise<Caller | null> {
   const find = async () => spec.access.needsCaller ? await callerOf(o.platform, call) : null;
-  if (spec.unlimited) return await find();
+  if (spec.unlimited) return call.caller = await find();
   const caller = await find().catch((failure) => {
     countRequest(o.addresses, addressKey(call.ip), call);
     throw failure;
   });
+  call.caller = caller;
   if (caller) countRequest(o.callers, principalId(caller), call);
   else countRequest(o.addresses, addressKey(call.ip), call);
   return caller;

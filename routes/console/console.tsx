@@ -148,7 +148,10 @@ export async function createConsole(
           ? await answer(await page.get(v))
           : await show(refusedView(t.notFound, t.notFoundText, 404));
       }
-      const stale = () => show(refusedView(t.forbidden, t.stale, 403));
+      const stale = () => {
+        p.log.info("console form refused", { path: page.path, userId: session.userId, ip });
+        return show(refusedView(t.forbidden, t.stale, 403));
+      };
       if (!page.post || !isSameOrigin(request, baseUrl())) return await stale();
       const form = await readForm(request, { bytes: PAGE_FORM_BYTES, milliseconds: formMs });
       if (form.get("csrf") !== v.csrf) return await stale();

@@ -1,6 +1,7 @@
 import { withTimeout } from "../../infra/timeout.ts";
 import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { MAX_DEPTH, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
 import { leaveOutNulls, shapeOf, unknownMembers } from "./body_members.ts";
@@ -10,6 +11,8 @@ export const BODY_LIMIT = 1024 * 1024;
 
 /** One request: its trace id, client address, and its body, which is read on demand. */
 export class Call {
+  /** Who sent it; null: unknown, or the route needs no caller. */
+  caller: Caller | null = null;
   /** The remaining quota of its caller, if requests are limited. */
   quota: Quota | null = null;
   /** Unknown members of its body, as `tenants[0].colour`. */

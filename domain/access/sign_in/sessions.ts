@@ -64,7 +64,9 @@ export async function issueTokens(
   const refreshToken = newSecret();
   const [expiry] = await tx<{ seconds: number }[]>`
     with prolonged as (
-      update sessions s set expires_at = ${extendedExpiry(tx)} where s.id = ${o.sessionId} returning s.id, s.expires_at
+      update sessions s set expires_at = ${
+    extendedExpiry(tx)
+  } where s.id = ${o.sessionId} returning s.id, s.expires_at
     ), inserted as (
       insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)
       select ${digest(refreshToken)}, id, ${o.tenantId}::uuid, expires_at from prolonged

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
+import { setup } from "../../support/setup.ts";
+import { person, signIn } from "../auth/people.ts";
+
+const t = await setup({ RATE_LIMIT_PER_MINUTE: "30" });
+Deno.test.afterAll(() => t.stop());
+
+/** The lines of the log with this message that were written during `work`. */
+async function logged(message: string, work: () => Promise<unknown>) {
+  const before = t.logs.length;
+  await work();
+  const lines = t.logs.slice(before);
+  return { lines, events: lines.map((line) => JSON.parse(line)).filter((line) => line.message === message) };
+}
+
+Deno.test("every sign-in and refresh is logged with its user and address", async () => {
+  const user = await person(t);
+  const { events: [event] } = await logged("signed in", () => signIn(t, user.email));
+  assert.equal(event.operation, "signIn");
+  assert.equal(event.userId, user.id);
+  assert.equal(event.tenantId, user.tenantId);
+  assert.equal(event.ip, "127.0.0.1");
+  assert.match(event.traceId, /^[0-9a-f]{32}$/);
+  assert.match(event.time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  const { refreshToken } = (await signIn(t, user.email)).body;
+  const renewed = await logged("signed in", () => t.nobody.post("/auth/refresh", { refreshToken }));
+  assert.deepEqual(renewed.events.map(({ operation, userId }) => [operation, userId]), [[
+    "refresh",
+    user.id,
+  ]]);
+});
+
+Deno.test("a refused sign-in is logged with its reason, without the email and password that were sent", async () => {
+  const user = await person(t);
+  const { events, lines } = await logged("access refused", async () => {
+    await signIn(t, user.email, "a wrong secret value");
+    await signIn(t, "my-password-typed-as@email.test");
+  });
+  const codes = events.map(({ operation, status, code }) => [operation, status, code]);
+  assert.deepEqual(codes, Array(2).fill(["signIn", 401, "CREDENTIALS_INVALID_UNAUTHORIZED"]));
+  assert.doesNotMatch(lines.join(), /a wrong secret value|typed-as/);
+});
+
+Deno.test("refused access is logged with the caller: no token, a wrong one, no permission, too many requests", async () => {
+  const actor = await t.actor();
+  const { events, lines } = await logged("access refused", async () => {
+    await t.nobody.get("/api/v1/users");
+    await actor.get("/api/v1/users");
+    await actor.get("/api/v1/admin/users");
+    await t.nobody.get("/api/v1/users", { authorization: "Bearer not-a-token" });
+    for (let i = 0; i < 40; i++) await actor.get("/api/v1/auth/me");
+  });
+  const seen = events.map(({ operation, status, code, caller }) => [operation, status, code, caller]);
+  assert.deepEqual(seen.slice(0, 4), [
+    ["listUsers", 401, "TOKEN_MISSING", null],
+    ["listUsers", 403, "MISSING_PERMISSION", actor.userId],
+    ["listAllUsers", 403, "MISSING_PERMISSION", actor.userId],
+    ["listUsers", 401, "TOKEN_INVALID", null],
+  ]);
+  assert.deepEqual(seen[4], ["readMe", 429, "RATE_LIMITED", actor.userId]);
+  assert.doesNotMatch(lines.join(), /not-a-token/);
+});
+
+Deno.test("a console form without its token is logged", async () => {
+  const actor = await t.actor();
+  const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
+  const { events } = await logged("console form refused", async () => {
+    const answer = await fetch(`${t.url}/console/look`, {
+      method: "POST",
+      body: new URLSearchParams({ csrf: "wrong" }),
+      headers: { cookie: `steward_console=${secret}`, "sec-fetch-site": "same-origin" },
+    });
+    assert.equal(answer.status, 403);
+    await answer.body?.cancel();
+  });
+  assert.deepEqual(events.map(({ path, userId }) => [path, userId]), [["look", actor.userId]]);
+});
