@@ -42,7 +42,8 @@ export interface Claim {
  * Claims due jobs for a worker from the front of each planned lane. They are returned in the order in which they
  * should start: round robin over the lanes, and within a lane by priority, due time and id. Rows that other workers
  * have locked are skipped, so claims never wait for each other. The key-share lock on the worker's own row ensures
- * that a worker already declared dead claims nothing. Neither does one that does not know of a pause yet.
+ * that a worker already declared dead claims nothing. Neither does one that does not know of a pause yet. That row is
+ * locked only if jobs are due, so a claim that finds none writes nothing.
  * @param pausedTypes their jobs in these lanes are left
  */
 export async function claimFromLanes(
@@ -54,19 +55,18 @@ export async function claimFromLanes(
   const { lanes, take } = plan;
   const paused = pausedTypes.length === 0 ? sql`` : sql`and not ${isOfType(sql, pausedTypes)}`;
   const rows = await sql<ClaimedRow[]>`
-    with alive as (
-      select id from job_workers where id = ${workerId} and not pauses_changed for key share
-    ), due as (
+    with due as (
       select candidate.id
-      from alive
-      cross join unnest(${lanes}::text[]) p (lane)
+      from unnest(${lanes}::text[]) p (lane)
       cross join lateral (
         select j.id from jobs j where j.status = 'Enqueued' and j.lane = p.lane ${paused}
         order by j.priority, j.due_at, j.id limit ${take} for update skip locked
       ) candidate
+    ), alive as (
+      select id from job_workers where id = ${workerId} and not pauses_changed and exists (select from due) for key share
     )
     update jobs set status = 'Processing', worker_id = ${workerId}, attempts = attempts + 1, started_at = now()
-    where id = any(array(select id from due))
+    where id = any(array(select id from due)) and exists (select from alive)
     returning id, tenant_id, job_type_name, serialized_args, attempts, failures, max_retries, created_by, trace_id,
       extract(epoch from now() - outage_since)::float8 * 1000 as outage_ms, lost_leases,
       greatest(extract(epoch from now() - due_at)::float8 * 1000, 0) as waited_ms, priority, lane, due_at`;

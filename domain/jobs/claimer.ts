@@ -8,6 +8,8 @@ import { type ClaimPlan, findLanes, LaneTurns, limitPlan, nextSearchStart } from
 
 /** Lanes are searched again after this time, so that new ones are found. */
 const SEARCH_AGAIN_MS = 100;
+/** Number of lanes that are tried before a search. */
+const REMEMBERED_LANES = 4;
 
 /** Claims jobs for one worker. Knows the lanes with due jobs and whose turn is next. */
 export class Claimer {
@@ -16,6 +18,10 @@ export class Claimer {
   readonly #pushed: PushedLanes;
   #searchedAt = -Infinity;
   #searchFrom = "";
+  /** Lanes of the last claim that returned jobs. An idle worker tries them before it searches, so that a job starts earlier. */
+  #remembered: string[] = [];
+  /** Whether they may be tried: once after each search, so that the other lanes get their turn. */
+  #mayTryRemembered = false;
 
   /**
    * @param queues queues to claim from; null: all.
@@ -43,18 +49,39 @@ export class Claimer {
   async claim(workerId: string, limit: number): Promise<{ jobs: ClaimedJob[]; mayHaveMore: boolean }> {
     if (!this.#pauses.isKnown) this.searchAgain();
     await this.#pauses.ensure(workerId);
-    if (performance.now() - this.#searchedAt > SEARCH_AGAIN_MS) await this.#search();
+    if (performance.now() - this.#searchedAt > SEARCH_AGAIN_MS) {
+      const jobs = await this.#takeRemembered(workerId, limit);
+      if (jobs.length > 0) return { jobs, mayHaveMore: true };
+      await this.#search();
+    }
     const mayBePaused = !this.#turns.isEmpty || this.#pauses.hasAny;
+    const jobs = await this.#takeTurns(workerId, limit);
+    if (jobs.length === 0 && mayBePaused && await this.#pauses.readIfChanged(workerId)) {
+      this.searchAgain();
+      return { jobs, mayHaveMore: true };
+    }
+    return { jobs, mayHaveMore: this.#mayHaveMore() };
+  }
+
+  /** Claims from the remembered lanes if no others are known. The next claim then searches. */
+  async #takeRemembered(workerId: string, limit: number): Promise<ClaimedJob[]> {
+    if (!this.#turns.isEmpty || !this.#mayTryRemembered) return [];
+    this.#mayTryRemembered = false;
+    this.#turns.replace(this.#remembered);
+    return await this.#takeTurns(workerId, limit);
+  }
+
+  /** Claims from the lanes in turn until some have jobs. */
+  async #takeTurns(workerId: string, limit: number): Promise<ClaimedJob[]> {
     for (let plan = this.#turns.plan(limit); plan; plan = this.#turns.plan(limit)) {
       const { jobs, exhausted } = await this.#take(workerId, plan);
       this.#turns.drop(exhausted);
-      if (jobs.length > 0) return { jobs, mayHaveMore: this.#mayHaveMore() };
+      if (jobs.length === 0) continue;
+      const lanes = plan.lanes.filter((lane) => !lane.startsWith(REMOTE_MARK));
+      this.#remembered = lanes.slice(0, REMEMBERED_LANES);
+      return jobs;
     }
-    if (mayBePaused && await this.#pauses.readIfChanged(workerId)) {
-      this.searchAgain();
-      return { jobs: [], mayHaveMore: true };
-    }
-    return { jobs: [], mayHaveMore: this.#mayHaveMore() };
+    return [];
   }
 
   #mayHaveMore(): boolean {
@@ -64,9 +91,10 @@ export class Claimer {
 
   async #search(): Promise<void> {
     this.#searchedAt = performance.now();
-    const lanes = await findLanes(this.sql, this.#searchFrom);
+    this.#mayTryRemembered = true;
+    const [lanes, pushed] = await Promise.all([findLanes(this.sql, this.#searchFrom), this.#pushed.find()]);
     this.#searchFrom = nextSearchStart(lanes);
-    this.#turns.replace([...lanes, ...await this.#pushed.find()]);
+    this.#turns.replace([...lanes, ...pushed]);
   }
 
   async #take(workerId: string, plan: ClaimPlan): Promise<Claim> {
