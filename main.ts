@@ -1,4 +1,5 @@
 import { AuditWriter } from "./domain/audit/audit_writer.ts";
+import { requireBreachedPasswords } from "./domain/access/passwords/breached_passwords.ts";
 import { createOpenIdProviders } from "./domain/access/sign_in/oidc/providers.ts";
 import { Rights } from "./domain/rights/rights.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
@@ -97,6 +98,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     await loadExtensions([...config.STEWARD_EXTENSIONS ?? [], ...o.extensions ?? []]),
     () => services,
   );
+  await requireBreachedPasswords(config.BREACHED_PASSWORDS);
   await prepareDatabase(config, databaseClock, extensions);
   const pools = openPools(config, log);
   const { sql } = pools;

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { matchesForeignHash, parseForeignHash } from "./foreign_hashes.ts";
 
 /** OWASP's recommendation for argon2id: 19 MiB, two passes, one lane. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -9,6 +10,14 @@ const unpadded = (text: string) => btoa(text).replace(/=+$/, "");
 const DECOY = `${PREFIX}${unpadded("nobody's account")}$${unpadded("\0".repeat(32))}`;
 /** Maximum concurrent hashes. Each uses a whole CPU core, and one core stays free for requests. */
 const CONCURRENCY = Math.max(1, availableParallelism() - 1);
+
+/** Cost limits for imported hashes. A more expensive hash would let each sign-in of its user overload the service. */
+const MAX_ARGON2 = { memoryKiB: 262_144, passes: 20, lanes: 16 };
+const MAX_BCRYPT_COST = 15;
+
+const ARGON2 =
+  /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?m=([1-9]\d{0,6}),t=([1-9]\d{0,2}),p=([1-9]\d{0,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})$/;
+const BCRYPT = /^\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 
 /** The native modules are loaded with the first password, so the service starts without them. */
 const argon2 = () => import("@node-rs/argon2");
@@ -37,14 +46,37 @@ export const hashPassword = (password: string): Promise<string> =>
   inTurn(async () => (await argon2()).hash(password, PARAMETERS));
 
 /**
- * True if `password` matches `stored`, a hash by argon2 (PHC string) or bcrypt (crypt string), also of another system.
+ * True if `password` matches `stored`, a hash by argon2 (PHC string) or bcrypt (crypt string), or a foreign hash by
+ * scrypt or PBKDF2. All wait in the same queue.
  */
 export const verifyPassword = (stored: string, password: string): Promise<boolean> =>
-  inTurn(async () =>
-    stored.startsWith("$2")
-      ? (await bcrypt()).verify(password, stored)
-      : (await argon2()).verify(stored, password)
-  );
+  inTurn(async () => {
+    if (stored.startsWith("$2")) return await (await bcrypt()).verify(password, stored);
+    const foreign = parseForeignHash(stored);
+    return foreign
+      ? await matchesForeignHash(foreign, password)
+      : await (await argon2()).verify(stored, password);
+  });
+
+/** What `isAcceptedHash` accepts, for messages. */
+export const ACCEPTED_HASHES =
+  "a hash by argon2, bcrypt, scrypt (PHC, Django, Firebase) or PBKDF2 (PHC, Django, ASP.NET Identity 3), up to 256 MiB of memory, 2,000,000 rounds of PBKDF2, 20 passes of argon2 and bcrypt cost 15";
+
+/** Does `hash` have a format and cost that `verifyPassword` accepts? Also for hashes of other systems. */
+export function isAcceptedHash(hash: string): boolean {
+  const bcrypt = BCRYPT.exec(hash);
+  if (bcrypt) return Number(bcrypt[1]) >= 4 && Number(bcrypt[1]) <= MAX_BCRYPT_COST;
+  const argon2 = ARGON2.exec(hash);
+  if (!argon2) return parseForeignHash(hash) !== null;
+  const [memoryKiB = 0, passes = 0, lanes = 0] = argon2.slice(1, 4).map(Number);
+  return memoryKiB >= 8 * lanes && memoryKiB <= MAX_ARGON2.memoryKiB && passes <= MAX_ARGON2.passes &&
+    lanes <= MAX_ARGON2.lanes && argon2.slice(4).every(isBase64);
+}
+
+/** Is `text` canonical base64 without padding? A hash with any other text could never be verified. */
+function isBase64(text: string): boolean {
+  return text.length % 4 !== 1 && btoa(atob(text)).replace(/=+$/, "") === text;
+}
 
 /** True if `stored` uses another algorithm or cost than `hashPassword`. */
 export const needsRehash = (stored: string): boolean => !stored.startsWith(PREFIX);

@@ -94,8 +94,8 @@ export const SETTINGS = {
     development: "admin@steward.local",
   },
   BOOTSTRAP_ADMIN_PASSWORD: {
-    schema: z.string().min(10).max(128),
-    meaning: "Password of the first administrator",
+    schema: z.string().min(1).max(128),
+    meaning: "Password of the first administrator; follows the password rules",
     development: "steward-admin-dev",
   },
   TRUSTED_PROXIES: {
@@ -148,6 +148,12 @@ export const SETTINGS = {
   RESET_URL: {
     schema: z.string().refine(isResetUrl, "expected an http(s) URL that contains {token}"),
     meaning: "URL in password-reset mail, with the placeholder `{token}`; absent: the service's own page",
+    optional: true,
+  },
+  BREACHED_PASSWORDS: {
+    schema: z.string().min(1),
+    meaning:
+      "File or folder of breached passwords that nobody may choose, in the formats of Have I Been Pwned; see domain/access/passwords/README.md",
     optional: true,
   },
   OIDC_PROVIDERS: {

@@ -1,6 +1,7 @@
 // Creates a system administrator: `deno task create-admin --email EMAIL`.
 import { z } from "zod";
 import { createSystemAdmin, promoteToSystemAdmin } from "../domain/access/users/system_admins.ts";
+import { settingText } from "../infra/config.ts";
 import { Rights } from "../domain/rights/rights.ts";
 import { EXIT, Failure, requireNoArguments, runScript, withDatabase } from "./shared/run_script.ts";
 
@@ -50,7 +51,8 @@ await runScript({
     const names = { firstName: values["first-name"], lastName: values["last-name"] };
     return await withDatabase("create-admin", async (sql) => {
       // Running instances see the change within a second, like any change from another process.
-      const p = { sql, rights: new Rights(sql) };
+      const config = { BREACHED_PASSWORDS: settingText("BREACHED_PASSWORDS") || null };
+      const p = { sql, rights: new Rights(sql), config };
       const id = password === null
         ? await promoteToSystemAdmin(p, email)
         : (await createSystemAdmin(p, { email, password, ...names })).id;

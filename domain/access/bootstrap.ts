@@ -1,6 +1,7 @@
 import { hashPassword } from "../../infra/passwords.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
+import { findPasswordMistake } from "./passwords/password_rules.ts";
 import { CATALOG_PERMISSIONS, CATALOG_ROLES, type CatalogPermission } from "../rights/catalog.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -43,10 +44,9 @@ export async function bootstrap(
     await tx`insert into tenants (id, name, type) values (${tenantId}, 'Platform', 'Platform')`;
     await createCatalogRoles(tx, tenantId, "Platform");
     await createFirstAdministrator(
+      p,
       tx,
       tenantId,
-      p.config.BOOTSTRAP_ADMIN_EMAIL,
-      p.config.BOOTSTRAP_ADMIN_PASSWORD,
     );
     return true;
   });
@@ -112,19 +112,24 @@ async function addRoleGrants(tx: Tx, grants: RoleGrant[]): Promise<void> {
 }
 
 async function createFirstAdministrator(
+  p: Pick<Platform, "config">,
   tx: Tx,
   tenantId: string,
-  email: string | null,
-  password: string | null,
 ): Promise<void> {
+  const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = p.config;
   if (!email || !password) {
     throw new Error(
       "cannot create the first administrator in the empty database: BOOTSTRAP_ADMIN_EMAIL or BOOTSTRAP_ADMIN_PASSWORD is not set; the first start needs both",
     );
   }
+  const names = { firstName: "System", lastName: "Administrator" };
+  const mistake = await findPasswordMistake(p, password, { email, ...names, tenantNames: ["Platform"] });
+  if (mistake !== null) {
+    throw new Error(`cannot create the first administrator: BOOTSTRAP_ADMIN_PASSWORD: ${mistake}`);
+  }
   const userId = newId();
   await tx`insert into users (id, email, password_hash, first_name, last_name)
-    values (${userId}, ${email}, ${await hashPassword(password)}, 'System', 'Administrator')`;
+    values (${userId}, ${email}, ${await hashPassword(password)}, ${names.firstName}, ${names.lastName})`;
   await tx`insert into user_tenants (user_id, tenant_id, is_default) values (${userId}, ${tenantId}, true)`;
   await tx`insert into user_tenant_roles (user_id, tenant_id, role_id)
     select ${userId}, ${tenantId}, id from roles where tenant_id = ${tenantId} and name in ('SystemAdmin', 'Admin')`;

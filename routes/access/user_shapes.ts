@@ -135,7 +135,8 @@ const appIds = z.array(requiredText(100)).max(100).transform((ids) => [...new Se
 export const CreateUserRequest = z.object({
   email: z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254)),
   password: z.string().min(1).max(1024).meta({
-    description: "10 to 128 characters; with isPasswordEncrypted an argon2 or bcrypt hash",
+    description:
+      "12 to 128 characters, no common password; with isPasswordEncrypted a hash by argon2, bcrypt, scrypt or PBKDF2",
   }),
   isPasswordEncrypted: optionalBoolean(false),
   firstName: name.nullish().transform((value) => value ?? ""),

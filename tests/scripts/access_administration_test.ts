@@ -55,7 +55,7 @@ Deno.test("a created administrator signs in with admin:system; afterwards the em
   ]);
   assert.deepEqual([again.code, weak.code, bad.code], [1, 1, 64]);
   assert.match(again.err, /USER_ALREADY_EXISTS/);
-  assert.match(weak.err, /10 to 128/);
+  assert.match(weak.err, /12 to 128/);
   assert.ok(![again, weak, bad].some(({ out, err }) => /fine password/.test(out + err)));
 });
 

@@ -4,7 +4,7 @@ const { privateKey } = await crypto.subtle.generateKey("Ed25519", true, ["sign",
 export const SECRETS: Record<string, string> = {
   DATABASE_URL: "postgres://steward:secret@postgres:5432/steward",
   TOKEN_KEYS: JSON.stringify([await crypto.subtle.exportKey("jwk", privateKey)]),
-  BOOTSTRAP_ADMIN_PASSWORD: "ten-characters-or-more",
+  BOOTSTRAP_ADMIN_PASSWORD: "twelve-characters-or-more",
   S3_SECRET_KEY: "a-secret-key",
   SMTP_URL: "smtps://user:secret@mail.example.com",
 };

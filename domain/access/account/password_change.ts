@@ -3,10 +3,11 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
-import type { RightsPlatform } from "../../rights/platform.ts";
+import type { AccessPlatform } from "../platform.ts";
 import { clearFailedSignIns, countFailedSignIn, requireUnlocked } from "../sign_in/failed_sign_ins.ts";
 import { endSessions } from "../sign_in/sessions.ts";
-import { requireGoodPassword } from "../users/user_password.ts";
+import { mailOwner } from "./owner_mail.ts";
+import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
 
 interface OwnAccount {
   email: string;
@@ -20,7 +21,7 @@ interface OwnAccount {
  * @throws VALIDATION_ERROR (also for a wrong current password), ACCOUNT_LOCKED_UNAUTHORIZED
  */
 export async function changePassword(
-  p: Pick<RightsPlatform, "sql" | "rights">,
+  p: AccessPlatform,
   caller: Caller,
   o: { currentPassword: string; newPassword: string },
 ): Promise<void> {
@@ -29,7 +30,7 @@ export async function changePassword(
     select email, password_hash, ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds
     from users where id = ${userId}`;
   if (!account) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
-  requireGoodPassword(o.newPassword, account.email, "newPassword");
+  await requireGoodPassword(p, o.newPassword, await readPasswordOwner(p.sql, userId), "newPassword");
   requireUnlocked(account);
   const { passwordHash } = account;
   if (passwordHash === null) {
@@ -50,6 +51,7 @@ export async function changePassword(
     await tx`delete from password_resets where user_id = ${userId}`;
     await clearFailedSignIns(tx, userId);
     await endSessions(p, tx, { userId, exceptSessionId: caller.sessionId, reason: "password changed" });
+    await mailOwner(p, tx, { userId, kind: "password-changed" });
     await recordAudit(tx, caller, { action: "user.change-password", targetType: "user", targetId: userId });
   });
 }

@@ -6,12 +6,12 @@ import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { sendServiceMail } from "../../notifications/send.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
-import type { RightsPlatform } from "../../rights/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
 import { endSessions } from "../sign_in/sessions.ts";
-import { requireGoodPassword } from "../users/user_password.ts";
+import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
+import { mailOwner } from "./owner_mail.ts";
 import { passwordResetMail } from "./password_reset_mail.ts";
 
 const LIFE_MINUTES = 30;
@@ -74,15 +74,14 @@ function resetUrl(p: Pick<AccessPlatform, "config" | "baseUrl">, token: string):
  * @throws RESET_TOKEN_INVALID (unknown, used or expired), VALIDATION_ERROR (the password)
  */
 export async function resetPassword(
-  p: Pick<RightsPlatform, "sql" | "rights">,
+  p: AccessPlatform,
   o: { token: string; newPassword: string; traceId: string; ip: string | null },
 ): Promise<void> {
   const tokenHash = digest(o.token);
-  const [owner] = await p.sql<{ email: string }[]>`
-    select u.email from password_resets r join users u on u.id = r.user_id
-    where r.token_hash = ${tokenHash} and r.expires_at > now()`;
+  const [owner] = await p.sql<{ userId: string }[]>`
+    select user_id from password_resets where token_hash = ${tokenHash} and expires_at > now()`;
   if (!owner) throw badToken(); // before hashing, which is too expensive for a request without a valid token
-  requireGoodPassword(o.newPassword, owner.email, "newPassword");
+  await requireGoodPassword(p, o.newPassword, await readPasswordOwner(p.sql, owner.userId), "newPassword");
   const newHash = await hashPassword(o.newPassword);
   await transact(p.sql, async (tx) => {
     const [used] = await tx<{ userId: string }[]>`
@@ -95,6 +94,7 @@ export async function resetPassword(
     await tx`delete from password_resets where user_id = ${userId}`;
     await clearFailedSignIns(tx, userId);
     await endSessions(p, tx, { userId, reason: "password reset" });
+    await mailOwner(p, tx, { userId, kind: "password-reset" });
     const actor = { userId, tenantId: null, traceId: o.traceId, ip: o.ip };
     await recordAudit(tx, actor, { action: "user.reset-password", targetType: "user", targetId: userId });
   });

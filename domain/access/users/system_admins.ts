@@ -1,4 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { PasswordPlatform } from "../passwords/password_rules.ts";
 import type { Assignment } from "./link_targets.ts";
 import { createUser } from "./user_create.ts";
 import { readAdminUser, type User, userNotFound } from "./user_details.ts";
@@ -10,7 +11,7 @@ import { updateUser } from "./user_update.ts";
  * @throws VALIDATION_ERROR, USER_ALREADY_EXISTS, TENANT_CAPACITY_REACHED
  */
 export async function createSystemAdmin(
-  p: UserPlatform,
+  p: UserPlatform & PasswordPlatform,
   o: { email: string; password: string; firstName: string; lastName: string },
 ): Promise<User> {
   const link = await platformLink(p.sql);

@@ -5,13 +5,14 @@ import { holds, type TenantCaller } from "../../rights/caller.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Versioned } from "../../shared/versioned.ts";
+import { storedPassword } from "../passwords/new_password.ts";
+import type { PasswordPlatform } from "../passwords/password_rules.ts";
 import { type Acting, requireMayAssignRoles } from "../roles/escalation.ts";
 import { type Assignment, lockLinkTargets, requireCapacity, requireTargets } from "./link_targets.ts";
 import { insertLinks } from "./links.ts";
 import { type Metadata, readUser, type User } from "./user_details.ts";
 import { emitUserCreated } from "./user_events.ts";
 import type { UserPlatform } from "./user_lock.ts";
-import { storedPassword } from "./user_password.ts";
 
 /** A user to create. */
 export interface NewUser {
@@ -36,12 +37,15 @@ export interface NewUser {
  * USER_ALREADY_EXISTS (also if a deleted user has the email), TENANT_CAPACITY_REACHED, USER_EXTERNAL_ID_CONFLICT
  */
 export async function createUser(
-  p: UserPlatform,
+  p: UserPlatform & PasswordPlatform,
   acting: Acting,
   user: NewUser,
   o: { audited: string | null; rolesOf: string | null },
 ): Promise<Versioned<User>> {
-  const passwordHash = await storedPassword(user);
+  const tenantNames = await p.sql<{ name: string }[]>`
+    select name from tenants where id = any(${user.tenants.map((link) => link.tenantId)}::uuid[])`;
+  const owner = { ...user, tenantNames: tenantNames.map(({ name }) => name) };
+  const passwordHash = await storedPassword(p, { ...user, owner });
   return await transact(p.sql, async (tx) => {
     const targets = await lockLinkTargets(tx, user.tenants);
     requireTargets(targets, user.tenants);
@@ -72,7 +76,7 @@ export async function createUser(
  * @throws CROSS_TENANT_FORBIDDEN (a link to another tenant without manage:all-users), and errors of `createUser`
  */
 export async function createTenantUser(
-  p: UserPlatform,
+  p: UserPlatform & PasswordPlatform,
   caller: TenantCaller,
   user: NewUser,
 ): Promise<Versioned<User>> {

@@ -13,6 +13,14 @@ const MAILS = [
     data: { reportName: "A & B", downloadUrl: url, expiresAt: "27 Nov 2026", message: "1\n2" },
   },
   { slug: "report-ready", data: { reportName: "A & B" } },
+  {
+    slug: "account-change",
+    data: { title: "T", text: "A & B", firstName: "<b>Zoë</b>", at: "2026-11-23T04:00:00Z" },
+  },
+  {
+    slug: "email-change",
+    data: { confirmUrl: url, newEmail: "a&b@example.test", firstName: null, expiresInMinutes: 30 },
+  },
 ];
 const mails = () =>
   Promise.all(

@@ -14,7 +14,8 @@ export const userTexts = sectionTexts({
   externalId: "External id",
   empty: "No users yet",
   emptyText: "Create the first user, or add an existing one.",
-  passwordHint: "10 to 128 characters. Send it to the user over a secure channel. They can change it later.",
+  passwordHint:
+    "12 to 128 characters, no common password. Send it to the user over a secure channel. They can change it later.",
   apps: "Applications",
   appsHint: "Ids of the applications the user may use, separated by commas.",
   activeHint: "An inactive user cannot sign in.",
@@ -96,7 +97,7 @@ export const userTexts = sectionTexts({
   empty: "Ainda não há utilizadores",
   emptyText: "Crie o primeiro utilizador ou adicione um existente.",
   passwordHint:
-    "10 a 128 caracteres. Envie-a ao utilizador por um canal seguro. O utilizador pode alterá-la depois.",
+    "12 a 128 caracteres, nenhuma palavra-passe comum. Envie-a ao utilizador por um canal seguro. O utilizador pode alterá-la depois.",
   apps: "Aplicações",
   appsHint: "Ids das aplicações que o utilizador pode usar, separados por vírgulas.",
   activeHint: "Um utilizador inativo não pode iniciar sessão.",

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { isAcceptedHash, needsRehash, verifyPassword } from "../../infra/passwords.ts";
+
+/** Hashes by the systems themselves. */
+const MADE_ELSEWHERE: Record<string, [password: string, hash: string][]> = {
+  "Django 5.2": [
+    [
+      "lètmein",
+      "pbkdf2_sha256$1000000$seasalt$r1uLUxoxpP2Ued/qxvmje7UH9PUJBkRrvf9gGPL7Cps=",
+    ],
+    ["lètmein", "pbkdf2_sha1$1000000$seasalt$A053mdnAt0THnbEBJ7jpfP3yz1o="],
+    [
+      "lètmein",
+      "scrypt$16384$seasalt$8$5$ECMIUp+LMxMSK8xB/IVyba+KYGTI7FTnet025q/1f/vBAVnnP3hdYqJuRi+mJn6ji6ze3Fbb7JEFPKGpuEf5vw==",
+    ],
+  ],
+  "passlib 1.7.4": [
+    ["correct horse battery", "$pbkdf2$20000$opTSWislZMz5v5dy7r3XGg$AfBVCxG5Dd2J6QVkIcP8P.Q1NI0"],
+    [
+      "correct horse battery",
+      "$pbkdf2-sha256$20000$/J9zrjVGKKXUujfGOOdcKw$rDS6I0DOFDWuCXYCgs/dKCGhO22b5pf.RT5QgLGc4Mk",
+    ],
+    [
+      "correct horse battery",
+      "$pbkdf2-sha512$20000$MoZwbm2tVer9/x9jrPV.jw$.kFg82MsIAW8siK3XqR2.T8hptV0a8TrMwCc4Cdo7hNBP3yTPH7ALFJwYCQ5qM5OQjhm89Bn/eTy5kfGL5accA",
+    ],
+    [
+      "correct horse battery",
+      "$scrypt$ln=14,r=8,p=1$GyNESMm5l9L6v9cag1Cq9Q$xZp8egdtVhXOqQ0XaqMgwu+iIV4r6BJUDOnUjc69vik",
+    ],
+    [
+      "correct horse battery",
+      "$scrypt$ln=12,r=8,p=2$5ZwTYsz5n9O6l/Jea20tZQ$2JDYIsZtW+9HxPuJ3MHYA+4o++KwdqGSt2CErfUD7No",
+    ],
+  ],
+  "PHC with i=, the hash of passlib": [
+    [
+      "correct horse battery",
+      "$pbkdf2-sha256$i=20000,l=32$/J9zrjVGKKXUujfGOOdcKw$rDS6I0DOFDWuCXYCgs/dKCGhO22b5pf+RT5QgLGc4Mk",
+    ],
+  ],
+  "ASP.NET Core's test vectors": [
+    ["my password", "AQAAAAAAAAD6AAAAEAhftMyfTJylOlZT+eEotFXd1elee8ih5WsjXaR3PA9M"],
+    [
+      "my password",
+      "AQAAAAEAA9CQAAAAIESkQuj2Du8Y+kbc5lcN/W/3NiAZFEm11P27nrSN5/tId+bR1SwV8CO1Jd72r4C08OLvplNlCDc3oQZ8efcW+jQ=",
+    ],
+    ["my password", "AQAAAAIAAAAyAAAAEOMwvh3+FZxqkdMBz2ekgGhwQ4B6pZWND6zgESBuWiHw"],
+    [
+      "my password",
+      "AQAAAAIAAAD6AAAAIJbVi5wbMR+htSfFp8fTw8N8GOS/Sje+S/4YZcgBfU7EQuqv4OkVYmc4VJl9AGZzmRTxSkP7LtVi9IWyUxX8IAAfZ8v+ZfhjCcudtC1YERSqE1OEdXLW9VukPuJWBBjLuw==",
+    ],
+    ["my password", "AQAAAAIAAYagAAAAEAABAgMEBQYHCAkKCwwNDg/Q8A0WMKbtHQJQ2DHCdoEeeFBrgNlldq6vH4qX/CGqGQ=="],
+  ],
+  "Firebase's published vector": [
+    [
+      "user1password",
+      "$firebase-scrypt$r=8,m=14,ss=Bw==,sk=jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==$42xEC+ixf3L2lw==$lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==",
+    ],
+  ],
+};
+
+for (const [system, hashes] of Object.entries(MADE_ELSEWHERE)) {
+  Deno.test(`hashes of ${system} are accepted, verified and due for renewal`, async () => {
+    for (const [password, hash] of hashes) {
+      assert.ok(isAcceptedHash(hash), hash);
+      assert.ok(await verifyPassword(hash, password), hash);
+      assert.ok(!await verifyPassword(hash, `${password}x`), hash);
+      assert.ok(needsRehash(hash));
+    }
+  });
+}
+
+/** ASP.NET Identity 3: marker, digest, rounds, salt length, salt and hash. */
+function aspNet(digest: number, rounds: number, saltLength: number, bytes = 48): string {
+  const text = new Uint8Array(13 + bytes);
+  const view = new DataView(text.buffer);
+  view.setUint8(0, 1);
+  [digest, rounds, saltLength].forEach((value, index) => view.setUint32(1 + 4 * index, value));
+  return btoa(String.fromCharCode(...text));
+}
+
+Deno.test("hashes over 256 MiB or 2,000,000 rounds are refused, those at the limit are not", () => {
+  const hash = "A".repeat(43);
+  const at = [
+    `$scrypt$ln=18,r=8,p=1$c2FsdA$${hash}`,
+    `scrypt$262144$salt$8$1$${hash}=`,
+    `$pbkdf2-sha256$i=2000000$c2FsdA$${hash}`,
+    `pbkdf2_sha256$2000000$salt$${hash}=`,
+    aspNet(1, 2_000_000, 16),
+  ];
+  for (const text of at) assert.ok(isAcceptedHash(text), text);
+  const over = [
+    `$scrypt$ln=19,r=8,p=1$c2FsdA$${hash}`,
+    `$scrypt$ln=18,r=9,p=1$c2FsdA$${hash}`,
+    `$scrypt$ln=99,r=8,p=1$c2FsdA$${hash}`,
+    `$scrypt$ln=10,r=8,p=17$c2FsdA$${hash}`,
+    `scrypt$524288$salt$8$1$${hash}=`,
+    `$firebase-scrypt$r=8,m=19,ss=Bw==,sk=${hash}=$c2FsdA==$${hash}=`,
+    `$pbkdf2-sha256$i=2000001$c2FsdA$${hash}`,
+    `$pbkdf2$1000001$c2FsdA$${hash}`, // 32 bytes are two blocks of SHA-1, so twice the rounds
+    `pbkdf2_sha256$2000001$salt$${hash}=`,
+    aspNet(1, 2_000_001, 16),
+    aspNet(1, 2 ** 32 - 1, 16),
+  ];
+  for (const text of over) assert.ok(!isAcceptedHash(text), text);
+});
+
+Deno.test("malformed hashes are refused", () => {
+  const hash = "A".repeat(43);
+  const malformed = [
+    "",
+    "plain text",
+    "scrypt",
+    `$scrypt$ln=0,r=8,p=1$c2FsdA$${hash}`,
+    `$scrypt$ln=14,r=0,p=1$c2FsdA$${hash}`,
+    `$scrypt$ln=14,r=8,p=0$c2FsdA$${hash}`,
+    `$scrypt$ln=14,r=8,p=1$c2FsdA$AAAA`, // a hash of 3 bytes could be guessed
+    `$scrypt$ln=14,r=8,p=1$c2FsdA$${"A".repeat(200)}`,
+    `$scrypt$ln=14,r=8,p=1$c2F\u0000dA$${hash}`,
+    `$scrypt$ln=14,r=8,p=1$${"A".repeat(400)}$${hash}`,
+    `scrypt$16383$salt$8$1$${hash}=`,
+    `$pbkdf2-md5$1000$c2FsdA$${hash}`,
+    `$pbkdf2-sha256$0$c2FsdA$${hash}`,
+    `$pbkdf2-sha256$1000$c2FsdA$`,
+    `$pbkdf2-sha256$1000$c2FsdA$${hash}A$`,
+    `pbkdf2_sha256$-5$salt$${hash}=`,
+    `$firebase-scrypt$r=8,m=14,ss=Bw==$c2FsdA==$${hash}=`,
+    `$firebase-scrypt$r=8,m=14,ss=Bw==,sk=AA==$c2FsdA==$${hash}=`,
+    `$firebase-scrypt$r=8,m=14,ss=Bw==,sk=${hash}=,x=1$c2FsdA==$${hash}=`,
+    aspNet(3, 1000, 16),
+    aspNet(1, 0, 16),
+    aspNet(1, 1000, 2 ** 32 - 1),
+    aspNet(1, 1000, 48),
+    "AQAAAAEAACcQAAAAEA==",
+    "AAABAgMEBQYHCAkKCwwNDg+ukCEMDf0yyQ29NYubggHIVY0sdEUfdyeM+E1LtH1uJg==", // ASP.NET Identity 2
+  ];
+  for (const text of malformed) assert.ok(!isAcceptedHash(text), text);
+});
+
+Deno.test("a slow foreign hash does not block the main thread", async () => {
+  const slow = `$pbkdf2-sha256$i=2000000$c2FsdA$${"A".repeat(43)}`;
+  let longest = 0;
+  let last = performance.now();
+  const ticks = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 5);
+  const started = performance.now();
+  assert.equal(await verifyPassword(slow, "anything"), false);
+  const taken = performance.now() - started;
+  clearInterval(ticks);
+  assert.ok(longest < taken / 3, `blocked for ${longest} of ${taken} ms`);
+});
