@@ -1,6 +1,7 @@
 import { type Sql, type Tx, withCommit } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
+import { splitPersonal, subjectsOf } from "./personal_values.ts";
 
 /** Actor of an audit row: a caller, a client without a user, or the service itself (null). */
 export type Actor =
@@ -42,22 +43,42 @@ export async function writeAuditRows(q: Sql, rows: AuditRow[]): Promise<void> {
   if (rows.length > 0) await insertion(q, rows);
 }
 
+/** The personal values of a row lie in `audit_values`, where they can be erased. */
 function insertion(q: Sql, rows: AuditRow[]) {
   const column = <T>(read: (row: AuditRow) => T): T[] => rows.map(read);
-  const json = (value: unknown) => value === undefined ? null : JSON.stringify(value);
   const tenantOf = ({ actor, entry }: AuditRow) =>
     entry.tenantId === undefined ? actor?.tenantId ?? null : entry.tenantId;
-  return q`insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip,
-      api_key_id)
-    select id, actor_id, tenant_id, action, target_type, target_id, before::jsonb, after::jsonb, trace_id, ip,
-      api_key_id
-    from unnest(${rows.map(newId)}::uuid[], ${column(({ actor }) => actor?.userId ?? null)}::uuid[],
-      ${column(tenantOf)}::uuid[], ${column(({ entry }) => entry.action)}::text[],
-      ${column(({ entry }) => entry.targetType)}::text[], ${column(({ entry }) => entry.targetId)}::text[],
-      ${column(({ entry }) => json(entry.before))}::text[],
-      ${column(({ entry }) => json(entry.after))}::text[],
-      ${column(({ actor }) => actor?.traceId ?? null)}::text[],
-      ${column(({ actor }) => actor?.ip ?? null)}::text[],
-      ${column(({ actor }) => actor?.apiKeyId ?? null)}::uuid[])
-      entry (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id, ip, api_key_id)`;
+  const splits = rows.map(({ entry }) => {
+    const before = splitPersonal(entry.targetType, entry.before);
+    const after = splitPersonal(entry.targetType, entry.after);
+    const subjects = subjectsOf(entry.targetType, entry.targetId, [before.personal, after.personal]);
+    return { before, after, subjects };
+  });
+  const json = (read: (split: typeof splits[number]) => unknown) =>
+    splits.map((split) => read(split) === null ? null : JSON.stringify(read(split)));
+  return q`with entry as materialized (
+      select * from unnest(${rows.map(newId)}::uuid[], ${
+    column(({ actor }) => actor?.userId ?? null)
+  }::uuid[],
+        ${column(tenantOf)}::uuid[], ${column(({ entry }) => entry.action)}::text[],
+        ${column(({ entry }) => entry.targetType)}::text[], ${column(({ entry }) => entry.targetId)}::text[],
+        ${json((split) => split.before.kept)}::text[], ${json((split) => split.after.kept)}::text[],
+        ${json((split) => split.before.personal)}::text[], ${json((split) => split.after.personal)}::text[],
+        ${json((split) => split.subjects)}::text[],
+        ${column(({ actor }) => actor?.traceId ?? null)}::text[],
+        ${column(({ actor }) => actor?.ip ?? null)}::text[],
+        ${column(({ actor }) => actor?.apiKeyId ?? null)}::uuid[])
+        entry (id, actor_id, tenant_id, action, target_type, target_id, before, after, personal_before,
+          personal_after, subjects, trace_id, ip, api_key_id)
+    ), personal as (
+      insert into audit_values (audit_id, subjects, before, after, ip)
+      select id, array(select jsonb_array_elements_text(subjects::jsonb)), personal_before::jsonb,
+        personal_after::jsonb, ip
+      from entry where coalesce(personal_before, personal_after, ip) is not null
+    )
+    insert into audit_log (id, actor_id, tenant_id, action, target_type, target_id, before, after, trace_id,
+      api_key_id, values_apart)
+    select id, actor_id, tenant_id, action, target_type, target_id, before::jsonb, after::jsonb, trace_id, api_key_id,
+      true
+    from entry`;
 }

@@ -23,6 +23,8 @@ export interface AuditRow {
   after: unknown;
   traceId: string | null;
   ip: string | null;
+  /** When personal values of the row were erased; they are missing in `before`, `after` and `ip`. */
+  valuesErasedAt: Date | null;
 }
 
 /** Filter and page of the audit log; absent members do not filter. */
@@ -59,8 +61,10 @@ export async function readAuditLog(
       order by a.id desc ${pageOf(sql, request)}
     )
     select a.id, a.at, a.actor_id, u.email as actor_email, s.name as service_account, a.api_key_id, a.tenant_id, a.action, a.target_type, a.target_id,
-      a.before, a.after, a.trace_id, a.ip
-    from audit_log a left join users u on u.id = a.actor_id and (${isSystemAdmin(caller)}
+      with_personal_values(a.before, v.before) as before, with_personal_values(a.after, v.after) as after, a.trace_id,
+      coalesce(a.ip, v.ip) as ip, v.erased_at as values_erased_at
+    from audit_log a left join audit_values v on v.audit_id = a.id
+    left join users u on u.id = a.actor_id and (${isSystemAdmin(caller)}
       or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${caller.tenantId}))
     left join service_accounts s on s.id = a.actor_id
     where a.id = any(array(select id from page)) order by a.id desc`;

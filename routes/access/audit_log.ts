@@ -21,6 +21,9 @@ const AuditEntryDto = z.object({
   after: z.unknown(),
   traceId: z.string().nullable(),
   ip: z.string().nullable(),
+  valuesErasedAt: z.iso.datetime().nullable().meta({
+    description: "When personal values were erased; they are missing in `before`, `after` and `ip`",
+  }),
 }).meta({ id: "AuditEntryDto" });
 
 /** The audit log: who changed what. */

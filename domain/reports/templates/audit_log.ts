@@ -34,9 +34,11 @@ export const auditLogReport = defineReport({
   query: (sql, { tenantIds, parameters: { from, to, action, actorId } }) =>
     sql`
     select a.at, a.action, coalesce(u.email, s.name, a.actor_id::text) as actor,
-      coalesce(k.name, a.api_key_id::text) as api_key, a.target_type, a.target_id, a.before::text as before,
-      a.after::text as after, t.name as tenant, a.ip, a.trace_id
+      coalesce(k.name, a.api_key_id::text) as api_key, a.target_type, a.target_id,
+      with_personal_values(a.before, v.before)::text as before, with_personal_values(a.after, v.after)::text as after,
+      t.name as tenant, coalesce(a.ip, v.ip) as ip, a.trace_id
     from audit_log a
+    left join audit_values v on v.audit_id = a.id
     left join users u on u.id = a.actor_id and (${tenantIds}::uuid[] is null or exists (
       select from user_tenants l where l.user_id = u.id and l.tenant_id = any(${tenantIds}::uuid[])))
     left join service_accounts s on s.id = a.actor_id

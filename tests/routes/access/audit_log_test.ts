@@ -139,3 +139,55 @@ Deno.test("rows of the audit log cannot be changed or deleted", async () => {
   await assert.rejects(sql`update audit_log set action = 'x'`, /append-only/);
   await assert.rejects(sql`delete from audit_log`, /append-only/);
 });
+
+Deno.test("personal values lie beside the rows, which cannot be changed in any column", async () => {
+  const id = await made();
+  const row = async () =>
+    (await sql`select before, after, ip, to_jsonb(a)::text as text from audit_log a
+    where target_id = ${id}`)[0];
+  const [seen] = (await log(admin, `targetId=${id}`)).items;
+  assert.equal(seen.after.firstName, "Ana");
+  assert.equal(seen.valuesErasedAt, null);
+  const stored = await row();
+  assert.ok(!stored?.text.includes("Ana") && !stored?.text.includes(seen.after.email), stored?.text);
+  assert.equal(stored?.ip, null);
+  assert.equal(stored?.after.isActive, true, "other values stay in the row");
+  const [{ id: rowId }] = await sql<[{ id: string }]>`select id from audit_log where target_id = ${id}`;
+  for (
+    const change of ["before = null", "after = '{}'", "after = null", "ip = '::1'", "values_apart = false"]
+  ) {
+    await assert.rejects(
+      sql.unsafe(`update audit_log set ${change} where id = '${rowId}'`),
+      /append-only/,
+      change,
+    );
+  }
+  await assert.rejects(sql`truncate audit_log`, /append-only/);
+});
+
+Deno.test("from a row of an earlier version, values can only be removed", async () => {
+  const id = crypto.randomUUID();
+  await sql`insert into audit_log (id, tenant_id, action, target_type, target_id, after, ip)
+    values (${id}, ${admin.tenantId}, 'user.update', 'user', ${id}, '{"firstName": "Old", "isActive": true}', '::1')`;
+  const [seen] = (await log(admin, `targetId=${id}`)).items;
+  assert.deepEqual([seen.after, seen.ip], [{ firstName: "Old", isActive: true }, "::1"]);
+  const forged = [
+    "action = 'x', after = null",
+    `after = '{"firstName": "New"}'`,
+    `after = '{"firstName": "Old", "isActive": true, "more": 1}'`,
+    "before = '{}'",
+    "ip = '::2'",
+    "values_apart = true",
+    "actor_id = gen_random_uuid()",
+  ];
+  for (const change of forged) {
+    await assert.rejects(
+      sql.unsafe(`update audit_log set ${change} where id = '${id}'`),
+      /append-only/,
+      change,
+    );
+  }
+  await sql`update audit_log set after = '{"isActive": true}', ip = null where id = ${id}`;
+  const [rest] = (await log(admin, `targetId=${id}`)).items;
+  assert.deepEqual([rest.after, rest.ip], [{ isActive: true }, null]);
+});

@@ -52,8 +52,8 @@ Deno.test("users can change their own names and number, and nothing else of them
   const partly = await me.put("/api/v1/auth/me", { phoneNumber: null });
   assert.equal(partly.body.user.firstName, "Ada");
   assert.equal(partly.body.user.phoneNumber, null);
-  const [audited] = await sql`select actor_id, action, before, after from audit_log
-    where target_id = ${user.id} order by id limit 1`;
+  const [audited] = await sql`select a.actor_id, a.action, v.before, v.after
+    from audit_log a join audit_values v on v.audit_id = a.id where target_id = ${user.id} order by id limit 1`;
   assert.equal(audited?.actorId, user.id);
   assert.equal(audited?.action, "user.update");
   assert.equal(audited?.before.firstName, "Some");

@@ -123,6 +123,7 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
         </span>
         {tenantId && <span>{t.tenantOfChange} {names.get(tenantId) ?? shortId(tenantId)}</span>}
         {ip && <span title={t.address}>{ip}</span>}
+        {entry.valuesErasedAt && <span>{t.valuesErased}</span>}
         {traceId && (
           <span class="row tight">
             {t.trace} <CopyValue v={v} value={traceId} shown={shortId(traceId)} />

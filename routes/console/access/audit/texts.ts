@@ -23,6 +23,7 @@ export const auditTexts = sectionTexts({
   trace: "Trace id",
   yes: "yes",
   no: "no",
+  valuesErased: "personal values erased",
 }, {
   title: "Registo de auditoria",
   caption: "Alterações, as mais recentes primeiro",
@@ -46,4 +47,5 @@ export const auditTexts = sectionTexts({
   trace: "Id de rastreio",
   yes: "sim",
   no: "não",
+  valuesErased: "valores pessoais apagados",
 });
