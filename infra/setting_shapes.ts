@@ -1,6 +1,7 @@
 // Schemas that parse environment variables.
 import { z } from "zod";
 import { readAllowList } from "./http_out/addresses.ts";
+import { algorithmOf } from "./signing_keys.ts";
 import { parseSmsUrl } from "./sms/sms_url.ts";
 
 export const flag = z.stringbool();
@@ -98,14 +99,10 @@ export function isResetUrl(value: string): boolean {
   return value.includes("{token}") && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
 }
 
-const keyList = z.array(
-  z.looseObject({
-    kty: z.literal("OKP"),
-    crv: z.literal("Ed25519"),
-    x: z.string().min(1),
-    d: z.string().min(1),
-  }),
-).min(1);
+const keyList = z.array(z.looseObject({ kty: z.string() })).refine((keys) => {
+  const algorithms = keys.map((key) => algorithmOf(key));
+  return algorithms.includes("EdDSA") && !algorithms.includes(null);
+});
 
 export function isKeyList(text: string): boolean {
   return json(keyList).safeParse(text).success;

@@ -140,8 +140,12 @@ export const SETTINGS = {
     default: "30",
   },
   TOKEN_KEYS: {
-    schema: z.string().refine(isKeyList, "expected a JSON array of at least one Ed25519 private JWK"),
-    meaning: "JSON array of Ed25519 private JWKs; the first signs, all verify; two during a rotation",
+    schema: z.string().refine(
+      isKeyList,
+      "expected a JSON array of at least one Ed25519 private JWK; the OpenID provider also needs an RSA one",
+    ),
+    meaning:
+      "JSON array of private JWKs: Ed25519 and, for the OpenID provider, RSA; the first of each kind signs, all verify; two of a kind during a rotation",
     development: "",
   },
   TOKEN_AUDIENCE: { schema: z.string().min(1), meaning: "Audience of access tokens", default: "steward" },

@@ -1,34 +1,48 @@
-import {
-  calculateJwkThumbprint,
-  decodeProtectedHeader,
-  errors,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-  jwtVerify,
-  SignJWT,
-} from "jose";
-import { join } from "node:path";
+import { decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
+import {
+  algorithmOf,
+  readOrCreateTokenKeys,
+  readSigningKey,
+  type SigningAlgorithm,
+  type SigningKey,
+} from "./signing_keys.ts";
 
 export const ACCESS_TOKEN_SECONDS = 15 * 60;
-const ALGORITHM = "EdDSA";
+/** The only algorithm of the service's own access tokens. */
+const OWN_ALGORITHM = "EdDSA";
+const ACCESS_TYPE = "at+jwt";
 /** How far in the future a token may be issued, because clocks differ. Expiry has no tolerance. */
 const TOLERANCE_SECONDS = 30;
 const MAX_CACHED = 10_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
 
-/** Claims of an access token. */
+/** Claims of an access token for the service's own API. */
 export interface AccessClaims {
+  /** The user; for a service account, its id. */
   sub: string;
-  sid: string;
+  /** The session; null: the token of a service account. */
+  sid: string | null;
   tenantId: string | null;
-  /** The security version of the session. */
+  /** The security version of the session, or the version of the account's secret. */
   ver: number;
   exp: number;
+}
+
+/** Claims of an access token of a user's session. */
+export type SessionClaims = Omit<AccessClaims, "exp" | "sid"> & { sid: string };
+
+/** What the OpenID provider signs. */
+export interface IssuedToken {
+  /** `at+jwt`: an access token; `JWT`: an ID token. */
+  typ: "at+jwt" | "JWT";
+  algorithm: SigningAlgorithm;
+  audience: string;
+  subject: string;
+  lifeSeconds: number;
+  claims: Record<string, unknown>;
 }
 
 export type TokenFault = "TOKEN_INVALID" | "TOKEN_EXPIRED";
@@ -42,42 +56,89 @@ export class TokenRefused extends Error {
 }
 
 export interface Tokens {
-  sign(claims: Omit<AccessClaims, "exp">): Promise<string>;
-  /** @throws TokenRefused */
+  sign(claims: SessionClaims): Promise<string>;
+  /** Signs an access token for the service's own API that stands for the secret of a service account. */
+  signForAccount(o: { accountId: string; clientId: string; secretVersion: number }): Promise<string>;
+  /** Verifies an access token for the service's own API. @throws TokenRefused */
   verify(token: string): Promise<AccessClaims>;
+  /** Signs a token of the OpenID provider. @throws Error without a key of the algorithm */
+  issue(token: IssuedToken): Promise<string>;
+  /**
+   * Verifies a token that the OpenID provider issued, for any audience.
+   * @param o.evenIfExpired accepts an expired token: an ID token as a hint
+   * @throws TokenRefused
+   */
+  verifyIssued(token: string, typ: IssuedToken["typ"], o?: { evenIfExpired: boolean }): Promise<JWTPayload>;
+  /** True if there is a key that signs ID tokens, so that the OpenID provider can work. */
+  hasProviderKey: boolean;
   /** The public keys, for `/.well-known/jwks.json`. */
-  publicKeys(): { keys: JWK[] };
+  publicKeys(): Promise<{ keys: JWK[] }>;
+}
+
+export interface TokenOptions {
+  issuer: () => string;
+  clock: Clock;
 }
 
 /** Tokens with the configured keys; without any, with the keys that development keeps in its data folder. */
-export async function openTokens(config: Config, o: { issuer: () => string; clock: Clock }): Promise<Tokens> {
+export async function openTokens(config: Config, o: TokenOptions): Promise<Tokens> {
   const { TOKEN_KEYS, TOKEN_AUDIENCE: audience, DATA_DIR } = config;
-  const keys = TOKEN_KEYS ? JSON.parse(TOKEN_KEYS) : await readOrCreateTokenKeys(DATA_DIR);
-  return await createTokens({ keys, audience, ...o });
+  if (TOKEN_KEYS) return await createTokens({ keys: JSON.parse(TOKEN_KEYS), audience, ...o });
+  return await createTokens({
+    keys: await readOrCreateTokenKeys(DATA_DIR),
+    lateKeys: () => readOrCreateTokenKeys(DATA_DIR, "RS256"),
+    audience,
+    ...o,
+  });
 }
 
 /**
- * Signs with the first key and verifies with any. Ed25519 is the only accepted algorithm. Verified tokens are cached
- * until they expire, at most 10,000, because checking a signature costs more than the rest of a request.
+ * Signs with the first key of an algorithm and verifies with any. Verified tokens are cached until they expire, at most
+ * 10,000, because checking a signature costs more than the rest of a request.
+ * @param o.lateKeys RS256 keys that are read at their first use, instead of those in `keys`
  */
 export async function createTokens(
-  o: { keys: JWK[]; issuer: () => string; audience: string; clock: Clock },
+  o: TokenOptions & { keys: JWK[]; lateKeys?: () => Promise<JWK[]>; audience: string },
 ): Promise<Tokens> {
-  const keys = await Promise.all(o.keys.map(readKey));
-  const newest = keys[0];
-  if (!newest) throw new Error("no token key was given; expected at least one Ed25519 private JWK");
-  const byId = new Map(keys.map((key) => [key.kid, key]));
+  const given = await Promise.all(o.keys.map(readSigningKey));
+  const own = given.find(({ algorithm }) => algorithm === OWN_ALGORITHM);
+  if (!own) throw new Error("no token key was given; expected at least one Ed25519 private JWK");
+  let late: Promise<SigningKey[]> | undefined;
+  const allKeys = async () => o.lateKeys ? [...given, ...await (late ??= readKeys(o.lateKeys))] : given;
+  const keyOf = async (kid: string | undefined) =>
+    given.find((key) => key.kid === kid) ?? (await allKeys()).find((key) => key.kid === kid);
+  const signer = async (algorithm: SigningAlgorithm): Promise<SigningKey> => {
+    const keys = algorithm === OWN_ALGORITHM ? given : await allKeys();
+    const key = keys.find((each) => each.algorithm === algorithm);
+    if (!key) throw new Error(`there is no ${algorithm} key among the token keys`);
+    return key;
+  };
   const cache = new Map<string, AccessClaims>();
   const seconds = () => Math.floor(o.clock.now().getTime() / 1000);
 
+  async function signed(key: SigningKey, token: Omit<IssuedToken, "algorithm">): Promise<string> {
+    const now = seconds();
+    const { typ, audience, subject, lifeSeconds, claims } = token;
+    return await new SignJWT(claims)
+      .setProtectedHeader({ alg: key.algorithm, kid: key.kid, typ })
+      .setSubject(subject).setIssuer(o.issuer()).setAudience(audience).setJti(crypto.randomUUID())
+      .setIssuedAt(now).setExpirationTime(now + lifeSeconds).sign(key.privateKey);
+  }
+  const signOwn = (subject: string, claims: Record<string, unknown>) =>
+    signed(own, {
+      typ: ACCESS_TYPE,
+      audience: o.audience,
+      subject,
+      lifeSeconds: ACCESS_TOKEN_SECONDS,
+      claims,
+    });
+  const verifying = { keyOf, issuer: o.issuer, seconds };
+
   return {
-    async sign({ sub, sid, tenantId, ver }) {
-      const now = seconds();
-      return await new SignJWT({ sid, ver, ...(tenantId ? { tenant_id: tenantId } : {}) })
-        .setProtectedHeader({ alg: ALGORITHM, kid: newest.kid, typ: "at+jwt" })
-        .setSubject(sub).setIssuer(o.issuer()).setAudience(o.audience).setJti(crypto.randomUUID())
-        .setIssuedAt(now).setExpirationTime(now + ACCESS_TOKEN_SECONDS).sign(newest.privateKey);
-    },
+    sign: ({ sub, sid, tenantId, ver }) =>
+      signOwn(sub, { sid, ver, ...(tenantId ? { tenant_id: tenantId } : {}) }),
+    signForAccount: ({ accountId, clientId, secretVersion }) =>
+      signOwn(accountId, { client_id: clientId, ver: secretVersion }),
     async verify(token) {
       const known = cache.get(token);
       if (known) {
@@ -85,124 +146,72 @@ export async function createTokens(
         cache.delete(token);
         throw tokenExpired();
       }
-      const claims = await check(token, byId, o, seconds());
+      const claims = accessClaims(
+        await verified(token, { ...verifying, typ: ACCESS_TYPE, audience: o.audience, only: OWN_ALGORITHM }),
+      );
       if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value ?? "");
       cache.set(token, claims);
       return claims;
     },
-    publicKeys: () => ({ keys: keys.map(({ publicJwk }) => publicJwk) }),
+    issue: async (token) => await signed(await signer(token.algorithm), token),
+    verifyIssued: (token, typ, { evenIfExpired } = { evenIfExpired: false }) =>
+      verified(token, { ...verifying, typ, evenIfExpired }),
+    hasProviderKey: o.lateKeys !== undefined || given.some(({ algorithm }) => algorithm === "RS256"),
+    publicKeys: async () => ({ keys: (await allKeys()).map(({ publicJwk }) => publicJwk) }),
   };
 }
+
+const readKeys = async (read: () => Promise<JWK[]>): Promise<SigningKey[]> =>
+  await Promise.all((await read()).filter((jwk) => algorithmOf(jwk) === "RS256").map(readSigningKey));
 
 const tokenExpired = () => new TokenRefused("TOKEN_EXPIRED", "The access token has expired.");
 
-type Key = Awaited<ReturnType<typeof readKey>>;
-
-async function readKey(jwk: JWK) {
-  if (jwk.kty !== "OKP" || jwk.crv !== "Ed25519" || !jwk.d || !jwk.x) {
-    throw new Error("a token key is not an Ed25519 private JWK (kty OKP, crv Ed25519, with d and x)");
-  }
-  const publicPart = { kty: jwk.kty, crv: jwk.crv, x: jwk.x };
-  const kid = jwk.kid ?? await calculateJwkThumbprint(publicPart);
-  return {
-    kid,
-    privateKey: await importJWK({ ...publicPart, d: jwk.d }, ALGORITHM),
-    publicKey: await importJWK(publicPart, ALGORITHM),
-    publicJwk: { ...publicPart, kid, alg: ALGORITHM, use: "sig" } as JWK,
-  };
+function accessClaims(
+  { sub, sid = null, ver, exp = 0, tenant_id: tenantId = null }: JWTPayload,
+): AccessClaims {
+  const fits = isUuid(sub) && (sid === null || isUuid(sid)) && Number.isSafeInteger(ver) &&
+    (tenantId === null || isUuid(tenantId));
+  if (fits) return { sub, sid, ver: ver as number, tenantId, exp };
+  throw new TokenRefused("TOKEN_INVALID", "The access token's claims are invalid.");
 }
 
-async function check(
-  token: string,
-  keys: Map<string, Key>,
-  o: { issuer: () => string; audience: string },
-  now: number,
-): Promise<AccessClaims> {
+interface Verifying {
+  keyOf: (kid: string | undefined) => Promise<SigningKey | undefined>;
+  issuer: () => string;
+  seconds: () => number;
+  typ: IssuedToken["typ"];
+  audience?: string;
+  /** The only accepted algorithm; absent: that of the key. */
+  only?: SigningAlgorithm;
+  evenIfExpired?: boolean;
+}
+
+/** The claims of a token. The key decides the algorithm; the token's own header never does. */
+async function verified(token: string, o: Verifying): Promise<JWTPayload> {
+  const now = o.seconds();
   try {
-    const key = keys.get(decodeProtectedHeader(token).kid ?? "");
-    if (!key) {
-      throw new TokenRefused("TOKEN_INVALID", "The access token names a key this service does not have.");
+    const key = await o.keyOf(decodeProtectedHeader(token).kid);
+    if (!key || o.only && key.algorithm !== o.only) {
+      throw new TokenRefused("TOKEN_INVALID", "The token names a key this service does not have.");
     }
     const { payload } = await jwtVerify(token, key.publicKey, {
-      algorithms: [ALGORITHM],
-      typ: "at+jwt",
+      algorithms: [key.algorithm],
+      typ: o.typ,
       issuer: o.issuer(),
-      audience: o.audience,
-      requiredClaims: ["sub", "sid", "ver", "iat", "exp", "jti"],
-      clockTolerance: TOLERANCE_SECONDS,
+      ...o.audience === undefined ? {} : { audience: o.audience },
+      requiredClaims: ["sub", "aud", "iat", "exp", "jti"],
+      clockTolerance: o.evenIfExpired ? Number.MAX_SAFE_INTEGER / 2 : TOLERANCE_SECONDS,
       currentDate: new Date(now * 1000),
     });
-    const { sub, sid, ver, iat, exp = 0, tenant_id: tenantId = null } = payload;
-    if (exp <= now) throw tokenExpired(); // the library's tolerance also applies to `exp`
-    const fits = isUuid(sub) && isUuid(sid) && Number.isSafeInteger(ver) &&
-      (tenantId === null || isUuid(tenantId));
-    if (!fits || (iat ?? Infinity) > now + TOLERANCE_SECONDS) {
-      throw new TokenRefused(
-        "TOKEN_INVALID",
-        "The access token's claims are invalid, or it was issued in the future.",
-      );
+    const { iat, exp = 0 } = payload;
+    if (exp <= now && !o.evenIfExpired) throw tokenExpired(); // the library's tolerance also applies to `exp`
+    if ((iat ?? Infinity) > now + TOLERANCE_SECONDS) {
+      throw new TokenRefused("TOKEN_INVALID", "The token was issued in the future.");
     }
-    return { sub, sid, ver: ver as number, tenantId, exp };
+    return payload;
   } catch (error) {
     if (error instanceof TokenRefused) throw error;
     if (error instanceof errors.JWTExpired) throw tokenExpired();
-    throw new TokenRefused(
-      "TOKEN_INVALID",
-      "The access token is malformed, forged, or meant for another service.",
-    );
+    throw new TokenRefused("TOKEN_INVALID", "The token is malformed, forged, or meant for another service.");
   }
-}
-
-/** A new private key for `TOKEN_KEYS`. */
-export async function generateTokenKey(): Promise<JWK> {
-  const { privateKey } = await generateKeyPair(ALGORITHM, { crv: "Ed25519", extractable: true });
-  const jwk = await exportJWK(privateKey);
-  return { ...jwk, kid: await calculateJwkThumbprint(jwk) };
-}
-
-/** One step of a key rotation. */
-export type RotationStep = "now" | "announce" | "promote" | "retire";
-
-/**
- * Returns the token keys after one rotation step, the signing key first.
- * - `now`: adds a new key that signs. The current key still verifies. Older keys are removed.
- * - `announce`: adds a new key that only verifies, so that every instance can load it first.
- * - `promote`: the announced key signs. The current key still verifies.
- * - `retire`: removes all keys but the signing key.
- * @throws Error for `promote` without a second key.
- */
-export async function rotateTokenKeys(keys: JWK[], step: RotationStep): Promise<JWK[]> {
-  const present = keys.slice(0, 1);
-  switch (step) {
-    case "now":
-      return [await generateTokenKey(), ...present];
-    case "announce":
-      return [...present, await generateTokenKey()];
-    case "promote":
-      if (!keys[1]) throw new Error("there is no second key to promote; announce one first");
-      return [keys[1], ...present];
-    case "retire":
-      return present;
-  }
-}
-
-const keyFile = (dir: string) => join(dir, "token-keys.json");
-
-/** Development: reads the token keys from `dir`; creates them at the first start. */
-export async function readOrCreateTokenKeys(dir: string): Promise<JWK[]> {
-  try {
-    return JSON.parse(await Deno.readTextFile(keyFile(dir)));
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    const keys = [await generateTokenKey()];
-    await writeTokenKeys(dir, keys);
-    return keys;
-  }
-}
-
-/** Writes the development keys atomically. Only the owner may read the file. */
-export async function writeTokenKeys(dir: string, keys: JWK[]): Promise<void> {
-  const part = `${keyFile(dir)}.${crypto.randomUUID()}.part`;
-  await Deno.writeTextFile(part, JSON.stringify(keys), { mode: 0o600 });
-  await Deno.rename(part, keyFile(dir));
 }

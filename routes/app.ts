@@ -43,6 +43,9 @@ interface Pipeline extends AppOptions {
   addresses: RateLimit | null;
 }
 
+/** For routes that pages of every origin may call. Credentials are never allowed, see `Cors`. */
+const EVERY_ORIGIN = new Cors("*");
+
 /** Methods that metrics count by name; all others count as `other`. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
@@ -90,11 +93,19 @@ export function createApp(o: AppOptions): Handle {
   });
   app.onError((failure, c) => refuse(c, failure));
   const common = commonHeaders(isSecure(config));
+  const open = new Set(
+    o.endpoints.filter(({ anyOrigin }) => anyOrigin).flatMap(({ path, alsoAt = [] }) => [path, ...alsoAt]),
+  );
+  const corsFor = (request: Request) =>
+    request.method === "OPTIONS" && open.has(pathOf(request).split("?")[0] ?? "") ? EVERY_ORIGIN : cors;
   return async (request, ip) => {
-    const preflight = cors?.preflight(request);
+    const preflight = corsFor(request)?.preflight(request);
     return preflight ? addMissing(preflight, common) : await app.fetch(request, { ip });
   };
 }
+
+/** Path and query of a request. A URL object would resolve `..` and replace backslashes. */
+const pathOf = ({ url }: Request): string => url.slice(url.indexOf("/", url.indexOf("//") + 2));
 
 /** Whether browsers must use TLS. */
 const isSecure = (config: Pick<Config, "PUBLIC_URL">): boolean =>
@@ -120,8 +131,7 @@ export function withMounts(
   if (mounts.length === 0) return api;
   const common = commonHeaders(isSecure(config));
   return async (request, ip) => {
-    const { url } = request;
-    const path = url.slice(url.indexOf("/", url.indexOf("//") + 2));
+    const path = pathOf(request);
     for (const mount of mounts) {
       if (!isBelow(path, mount.path)) continue;
       try {
@@ -179,6 +189,7 @@ async function serve(
   });
   const { quota, ignoredMembers, ignoresTenantHeader } = call;
   return o.respond(answer, request, call.traceId, {
+    ...spec.anyOrigin ? EVERY_ORIGIN.headers(request) : {},
     ...quota ? quotaHeaders(quota) : {},
     ...ignoresTenantHeader ? { "steward-ignored-headers": "X-Tenant-ID" } : {},
     ...ignoredMembers.size > 0 ? { [IGNORED_HEADER]: listed([...ignoredMembers]) } : {},

@@ -5,6 +5,7 @@ import { eventsRoutes } from "./events/mod.ts";
 import { filesRoutes } from "./files/mod.ts";
 import { jobsRoutes } from "./jobs/mod.ts";
 import { notificationsRoutes } from "./notifications/mod.ts";
+import { oauthRoutes } from "./oauth/mod.ts";
 import { docsRoutes } from "./operations/docs.ts";
 import { healthRoutes } from "./operations/health.ts";
 import { metricsRoutes } from "./operations/metrics.ts";
@@ -17,6 +18,7 @@ import type { Endpoint } from "./shared/endpoint.ts";
 
 const OPERATIONS = [
   ...authRoutes,
+  ...oauthRoutes,
   ...accessRoutes,
   ...reportsRoutes,
   ...jobsRoutes,

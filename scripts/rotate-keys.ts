@@ -1,23 +1,27 @@
-// Rotates the keys of access tokens: `deno task rotate-keys [now|announce|promote|retire]`.
+// Rotates the keys of access tokens: `deno task rotate-keys [now|announce|promote|retire|add-rs256]`.
 import type { JWK } from "jose";
-import { systemClock } from "../infra/clock.ts";
 import {
-  createTokens,
   readOrCreateTokenKeys,
+  readSigningKey,
+  readTokenKeys,
   rotateTokenKeys,
   type RotationStep,
+  type SigningKey,
   writeTokenKeys,
-} from "../infra/tokens.ts";
+} from "../infra/signing_keys.ts";
 import { readPlainArguments } from "./shared/plain_arguments.ts";
 import { settingText } from "../infra/config.ts";
 
-const HELP = `Usage: deno task rotate-keys [now|announce|promote|retire]
+const HELP = `Usage: deno task rotate-keys [now|announce|promote|retire|add-rs256]
 
 Creates the next set of keys that sign and verify access tokens.
   now       a new key signs; the current key still verifies (default)
   announce  a new key only verifies, so that every instance has it before it signs
   promote   the announced key signs; the previous key still verifies
   retire    only the signing key remains; tokens signed by the other key are refused
+  add-rs256 adds the RS256 key that the OpenID provider needs, and changes nothing else
+
+Ed25519 keys (the service's own tokens) and RS256 keys (ID tokens) rotate together, each kind by itself.
 
 With TOKEN_KEYS set, prints its next value on stdout and changes nothing: store the value with your secrets and restart
 every instance. Without TOKEN_KEYS, rewrites the development keys in DATA_DIR (.data); restart the service.
@@ -28,7 +32,13 @@ Example: TOKEN_KEYS="$(cat token-keys.json)" deno task rotate-keys announce > ne
 
 Exit code 0 when done, 64 for wrong usage, 78 when the current keys are not valid, 1 when it failed.`;
 
-const STEPS: readonly string[] = ["now", "announce", "promote", "retire"] satisfies RotationStep[];
+const STEPS: readonly string[] = [
+  "now",
+  "announce",
+  "promote",
+  "retire",
+  "add-rs256",
+] satisfies RotationStep[];
 
 const [step = "now"] = readPlainArguments(
   HELP,
@@ -37,6 +47,9 @@ const [step = "now"] = readPlainArguments(
       ? `unknown arguments: ${words.join(" ")}`
       : null,
 );
+
+/** @throws Error when one of `keys` is not a valid key */
+const imported = async (keys: JWK[]): Promise<SigningKey[]> => await Promise.all(keys.map(readSigningKey));
 
 const configured = settingText("TOKEN_KEYS");
 const folder = Deno.env.get("DATA_DIR")?.trim() || ".data";
@@ -52,9 +65,12 @@ try {
   const next = await rotateTokenKeys(current, step as RotationStep);
   if (configured) console.log(JSON.stringify(next));
   else await writeTokenKeys(folder, next);
-  const ids = (await publicKeys(next)).map(({ kid }, index) =>
-    `${kid} (${index === 0 ? "signs" : "verifies"})`
-  );
+  const signing = new Set<string>();
+  const ids = (await imported(next)).map(({ kid, algorithm }) => {
+    const use = signing.has(algorithm) ? "verifies" : "signs";
+    signing.add(algorithm);
+    return `${kid} (${algorithm}, ${use})`;
+  });
   console.error(`the next keys of ${source}: ${ids.join(", ")}; they take effect after a restart`);
 } catch (error) {
   console.error(`the keys were not changed: ${(error as Error).message}`);
@@ -62,13 +78,11 @@ try {
 }
 
 async function readKeys() {
-  const keys = configured ? JSON.parse(configured) : await readOrCreateTokenKeys(folder);
+  const keys = configured
+    ? JSON.parse(configured)
+    : [...await readOrCreateTokenKeys(folder), ...await readTokenKeys(folder, "RS256") ?? []];
   if (!Array.isArray(keys)) throw new Error("they are not an array");
-  await publicKeys(keys);
+  const algorithms = (await imported(keys)).map(({ algorithm }) => algorithm);
+  if (!algorithms.includes("EdDSA")) throw new Error("there is no Ed25519 key");
   return keys;
-}
-
-/** Returns the public parts. @throws Error when one of `keys` is not a valid key */
-async function publicKeys(keys: JWK[]): Promise<JWK[]> {
-  return (await createTokens({ keys, issuer: () => "", audience: "", clock: systemClock })).publicKeys().keys;
 }

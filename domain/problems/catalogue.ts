@@ -5,6 +5,7 @@ import { EVENT_PROBLEMS } from "./events.ts";
 import { FILE_PROBLEMS } from "./files.ts";
 import { JOB_PROBLEMS } from "./jobs.ts";
 import { NOTIFICATION_PROBLEMS } from "./notifications.ts";
+import { OAUTH_PROBLEMS } from "./oauth.ts";
 import { REPORT_PROBLEMS } from "./reports.ts";
 import { REQUEST_PROBLEMS } from "./request.ts";
 import { RESOURCE_PROBLEMS } from "./resources.ts";
@@ -20,6 +21,7 @@ export const CATALOGUE = {
   ...REPORT_PROBLEMS,
   ...RESOURCE_PROBLEMS,
   ...EVENT_PROBLEMS,
+  ...OAUTH_PROBLEMS,
 } satisfies Record<string, CatalogueEntry>;
 
 export type ProblemCode = keyof typeof CATALOGUE;

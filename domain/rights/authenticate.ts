@@ -2,7 +2,7 @@ import { TokenRefused } from "../../infra/tokens.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import type { ApiKeyRights } from "./api_key_rights.ts";
 import type { Caller } from "./caller.ts";
-import { KEY_PREFIX } from "./key_rights.ts";
+import { KEY_PREFIX, type KeyRights } from "./key_rights.ts";
 import type { RightsPlatform } from "./platform.ts";
 import type { SessionRights } from "./rights.ts";
 import type { ServiceAccountRights } from "./service_account_rights.ts";
@@ -39,16 +39,18 @@ export async function authenticate(
   const claims = await p.tokens.verify(token).catch((error) => {
     throw error instanceof TokenRefused ? problem(error.fault, error.message) : error;
   });
+  const { sub, sid, ver } = claims;
+  if (sid === null) return await authenticateAccountToken(p, c, sub, ver);
   const tenantQuery = c.queryIsFilter ? [] : c.tenantQuery;
   const named = claims.tenantId === null ? namedTenants({ ...c, tenantQuery }) : [claims.tenantId];
   const [first = null] = named;
   const tenantId = first !== null && UUID.test(first) ? first : null;
-  let rights = await p.rights.read(claims.sub, claims.sid, tenantId);
-  if (claims.ver > rights.securityVersion && rights.exists) {
-    p.rights.invalidate([claims.sub]); // the token is newer than the cached rights
-    rights = await p.rights.read(claims.sub, claims.sid, tenantId);
+  let rights = await p.rights.read(sub, sid, tenantId);
+  if (ver > rights.securityVersion && rights.exists) {
+    p.rights.invalidate([sub]); // the token is newer than the cached rights
+    rights = await p.rights.read(sub, sid, tenantId);
   }
-  requireLiveSession(rights, claims.ver);
+  requireLiveSession(rights, ver);
   requireOneTenant(named);
   if (tenantId !== null && !rights.linked) {
     throw problem(
@@ -57,8 +59,8 @@ export async function authenticate(
     );
   }
   return {
-    userId: claims.sub,
-    sessionId: claims.sid,
+    userId: sub,
+    sessionId: sid,
     apiKeyId: null,
     serviceAccount: null,
     tokenTenantId: claims.tenantId,
@@ -72,11 +74,38 @@ export async function authenticate(
 /** Authenticates an API key or a service account, and records its use. */
 async function authenticateKey(
   p: Pick<RightsPlatform, "rights">,
-  { traceId, ip, tenantHeader }: Credentials,
+  c: Credentials,
   token: string,
 ): Promise<Caller> {
   const key = await p.rights.keys.read(token);
   if (!key) throw problem("TOKEN_INVALID", "The API key or secret is unknown.");
+  return await actAs(p, c, key);
+}
+
+/** Authenticates a service account by an access token that its secret was exchanged for. */
+async function authenticateAccountToken(
+  p: Pick<RightsPlatform, "rights">,
+  c: Credentials,
+  accountId: string,
+  secretVersion: number,
+): Promise<Caller> {
+  const account = await p.rights.keys.readAccount(accountId);
+  if (!account) throw problem("TOKEN_INVALID", "The service account of the token is unknown.");
+  if (account.secretVersion !== secretVersion) {
+    throw problem(
+      "TOKEN_REVOKED",
+      "The secret of the service account was replaced after this token was issued.",
+    );
+  }
+  return await actAs(p, c, account);
+}
+
+/** The caller that a live key or account is in this request. Records the use. */
+async function actAs(
+  p: Pick<RightsPlatform, "rights">,
+  { traceId, ip, tenantHeader }: Credentials,
+  key: KeyRights,
+): Promise<Caller> {
   if (key.revoked) throw problem("TOKEN_REVOKED", "The API key or service account was revoked.");
   if (key.kind === "apiKey") requireUsable(key);
   const named = namedTenants({ tenantHeader, tenantQuery: [] });

@@ -68,6 +68,7 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
   ...tenantReach("Integration", {
     "manage:api-keys": "Make and revoke API keys",
     "manage:service-accounts": "Make, change and revoke service accounts",
+    "manage:oauth-clients": "Make, change and revoke OAuth clients",
     "publish:events": "Publish events of own types",
     "read:events": "Poll the events of the tenant",
     "check:access": "Ask whether users have permissions, and introspect tokens",

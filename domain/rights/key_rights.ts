@@ -30,6 +30,7 @@ const newCache = <V>() =>
 /** Caches the rights of API keys and service accounts for less than a second, and records when they were last used. */
 export class KeyRightsCache {
   readonly #keys = newCache<KeyRights>();
+  readonly #accounts = newCache<ServiceAccountRights>();
   readonly #permissions = newCache<AccountPermissions>();
   readonly #lastWrites = new Map<string, number>();
 
@@ -40,8 +41,13 @@ export class KeyRightsCache {
     const hash = digest(key);
     return await this.#keys.read(
       hash.toString("base64"),
-      async () => await loadApiKey(this.sql, hash) ?? await loadServiceAccount(this.sql, hash),
+      async () => await loadApiKey(this.sql, hash) ?? await loadServiceAccount(this.sql, { hash }),
     );
+  }
+
+  /** Returns the rights of the service account with this id; null if there is none. */
+  async readAccount(id: string): Promise<ServiceAccountRights | null> {
+    return await this.#accounts.read(id, () => loadServiceAccount(this.sql, { id }));
   }
 
   /** The permissions of a service account in a tenant; null if it does not act there. See `loadPermissionsIn`. */
@@ -55,6 +61,7 @@ export class KeyRightsCache {
   /** Clears the cache, because the rights of a user, key or service account changed, or a tenant. */
   invalidate(): void {
     this.#keys.clear();
+    this.#accounts.clear();
     this.#permissions.clear();
   }
 

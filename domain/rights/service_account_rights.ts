@@ -5,15 +5,23 @@ import { isOfFileModule } from "./catalog.ts";
 export interface ServiceAccountRights {
   kind: "serviceAccount";
   id: string;
+  clientId: string;
+  /** Incremented by a new secret. Access tokens of an older one are refused. */
+  secretVersion: number;
   revoked: boolean;
   /** Null: all tenants except the platform's, also future ones. */
   tenantIds: string[] | null;
 }
 
-/** Reads the service account whose secret has this hash; null if no account has it. */
-export async function loadServiceAccount(sql: Sql, hash: Uint8Array): Promise<ServiceAccountRights | null> {
+/** Reads the service account with this id, or whose secret has this hash; null if there is none. */
+export async function loadServiceAccount(
+  sql: Sql,
+  by: { id: string } | { hash: Uint8Array },
+): Promise<ServiceAccountRights | null> {
+  const isIt = "id" in by ? sql`id = ${by.id}` : sql`hash = ${by.hash}`;
   const [account] = await sql<Omit<ServiceAccountRights, "kind">[]>`
-    select id, revoked_at is not null as revoked, tenant_ids from service_accounts where hash = ${hash}`;
+    select id, client_id, secret_version, revoked_at is not null as revoked, tenant_ids from service_accounts
+    where ${isIt}`;
   return account ? { ...account, kind: "serviceAccount" } : null;
 }
 

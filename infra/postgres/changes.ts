@@ -5,7 +5,7 @@ import { afterCommit, mainPool, type Pool, type Tx } from "./postgres.ts";
 
 /**
  * What instances follow: cached rights, active tenants, templates, totals, job types and pauses; who wants job events; requests to cancel
- * running jobs.
+ * running jobs; OAuth clients.
  */
 export type ChangeTopic =
   | "rights"
@@ -15,7 +15,8 @@ export type ChangeTopic =
   | "job types"
   | "job pauses"
   | "event subscriptions"
-  | "cancel requests";
+  | "cancel requests"
+  | "oauth clients";
 
 /** A change, as instances send it to each other in JSON. */
 export interface Change {

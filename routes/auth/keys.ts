@@ -10,10 +10,12 @@ export const keyRoutes = [
     path: "/.well-known/jwks.json",
     area: "Sign-in",
     id: "readKeys",
-    summary: "Read the public keys of access tokens; the current signing key is first",
+    summary:
+      "Read the public keys of access and ID tokens; of each algorithm, the current signing key is first",
     access: anyone,
     answers: { 200: { description: "A JSON Web Key Set", schema: JsonWebKeySet } },
     problems: [],
-    run: ({ platform }) => ok(platform.tokens.publicKeys(), { "cache-control": "public, max-age=300" }),
+    run: async ({ platform }) =>
+      ok(await platform.tokens.publicKeys(), { "cache-control": "public, max-age=300" }),
   }),
 ] as const;

@@ -9,6 +9,7 @@ import {
 } from "../../domain/access/keys/account_changes.ts";
 import { listServiceAccounts, readServiceAccount } from "../../domain/access/keys/service_accounts.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
+import { keyRecord } from "./shapes.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
@@ -29,12 +30,7 @@ const account = {
   start: z.string().meta({ description: "The first characters of the secret, to identify it" }),
   permissions: z.array(z.string()),
   tenants: z.union([z.literal("all"), z.array(z.uuid())]),
-  createdBy: z.uuid(),
-  createdAt: z.iso.datetime(),
-  updatedAt: z.iso.datetime(),
-  revokedAt: z.iso.datetime().nullable(),
-  revokedBy: z.uuid().nullable(),
-  lastUsedAt: z.iso.datetime().nullable().meta({ description: "Exact to the minute" }),
+  ...keyRecord,
   lastUsedIp: z.string().nullable(),
 };
 const ServiceAccountDto = z.object(account).meta({ id: "ServiceAccountDto" });

@@ -53,11 +53,23 @@ export const OpenIdProviderDto = z.object({
   signInUrl: z.url(),
 }).meta({ id: "OpenIdProviderDto" });
 
+/** Who made a service account or OAuth client, whether it is revoked, and when it was used. */
+export const keyRecord = {
+  createdBy: z.uuid(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  revokedAt: z.iso.datetime().nullable(),
+  revokedBy: z.uuid().nullable(),
+  lastUsedAt: z.iso.datetime().nullable().meta({ description: "Exact to the minute" }),
+};
+
 export const JsonWebKeySet = z.object({
   keys: z.array(z.object({
     kty: z.string(),
-    crv: z.string(),
-    x: z.string(),
+    crv: z.string().optional(),
+    x: z.string().optional(),
+    n: z.string().optional(),
+    e: z.string().optional(),
     kid: z.string(),
     alg: z.string(),
     use: z.string(),

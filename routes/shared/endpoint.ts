@@ -18,6 +18,9 @@ export const AREAS = {
   "Audit": "Who changed what",
   "API keys": "API keys of machines",
   "Service accounts": "Accounts of programs that act in several tenants",
+  "OAuth clients": "Programs that users sign in to with this service as their OpenID provider",
+  "OpenID provider":
+    "Sign-in for other programs: OpenID Connect and OAuth 2.1. Errors have the format of OAuth",
   "Events": "Publishing events and polling for them",
   "Webhook endpoints": "Webhook endpoints of the tenant and their deliveries",
   "Reports": "Templates, executions, schedules",
@@ -103,6 +106,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   creates?: "atomically" | "in steps";
   /** The answer contains a secret that is never stored, so an Idempotency-Key is refused. */
   showsSecret?: true;
+  /** True if pages of every origin may call it, whatever CORS_ORIGINS allows: browser clients of the OpenID provider. */
+  anyOrigin?: true;
   /** True if rate limits do not apply. */
   unlimited?: true;
   answers: Record<number, AnswerSpec>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ConfigurationError, readConfig } from "../../infra/config.ts";
-import { generateTokenKey } from "../../infra/tokens.ts";
+import { generateTokenKey } from "../../infra/signing_keys.ts";
 
 function mistakes(env: Record<string, string>): string {
   try {
@@ -75,14 +75,19 @@ Deno.test("a reset URL must contain the token placeholder", () => {
   }
 });
 
-Deno.test("token keys must be Ed25519 private keys, and are never shown", async () => {
+Deno.test("token keys must be private keys, one of them Ed25519, and are never shown", async () => {
   const key = await generateTokenKey();
   assert.equal(mistakes({ TOKEN_KEYS: JSON.stringify([key, await generateTokenKey()]) }), "");
+  const rsa = await generateTokenKey("RS256");
+  assert.equal(mistakes({ TOKEN_KEYS: JSON.stringify([key, rsa]) }), "");
   for (
     const text of [
       "[]",
       "hush-hush",
       JSON.stringify(key),
+      JSON.stringify([rsa]),
+      JSON.stringify([key, { ...rsa, d: "" }]),
+      JSON.stringify([key, { ...rsa, n: "hush-hush" }]),
       '[{"kty":"RSA","d":"hush-hush"}]',
       '[{"d":"hush-hush"',
     ]

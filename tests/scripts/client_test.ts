@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { newId } from "../../domain/shared/ids.ts";
-import { createTokens, generateTokenKey } from "../../infra/tokens.ts";
+import { generateTokenKey } from "../../infra/signing_keys.ts";
+import { createTokens } from "../../infra/tokens.ts";
 import { VERSION } from "../../infra/version.ts";
 import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createTestDatabase } from "../support/cluster.ts";
 import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
-import { generateTokenKey } from "../../infra/tokens.ts";
+import { generateTokenKey } from "../../infra/signing_keys.ts";
 
 /** Runs the script with only the permissions it needs. */
 const rotate = (args: string[], env: Record<string, string>) =>
@@ -51,6 +51,29 @@ Deno.test("an announced key verifies before it signs, and promoting swaps the tw
   const again = await rotate(["promote"], { TOKEN_KEYS: first });
   assert.equal(again.code, 1);
   assert.equal(again.out, "");
+});
+
+Deno.test("the key of the OpenID provider is added once, then rotates beside the others", async () => {
+  const first = JSON.stringify([await generateTokenKey()]);
+  const { out: both } = await rotate(["add-rs256"], { TOKEN_KEYS: first });
+  const algorithms = (keys: string) => JSON.parse(keys).map((key: JWK) => key.kty);
+  assert.deepEqual(algorithms(both), ["OKP", "RSA"]);
+  assert.equal(kids(both)[0], kids(first)[0]);
+  assert.equal((await rotate(["add-rs256"], { TOKEN_KEYS: both })).code, 1);
+  const { out: announced } = await rotate(["announce"], { TOKEN_KEYS: both });
+  assert.deepEqual(algorithms(announced), ["OKP", "OKP", "RSA", "RSA"]);
+  const { out: promoted, err } = await rotate(["promote"], { TOKEN_KEYS: announced });
+  assert.deepEqual(kids(promoted), [1, 0, 3, 2].map((index) => kids(announced)[index]));
+  assert.equal(err.match(/signs/g)?.length, 2);
+  const { out: retired } = await rotate(["retire"], { TOKEN_KEYS: promoted });
+  assert.deepEqual(kids(retired), [kids(announced)[1], kids(announced)[3]]);
+  const t = await setup({ TOKEN_KEYS: promoted });
+  try {
+    const published = (await t.nobody.get("/.well-known/jwks.json")).body.keys;
+    assert.deepEqual(published.map((key: JWK) => key.kid), kids(promoted));
+  } finally {
+    await t.stop();
+  }
 });
 
 Deno.test("without TOKEN_KEYS the development keys are rewritten, readable by the owner only", async () => {

@@ -97,8 +97,8 @@ export async function rotateServiceAccount(
   return await transact(p.sql, async (tx) => {
     const { value } = await lockLive(tx, caller, id, ifMatch);
     requireMayGrant(caller, value.permissions);
-    await tx`update service_accounts set hash = ${hash}, start = ${start}, version = version + 1, updated_at = now()
-      where id = ${id}`;
+    await tx`update service_accounts set hash = ${hash}, start = ${start}, secret_version = secret_version + 1,
+      version = version + 1, updated_at = now() where id = ${id}`;
     p.rights.invalidateAfterCommit(tx, [id]);
     await audit(tx, caller, "rotate", value, {});
     return { id, clientId: value.clientId, secret: key };

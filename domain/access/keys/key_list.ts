@@ -17,12 +17,13 @@ export interface KeyListRequest extends PageRequest {
 
 /** What is listed: `columns` of the rows of `table` that `scope` allows the caller to see. */
 interface KeySource {
-  table: "api_keys" | "service_accounts";
+  /** With the columns `id`, `name`, `created_at`, `last_used_at`, `revoked_at` and `search_text`. */
+  table: string;
   columns: PendingQuery<postgres.Row[]>;
   scope: PendingQuery<postgres.Row[]>;
 }
 
-/** Lists API keys or service accounts; revoked ones only with `includeDeleted`. */
+/** Lists API keys, service accounts or OAuth clients; revoked ones only with `includeDeleted`. */
 export async function listKeys<T extends object>(
   sql: Sql,
   { table, columns, scope }: KeySource,

@@ -32,6 +32,7 @@ export async function openBrowserSession(
   formerSecret: string | null = null,
 ): Promise<string> {
   const { sid, tenantId } = await p.tokens.verify(accessToken);
+  if (sid === null) throw new Error("a browser session needs the token of a user's session");
   const secret = newSecret();
   await transact(p.sql, async (tx) => {
     await markRefreshTokensUsed(tx, sid);

@@ -48,6 +48,7 @@ const PORTUGUESE = new Map(Object.entries({
   "Integration": "Integração",
   "Make and revoke API keys": "Criar e revogar chaves de API",
   "Make, change and revoke service accounts": "Criar, alterar e revogar contas de serviço",
+  "Make, change and revoke OAuth clients": "Criar, alterar e revogar clientes OAuth",
   "Publish events of own types": "Publicar eventos de tipos próprios",
   "Poll the events of the tenant": "Consultar os eventos do inquilino",
   "Ask whether users have permissions, and introspect tokens":

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { bootstrap } from "../../../domain/access/bootstrap.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
-import { generateTokenKey } from "../../../infra/tokens.ts";
+import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";

@@ -4,7 +4,7 @@ import { openSession } from "../../../domain/access/sign_in/sessions.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
-import { generateTokenKey } from "../../../infra/tokens.ts";
+import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { bearer, person, signIn } from "./people.ts";

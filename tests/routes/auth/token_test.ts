@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createSecretKey, generateKeyPairSync } from "node:crypto";
 import { type CryptoKey, importJWK, type JWK, type KeyObject, SignJWT } from "jose";
 import { newId } from "../../../domain/shared/ids.ts";
-import { generateTokenKey } from "../../../infra/tokens.ts";
+import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { setup } from "../../support/setup.ts";
 import { bearer, person, signIn, withToken } from "./people.ts";
 

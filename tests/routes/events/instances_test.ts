@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { generateTokenKey } from "../../../infra/tokens.ts";
+import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
 import { Receiver } from "./receiver.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { generateTokenKey } from "../../../infra/tokens.ts";
+import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { storeEvents } from "../../../domain/events/emit.ts";
 import { numberEvents } from "../../../domain/events/feed/number_events.ts";

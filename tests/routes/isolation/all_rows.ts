@@ -3,6 +3,7 @@ import { eventRows } from "./event_rows.ts";
 import { fileRows } from "./file_rows.ts";
 import { jobRows } from "./job_rows.ts";
 import { notificationRows } from "./notification_rows.ts";
+import { oauthRows } from "./oauth_rows.ts";
 import { reportRows } from "./report_rows.ts";
 import { resourceRows } from "./resource_rows.ts";
 import { serviceRows } from "./service_rows.ts";
@@ -18,4 +19,5 @@ export const ROWS: Rows = {
   ...reportRows,
   ...resourceRows,
   ...eventRows,
+  ...oauthRows,
 };

@@ -32,6 +32,7 @@ const KINDS = [
   "setting",
   "apiKey",
   "serviceAccount",
+  "oauthClient",
   "webhookEndpoint",
   "webhookDelivery",
 ] as const;
@@ -174,6 +175,12 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
       name: MARKER,
       permissions: ["read:users"],
       tenants: [tenantId],
+    }),
+    oauthClient: await made("/api/v1/oauth-clients", {
+      name: MARKER,
+      kind: "confidential",
+      redirectUris: ["https://victims.test/"],
+      audience: "https://victims.test",
     }),
     webhookEndpoint,
     webhookDelivery: await inserted("webhook_deliveries", {

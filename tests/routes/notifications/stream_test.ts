@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { generateTokenKey } from "../../../infra/tokens.ts";
+import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { refused, sent } from "./notifications.ts";

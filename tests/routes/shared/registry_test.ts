@@ -55,11 +55,13 @@ Deno.test("every creating POST supports an Idempotency-Key, or rejects it becaus
     ENDPOINTS.filter((each) => each.showsSecret).map(({ id }) => id).sort(),
     [
       "createApiKey",
+      "createOAuthClient",
       "createServiceAccount",
       "createWebhookEndpoint",
       "createWebhookEndpoints",
       "putJobType",
       "rotateJobTypeSecret",
+      "rotateOAuthClientSecret",
       "rotateServiceAccount",
       "rotateWebhookSecret",
     ],

@@ -1,0 +1,193 @@
+import { randomBytes } from "node:crypto";
+import { announceChange } from "../../../infra/postgres/changes.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { newKey } from "../../access/keys/new_key.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
+import { newId } from "../../shared/ids.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { requireVersion } from "../../shared/version.ts";
+import type { Versioned } from "../../shared/versioned.ts";
+import { requireProviderKey } from "../provider_key.ts";
+import { type ClientKind, type ClientSettings, type OAuthClient, readClient } from "./client.ts";
+import {
+  CLIENT_ID_PREFIX,
+  requireClientRules,
+  requireMaySkipConsent,
+  reserveAudience,
+} from "./client_rules.ts";
+
+/** Distinguishes the secrets of clients from keys of the API. */
+const SECRET_PREFIX = "ocs_";
+
+export interface NewClient extends ClientSettings {
+  kind: ClientKind;
+}
+
+/** Members to change; absent ones keep their value. */
+export type ClientChange = { [M in keyof ClientSettings]?: ClientSettings[M] | undefined };
+
+type Changing = Pick<Platform, "sql" | "config" | "tokens" | "baseUrl">;
+
+/**
+ * Creates a client of the caller's tenant; for a system administrator in the platform tenant or without a tenant, of the
+ * platform. Only this result and that of `rotateClientSecret` have the secret; a public client has none.
+ * @throws VALIDATION_ERROR, MISSING_PERMISSION, OAUTH_AUDIENCE_CONFLICT, OPENID_KEY_MISSING_UNAVAILABLE
+ */
+export async function createClient(
+  p: Changing,
+  caller: Caller,
+  input: NewClient,
+): Promise<OAuthClient & { secret: string | null }> {
+  requireProviderKey(p);
+  const { kind } = input;
+  requireClientRules(input, { kind, config: p.config, issuer: p.baseUrl() });
+  requireMaySkipConsent(caller, input);
+  const id = newId();
+  const clientId = CLIENT_ID_PREFIX + randomBytes(16).toString("base64url");
+  const secret = kind === "confidential" ? newKey(SECRET_PREFIX) : null;
+  return await transact(p.sql, async (tx) => {
+    const tenantId = await ownerFor(tx, caller);
+    await reserveAudience(tx, input.audience, tenantId);
+    await tx`insert into oauth_clients (id, client_id, tenant_id, name, kind, secret_hash, start, redirect_uris,
+        post_logout_redirect_uris, audience, scopes, token_claims, token_algorithm, first_party, created_by)
+      values (${id}, ${clientId}, ${tenantId}, ${input.name}, ${kind}, ${secret?.hash ?? null},
+        ${secret?.start ?? null}, ${input.redirectUris}::text[], ${input.postLogoutRedirectUris}::text[],
+        ${input.audience}, ${input.scopes}::text[], ${input.tokenClaims}::text[], ${input.tokenAlgorithm},
+        ${input.firstParty}, ${caller.userId})`;
+    const { value } = await readClient(tx, caller, id);
+    await audit(tx, caller, "create", value, { after: { kind, ...settingsOf(value) } });
+    return { ...value, secret: secret?.key ?? null };
+  });
+}
+
+/** The tenant of a new client; null: the platform. */
+async function ownerFor(q: Sql, caller: Caller): Promise<string | null> {
+  const { tenantId } = caller;
+  if (tenantId === null || !isSystemAdmin(caller)) return tenantId;
+  const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${tenantId}`;
+  return tenant?.type === "Platform" ? null : tenantId;
+}
+
+/**
+ * Changes a client, effective for its next request. Tokens it already has keep their claims.
+ * @throws OAUTH_CLIENT_NOT_FOUND, PRECONDITION_FAILED, OAUTH_CLIENT_REVOKED_CONFLICT, and see `createClient`
+ */
+export async function updateClient(
+  p: Changing,
+  caller: Caller,
+  id: string,
+  change: ClientChange,
+  ifMatch: string | null,
+): Promise<Versioned<OAuthClient>> {
+  return await transact(p.sql, async (tx) => {
+    const before = await lockLive(tx, caller, id, ifMatch);
+    const { kind, tenantId } = before.value;
+    const former = settingsOf(before.value);
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    const after: ClientSettings = { ...former, ...given };
+    if (JSON.stringify(former) === JSON.stringify(after)) return before;
+    requireClientRules(after, { kind, config: p.config, issuer: p.baseUrl() });
+    requireMaySkipConsent(caller, former, after);
+    if (after.audience !== former.audience) await reserveAudience(tx, after.audience, tenantId);
+    await tx`update oauth_clients set name = ${after.name}, redirect_uris = ${after.redirectUris}::text[],
+      post_logout_redirect_uris = ${after.postLogoutRedirectUris}::text[], audience = ${after.audience},
+      scopes = ${after.scopes}::text[], token_claims = ${after.tokenClaims}::text[],
+      token_algorithm = ${after.tokenAlgorithm}, first_party = ${after.firstParty}, version = version + 1,
+      updated_at = now() where id = ${id}`;
+    announceChange(tx, { topic: "oauth clients", ids: [id] });
+    const changed = await readClient(tx, caller, id);
+    await audit(tx, caller, "update", changed.value, { before: former, after });
+    return changed;
+  });
+}
+
+/**
+ * Replaces the secret of a confidential client; the old one is refused at once.
+ * @throws OAUTH_CLIENT_NOT_FOUND, PRECONDITION_FAILED, OAUTH_CLIENT_REVOKED_CONFLICT, OAUTH_CLIENT_PUBLIC_CONFLICT,
+ * MISSING_PERMISSION
+ */
+export async function rotateClientSecret(
+  p: Changing,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<{ id: string; clientId: string; secret: string }> {
+  const { key, hash, start } = newKey(SECRET_PREFIX);
+  return await transact(p.sql, async (tx) => {
+    const { value } = await lockLive(tx, caller, id, ifMatch);
+    if (value.kind === "public") {
+      throw problem("OAUTH_CLIENT_PUBLIC_CONFLICT", `The client ${id} is public, so it has no secret.`);
+    }
+    requireMaySkipConsent(caller, value);
+    await tx`update oauth_clients set secret_hash = ${hash}, start = ${start}, version = version + 1,
+      updated_at = now() where id = ${id}`;
+    announceChange(tx, { topic: "oauth clients", ids: [id] });
+    await audit(tx, caller, "rotate", value, {});
+    return { id, clientId: value.clientId, secret: key };
+  });
+}
+
+/**
+ * Revokes a client: its users can no longer sign in to it, and its refresh tokens are refused. Does nothing if it is
+ * already revoked.
+ * @throws OAUTH_CLIENT_NOT_FOUND, PRECONDITION_FAILED
+ */
+export async function revokeClient(
+  p: Changing,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const { value, version } = await readClient(tx, caller, id, true);
+    requireVersion(ifMatch, version);
+    if (value.revokedAt) return;
+    await tx`update oauth_clients set revoked_at = now(), revoked_by = ${caller.userId}, version = version + 1,
+      updated_at = now() where id = ${id}`;
+    announceChange(tx, { topic: "oauth clients", ids: [id] });
+    await audit(tx, caller, "revoke", value, { before: settingsOf(value) });
+  });
+}
+
+/** Locks a client that is not revoked. */
+async function lockLive(
+  tx: Tx,
+  caller: Caller,
+  id: string,
+  ifMatch: string | null,
+): Promise<Versioned<OAuthClient>> {
+  const client = await readClient(tx, caller, id, true);
+  requireVersion(ifMatch, client.version);
+  if (!client.value.revokedAt) return client;
+  throw problem("OAUTH_CLIENT_REVOKED_CONFLICT", `The OAuth client ${id} was revoked.`);
+}
+
+const settingsOf = (client: OAuthClient): ClientSettings => ({
+  name: client.name,
+  redirectUris: client.redirectUris,
+  postLogoutRedirectUris: client.postLogoutRedirectUris,
+  audience: client.audience,
+  scopes: client.scopes,
+  tokenClaims: client.tokenClaims,
+  tokenAlgorithm: client.tokenAlgorithm,
+  firstParty: client.firstParty,
+});
+
+/** The row belongs to the audit log of the client's tenant, else to that of the caller. */
+async function audit(
+  tx: Tx,
+  caller: Caller,
+  verb: string,
+  { id, tenantId }: OAuthClient,
+  change: { before?: unknown; after?: unknown },
+): Promise<void> {
+  await recordAudit(tx, caller, {
+    action: `oauthClient.${verb}`,
+    targetType: "oauthClient",
+    targetId: id,
+    ...tenantId === null ? {} : { tenantId },
+    ...change,
+  });
+}

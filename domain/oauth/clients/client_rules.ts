@@ -1,0 +1,82 @@
+import type { Tx } from "../../../infra/postgres/postgres.ts";
+import type { Config } from "../../../infra/config.ts";
+import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
+import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
+import type { ClientKind, ClientSettings } from "./client.ts";
+import { redirectUriFault } from "./redirect_uris.ts";
+
+/** How client ids begin: of clients, and of service accounts. ID tokens name them as audience. */
+export const CLIENT_ID_PREFIX = "oc_";
+const ACCOUNT_ID_PREFIX = "sa_";
+
+/**
+ * Checks what a client may be. The audience must be neither the service's own nor a client's id: an API would accept
+ * tokens that were issued for something else.
+ * @throws VALIDATION_ERROR by field
+ */
+export function requireClientRules(
+  settings: ClientSettings,
+  o: { kind: ClientKind; config: Config; issuer: string },
+): void {
+  const { redirectUris, postLogoutRedirectUris, audience } = settings;
+  const errors: FieldErrors = {
+    ...uriErrors("redirectUris", redirectUris, o.kind),
+    ...uriErrors("postLogoutRedirectUris", postLogoutRedirectUris, o.kind),
+  };
+  if (o.kind === "public" && redirectUris.length === 0) {
+    errors.redirectUris = [
+      "expected at least one: a public client cannot use anything but the user's sign-in",
+    ];
+  }
+  if (audience === o.config.TOKEN_AUDIENCE || audience === o.issuer) {
+    errors.audience = ["expected another audience than the service's own, whose API would accept the tokens"];
+  } else if ([CLIENT_ID_PREFIX, ACCOUNT_ID_PREFIX].some((prefix) => audience.startsWith(prefix))) {
+    errors.audience = ["expected no client id, which is the audience of ID tokens"];
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}
+
+function uriErrors(field: string, uris: readonly string[], kind: ClientKind): FieldErrors {
+  const errors: FieldErrors = {};
+  for (const [index, uri] of uris.entries()) {
+    const fault = redirectUriFault(uri, kind);
+    if (fault) errors[`${field}.${index}`] = [fault];
+  }
+  return errors;
+}
+
+/**
+ * Only a holder of admin:system may make a client first-party, or change one: its users are not asked for consent, so its
+ * redirect URIs decide who gets their sign-in.
+ * @throws MISSING_PERMISSION
+ */
+export function requireMaySkipConsent(
+  caller: Caller,
+  ...settings: Pick<ClientSettings, "firstParty">[]
+): void {
+  if (isSystemAdmin(caller) || !settings.some(({ firstParty }) => firstParty)) return;
+  throw problem(
+    "MISSING_PERMISSION",
+    "A first-party client needs admin:system, which the caller does not hold.",
+  );
+}
+
+/**
+ * Reserves an audience for the clients of one owner. It is free again a day after its last client was revoked, when no
+ * token with it is valid any more. Locks the audience until the end of the transaction.
+ * @param tenantId null: the platform
+ * @throws OAUTH_AUDIENCE_CONFLICT
+ */
+export async function reserveAudience(tx: Tx, audience: string, tenantId: string | null): Promise<void> {
+  const [held] = await tx<{ tenantId: string | null }[]>`
+    insert into oauth_audiences as a (audience, tenant_id) values (${audience}, ${tenantId})
+    on conflict (audience) do update set audience = excluded.audience returning a.tenant_id`;
+  if (held?.tenantId === tenantId) return;
+  // A statement of its own, because it must see clients that were committed while the one above waited for the lock.
+  const { count } = await tx`
+    update oauth_audiences a set tenant_id = ${tenantId} where audience = ${audience} and not exists (
+      select from oauth_clients c where c.audience = a.audience
+        and (c.revoked_at is null or c.revoked_at > now() - interval '1 day'))`;
+  if (count > 0) return;
+  throw problem("OAUTH_AUDIENCE_CONFLICT", `The audience ${audience} belongs to clients of another owner.`);
+}

@@ -1,0 +1,42 @@
+import type { ClientKind } from "./client.ts";
+
+/** Hosts of the user's own device, where http is safe (RFC 8252). */
+const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?(?=[/?]|$)/;
+
+/**
+ * Checks a redirect URI of a client: https, http on a loopback host, or for a public client a scheme of its own, which
+ * has a dot (RFC 8252, 7.1).
+ * @returns what is wrong; null if nothing is.
+ */
+export function redirectUriFault(uri: string, kind: ClientKind): string | null {
+  if (!/^[\x21-\x7e]+$/.test(uri) || /[\\*]/.test(uri)) {
+    return "expected a URI of visible ASCII characters without \\ and *; it is compared character by character";
+  }
+  const parsed = URL.parse(uri);
+  if (!parsed) return "expected an absolute URI";
+  if (uri.includes("#")) return "expected no fragment";
+  if (parsed.username || parsed.password || /^[^/?]*\/\/[^/?]*@/.test(uri)) return "expected no user name";
+  if (parsed.protocol === "https:" && /^https:\/\/[^/?]/.test(uri)) return null;
+  if (LOOPBACK.test(uri)) return null;
+  if (kind === "public" && /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:/.test(uri)) return null;
+  const own = kind === "public"
+    ? ", or a scheme of the app's own with a dot (com.example.app:/callback)"
+    : "";
+  return `expected https, or http on 127.0.0.1, [::1] or localhost${own}`;
+}
+
+/**
+ * Is `given` one of the registered URIs? Compared character by character: other spellings of the same URL differ. A
+ * native app gets a free port from its system, so for a public client the port of a loopback URI may be any.
+ */
+export function isRegistered(
+  given: string,
+  o: { kind: ClientKind; uris: readonly string[] },
+): boolean {
+  if (o.uris.includes(given)) return true;
+  if (o.kind !== "public" || !LOOPBACK.test(given)) return false;
+  const withoutPort = portless(given);
+  return o.uris.some((uri) => LOOPBACK.test(uri) && portless(uri) === withoutPort);
+}
+
+const portless = (uri: string): string => uri.replace(LOOPBACK, "http://$1");

@@ -1,0 +1,59 @@
+import type { Platform } from "../shared/platform.ts";
+import { STANDARD_SCOPES, TOKEN_ALGORITHMS } from "./clients/client.ts";
+import { requireProviderKey } from "./provider_key.ts";
+
+/** How a client may authenticate at the token endpoint; `none` is for public clients. */
+export const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"] as const;
+/** Values of `prompt` that the authorization endpoint knows. */
+export const PROMPTS = ["none", "login", "consent", "select_account"] as const;
+
+/**
+ * What clients need to know about the provider: OpenID Connect Discovery 1.0, and RFC 8414 with the same members.
+ * @throws OPENID_KEY_MISSING_UNAVAILABLE
+ */
+export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {
+  requireProviderKey(p);
+  const issuer = p.baseUrl();
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/oauth/authorize`,
+    token_endpoint: `${issuer}/oauth/token`,
+    userinfo_endpoint: `${issuer}/oauth/userinfo`,
+    revocation_endpoint: `${issuer}/oauth/revoke`,
+    end_session_endpoint: `${issuer}/oauth/logout`,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    scopes_supported: [...STANDARD_SCOPES],
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["RS256"],
+    access_token_signing_alg_values_supported: [...TOKEN_ALGORITHMS],
+    token_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
+    revocation_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
+    code_challenge_methods_supported: ["S256"],
+    prompt_values_supported: [...PROMPTS],
+    claims_supported: [
+      "sub",
+      "iss",
+      "aud",
+      "exp",
+      "iat",
+      "auth_time",
+      "nonce",
+      "amr",
+      "sid",
+      "tenant_id",
+      "name",
+      "given_name",
+      "family_name",
+      "email",
+      "updated_at",
+    ],
+    ui_locales_supported: ["en", "pt"],
+    authorization_response_iss_parameter_supported: true,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    claims_parameter_supported: false,
+  };
+}

@@ -1,0 +1,202 @@
+import { z } from "zod";
+import {
+  CLIENT_KINDS,
+  listClients,
+  readClient,
+  STANDARD_SCOPES,
+  TOKEN_ALGORITHMS,
+  TOKEN_CLAIMS,
+} from "../../domain/oauth/clients/client.ts";
+import {
+  createClient,
+  revokeClient,
+  rotateClientSecret,
+  updateClient,
+} from "../../domain/oauth/clients/client_changes.ts";
+import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
+import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+import { keyRecord } from "../auth/shapes.ts";
+import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { enumName, uuid } from "../shared/validation.ts";
+
+const uris = z.array(z.string().min(1).max(2000)).max(50);
+const scope = z.string().regex(
+  /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/,
+  "expected a scope without spaces and quotes",
+);
+
+const given = {
+  name: requiredName(200),
+  redirectUris: uris.meta({
+    description:
+      "Where the browser returns after a sign-in: https, or http on a loopback host; public clients may have a " +
+      "scheme of their own with a dot. Compared character by character; a public client may use any loopback port",
+  }),
+  postLogoutRedirectUris: uris.meta({
+    description: "Where the browser returns after a sign-out; the same rules",
+  }),
+  audience: z.string().regex(/^[\x21-\x7e]{1,500}$/, "expected 1 to 500 visible ASCII characters").meta({
+    description: "`aud` of its access tokens: the API they are for. The clients of one tenant may share it",
+  }),
+  scopes: z.array(scope).max(50).transform((scopes) => [...new Set(scopes)]).meta({
+    description: "Scopes it may ask for",
+  }),
+  tokenClaims: z.array(enumName(TOKEN_CLAIMS)).transform((claims) => [...new Set(claims)]).meta({
+    description: "Optional claims of access tokens; `permissions`: those of the user in the tenant",
+  }),
+  tokenAlgorithm: enumName(TOKEN_ALGORITHMS).meta({
+    description: "Signs its access tokens. ID tokens are always signed with RS256",
+  }),
+  firstParty: z.boolean().meta({ description: "Its users are not asked for consent; needs admin:system" }),
+};
+
+const client = {
+  id: z.uuid(),
+  clientId: z.string(),
+  tenantId: z.uuid().nullable().meta({
+    description: "The tenant whose users may sign in; null: every tenant's",
+  }),
+  name: z.string(),
+  kind: z.enum(CLIENT_KINDS),
+  start: z.string().nullable().meta({ description: "The first characters of the secret, to identify it" }),
+  redirectUris: z.array(z.string()),
+  postLogoutRedirectUris: z.array(z.string()),
+  audience: z.string(),
+  scopes: z.array(z.string()),
+  tokenClaims: z.array(z.enum(TOKEN_CLAIMS)),
+  tokenAlgorithm: z.enum(TOKEN_ALGORITHMS),
+  firstParty: z.boolean(),
+  ...keyRecord,
+};
+const OAuthClientDto = z.object(client).meta({ id: "OAuthClientDto" });
+const secret = z.string().meta({ description: "The client secret, shown only in this answer" });
+
+const path = "/api/v1/oauth-clients";
+const area = "OAuth clients";
+const access = byPerson(inTenantOrService("manage:oauth-clients"));
+const params = z.object({ id: uuid });
+const changed = ["OAUTH_CLIENT_NOT_FOUND", "PRECONDITION_FAILED", "OAUTH_CLIENT_REVOKED_CONFLICT"] as const;
+
+/** OAuth clients: programs that users sign in to with the service as their OpenID provider. */
+export const clientRoutes = [
+  endpoint({
+    method: "get",
+    path,
+    area,
+    id: "listOAuthClients",
+    access,
+    summary: "List the OAuth clients of the tenant; with admin:system, all",
+    query: z.object(listQuery(KEY_SORTS)),
+    answers: {
+      200: {
+        description: "A page; includeDeleted adds revoked clients",
+        schema: pagedResultOf(OAuthClientDto),
+      },
+    },
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await listClients(db, caller, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: `${path}/{id}`,
+    area,
+    id: "readOAuthClient",
+    access,
+    params,
+    summary: "Read an OAuth client",
+    answers: { 200: { etag: true, description: "The client, without its secret", schema: OAuthClientDto } },
+    problems: ["OAUTH_CLIENT_NOT_FOUND"],
+    async run({ db, caller, params }) {
+      const { value, version } = await readClient(db, caller, params.id);
+      return okVersioned(value, version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path,
+    area,
+    id: "createOAuthClient",
+    access,
+    summary: "Create an OAuth client; only this answer shows the secret of a confidential one",
+    details:
+      "It belongs to the tenant of the request, whose users may sign in to it. With admin:system in the platform " +
+      "tenant or without a tenant, it belongs to the platform, and users of every tenant may sign in.",
+    body: z.object({
+      ...given,
+      kind: enumName(CLIENT_KINDS),
+      postLogoutRedirectUris: given.postLogoutRedirectUris.default([]),
+      scopes: given.scopes.default([...STANDARD_SCOPES]),
+      tokenClaims: given.tokenClaims.default([]),
+      tokenAlgorithm: given.tokenAlgorithm.default("EdDSA"),
+      firstParty: given.firstParty.default(false),
+    }).meta({ id: "CreateOAuthClientRequest" }),
+    answers: {
+      201: {
+        description: "Created; Location is the URL of its record",
+        schema: z.object({ ...client, secret: secret.nullable() }).meta({ id: "OAuthClientCreatedDto" }),
+      },
+    },
+    showsSecret: true,
+    problems: ["OAUTH_AUDIENCE_CONFLICT", "OPENID_KEY_MISSING_UNAVAILABLE"],
+    async run({ platform, caller, body }) {
+      const made = await createClient(platform, caller, body);
+      return created(made, `${path}/${made.id}`);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: `${path}/{id}`,
+    area,
+    id: "updateOAuthClient",
+    access,
+    params,
+    summary: "Change an OAuth client; effective at once",
+    body: z.object(given).partial().meta({
+      id: "UpdateOAuthClientRequest",
+      description: "Members left out keep their value",
+    }),
+    answers: { 200: { etag: true, description: "Changed", schema: OAuthClientDto } },
+    problems: [...changed, "OAUTH_AUDIENCE_CONFLICT"],
+    async run({ platform, caller, params, body, call }) {
+      const { value, version } = await updateClient(platform, caller, params.id, body, call.ifMatch);
+      return okVersioned(value, version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: `${path}/{id}/rotate-secret`,
+    area,
+    id: "rotateOAuthClientSecret",
+    access,
+    params,
+    summary: "Replace the secret of an OAuth client; the old one is refused at once",
+    showsSecret: true,
+    answers: {
+      200: {
+        description: "The new secret, shown only in this answer",
+        schema: z.object({ id: z.uuid(), clientId: z.string(), secret }).meta({ id: "OAuthClientSecretDto" }),
+      },
+    },
+    problems: [...changed, "OAUTH_CLIENT_PUBLIC_CONFLICT"],
+    run: async ({ platform, caller, params, call }) =>
+      ok(await rotateClientSecret(platform, caller, params.id, call.ifMatch)),
+  }),
+  endpoint({
+    method: "delete",
+    path: `${path}/{id}`,
+    area,
+    id: "revokeOAuthClient",
+    access,
+    params,
+    summary: "Revoke an OAuth client; effective at once",
+    answers: { 204: { description: "Revoked" } },
+    problems: ["OAUTH_CLIENT_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params, call }) {
+      await revokeClient(platform, caller, params.id, call.ifMatch);
+      return noContent();
+    },
+  }),
+] as const;
