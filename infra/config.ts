@@ -104,6 +104,14 @@ export function misspelledSettings(
   });
 }
 
+/** Warnings about URLs by which clients would send secrets and data without encryption in production. */
+export const unencryptedConnections = (config: Config): string[] =>
+  (["PUBLIC_URL", "S3_PUBLIC_ENDPOINT", "S3_ENDPOINT"] as const)
+    .filter((name) => config.isProduction && config[name]?.startsWith("http:"))
+    .map((name) =>
+      `${name} is an http URL: what it transports can be read and changed on the way; use https`
+    );
+
 /** The message of an issue. In JSON values, the path of the invalid member comes first. */
 const describe = ({ path, message }: z.core.$ZodIssue): string =>
   path.length > 0 ? `${path.join(".")}: ${message}` : message;

@@ -1,4 +1,11 @@
-import { type Config, ConfigurationError, misspelledSettings, processEnv, readConfig } from "./config.ts";
+import {
+  type Config,
+  ConfigurationError,
+  misspelledSettings,
+  processEnv,
+  readConfig,
+  unencryptedConnections,
+} from "./config.ts";
 import { createLog, type Log, redactText } from "./log.ts";
 
 /**
@@ -10,7 +17,7 @@ const CONFIGURATION_EXIT = 78;
 
 /**
  * The configuration of this process. If it has mistakes, prints them and exits with code 78. Logs a warning for each
- * variable that looks like a misspelled setting.
+ * variable that looks like a misspelled setting, and for each setting by which data travels without encryption.
  */
 export function readConfigOrExit(): Config {
   const env = processEnv();
@@ -20,6 +27,7 @@ export function readConfigOrExit(): Config {
     for (const { name, setting } of misspelledSettings(env)) {
       log.warn(`the variable ${name} is not a setting; did you mean ${setting}?`);
     }
+    for (const warning of unencryptedConnections(config)) log.warn(warning);
     return config;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

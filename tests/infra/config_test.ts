@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { ConfigurationError, misspelledSettings, readConfig } from "../../infra/config.ts";
+import {
+  ConfigurationError,
+  misspelledSettings,
+  readConfig,
+  unencryptedConnections,
+} from "../../infra/config.ts";
 
 Deno.test("development needs no settings and embeds missing parts", () => {
   const config = readConfig({});
@@ -80,6 +85,19 @@ Deno.test("variables that look like a misspelled setting are found, other variab
     { name: "SMTP_URLS_FILE", setting: "SMTP_URL" },
     { name: "S3_BUCKETS", setting: "S3_BUCKET" },
   ]);
+});
+
+Deno.test("production warns of addresses without encryption, development does not", () => {
+  const urls = {
+    PUBLIC_URL: "http://steward.example.test",
+    S3_PUBLIC_ENDPOINT: "https://files.example.test",
+    S3_ENDPOINT: "http://10.0.0.7:9000",
+  };
+  const config = readConfig(urls);
+  assert.deepEqual(unencryptedConnections(config), []);
+  const warnings = unencryptedConnections({ ...config, isProduction: true });
+  assert.deepEqual(warnings.map((text) => text.split(" ")[0]), ["PUBLIC_URL", "S3_ENDPOINT"]);
+  assert.ok(!warnings.join().includes("example.test"), "warnings contain no values");
 });
 
 function mistakesOf(env: Record<string, string>): ConfigurationError {

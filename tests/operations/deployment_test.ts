@@ -39,6 +39,18 @@ const drainSeconds = Number(/DRAIN_MS = ([\d_]+)/.exec(await text("main.ts"))?.[
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
+Deno.test("the image contains no history of the source, tests, local data or secrets", async () => {
+  const ignored = (await text(".dockerignore")).split("\n");
+  for (const path of [".git", ".github", ".ci", ".data", "tests", "*.env", ".env*", "scripts/deploy"]) {
+    assert.ok(ignored.includes(path), path);
+  }
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = ""]) =>
+    paths.split(" ")
+  );
+  const sources = ["deno.json", "deno.lock", "main.ts", "infra", "domain", "routes", "scripts"];
+  assert.deepEqual(copied, sources, "folders by name, not the whole checkout");
+});
+
 Deno.test("production starts with steward.env.example and the secrets of compose.yaml, which are settings", async () => {
   const lines = (await text("scripts/deploy/steward.env.example")).split("\n");
   const env = Object.fromEntries(

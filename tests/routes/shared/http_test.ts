@@ -95,6 +95,11 @@ Deno.test("another method is rejected with the allowed ones", async () => {
     "access-control-request-method": "POST",
   });
   assert.equal(options.status, 405, "no origin may call unless it is configured");
+  for (const path of ["/api/v1/users", "/console/sign-in", "/healthz"]) {
+    const traced = await raw(`TRACE ${path} HTTP/1.1\r\nhost: x\r\nx: secret\r\nconnection: close\r\n\r\n`);
+    assert.match(traced, /^HTTP\/1.1 (40[045]|303|501) /, path);
+    assert.doesNotMatch(traced, /x: secret/);
+  }
 });
 
 const IS_URL = "the proxy of the tests makes a URL of every path";
