@@ -15,6 +15,7 @@ const READMES = [
   "domain/README.md",
   ".github/CONTRIBUTING.md",
   ".github/SECURITY.md",
+  ".github/ASVS.md",
 ];
 
 Deno.test("the front page stays short, and every link between the READMEs resolves", async () => {

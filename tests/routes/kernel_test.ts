@@ -143,3 +143,43 @@ Deno.test("the API reference loads nothing from other origins", async () => {
   }
   assert.equal((await t.nobody.get("/docs/..%2f..%2fdeno.json")).status, 404);
 });
+
+Deno.test("names of an object's prototype in bodies and queries are data, and change no other object", async () => {
+  const actor = await t.actor({ role: "Admin" });
+  const create = await fetch(`${t.url}/api/v1/roles?__proto__=a&__proto__=b&constructor=c&polluted=1`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${actor.token}` },
+    body: '{"name":"Clerk","permissionIds":[],"__proto__":{"polluted":1,"isSystemRole":true},' +
+      '"constructor":{"prototype":{"polluted":1}}}',
+  });
+  assert.equal(create.status, 201);
+  const role = await create.json();
+  assert.equal(role.isSystemRole, false);
+  assert.equal("polluted" in {}, false);
+  const setting = { key: "x", value: '{"__proto__":{"polluted":1}}', description: null };
+  await t.systemAdmin.post("/api/v1/settings", setting);
+  assert.equal("polluted" in {}, false);
+});
+
+Deno.test("a query parameter that is sent twice is refused, and one in a body or header is not a query parameter", async () => {
+  const twice = await t.systemAdmin.get("/api/v1/users?page=1&page=2");
+  assert.deepEqual([twice.status, twice.body.code], [400, "VALIDATION_ERROR"]);
+  const body = { name: "Clerk", permissionIds: [], page: 3, tenantId: crypto.randomUUID() };
+  const { status, headers } = await t.systemAdmin.post("/api/v1/roles?name=Other", body, { name: "Third" });
+  assert.equal(status, 201);
+  assert.equal(headers.get("steward-ignored-members"), "page, tenantId");
+});
+
+Deno.test("folders are not listed, and files of the service are not served", async () => {
+  for (
+    const path of ["/docs/", "/console/assets", "/console/assets/", "/.git/config", "/deno.json", "/main.ts"]
+  ) {
+    const { status, body } = await t.nobody.get(path);
+    assert.ok([303, 404].includes(status) || String(body).includes("sign-in"), `${path}: ${status}`);
+    assert.doesNotMatch(
+      JSON.stringify(body),
+      /console\.js"|repositoryformat|nodeModulesDir|startSteward/,
+      path,
+    );
+  }
+});
