@@ -6,6 +6,7 @@ import type { RightsPlatform } from "../rights/platform.ts";
 import { invalidateCounts } from "../shared/count_cache.ts";
 import type { Platform } from "../shared/platform.ts";
 import { ANNOUNCE_JOB, type ChangedAccess } from "./access_change_job.ts";
+import { ANNOUNCE_ROLES_JOB } from "./roles/default_role_job.ts";
 
 /** What changing access needs. CLI scripts have no `wakeUps`; workers find events by polling. */
 export type ChangingAccess = Pick<RightsPlatform, "rights"> & Partial<Pick<Platform, "wakeUps">>;
@@ -88,9 +89,26 @@ async function announceUsers(
   if (users.length <= MOST_AT_ONCE) {
     return await emitEvents(p, tx, users.map((user) => accessChanged(user, changed.tenantId)));
   }
-  const { name: jobTypeName, maxRetries } = ANNOUNCE_JOB;
-  const jobs = [{ jobTypeName, maxRetries, serializedArgs: JSON.stringify(changed) }];
+  await writeJob(p, tx, ANNOUNCE_JOB, changed);
+}
+
+/** Announces, by a job, that the catalog roles with these names have other permissions in all tenants. */
+export async function announceRoles(
+  p: Pick<ChangingAccess, "wakeUps">,
+  tx: Tx,
+  names: string[],
+): Promise<void> {
+  const roleNames = [...new Set(names)];
+  if (roleNames.length > 0) await writeJob(p, tx, ANNOUNCE_ROLES_JOB, { roleNames });
+}
+
+async function writeJob(
+  { wakeUps }: Pick<ChangingAccess, "wakeUps">,
+  tx: Tx,
+  { name: jobTypeName, maxRetries }: { name: string; maxRetries: number },
+  args: unknown,
+): Promise<void> {
+  const jobs = [{ jobTypeName, maxRetries, serializedArgs: JSON.stringify(args) }];
   await writeJobs(tx, jobs);
-  const { wakeUps } = p;
   if (wakeUps) afterCommit(tx, () => wakeFor({ wakeUps }, jobs));
 }

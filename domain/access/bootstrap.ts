@@ -5,6 +5,8 @@ import { findPasswordMistake } from "./passwords/password_rules.ts";
 import { CATALOG_PERMISSIONS, CATALOG_ROLES, type CatalogPermission } from "../rights/catalog.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
+import { announceRoles } from "./access_changes.ts";
+import { createCatalogRoles, declareRoleGrants, type RoleGrant } from "./roles/default_roles.ts";
 
 /** Key of the advisory lock that serializes instances which start at the same time. Any fixed number will do. */
 const LOCK = 7_315_027_812;
@@ -13,12 +15,6 @@ const LOCK = 7_315_027_812;
 export interface CatalogAdditions {
   permissions: readonly CatalogPermission[];
   roleGrants: readonly RoleGrant[];
-}
-
-/** A permission that the catalog role with this name has in every tenant. */
-export interface RoleGrant {
-  roleName: string;
-  code: string;
 }
 
 /**
@@ -37,7 +33,8 @@ export async function bootstrap(
     const builtIn = CATALOG_ROLES.flatMap(({ name, permissions }) =>
       permissions.map((code) => ({ roleName: name, code }))
     );
-    await addRoleGrants(tx, [...builtIn, ...additions.roleGrants]);
+    const changed = await declareRoleGrants(tx, [...builtIn, ...additions.roleGrants]);
+    await announceRoles({}, tx, changed);
     const [platform] = await tx<{ id: string }[]>`select id from tenants where type = 'Platform'`;
     if (platform) return false;
     const tenantId = newId();
@@ -50,24 +47,6 @@ export async function bootstrap(
     );
     return true;
   });
-}
-
-/** Creates the catalog roles that a tenant of this type has. */
-export async function createCatalogRoles(tx: Tx, tenantId: string, type: string): Promise<void> {
-  const roles = CATALOG_ROLES.filter((role) => role.where === "everywhere" || type === "Platform");
-  const rows = roles.map(({ name, description }) => ({
-    id: newId(),
-    tenant_id: tenantId,
-    name,
-    description,
-    is_system: true,
-  }));
-  await tx`insert into roles ${tx(rows)}`;
-  await tx`
-    insert into role_permissions (role_id, permission_id)
-    select r.id, p.id from default_role_permissions d
-    join roles r on r.tenant_id = ${tenantId} and r.name = d.role_name and r.is_system
-    join permissions p on p.code = d.permission_code and p.tenant_id is null and p.deleted_at is null`;
 }
 
 /** Adds new permissions, and updates the descriptions and categories of built-in ones. */
@@ -93,22 +72,6 @@ async function updateRoleDescriptions(tx: Tx): Promise<void> {
     from unnest(${names}::text[], ${descriptions}::text[]) c (name, description)
     where r.is_system and r.name = c.name and r.deleted_at is null and r.updated_at = r.created_at
       and r.description is distinct from c.description`;
-}
-
-/** Stores the grants, and adds those that are new to the catalog roles of all tenants. */
-async function addRoleGrants(tx: Tx, grants: RoleGrant[]): Promise<void> {
-  const roleNames = grants.map(({ roleName }) => roleName);
-  const codes = grants.map(({ code }) => code);
-  await tx`
-    with added as (
-      insert into default_role_permissions (role_name, permission_code)
-      select * from unnest(${roleNames}::text[], ${codes}::text[])
-      on conflict do nothing returning role_name, permission_code)
-    insert into role_permissions (role_id, permission_id)
-    select r.id, p.id from added a
-    join roles r on r.name = a.role_name and r.is_system and r.deleted_at is null
-    join permissions p on p.code = a.permission_code and p.tenant_id is null and p.deleted_at is null
-    on conflict do nothing`;
 }
 
 async function createFirstAdministrator(

@@ -9,6 +9,7 @@ import { IMPORT_OUTCOMES } from "../../domain/access/permissions/permission_impo
 import { IMPORT_MODES } from "../../domain/access/permissions/permission_import_rows.ts";
 import { IMPORT_FORMATS } from "../../domain/access/permissions/permission_import_template.ts";
 import { PERMISSION_SORTS } from "../../domain/access/permissions/permissions.ts";
+import { DEFAULT_ROLES } from "../../domain/access/roles/default_roles.ts";
 import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger } from "../shared/validation.ts";
 
@@ -25,6 +26,9 @@ export const PermissionDetailsDto = z.object({
   isSystem: z.boolean().meta({ description: "The service itself uses it" }),
   roleCount: z.int().meta({
     description: "Number of roles with it: of the token's tenant; of all tenants with admin:system",
+  }),
+  defaultRoles: z.array(z.string()).meta({
+    description: "Names of the catalog roles that have it in every tenant",
   }),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -54,6 +58,12 @@ export const UpdatePermissionDto = z.object({
   description: permissionDescription,
   category: permissionCategory.nullish().transform((value) => value ?? undefined),
 }).meta({ id: "UpdatePermissionDto", description: "Omitted fields keep their values" });
+
+export const DefaultRolesDto = z.object({
+  roles: z.array(enumName(DEFAULT_ROLES)).max(100).meta({
+    description: "All other catalog roles lose the permission",
+  }),
+}).meta({ id: "DefaultRolesDto" });
 
 const importItem = z.unknown().meta({ description: "An invalid item fails alone" });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { inTenant } from "../../domain/rights/checks.ts";
+import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
 import {
   readPermissionCatalog,
   suggestCategories,
@@ -14,6 +14,7 @@ import {
   readPermission,
   readPermissionByCode,
 } from "../../domain/access/permissions/permissions.ts";
+import { setDefaultRoles } from "../../domain/access/roles/default_role_changes.ts";
 import { created, ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -21,6 +22,7 @@ import { versionedAnswer } from "./answers.ts";
 import {
   categorySuggestionsQuery,
   CreatePermissionDto,
+  DefaultRolesDto,
   PermissionCatalogPage,
   permissionCatalogQuery,
   PermissionCategorySuggestionResultDto,
@@ -132,6 +134,29 @@ export const permissionRoutes = [
     ],
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await updatePermission(platform, caller, params.id, body, call.ifMatch)),
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/permissions/{id}/default-roles",
+    area: "Permissions",
+    id: "setDefaultRoles",
+    summary: "Set the catalog roles that have a permission in every tenant",
+    details:
+      "For permissions of the catalog with tenant reach. It holds for all tenants, also future ones, and ends no session. " +
+      "A role that is no longer named loses the permission in every tenant, also where a tenant had added it. Grants " +
+      "that the service or an extension declares cannot be removed.",
+    access: acrossTenants("admin:system"),
+    params,
+    body: DefaultRolesDto,
+    answers: onePermission,
+    problems: [
+      "PERMISSION_NOT_FOUND",
+      "PRECONDITION_FAILED",
+      "PERMISSION_SYSTEM_PROTECTED_CONFLICT",
+      "ROLE_SYSTEM_PROTECTED_CONFLICT",
+    ],
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await setDefaultRoles(platform, caller, params.id, body.roles, call.ifMatch)),
   }),
   endpoint({
     method: "delete",

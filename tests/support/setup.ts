@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { createCatalogRoles } from "../../domain/access/bootstrap.ts";
+import { createCatalogRoles } from "../../domain/access/roles/default_roles.ts";
 import { openSession } from "../../domain/access/sign_in/sessions.ts";
 import type { SettledJob } from "../../domain/jobs/job_row.ts";
 import { newId } from "../../domain/shared/ids.ts";

@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
+import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
@@ -21,6 +21,8 @@ export interface PermissionDetails {
   isSystem: boolean;
   /** Number of the tenant's roles that have it; with admin:system, of all tenants' roles. */
   roleCount: number;
+  /** Names of the catalog roles that have it in every tenant. */
+  defaultRoles: string[];
   createdAt: Date;
   updatedAt: Date;
 }
@@ -59,7 +61,7 @@ export async function listPermissions(
 /** Reads a permission of the catalog or of the caller's tenant by id. Throws PERMISSION_NOT_FOUND. */
 export async function readPermission(
   q: Sql,
-  caller: TenantCaller,
+  caller: Caller,
   id: string,
 ): Promise<Versioned<PermissionDetails>> {
   const [row] = await q<(PermissionDetails & { version: number })[]>`
@@ -88,19 +90,21 @@ export const permissionNotFound = (idOrCode: string) =>
   );
 
 /** Columns of `PermissionDetails` over `permissions p`. Deleted roles have no permissions. */
-export const permissionColumns = (q: Sql, caller: TenantCaller) =>
+export const permissionColumns = (q: Sql, caller: Caller) =>
   q`
   p.id, p.code, p.description, p.category, p.reach, p.tenant_id, p.is_system, p.created_at, p.updated_at,
-  ${isSystemAdmin(caller) ? countAllRoles(q) : countOwnRoles(q, caller.tenantId)} as role_count`;
+  ${isSystemAdmin(caller) ? countAllRoles(q) : countOwnRoles(q, caller.tenantId)} as role_count,
+  array(select d.role_name from default_role_permissions d
+    where d.permission_code = p.code and p.tenant_id is null order by d.role_name) as default_roles`;
 
 const countAllRoles = (q: Sql) => q`(select count(*) from role_permissions rp where rp.permission_id = p.id)`;
 
-const countOwnRoles = (q: Sql, tenantId: string) =>
+const countOwnRoles = (q: Sql, tenantId: string | null) =>
   q`(select count(*) from roles r join role_permissions rp on rp.role_id = r.id and rp.permission_id = p.id
     where r.tenant_id = ${tenantId} and r.deleted_at is null)`;
 
 /** SQL condition: `permissions p` belongs to the catalog or the tenant and matches the filter. */
-export function wherePermissions(q: Sql, tenantId: string, o: PermissionFilter) {
+export function wherePermissions(q: Sql, tenantId: string | null, o: PermissionFilter) {
   const all = [
     q`(p.tenant_id is null or p.tenant_id = ${tenantId})`,
     ...o.includeDeleted ? [] : [q`p.deleted_at is null`],

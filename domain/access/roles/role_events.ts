@@ -1,6 +1,6 @@
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
-import { emitEvents } from "../../events/emit.ts";
+import { emitEvents, type NewEvent } from "../../events/emit.ts";
 import type { Role } from "./roles.ts";
 
 /** Emits `role.changed`: the role was created, changed or deleted, or its permissions were changed. */
@@ -11,10 +11,25 @@ export async function emitRoleChanged(
   { id, name, permissions }: Pick<Role, "id" | "name" | "permissions">,
   isDeleted = false,
 ): Promise<void> {
-  const codes = isDeleted ? [] : permissions.map(({ code }) => code);
-  await emitEvents(p, tx, [{
+  await emitRolesChanged(
+    p,
+    tx,
+    [{ id, tenantId, name, permissions: isDeleted ? [] : permissions }],
+    isDeleted,
+  );
+}
+
+/** Like `emitRoleChanged`, for roles of any tenants. */
+export async function emitRolesChanged(
+  p: { wakeUps?: WakeUps },
+  tx: Tx,
+  roles: Pick<Role, "id" | "tenantId" | "name" | "permissions">[],
+  isDeleted = false,
+): Promise<void> {
+  const events = roles.map(({ id, tenantId, name, permissions }): NewEvent => ({
     type: "role.changed",
     tenantId,
-    data: { roleId: id, name, permissions: codes, isDeleted },
-  }]);
+    data: { roleId: id, name, permissions: permissions.map(({ code }) => code), isDeleted },
+  }));
+  await emitEvents(p, tx, events);
 }

@@ -8,7 +8,7 @@ import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { type ChangingAccess, tenantAccessChanged } from "../access_changes.ts";
-import { createCatalogRoles } from "../bootstrap.ts";
+import { createCatalogRoles } from "../roles/default_roles.ts";
 import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
 import { emitTenantChanged, emitTenantCreated } from "./tenant_events.ts";
 import { requireWithinReach, type TenantReach } from "./tenant_reach.ts";

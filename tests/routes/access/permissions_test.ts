@@ -41,6 +41,7 @@ Deno.test("a permission created in a tenant belongs to it, is found by id and co
     tenantId: admin.tenantId,
     isSystem: false,
     roleCount: 0,
+    defaultRoles: [],
   });
   for (const path of [answer.headers.get("location") ?? "", `${PERMISSIONS}/by-code/approve%3Ainvoices`]) {
     const read = await admin.get(path);
@@ -279,6 +280,7 @@ Deno.test("the catalog is grouped by category, paged by group, and counts matchi
     "category",
     "code",
     "createdAt",
+    "defaultRoles",
     "description",
     "id",
     "isSystem",

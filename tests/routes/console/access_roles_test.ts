@@ -77,6 +77,28 @@ inBrowser("custom permissions are created, changed and deleted; built-in ones ha
   await viewing.close();
 });
 
+inBrowser("system administrators choose the roles of every tenant that have a permission", async (b) => {
+  const permission = { code: "ship.parcels", category: "Parcels" };
+  assert.equal((await t.systemAdmin.post("/api/v1/permissions", permission)).status, 201);
+  const viewing = await openConsole(b, t, await t.actor({ role: "SystemAdmin" }));
+  const { page } = viewing;
+  await viewing.open("permissions?search=ship.parcels");
+  await page.getByRole("link", { name: "Roles of every tenant" }).click();
+  await page.getByLabel("Visitor").check();
+  await viewing.requireAccessible();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The roles with ship.parcels were saved.").waitFor();
+  await viewing.open("permissions?search=ship.parcels");
+  await page.getByText("Visitor", { exact: true }).waitFor();
+  await viewing.open("permissions?search=read:users");
+  await page.getByRole("link", { name: "Roles of every tenant" }).click();
+  await page.getByLabel("Admin", { exact: true }).uncheck();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("read:users cannot be taken from Admin").waitFor();
+  viewing.forgive();
+  await viewing.close();
+});
+
 inBrowser("an import previews the result of every row before it saves anything", async (b) => {
   const importer = await t.actor({ permissions: MANAGER });
   const viewing = await openConsole(b, t, importer);

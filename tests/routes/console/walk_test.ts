@@ -103,6 +103,7 @@ const OPEN: Record<string, string[]> = {
     "permissions/new",
     "permissions/import",
     "permissions/{id}",
+    "permissions/{id}/default-roles",
     "tenants/new",
     "tenants/{id}",
     "tenants/{id}/edit",

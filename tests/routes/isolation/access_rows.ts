@@ -124,6 +124,10 @@ export const accessRows: Rows = {
   },
   updatePermission: permission({ description: "Mallory", category: "Mallory" }),
   deletePermission: permission(),
+  setDefaultRoles: {
+    refused: "MISSING_PERMISSION",
+    ask: (id) => ({ params: { id: id("permission") }, body: { roles: ["Admin"] } }),
+  },
   readImportTemplate: { own: () => ({ query: { format: "Csv", mode: "Permissions" } }) },
   importPermissions: {
     own: () => ({

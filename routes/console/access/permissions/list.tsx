@@ -60,6 +60,10 @@ export async function permissionsPage(v: Visit): Promise<View> {
 const isChangeable = (v: Visit, { isSystem, tenantId }: Permission): boolean =>
   !isSystem && (tenantId === v.viewer.tenant?.id || (tenantId === null && may(v.viewer, "admin:system")));
 
+/** Whether the viewer may choose the roles that have the permission in every tenant. */
+const hasDefaultRoles = (v: Visit, { reach, tenantId }: Permission): boolean =>
+  reach === "Tenant" && tenantId === null && may(v.viewer, "admin:system");
+
 /** One table for all categories, so that the columns align. */
 function CatalogTable({ v, categories }: { v: Visit; categories: Category[] }) {
   const t = permissionTexts[v.locale];
@@ -93,7 +97,7 @@ function CatalogTable({ v, categories }: { v: Visit; categories: Category[] }) {
 
 function Row({ v, permission, changes }: { v: Visit; permission: Permission; changes: boolean }) {
   const t = permissionTexts[v.locale];
-  const { code, description, isSystem, reach, roleCount } = permission;
+  const { id, code, description, isSystem, reach, roleCount, defaultRoles } = permission;
   return (
     <tr>
       <td data-label={t.code}>
@@ -108,10 +112,18 @@ function Row({ v, permission, changes }: { v: Visit; permission: Permission; cha
           {reach === "Platform" && <Badge tone="warn">{t.Platform}</Badge>}
         </span>
       </td>
-      <td data-label={t.roles} class="end">{number(v, roleCount)}</td>
+      <td data-label={t.roles} class="end">
+        <div class="cell">
+          {number(v, roleCount)}
+          {defaultRoles.length > 0 && <span class="sub">{defaultRoles.join(", ")}</span>}
+        </div>
+      </td>
       {changes && (
         <td data-label={commonTexts[v.locale].actions} class="end">
           <div class="cell">
+            {hasDefaultRoles(v, permission) && (
+              <ButtonLink href={`permissions/${id}/default-roles`} label={t.defaultRoles} />
+            )}
             {isChangeable(v, permission) && <RowActions v={v} permission={permission} />}
           </div>
         </td>

@@ -1,5 +1,6 @@
 import { done } from "../../shared/actions.ts";
 import type { ConsolePage } from "../../shared/page.ts";
+import { defaultRolesPage } from "./default_roles.tsx";
 import { editPermissionPage, newPermissionPage } from "./form.tsx";
 import { importPage, importTemplate } from "./import.tsx";
 import { permissionsPage } from "./list.tsx";
@@ -12,6 +13,7 @@ export const permissionsPages: ConsolePage[] = [
   importPage,
   { path: "permissions/import/template", permissions: ["create:permissions"], get: importTemplate },
   editPermissionPage,
+  defaultRolesPage,
   {
     path: "permissions/{id}/delete",
     permissions: ["delete:permissions"],

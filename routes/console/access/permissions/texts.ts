@@ -14,6 +14,11 @@ export const permissionTexts = sectionTexts({
   custom: "Custom",
   codeHint:
     "In lower case: action:resource, such as approve:invoices, or names with dots, such as invoices.approve. It cannot be changed later.",
+  defaultRoles: "Roles of every tenant",
+  defaultRolesOf: (code: string) => `Roles of every tenant with ${code}`,
+  defaultRolesIntro:
+    "These roles have the permission in all tenants, also in future ones. The others lose it everywhere. Nobody is signed out.",
+  defaultRolesSaved: (code: string) => `The roles with ${code} were saved.`,
   empty: "No permissions yet",
   emptyText:
     "Custom permissions are codes that the tenant's applications check. Create one, or import a file.",
@@ -58,6 +63,11 @@ export const permissionTexts = sectionTexts({
   custom: "Personalizada",
   codeHint:
     "Em minúsculas: ação:recurso, como approve:invoices, ou nomes com pontos, como invoices.approve. Não pode ser alterado depois.",
+  defaultRoles: "Papéis de todos os inquilinos",
+  defaultRolesOf: (code: string) => `Papéis de todos os inquilinos com ${code}`,
+  defaultRolesIntro:
+    "Estes papéis têm a permissão em todos os inquilinos, também nos futuros. Os outros perdem-na em todos. Ninguém tem de voltar a entrar.",
+  defaultRolesSaved: (code: string) => `Os papéis com ${code} foram guardados.`,
   empty: "Ainda não há permissões",
   emptyText:
     "As permissões personalizadas são códigos que as aplicações do inquilino verificam. Crie uma ou importe um ficheiro.",

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { emitEvents, type NewEvent } from "../../events/emit.ts";
+import { defineJob, type JobContext } from "../../jobs/job_type.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { emitRolesChanged } from "./role_events.ts";
+import type { Role } from "./roles.ts";
+
+const BATCH = 500;
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+/** Constants of the job type, for code that enqueues it. */
+export const ANNOUNCE_ROLES_JOB = { name: "access.announce-catalog-roles", maxRetries: 10 } as const;
+
+/**
+ * Emits `role.changed` for the catalog roles of all tenants with these names, and `user.access-changed` for their users.
+ * The users keep their security version, because no session ends. A repeated run repeats events, which receivers must
+ * accept anyway.
+ */
+export const announceRolesJob = defineJob({
+  ...ANNOUNCE_ROLES_JOB,
+  args: z.object({ roleNames: z.array(z.string()).min(1) }),
+  timeoutMs: 3_600_000,
+  async run({ roleNames }, { platform, db, signal }: JobContext<AccessPlatform>) {
+    let roles = 0;
+    let users = 0;
+    let last = FIRST_ID;
+    for (;;) {
+      signal.throwIfAborted();
+      const page = await transact(db, async (tx) => {
+        const page = await readRoles(tx, roleNames, last);
+        await emitRolesChanged(platform, tx, page);
+        return page;
+      });
+      users += await announceHolders(page.map(({ id }) => id), { platform, db, signal });
+      roles += page.length;
+      last = page.at(-1)?.id ?? last;
+      if (page.length < BATCH) return { roles, users };
+    }
+  },
+});
+
+type ChangedRole = Pick<Role, "id" | "tenantId" | "name" | "permissions">;
+
+const readRoles = async (tx: Tx, names: string[], after: string): Promise<ChangedRole[]> =>
+  await tx<ChangedRole[]>`
+    select r.id, r.tenant_id, r.name, (
+      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code), '[]')
+      from role_permissions rp join permissions p on p.id = rp.permission_id and p.deleted_at is null
+      where rp.role_id = r.id) as permissions
+    from roles r where r.is_system and r.name = any(${names}::text[]) and r.deleted_at is null
+      and r.id > ${after} order by r.id limit ${BATCH}`;
+
+interface Holder {
+  userId: string;
+  tenantId: string;
+  roleId: string;
+  version: number;
+}
+
+/** Emits `user.access-changed` for all users of the roles, in batches. */
+async function announceHolders(
+  roleIds: string[],
+  { platform, db, signal }: Pick<JobContext<AccessPlatform>, "platform" | "db" | "signal">,
+): Promise<number> {
+  let announced = 0;
+  let after = { roleId: FIRST_ID, userId: FIRST_ID };
+  for (;;) {
+    signal.throwIfAborted();
+    const holders = await transact(db, async (tx) => {
+      const holders = await tx<Holder[]>`
+        select h.role_id, h.user_id, h.tenant_id, u.security_version as version
+        from user_tenant_roles h join users u on u.id = h.user_id
+        where h.role_id = any(${roleIds}::uuid[]) and (h.role_id, h.user_id) > (${after.roleId}, ${after.userId})
+        order by h.role_id, h.user_id limit ${BATCH}`;
+      await emitEvents(platform, tx, holders.map(accessChangedOf));
+      return holders;
+    });
+    announced += holders.length;
+    after = holders.at(-1) ?? after;
+    if (holders.length < BATCH) return announced;
+  }
+}
+
+const accessChangedOf = ({ userId, tenantId, version }: Holder): NewEvent => ({
+  type: "user.access-changed",
+  tenantId,
+  data: { userId, version },
+});

@@ -1,0 +1,121 @@
+import type { Tx } from "../../../infra/postgres/postgres.ts";
+import { CATALOG_ROLES } from "../../rights/catalog.ts";
+import { newId } from "../../shared/ids.ts";
+
+/** The catalog roles of every tenant, which may get further permissions by default. */
+export const DEFAULT_ROLES = ["Admin", "GroupAdmin", "Visitor"] as const;
+
+/** A permission that the catalog role with this name has in every tenant. */
+export interface RoleGrant {
+  roleName: string;
+  code: string;
+}
+
+/** Key of the advisory lock on the default permissions. Any fixed number will do. */
+const LOCK = 7_315_027_813;
+
+/**
+ * Locks the default permissions until `tx` ends: shared to create the roles of a tenant, exclusively to change them. So
+ * a new tenant gets the changed defaults, or the change finds its roles.
+ */
+export async function lockDefaultRoles(tx: Tx, mode: "shared" | "exclusive"): Promise<void> {
+  if (mode === "shared") await tx`select pg_advisory_xact_lock_shared(${LOCK})`;
+  else await tx`select pg_advisory_xact_lock(${LOCK})`;
+}
+
+/** Creates the catalog roles that a tenant of this type has, with their default permissions. */
+export async function createCatalogRoles(tx: Tx, tenantId: string, type: string): Promise<void> {
+  await lockDefaultRoles(tx, "shared");
+  const roles = CATALOG_ROLES.filter((role) => role.where === "everywhere" || type === "Platform");
+  const rows = roles.map(({ name, description }) => ({
+    id: newId(),
+    tenant_id: tenantId,
+    name,
+    description,
+    is_system: true,
+  }));
+  await tx`insert into roles ${tx(rows)}`;
+  await tx`
+    insert into role_permissions (role_id, permission_id)
+    select r.id, p.id from default_role_permissions d
+    join roles r on r.tenant_id = ${tenantId} and r.name = d.role_name and r.is_system
+    join permissions p on p.code = d.permission_code and p.tenant_id is null and p.deleted_at is null`;
+}
+
+/**
+ * Stores the grants that the service and its extensions declare, and adds those that are new to the catalog roles of all
+ * tenants. Grants that are no longer declared stay, but may then be removed over the API.
+ * @returns the names of the roles of existing tenants that got permissions
+ */
+export async function declareRoleGrants(tx: Tx, grants: RoleGrant[]): Promise<string[]> {
+  await lockDefaultRoles(tx, "exclusive");
+  const roleNames = grants.map(({ roleName }) => roleName);
+  const codes = grants.map(({ code }) => code);
+  await tx`
+    update default_role_permissions d set is_declared = not d.is_declared
+    where d.is_declared <> exists (select from unnest(${roleNames}::text[], ${codes}::text[]) declared (name, code)
+      where declared.name = d.role_name and declared.code = d.permission_code)`;
+  const added = await tx<RoleGrant[]>`
+    insert into default_role_permissions (role_name, permission_code)
+    select * from unnest(${roleNames}::text[], ${codes}::text[])
+    on conflict do nothing returning role_name, permission_code as code`;
+  return await grantToCatalogRoles(tx, added);
+}
+
+/**
+ * Adds permissions of the catalog to the roles of all tenants with these names.
+ * @returns the names of the roles that did not have them all
+ */
+export async function grantToCatalogRoles(tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> {
+  if (grants.length === 0) return [];
+  const roleNames = grants.map(({ roleName }) => roleName);
+  const codes = grants.map(({ code }) => code);
+  await lockCatalogRoles(tx, roleNames);
+  return await countVersions(
+    tx,
+    tx`
+    insert into role_permissions (role_id, permission_id)
+    select r.id, p.id from unnest(${roleNames}::text[], ${codes}::text[]) added (role_name, code)
+    join roles r on r.name = added.role_name and r.is_system and r.deleted_at is null
+    join permissions p on p.code = added.code and p.tenant_id is null and p.deleted_at is null
+    on conflict do nothing returning role_id`,
+  );
+}
+
+/**
+ * Takes permissions of the catalog from the roles of all tenants with these names.
+ * @returns the names of the roles that had any of them
+ */
+export async function takeFromCatalogRoles(tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> {
+  if (grants.length === 0) return [];
+  const roleNames = grants.map(({ roleName }) => roleName);
+  const codes = grants.map(({ code }) => code);
+  await lockCatalogRoles(tx, roleNames);
+  return await countVersions(
+    tx,
+    tx`
+    delete from role_permissions rp
+    using unnest(${roleNames}::text[], ${codes}::text[]) removed (role_name, code), roles r, permissions p
+    where r.name = removed.role_name and r.is_system and r.deleted_at is null and rp.role_id = r.id
+      and p.code = removed.code and p.tenant_id is null and p.deleted_at is null and rp.permission_id = p.id
+    returning rp.role_id`,
+  );
+}
+
+/** Locks the roles in the order of their ids, like assignments do. */
+async function lockCatalogRoles(tx: Tx, names: string[]): Promise<void> {
+  await tx`select count(*) from (select from roles
+    where is_system and name = any(${names}::text[]) and deleted_at is null order by id for no key update) locked`;
+}
+
+/**
+ * Runs a change of permissions, counts a new version of the changed roles, and returns their names. `updated_at` stays:
+ * it tells whether a tenant has changed the role.
+ */
+async function countVersions(tx: Tx, change: ReturnType<Tx>): Promise<string[]> {
+  const [changed] = await tx<{ names: string[] }[]>`
+    with changed as (${change}), counted as (
+      update roles set version = version + 1 where id in (select role_id from changed) returning name)
+    select coalesce(array_agg(distinct name), '{}') as names from counted`;
+  return changed?.names ?? [];
+}

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { bootstrap } from "../../../domain/access/bootstrap.ts";
+import { createCatalogRoles, lockDefaultRoles } from "../../../domain/access/roles/default_roles.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { HttpClient } from "../../support/http.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { auditOf, idOf, isSignedIn, refused } from "./answers.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql, config } = t.steward.platform;
+const { systemAdmin } = t;
+const PERMISSIONS = "/api/v1/permissions";
+
+const newPermission = (code: string, by: HttpClient = systemAdmin) =>
+  idOf(by.post(PERMISSIONS, { code, category: "Orders" }));
+const set = (id: string, roles: unknown, by: HttpClient = systemAdmin, headers = {}) =>
+  by.put(`${PERMISSIONS}/${id}/default-roles`, { roles }, headers);
+const codesOf = async (actor: Actor): Promise<string[]> => (await actor.get("/auth/me")).body.permissions;
+const permissionId = async (code: string): Promise<string> =>
+  (await systemAdmin.get(`${PERMISSIONS}/by-code/${code}`)).body.id;
+
+/** The catalog roles of a tenant that have the permission. */
+async function rolesWith(code: string, tenantId: string | null): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select r.name from roles r join role_permissions rp on rp.role_id = r.id
+    join permissions p on p.id = rp.permission_id
+    where p.code = ${code} and r.tenant_id = ${tenantId} and r.is_system order by r.name`;
+  return rows.map(({ name }) => name);
+}
+
+Deno.test("a permission gets to the named roles of every tenant, present and future, and no session ends", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const visitor = await t.actor({ role: "Visitor" });
+  const id = await newPermission("orders.approve");
+  const created = await systemAdmin.get(`${PERMISSIONS}/${id}`);
+  assert.deepEqual(created.body.defaultRoles, []);
+  const answer = await set(id, ["visitor", "Admin", "admin"]);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.deepEqual(answer.body.defaultRoles, ["Admin", "Visitor"]);
+  assert.notEqual(answer.headers.get("etag"), created.headers.get("etag"));
+  assert.ok((await codesOf(admin)).includes("orders.approve"), "the token from before has it");
+  assert.ok((await codesOf(visitor)).includes("orders.approve"));
+  const later = await t.actor({ role: "Admin" });
+  assert.ok((await codesOf(later)).includes("orders.approve"), "a later tenant has it");
+  assert.deepEqual(await rolesWith("orders.approve", t.platformTenantId), ["Admin", "Visitor"]);
+  assert.ok((await auditOf(t, id)).includes("permission.default-roles"));
+
+  assert.deepEqual((await set(id, ["Visitor"])).body.defaultRoles, ["Visitor"]);
+  assert.ok(!(await codesOf(admin)).includes("orders.approve"), "it is taken away at once");
+  assert.ok(await isSignedIn(admin), "and the session goes on");
+  assert.deepEqual(await rolesWith("orders.approve", admin.tenantId), ["Visitor"]);
+  assert.deepEqual((await set(id, [])).body.defaultRoles, []);
+  assert.deepEqual(await rolesWith("orders.approve", later.tenantId), []);
+  const { status } = await systemAdmin.delete(`${PERMISSIONS}/${id}`);
+  assert.equal(status, 200, "no role has it any more");
+});
+
+Deno.test("a tenant administrator may then assign roles with it", async () => {
+  const id = await newPermission("orders.assign");
+  const admin = await t.actor({ role: "Admin" });
+  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
+  const roleId = await idOf(admin.post("/api/v1/roles", { name: "Assigner", permissionIds: [id] }));
+  const path = `/api/v1/users/${user.userId}/roles`;
+  refused(await admin.put(path, { roleIds: [roleId] }), 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
+  await set(id, ["Admin"]);
+  assert.equal((await admin.put(path, { roleIds: [roleId] })).status, 200);
+});
+
+Deno.test("the same roles again change nothing; a stale If-Match is refused", async () => {
+  const id = await newPermission("orders.again");
+  const first = await set(id, ["Admin"]);
+  const second = await set(id, ["Admin"]);
+  assert.equal(second.headers.get("etag"), first.headers.get("etag"));
+  assert.equal((await auditOf(t, id)).length, 2);
+  refused(await set(id, [], systemAdmin, { "if-match": '"1"' }), 412, "PRECONDITION_FAILED");
+  const inTime = { "if-match": first.headers.get("etag") ?? "" };
+  assert.equal((await set(id, [], systemAdmin, inTime)).status, 200);
+});
+
+Deno.test("who and what is refused", async () => {
+  const id = await newPermission("orders.refused");
+  const admin = await t.actor({ role: "Admin" });
+  refused(await set(id, ["Admin"], t.nobody), 401, "TOKEN_MISSING");
+  refused(await set(id, ["Admin"], admin), 403, "MISSING_PERMISSION");
+  const managers = await t.actor({ tenantId: t.platformTenantId, permissions: ["manage:all-tenants"] });
+  refused(await set(id, ["Admin"], managers), 403, "MISSING_PERMISSION");
+  for (const roles of [undefined, null, "Admin", ["SystemAdmin"], ["Clerk"], [null]]) {
+    refused(await set(id, roles), 400, "VALIDATION_ERROR");
+  }
+  refused(await set("x", ["Admin"]), 400, "VALIDATION_ERROR");
+  refused(await set(newId(), ["Admin"]), 404, "PERMISSION_NOT_FOUND");
+  const maker = await t.actor({ permissions: ["create:permissions"] });
+  refused(await set(await newPermission("own.thing", maker), ["Admin"]), 404, "PERMISSION_NOT_FOUND");
+  for (const code of ["admin:system", "manage:all-users", "manage:all-tenants"]) {
+    refused(await set(await permissionId(code), ["Admin"]), 409, "PERMISSION_SYSTEM_PROTECTED_CONFLICT");
+  }
+  refused(await set(await permissionId("read:users"), ["Admin"]), 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
+  const global = await t.actor({ role: "SystemAdmin", global: true });
+  assert.equal((await set(id, ["Admin"], global)).status, 200, "no tenant context is needed");
+});
+
+Deno.test("a start keeps what was set; a grant that is declared no more can be removed", async () => {
+  const id = await newPermission("orders.kept");
+  await set(id, ["GroupAdmin"]);
+  const extension = {
+    permissions: [{ code: "shop.sell", category: "Shop", description: "Sell", reach: "Tenant" as const }],
+    roleGrants: [{ roleName: "Admin", code: "shop.sell" }],
+  };
+  await bootstrap({ sql, config }, extension);
+  const selling = await permissionId("shop.sell");
+  const shown = async (id: string) => (await systemAdmin.get(`${PERMISSIONS}/${id}`)).body.defaultRoles;
+  assert.deepEqual([await shown(id), await shown(selling)], [["GroupAdmin"], ["Admin"]]);
+  refused(await set(selling, []), 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
+  assert.deepEqual((await set(selling, ["Admin", "Visitor"])).body.defaultRoles, ["Admin", "Visitor"]);
+  await bootstrap({ sql, config }, extension);
+  assert.deepEqual(await shown(selling), ["Admin", "Visitor"]);
+  await bootstrap({ sql, config });
+  assert.deepEqual((await set(selling, [])).body.defaultRoles, []);
+});
+
+Deno.test("a tenant that is created meanwhile has the permission too", async () => {
+  const id = await newPermission("orders.raced");
+  const tenantId = newId();
+  let answer: ReturnType<typeof set> | undefined;
+  await transact(sql, async (tx) => {
+    await tx`insert into tenants (id, name, type) values (${tenantId}, ${tenantId}, 'Standard')`;
+    await createCatalogRoles(tx, tenantId, "Standard");
+    answer = set(id, ["Admin"]);
+    await until(async () => (await waitingForLock()) > 0);
+  });
+  assert.equal((await answer)?.status, 200);
+  assert.deepEqual(await rolesWith("orders.raced", tenantId), ["Admin"]);
+
+  let creating: Promise<string> | undefined;
+  await transact(sql, async (tx) => {
+    await lockDefaultRoles(tx, "exclusive");
+    await tx`insert into default_role_permissions values ('Visitor', 'orders.raced', false)`;
+    creating = t.tenant();
+    await until(async () => (await waitingForLock()) > 0);
+  });
+  assert.deepEqual(await rolesWith("orders.raced", (await creating) ?? null), ["Admin", "Visitor"]);
+});
+
+const waitingForLock = async (): Promise<number> =>
+  (await sql`select from pg_locks where locktype = 'advisory' and not granted`).length;
+
+Deno.test("role.changed and user.access-changed tell it, with the version that the users keep", async () => {
+  const made = await systemAdmin.post("/api/v1/service-accounts", {
+    name: "Poller",
+    permissions: ["read:events"],
+    tenants: "all",
+  });
+  const poller = new HttpClient(t.url, made.body.secret);
+  const admins = [await t.actor({ role: "Admin" }), await t.actor({ role: "Admin" })];
+  const id = await newPermission("orders.told");
+  let { next } = (await poller.get("/api/v1/events?limit=1000&types=none.such")).body;
+  const since = performance.now();
+  await set(id, ["Admin"]);
+  const seen = new Set<string>();
+  const granting = new Set<string>();
+  const wanted = admins.map(({ userId }) => userId);
+  while (!wanted.every((userId) => seen.has(userId))) {
+    assert.ok(performance.now() - since < 10_000, "the events arrive");
+    const { body } = await poller.get(
+      `/api/v1/events?after=${next}&waitSeconds=5&types=user.access-changed,role.changed`,
+    );
+    for (const { type, tenantId, data } of body.items) {
+      if (type === "user.access-changed") {
+        assert.equal(data.version, 1);
+        seen.add(data.userId);
+      } else if (data.permissions.includes("orders.told")) granting.add(tenantId);
+    }
+    next = body.next;
+  }
+  assert.ok(admins.every(({ tenantId }) => granting.has(tenantId ?? "")));
+});
+
+Deno.test("two simultaneous changes leave what the later one says, in every tenant", async () => {
+  const id = await newPermission("orders.twice");
+  const tenants = await Promise.all(Array.from({ length: 5 }, () => t.tenant()));
+  await Promise.all([["Admin"], ["Visitor"], [], ["Admin", "GroupAdmin"]].map((roles) => set(id, roles)));
+  const { body } = await systemAdmin.get(`${PERMISSIONS}/${id}`);
+  for (const tenantId of tenants) {
+    assert.deepEqual(await rolesWith("orders.twice", tenantId), body.defaultRoles);
+  }
+});
