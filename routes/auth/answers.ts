@@ -18,8 +18,9 @@ export async function signedInAnswer(
   return ok({ ...tokens, ...profile });
 }
 
-/** The client address and user agent that a session stores. */
-export const originOf = (call: Call): Origin => ({
+/** The client address and user agent that a session stores, and the token that the device sent. */
+export const originOf = (call: Call, deviceToken: string | null = null): Origin => ({
   ip: call.ip,
   userAgent: call.request.headers.get("user-agent")?.slice(0, 300) ?? null,
+  deviceToken,
 });

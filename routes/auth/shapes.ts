@@ -27,12 +27,21 @@ export const ProfileDto = z.object({
   description: "The signed-in user, the tenant of the token, and the permissions there",
 });
 
+/** Sent back with a sign-in, so that the service knows the device. */
+export const deviceToken = z.string().max(200).nullish().transform((value) => value ?? null).meta({
+  description: "`deviceToken` of this device's last sign-in; it goes on when others lock the account",
+});
+
 export const SignInDto = ProfileDto.extend({
   accessToken: z.string(),
   tokenType: z.literal("Bearer"),
   expiresIn: z.int().meta({ description: "Seconds until the access token expires" }),
   refreshToken: z.string(),
   refreshExpiresIn: z.int().meta({ description: "Seconds until the refresh token expires" }),
+  deviceToken: z.string().optional().meta({
+    description:
+      "Secret of this device for 90 days, to send with its next sign-in; absent after a refresh or switch",
+  }),
 }).meta({ id: "SignInDto" });
 
 export const OwnSessionDto = z.object({

@@ -4,6 +4,7 @@ import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign
 import { noContent } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
+import { deviceToken } from "./shapes.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
 
 const RefreshRequest = z.object({ refreshToken: z.string() }).meta({ id: "RefreshRequest" });
@@ -22,6 +23,7 @@ export const signInRoutes = [
       email: z.string().trim().min(1).max(320),
       password: z.string().min(1).max(1024),
       tenantId: uuid.nullish(),
+      deviceToken,
       global: z.boolean().nullish().transform((value) => value ?? false),
     }).meta({ id: "SignInRequest" }),
     answers: signInAnswers,
@@ -35,7 +37,11 @@ export const signInRoutes = [
     run: async ({ platform, db, body, call }) =>
       await signedInAnswer(
         db,
-        await signIn(platform, { ...body, tenantId: body.tenantId ?? null, ...originOf(call) }),
+        await signIn(platform, {
+          ...body,
+          tenantId: body.tenantId ?? null,
+          ...originOf(call, body.deviceToken),
+        }),
       ),
   }),
   endpoint({

@@ -5,6 +5,7 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { clearFailedSignIns, countFailedSignIn, requireUnlocked } from "../sign_in/failed_sign_ins.ts";
+import { forgetDevices } from "../sign_in/known_devices.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { mailOwner } from "./owner_mail.ts";
 import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
@@ -39,7 +40,10 @@ export async function changePassword(
     });
   }
   if (!await verifyPassword(passwordHash, o.currentPassword)) {
-    await countFailedSignIn(p, { address: null, tried: { id: userId, email: account.email } });
+    await countFailedSignIn(p, {
+      address: null,
+      tried: { id: userId, email: account.email, deviceId: null },
+    });
     throw wrongPassword();
   }
   const newHash = await hashPassword(o.newPassword);
@@ -50,6 +54,7 @@ export async function changePassword(
     if (changed.count === 0) throw wrongPassword(); // a concurrent request changed it or locked the account
     await tx`delete from password_resets where user_id = ${userId}`;
     await clearFailedSignIns(tx, userId);
+    await forgetDevices(tx, userId);
     await endSessions(p, tx, { userId, exceptSessionId: caller.sessionId, reason: "password changed" });
     await mailOwner(p, tx, { userId, kind: "password-changed" });
     await recordAudit(tx, caller, { action: "user.change-password", targetType: "user", targetId: userId });

@@ -9,6 +9,7 @@ import { type Problem, problem } from "../../problems/problem.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
+import { forgetDevices } from "../sign_in/known_devices.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
 import { mailOwner } from "./owner_mail.ts";
@@ -93,6 +94,7 @@ export async function resetPassword(
     if (changed.count === 0) throw badToken();
     await tx`delete from password_resets where user_id = ${userId}`;
     await clearFailedSignIns(tx, userId);
+    await forgetDevices(tx, userId);
     await endSessions(p, tx, { userId, reason: "password reset" });
     await mailOwner(p, tx, { userId, kind: "password-reset" });
     const actor = { userId, tenantId: null, traceId: o.traceId, ip: o.ip };

@@ -11,16 +11,21 @@ const ADDRESS_LIMIT = { failures: 30, minutes: 5 };
 const LOCKOUT_MINUTES = 15;
 
 const userSubject = (userId: string) => `user:${userId}`;
+const deviceSubject = (deviceId: string) => `device:${deviceId}`;
 const addressSubject = (address: string) => `address:${address}`;
 /** Lower-case, as users are looked up; hashed, because it may be a person's email at another service. */
 const emailSubject = (q: Sql, email: string) =>
   q`'email:' || encode(sha256(convert_to(lower(${email}), 'UTF8')), 'hex')`;
+
+type Subject = string | ReturnType<typeof emailSubject>;
 
 /** The account of a sign-in attempt. */
 export interface TriedAccount {
   /** Null: no user has the email. */
   id: string | null;
   email: string;
+  /** The known device of the attempt; null: any other. */
+  deviceId: string | null;
 }
 
 /**
@@ -45,7 +50,7 @@ export async function requireAddressBelowLimit(q: Sql, address: string): Promise
 
 /**
  * Counts a failed sign-in for the address and, if the password was wrong, for the account. The fifth wrong password
- * within 15 minutes locks the account for 15 minutes.
+ * within 15 minutes locks the account for 15 minutes. Those of a known device are counted and locked for this device only.
  * @param o.tried null if the sign-in failed for another reason than a wrong password.
  */
 export async function countFailedSignIn(
@@ -58,8 +63,9 @@ export async function countFailedSignIn(
       select id, coalesce(lockout_expires_at > now(), false) as is_locked from users
       where id = ${tried?.id ?? null} for no key update`;
     if (address !== null) await countFailure(tx, addressSubject(address), ADDRESS_LIMIT);
-    if (user && !user.isLocked) await countWrongPassword(tx, user.id);
-    if (tried?.id === null) await countForUnknownEmail(tx, tried.email);
+    if (tried?.deviceId) await countWhileUnlocked(tx, deviceSubject(tried.deviceId));
+    else if (user && !user.isLocked) await countWrongPassword(tx, user.id);
+    else if (tried?.id === null) await countWhileUnlocked(tx, emailSubject(tx, tried.email));
   });
 }
 
@@ -71,12 +77,12 @@ async function countWrongPassword(tx: Tx, userId: string): Promise<void> {
   await tx`delete from failed_sign_ins where subject = ${subject}`;
 }
 
-/** An email without a user is locked while its count is full. No failures are added while the lock holds. */
-async function countForUnknownEmail(tx: Tx, email: string): Promise<void> {
-  await countFailure(tx, emailSubject(tx, email), ACCOUNT_LIMIT, tx`(${lockEnd(tx)} > now()) is not true`);
+/** An email without a user, or a device, is locked while its count is full. No failures are added while it is locked. */
+async function countWhileUnlocked(tx: Tx, subject: Subject): Promise<void> {
+  await countFailure(tx, subject, ACCOUNT_LIMIT, tx`(${lockEnd(tx)} > now()) is not true`);
 }
 
-/** SQL: end of the lock of an email without a user, over `failed_sign_ins f`; null if it is not locked. */
+/** SQL: end of the lock of an email without a user or of a device, over `failed_sign_ins f`; null if it is not locked. */
 const lockEnd = (q: Sql) =>
   q`case when cardinality(f.failed_at) >= ${ACCOUNT_LIMIT.failures}
     then f.last_failed_at + make_interval(mins => ${LOCKOUT_MINUTES}) end`;
@@ -85,9 +91,21 @@ const lockEnd = (q: Sql) =>
 export const unknownEmailLockEnd = (q: Sql, email: string) =>
   q`select ${lockEnd(q)} from failed_sign_ins f where f.subject = ${emailSubject(q, email)}`;
 
-/** Deletes the counted wrong passwords of an account. */
-export async function clearFailedSignIns(tx: Tx, userId: string): Promise<void> {
-  await tx`delete from failed_sign_ins where subject = ${userSubject(userId)}`;
+/** Query for the end of the lock of a known device. @param id SQL: the device's id */
+export const deviceLockEnd = (q: Sql, id: ReturnType<typeof q>) =>
+  q`select ${lockEnd(q)} from failed_sign_ins f where f.subject = ${deviceSubject("")} || ${id}`;
+
+/**
+ * Deletes the counted wrong passwords of an account.
+ * @param deviceId only those of this known device. Its sign-in must not give a stranger more attempts.
+ */
+export async function clearFailedSignIns(
+  tx: Tx,
+  userId: string,
+  deviceId: string | null = null,
+): Promise<void> {
+  const subject = deviceId === null ? userSubject(userId) : deviceSubject(deviceId);
+  await tx`delete from failed_sign_ins where subject = ${subject}`;
 }
 
 /** Checks that an account is not locked. Throws ACCOUNT_LOCKED_UNAUTHORIZED with Retry-After. */
@@ -108,7 +126,7 @@ export function requireUnlocked(account: { lockedForSeconds: number | null }): v
  */
 async function countFailure(
   tx: Tx,
-  subject: string | ReturnType<typeof emailSubject>,
+  subject: Subject,
   limit: { failures: number; minutes: number },
   mayCount = tx`true`,
 ): Promise<number> {

@@ -15,7 +15,7 @@ export const pruneSignInJob = defineJob({
 
 /**
  * Deletes expired rows in batches. Sessions and refresh tokens are deleted a day after they end or expire, so that until
- * then an old token is recognised and gets a precise error. Password resets, failed sign-ins and OpenID flows are
+ * then an old token is recognised and gets a precise error. Password resets, failed sign-ins, known devices and OpenID flows are
  * deleted when they expire.
  */
 export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record<string, number>> {
@@ -33,6 +33,9 @@ export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record
     failedSignIns: () =>
       sql`delete from failed_sign_ins where subject in (
         select subject from failed_sign_ins where last_failed_at < now() - interval '15 minutes' limit ${BATCH})`,
+    knownDevices: () =>
+      sql`delete from known_devices where id in (
+        select id from known_devices where expires_at < now() limit ${BATCH})`,
     oidcFlows: () =>
       sql`delete from oidc_flows where state_hash in (
         select state_hash from oidc_flows where expires_at < now() limit ${BATCH})`,

@@ -6,6 +6,7 @@ import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
+import { rememberDevice } from "./known_devices.ts";
 
 /** A session that is not used for this time ends. */
 const REFRESH_TOKEN_SECONDS = 14 * 24 * 60 * 60;
@@ -27,6 +28,12 @@ export interface TokenPair {
   refreshExpiresIn: number;
 }
 
+/** Tokens of a new session. */
+export interface FirstTokens extends TokenPair {
+  /** Secret of the device, if the sign-in remembers it. */
+  deviceToken?: string;
+}
+
 /** The user of a session, with the security version of the session. */
 interface SessionUser {
   id: string;
@@ -38,17 +45,27 @@ interface SessionUser {
  * @param o.user read under a row lock in this transaction. So a concurrent change of permissions waits for this session
  * and then ends it.
  * @param o.amr how the user signed in, just now
+ * @param o.deviceToken what the device of the sign-in sent, or null: the device is remembered. Absent: it is not.
  */
 export async function openSession(
   p: Pick<Platform, "tokens">,
   tx: Tx,
-  o: { user: SessionUser; tenantId: string | null; amr: Amr[]; ip: string | null; userAgent: string | null },
-): Promise<TokenPair> {
+  o: {
+    user: SessionUser;
+    tenantId: string | null;
+    amr: Amr[];
+    ip: string | null;
+    userAgent: string | null;
+    deviceToken?: string | null;
+  },
+): Promise<FirstTokens> {
   const sessionId = newId();
   await tx`insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent)
     values (${sessionId}, ${o.user.id}, ${o.user.securityVersion},
       now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${o.amr}, ${o.ip}, ${o.userAgent})`;
-  return await issueTokens(p, tx, { user: o.user, sessionId, tenantId: o.tenantId });
+  const tokens = await issueTokens(p, tx, { user: o.user, sessionId, tenantId: o.tenantId });
+  if (o.deviceToken === undefined) return tokens;
+  return { ...tokens, deviceToken: await rememberDevice(tx, o.user.id, o.deviceToken) };
 }
 
 /**

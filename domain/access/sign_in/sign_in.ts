@@ -14,18 +14,20 @@ import { addressKey } from "./address.ts";
 import {
   clearFailedSignIns,
   countFailedSignIn,
+  deviceLockEnd,
   requireAddressBelowLimit,
   requireUnlocked,
   type TriedAccount,
   unknownEmailLockEnd,
 } from "./failed_sign_ins.ts";
+import { knownDevice } from "./known_devices.ts";
 import {
   consumeRefreshToken,
   endSessions,
+  type FirstTokens,
   issueTokens,
   markRefreshTokensUsed,
   openSession,
-  type TokenPair,
 } from "./sessions.ts";
 import { chooseTenant, requireActiveLink, type WantedTenant } from "./tenant_choice.ts";
 
@@ -36,6 +38,8 @@ const MAX_WAITING = 500;
 export interface Origin {
   ip: string | null;
   userAgent: string | null;
+  /** What the device's last sign-in returned; absent or null: none. */
+  deviceToken?: string | null;
 }
 
 export interface SignIn extends WantedTenant, Origin {
@@ -45,7 +49,7 @@ export interface SignIn extends WantedTenant, Origin {
 
 /** New tokens with their user and tenant. */
 export interface SignedIn {
-  tokens: TokenPair;
+  tokens: FirstTokens;
   userId: string;
   tenantId: string | null;
 }
@@ -59,7 +63,8 @@ interface Account extends TriedAccount {
 
 /**
  * Signs in by email and password. Unknown email, wrong password and inactive user get the same answer, take the same
- * time and lock in the same way. An imported password hash is replaced by one with the service's own parameters.
+ * time and lock in the same way. An imported password hash is replaced by one with the service's own parameters. A known
+ * device has its own lock, so it can sign in while the account is locked for others.
  * @throws CREDENTIALS_INVALID_UNAUTHORIZED, ACCOUNT_LOCKED_UNAUTHORIZED and RATE_LIMITED (with Retry-After),
  * SIGN_IN_BUSY_UNAVAILABLE, TENANT_FORBIDDEN
  */
@@ -67,8 +72,8 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   const address = addressKey(o.ip);
   await requireAddressBelowLimit(p.sql, address);
   if (hashesWaiting() >= MAX_WAITING) throw busy();
-  const account = await readAccount(p.sql, o.email);
-  const { id } = account;
+  const account = await readAccount(p.sql, o);
+  const { id, deviceId } = account;
   const isLocked = (account.lockedForSeconds ?? 0) > 0;
   const stored = isLocked ? null : account.passwordHash;
   const matches = stored === null ? await verifyDecoy(o.password) : await verifyPassword(stored, o.password);
@@ -83,16 +88,15 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
     // password may have changed. Then even the right password must fail.
     await requireAddressBelowLimit(tx, address);
     const [user] = await tx<{ id: string; securityVersion: number }[]>`
-      update users set lockout_expires_at = null, last_login_at = now(),
+      update users set last_login_at = now(),
+        lockout_expires_at = case when lockout_expires_at > now() then lockout_expires_at end,
         password_hash = coalesce(${renewed}, password_hash)
       where id = ${id} and is_active and deleted_at is null and password_hash = ${stored}
-        and (lockout_expires_at is null or lockout_expires_at <= now())
+        and (${deviceId !== null} or lockout_expires_at is null or lockout_expires_at <= now())
       returning id, security_version`;
-    if (!user) {
-      requireUnlocked(await readAccount(tx, o.email));
-      throw wrongCredentials();
-    }
-    await clearFailedSignIns(tx, user.id);
+    if (!user || deviceId !== null) requireUnlocked(await readAccount(tx, o));
+    if (!user) throw wrongCredentials();
+    await clearFailedSignIns(tx, user.id, deviceId);
     const tenantId = await chooseTenant(tx, user.id, o);
     const tokens = await openSession(p, tx, {
       user,
@@ -100,6 +104,7 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
       amr: ["pwd"],
       ip: o.ip,
       userAgent: o.userAgent,
+      deviceToken: o.deviceToken ?? null,
     });
     return { tokens, userId: user.id, tenantId };
   });
@@ -145,13 +150,17 @@ export async function signOut(p: AccessPlatform, caller: Caller): Promise<void> 
   await transact(p.sql, (tx) => endSessions(p, tx, { userId, sessionId, reason: "signed out" }));
 }
 
-async function readAccount(q: Sql, email: string): Promise<Account> {
+async function readAccount(q: Sql, { email, deviceToken = null }: SignIn): Promise<Account> {
   const [account] = await q<Account[]>`
-    select u.id, asked.email, u.password_hash, u.is_active and u.deleted_at is null as usable,
+    select u.id, asked.email, d.id as device_id, u.password_hash, u.is_active and u.deleted_at is null as usable,
       ceil(extract(epoch from
-        case when u.id is null then (${unknownEmailLockEnd(q, email)}) else u.lockout_expires_at end
+        case when u.id is null then (${unknownEmailLockEnd(q, email)})
+          when d.id is null then u.lockout_expires_at
+          else (${deviceLockEnd(q, q`d.id`)}) end
         - now()))::int as locked_for_seconds
-    from (select ${email}::text as email) asked left join users u on lower(u.email) = lower(asked.email)`;
+    from (select ${email}::text as email) asked
+    left join users u on lower(u.email) = lower(asked.email)
+    left join lateral (${knownDevice(q, q`u.id`, deviceToken)}) d on true`;
   if (!account) throw new Error("a left join of one row returned no row");
   return account;
 }

@@ -132,7 +132,7 @@ export function createSignIn(o: {
   }
 
   async function submit(request: Request, ip: string | null): Promise<Response> {
-    const { locale, oidcStart, secret: former } = readCookies(o.baseUrl(), request.headers);
+    const { locale, oidcStart, secret: former, deviceToken } = readCookies(o.baseUrl(), request.headers);
     const t = accountTexts[locale];
     const stale = () => show(request, ip, { tone: "bad", text: commonTexts[locale].stale });
     if (!isSameOrigin(request, o.baseUrl())) return await stale();
@@ -151,12 +151,22 @@ export function createSignIn(o: {
       const isReturn = form.get("do") === "exchange";
       // Login CSRF: a code from another browser must not sign this one in as another user.
       if (isReturn && !(oidcStart && form.get("begun") === csrfToken(oidcStart))) return await stale();
-      const { accessToken } = isReturn
+      const signedIn = isReturn
         ? await api.call("exchangeOpenIdCode", { body: { code: field(form, "code") } })
-        : await api.call("signIn", { body: { email, password: String(form.get("password") ?? "") } });
-      const secret = await openBrowserSession(o.p, accessToken, former);
+        : await api.call("signIn", {
+          body: {
+            email,
+            password: String(form.get("password") ?? ""),
+            deviceToken: deviceToken?.slice(0, 200),
+          },
+        });
+      const secret = await openBrowserSession(o.p, signedIn.accessToken, former);
       const to = destination(new URL(request.url).searchParams.get("to"));
-      return o.goTo(to, [cookieWriter(o.baseUrl()).session(secret)]);
+      const cookies = cookieWriter(o.baseUrl());
+      return o.goTo(to, [
+        cookies.session(secret),
+        ...signedIn.deviceToken ? [cookies.device(signedIn.deviceToken)] : [],
+      ]);
     } catch (thrown) {
       const refusal = thrown instanceof Problem ? refusalOf(thrown, locale) : thrown;
       if (!(refusal instanceof Refusal)) throw refusal;

@@ -6,6 +6,8 @@ import type { Flash } from "./api.ts";
 import type { Theme } from "./page.ts";
 
 const SESSION = "steward_console";
+const DEVICE = "steward_device";
+const DEVICE_SECONDS = 90 * 24 * 60 * 60;
 const FLASH = "steward_flash";
 const OIDC_START = "steward_begun";
 const TIME_ZONE = "steward_tz";
@@ -19,6 +21,8 @@ export interface BrowserState {
   secret: string | null;
   /** Secret set when the browser leaves for an OpenID provider. It must return with it (prevents login CSRF). */
   oidcStart: string | null;
+  /** `deviceToken` of the last sign-in with this browser. HttpOnly. */
+  deviceToken: string | null;
   flash: Flash | null;
   locale: Locale;
   timeZone: string;
@@ -32,6 +36,7 @@ export function readCookies(base: URL, headers: Headers): BrowserState {
   return {
     secret: read(SESSION) || null,
     oidcStart: read(OIDC_START) || null,
+    deviceToken: read(DEVICE) || null,
     flash: readFlash(read(FLASH)),
     locale: localeOf(read("steward_locale"), headers.get("accept-language")),
     timeZone: knownTimeZone(decodeURIComponentOr(read(TIME_ZONE))),
@@ -45,6 +50,7 @@ export function cookieWriter(base: URL) {
     setCookie(base, { name, value, path: "/console", sameSite: "Strict", maxAgeSeconds });
   return {
     session: (secret: string) => write(SESSION, secret, null),
+    device: (token: string) => write(DEVICE, token, DEVICE_SECONDS),
     noSession: () => write(SESSION, "", 0),
     /** SameSite=Lax, because the browser returns from the provider's site. */
     oidcStart: (secret: string) =>

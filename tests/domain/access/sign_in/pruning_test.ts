@@ -43,11 +43,14 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     ('live', '', 'x', '', '', false, now() + interval '1 minute'), ('over', '', 'x', '', '', false, now())`;
   await sql`insert into oidc_handovers (code_hash, user_id, is_global, expires_at) values
     ('live', ${userId}, false, now() + interval '1 minute'), ('over', ${userId}, false, now())`;
+  await sql`insert into known_devices (id, user_id, token_hash, expires_at) values
+    (gen_random_uuid(), ${userId}, 'live', now() + interval '1 minute'), (gen_random_uuid(), ${userId}, 'over', now())`;
   assert.deepEqual(await pruneSignIn(sql, signal), {
     sessions: 2,
     refreshTokens: 1,
     passwordResets: 1,
     failedSignIns: 1,
+    knownDevices: 1,
     oidcFlows: 1,
     oidcHandovers: 1,
   });
@@ -58,7 +61,7 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     left.map(({ id }) => id).sort(),
     [sessions.open, sessions.justOver, sessions.justRevoked].sort(),
   );
-  assert.deepEqual(Object.values(await pruneSignIn(sql, signal)), [0, 0, 0, 0, 0, 0]);
+  assert.deepEqual(Object.values(await pruneSignIn(sql, signal)), [0, 0, 0, 0, 0, 0, 0]);
   assert.equal((await t.systemAdmin.get("/auth/me")).status, 200);
 });
 
