@@ -160,6 +160,11 @@ export const SETTINGS = {
       "File or folder of breached passwords that nobody may choose, in the formats of Have I Been Pwned; see domain/access/passwords/README.md",
     optional: true,
   },
+  INVITATION_URL: {
+    schema: z.string().refine(isResetUrl, "expected an http(s) URL that contains {token}"),
+    meaning: "URL in invitation mail, with the placeholder `{token}`; absent: the service's own page",
+    optional: true,
+  },
   OIDC_PROVIDERS: {
     schema: json(openIdProviders),
     meaning:

@@ -13,6 +13,10 @@ export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: str
     "USER_EXTERNAL_ID_CONFLICT",
     "Another user of the tenant has this externalId; nothing was changed.",
   ],
+  "public.invitations_open_unique": [
+    "INVITATION_ALREADY_EXISTS",
+    "The tenant has an open invitation for this email.",
+  ],
   "public.user_tenant_roles_role": ["ROLE_NOT_FOUND", "A given role does not exist in this tenant."],
   "public.role_permissions_permission": [
     "PERMISSION_NOT_FOUND",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { acrossTenants } from "../../domain/rights/checks.ts";
+import { sendUserResetLink } from "../../domain/access/users/user_reset_link.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/users/user_sign_in.ts";
 import { OwnSessionDto } from "../auth/shapes.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
@@ -69,6 +70,21 @@ export const adminSignInRoutes = [
     async run({ platform, caller, params }) {
       await unlockUser(platform, caller, params.id);
       return okEmpty();
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/admin/users/{id}/password-reset",
+    area: "Admin users",
+    id: "sendPasswordResetAnywhere",
+    summary: "Mail a user a link that sets a new password",
+    access: overUsers,
+    params: userIdPath,
+    answers: { 202: { description: "The mail is queued" } },
+    problems: ["USER_NOT_FOUND", "USER_INACTIVE_CONFLICT"],
+    async run({ platform, caller, params }) {
+      await sendUserResetLink(platform, caller, params.id);
+      return { status: 202, headers: {}, body: undefined };
     },
   }),
 ] as const;

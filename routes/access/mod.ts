@@ -4,6 +4,7 @@ import { adminUsersRoutes } from "./admin_users.ts";
 import { auditLogRoutes } from "./audit_log.ts";
 import { checkAccessRoutes } from "./check_access.ts";
 import { explainAccessRoutes } from "./explain_access.ts";
+import { invitationRoutes } from "./invitations.ts";
 import { permissionImportRoutes } from "./permission_import.ts";
 import { permissionRoutes } from "./permissions.ts";
 import { roleRoutes } from "./roles.ts";
@@ -13,6 +14,7 @@ import { usersRoutes } from "./users.ts";
 
 /** Every route of the access area. */
 export const accessRoutes = [
+  ...invitationRoutes, // before the routes of one user, whose id would match "invitations"
   ...usersRoutes,
   ...adminUsersRoutes,
   ...adminSignInRoutes,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { metadataMistake } from "../../domain/access/users/metadata.ts";
+import { INVITATION_STATUSES } from "../../domain/access/invitations/invitations.ts";
 import type { Metadata } from "../../domain/access/users/user_details.ts";
 import { optionalName } from "../../domain/shared/name.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_parts.ts";
@@ -132,8 +133,10 @@ const metadata = z.custom<Metadata>(
 }).meta({ type: "object", description: METADATA, additionalProperties: true });
 const appIds = z.array(requiredText(100)).max(100).transform((ids) => [...new Set(ids)]);
 
+const email = z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254));
+
 export const CreateUserRequest = z.object({
-  email: z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254)),
+  email,
   password: z.string().min(1).max(1024).meta({
     description:
       "12 to 128 characters, no common password; with isPasswordEncrypted a hash by argon2, bcrypt, scrypt or PBKDF2",
@@ -147,6 +150,28 @@ export const CreateUserRequest = z.object({
   isActive: optionalBoolean(true),
   metadata: metadata.nullish().transform((value) => value ?? {}),
 }).meta({ id: "CreateUserDto" });
+
+export const InviteUserRequest = z.object({
+  email,
+  roleIds: requiredRoleIds,
+  firstName: name.nullish().transform((value) => value ?? ""),
+  lastName: name.nullish().transform((value) => value ?? ""),
+}).meta({ id: "InviteUserDto" });
+
+export const InvitationDto = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  firstName: z.string(),
+  lastName: z.string(),
+  roles: z.array(z.object({ id: z.uuid(), name: z.string() })),
+  status: z.enum(INVITATION_STATUSES),
+  invitedBy: z.uuid(),
+  createdAt: timestamp,
+  sentAt: timestamp.meta({ description: "When the newest link was mailed" }),
+  expiresAt: timestamp,
+  acceptedAt: timestamp.nullable(),
+  userId: z.uuid().nullable().meta({ description: "The user who accepted" }),
+}).meta({ id: "InvitationDto" });
 
 /** Omitted fields keep their values; null clears a name, the phone number, the applications or the metadata. */
 const changes = {

@@ -10,6 +10,7 @@ import {
   readUserTenantsAs,
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
+import { sendTenantUserResetLink } from "../../domain/access/users/user_reset_link.ts";
 import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/users/user_update.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
@@ -192,6 +193,21 @@ export const usersRoutes = [
     answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },
     problems: ["USER_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readUserTenantsAs(db, caller, params.userId)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/users/{id}/password-reset",
+    area: "Users",
+    id: "sendPasswordReset",
+    summary: "Mail the user a link that sets a new password",
+    access: inTenant("update:users"),
+    params: userIdPath,
+    answers: { 202: { description: "The mail is queued" } },
+    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN", "USER_INACTIVE_CONFLICT"],
+    async run({ platform, caller, params }) {
+      await sendTenantUserResetLink(platform, caller, params.id);
+      return { status: 202, headers: {}, body: undefined };
+    },
   }),
   ...(["activate", "deactivate"] as const).map((verb) =>
     endpoint({

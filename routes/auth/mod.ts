@@ -1,4 +1,5 @@
 import { apiKeyRoutes } from "./api_keys.ts";
+import { acceptInvitationRoutes } from "./invitations.ts";
 import { keyRoutes } from "./keys.ts";
 import { oidcRoutes } from "./oidc.ts";
 import { ownAccountRoutes } from "./own_account.ts";
@@ -11,6 +12,7 @@ export const authRoutes = [
   ...signInRoutes,
   ...ownAccountRoutes,
   ...passwordResetRoutes,
+  ...acceptInvitationRoutes,
   ...oidcRoutes,
   ...apiKeyRoutes,
   ...serviceAccountRoutes,

@@ -10,8 +10,8 @@ export const escapeHtml = (value: string): string =>
   value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 /** A small self-contained HTML page; `title` is escaped, `body` is HTML. */
-export const page = (title: string, body: string): string =>
-  `<!doctype html><html lang="en"><head><meta charset="utf-8">
+export const page = (title: string, body: string, language = "en"): string =>
+  `<!doctype html><html lang="${language}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>${
     escapeHtml(title)
   }</title><style>${STYLE}</style></head>

@@ -111,6 +111,8 @@ const OPEN: Record<string, Ask> = {
   refresh: { body: { refreshToken: "none" } },
   forgotPassword: { body: { email: "nobody@example.test" } },
   resetPassword: { body: { token: "none", newPassword: "correct horse battery" } },
+  readOfferedInvitation: { body: { token: "none" } },
+  acceptInvitation: { body: { token: "none", password: "correct horse battery" } },
   exchangeOpenIdCode: { body: { code: "none" } },
   readProblem: { params: { code: "VALIDATION_ERROR" } },
   docsAsset: { params: { asset: "swagger-ui.css" } },

@@ -16,6 +16,7 @@ export interface Assignment {
 export interface LockedTenant {
   id: string;
   name: string;
+  isActive: boolean;
   maxUsers: number | null;
   userCount: number;
 }
@@ -56,7 +57,7 @@ export async function lockLinkTargets(
 ): Promise<LinkTargets> {
   const tenantIds = [...new Set([...assignments.map((a) => a.tenantId), ...alsoTenantIds])];
   const tenants = await tx<(LockedTenant & { isDeleted: boolean })[]>`
-    select id, name, max_users, user_count, deleted_at is not null as is_deleted from tenants
+    select id, name, is_active, max_users, user_count, deleted_at is not null as is_deleted from tenants
     where id = any(${tenantIds}::uuid[]) order by id for no key update`;
   const roleIds = [...new Set(assignments.flatMap((a) => a.roleIds))];
   const roles = roleIds.length === 0 ? [] : await tx<{ id: string; tenantId: string }[]>`

@@ -79,7 +79,8 @@ export async function linkUserToTenant<T>(
     await insertLinks(tx, userId, [assignment]);
     await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
     await userAccessChanged(p, tx, userId, [tenantId]);
-    await recordAudit(tx, acting && { ...acting, tenantId }, {
+    await recordAudit(tx, acting, {
+      tenantId,
       action: "user.link",
       targetType: "user",
       targetId: userId,

@@ -31,7 +31,7 @@ export interface NewUser {
 
 /**
  * Creates a user, with or without links to tenants.
- * @param o.audited tenant of the audit row; null: none.
+ * @param o.audited tenant whose audit log has the row; null: none.
  * @param o.rolesOf tenant whose role names the result shows.
  * @throws VALIDATION_ERROR, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
  * USER_ALREADY_EXISTS (also if a deleted user has the email), TENANT_CAPACITY_REACHED, USER_EXTERNAL_ID_CONFLICT
@@ -59,7 +59,8 @@ export async function createUser(
     await insertLinks(tx, id, user.tenants);
     invalidateCounts(tx);
     const { password: _, isPasswordEncrypted: __, ...after } = user;
-    await recordAudit(tx, acting && { ...acting, tenantId: o.audited }, {
+    await recordAudit(tx, acting, {
+      tenantId: o.audited,
       action: "user.create",
       targetType: "user",
       targetId: id,

@@ -117,7 +117,7 @@ const changesOnlyLink = ({ externalId, ...ofUser }: TenantUserChange): boolean =
   externalId !== undefined && Object.values(ofUser).every((value) => value === undefined);
 
 /** Checks who may change a user with active links to other tenants: only callers with manage:all-users. */
-function requireReach(caller: TenantCaller, user: LockedTenantUser): void {
+export function requireReach(caller: TenantCaller, user: LockedTenantUser): void {
   if (user.otherActiveLinks === 0 || holds(caller, "manage:all-users")) return;
   throw problem(
     "CROSS_TENANT_FORBIDDEN",

@@ -8,6 +8,7 @@ Deno.test.afterAll(() => t.stop());
 const url = `https://steward.example.test/auth/reset-password#${"3f9a8c7b".repeat(8)}`;
 const MAILS = [
   { slug: "password-reset", data: { resetUrl: url, firstName: "<b>Zoë</b>", expiresInMinutes: 30 } },
+  { slug: "invitation", data: { invitationUrl: url, tenantName: "A & B", firstName: "<b>Zoë</b>" } },
   {
     slug: "report-ready",
     data: { reportName: "A & B", downloadUrl: url, expiresAt: "27 Nov 2026", message: "1\n2" },

@@ -20,6 +20,10 @@ const role = (body?: unknown): Row => ({
   names: (id) => ({ params: { id: id("role") }, ...(body === undefined ? {} : { body }) }),
   code: "ROLE_NOT_FOUND",
 });
+const invitation: Row = {
+  names: (id) => ({ params: { id: id("invitation") } }),
+  code: "INVITATION_NOT_FOUND",
+};
 const permission = (body?: unknown): Row => ({
   names: (id) => ({ params: { id: id("permission") }, ...(body === undefined ? {} : { body }) }),
   code: "PERMISSION_NOT_FOUND",
@@ -47,6 +51,16 @@ export const accessRows: Rows = {
   setUserRoles: user(byUserId, { roleIds: [] }),
   activateUser: user(byId),
   deactivateUser: user(byId),
+  sendPasswordReset: user(byId),
+
+  inviteUser: {
+    names: (id) => ({ body: { email: "outsiders.guest@example.test", roleIds: [id("role")] } }),
+    code: "ROLE_NOT_FOUND",
+  },
+  listInvitations: list({ email: "victims.guest@example.test" }),
+  readInvitation: invitation,
+  resendInvitation: invitation,
+  revokeInvitation: invitation,
 
   listAllUsers: platform(),
   createUserAnywhere: platform(() => ({ body: newUser })),
@@ -64,6 +78,7 @@ export const accessRows: Rows = {
   endUserSessions: platformUser(),
   endUserSession: platform((id) => ({ params: { id: id("user"), sessionId: id("session") } })),
   unlockUser: platformUser(),
+  sendPasswordResetAnywhere: platformUser(),
 
   summarizeAllTenants: platform(),
   lookUpAllTenants: platform(),

@@ -10,6 +10,7 @@ const KINDS = [
   "user",
   "email",
   "role",
+  "invitation",
   "permission",
   "permissionCode",
   "session",
@@ -92,6 +93,7 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
   });
   const declared = await victim.put("/api/v1/job-types/victims.type", { description: MARKER });
   assert.equal(declared.status, 201, JSON.stringify(declared.body));
+  const role = await made("/api/v1/roles", { name: `${MARKER} role`, permissionIds: [] });
   const ids: Record<Kind, string> = {
     tenant: tenantId,
     user: await made("/api/v1/users", {
@@ -101,7 +103,12 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
       firstName: MARKER,
     }),
     email,
-    role: await made("/api/v1/roles", { name: `${MARKER} role`, permissionIds: [] }),
+    role,
+    invitation: await made("/api/v1/users/invite", {
+      email: "victims.guest@example.test",
+      roleIds: [role],
+      firstName: MARKER,
+    }),
     permission: await made("/api/v1/permissions", {
       code: "victims:thing",
       description: MARKER,

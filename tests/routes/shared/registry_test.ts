@@ -30,6 +30,8 @@ Deno.test("objects that can be changed or deleted have an ETag, and their PUT an
 const WITHOUT_KEY = [
   ...["signIn", "refresh", "switchTenant", "exchangeOpenIdCode", "signOut"], // each use gives other tokens, or none
   ...["changePassword", "forgotPassword", "resetPassword"],
+  ...["sendPasswordReset", "sendPasswordResetAnywhere", "resendInvitation"], // each sends a new link
+  ...["readOfferedInvitation", "acceptInvitation", "acceptInvitationSignedIn"], // a token works once
   ...["activateUser", "deactivateUser", "unlockUser", "assignPermission"],
   ...["pauseReportSchedule", "resumeReportSchedule", "pauseRecurringJob", "resumeRecurringJob"],
   ...[

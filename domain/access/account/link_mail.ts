@@ -1,0 +1,49 @@
+import type { NotificationPlatform } from "../../notifications/platform.ts";
+import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
+import { renderTemplate } from "../../notifications/templates/render.ts";
+import { Problem } from "../../problems/problem.ts";
+
+/** A mail with a link that contains a token. */
+export interface LinkMail extends Pick<TemplatedMail, "templateSlug" | "locale" | "data"> {
+  /** The token, which the rendered mail must contain. */
+  token: string;
+  /** Text to send if the template cannot be used. */
+  fallback: Pick<PlainMail, "subject" | "textBody">;
+}
+
+/**
+ * Builds a mail with a link from a template of the service. If the template is missing, cannot be rendered or omits the
+ * link, uses the fallback, so that the person always gets a mail with the link.
+ */
+export async function linkMail(
+  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "log">,
+  to: TemplatedMail["to"],
+  { token, fallback, ...template }: LinkMail,
+): Promise<TemplatedMail | PlainMail> {
+  // No tenant owns the mail, and no tenant's template is used: the link gives access to an account, and the users of a
+  // tenant may read its messages and write its templates.
+  const mail = { tenantId: null, to };
+  const mistake = await templateMistake(p, template, token);
+  if (mistake === null) return { ...mail, ...template };
+  p.log.warn("the template of a mail with a link could not be used; the default text is sent", {
+    templateSlug: template.templateSlug,
+    reason: mistake,
+  });
+  return { ...mail, ...fallback };
+}
+
+/** Why the template cannot produce a mail with the link; null if it can. */
+async function templateMistake(
+  p: Pick<NotificationPlatform, "sql" | "renderThreads">,
+  { templateSlug, locale, data }: Pick<TemplatedMail, "templateSlug" | "locale" | "data">,
+  token: string,
+): Promise<string | null> {
+  try {
+    const { textBody, htmlBody } = await renderTemplate(p, null, { slug: templateSlug, locale, data });
+    const hasLink = [textBody, htmlBody].some((body) => body?.includes(token));
+    return hasLink ? null : "the rendered mail does not contain the link";
+  } catch (error) {
+    if (error instanceof Problem) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,235 @@
+import { hashPassword, verifyPassword } from "../../../infra/passwords.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { type Problem, problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { digest } from "../../shared/secrets.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { requireGoodPassword } from "../passwords/password_rules.ts";
+import { addressKey } from "../sign_in/address.ts";
+import { countFailedSignIn, requireAddressBelowLimit, requireUnlocked } from "../sign_in/failed_sign_ins.ts";
+import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
+import { linkUserToTenant } from "../users/links.ts";
+import { createUser } from "../users/user_create.ts";
+import { readUserTenant } from "../users/user_details.ts";
+
+/** What the holder of a link may know. */
+export interface OfferedInvitation {
+  email: string;
+  tenantName: string;
+  expiresAt: Date;
+  /**
+   * What accepting needs. `New`: a password to choose. `Password`: the password of the account with this email.
+   * `SignedIn`: that account has no password, so its owner must sign in first.
+   */
+  account: "New" | "Password" | "SignedIn";
+}
+
+/** Who has joined which tenant. */
+export interface AcceptedInvitation {
+  userId: string;
+  email: string;
+  tenantId: string;
+  tenantName: string;
+}
+
+/** The request that accepts, for the audit log. */
+interface Origin {
+  traceId: string;
+  ip: string | null;
+}
+
+interface OpenInvitation {
+  id: string;
+  tenantId: string;
+  tenantName: string;
+  email: string;
+  firstName: string;
+  lastName: string;
+  roleIds: string[];
+  expiresAt: Date;
+}
+
+interface Account {
+  id: string;
+  email: string;
+  isActive: boolean;
+  passwordHash: string | null;
+  lockedForSeconds: number | null;
+}
+
+/** Reads the invitation of a token. Throws INVITATION_INVALID (unknown, used, revoked or expired). */
+export async function readOffer(sql: Sql, token: string): Promise<OfferedInvitation> {
+  const { email, tenantName, expiresAt } = await readOpen(sql, token);
+  const account = await findAccount(sql, email);
+  if (!account) return { email, tenantName, expiresAt, account: "New" };
+  return { email, tenantName, expiresAt, account: account.passwordHash === null ? "SignedIn" : "Password" };
+}
+
+/**
+ * Accepts an invitation. The link proves that the person reads the mail of the address. Without a user of that email, it
+ * creates one, and `password` is their new password. Otherwise `password` must be that user's own: a link in a mailbox
+ * must not replace a password. Wrong passwords count like failed sign-ins.
+ * @throws INVITATION_INVALID, VALIDATION_ERROR (the password), RATE_LIMITED, ACCOUNT_LOCKED_UNAUTHORIZED,
+ * CREDENTIALS_INVALID_UNAUTHORIZED, and errors of `joinTenant`
+ */
+export async function acceptInvitation(
+  p: AccessPlatform,
+  { token, password, ...origin }: Origin & { token: string; password: string },
+): Promise<AcceptedInvitation> {
+  const invitation = await readOpen(p.sql, token);
+  const account = await findAccount(p.sql, invitation.email);
+  if (account) {
+    await requirePassword(p, account, password, origin.ip);
+    // Again in the transaction: concurrent attempts may have reached the lock while the hash was computed.
+    return await join(p, token, account.id, origin, (tx) => requireStillUsable(tx, account, origin.ip));
+  }
+  await requireGoodPassword(p, password, { ...invitation, tenantNames: [invitation.tenantName] });
+  const passwordHash = await hashPassword(password);
+  return await transact(p.sql, async (tx) => {
+    const open = await close(tx, token);
+    const { tenantId, tenantName, email, firstName, lastName } = open;
+    const link = { tenantId, roleIds: open.roleIds, isDefault: true, isActive: true };
+    const user = {
+      email,
+      password: passwordHash,
+      isPasswordEncrypted: true,
+      firstName,
+      lastName,
+      phoneNumber: null,
+      appIds: [],
+      isActive: true,
+      tenants: [link],
+    };
+    const { value: { id: userId } } = await createUser({ ...p, sql: tx }, null, user, {
+      audited: tenantId,
+      rolesOf: tenantId,
+    });
+    await recordAccepted(tx, open, userId, origin);
+    return { userId, email, tenantId, tenantName };
+  });
+}
+
+/**
+ * Accepts an invitation as the signed-in user, whose email it must name. Like every new link, it ends the user's sessions.
+ * @throws INVITATION_INVALID, INVITATION_FORBIDDEN (of another email), and errors of `joinTenant`
+ */
+export async function acceptInvitationAs(
+  p: AccessPlatform,
+  caller: Caller,
+  token: string,
+): Promise<AcceptedInvitation> {
+  const { email } = await readOpen(p.sql, token);
+  const account = await findAccount(p.sql, email);
+  if (account?.id !== caller.userId) {
+    throw problem("INVITATION_FORBIDDEN", `The invitation is for ${email}, which is not the caller's email.`);
+  }
+  return await join(p, token, caller.userId, caller);
+}
+
+/**
+ * Links a user by an invitation.
+ * @throws INVITATION_INVALID, TENANT_NOT_FOUND, TENANT_FORBIDDEN (not active), ROLE_NOT_FOUND (deleted since),
+ * TENANT_CAPACITY_REACHED, USER_ALREADY_ASSIGNED
+ */
+async function join(
+  p: AccessPlatform,
+  token: string,
+  userId: string,
+  origin: Origin,
+  confirm: (tx: Tx) => Promise<void> = async () => {},
+): Promise<AcceptedInvitation> {
+  return await transact(p.sql, async (tx) => {
+    await lockLinks(tx, userId);
+    await confirm(tx);
+    const open = await close(tx, token);
+    const { tenantId, tenantName, email, roleIds } = open;
+    const link = { tenantId, roleIds, isDefault: false, isActive: true };
+    const read = (tx: Tx) => readUserTenant(tx, userId, tenantId);
+    await linkUserToTenant({ ...p, sql: tx }, null, userId, link, read);
+    await recordAccepted(tx, open, userId, origin);
+    return { userId, email, tenantId, tenantName };
+  });
+}
+
+/** Closes an open invitation as accepted, so that its token works once. Locks the tenant and the roles first. */
+async function close(tx: Tx, token: string): Promise<OpenInvitation> {
+  const open = await readOpen(tx, token);
+  const { tenants } = await lockLinkTargets(tx, [open]);
+  const closed =
+    await tx`update invitations set status = 'Accepted', accepted_at = now(), version = version + 1
+    where id = ${open.id} and status = 'Pending' and token_hash = ${digest(token)} and expires_at > now()`;
+  if (closed.count === 0) throw badToken();
+  if (tenants.get(open.tenantId)?.isActive === false) {
+    throw problem("TENANT_FORBIDDEN", `The invitation was not accepted: ${open.tenantName} is not active.`);
+  }
+  return open;
+}
+
+async function recordAccepted(
+  tx: Tx,
+  { id, tenantId }: OpenInvitation,
+  userId: string,
+  { traceId, ip }: Origin,
+): Promise<void> {
+  await tx`update invitations set accepted_user_id = ${userId} where id = ${id}`;
+  await recordAudit(tx, { userId, tenantId, traceId, ip }, {
+    action: "invitation.accept",
+    targetType: "invitation",
+    targetId: id,
+    after: { userId },
+  });
+}
+
+async function readOpen(q: Sql, token: string): Promise<OpenInvitation> {
+  const [open] = await q<OpenInvitation[]>`
+    select i.id, i.tenant_id, t.name as tenant_name, i.email, i.first_name, i.last_name, i.role_ids, i.expires_at
+    from invitations i join tenants t on t.id = i.tenant_id and t.deleted_at is null
+    where i.token_hash = ${digest(token)} and i.status = 'Pending' and i.expires_at > now()`;
+  if (!open) throw badToken();
+  return open;
+}
+
+async function findAccount(q: Sql, email: string): Promise<Account | null> {
+  const [account] = await q<Account[]>`
+    select id, email, is_active, password_hash,
+      ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds
+    from users where lower(email) = lower(${email}) and deleted_at is null`;
+  return account ?? null;
+}
+
+/** Checks the password of an account like a sign-in. */
+async function requirePassword(
+  p: AccessPlatform,
+  account: Account,
+  password: string,
+  ip: string | null,
+): Promise<void> {
+  const address = addressKey(ip);
+  await requireAddressBelowLimit(p.sql, address);
+  requireUnlocked(account);
+  const { id, email, passwordHash, isActive } = account;
+  if (passwordHash !== null && isActive && await verifyPassword(passwordHash, password)) return;
+  const tried = passwordHash !== null && isActive ? { id, email, deviceId: null } : null;
+  await countFailedSignIn(p, { address, tried });
+  throw wrongPassword();
+}
+
+async function requireStillUsable(tx: Tx, verified: Account, ip: string | null): Promise<void> {
+  await requireAddressBelowLimit(tx, addressKey(ip));
+  const account = await findAccount(tx, verified.email);
+  if (!account?.isActive || account.passwordHash !== verified.passwordHash) throw wrongPassword();
+  requireUnlocked(account);
+}
+
+const wrongPassword = (): Problem =>
+  problem(
+    "CREDENTIALS_INVALID_UNAUTHORIZED",
+    "The account of this email is not active or has another password.",
+  );
+
+const badToken = (): Problem =>
+  problem(
+    "INVITATION_INVALID",
+    "The invitation was not found: the token is unknown, was already used or revoked, or has expired.",
+  );

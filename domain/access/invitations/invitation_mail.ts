@@ -1,0 +1,52 @@
+import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
+import { readDefaultLocale } from "../../notifications/templates/locales.ts";
+import { newSecret } from "../../shared/secrets.ts";
+import { linkMail } from "../account/link_mail.ts";
+import type { AccessPlatform } from "../platform.ts";
+
+/** How long the link of an invitation works. */
+export const LIFE_DAYS = 7;
+
+/** Makes a token and the mail with its link, in the language of the tenant. */
+export async function newInvitationMail(
+  p: AccessPlatform,
+  o: { tenantId: string; email: string; firstName: string; lastName: string },
+): Promise<{ token: string; mail: TemplatedMail | PlainMail }> {
+  const token = newSecret();
+  const [tenant] = await p.sql<{ name: string }[]>`select name from tenants where id = ${o.tenantId}`;
+  const data = {
+    invitationUrl: invitationUrl(p, token),
+    tenantName: tenant?.name ?? "",
+    firstName: o.firstName || null,
+    expiresInDays: LIFE_DAYS,
+  };
+  const to = { address: o.email, displayName: `${o.firstName} ${o.lastName}`.trim() || null };
+  const mail = await linkMail(p, to, {
+    token,
+    templateSlug: "invitation",
+    locale: await readDefaultLocale(p.sql, o.tenantId),
+    data,
+    fallback: defaultText(data),
+  });
+  return { token, mail };
+}
+
+/** URL of the page that accepts an invitation: INVITATION_URL, or the service's own page. */
+function invitationUrl(p: Pick<AccessPlatform, "config" | "baseUrl">, token: string): string {
+  // The service's own page gets the token in the fragment, which appears in no server log and no Referer header.
+  const pattern = p.config.INVITATION_URL ?? `${p.baseUrl()}/auth/invitation#token={token}`;
+  return pattern.replaceAll("{token}", token);
+}
+
+/** The built-in English text. */
+const defaultText = (o: { invitationUrl: string; tenantName: string; firstName: string | null }) => ({
+  subject: `Invitation to ${o.tenantName}`,
+  textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},
+
+You are invited to ${o.tenantName}. Accept with the link below; it works once and for ${LIFE_DAYS} days.
+
+Accept the invitation:
+${o.invitationUrl}
+
+If you do not know why you got this, ignore this message: nothing happens.`,
+});

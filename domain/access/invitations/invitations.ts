@@ -1,0 +1,73 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type Problem, problem } from "../../problems/problem.ts";
+import { pageOf } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { type Versioned, versioned } from "../../shared/versioned.ts";
+
+export const INVITATION_STATUSES = ["Pending", "Expired", "Accepted", "Revoked"] as const;
+export type InvitationStatus = typeof INVITATION_STATUSES[number];
+
+/** An invitation of a person to the tenant. Only a hash of its token is stored. */
+export interface Invitation {
+  id: string;
+  email: string;
+  firstName: string;
+  lastName: string;
+  /** The roles that still exist, by name. */
+  roles: { id: string; name: string }[];
+  status: InvitationStatus;
+  /** Who invited: a user or a service account. */
+  invitedBy: string;
+  createdAt: Date;
+  /** When the newest link was mailed. */
+  sentAt: Date;
+  expiresAt: Date;
+  acceptedAt: Date | null;
+  /** The user who accepted. */
+  userId: string | null;
+}
+
+export interface InvitationListRequest extends PageRequest {
+  status?: InvitationStatus | undefined;
+  /** In any letter case. */
+  email?: string | undefined;
+}
+
+const shownStatus = (q: Sql) =>
+  q`case when i.status = 'Pending' and i.expires_at <= now() then 'Expired' else i.status::text end`;
+
+const columns = (q: Sql) =>
+  q`i.id, i.email, i.first_name, i.last_name, ${
+    shownStatus(q)
+  } as status, i.invited_by, i.created_at, i.sent_at,
+    i.expires_at, i.accepted_at, i.accepted_user_id as user_id,
+    coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by lower(r.name))
+      from roles r where r.id = any(i.role_ids) and r.deleted_at is null), '[]') as roles`;
+
+/** Lists the tenant's invitations, newest first. */
+export async function listInvitations(
+  sql: Sql,
+  tenantId: string,
+  { status, email, ...page }: InvitationListRequest,
+): Promise<PagedResult<Invitation>> {
+  const ofStatus = status === undefined ? sql`true` : sql`${shownStatus(sql)} = ${status}`;
+  const ofEmail = email === undefined ? sql`true` : sql`lower(i.email) = lower(${email})`;
+  const chosen = sql`i.tenant_id = ${tenantId} and ${ofStatus} and ${ofEmail}`;
+  const [items, [counted]] = await Promise.all([
+    sql<Invitation[]>`select ${columns(sql)} from invitations i where ${chosen} order by i.id desc ${
+      pageOf(sql, page)
+    }`,
+    sql<{ total: number }[]>`select count(*) as total from invitations i where ${chosen}`,
+  ]);
+  return pagedResult([...items], counted?.total ?? 0, page);
+}
+
+/** Reads an invitation of the tenant. Throws INVITATION_NOT_FOUND. */
+export async function readInvitation(q: Sql, tenantId: string, id: string): Promise<Versioned<Invitation>> {
+  const [row] = await q<(Invitation & { version: number })[]>`
+    select ${columns(q)}, i.version from invitations i where i.id = ${id} and i.tenant_id = ${tenantId}`;
+  return versioned(row, () => invitationNotFound(id));
+}
+
+export const invitationNotFound = (id: string): Problem =>
+  problem("INVITATION_NOT_FOUND", `The tenant has no invitation ${id}.`);

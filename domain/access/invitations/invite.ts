@@ -1,0 +1,146 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { sendServiceMail } from "../../notifications/send.ts";
+import { problem } from "../../problems/problem.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { newId } from "../../shared/ids.ts";
+import { digest } from "../../shared/secrets.ts";
+import { requireVersion } from "../../shared/version.ts";
+import type { Versioned } from "../../shared/versioned.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { requireMayAssignRoles } from "../roles/escalation.ts";
+import { lockLinkTargets, requireCapacity, requireTargets } from "../users/link_targets.ts";
+import { LIFE_DAYS, newInvitationMail } from "./invitation_mail.ts";
+import { type Invitation, invitationNotFound, readInvitation } from "./invitations.ts";
+
+/** Whom to invite, and the roles they get. */
+export interface NewInvitation {
+  email: string;
+  roleIds: string[];
+  firstName: string;
+  lastName: string;
+}
+
+/**
+ * Invites a person to the caller's tenant by mail. Does not look for a user with that email outside the tenant, so the
+ * answer reveals nothing about other tenants. An expired invitation of the same email is replaced.
+ * @throws ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, USER_ALREADY_ASSIGNED (the email is a user's of the
+ * tenant), TENANT_CAPACITY_REACHED, INVITATION_ALREADY_EXISTS (one is open)
+ */
+export async function inviteUser(
+  p: AccessPlatform,
+  caller: TenantCaller,
+  input: NewInvitation,
+): Promise<Invitation> {
+  const { tenantId } = caller;
+  const { email, roleIds, firstName, lastName } = input;
+  const { token, mail } = await newInvitationMail(p, { ...input, tenantId });
+  return await transact(p.sql, async (tx) => {
+    const link = { tenantId, roleIds };
+    const targets = await lockLinkTargets(tx, [link]);
+    requireTargets(targets, [link]);
+    await requireMayAssignRoles(tx, caller, roleIds);
+    await requireNoMember(tx, tenantId, email);
+    requireCapacity(targets, [tenantId]);
+    await tx`update invitations set status = 'Expired', version = version + 1
+      where tenant_id = ${tenantId} and lower(email) = lower(${email}) and status = 'Pending' and expires_at <= now()`;
+    const id = newId();
+    await tx`insert into invitations (id, tenant_id, email, first_name, last_name, role_ids, invited_by, token_hash,
+        expires_at)
+      values (${id}, ${tenantId}, ${email}, ${firstName}, ${lastName}, ${roleIds}::uuid[], ${caller.userId},
+        ${digest(token)}, now() + make_interval(days => ${LIFE_DAYS}))`;
+    await sendServiceMail(p, tx, mail);
+    await recordAudit(tx, caller, {
+      action: "invitation.create",
+      targetType: "invitation",
+      targetId: id,
+      after: input,
+    });
+    return (await readInvitation(tx, tenantId, id)).value;
+  });
+}
+
+async function requireNoMember(tx: Tx, tenantId: string, email: string): Promise<void> {
+  const [member] = await tx<{ id: string }[]>`
+    select u.id from users u join user_tenants l on l.user_id = u.id and l.tenant_id = ${tenantId}
+    where lower(u.email) = lower(${email}) and u.deleted_at is null`;
+  if (!member) return;
+  throw problem(
+    "USER_ALREADY_ASSIGNED",
+    `${email} was not invited: user ${member.id} of the tenant has this email.`,
+  );
+}
+
+interface OpenInvitation extends NewInvitation {
+  version: number;
+}
+
+/** Locks a pending invitation, also an expired one. Throws INVITATION_NOT_FOUND, INVITATION_CLOSED_CONFLICT. */
+async function lockPending(tx: Tx, tenantId: string, id: string, attempt: string): Promise<OpenInvitation> {
+  const [found] = await tx<(OpenInvitation & { status: string })[]>`
+    select email, role_ids, first_name, last_name, status, version from invitations
+    where id = ${id} and tenant_id = ${tenantId} for no key update`;
+  if (!found) throw invitationNotFound(id);
+  const { status, ...invitation } = found;
+  if (status === "Pending") return invitation;
+  throw problem(
+    "INVITATION_CLOSED_CONFLICT",
+    `Invitation ${id} was not ${attempt}: its status is ${status}, which is final.`,
+  );
+}
+
+/**
+ * Mails a new link, which is valid for seven days again; the former link stops working. The caller must be allowed to
+ * grant the roles, as for a new invitation.
+ * @throws INVITATION_NOT_FOUND, INVITATION_CLOSED_CONFLICT, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED
+ */
+export async function resendInvitation(
+  p: AccessPlatform,
+  caller: TenantCaller,
+  id: string,
+): Promise<Versioned<Invitation>> {
+  const { tenantId } = caller;
+  const [invited] = await p.sql<NewInvitation[]>`
+    select email, first_name, last_name, role_ids from invitations where id = ${id} and tenant_id = ${tenantId}`;
+  if (!invited) throw invitationNotFound(id);
+  const { token, mail } = await newInvitationMail(p, { ...invited, tenantId });
+  return await transact(p.sql, async (tx) => {
+    const link = { tenantId, roleIds: invited.roleIds }; // no route changes email and roles of an invitation
+    const targets = await lockLinkTargets(tx, [link]);
+    await lockPending(tx, tenantId, id, "sent again");
+    requireTargets(targets, [link]);
+    await requireMayAssignRoles(tx, caller, link.roleIds);
+    await tx`update invitations set token_hash = ${digest(token)}, sent_at = now(), version = version + 1,
+      expires_at = now() + make_interval(days => ${LIFE_DAYS}) where id = ${id}`;
+    await sendServiceMail(p, tx, mail);
+    await recordAudit(tx, caller, {
+      action: "invitation.resend",
+      targetType: "invitation",
+      targetId: id,
+    });
+    return await readInvitation(tx, tenantId, id);
+  });
+}
+
+/**
+ * Revokes an invitation: its link stops working.
+ * @throws INVITATION_NOT_FOUND, PRECONDITION_FAILED, INVITATION_CLOSED_CONFLICT
+ */
+export async function revokeInvitation(
+  p: Pick<AccessPlatform, "sql">,
+  caller: TenantCaller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const { email, version } = await lockPending(tx, caller.tenantId, id, "revoked");
+    requireVersion(ifMatch, version);
+    await tx`update invitations set status = 'Revoked', version = version + 1 where id = ${id}`;
+    await recordAudit(tx, caller, {
+      action: "invitation.revoke",
+      targetType: "invitation",
+      targetId: id,
+      before: { email },
+    });
+  });
+}

@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { acceptInvitation, acceptInvitationAs, readOffer } from "../../domain/access/invitations/accept.ts";
+import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { languageOf } from "../shared/accept_language.ts";
+import { ok, text } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { INVITATION_PAGE_POLICY, invitationPage } from "./invitation_page.ts";
+
+const area = "Sign-in";
+const token = z.string().min(1).max(200);
+const at = (path: string) => ({
+  path: `/api/v1/auth/invitations/${path}`,
+  alsoAt: [`/auth/invitations/${path}`],
+});
+
+const OfferedInvitationDto = z.object({
+  email: z.string(),
+  tenantName: z.string(),
+  expiresAt: z.iso.datetime(),
+  account: z.enum(["New", "Password", "SignedIn"]).meta({
+    description:
+      "What accepting needs. New: a password to choose. Password: the password of the account with this " +
+      "email. SignedIn: that account has no password, so its owner accepts signed in",
+  }),
+}).meta({ id: "OfferedInvitationDto" });
+
+const accepted = {
+  200: {
+    description: "The person is a user of the tenant and can sign in",
+    schema: z.object({
+      userId: z.uuid(),
+      email: z.string(),
+      tenantId: z.uuid(),
+      tenantName: z.string(),
+    }).meta({ id: "AcceptedInvitationDto" }),
+  },
+};
+
+const JOIN_PROBLEMS = [
+  "INVITATION_INVALID",
+  "TENANT_FORBIDDEN",
+  "ROLE_NOT_FOUND",
+  "TENANT_CAPACITY_REACHED",
+  "USER_ALREADY_ASSIGNED",
+] as const;
+
+/** What the person with the link of an invitation does. */
+export const acceptInvitationRoutes = [
+  endpoint({
+    method: "post",
+    ...at("read"),
+    area,
+    id: "readOfferedInvitation",
+    summary: "Read the invitation of a mailed token",
+    access: anyone,
+    body: z.object({ token }).meta({ id: "ReadInvitationRequest" }),
+    answers: { 200: { description: "Who is invited where", schema: OfferedInvitationDto } },
+    problems: ["INVITATION_INVALID"],
+    run: async ({ db, body }) => ok(await readOffer(db, body.token)),
+  }),
+  endpoint({
+    method: "post",
+    ...at("accept"),
+    area,
+    id: "acceptInvitation",
+    summary: "Accept an invitation with a new password, or with the password of the existing account",
+    access: anyone,
+    body: z.object({ token, password: z.string().min(1).max(1024) }).meta({ id: "AcceptInvitationRequest" }),
+    answers: accepted,
+    problems: [
+      ...JOIN_PROBLEMS,
+      "USER_ALREADY_EXISTS",
+      "CREDENTIALS_INVALID_UNAUTHORIZED",
+      "ACCOUNT_LOCKED_UNAUTHORIZED",
+      "RATE_LIMITED",
+    ],
+    run: async ({ platform, body, call }) =>
+      ok(await acceptInvitation(platform, { ...body, traceId: call.traceId, ip: call.ip })),
+  }),
+  endpoint({
+    method: "post",
+    ...at("accept-signed-in"),
+    area,
+    id: "acceptInvitationSignedIn",
+    summary: "Accept an invitation as the signed-in user; ends the user's sessions, like every new link",
+    access: byPerson(signedIn),
+    body: z.object({ token }).meta({ id: "AcceptInvitationSignedInRequest" }),
+    answers: accepted,
+    problems: [...JOIN_PROBLEMS, "INVITATION_FORBIDDEN"],
+    run: async ({ platform, caller, body }) => ok(await acceptInvitationAs(platform, caller, body.token)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/auth/invitation",
+    area,
+    id: "showInvitationPage",
+    summary: "The page of an invitation's link, unless INVITATION_URL is set",
+    access: anyone,
+    answers: { 200: { description: "A form that accepts the invitation", contentType: "text/html" } },
+    problems: [],
+    run: ({ call }) =>
+      text(
+        invitationPage(languageOf(call.request.headers.get("accept-language"))),
+        "text/html; charset=utf-8",
+        { "content-security-policy": INVITATION_PAGE_POLICY, "referrer-policy": "no-referrer" },
+      ),
+  }),
+] as const;

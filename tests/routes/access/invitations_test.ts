@@ -1,0 +1,311 @@
+import assert from "node:assert/strict";
+import type { HttpAnswer } from "../../support/http.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { bearer, forgetFailures, PASSWORD, person, signIn } from "../auth/people.ts";
+import { auditOf, idOf, isSignedIn, refused } from "./answers.ts";
+import { ADMIN, createUser } from "./users.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+Deno.test.beforeEach(() => forgetFailures(t));
+const { sql } = t.steward.platform;
+
+const admin = await t.actor({ permissions: ADMIN });
+const tenantId = admin.tenantId ?? "";
+const NEW = "a quite new password";
+const at = "/api/v1/users/invitations";
+const newEmail = () => `${crypto.randomUUID()}@example.test`;
+const body = (email: string, by: Actor = admin) => ({ email, roleIds: [by.roleId], firstName: "Eva" });
+const invite = (email: string, by: Actor = admin) => by.post("/api/v1/users/invite", body(email, by));
+const accept = (token: string, password = NEW) =>
+  t.nobody.post("/api/v1/auth/invitations/accept", { token, password });
+const offer = (token: string) => t.nobody.post("/auth/invitations/read", { token });
+
+/** The tokens mailed to an address, the newest first, once there are `count` mails. */
+async function tokensFor(email: string, count = 1): Promise<string[]> {
+  let tokens: string[] = [];
+  await until(async () => {
+    const { body } = await t.nobody.get("/dev/outbox");
+    tokens = body.filter((mail: { to: unknown }) => JSON.stringify(mail.to).includes(email))
+      .map(({ textBody }: { textBody: string }) =>
+        /\/auth\/invitation#token=([\w-]{43})/.exec(textBody)?.[1]
+      );
+    return tokens.length >= count;
+  });
+  return tokens;
+}
+
+/** Invites and returns id and token. */
+async function invited(email = newEmail(), by: Actor = admin) {
+  const id = await idOf(invite(email, by));
+  const [token = ""] = await tokensFor(email);
+  return { id, email, token };
+}
+const statusOf = async (id: string) => (await admin.get(`${at}/${id}`)).body.status;
+
+Deno.test("a person without an account accepts with a password, and can sign in", async () => {
+  const email = newEmail();
+  const answer = await invite(email);
+  assert.equal(answer.status, 201);
+  assert.equal(answer.headers.get("location"), `${at}/${answer.body.id}`);
+  const { id, createdAt, expiresAt, sentAt, ...rest } = answer.body;
+  assert.equal(Date.parse(expiresAt) - Date.parse(createdAt), 7 * 86_400_000);
+  assert.equal(sentAt, createdAt);
+  const [{ name }] = await sql<[{ name: string }]>`select name from roles where id = ${admin.roleId}`;
+  assert.deepEqual(rest, {
+    email,
+    firstName: "Eva",
+    lastName: "",
+    roles: [{ id: admin.roleId, name }],
+    status: "Pending",
+    invitedBy: admin.userId,
+    acceptedAt: null,
+    userId: null,
+  });
+  const [token = ""] = await tokensFor(email);
+  const { body: offered } = await offer(token);
+  assert.deepEqual(offered, { email, tenantName: `Tenant ${tenantId}`, expiresAt, account: "New" });
+  const accepted = await accept(token);
+  assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
+  const { userId } = accepted.body;
+  assert.deepEqual(accepted.body, { userId, email, tenantId, tenantName: `Tenant ${tenantId}` });
+  const session = await signIn(t, email, NEW);
+  assert.equal(session.body.tenant.id, tenantId);
+  assert.deepEqual(session.body.permissions, [...ADMIN].sort());
+  assert.equal(session.body.user.firstName, "Eva");
+  const closed = (await admin.get(`${at}/${id}`)).body;
+  assert.deepEqual([closed.status, closed.userId], ["Accepted", userId]);
+  assert.deepEqual(await auditOf(t, id), ["invitation.create", "invitation.accept"]);
+  const [audited] =
+    await sql`select tenant_id from audit_log where target_id = ${userId} and action = 'user.create'`;
+  assert.equal(audited?.tenantId, tenantId);
+  refused(await accept(token), 400, "INVITATION_INVALID");
+});
+
+Deno.test("an existing account joins with its own password; the link never replaces it", async () => {
+  const user = await person(t);
+  const { token } = await invited(user.email);
+  const session = bearer(t, await signIn(t, user.email));
+  assert.equal((await offer(token)).body.account, "Password");
+  refused(await accept(token, NEW), 401, "CREDENTIALS_INVALID_UNAUTHORIZED");
+  assert.ok(await isSignedIn(session));
+  assert.equal((await accept(token, PASSWORD)).body.userId, user.id);
+  assert.ok(!await isSignedIn(session), "a new link ends sessions");
+  refused(await signIn(t, user.email, NEW), 401, "CREDENTIALS_INVALID_UNAUTHORIZED");
+  const { body: { tenant, tenants } } = await signIn(t, user.email);
+  assert.equal(tenant.id, user.tenantId, "the default tenant stays");
+  assert.equal(tenants.length, 2);
+});
+
+Deno.test("wrong passwords of an invitation lock the account like wrong sign-ins", async () => {
+  const user = await person(t);
+  const { token } = await invited(user.email);
+  for (let n = 0; n < 5; n++) refused(await accept(token, NEW), 401, "CREDENTIALS_INVALID_UNAUTHORIZED");
+  refused(await accept(token, PASSWORD), 401, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  refused(await signIn(t, user.email), 401, "ACCOUNT_LOCKED_UNAUTHORIZED");
+});
+
+Deno.test("an account without a password joins signed in; another user's session does not", async () => {
+  const subject = await t.actor();
+  const other = await t.actor();
+  const { token } = await invited(subject.email);
+  assert.equal((await offer(token)).body.account, "SignedIn");
+  refused(await accept(token, NEW), 401, "CREDENTIALS_INVALID_UNAUTHORIZED");
+  const path = "/api/v1/auth/invitations/accept-signed-in";
+  refused(await other.post(path, { token }), 403, "INVITATION_FORBIDDEN");
+  refused(await subject.post(path, { token: "unknown" }), 400, "INVITATION_INVALID");
+  assert.equal((await subject.post(path, { token })).body.userId, subject.userId);
+  refused(await t.nobody.post(path, { token }), 401, "TOKEN_MISSING");
+});
+
+Deno.test("an inactive account does not join", async () => {
+  const user = await person(t, { isActive: false });
+  const { token } = await invited(user.email);
+  refused(await accept(token, PASSWORD), 401, "CREDENTIALS_INVALID_UNAUTHORIZED");
+});
+
+Deno.test("the email of a deleted user stays taken", async () => {
+  const user = await person(t);
+  await sql`update users set deleted_at = now() where id = ${user.id}`;
+  const { token, id } = await invited(user.email);
+  refused(await accept(token), 409, "USER_ALREADY_EXISTS");
+  assert.equal(await statusOf(id), "Pending");
+});
+
+Deno.test("the inviter gets the same answer whether or not another tenant has a user with the email", async () => {
+  const shapeOf = ({ status, body }: HttpAnswer) => [status, Object.keys(body), body.status, body.userId];
+  const elsewhere = await invite((await person(t)).email);
+  assert.deepEqual(shapeOf(elsewhere), shapeOf(await invite(newEmail())));
+});
+
+Deno.test("refusals of an invitation, in their order", async () => {
+  const member = await createUser(admin);
+  const { email } = (await admin.get(`/api/v1/users/${member}`)).body;
+  const [strong] = await sql<{ id: string }[]>`
+    insert into roles (id, tenant_id, name) values (${crypto.randomUUID()}, ${tenantId}, 'Strong') returning id`;
+  await sql`insert into role_permissions (role_id, permission_id)
+    select ${strong?.id ?? ""}, id from permissions where code = 'delete:roles' and tenant_id is null`;
+  const send = (more: Record<string, unknown>) =>
+    admin.post("/api/v1/users/invite", { email, roleIds: [strong?.id], ...more });
+  for (
+    const bad of [{ email: "no" }, { email: null }, { roleIds: [] }, { roleIds: null }, { firstName: 7 }]
+  ) {
+    refused(await send(bad), 400, "VALIDATION_ERROR");
+  }
+  const foreign = (await t.actor()).roleId;
+  refused(await send({ roleIds: [strong?.id, foreign] }), 404, "ROLE_NOT_FOUND");
+  refused(await send({}), 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
+  await sql`update tenants set max_users = 1 where id = ${tenantId}`;
+  refused(await send({ roleIds: [admin.roleId] }), 409, "USER_ALREADY_ASSIGNED");
+  refused(await invite(newEmail()), 400, "TENANT_CAPACITY_REACHED");
+  await sql`update tenants set max_users = null where id = ${tenantId}`;
+  const reader = await t.actor({ tenantId, permissions: ["read:users"] });
+  refused(await invite(newEmail(), reader), 403, "MISSING_PERMISSION");
+});
+
+Deno.test("one invitation per email and tenant is open, also of simultaneous requests", async () => {
+  const email = newEmail();
+  const answers = await Promise.all([1, 2, 3].map(() => invite(email)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409]);
+  refused(await invite(email.toUpperCase()), 409, "INVITATION_ALREADY_EXISTS");
+  assert.equal((await tokensFor(email)).length, 1);
+  const outsider = await t.actor({ permissions: ADMIN });
+  assert.equal((await invite(email, outsider)).status, 201, "another tenant's invitation is no obstacle");
+});
+
+Deno.test("an expired invitation is refused, shown as expired and replaced by a new one", async () => {
+  const { id, email, token } = await invited();
+  await sql`update invitations set expires_at = now() where id = ${id}`;
+  refused(await offer(token), 400, "INVITATION_INVALID");
+  refused(await accept(token), 400, "INVITATION_INVALID");
+  assert.equal(await statusOf(id), "Expired");
+  const expired = await admin.get(`${at}?status=expired`);
+  assert.deepEqual(expired.body.items.map((each: { id: string }) => each.id), [id]);
+  assert.equal((await invite(email)).status, 201);
+  refused(await admin.post(`${at}/${id}/resend`, undefined), 409, "INVITATION_CLOSED_CONFLICT");
+});
+
+Deno.test("sending again mails a new link, which replaces the former and works for seven days", async () => {
+  const { id, email, token } = await invited();
+  await sql`update invitations set expires_at = now() where id = ${id}`;
+  const again = await admin.post(`${at}/${id}/resend`, undefined);
+  assert.equal(again.body.status, "Pending");
+  assert.ok(Date.parse(again.body.expiresAt) > Date.now() + 6.9 * 86_400_000);
+  const newest = (await tokensFor(email, 2)).find((each) => each !== token) ?? "";
+  refused(await accept(token), 400, "INVITATION_INVALID");
+  assert.equal((await accept(newest)).status, 200);
+  refused(await admin.post(`${at}/${id}/resend`, undefined), 409, "INVITATION_CLOSED_CONFLICT");
+  const weaker = await t.actor({ tenantId, permissions: ["create:users"] });
+  const other = await invited();
+  refused(
+    await weaker.post(`${at}/${other.id}/resend`, undefined),
+    403,
+    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+  );
+});
+
+Deno.test("a revoked invitation is refused", async () => {
+  const { id, email, token } = await invited();
+  const { headers } = await admin.get(`${at}/${id}`);
+  const stale = await admin.with({ "if-match": '"7"' }).delete(`${at}/${id}`);
+  refused(stale, 412, "PRECONDITION_FAILED");
+  const etag = headers.get("etag") ?? "";
+  assert.equal((await admin.with({ "if-match": etag }).delete(`${at}/${id}`)).status, 200);
+  refused(await accept(token), 400, "INVITATION_INVALID");
+  refused(await admin.delete(`${at}/${id}`), 409, "INVITATION_CLOSED_CONFLICT");
+  assert.equal((await invite(email)).status, 201);
+});
+
+Deno.test("an invitation of another tenant does not exist", async () => {
+  const { id } = await invited();
+  const outsider = await t.actor({ permissions: ADMIN });
+  refused(await outsider.get(`${at}/${id}`), 404, "INVITATION_NOT_FOUND");
+  refused(await outsider.post(`${at}/${id}/resend`, undefined), 404, "INVITATION_NOT_FOUND");
+  refused(await outsider.delete(`${at}/${id}`), 404, "INVITATION_NOT_FOUND");
+  assert.equal((await outsider.get(at)).body.totalCount, 0);
+});
+
+Deno.test("at acceptance the tenant must be active and have room, and the roles must exist", async () => {
+  const owner = await t.actor({ permissions: ADMIN });
+  const tenant = owner.tenantId ?? "";
+  const first = await invited(newEmail(), owner);
+  const second = await invited(newEmail(), owner);
+  await sql`update tenants set is_active = false where id = ${tenant}`;
+  refused(await accept(first.token), 403, "TENANT_FORBIDDEN");
+  await sql`update tenants set is_active = true, max_users = 2 where id = ${tenant}`;
+  const racing = await Promise.all([accept(first.token), accept(second.token)]);
+  assert.deepEqual(racing.map(({ status }) => status).sort(), [200, 400]);
+  assert.equal(racing.find(({ status }) => status === 400)?.body.code, "TENANT_CAPACITY_REACHED");
+  await sql`update tenants set max_users = null where id = ${tenant}`;
+  const roleId = crypto.randomUUID();
+  await sql`insert into roles (id, tenant_id, name) values (${roleId}, ${tenant}, 'Short-lived')`;
+  const third = newEmail();
+  await idOf(owner.post("/api/v1/users/invite", { email: third, roleIds: [roleId, owner.roleId] }));
+  await sql`update roles set deleted_at = now() where id = ${roleId}`;
+  const [token = ""] = await tokensFor(third);
+  refused(await accept(token), 404, "ROLE_NOT_FOUND");
+});
+
+Deno.test("of simultaneous uses of one link one succeeds", async () => {
+  const { token } = await invited();
+  const answers = await Promise.all([1, 2, 3].map(() => accept(token)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400]);
+  const user = await person(t);
+  const joining = await invited(user.email);
+  const joined = await Promise.all([1, 2, 3].map(() => accept(joining.token, PASSWORD)));
+  assert.deepEqual(joined.map(({ status }) => status).sort(), [200, 400, 400]);
+});
+
+Deno.test("a user who was linked meanwhile is not linked again", async () => {
+  const user = await person(t);
+  const { token } = await invited(user.email);
+  const link = { userId: user.id, roleIds: [admin.roleId] };
+  assert.equal((await admin.post(`/api/v1/tenants/${tenantId}/users`, link)).status, 201);
+  refused(await accept(token, PASSWORD), 409, "USER_ALREADY_ASSIGNED");
+});
+
+Deno.test("a password that breaks the rules does not use up the link", async () => {
+  const { token, email } = await invited();
+  for (const password of ["short", email]) refused(await accept(token, password), 400, "VALIDATION_ERROR");
+  assert.equal((await accept(token)).status, 200);
+});
+
+Deno.test("the list is paged, newest first, and filtered by status and email", async () => {
+  const owner = await t.actor({ permissions: ADMIN });
+  const emails = [newEmail(), newEmail(), newEmail()];
+  for (const email of emails) assert.equal((await invite(email, owner)).status, 201);
+  const listed = async (query: string) => {
+    const { body } = await owner.get(`${at}?${query}`);
+    return [body.totalCount, body.items.map((each: { email: string }) => each.email)];
+  };
+  assert.deepEqual(await listed("pageSize=2"), [3, [emails[2], emails[1]]]);
+  assert.deepEqual(await listed(`email=${emails[0]?.toUpperCase()}`), [1, [emails[0]]]);
+  assert.deepEqual(await listed("status=Accepted"), [0, []]);
+  refused(await owner.get(`${at}?status=Open`), 400, "VALIDATION_ERROR");
+});
+
+Deno.test("the mail is in the language of the tenant and contains the only copy of the token", async () => {
+  const owner = await t.actor({ permissions: ADMIN });
+  await sql`insert into notification_settings (tenant_id, default_locale) values (${owner.tenantId}, 'pt-PT')`;
+  const { email, token } = await invited(newEmail(), owner);
+  const { body } = await t.nobody.get("/dev/outbox");
+  const mail = body.find((each: { to: unknown }) => JSON.stringify(each.to).includes(email));
+  assert.match(mail.subject, /^Convite para Tenant /);
+  assert.ok(!t.logs.some((line) => line.includes(token)));
+  const leaks = await sql`select 1 from audit_log where after::text like ${`%${token}%`}
+    union all select 1 from jobs where serialized_args like ${`%${token}%`}`;
+  assert.equal(leaks.length, 0);
+});
+
+Deno.test("the page of the link is served in two languages under a strict policy", async () => {
+  const page = await fetch(`${t.url}/auth/invitation`, { headers: { "accept-language": "pt-PT" } });
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'.*script-src 'sha256-/);
+  assert.equal(page.headers.get("referrer-policy"), "no-referrer");
+  assert.match(await page.text(), /<html lang="pt">.*Aceitar o convite/s);
+  assert.match(
+    await (await fetch(`${t.url}/auth/invitation`)).text(),
+    /<html lang="en">.*Accept the invitation/s,
+  );
+});
