@@ -30,6 +30,7 @@ interface Held {
 const SETTLED_AT_ONCE = 100; // 100 outputs of 64 KiB fit into the 8 MiB of a request
 const [LINES_OF_A_JOB, LINES_AT_ONCE] = [100, 2_000]; // in a heartbeat: at most 4 of its 8 MiB
 const [OUTPUT_BYTES, ERROR_BYTES, LINE_BYTES, NOTE_BYTES] = [64 << 10, 8 << 10, 2 << 10, 500];
+const ESCAPED_BYTES = 300; // of a message that becomes too long in JSON, where a byte may take six
 const [LONG_POLL_S, LONGEST_BEAT_MS, LONGEST_PAUSE_MS] = [20, 10_000, 15_000];
 const COLLECT_MS = 10; // in which the jobs of a request come together
 
@@ -122,8 +123,7 @@ export class WorkLoop {
         job.progress = { percent: Math.max(0, Math.min(100, percent)), note: note && cut(note, NOTE_BYTES) };
       },
       log(level, message, fields) {
-        const line = { level, message: cut(message, LINE_BYTES / 2) };
-        job.lines.push(sizeOf({ ...line, fields }) <= LINE_BYTES ? { ...line, fields } : line);
+        job.lines.push(fitting({ level, message: cut(message, LINE_BYTES / 2), fields }));
       },
     };
     try {
@@ -278,6 +278,13 @@ function failureOf(error: unknown): Result {
     outcome: "failed",
     error: cut(error instanceof Error && error.stack || String(error), ERROR_BYTES),
   };
+}
+
+/** The line within the limit of a heartbeat, which one line too many bytes long would refuse. */
+function fitting({ level, message, fields }: Line): Line {
+  const isStorable = JSON.stringify(fields)?.match(/\\u(0000|d[89a-f])/) === null;
+  if (isStorable && sizeOf({ level, message, fields }) <= LINE_BYTES) return { level, message, fields };
+  return { level, message: sizeOf(message) < LINE_BYTES - 50 ? message : cut(message, ESCAPED_BYTES) };
 }
 
 const sizeOf = (json: unknown): number => new TextEncoder().encode(JSON.stringify(json)).length;

@@ -14,8 +14,9 @@ inEveryLanguage(
   "a returned value, an exception, HopelessJob and Postpone become outcomes",
   async (loop) => {
     await loop.start();
-    const [succeeded = "", failed = "", hopeless = "", postponed = ""] = await loop.enqueue(
+    const [succeeded = "", long = "", failed = "", hopeless = "", postponed = ""] = await loop.enqueue(
       { number: "Ä-1", pages: 130 },
+      { number: '"\n\x01'.repeat(1_500), pages: 1 },
       { number: "A-2", pages: -1 },
       {},
       { number: "A-4", paid: false },
@@ -28,7 +29,16 @@ inEveryLanguage(
     assert.deepEqual([attempt.progressPercent, attempt.progressNote], [100, "page 130"]);
     const lines = await loop.logLines(succeeded);
     assert.equal(lines.totalCount, 130);
-    assert.deepEqual([lines.items[0].message, lines.items[0].fields.page], ["rendered page 1", 1]);
+    assert.deepEqual([lines.items[0].message, lines.items[0].fields.page], [
+      "rendered page 1 of Ä-1",
+      1,
+    ]);
+
+    await loop.reaches(long, "Succeeded");
+    const { items: [cut] } = await loop.logLines(long);
+    const isCut = cut.message.startsWith("rendered page 1 of " + '"\n\x01'.repeat(40));
+    assert.ok(isCut, "a line that is too long is cut, and its heartbeat is not refused");
+    assert.ok(!loop.output.includes("are dropped"), loop.output);
 
     await loop.reaches(hopeless, "DeadLettered");
     assert.match((await loop.executions(hopeless))[0].errorMessage, /an invoice needs a number/);

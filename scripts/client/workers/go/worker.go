@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 )
@@ -68,10 +69,18 @@ func (j *Job) Progress(percent float64, note string) {
 // Log adds a line to the log of this attempt. The next heartbeat sends it. A long message is cut.
 func (j *Job) Log(level, message string, fields object) {
 	line := object{"level": level, "message": cut(message, lineBytes/2), "fields": fields}
-	if size, err := json.Marshal(line); err != nil || len(size) > lineBytes {
+	if !fits(line) {
 		delete(line, "fields")
 	}
+	if !fits(line) { // a byte may take six in JSON
+		line["message"] = cut(message, lineBytes/7)
+	}
 	j.worker.locked(func() { j.lines = append(j.lines, line) })
+}
+
+func fits(line object) bool {
+	text, err := json.Marshal(line)
+	return err == nil && len(text) <= lineBytes && !strings.Contains(string(text), `\u0000`)
 }
 
 // Reason says why the handler's context has ended: "cancel" (a caller asked for it), "lost" (the job runs elsewhere or is

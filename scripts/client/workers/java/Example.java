@@ -14,7 +14,7 @@ final class Example {
         double seconds = invoice.get("secondsPerPage") instanceof Number each ? each.doubleValue() : 0;
         for (long page = 1; page <= pages; page++) {
             Thread.sleep((long) (1000 * seconds)); // ends with an exception when the handler should end early
-            job.log("info", "rendered page " + page, Map.of("page", page));
+            job.log("info", "rendered page " + page + " of " + number, Map.of("page", page));
             job.progress(100.0 * page / pages, "page " + page);
         }
         Map<String, Object> output = new HashMap<>(Map.of("number", number));

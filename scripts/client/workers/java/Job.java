@@ -48,8 +48,14 @@ public final class Job {
     public synchronized void log(String level, String message, Map<String, ?> fields) {
         Map<String, Object> line = new HashMap<>(Map.of("level", level, "message", cut(message, LINE_BYTES / 2)));
         line.put("fields", fields);
-        if (Json.write(line).getBytes(StandardCharsets.UTF_8).length > LINE_BYTES) line.remove("fields");
+        if (!fits(line)) line.remove("fields");
+        if (!fits(line)) line.put("message", cut(message, LINE_BYTES / 7)); // a byte may take six in JSON
         lines.add(line);
+    }
+
+    private static boolean fits(Map<String, Object> line) {
+        String text = Json.write(line);
+        return text.getBytes(StandardCharsets.UTF_8).length <= LINE_BYTES && !text.contains("\\u0000");
     }
 
     synchronized boolean hasReport() { return !progress.isEmpty() || !lines.isEmpty(); }

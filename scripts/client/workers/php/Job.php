@@ -59,9 +59,18 @@ final class Job
     public function log(string $message, string $level = 'info', array $fields = []): void
     {
         $line = ['level' => $level, 'message' => StewardWorker::cut($message, intdiv(StewardWorker::LINE_BYTES, 2))];
-        $size = strlen(json_encode($fields, JSON_PARTIAL_OUTPUT_ON_ERROR)) + strlen(json_encode($line));
-        $this->lines[] = $line + ($fields && $size + 20 <= StewardWorker::LINE_BYTES ? ['fields' => $fields] : []);
+        if (!self::fits($line)) { // a byte may take six in JSON
+            $line['message'] = StewardWorker::cut($message, intdiv(StewardWorker::LINE_BYTES, 7));
+        }
+        $whole = $line + ['fields' => $fields];
+        $this->lines[] = $fields && self::fits($whole) ? $whole : $line;
         ($this->report)();
+    }
+
+    private static function fits(array $line): bool
+    {
+        $json = json_encode($line, JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES);
+        return $json !== false && strlen($json) <= StewardWorker::LINE_BYTES && !str_contains($json, '\\u0000');
     }
 
     /** Sleeps until the time is over or the handler should end early. Returns whether it should. */

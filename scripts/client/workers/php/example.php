@@ -23,7 +23,7 @@ function render(Job $job): array
         if ($job->sleep($invoice['secondsPerPage'] ?? 0)) {
             throw new RuntimeException("not finished: $job->reason");
         }
-        $job->log("rendered page $page", fields: ['page' => $page]);
+        $job->log("rendered page $page of {$invoice['number']}", fields: ['page' => $page]);
         $job->progress(100 * $page / $pages, "page $page");
     }
     return ['number' => $invoice['number'], 'traceparent' => $job->traceparent];

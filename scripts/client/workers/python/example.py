@@ -17,7 +17,7 @@ def render(job: Job) -> object:
     for page in range(1, invoice.get("pages", 0) + 1):
         if job.cancelled.wait(invoice.get("secondsPerPage", 0)):
             raise RuntimeError(f"not finished: {job.reason}")
-        job.log(f"rendered page {page}", page=page)
+        job.log(f"rendered page {page} of {invoice['number']}", page=page)
         job.progress(100 * page / invoice["pages"], f"page {page}")
     return {"number": invoice["number"], "traceparent": job.traceparent}
 

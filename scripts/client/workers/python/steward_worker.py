@@ -72,8 +72,9 @@ class Job:
     def log(self, message: str, level: str = "info", **fields: Any) -> None:
         """Adds a line to the log of this attempt. The next heartbeat sends it. A long message is cut."""
         line = {"level": level, "message": _cut(message, LINE_BYTES // 2)}
-        fits = len(json.dumps({**line, "fields": fields})) <= LINE_BYTES
-        self._lines.append({**line, "fields": fields} if fits else line)
+        if not _fits(line):  # a byte may take six in JSON
+            line["message"] = _cut(message, LINE_BYTES // 7)
+        self._lines.append({**line, "fields": fields} if _fits({**line, "fields": fields}) else line)
 
     def _has_report(self) -> bool:
         return self._progress is not self._sent or bool(self._lines)
@@ -292,6 +293,11 @@ class _Connection:
         """Ends the request that another thread waits for."""
         with contextlib.suppress(AttributeError, OSError):  # there is none
             self._http.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _fits(line: dict[str, Any]) -> bool:
+    text = json.dumps(line, ensure_ascii=False)
+    return len(text.encode(errors="replace")) <= LINE_BYTES and "\\u0000" not in text
 
 
 def _cut(text: str, size: int) -> str:

@@ -12,7 +12,7 @@ def render(job)
   1.upto(pages.to_i) do |page|
     raise "not finished: #{job.reason}" if job.sleep(seconds_per_page.to_f)
 
-    job.log("rendered page #{page}", page: page)
+    job.log("rendered page #{page} of #{number}", page: page)
     job.progress(100.0 * page / pages, "page #{page}")
   end
   { number: number, traceparent: job.traceparent }

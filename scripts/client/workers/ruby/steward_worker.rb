@@ -57,7 +57,9 @@ class StewardWorker
     # Adds a line to the log of this attempt. The next heartbeat sends it. A long message is cut.
     def log(message, level: "info", **fields)
       line = { level: level, message: StewardWorker.cut(message, LINE_BYTES / 2), fields: fields }
-      line.delete(:fields) if JSON.generate(line).bytesize > LINE_BYTES
+      line.delete(:fields) if (json = JSON.generate(line)).bytesize > LINE_BYTES || json.include?("\\u0000")
+      # a byte may take six in JSON
+      line[:message] = StewardWorker.cut(message, LINE_BYTES / 7) if JSON.generate(line).bytesize > LINE_BYTES
       @lock.synchronize { @lines << line }
     end
 

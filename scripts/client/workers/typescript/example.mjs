@@ -11,7 +11,7 @@ async function render(invoice, { progress, log, signal, traceparent }) {
   for (let page = 1; page <= pages; page++) {
     await new Promise((resolve) => setTimeout(resolve, secondsPerPage * 1000));
     signal.throwIfAborted();
-    log("info", `rendered page ${page}`, { page });
+    log("info", `rendered page ${page} of ${number}`, { page });
     progress(100 * page / pages, `page ${page}`);
   }
   return { number, traceparent };

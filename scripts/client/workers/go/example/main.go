@@ -40,7 +40,7 @@ func render(ctx context.Context, job *worker.Job) (any, error) {
 			return nil, fmt.Errorf("not finished: %s", job.Reason())
 		case <-time.After(time.Duration(invoice.SecondsPerPage * float64(time.Second))):
 		}
-		job.Log("info", fmt.Sprintf("rendered page %d", page), map[string]any{"page": page})
+		job.Log("info", fmt.Sprintf("rendered page %d of %s", page, invoice.Number), map[string]any{"page": page})
 		job.Progress(float64(100*page)/float64(invoice.Pages), fmt.Sprintf("page %d", page))
 	}
 	return map[string]any{"number": invoice.Number, "traceparent": job.Traceparent}, nil
