@@ -7,6 +7,7 @@ import { renewWork } from "../../domain/jobs/remote/heartbeat.ts";
 import { JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED } from "../../domain/jobs/remote/job_types.ts";
 import { settleWork, WORK_OUTCOMES } from "../../domain/jobs/remote/settle_work.ts";
 import { ok } from "../shared/answer.ts";
+import { callerOf } from "../shared/caller_of.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 
@@ -140,7 +141,10 @@ export const workRoutes = [
     run: async ({ platform, caller, body, call }) =>
       ok({
         leaseSeconds: platform.config.JOB_LEASE_SECONDS,
-        jobs: await claimWork(platform, caller, body, call.request.signal),
+        jobs: await claimWork(platform, caller, body, {
+          gone: call.request.signal,
+          renew: async () => common.access.admit(await callerOf(platform, call)),
+        }),
       }),
   }),
   endpoint({

@@ -1,12 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
 import { v5 } from "uuid";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, principalId } from "../../rights/caller.ts";
 import { parseExactly } from "../../shared/exact_json.ts";
 import type { JobPlatform } from "../platform.ts";
-import { type ClaimedWork, findClaimed } from "./claim_slots.ts";
+import { type ClaimedWork, findClaimed, giveBackClaimed } from "./claim_slots.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "./find_job_types.ts";
-import { tenantsServed } from "./served.ts";
+import { type Served, tenantsServed } from "./served.ts";
 
 /** A claim as a caller requests it. */
 export interface ClaimRequest {
@@ -36,17 +37,21 @@ export interface WorkItem {
 
 type Parts = Pick<JobPlatform, "sql" | "workPolls" | "metrics">;
 
+/** After a longer wait the caller is authenticated again. A change of rights takes effect within a second anyway. */
+const AUTHENTICATED_MS = 500;
+
 /**
  * Claims due jobs for a remote worker. Waits for some if none is due. A repeated claim with the same requestId gets the
  * jobs of the first while the worker holds them.
- * @param gone aborted when the client has gone
+ * @param o.gone aborted when the client has gone
+ * @param o.renew authenticates the caller again, because jobs may be found long after the request began
  * @throws JOB_TYPE_UNKNOWN, VALIDATION_ERROR (a type that is pushed)
  */
 export async function claimWork(
   p: Parts,
   caller: Caller,
   request: ClaimRequest,
-  gone: AbortSignal,
+  o: { gone: AbortSignal; renew(): Promise<Caller> },
 ): Promise<WorkItem[]> {
   const { types, queues, max, worker, requestId } = request;
   const served = await tenantsServed(p.sql, caller);
@@ -55,9 +60,31 @@ export async function claimWork(
   const claimed = requestId === null ? [] : await findClaimed(p.sql, workerId, requestId);
   if (claimed.length > 0) return claimed.map(workItem);
   const asked = { types, queues, max, worker, workerId, requestId, served, caller };
-  const jobs = await p.workPolls.wait(asked, request.waitSeconds * 1000, gone);
+  const since = performance.now();
+  const found = await p.workPolls.wait(asked, request.waitSeconds * 1000, o.gone);
+  const isOld = performance.now() - since > AUTHENTICATED_MS;
+  const jobs = isOld && found.length > 0 ? await stillServed(p, found, served, o.renew) : found;
   p.metrics.jobsClaimed.add([], jobs.length);
   return jobs.map(workItem);
+}
+
+/**
+ * The jobs, if the caller still serves the same tenants. Otherwise gives them back.
+ * @throws what authentication throws
+ */
+async function stillServed(
+  p: Parts,
+  jobs: ClaimedWork[],
+  served: Served,
+  renew: () => Promise<Caller>,
+): Promise<ClaimedWork[]> {
+  let isSame = false;
+  try {
+    isSame = isDeepStrictEqual(await tenantsServed(p.sql, await renew()), served);
+  } finally {
+    if (!isSame) await giveBackClaimed(p.sql, jobs);
+  }
+  return isSame ? jobs : [];
 }
 
 const workItem = (job: ClaimedWork): WorkItem => ({

@@ -109,3 +109,31 @@ Deno.test("a revoked account gets no job from a claim that waits", async () => {
   const { status, body } = await client.post("/api/v1/work/claim", { types: [TYPE], worker: "one" });
   assert.deepEqual([status, body.code], [401, "TOKEN_REVOKED"]);
 });
+
+Deno.test("an account that was revoked after its claim began to wait gets no job, and another worker gets it", async () => {
+  const by = await t.actor({ permissions });
+  const { id, client } = await account([by.tenantId]);
+  const waits = client.post("/api/v1/work/claim", { types: [TYPE], worker: "one", waitSeconds: 20 });
+  await waiting(1);
+  // In the database alone: as if the announcement had come before the claim waited.
+  await t.steward.platform.sql`update service_accounts set revoked_at = now() where id = ${id}`;
+  await new Promise((resolve) => setTimeout(resolve, 1_200)); // the rights of the account are no longer cached
+  const job = await enqueue(by);
+  const { status, body } = await waits;
+  assert.deepEqual([status, body.code], [401, "TOKEN_REVOKED"]);
+  assert.deepEqual(ids(await new RemoteWorker(by, "two").claim([TYPE], { waitSeconds: 5 })), [job]);
+});
+
+Deno.test("a claim whose account lost a tenant while it waited answers no job of that tenant", async () => {
+  const [one, two] = [await t.actor({ permissions }), await t.actor({ permissions })];
+  const { id, worker } = await account([one.tenantId, two.tenantId]);
+  const waits = worker.claim([TYPE], { waitSeconds: 20 });
+  await waiting(1);
+  await t.steward.platform.sql`update service_accounts set tenant_ids = ${[
+    one.tenantId ?? "",
+  ]}::uuid[] where id = ${id}`;
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  const job = await enqueue(two);
+  assert.deepEqual(await waits, []);
+  assert.deepEqual(ids(await new RemoteWorker(two, "two").claim([TYPE], { waitSeconds: 5 })), [job]);
+});
