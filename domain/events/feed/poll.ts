@@ -2,7 +2,7 @@ import type { Platform } from "../../shared/platform.ts";
 import type { EventFeed, WaitingPoll } from "./event_feed.ts";
 import type { EventScope } from "./event_scope.ts";
 import { numberEvents, recentFrom } from "./number_events.ts";
-import { type EventPage, readPage } from "./read_page.ts";
+import { type EventPage, fitting, readPage } from "./read_page.ts";
 
 export interface EventPoll {
   scope: EventScope;
@@ -74,7 +74,7 @@ async function readCommitted(p: Parts, { scope, after, limit, signals }: EventPo
 }
 
 function pageOf(events: WaitingPoll["found"], { upTo }: WaitingPoll, limit: number): EventPage {
-  const items = events.slice(0, limit);
+  const items = fitting(events.slice(0, limit));
   const isComplete = items.length === events.length;
   return { items, next: isComplete ? upTo : items.at(-1)?.position ?? upTo, isComplete };
 }

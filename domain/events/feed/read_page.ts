@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type EventScope, ofTenants } from "./event_scope.ts";
 
@@ -23,6 +24,17 @@ export interface EventPage {
 const MOST_SCANNED = 10_000;
 /** Data of one answer. The first event is answered whatever its size. */
 const MOST_BYTES = 4 * 1024 * 1024;
+
+/** The first of these events that fit into one answer. */
+export function fitting(events: FeedEvent[]): FeedEvent[] {
+  let bytes = 0;
+  const end = events.findIndex(({ data }) => {
+    if (bytes >= MOST_BYTES) return true;
+    bytes += Buffer.byteLength(JSON.stringify(data));
+    return false;
+  });
+  return end < 0 ? events : events.slice(0, end);
+}
 
 /**
  * Reads the numbered events after a position, in the order of their positions.

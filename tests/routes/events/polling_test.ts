@@ -284,6 +284,23 @@ Deno.test("large events are answered in several pages", async () => {
   assert.equal(first.items.length + rest.items.length, 100);
 });
 
+Deno.test("a waiting poll answers large events in several pages too", async () => {
+  const by = await publisher();
+  const cursor = await lastCursor(by);
+  const data = { text: "x".repeat(60 * 1024) };
+  const events = Array.from(
+    { length: 100 },
+    () => ({ id: newId(), type: "large.one", tenantId: by.tenantId ?? "", data }),
+  );
+  const waits = poll(by, `limit=1000&after=${cursor}&waitSeconds=30`);
+  await waiting(1);
+  await transact(sql, (tx) => storeEvents({}, tx, events));
+  const first = await waits;
+  assert.ok(first.items.length > 60 && first.items.length < 75, `${first.items.length}`);
+  const rest = await poll(by, `limit=1000&after=${first.next}`);
+  assert.equal(first.items.length + rest.items.length, 100);
+});
+
 Deno.test("few events of a type among many of others are found, also where one read looks at only a part", async () => {
   const by = await publisher();
   await sql`insert into events (id, tenant_id, type, data)
