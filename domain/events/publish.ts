@@ -4,12 +4,11 @@ import { type Caller, holds } from "../rights/caller.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
 import { newId } from "../shared/ids.ts";
 import { storeEvents } from "./emit.ts";
-import { ownTypeMistake } from "./own_types.ts";
+import { ownDataMistake, ownTypeMistake } from "./own_types.ts";
 import type { EventPlatform } from "./platform.ts";
 
 /** The permission to publish events. */
 export const PUBLISH = "publish:events";
-const MOST_BYTES = 64 * 1024;
 /** For how long the same type and key is the same event. */
 export const KEY_HOURS = 24;
 
@@ -42,10 +41,8 @@ export async function publishEvent(
 ): Promise<{ event: PublishResult; isDuplicate: boolean }> {
   const mistake = ownTypeMistake(event.type, p.eventTypes);
   if (mistake) throw invalid({ type: [mistake] });
-  const bytes = new TextEncoder().encode(JSON.stringify(event.data)).length;
-  if (bytes > MOST_BYTES) {
-    throw invalid({ data: [`expected at most ${MOST_BYTES} bytes of JSON, found ${bytes}`] });
-  }
+  const dataMistake = ownDataMistake(event.data);
+  if (dataMistake) throw invalid({ data: [dataMistake] });
   const tenantId = await publishingTenant(p, caller, event.tenantId);
   const { type, data, key } = event;
   return await transact(p.sql, async (tx) => {

@@ -1,6 +1,7 @@
 import type { CatalogAdditions } from "../../domain/access/bootstrap.ts";
 import { permissionCode } from "../../domain/access/permissions/permission_fields.ts";
 import { EVENT_TYPES, type EventDeclaration, type EventTypes } from "../../domain/events/event_types.ts";
+import { EVENT_TYPE } from "../../domain/events/own_types.ts";
 import type { AnyJobType, JobContext } from "../../domain/jobs/job_type.ts";
 import { declareChannels, isBuiltIn } from "../../domain/notifications/channels/catalogue.ts";
 import type { ChannelProvider } from "../../domain/notifications/channels/channel_provider.ts";
@@ -53,7 +54,7 @@ export function assemble(extensions: readonly LoadedExtension[], services: () =>
   const eventTypes = new Map<string, EventDeclaration>(Object.entries(EVENT_TYPES));
   for (const { name, events = {} } of extensions) {
     for (const [type, declaration] of Object.entries(events)) {
-      names.claim(name, "events", type, /^[a-z0-9]+(\.[a-z0-9-]+)+$/);
+      names.claim(name, "events", type, EVENT_TYPE);
       eventTypes.set(type, declaration);
     }
   }

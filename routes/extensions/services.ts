@@ -1,5 +1,6 @@
 import { type Actor, type AuditEntry, recordAudit } from "../../domain/audit/audit.ts";
 import { emitEvents, type NewEvent } from "../../domain/events/emit.ts";
+import { ownDataMistake } from "../../domain/events/own_types.ts";
 import type { DownloadUrl } from "../../domain/files/download.ts";
 import { type Reservation, type ReservationRequest, reserveFile } from "../../domain/files/reserve.ts";
 import { type ServiceFile, signTenantDownload, storeServiceFile } from "../../domain/files/service_files.ts";
@@ -78,6 +79,8 @@ export const servicesOf = (platform: ServicePlatform): Services => ({
     if (!platform.eventTypes.has(event.type)) {
       throw new Error(`no extension declares the event ${event.type}`);
     }
+    const mistake = ownDataMistake(event.data);
+    if (mistake) throw new Error(`the data of an event ${event.type}: ${mistake}`);
     await transact(db, (tx) => emitEvents(platform, tx, [event as NewEvent]));
   },
   fetchOutbound: (request) =>

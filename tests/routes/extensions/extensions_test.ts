@@ -4,6 +4,7 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { CSV, fetchDocument, reached, STATUS } from "../reports/support.ts";
 import { billingUrl } from "./billing.ts";
+import { servicesOf } from "../../../routes/extensions/services.ts";
 import { conformsToGenericContract } from "../resources/conformance.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -65,6 +66,21 @@ Deno.test("a job of an extension runs with the service's functions; its event ca
     "INVOICE_PAID_CONFLICT",
     "Invoice is paid",
   ]);
+});
+
+Deno.test("an event of an extension has at most 64 KiB of data", async () => {
+  const tenantId = await t.tenant();
+  const { emitEvent } = servicesOf(t.steward.platform);
+  const emit = (length: number) =>
+    emitEvent(sql, { type: "invoice.paid", tenantId, data: { number: "x".repeat(length) } });
+  const frame = JSON.stringify({ number: "" }).length;
+  await emit(64 * 1024 - frame);
+  await assert.rejects(
+    emit(64 * 1024 - frame + 1),
+    /invoice\.paid: expected at most 65536 bytes .* found 65537/,
+  );
+  const [row] = await sql`select count(*)::int as count from events where tenant_id = ${tenantId}`;
+  assert.equal(row?.count, 1);
 });
 
 Deno.test("callers cannot publish events of a type that an extension declares", async () => {
@@ -239,6 +255,11 @@ for (
       "a built-in event",
       `name: "acme", events: { "user.created": { description: "d", example: {} } }`,
       /extension acme: events: "user\.created" is already used by the service/,
+    ],
+    [
+      "a long event type",
+      `name: "acme", events: { "invoice.${"x".repeat(93)}": { description: "d", example: {} } }`,
+      /extension acme: events: "invoice\.x{93}" does not match/,
     ],
     [
       "a database without a URL",
