@@ -82,6 +82,14 @@ export const AUTH_PROBLEMS = {
     "The link to reset the password was already used or has expired. Request a new link.",
     "A ligação para repor a palavra-passe já foi usada ou expirou. Peça uma nova ligação.",
   ),
+  EMAIL_TOKEN_INVALID: entry(
+    400,
+    "Email confirmation link is invalid",
+    "The email was not changed because the token is unknown, was already used, or is older than 30 minutes.",
+    "Request a new link with change-email and use it within 30 minutes.",
+    "The link to confirm the email was already used or has expired. Request a new link.",
+    "A ligação para confirmar o email já foi usada ou expirou. Peça uma nova ligação.",
+  ),
   SESSION_NOT_FOUND: entry(
     404,
     "Session not found",

@@ -1,5 +1,6 @@
 import { apiKeyRoutes } from "./api_keys.ts";
 import { acceptInvitationRoutes } from "./invitations.ts";
+import { emailChangeRoutes } from "./email_change.ts";
 import { keyRoutes } from "./keys.ts";
 import { oidcRoutes } from "./oidc.ts";
 import { ownAccountRoutes } from "./own_account.ts";
@@ -13,6 +14,7 @@ export const authRoutes = [
   ...ownAccountRoutes,
   ...passwordResetRoutes,
   ...acceptInvitationRoutes,
+  ...emailChangeRoutes,
   ...oidcRoutes,
   ...apiKeyRoutes,
   ...serviceAccountRoutes,

@@ -1,4 +1,4 @@
-import type { Tx } from "../../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import type { NotificationPlatform } from "../../notifications/platform.ts";
 import { sendServiceMail } from "../../notifications/send.ts";
 import { localeForms, readDefaultLocale } from "../../notifications/templates/locales.ts";
@@ -15,7 +15,7 @@ export interface MailOwner {
 }
 
 /** Reads whom to mail about an account; null if the user is deleted. */
-export async function readMailOwner(q: Tx, userId: string): Promise<MailOwner | null> {
+export async function readMailOwner(q: Sql, userId: string): Promise<MailOwner | null> {
   const [user] = await q<(Omit<MailOwner, "locale"> & { tenantId: string | null })[]>`
     select email, first_name, last_name,
       (select tenant_id from user_tenants where user_id = u.id and is_default and is_active) as tenant_id

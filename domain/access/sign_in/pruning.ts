@@ -16,7 +16,7 @@ export const pruneSignInJob = defineJob({
 /**
  * Deletes expired rows in batches. Sessions and refresh tokens are deleted a day after they end or expire, so that until
  * then an old token is recognised and gets a precise error. Invitations are deleted 90 days after they expire, also accepted
- * ones; password resets, failed sign-ins, known devices and OpenID flows when they expire.
+ * ones; password resets, email changes, failed sign-ins, known devices and OpenID flows when they expire.
  */
 export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record<string, number>> {
   const batches: Record<string, () => PromiseLike<{ count: number }>> = {
@@ -33,6 +33,9 @@ export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record
     invitations: () =>
       sql`delete from invitations where id in (
         select id from invitations where expires_at < now() - interval '90 days' limit ${BATCH})`,
+    emailChanges: () =>
+      sql`delete from email_changes where token_hash in (
+        select token_hash from email_changes where expires_at < now() limit ${BATCH})`,
     failedSignIns: () =>
       sql`delete from failed_sign_ins where subject in (
         select subject from failed_sign_ins where last_failed_at < now() - interval '15 minutes' limit ${BATCH})`,

@@ -61,14 +61,19 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
   ];
 }
 
-/** The viewer's profile, password, sessions and permissions. The button tells which of the two forms is sent. */
+/** The viewer's profile, email, password, sessions and permissions. The button tells which of the forms is sent. */
 const accountPage = formPage({
   path: "account",
   show: accountView,
   async send(v, form) {
     const t = accountTexts[v.locale];
-    if (isPassword(form)) {
-      const password = (name: string) => String(form.get(name) ?? "");
+    const password = (name: string) => String(form.get(name) ?? "");
+    if (sentBy(form, "email")) {
+      const body = { newEmail: field(form, "newEmail"), password: password("password") };
+      await v.api.call("changeEmail", { body });
+      return done("account", t.emailRequested);
+    }
+    if (sentBy(form, "password")) {
       await v.api.call("changePassword", {
         body: { currentPassword: password("currentPassword"), newPassword: password("newPassword") },
       });
@@ -81,7 +86,8 @@ const accountPage = formPage({
   },
 });
 
-const isPassword = (form: FormData): boolean => form.get("do") === "password";
+/** Was this form of the page sent? */
+const sentBy = (form: FormData, name: "profile" | "email" | "password"): boolean => form.get("do") === name;
 
 async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const t = accountTexts[v.locale];
@@ -89,9 +95,11 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
     v.api.call("readMe"),
     v.api.call("listOwnSessions"),
   ]);
-  const hasPassword = Boolean(sent?.form && isPassword(sent.form));
-  const profile = new Fields(v, hasPassword ? null : sent, "updateMe", user);
-  const password = new Fields(v, hasPassword ? sent : null, "changePassword");
+  const sentAs = (name: "profile" | "email" | "password") =>
+    sent?.form && sentBy(sent.form, name) ? sent : null;
+  const profile = new Fields(v, sentAs("profile"), "updateMe", user);
+  const email = new Fields(v, sentAs("email"), "changeEmail");
+  const password = new Fields(v, sentAs("password"), "changePassword");
   return {
     title: t.account,
     body: (
@@ -136,6 +144,28 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
             </Form>
           </Card>
         </div>
+        <Card title={t.changeEmail}>
+          <p>{user.email}</p>
+          <Form
+            fields={email}
+            action="account"
+            buttons={<button type="submit" class="button" name="do" value="email">{t.changeEmail}</button>}
+          >
+            <div class="pair">
+              {email.text("newEmail", t.newEmail, {
+                type: "email",
+                autocomplete: "email",
+                hint: t.emailHint,
+                required: true,
+              })}
+              {email.text("password", t.currentPassword, {
+                type: "password",
+                autocomplete: "current-password",
+                required: true,
+              })}
+            </div>
+          </Form>
+        </Card>
         <Card title={preferenceTexts[v.locale].title}>
           <a href="preferences">{preferenceTexts[v.locale].open}</a>
         </Card>

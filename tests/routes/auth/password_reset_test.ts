@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
+import { mailsTo, withJobs } from "./mails.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "./people.ts";
 
 const t = await setup({ PUBLIC_URL: "https://steward.example.test/base/" });
@@ -10,32 +11,14 @@ const { sql } = t.steward.platform;
 const NEW = "a new and better one";
 
 /** Requests a reset and waits until its job and the following delivery are done. */
-async function forgot(email: string, s = t): Promise<void> {
-  const before = new Set((await s.steward.platform.sql`select id from jobs`).map((row) => row.id));
-  assert.equal((await s.nobody.post("/api/v1/auth/forgot-password", { email })).status, 202);
-  for (;;) {
-    const jobs = await s.steward.platform.sql<{ id: string }[]>`select id from jobs order by id`;
-    const fresh = jobs.filter(({ id }) => !before.has(id));
-    if (fresh.length === 0) return;
-    for (const { id } of fresh) {
-      assert.equal(await s.settled(id), "Succeeded");
-      before.add(id);
-    }
-  }
-}
-
-async function mailsTo(
-  email: string,
-  s = t,
-): Promise<{ subject: string; htmlBody: string; textBody: string }[]> {
-  const { body } = await s.nobody.get("/dev/outbox");
-  const address = email.toLowerCase();
-  return body.filter((message: { to: unknown }) => JSON.stringify(message.to).includes(address));
-}
+const forgot = (email: string, s = t) =>
+  withJobs(s, async () => {
+    assert.equal((await s.nobody.post("/api/v1/auth/forgot-password", { email })).status, 202);
+  });
 
 async function tokenFor(email: string): Promise<string> {
   await forgot(email);
-  const [newest] = await mailsTo(email);
+  const [newest] = await mailsTo(t, email);
   return /#token=([\w-]{43})/.exec(newest?.textBody ?? "")?.[1] ?? "";
 }
 
@@ -46,7 +29,7 @@ Deno.test("a reset link is mailed, works once, and ends every session of the use
   const user = await person(t);
   const session = await signIn(t, user.email);
   const token = await tokenFor(user.email.toUpperCase());
-  const [mail] = await mailsTo(user.email);
+  const [mail] = await mailsTo(t, user.email);
   assert.match(mail?.textBody ?? "", /https:\/\/steward\.example\.test\/base\/auth\/reset-password#token=/);
   assert.match(mail?.htmlBody ?? "", /Some/);
   assert.equal((await reset(token)).status, 204);
@@ -68,7 +51,7 @@ Deno.test("unknown, inactive and deleted users get the same answer and no mail",
   await sql`update users set deleted_at = now() where id = ${deleted.id}`;
   for (const email of ["nobody@example.test", inactive.email, deleted.email, "not an email"]) {
     await forgot(email);
-    assert.deepEqual(await mailsTo(email), []);
+    assert.deepEqual(await mailsTo(t, email), []);
   }
 });
 
@@ -134,7 +117,7 @@ Deno.test("a reset lifts the lockout", async () => {
 Deno.test("a user gets at most five valid links, however often a reset is requested", async () => {
   const user = await person(t);
   for (let n = 0; n < 7; n++) await forgot(user.email);
-  assert.equal((await mailsTo(user.email)).length, 5);
+  assert.equal((await mailsTo(t, user.email)).length, 5);
 });
 
 Deno.test("a password change invalidates unused links", async () => {
@@ -182,7 +165,7 @@ Deno.test("a reset mail is sent even if its template lacks a variable, loses the
   const arrives = async () => {
     const user = await person(elsewhere);
     await forgot(user.email, elsewhere);
-    const [mail] = await mailsTo(user.email, elsewhere);
+    const [mail] = await mailsTo(elsewhere, user.email);
     assert.match(mail?.textBody ?? "", /https:\/\/app\.example\.test\/reset\?t=[\w-]{43}/);
     return mail?.textBody ?? "";
   };
@@ -201,7 +184,7 @@ Deno.test("a reset mail is sent even if its template lacks a variable, loses the
 Deno.test("RESET_URL can point to another page", async () => {
   const user = await person(elsewhere);
   await forgot(user.email, elsewhere);
-  const [mail] = await mailsTo(user.email, elsewhere);
+  const [mail] = await mailsTo(elsewhere, user.email);
   assert.match(mail?.textBody ?? "", /https:\/\/app\.example\.test\/reset\?t=[\w-]{43}/);
 });
 

@@ -49,12 +49,15 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     ('live', ${userId}, false, now() + interval '1 minute'), ('over', ${userId}, false, now())`;
   await sql`insert into known_devices (id, user_id, token_hash, expires_at) values
     (gen_random_uuid(), ${userId}, 'live', now() + interval '1 minute'), (gen_random_uuid(), ${userId}, 'over', now())`;
+  await sql`insert into email_changes (token_hash, user_id, new_email, session_id, expires_at) values
+    ('live', ${userId}, 'a@b.c', ${userId}, now() + interval '1 minute'), ('over', ${userId}, 'a@b.c', ${userId}, now())`;
   assert.deepEqual(await pruneSignIn(sql, signal), {
     sessions: 2,
     refreshTokens: 1,
     passwordResets: 1,
     invitations: 2,
     failedSignIns: 1,
+    emailChanges: 1,
     knownDevices: 1,
     oidcFlows: 1,
     oidcHandovers: 1,

@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { enqueueJob } from "../../jobs/enqueue.ts";
+import { defineJob, type JobContext } from "../../jobs/job_type.ts";
+import { sendServiceMail } from "../../notifications/send.ts";
+import { invalid, type Problem, problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { endSessions } from "../sign_in/sessions.ts";
+import { emitUserUpdated } from "../users/user_events.ts";
+import { lockUser } from "../users/user_lock.ts";
+import { emailChangeMail, LIFE_MINUTES } from "./email_change_mail.ts";
+import { requireOwnPassword, wrongOwnPassword } from "./own_password.ts";
+import { mailOwner, readMailOwner } from "./owner_mail.ts";
+
+/** Maximum number of unexpired requests of one user. It limits the mail that one user can cause. */
+const MAX_LIVE_REQUESTS = 5;
+
+const Requested = z.object({ userId: z.string(), sessionId: z.string(), newEmail: z.string() });
+type Requested = z.infer<typeof Requested>;
+
+/**
+ * Requests a link to the new email, and tells the current one. Only a job looks whether the new email is taken, so that
+ * neither the answer nor its time reveals whose it is.
+ * @throws VALIDATION_ERROR (also for a wrong password), ACCOUNT_LOCKED_UNAUTHORIZED
+ */
+export async function requestEmailChange(
+  p: AccessPlatform,
+  { userId, sessionId }: Caller,
+  o: { newEmail: string; password: string },
+): Promise<void> {
+  const { email, passwordHash } = await requireOwnPassword(p, userId, o.password);
+  if (o.newEmail === email) throw invalid({ newEmail: ["this is already the email of the account"] });
+  await transact(p.sql, async (tx) => {
+    const unchanged = await tx`select from users where id = ${userId} and password_hash = ${passwordHash}
+      and (lockout_expires_at is null or lockout_expires_at <= now()) for no key update`;
+    if (unchanged.count === 0) throw wrongOwnPassword();
+    if (await countLiveRequests(tx, userId) < MAX_LIVE_REQUESTS) {
+      await mailOwner(p, tx, { userId, kind: "email-change-requested" });
+    }
+    await enqueueJob(p, tx, emailChangeMailJob, { userId, sessionId, newEmail: o.newEmail });
+  });
+}
+
+/** Mails the link that confirms a new email. It works once, within 30 minutes. */
+export const emailChangeMailJob = defineJob({
+  name: "steward.email-change-mail",
+  args: Requested,
+  run: (requested, { platform }: JobContext<AccessPlatform>) => mailLink(platform, requested),
+});
+
+async function mailLink(p: AccessPlatform, { userId, sessionId, newEmail }: Requested): Promise<void> {
+  const owner = await readMailOwner(p.sql, userId);
+  if (!owner) return;
+  const token = newSecret();
+  const mail = await emailChangeMail(p, owner, { newEmail, token });
+  await transact(p.sql, async (tx) => {
+    const user = await lockUser(tx, userId);
+    if (!user?.isActive || await countLiveRequests(tx, userId) >= MAX_LIVE_REQUESTS) return;
+    // A request for a taken email counts too, and nobody gets its token.
+    await tx`insert into email_changes (token_hash, user_id, new_email, session_id, expires_at)
+      values (${digest(token)}, ${userId}, ${newEmail}, ${sessionId},
+        now() + make_interval(mins => ${LIFE_MINUTES}))`;
+    const [holder] = await tx<{ id: string }[]>`
+      select id from users where lower(email) = lower(${newEmail}) and id <> ${userId}`;
+    if (holder) await mailOwner(p, tx, { userId: holder.id, kind: "email-taken" });
+    else await sendServiceMail(p, tx, mail);
+  });
+}
+
+async function countLiveRequests(tx: Tx, userId: string): Promise<number> {
+  const [live] = await tx<{ requests: number }[]>`
+    select count(*)::int as requests from email_changes where user_id = ${userId} and expires_at > now()`;
+  return live?.requests ?? 0;
+}
+
+/**
+ * Gives a user the email whose link was opened. Ends the user's sessions except the one that asked, and deletes the reset
+ * links, which were sent to the former email. Tells the former email.
+ * @throws EMAIL_TOKEN_INVALID (unknown, used or expired), USER_ALREADY_EXISTS (taken since the request)
+ */
+export async function confirmEmailChange(
+  p: AccessPlatform,
+  o: { token: string; traceId: string; ip: string | null },
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const [used] = await tx<Requested[]>`
+      delete from email_changes where token_hash = ${digest(o.token)} and expires_at > now()
+      returning user_id, session_id, new_email`;
+    if (!used) throw badToken();
+    const { userId, sessionId, newEmail } = used;
+    const user = await lockUser(tx, userId);
+    if (!user?.isActive) throw badToken();
+    await tx`update users set email = ${newEmail}, version = version + 1, updated_at = now() where id = ${userId}`;
+    await tx`delete from email_changes where user_id = ${userId}`;
+    await tx`delete from password_resets where user_id = ${userId}`;
+    await endSessions(p, tx, { userId, exceptSessionId: sessionId, reason: "email changed" });
+    await mailOwner(p, tx, { userId, kind: "email-changed", address: user.email });
+    await recordAudit(tx, { userId, tenantId: null, traceId: o.traceId, ip: o.ip }, {
+      action: "user.change-email",
+      targetType: "user",
+      targetId: userId,
+      before: { email: user.email },
+      after: { email: newEmail },
+    });
+    await emitUserUpdated(p, tx, { ...user, email: newEmail }, ["email"]);
+  });
+}
+
+const badToken = (): Problem =>
+  problem(
+    "EMAIL_TOKEN_INVALID",
+    `The email was not changed: the token is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
+  );

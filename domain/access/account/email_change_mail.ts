@@ -1,0 +1,39 @@
+import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { linkMail } from "./link_mail.ts";
+import type { MailOwner } from "./owner_mail.ts";
+
+/** How long the link works. */
+export const LIFE_MINUTES = 30;
+
+/** Builds the mail to the new email of a user, with the link that confirms it. */
+export async function emailChangeMail(
+  p: AccessPlatform,
+  owner: MailOwner,
+  { newEmail, token }: { newEmail: string; token: string },
+): Promise<TemplatedMail | PlainMail> {
+  // The page gets the token in the fragment, which appears in no server log and no Referer header.
+  const confirmUrl = `${p.baseUrl()}/auth/confirm-email#token=${token}`;
+  const firstName = owner.firstName || null;
+  const to = { address: newEmail, displayName: `${owner.firstName} ${owner.lastName}`.trim() || null };
+  return await linkMail(p, to, {
+    token,
+    templateSlug: "email-change",
+    locale: owner.locale,
+    data: { confirmUrl, newEmail, firstName, expiresInMinutes: LIFE_MINUTES },
+    fallback: defaultText({ confirmUrl, newEmail, firstName }),
+  });
+}
+
+/** The built-in English text. */
+const defaultText = (o: { confirmUrl: string; newEmail: string; firstName: string | null }) => ({
+  subject: "Confirm your new email",
+  textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},
+
+Someone, probably you, asked to use ${o.newEmail} as the email of an account. Confirm it with the link below; it works once and for ${LIFE_MINUTES} minutes.
+
+Confirm the email:
+${o.confirmUrl}
+
+If you did not ask for this, ignore this message: nothing changes.`,
+});

@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { confirmEmailChange, requestEmailChange } from "../../domain/access/account/email_change.ts";
+import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { languageOf } from "../shared/accept_language.ts";
+import { noContent, text } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { CONFIRM_PAGE_POLICY, confirmPage } from "./confirm_page.ts";
+
+/** Change of the caller's email, confirmed with a mailed link. */
+export const emailChangeRoutes = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/change-email",
+    alsoAt: ["/auth/change-email"],
+    area: "Sign-in",
+    id: "changeEmail",
+    summary: "Request a link to a new email; the answer is the same if the email is taken",
+    details:
+      "The current email is told at the request and at the change. The link works once and for 30 minutes. If the new " +
+      "email belongs to another account, its owner is told instead.",
+    access: byPerson(signedIn),
+    body: z.object({
+      newEmail: z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254)),
+      password: z.string().min(1).max(1024),
+    }).meta({ id: "ChangeEmailRequest" }),
+    answers: { 202: { description: "A link is sent if the email is free" } },
+    problems: ["ACCOUNT_LOCKED_UNAUTHORIZED"],
+    async run({ platform, caller, body }) {
+      await requestEmailChange(platform, caller, body);
+      return { status: 202, headers: {}, body: undefined };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/confirm-email",
+    alsoAt: ["/auth/confirm-email"],
+    area: "Sign-in",
+    id: "confirmEmail",
+    summary: "Change the email with the token of a link; ends the user's sessions except the one that asked",
+    access: anyone,
+    body: z.object({ token: z.string().min(1).max(200) }).meta({ id: "ConfirmEmailRequest" }),
+    answers: { 204: { description: "The email is changed" } },
+    problems: ["EMAIL_TOKEN_INVALID", "USER_ALREADY_EXISTS"],
+    async run({ platform, body, call }) {
+      await confirmEmailChange(platform, { ...body, traceId: call.traceId, ip: call.ip });
+      return noContent();
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/auth/confirm-email",
+    area: "Sign-in",
+    id: "showConfirmPage",
+    summary: "The page of a link to a new email",
+    access: anyone,
+    answers: { 200: { description: "A button that confirms the email", contentType: "text/html" } },
+    problems: [],
+    run: ({ call }) =>
+      text(confirmPage(languageOf(call.request.headers.get("accept-language"))), "text/html; charset=utf-8", {
+        "content-security-policy": CONFIRM_PAGE_POLICY,
+        "referrer-policy": "no-referrer",
+        vary: "accept-language",
+      }),
+  }),
+] as const;
