@@ -29,7 +29,7 @@ Deno.test("objects that can be changed or deleted have an ETag, and their PUT an
 /** POST routes that create nothing which a repeated request would create again. */
 const WITHOUT_KEY = [
   ...["signIn", "refresh", "switchTenant", "exchangeOpenIdCode", "signOut"], // each use gives other tokens, or none
-  ...["changePassword", "forgotPassword", "resetPassword"],
+  ...["changePassword", "forgotPassword", "resetPassword", "changeEmail", "confirmEmail"],
   ...["sendPasswordReset", "sendPasswordResetAnywhere", "resendInvitation"], // each sends a new link
   ...["readOfferedInvitation", "acceptInvitation", "acceptInvitationSignedIn"], // a token works once
   ...["activateUser", "deactivateUser", "unlockUser", "assignPermission"],
