@@ -60,10 +60,11 @@ export async function updateServiceAccount(
   return await transact(p.sql, async (tx) => {
     const before = await lockLive(tx, caller, id, ifMatch);
     const { name = before.value.name } = change;
-    const grants = {
-      permissions: change.permissions ?? before.value.permissions,
-      tenants: change.tenants ?? before.value.tenants,
-    };
+    const { tenants = before.value.tenants } = change;
+    const kept = change.tenants
+      ? await withoutDeleted(tx, before.value.permissions)
+      : before.value.permissions;
+    const grants = { permissions: change.permissions ?? kept, tenants };
     const former = contentOf(before.value);
     const after = { name, ...sorted(grants) };
     if (JSON.stringify(former) === JSON.stringify(after)) return before;
@@ -77,6 +78,10 @@ export async function updateServiceAccount(
     p.rights.invalidateAfterCommit(tx, [id]);
     const changed = await readServiceAccount(tx, caller, id);
     await audit(tx, caller, "update", changed.value, { before: former, after });
+    const isHandedOver = onlyTenantOf(before.value) !== onlyTenantOf(changed.value);
+    if (isHandedOver && onlyTenantOf(before.value)) {
+      await audit(tx, caller, "update", before.value, { before: former, after });
+    }
     return changed;
   });
 }
@@ -147,22 +152,35 @@ const sorted = ({ permissions, tenants }: AccountGrants): AccountGrants => ({
   tenants: tenants === "all" ? tenants : [...new Set(tenants)].sort(),
 });
 
+/** The codes of permissions that still exist. A deleted one gives nothing, and its code may become another permission. */
+async function withoutDeleted(tx: Tx, codes: string[]): Promise<string[]> {
+  const rows = await tx<{ code: string }[]>`
+    select distinct code from permissions where code = any(${codes}::text[]) and deleted_at is null`;
+  return rows.map(({ code }) => code);
+}
+
 const idsOf = (tenants: AccountTenants): string[] | null => tenants === "all" ? null : tenants;
+
+/** The tenant of an account that acts in one tenant only; null: in several. */
+function onlyTenantOf({ tenants }: ServiceAccount): string | null {
+  const [first = null, ...others] = idsOf(tenants) ?? [];
+  return others.length === 0 ? first : null;
+}
 
 /** The row belongs to the audit log of the account's only tenant, else to that of the caller. */
 async function audit(
   tx: Tx,
   caller: Caller,
   verb: string,
-  { id, tenants }: ServiceAccount,
+  account: ServiceAccount,
   change: { before?: unknown; after?: unknown },
 ): Promise<void> {
-  const [first, ...others] = idsOf(tenants) ?? [];
+  const tenantId = onlyTenantOf(account);
   await recordAudit(tx, caller, {
     action: `serviceAccount.${verb}`,
     targetType: "serviceAccount",
-    targetId: id,
-    ...first !== undefined && others.length === 0 ? { tenantId: first } : {},
+    targetId: account.id,
+    ...tenantId ? { tenantId } : {},
     ...change,
   });
 }

@@ -3,6 +3,7 @@ import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
@@ -92,7 +93,7 @@ export async function updatePermission(
  * PERMISSION_ASSIGNED_CONFLICT
  */
 export async function deletePermission(
-  p: Pick<Platform, "sql">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: TenantCaller,
   id: string,
   ifMatch: string | null,
@@ -101,6 +102,9 @@ export async function deletePermission(
     const before = await lockPermission(tx, caller, id, ifMatch);
     const inUse = `Permission ${id} cannot be deleted: roles still have it. Remove it from them first.`;
     await softDeleteRow(tx, "permissions", id, problem("PERMISSION_ASSIGNED_CONFLICT", inUse));
+    const accounts = await tx<{ id: string }[]>`
+      select id from service_accounts where permissions @> array[${before.code}]`;
+    p.rights.invalidateAfterCommit(tx, accounts.map(({ id }) => id));
     await recordAudit(tx, caller, {
       action: "permission.delete",
       targetType: "permission",

@@ -354,6 +354,44 @@ Deno.test("the audit log names the account that acted, and shows what was done t
   assert.ok(here.logs.every((line) => !line.includes(secret)));
 });
 
+Deno.test("an account that is moved leaves an audit row in its old tenant and in its new one", async () => {
+  const [one, two] = [await maker(), await maker()];
+  const { id } = await makeAccount(one);
+  const move = await systemAdmin.put(`${PATH}/${id}`, { tenants: [two.tenantId] });
+  assert.equal(move.status, 200, JSON.stringify(move.body));
+  const rowsOf = async (by: Actor) =>
+    (await by.get(`/api/v1/audit-log?action=serviceAccount.update`)).body.items
+      .filter(({ targetId }: { targetId: string }) => targetId === id)
+      .map(({ before, after }: Record<string, { tenants: string[] }>) => [before?.tenants, after?.tenants]);
+  const moved = [[one.tenantId], [two.tenantId]];
+  assert.deepEqual([await rowsOf(one), await rowsOf(two)], [[moved], [moved]]);
+  await systemAdmin.put(`${PATH}/${id}`, { tenants: "all" });
+  assert.deepEqual(
+    await rowsOf(two),
+    [[[two.tenantId], "all"], moved],
+    "also if it acts in more tenants now",
+  );
+});
+
+Deno.test("a deleted permission is lost at once, and does not prevent that its account is moved", async () => {
+  const permissions = ["create:permissions", "delete:permissions"];
+  const by = await here.actor({ tenantId: platformTenantId, role: "SystemAdmin", permissions });
+  const { status, body } = await by.post("/api/v1/permissions", {
+    code: "weigh:parcels",
+    category: "Parcels",
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  const tenantId = await here.tenant();
+  const { id } = await makeAccount(by, { permissions: ["read:users", "weigh:parcels"], tenants: [tenantId] });
+  const held = async ({ steward }: typeof here) =>
+    [...(await steward.platform.rights.keys.permissionsIn(id, tenantId))?.permissions ?? []].sort();
+  assert.deepEqual([await held(here), await held(there)], Array(2).fill(["read:users", "weigh:parcels"]));
+  assert.equal((await by.delete(`/api/v1/permissions/${body.id}`)).status, 200);
+  assert.deepEqual([await held(here), await held(there)], Array(2).fill(["read:users"]));
+  const moved = await by.put(`${PATH}/${id}`, { tenants: [await here.tenant()] });
+  assert.deepEqual([moved.status, moved.body.permissions], [200, ["read:users"]]);
+});
+
 Deno.test("jobs that run with the rights of a user are refused to an account; other jobs name it as their maker", async () => {
   const by = await maker();
   const { id, secret } = await makeAccount(by);
