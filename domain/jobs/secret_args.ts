@@ -1,5 +1,6 @@
 // Secrets in job arguments. They are stored as given, because the job needs them, and never shown again.
 import { invalid } from "../problems/problem.ts";
+import { isExactNumber, parseExactly, parseOrText } from "../shared/exact_json.ts";
 import type { AnyJobType, SecretArg } from "./job_type.ts";
 
 /** Placeholder shown instead of a secret. */
@@ -23,7 +24,7 @@ function mapSecrets(type: Pick<AnyJobType, "secretArgs">, args: unknown, change:
 function mapPath(secret: SecretArg, rest: string[], value: unknown, at: string[], change: Change): unknown {
   const [name, ...deeper] = rest;
   if (name === undefined) return mapSecret(secret, value, at.join("."), change);
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return value;
   const isMatch = (key: string) => name === "*" ? !secret.except?.includes(key.toLowerCase()) : key === name;
   const mapped = Object.entries(value).map(([key, member]) =>
     [key, isMatch(key) ? mapPath(secret, deeper, member, [...at, key], change) : member] as const
@@ -38,10 +39,14 @@ function mapSecret(secret: SecretArg, value: unknown, path: string, change: Chan
   return text.replace(USER_INFO, (_, scheme: string, user: string) => `${scheme}${change(user, path)}@`);
 }
 
-/** Stored arguments with secrets masked, as callers see them. */
+/**
+ * Stored arguments with secrets masked, as callers see them. Arguments that are not JSON are hidden whole, because their
+ * secrets cannot be found.
+ */
 export function shownArgs(type: Pick<AnyJobType, "secretArgs"> | undefined, serializedArgs: string): string {
   if (!type?.secretArgs?.length) return serializedArgs;
-  return JSON.stringify(mapSecrets(type, JSON.parse(serializedArgs), () => HIDDEN));
+  const args = parseOrText(serializedArgs);
+  return JSON.stringify(args === serializedArgs ? HIDDEN : mapSecrets(type, args, () => HIDDEN));
 }
 
 /** Masks the secrets of the arguments in a text or in JSON, such as a response that echoes the request. */
@@ -70,16 +75,17 @@ export function keepSecrets(
 ): string {
   if (!type?.secretArgs || !given.includes(HIDDEN)) return given;
   const kept = new Map<string, string>();
-  mapSecrets(type, JSON.parse(stored), (secret, path) => {
+  const former = parseOrText(stored);
+  mapSecrets(type, former, (secret, path) => {
     kept.set(path, secret);
     return secret;
   });
-  const args = JSON.parse(given);
-  const isSameReceiver = type.receiver?.(args) === type.receiver?.(JSON.parse(stored));
+  const args = parseExactly(given);
+  const isSameReceiver = type.receiver?.(args) === type.receiver?.(former);
   return JSON.stringify(mapSecrets(type, args, (secret, path) => {
-    const former = kept.get(path);
-    if (secret !== HIDDEN || former === undefined) return secret; // refused by requireNoHidden
-    if (isSameReceiver) return former;
+    const keptSecret = kept.get(path);
+    if (secret !== HIDDEN || keptSecret === undefined) return secret; // refused by requireNoHidden
+    if (isSameReceiver) return keptSecret;
     throw invalid({
       serializedArgs: [`${path}: the stored secret is for another receiver; send the secret itself`],
     });

@@ -1,16 +1,40 @@
 /** A number that a double may not hold, or that JavaScript writes differently. */
 const LONG_NUMBER = /(?:^|[:[,\s])-?(?:[\d.]{16}|[\d.]+e)/i;
 
+/** The functions of `JSON` for numbers as they are written. TypeScript's library does not declare them yet. */
+const { rawJSON, isRawJSON } = JSON as typeof JSON & {
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
+};
+
+/** Does JSON lose digits of a number in the text? */
+export const hasLongNumber = (text: string): boolean => LONG_NUMBER.test(text);
+
 /**
  * Parses JSON so that `JSON.stringify` writes its numbers as they were given. Numbers that a double does not hold, such
  * as 64-bit ids, are not numbers in the result.
  */
 export function parseExactly(text: string): unknown {
-  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
-  const exact = (_: string, value: unknown, { source }: { source?: string }) =>
-    typeof value === "number" && source !== undefined && String(value) !== source ? rawJson(source) : value;
-  return JSON.parse(text, exact as (key: string, value: unknown) => unknown);
+  return hasLongNumber(text) ? reviveExactly(text, (_, value) => value) : JSON.parse(text);
 }
 
-/** TypeScript's library does not declare `JSON.rawJSON` yet. */
-const rawJson = (JSON as typeof JSON & { rawJSON: (text: string) => unknown }).rawJSON;
+/** `JSON.parse` with a reviver that gets numbers as `parseExactly` returns them. */
+export function reviveExactly(text: string, revive: (name: string, value: unknown) => unknown): unknown {
+  const exact = (name: string, value: unknown, { source }: { source?: string }) => {
+    const isInexact = typeof value === "number" && source !== undefined && String(value) !== source;
+    return revive(name, isInexact ? rawJSON(source) : value);
+  };
+  return JSON.parse(text, exact as (name: string, value: unknown) => unknown);
+}
+
+/** Is the value a number that a double does not hold, from `parseExactly`? */
+export const isExactNumber = (value: unknown): boolean => isRawJSON(value);
+
+/** The value of a JSON text; the text itself if it is not JSON. */
+export function parseOrText(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return text;
+  }
+}

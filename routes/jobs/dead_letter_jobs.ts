@@ -133,7 +133,7 @@ export const deadLetterRoutes = [
       ...["JOB_DUPLICATE_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"] as const,
     ],
     async run({ platform, db, caller, params, body, call }) {
-      const serializedArgs = givenArgs(body);
+      const serializedArgs = givenArgs(body, call);
       if (serializedArgs !== null) {
         const { jobTypeName } = await readDeadLetter(db, jobReach(caller), params.id);
         requireKnownArgs(platform, call, { jobTypeName, serializedArgs });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { invalid } from "../../domain/problems/problem.ts";
+import type { Call } from "../shared/call.ts";
 import { instant } from "../shared/validation.ts";
 import { timestamp } from "./shapes.ts";
 
@@ -41,8 +42,11 @@ export const RetryRequest = z.object({
 });
 
 /** The given arguments as JSON text; null: none. */
-export const givenArgs = ({ args, serializedArgs }: z.output<typeof RetryRequest>): string | null =>
-  isAbsent(args) ? serializedArgs ?? null : JSON.stringify(args);
+export function givenArgs(body: z.output<typeof RetryRequest>, call: Call): string | null {
+  if (isAbsent(body.args)) return body.serializedArgs ?? null;
+  const exact = call.exactBody() as typeof body | null;
+  return JSON.stringify(exact?.args ?? body.args);
+}
 
 const orNull = <S extends z.ZodType>(schema: S) =>
   schema.nullish().transform((value) => (value ?? null) as z.output<S> | null);

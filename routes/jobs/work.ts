@@ -1,3 +1,4 @@
+import { invalid } from "../../domain/problems/problem.ts";
 import { z } from "zod";
 import { isAnyPaused } from "../../domain/jobs/pauses.ts";
 import { inServedTenantsOrService } from "../../domain/rights/checks.ts";
@@ -63,11 +64,7 @@ const result = z.object({
   jobId: uuid,
   attempt,
   outcome: z.enum(WORK_OUTCOMES),
-  output: z.unknown().optional().transform((value) => value === undefined ? null : JSON.stringify(value))
-    .refine(
-      (json) => json === null || bytesOf(json) <= OUTPUT_BYTES,
-      `expected at most ${OUTPUT_BYTES} bytes of JSON`,
-    )
+  output: z.unknown().optional()
     .meta({ type: "object", description: "JSON; stored as the output of the execution" }),
   error: orNull(text(ERROR_BYTES)),
   retryInSeconds: orNull(z.number().min(0).max(LONGEST_DELAY_SECONDS)).meta({
@@ -81,6 +78,14 @@ const result = z.object({
 export const SettleRequest = z.object({ jobs: z.array(result).max(MOST_JOBS) }).meta({
   id: "SettleWorkRequest",
 });
+
+/** The JSON of an output; null: none. @throws VALIDATION_ERROR if it is too long */
+function outputOf(value: unknown, index: number): string | null {
+  if (value === undefined) return null;
+  const json = JSON.stringify(value);
+  if (bytesOf(json) <= OUTPUT_BYTES) return json;
+  throw invalid({ [`jobs.${index}.output`]: [`expected at most ${OUTPUT_BYTES} bytes of JSON`] });
+}
 
 const ClaimResponse = z.object({
   leaseSeconds: z.int().meta({
@@ -171,6 +176,13 @@ export const workRoutes = [
     bodyLimit: BODY_BYTES,
     answers: { 200: { description: "What became of each result", schema: SettleResponse } },
     problems: [],
-    run: async ({ platform, caller, body }) => ok({ jobs: await settleWork(platform, caller, body.jobs) }),
+    async run({ platform, caller, body, call }) {
+      const { jobs } = call.exactBody() as typeof body | null ?? body;
+      const results = body.jobs.map((job, index) => ({
+        ...job,
+        output: outputOf(jobs[index]?.output, index),
+      }));
+      return ok({ jobs: await settleWork(platform, caller, results) });
+    },
   }),
 ] as const;

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
+import { hasLongNumber, parseExactly } from "../../domain/shared/exact_json.ts";
 import { MAX_DEPTH, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
 import { leaveOutNulls, shapeOf, unknownMembers } from "./body_members.ts";
 import { fieldErrors } from "./validation.ts";
@@ -20,6 +21,7 @@ export class Call {
   /** True if X-Tenant-ID names another tenant than the token. The token decides. */
   ignoresTenantHeader = false;
   #url: URL | undefined;
+  #text = "";
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
   #ending: AbortController | undefined;
 
@@ -70,6 +72,7 @@ export class Call {
     try {
       raw = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
       value = raw.trim() === "" && optional ? {} : JSON.parse(raw);
+      this.#text = raw;
       if (optional) value ??= {};
     } catch (error) {
       throw invalid({ body: [`expected a JSON document in UTF-8: ${(error as Error).message}`] });
@@ -78,6 +81,11 @@ export class Call {
     if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
     if (this.request.method === "PUT") leaveOutNulls(schema, value);
     return this.parseBody(schema, value);
+  }
+
+  /** The body with its numbers as they were written, for members that hold any JSON; null if they already are. */
+  exactBody(): unknown {
+    return hasLongNumber(this.#text) ? parseExactly(this.#text) : null;
   }
 
   /**

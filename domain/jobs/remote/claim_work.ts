@@ -3,7 +3,7 @@ import { v5 } from "uuid";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, principalId } from "../../rights/caller.ts";
-import { parseExactly } from "../../shared/exact_json.ts";
+import { parseOrText } from "../../shared/exact_json.ts";
 import type { JobPlatform } from "../platform.ts";
 import { type ClaimedWork, findClaimed, giveBackClaimed } from "./claim_slots.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "./find_job_types.ts";
@@ -92,7 +92,7 @@ const workItem = (job: ClaimedWork): WorkItem => ({
   attempt: job.attempts,
   jobTypeName: job.jobTypeName,
   tenantId: job.tenantId,
-  args: parseExactly(job.serializedArgs),
+  args: parseOrText(job.serializedArgs),
   attempts: job.failures,
   maxRetries: job.maxRetries,
   leaseUntil: job.leaseUntil,

@@ -3,7 +3,7 @@ import { createHttpOut, type OutboundAnswer, OutboundRefused } from "../../../in
 import { readRetryAfter } from "../../../infra/http_out/provider_http.ts";
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
-import { parseExactly } from "../../shared/exact_json.ts";
+import { parseOrText } from "../../shared/exact_json.ts";
 import { firstBytes } from "../../shared/text_bytes.ts";
 import {
   type AnyJobType,
@@ -37,7 +37,7 @@ export async function push(
   const leaseSeconds = config.JOB_LEASE_SECONDS;
   const lease = new PushLease(db, { jobId, attempt, receiverId: receiver.typeId, leaseSeconds });
   const { deadline, serializedArgs } = await lease.open(type.timeoutMs);
-  const exactArgs = parseExactly(serializedArgs);
+  const exactArgs = parseOrText(serializedArgs);
   const body = JSON.stringify({
     jobId,
     attempt,
@@ -78,11 +78,7 @@ export async function push(
 /** The JSON value or the text of an answer; undefined for an empty one. A longer answer is cut. */
 function outputOf(text: string): unknown {
   const kept = firstBytes(text, OUTPUT_BYTES);
-  try {
-    return kept === "" ? undefined : parseExactly(kept);
-  } catch {
-    return kept;
-  }
+  return kept === "" ? undefined : parseOrText(kept);
 }
 
 function refusal(host: string, { status, headers }: OutboundAnswer, text: string, now: Date): Error {

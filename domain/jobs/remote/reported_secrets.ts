@@ -1,3 +1,4 @@
+import { isExactNumber, reviveExactly } from "../../shared/exact_json.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { HIDDEN, hideSecrets } from "../secret_args.ts";
 import { memberPath } from "./args_path.ts";
@@ -34,9 +35,12 @@ export async function secretHider(
 /** Masks secrets in a JSON text, which stays JSON. A number that contains a secret becomes `"***"`. */
 export function hideInJson(json: string, hide: (text: string) => string): string {
   if (hide(json) === json) return json;
-  const masked = JSON.stringify(JSON.parse(json, (_, value) => {
+  const masked = JSON.stringify(reviveExactly(json, (_, value) => {
     if (typeof value === "string") return hide(value);
-    if (typeof value !== "object") return hide(String(value)) === String(value) ? value : HIDDEN;
+    if (typeof value !== "object" || isExactNumber(value)) {
+      const text = JSON.stringify(value);
+      return hide(text) === text ? value : HIDDEN;
+    }
     if (value === null || Array.isArray(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [hide(name), member]));
   }));
