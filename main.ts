@@ -108,7 +108,10 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
   let engine: JobEngine | undefined;
 
-  const rights = new Rights(sql);
+  const rights = new Rights(sql, {
+    stepUpMinutes: config.STEP_UP_MINUTES,
+    isRequiredForPlatform: config.REQUIRE_SECOND_FACTOR_FOR_PLATFORM,
+  });
   const changes = await shareChanges(sql, { log, listens: config.DATABASE_LISTEN });
   const wakeUps = await openWakeUps(config, {
     sql,

@@ -50,6 +50,8 @@ export interface OpenIdIdentity {
   isEmailVerified: boolean;
   firstName: string;
   lastName: string;
+  /** How the provider authenticated the user (RFC 8176); empty if it does not say. */
+  amr: string[];
 }
 
 /** Secrets that tie the callback of a sign-in to its start. */
@@ -119,6 +121,7 @@ export function openIdProvider(settings: OpenIdSettings, clock: Clock): OpenIdPr
           isEmailVerified: person.email_verified === true,
           firstName: text(person.given_name),
           lastName: text(person.family_name),
+          amr: Array.isArray(claims.amr) ? claims.amr.map(String) : [],
         };
       } catch (error) {
         throw isRefusal(error) ? new OpenIdRefused(reason(error)) : new OpenIdUnavailable(reason(error));

@@ -46,7 +46,15 @@ export const openIdProviders = z.record(
     ),
     /** True: creates a user, without tenant links, for a verified email that no user has. */
     autoProvision: z.boolean().default(false),
+    /** True: its sign-ins count as two factors, even if its ID tokens do not say so (`amr` with `mfa`). */
+    satisfiesSecondFactor: z.boolean().default(false),
   }),
+);
+
+/** Comma-separated keys of 32 bytes in base64. */
+export const keys32 = z.string().transform((text) => text.split(",").map((key) => key.trim())).refine(
+  (keys) => keys.every((key) => /^[A-Za-z0-9+/]{43}=$/.test(key)),
+  "expected keys of 32 bytes in base64, comma-separated",
 );
 
 /** Comma-separated paths. */

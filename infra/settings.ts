@@ -8,6 +8,7 @@ import {
   isKeyList,
   isResetUrl,
   json,
+  keys32,
   openIdProviders,
   origins,
   paths,
@@ -149,6 +150,24 @@ export const SETTINGS = {
     development: "",
   },
   TOKEN_AUDIENCE: { schema: z.string().min(1), meaning: "Audience of access tokens", default: "steward" },
+  FACTOR_KEYS: {
+    schema: keys32,
+    meaning:
+      "Comma-separated keys that encrypt the secrets of authenticator apps, each 32 bytes in base64 (`openssl rand -base64 32`); the first encrypts, all decrypt; absent in production: no authenticator apps",
+    development: "c3Rld2FyZC1kZXZlbG9wbWVudC1mYWN0b3Ita2V5ISE=",
+    optional: true,
+  },
+  REQUIRE_SECOND_FACTOR_FOR_PLATFORM: {
+    schema: flag,
+    meaning: "`true`: users with permissions that reach every tenant need a second factor",
+    default: "false",
+  },
+  STEP_UP_MINUTES: {
+    schema: positive.max(1440),
+    meaning:
+      "Minutes after a sign-in within which users with a second factor may create credentials without proving it again",
+    default: "15",
+  },
   RESET_URL: {
     schema: z.string().refine(isResetUrl, "expected an http(s) URL that contains {token}"),
     meaning: "URL in password-reset mail, with the placeholder `{token}`; absent: the service's own page",
@@ -168,7 +187,7 @@ export const SETTINGS = {
   OIDC_PROVIDERS: {
     schema: json(openIdProviders),
     meaning:
-      "JSON object of OpenID providers by name: `{issuer, clientId, clientSecret, displayName, scopes, clientAuthentication, autoProvision}`",
+      "JSON object of OpenID providers by name: `{issuer, clientId, clientSecret, displayName, scopes, clientAuthentication, autoProvision, satisfiesSecondFactor}`",
     optional: true,
   },
   OIDC_RETURN_ORIGINS: {

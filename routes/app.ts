@@ -1,5 +1,6 @@
 import { type Context, Hono } from "hono";
 import { type Caller, principalId } from "../domain/rights/caller.ts";
+import { admit } from "../domain/rights/checks.ts";
 import { addressKey } from "../domain/access/sign_in/address.ts";
 import { problem } from "../domain/problems/problem.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
@@ -207,7 +208,7 @@ async function run(
   const { platform, endpoints } = o;
   const presented = await countedCaller(spec, call, o);
   call.ignoresTenantHeader = namesOtherTenant(presented, request.headers);
-  const caller = spec.access.admit(presented);
+  const caller = admit(spec.access, presented);
   if (spec.showsSecret) requireNoKey(request.headers);
   const key = spec.creates ? idempotencyKey(request.headers) : null;
   const rawQuery = request.url.includes("?") ? queryValues(call.url.searchParams) : {};

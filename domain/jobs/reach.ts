@@ -9,6 +9,7 @@ export type JobActor = Omit<Caller, "userId"> & { userId: string | null };
 export const operator = (tenantId: string | null = null): JobActor => ({
   userId: null,
   sessionId: "",
+  proof: null,
   apiKeyId: null,
   serviceAccount: null,
   tokenTenantId: null,

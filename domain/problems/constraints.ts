@@ -29,6 +29,7 @@ export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: str
   ],
   "public.tenants_name_unique": ["TENANT_ALREADY_EXISTS", "A tenant with this name already exists."],
   "public.tenants_one_platform": ["TENANT_PLATFORM_CONFLICT", "A second platform tenant cannot be created."],
+  "public.user_factors_credential_unique": ["FACTOR_ALREADY_EXISTS", "This passkey is already in use."],
   "public.recurring_jobs_id_unique": [
     "JOB_RECURRING_ALREADY_EXISTS",
     "The tenant already has a recurring job with this id.",

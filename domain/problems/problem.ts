@@ -7,6 +7,8 @@ export interface ProblemExtras {
   /** Messages by field for a validation error, else a list. */
   errors?: FieldErrors | string[];
   headers?: Record<string, string>;
+  /** Further members of the problem document. */
+  members?: Record<string, unknown>;
   /** Status, if it differs from the catalogue's. */
   status?: number;
   /** True: the problem document has no `code`, and its type is `about:blank`. */

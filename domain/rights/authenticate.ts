@@ -61,6 +61,7 @@ export async function authenticate(
   return {
     userId: sub,
     sessionId: sid,
+    proof: rights.proof,
     apiKeyId: null,
     serviceAccount: null,
     tokenTenantId: claims.tenantId,
@@ -113,10 +114,10 @@ async function actAs(
   const [tenantId = null] = named;
   const acting = key.kind === "apiKey" ? actingKey(key, tenantId) : await actingAccount(p, key, tenantId);
   p.rights.keys.recordUse(key, ip);
-  return { ...acting, sessionId: "", traceId, ip };
+  return { ...acting, sessionId: "", proof: null, traceId, ip };
 }
 
-type Acting = Omit<Caller, "sessionId" | "traceId" | "ip">;
+type Acting = Omit<Caller, "sessionId" | "proof" | "traceId" | "ip">;
 
 function requireUsable({ expired, usable }: ApiKeyRights): void {
   if (expired) throw problem("TOKEN_EXPIRED", "The API key has expired.");

@@ -1,4 +1,5 @@
 import { includesPermission } from "./catalog.ts";
+import type { SessionProof } from "./second_factor.ts";
 
 /** The authenticated user, API key or service account of a request, with its permissions and tenant context. */
 export interface Caller {
@@ -6,6 +7,8 @@ export interface Caller {
   userId: string;
   /** Empty if the caller is an API key or a service account. */
   sessionId: string;
+  /** What the session has proved; null for programs, which need no second factor. */
+  proof: SessionProof | null;
   /** The API key that acts on behalf of `userId`; null if the user signed in. */
   apiKeyId: string | null;
   /** The service account that calls; null: another caller. */

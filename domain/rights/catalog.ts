@@ -82,6 +82,11 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
   }),
 ];
 
+/** Codes of the permissions with platform reach. */
+export const PLATFORM_REACH: ReadonlySet<string> = new Set(
+  CATALOG_PERMISSIONS.filter(({ reach }) => reach === "Platform").map(({ code }) => code),
+);
+
 /** Codes of the file module's permissions. */
 export const FILE_MODULE: readonly string[] = CATALOG_PERMISSIONS.filter((p) => p.category === "Files").map((
   p,

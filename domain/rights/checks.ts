@@ -12,7 +12,58 @@ export interface Access<C> {
   needsTenant: boolean;
   /** True if API keys and service accounts are rejected. */
   personsOnly?: true;
+  /** True if a session may call it that lacks a required second factor. */
+  forEnrolling?: true;
+  /** True if the session must be recent: see `afterStepUp`. */
+  needsStepUp?: true;
   admit(caller: Caller | null): C;
+}
+
+/**
+ * The caller as a route accepts it.
+ * @throws SECOND_FACTOR_REQUIRED for a session that lacks a required second factor, unless the route is for such sessions
+ */
+export function admit<C>(access: Access<C>, caller: Caller | null): C {
+  if (!caller?.proof?.isLimited || access.forEnrolling) return access.admit(caller);
+  throw problem(
+    "SECOND_FACTOR_REQUIRED",
+    "This tenant or role requires a second factor, which the session lacks. Add one with " +
+      "POST /api/v1/auth/factors/totp or …/passkey/options. Who has one already uses POST /api/v1/auth/step-up.",
+  );
+}
+
+/** Also accepts sessions that lack a required second factor: for the routes that add or prove one. */
+export const forEnrolling = <C extends Caller>(rule: Access<C>): Access<C> => ({
+  ...rule,
+  forEnrolling: true,
+});
+
+/**
+ * Needs a recent sign-in: for routes that create lasting credentials.
+ * @param rule applies too, and first
+ * @param whose `"factor holders"`: only users who have a second factor need it
+ */
+export const afterStepUp = <C extends Caller>(
+  rule: Access<C>,
+  whose: "everyone" | "factor holders" = "factor holders",
+): Access<C> => ({
+  ...rule,
+  needsStepUp: true,
+  admit: (caller) => {
+    const admitted = rule.admit(caller);
+    if (admitted.proof?.hasFactor || whose === "everyone") requireStepUp(admitted);
+    return admitted;
+  },
+});
+
+/** Checks that the caller signed in or stepped up recently. Throws STEP_UP_REQUIRED_FORBIDDEN. */
+export function requireStepUp({ proof }: Pick<Caller, "proof">): void {
+  if (!proof || proof.isRecent) return;
+  throw problem(
+    "STEP_UP_REQUIRED_FORBIDDEN",
+    "The last sign-in of this session is too long ago for this. Repeat it with POST /api/v1/auth/step-up " +
+      "(password and code, or a passkey), then send the request again.",
+  );
 }
 
 /** No authentication is needed. */

@@ -1,8 +1,10 @@
 import { announceChange, subscribeToChanges } from "../../infra/postgres/changes.ts";
 import { mainPool, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
+import { PLATFORM_REACH } from "./catalog.ts";
 import { permissionCodes } from "./held_permissions.ts";
 import { KeyRightsCache } from "./key_rights.ts";
+import { hasFactor, type SecondFactorRules, type SessionProof } from "./second_factor.ts";
 
 /** Maximum age of cached rights. It bounds the delay if another instance's announcement of a change is lost. */
 const FRESH_MS = 600;
@@ -21,6 +23,7 @@ export interface SessionRights {
   securityVersion: number;
   /** The user has an active link to the tenant and the tenant is active. */
   linked: boolean;
+  proof: SessionProof;
   permissions: ReadonlySet<string>;
 }
 
@@ -31,6 +34,7 @@ const NO_RIGHTS: SessionRights = {
   current: false,
   securityVersion: 0,
   linked: false,
+  proof: { isLimited: false, hasFactor: false, isRecent: false },
   permissions: new Set(),
 };
 
@@ -43,7 +47,10 @@ export class Rights {
   /** Cached rights of API keys, which depend on those of their users, and of service accounts. */
   readonly keys: KeyRightsCache;
 
-  constructor(private readonly sql: Sql) {
+  constructor(
+    private readonly sql: Sql,
+    private readonly rules: SecondFactorRules = { stepUpMinutes: 15, isRequiredForPlatform: false },
+  ) {
     this.keys = new KeyRightsCache(sql);
     subscribeToChanges(mainPool(sql), "rights", (userIds) => this.invalidate(userIds));
     subscribeToChanges(mainPool(sql), "tenants", () => this.keys.invalidate());
@@ -75,17 +82,43 @@ export class Rights {
   }
 
   async #load(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {
-    const { sql } = this;
-    const [row] = await sql<(Omit<SessionRights, "exists" | "permissions"> & { permissions: string[] })[]>`
+    const { sql, rules } = this;
+    const [row] = await sql<SessionRow[]>`
       select s.revoked_at is not null or s.expires_at < now() as revoked,
         u.is_active and u.deleted_at is null as usable,
         s.security_version = u.security_version as current, u.security_version,
-        exists (select from user_tenants l join tenants t on t.id = l.tenant_id
-          where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active
-            and t.is_active and t.deleted_at is null) as linked,
+        coalesce(link.tenant_id = ${tenantId}, false) as linked,
+        coalesce(link.require_second_factor, false) as is_factor_required,
+        'mfa' = any(s.amr) as has_two_factors, ${hasFactor(sql, sql`u.id`)} as has_factor,
+        s.authenticated_at > now() - make_interval(mins => ${rules.stepUpMinutes}) as is_recent,
         array(${permissionCodes(sql, userId, tenantId)}) as permissions
       from sessions s join users u on u.id = s.user_id
+      left join lateral (
+        select l.tenant_id, t.require_second_factor from user_tenants l join tenants t on t.id = l.tenant_id
+        where l.user_id = u.id and l.is_active and t.is_active and t.deleted_at is null
+          and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))) link on true
       where s.id = ${sessionId} and s.user_id = ${userId}`;
-    return row ? { ...row, exists: true, permissions: new Set(row.permissions) } : NO_RIGHTS;
+    return row ? sessionRights(row, rules) : NO_RIGHTS;
   }
+}
+
+interface SessionRow extends Omit<SessionRights, "exists" | "permissions" | "proof"> {
+  permissions: string[];
+  /** The tenant requires a second factor; without tenant context, the platform's. */
+  isFactorRequired: boolean;
+  hasTwoFactors: boolean;
+  hasFactor: boolean;
+  isRecent: boolean;
+}
+
+function sessionRights(row: SessionRow, rules: SecondFactorRules): SessionRights {
+  const { isFactorRequired, hasTwoFactors, hasFactor, isRecent, ...rest } = row;
+  const isRequired = isFactorRequired ||
+    rules.isRequiredForPlatform && row.permissions.some((code) => PLATFORM_REACH.has(code));
+  const proof = {
+    isLimited: isRequired && !hasTwoFactors,
+    hasFactor,
+    isRecent: isRecent && (hasTwoFactors || !hasFactor),
+  };
+  return { ...rest, exists: true, permissions: new Set(row.permissions), proof };
 }

@@ -1,12 +1,21 @@
 import { z } from "zod";
-import { acrossTenants } from "../../domain/rights/checks.ts";
 import { sendUserResetLink } from "../../domain/access/users/user_reset_link.ts";
+import { removeUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
+import { acrossTenants, afterStepUp } from "../../domain/rights/checks.ts";
 import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/users/user_sign_in.ts";
 import { OwnSessionDto } from "../auth/shapes.ts";
 import { ok, okEmpty } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 import { userIdPath } from "./user_shapes.ts";
+
+/** The answer to the removal of a user's factors. */
+export const removedFactors = {
+  200: {
+    description: "Number of factors that were removed",
+    schema: z.object({ removed: z.int() }).meta({ id: "RemovedFactorsDto" }),
+  },
+};
 
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 
@@ -86,5 +95,18 @@ export const adminSignInRoutes = [
       await sendUserResetLink(platform, caller, params.id);
       return { status: 202, headers: {}, body: undefined };
     },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/admin/users/{id}/factors",
+    area: "Admin users",
+    id: "removeUserFactors",
+    summary: "Remove all second factors of a user who lost them, and end the user's sessions",
+    access: afterStepUp(overUsers),
+    params: userIdPath,
+    answers: removedFactors,
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ platform, caller, params }) =>
+      ok({ removed: await removeUserFactors(platform, caller, params.id) }),
   }),
 ] as const;

@@ -110,7 +110,12 @@ export const roleRoutes = [
     body: CreateRoleDto,
     creates: "atomically",
     answers: { 201: { description: "The new role", schema: RoleDto } },
-    problems: ["PERMISSION_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "ROLE_ALREADY_EXISTS"],
+    problems: [
+      "PERMISSION_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
+      "ROLE_ALREADY_EXISTS",
+    ],
     async run({ platform, caller, body }) {
       const { value } = await createRole(platform, caller, body);
       return created(value, `/api/v1/roles/${value.id}`);
@@ -132,6 +137,7 @@ export const roleRoutes = [
       "ROLE_SYSTEM_PROTECTED_CONFLICT",
       "PERMISSION_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
       "ROLE_ALREADY_EXISTS",
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
@@ -167,7 +173,12 @@ export const roleRoutes = [
     access: inTenant("update:roles"),
     params: grantParams,
     answers: oneRole,
-    problems: ["ROLE_NOT_FOUND", "PERMISSION_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED"],
+    problems: [
+      "ROLE_NOT_FOUND",
+      "PERMISSION_NOT_FOUND",
+      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
+    ],
     run: async ({ platform, caller, params }) =>
       versionedAnswer(await assignPermission(platform, caller, params.id, params.permId)),
   }),

@@ -27,6 +27,9 @@ export const TenantDto = z.object({
   parentTenantId: z.uuid().nullable(),
   maxUsers: z.int().nullable().meta({ description: "Maximum number of active users; null: no limit" }),
   userCount: z.int(),
+  requireSecondFactor: z.boolean().meta({
+    description: "Sessions without a second factor are good only for adding one",
+  }),
   createdAt: timestamp,
   updatedAt: timestamp,
 }).meta({ id: "TenantDto" });
@@ -59,6 +62,7 @@ export const CreateTenantDto = z.object({
   parentTenantId: parentTenantId.nullish().transform((id) => id ?? null),
   maxUsers: maxUsers.nullish().transform((value) => value ?? null),
   isActive: z.boolean().nullish().transform((value) => value ?? true),
+  requireSecondFactor: z.boolean().nullish().transform((value) => value ?? false),
 }).meta({ id: "CreateTenantDto" });
 
 export const UpdateTenantDto = z.object({
@@ -66,6 +70,7 @@ export const UpdateTenantDto = z.object({
   parentTenantId: parentTenantId.nullable().optional(),
   maxUsers: maxUsers.nullable().optional(),
   isActive: z.boolean().nullish().transform((value) => value ?? undefined),
+  requireSecondFactor: z.boolean().nullish().transform((value) => value ?? undefined),
 }).meta({
   id: "UpdateTenantDto",
   description: "Omitted fields keep their values; null removes the parent or the limit",

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { inTenant } from "../../domain/rights/checks.ts";
+import { removeTenantUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
+import { afterStepUp, inTenant } from "../../domain/rights/checks.ts";
 import { createTenantUser } from "../../domain/access/users/user_create.ts";
 import { removeTenantUser } from "../../domain/access/users/user_delete.ts";
 import {
@@ -16,6 +17,7 @@ import { setTenantUserActive, updateTenantUser } from "../../domain/access/users
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
+import { removedFactors } from "./admin_sign_in.ts";
 import { versionedAnswer } from "./answers.ts";
 import { RoleDto } from "./role_shapes.ts";
 import {
@@ -88,6 +90,7 @@ export const usersRoutes = [
       "TENANT_NOT_FOUND",
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
       "USER_ALREADY_EXISTS",
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
@@ -177,6 +180,7 @@ export const usersRoutes = [
       "PRECONDITION_FAILED",
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
       "LAST_SYSTEM_ADMIN_CONFLICT",
     ],
     run: async ({ platform, caller, params, body, call }) =>
@@ -228,4 +232,17 @@ export const usersRoutes = [
       },
     })
   ),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/users/{id}/factors",
+    area: "Users",
+    id: "removeTenantUserFactors",
+    summary: "Remove all second factors of a user of the tenant who lost them, and end the user's sessions",
+    access: afterStepUp(inTenant("update:users")),
+    params: userIdPath,
+    answers: removedFactors,
+    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
+    run: async ({ platform, caller, params }) =>
+      ok({ removed: await removeTenantUserFactors(platform, caller, params.id) }),
+  }),
 ] as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
-import { byPerson, inTenant } from "../../domain/rights/checks.ts";
+import { afterStepUp, byPerson, inTenant } from "../../domain/rights/checks.ts";
 import {
   apiKeyVersion,
   createApiKey,
@@ -77,7 +77,7 @@ export const apiKeyRoutes = [
     path,
     area,
     id: "createApiKey",
-    access,
+    access: afterStepUp(access),
     summary:
       "Create an API key of the tenant, with permissions of the caller; only this answer shows the key",
     body: z.object({

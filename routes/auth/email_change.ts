@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { confirmEmailChange, requestEmailChange } from "../../domain/access/account/email_change.ts";
-import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { afterStepUp, anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { languageOf } from "../shared/accept_language.ts";
 import { noContent, text } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -18,7 +18,7 @@ export const emailChangeRoutes = [
     details:
       "The current email is told at the request and at the change. The link works once and for 30 minutes. If the new " +
       "email belongs to another account, its owner is told instead.",
-    access: byPerson(signedIn),
+    access: afterStepUp(byPerson(signedIn)),
     body: z.object({
       newEmail: z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254)),
       password: z.string().min(1).max(1024),

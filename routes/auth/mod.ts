@@ -1,6 +1,8 @@
 import { apiKeyRoutes } from "./api_keys.ts";
 import { acceptInvitationRoutes } from "./invitations.ts";
 import { emailChangeRoutes } from "./email_change.ts";
+import { factorSignInRoutes } from "./factor_sign_in.ts";
+import { factorRoutes } from "./factors.ts";
 import { keyRoutes } from "./keys.ts";
 import { oidcRoutes } from "./oidc.ts";
 import { ownAccountRoutes } from "./own_account.ts";
@@ -11,6 +13,8 @@ import { signInRoutes } from "./sign_in.ts";
 /** Every route of sign-in. */
 export const authRoutes = [
   ...signInRoutes,
+  ...factorSignInRoutes,
+  ...factorRoutes,
   ...ownAccountRoutes,
   ...passwordResetRoutes,
   ...acceptInvitationRoutes,

@@ -93,6 +93,7 @@ export const oidcRoutes = [
       "OIDC_PROVIDER_UNAVAILABLE",
       "ACCOUNT_LOCKED_UNAUTHORIZED",
       "TENANT_FORBIDDEN",
+      "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
     ],
     async run({ platform, db, params, query: { state }, call }) {
       const outcome = await finishOpenIdSignIn(platform, {
@@ -125,6 +126,7 @@ export const oidcRoutes = [
       "OIDC_USER_UNKNOWN_FORBIDDEN",
       "ACCOUNT_LOCKED_UNAUTHORIZED",
       "TENANT_FORBIDDEN",
+      "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
     ],
     run: async ({ platform, db, body, call }) =>
       await signedInAnswer(db, await redeemHandover(platform, body.code, originOf(call))),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
-import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
+import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   createServiceAccount,
   revokeServiceAccount,
@@ -98,7 +98,7 @@ export const serviceAccountRoutes = [
     path,
     area,
     id: "createServiceAccount",
-    access,
+    access: afterStepUp(access),
     summary: "Create a service account with permissions of the caller; only this answer shows the secret",
     details:
       "It is not tied to a user. Each of its requests names a tenant in X-Tenant-ID, or acts without one where " +
@@ -122,7 +122,7 @@ export const serviceAccountRoutes = [
     path: `${path}/{id}`,
     area,
     id: "updateServiceAccount",
-    access,
+    access: afterStepUp(access),
     params,
     summary: "Change the name, permissions or tenants of a service account; effective at once",
     body: z.object(given).partial().meta({
@@ -141,7 +141,7 @@ export const serviceAccountRoutes = [
     path: `${path}/{id}/rotate`,
     area,
     id: "rotateServiceAccount",
-    access,
+    access: afterStepUp(access),
     params,
     summary: "Replace the secret of a service account; the old one is refused at once",
     showsSecret: true,

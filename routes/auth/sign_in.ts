@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { anyone, byPerson, forEnrolling, signedIn } from "../../domain/rights/checks.ts";
 import { refresh, signIn, signOut, switchTenant } from "../../domain/access/sign_in/sign_in.ts";
 import { noContent } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -18,6 +18,9 @@ export const signInRoutes = [
     area: "Sign-in",
     id: "signIn",
     summary: "Sign in with email and password",
+    details:
+      "A user with a second factor gets 401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED. Its document also has `factorToken`, " +
+      "`factors` (kinds that the user has) and `passkeyOptions`; POST /api/v1/auth/login/factor finishes the sign-in.",
     access: anyone,
     body: z.object({
       email: z.string().trim().min(1).max(320),
@@ -33,6 +36,7 @@ export const signInRoutes = [
       "RATE_LIMITED",
       "SIGN_IN_BUSY_UNAVAILABLE",
       "TENANT_FORBIDDEN",
+      "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
     ],
     run: async ({ platform, db, body, call }) =>
       await signedInAnswer(
@@ -81,7 +85,7 @@ export const signInRoutes = [
     area: "Sign-in",
     id: "signOut",
     summary: "End the caller's session",
-    access: byPerson(signedIn),
+    access: forEnrolling(byPerson(signedIn)),
     answers: { 204: { description: "The session has ended" } },
     problems: [],
     async run({ platform, caller }) {

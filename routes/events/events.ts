@@ -3,7 +3,7 @@ import { pollEvents } from "../../domain/events/feed/poll.ts";
 import { MAX_TYPE_LENGTH } from "../../domain/events/own_types.ts";
 import { PUBLISH, publishEvent } from "../../domain/events/publish.ts";
 import { servedTenants } from "../../domain/rights/caller.ts";
-import { inServedTenants } from "../../domain/rights/checks.ts";
+import { admit, inServedTenants } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { created, ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
@@ -102,7 +102,10 @@ export const eventRoutes = [
         limit,
         waitMs: query.waitSeconds * 1000,
         signals: [call.signal, call.request.signal],
-        renew: async () => ({ tenants: servedTenants(polling.admit(await callerOf(platform, call))), types }),
+        renew: async () => ({
+          tenants: servedTenants(admit(polling, await callerOf(platform, call))),
+          types,
+        }),
       });
       return ok({ items: items.map(({ position: _, ...event }) => event), next: String(next) });
     },

@@ -14,7 +14,7 @@ import {
   updateClient,
 } from "../../domain/oauth/clients/client_changes.ts";
 import { KEY_SORTS } from "../../domain/access/keys/key_list.ts";
-import { byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
+import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { keyRecord } from "../auth/shapes.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
@@ -119,7 +119,7 @@ export const clientRoutes = [
     path,
     area,
     id: "createOAuthClient",
-    access,
+    access: afterStepUp(access),
     summary: "Create an OAuth client; only this answer shows the secret of a confidential one",
     details:
       "It belongs to the tenant of the request, whose users may sign in to it. With admin:system in the platform " +
@@ -170,7 +170,7 @@ export const clientRoutes = [
     path: `${path}/{id}/rotate-secret`,
     area,
     id: "rotateOAuthClientSecret",
-    access,
+    access: afterStepUp(access),
     params,
     summary: "Replace the secret of an OAuth client; the old one is refused at once",
     showsSecret: true,

@@ -33,6 +33,7 @@ const CALLER_PROBLEMS: ProblemCode[] = [
   "SESSION_INVALIDATED",
   "TENANT_FORBIDDEN",
 ];
+const LIMITED: ProblemCode = "SECOND_FACTOR_REQUIRED";
 const KEY_PROBLEMS: ProblemCode[] = [
   "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE",
   "IDEMPOTENCY_KEY_IN_USE_CONFLICT",
@@ -43,10 +44,10 @@ const BODY_PROBLEMS: ProblemCode[] = ["BODY_TIMED_OUT", "BODY_TOO_LARGE", "UNSUP
 const SHARED: Record<string, ProblemCode[]> = {
   Invalid: ["VALIDATION_ERROR"],
   Unauthenticated: CALLER_PROBLEMS.slice(0, -1),
-  TenantForbidden: ["TENANT_FORBIDDEN"],
-  Forbidden: ["TENANT_FORBIDDEN", "MISSING_PERMISSION"],
-  ForbiddenInTenant: ["TENANT_FORBIDDEN", "FORBIDDEN", "MISSING_PERMISSION"],
-  ForbiddenWithoutTenant: ["TENANT_FORBIDDEN", "FORBIDDEN"],
+  TenantForbidden: ["TENANT_FORBIDDEN", LIMITED],
+  Forbidden: ["TENANT_FORBIDDEN", LIMITED, "MISSING_PERMISSION"],
+  ForbiddenInTenant: ["TENANT_FORBIDDEN", LIMITED, "FORBIDDEN", "MISSING_PERMISSION"],
+  ForbiddenWithoutTenant: ["TENANT_FORBIDDEN", LIMITED, "FORBIDDEN"],
   BodyTimedOut: ["BODY_TIMED_OUT"],
   PreconditionFailed: ["PRECONDITION_FAILED"],
   BodyTooLarge: ["BODY_TOO_LARGE"],
@@ -58,12 +59,14 @@ const SHARED: Record<string, ProblemCode[]> = {
 
 /** All codes that an operation can refuse with: the declared ones, and those of its shapes and access. */
 export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
-  const { needsCaller, needsTenant, personsOnly, permissions } = spec.access;
+  const { needsCaller, needsTenant, personsOnly, permissions, forEnrolling, needsStepUp } = spec.access;
   const readsBody = Boolean(spec.body ?? spec.lateBody ?? spec.filePart) || spec.creates !== undefined;
   const reachesStorage = spec.area === "Files" || spec.area === "Reports" && spec.method !== "get";
   return new Set<ProblemCode>([
     "VALIDATION_ERROR", // also without parameters: any query is checked for text that the database cannot store
     ...(needsCaller ? CALLER_PROBLEMS : []),
+    ...(needsCaller && !forEnrolling ? [LIMITED] : []),
+    ...(needsStepUp ? ["STEP_UP_REQUIRED_FORBIDDEN"] as const : []),
     ...(needsTenant || personsOnly ? ["FORBIDDEN"] as const : []),
     ...(permissions.length > 0 ? ["MISSING_PERMISSION"] as const : []),
     ...(spec.creates ? KEY_PROBLEMS : []),

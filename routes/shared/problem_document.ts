@@ -88,6 +88,7 @@ function document({ code, status, message, extras }: Problem, context: ProblemCo
     instance: context.instance,
     traceId: context.traceId,
     ...(uncoded ? {} : { code }),
+    ...extras.members,
     ...(extras.errors ? { errors: shapeErrors(extras.errors, context.errorList) } : {}),
   };
   const headers = {

@@ -26,6 +26,7 @@ Deno.test("a provider needs few settings and has defaults", () => {
       scopes: ["openid", "email", "profile"],
       clientAuthentication: "client_secret_basic",
       autoProvision: false,
+      satisfiesSecondFactor: false,
     },
   });
   assert.equal(readConfig({}).OIDC_PROVIDERS, null);

@@ -235,8 +235,17 @@ Deno.test("the document describes the errors for a caller without a tenant or wi
         ?.content["application/problem+json"]
         .examples ?? {},
     );
-  assert.deepEqual(codes("/api/v1/roles/{id}", 403), ["TENANT_FORBIDDEN", "FORBIDDEN", "MISSING_PERMISSION"]);
-  assert.deepEqual(codes("/api/v1/admin/users", 403), ["TENANT_FORBIDDEN", "MISSING_PERMISSION"]);
+  assert.deepEqual(codes("/api/v1/roles/{id}", 403), [
+    "TENANT_FORBIDDEN",
+    "SECOND_FACTOR_REQUIRED",
+    "FORBIDDEN",
+    "MISSING_PERMISSION",
+  ]);
+  assert.deepEqual(codes("/api/v1/admin/users", 403), [
+    "TENANT_FORBIDDEN",
+    "SECOND_FACTOR_REQUIRED",
+    "MISSING_PERMISSION",
+  ]);
   assert.deepEqual(codes("/api/v1/auth/me", 400), ["VALIDATION_ERROR"]);
   assert.deepEqual(codes("/healthz", 403), []);
 });

@@ -63,6 +63,50 @@ export const OWNER_MAILS = {
         "Alguém pediu para usar este endereço como email de outra conta. Já pertence à sua conta, por isso nada mudou.",
     },
   },
+  "factor-added": {
+    en: {
+      title: "A second factor was added",
+      text:
+        "An authenticator app or a passkey was added to your account. From now on it is needed to sign in.",
+    },
+    pt: {
+      title: "Foi adicionado um segundo fator",
+      text:
+        "Foi adicionada à sua conta uma aplicação de autenticação ou uma chave de acesso. A partir de agora é necessária para iniciar sessão.",
+    },
+  },
+  "factor-removed": {
+    en: {
+      title: "A second factor was removed",
+      text: "An authenticator app or a passkey was removed from your account.",
+    },
+    pt: {
+      title: "Foi removido um segundo fator",
+      text: "Foi removida da sua conta uma aplicação de autenticação ou uma chave de acesso.",
+    },
+  },
+  "factors-removed": {
+    en: {
+      title: "Your second factors were removed",
+      text:
+        "An administrator removed all second factors and recovery codes of your account. All your sessions were ended.",
+    },
+    pt: {
+      title: "Os seus segundos fatores foram removidos",
+      text:
+        "Um administrador removeu todos os segundos fatores e códigos de recuperação da sua conta. Todas as suas sessões foram terminadas.",
+    },
+  },
+  "recovery-codes-renewed": {
+    en: {
+      title: "You have new recovery codes",
+      text: "New recovery codes were made for your account. The old ones no longer work.",
+    },
+    pt: {
+      title: "Tem novos códigos de recuperação",
+      text: "Foram criados novos códigos de recuperação para a sua conta. Os antigos deixaram de funcionar.",
+    },
+  },
 } satisfies Record<string, { en: MailText; pt: MailText }>;
 
 export type OwnerMailKind = keyof typeof OWNER_MAILS;

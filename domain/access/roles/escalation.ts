@@ -1,6 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin } from "../../rights/caller.ts";
+import { requireStepUp } from "../../rights/checks.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
 
 /** How many users who hold a missing permission are checked. */
@@ -14,15 +15,21 @@ export type Acting = Caller | null;
 /**
  * Prevents privilege escalation: a caller without admin:system may only assign roles whose permissions they all hold
  * in the token's tenant. The error lists the missing permissions and names users who may assign the roles.
- * @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED
+ * Assigning platform reach needs a recent sign-in of users with a second factor.
+ * @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN
  */
 export async function requireMayAssignRoles(q: Sql, acting: Acting, roleIds: string[]): Promise<void> {
-  if (acting === null || isSystemAdmin(acting) || roleIds.length === 0) return;
+  if (acting === null || roleIds.length === 0) return;
+  const isStepUpDue = Boolean(acting.proof?.hasFactor && !acting.proof.isRecent);
+  if (isSystemAdmin(acting) && !isStepUpDue) return;
   const given = await q<{ code: string; reach: PermissionReach }[]>`
     select distinct p.code, p.reach from role_permissions rp
     join permissions p on p.id = rp.permission_id and p.deleted_at is null
     where rp.role_id = any(${roleIds}::uuid[]) order by p.code`;
-  const notHeld = given.filter(({ code }) => !acting.permissions.has(code));
+  const notHeld = isSystemAdmin(acting) ? [] : given.filter(({ code }) => !acting.permissions.has(code));
+  if (notHeld.length === 0 && given.some(({ reach }) => reach === "Platform") && isStepUpDue) {
+    requireStepUp(acting);
+  }
   if (notHeld.length === 0) return;
   const missing = notHeld.map(({ code }) => code);
   const assigners = await findRoleAssigners(q, acting, given.map(({ code }) => code), missing);

@@ -2,6 +2,7 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
+import { requireStepUp } from "../../rights/checks.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
@@ -66,7 +67,8 @@ export async function revokePermission(
 
 /**
  * Reads the permissions of `ids` and checks that the caller may grant them: one with platform reach only if they hold it.
- * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED
+ * Granting platform reach needs a recent sign-in of users with a second factor.
+ * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN
  */
 export async function requireGrantable(
   tx: Tx,
@@ -82,6 +84,7 @@ export async function requireGrantable(
       `The caller may not grant ${codes}: only a user who holds a platform-reach permission may grant it.`,
     );
   }
+  if (permissions.some(({ reach }) => reach === "Platform") && caller.proof?.hasFactor) requireStepUp(caller);
   return permissions;
 }
 

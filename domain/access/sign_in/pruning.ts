@@ -16,7 +16,8 @@ export const pruneSignInJob = defineJob({
 /**
  * Deletes expired rows in batches. Sessions and refresh tokens are deleted a day after they end or expire, so that until
  * then an old token is recognised and gets a precise error. Invitations are deleted 90 days after they expire, also accepted
- * ones; password resets, email changes, failed sign-ins, known devices and OpenID flows when they expire.
+ * ones; password resets, email changes, failed sign-ins, known devices, OpenID flows and what waits for a second factor when
+ * they expire.
  */
 export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record<string, number>> {
   const batches: Record<string, () => PromiseLike<{ count: number }>> = {
@@ -48,6 +49,12 @@ export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record
     oidcHandovers: () =>
       sql`delete from oidc_handovers where code_hash in (
         select code_hash from oidc_handovers where expires_at < now() limit ${BATCH})`,
+    factorTokens: () =>
+      sql`delete from factor_tokens where token_hash in (
+        select token_hash from factor_tokens where expires_at < now() limit ${BATCH})`,
+    passkeyChallenges: () =>
+      sql`delete from passkey_challenges where challenge_hash in (
+        select challenge_hash from passkey_challenges where expires_at < now() limit ${BATCH})`,
   };
   const pruned: Record<string, number> = {};
   for (const [kind, deleteBatch] of Object.entries(batches)) {

@@ -180,6 +180,8 @@ export async function endSessions(
       and security_version = (select security_version from users where id = ${o.userId})
       and (${o.sessionId ?? null}::uuid is null or id = ${o.sessionId ?? null})
       and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
+  // Sign-ins that wait for their second factor end with all sessions.
+  if (o.sessionId === undefined) await tx`delete from factor_tokens where user_id = ${o.userId}`;
   p.rights.invalidateAfterCommit(tx, [o.userId]);
   return count;
 }

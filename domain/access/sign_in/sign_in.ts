@@ -5,10 +5,12 @@ import {
   verifyDecoy,
   verifyPassword,
 } from "../../../infra/passwords.ts";
-import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import { accessChanged } from "../../rights/authenticate.ts";
 import type { Caller } from "../../rights/caller.ts";
+import { hasFactor } from "../../rights/second_factor.ts";
+import { askForFactor, type FactorNeeded, factorRequired } from "../factors/factor_tokens.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "./address.ts";
 import {
@@ -22,6 +24,7 @@ import {
 } from "./failed_sign_ins.ts";
 import { knownDevice } from "./known_devices.ts";
 import {
+  type Amr,
   consumeRefreshToken,
   endSessions,
   type FirstTokens,
@@ -61,12 +64,21 @@ interface Account extends TriedAccount {
   lockedForSeconds: number | null;
 }
 
+/** The first step of a sign-in: a session, or what finishes it. */
+export type FirstStep = { signedIn: SignedIn } | { needed: FactorNeeded };
+
+/** The session of a first step. Throws SECOND_FACTOR_REQUIRED_UNAUTHORIZED if it needs a second factor. */
+export function requireFinished(step: FirstStep): SignedIn {
+  if ("needed" in step) throw factorRequired(step.needed);
+  return step.signedIn;
+}
+
 /**
  * Signs in by email and password. Unknown email, wrong password and inactive user get the same answer, take the same
  * time and lock in the same way. An imported password hash is replaced by one with the service's own parameters. A known
  * device has its own lock, so it can sign in while the account is locked for others.
  * @throws CREDENTIALS_INVALID_UNAUTHORIZED, ACCOUNT_LOCKED_UNAUTHORIZED and RATE_LIMITED (with Retry-After),
- * SIGN_IN_BUSY_UNAVAILABLE, TENANT_FORBIDDEN
+ * SIGN_IN_BUSY_UNAVAILABLE, TENANT_FORBIDDEN, SECOND_FACTOR_REQUIRED_UNAUTHORIZED
  */
 export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   const address = addressKey(o.ip);
@@ -83,31 +95,58 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
     throw wrongCredentials();
   }
   const renewed = stored && needsRehash(stored) ? await hashPassword(o.password) : null;
-  return await transact(p.sql, async (tx) => {
+  const step = await transact(p.sql, async (tx) => {
     // Check again: while the hash was computed, concurrent attempts may have reached the lock or the limit, and the
     // password may have changed. Then even the right password must fail.
     await requireAddressBelowLimit(tx, address);
-    const [user] = await tx<{ id: string; securityVersion: number }[]>`
-      update users set last_login_at = now(),
+    const [user] = await tx<{ id: string; securityVersion: number; hasFactor: boolean }[]>`
+      update users u set last_login_at = case when ${
+      hasFactor(tx, tx`u.id`)
+    } then last_login_at else now() end,
         lockout_expires_at = case when lockout_expires_at > now() then lockout_expires_at end,
         password_hash = coalesce(${renewed}, password_hash)
       where id = ${id} and is_active and deleted_at is null and password_hash = ${stored}
         and (${deviceId !== null} or lockout_expires_at is null or lockout_expires_at <= now())
-      returning id, security_version`;
+      returning id, security_version, ${hasFactor(tx, tx`u.id`)} as has_factor`;
     if (!user || deviceId !== null) requireUnlocked(await readAccount(tx, o));
     if (!user) throw wrongCredentials();
-    await clearFailedSignIns(tx, user.id, deviceId);
-    const tenantId = await chooseTenant(tx, user.id, o);
-    const tokens = await openSession(p, tx, {
-      user,
-      tenantId,
-      amr: ["pwd"],
-      ip: o.ip,
-      userAgent: o.userAgent,
-      deviceToken: o.deviceToken ?? null,
-    });
-    return { tokens, userId: user.id, tenantId };
+    return await firstStep(p, tx, { ...user, amr: ["pwd"], deviceId }, o);
   });
+  return requireFinished(step);
+}
+
+/** A user who passed the first step of a sign-in. */
+export interface FirstStepUser {
+  id: string;
+  securityVersion: number;
+  hasFactor: boolean;
+  amr: Amr[];
+  /** The known device; null: any other. */
+  deviceId: string | null;
+}
+
+/**
+ * Opens a session, unless the user has a second factor that the sign-in lacks. Failed sign-ins are forgotten only with
+ * the session: a right password alone must not reset their count.
+ * @param wanted without `deviceToken`, the device is not remembered
+ * @throws TENANT_FORBIDDEN
+ */
+export async function firstStep(
+  p: AccessPlatform,
+  tx: Tx,
+  user: FirstStepUser,
+  wanted: WantedTenant & Origin,
+): Promise<FirstStep> {
+  const { id: userId, amr } = user;
+  const tenantId = await chooseTenant(tx, userId, wanted);
+  if (user.hasFactor && !amr.includes("mfa")) {
+    return { needed: await askForFactor(p, tx, { userId, amr, ...wanted }) };
+  }
+  await clearFailedSignIns(tx, userId, user.deviceId);
+  const { ip, userAgent, deviceToken } = wanted;
+  const device = deviceToken === undefined ? {} : { deviceToken };
+  const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, ...device });
+  return { signedIn: { tokens, userId, tenantId } };
 }
 
 /**

@@ -20,6 +20,7 @@ export interface NewTenant {
   parentTenantId: string | null;
   maxUsers: number | null;
   isActive: boolean;
+  requireSecondFactor: boolean;
 }
 
 /** Fields to change; absent ones keep their value, null removes the parent or the limit. */
@@ -28,11 +29,12 @@ export interface TenantChange {
   parentTenantId?: string | null | undefined;
   maxUsers?: number | null | undefined;
   isActive?: boolean | undefined;
+  requireSecondFactor?: boolean | undefined;
 }
 
-type LockedTenant = Pick<Tenant, "id" | "name" | "type" | "isActive" | "parentTenantId" | "maxUsers"> & {
+interface LockedTenant extends Omit<Tenant, "userCount" | "createdAt" | "updatedAt"> {
   version: number;
-};
+}
 
 /**
  * Creates a tenant with its catalog roles.
@@ -60,8 +62,9 @@ export async function createTenant(
     }
     if (tenant.parentTenantId !== null) await requireParent(tx, tenant.type, tenant.parentTenantId);
     const id = newId();
-    await tx`insert into tenants (id, name, type, is_active, parent_tenant_id, max_users)
-      values (${id}, ${tenant.name}, ${tenant.type}, ${tenant.isActive}, ${tenant.parentTenantId}, ${tenant.maxUsers})`;
+    await tx`insert into tenants (id, name, type, is_active, parent_tenant_id, max_users, require_second_factor)
+      values (${id}, ${tenant.name}, ${tenant.type}, ${tenant.isActive}, ${tenant.parentTenantId}, ${tenant.maxUsers},
+        ${tenant.requireSecondFactor})`;
     await createCatalogRoles(tx, id, tenant.type);
     await recordAudit(tx, caller, {
       action: "tenant.create",
@@ -89,7 +92,7 @@ export async function updateTenant(
 ): Promise<Versioned<Tenant>> {
   return await transact(p.sql, async (tx) => {
     const [tenant] = await tx<LockedTenant[]>`
-      select id, name, type, is_active, parent_tenant_id, max_users, version
+      select id, name, type, is_active, parent_tenant_id, max_users, require_second_factor, version
       from tenants where id = ${id} and deleted_at is null for no key update`;
     const { version, ...before } = requireChangeable(tenant, reach, id, ifMatch);
     const set = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
@@ -100,8 +103,8 @@ export async function updateTenant(
     if (after.parentTenantId !== before.parentTenantId) await requireMove(tx, reach, after);
     if (JSON.stringify(after) !== JSON.stringify(before)) {
       await tx`update tenants set name = ${after.name}, parent_tenant_id = ${after.parentTenantId},
-        max_users = ${after.maxUsers}, is_active = ${after.isActive}, version = ${version + 1},
-        updated_at = now()
+        max_users = ${after.maxUsers}, is_active = ${after.isActive},
+        require_second_factor = ${after.requireSecondFactor}, version = ${version + 1}, updated_at = now()
         where id = ${id}`;
       await recordAudit(tx, caller, {
         action: "tenant.update",
@@ -111,6 +114,9 @@ export async function updateTenant(
         after,
       });
       await emitTenantChanged(p, tx, id, after);
+    }
+    if (after.requireSecondFactor !== before.requireSecondFactor) {
+      p.rights.invalidateAfterCommit(tx, "everyone");
     }
     if (after.isActive !== before.isActive) {
       await tenantAccessChanged(p, tx, id);
@@ -135,7 +141,7 @@ export async function deleteTenant(
   await transact(p.sql, async (tx) => {
     // `for update` also blocks concurrent inserts of children, whose foreign key check locks the parent.
     const [tenant] = await tx<LockedTenant[]>`
-      select id, name, type, is_active, parent_tenant_id, max_users, version
+      select id, name, type, is_active, parent_tenant_id, max_users, require_second_factor, version
       from tenants where id = ${id} and deleted_at is null for update`;
     const { version: _, ...before } = requireChangeable(tenant, reach, id, ifMatch);
     if (before.type === "Platform") {

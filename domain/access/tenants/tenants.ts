@@ -30,6 +30,8 @@ export interface Tenant {
   /** Maximum number of active users; null: no limit. */
   maxUsers: number | null;
   userCount: number;
+  /** Sessions without a second factor are good only for adding one. */
+  requireSecondFactor: boolean;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -52,7 +54,7 @@ export interface TenantListRequest extends TenantFilter, PageRequest {
 }
 
 const tenantColumns = (q: Sql) =>
-  q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.created_at, t.updated_at`;
+  q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.require_second_factor, t.created_at, t.updated_at`;
 
 /** Reads a tenant within reach. Throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN. */
 export async function readTenant(q: Sql, reach: TenantReach, id: string): Promise<Versioned<Tenant>> {

@@ -3,6 +3,7 @@ import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { listOwnSessions, type OwnSession } from "../account/own_sessions.ts";
+import { clearWrongCodes } from "../factors/failed_codes.ts";
 import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { readAdminUser } from "./user_details.ts";
@@ -62,6 +63,7 @@ export async function unlockUser(p: UserPlatform, caller: Caller, userId: string
     const unlocked = await tx`update users set lockout_expires_at = null
       where id = ${userId} and lockout_expires_at > now()`;
     await clearFailedSignIns(tx, userId);
+    await clearWrongCodes(tx, userId);
     if (unlocked.count === 0) return;
     await recordAudit(tx, { ...caller, tenantId: null }, {
       action: "user.unlock",

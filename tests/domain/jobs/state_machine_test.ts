@@ -22,6 +22,7 @@ const caller = {
   sessionId: newId(),
   apiKeyId: null,
   serviceAccount: null,
+  proof: null,
   tokenTenantId: tenantId,
   tenantId,
   permissions: new Set<string>(),

@@ -24,6 +24,7 @@ Deno.test("a tenant is created with its catalog roles, found at its Location, an
     parentTenantId: null,
     maxUsers: 5,
     userCount: 0,
+    requireSecondFactor: false,
   });
   assert.equal(createdAt, updatedAt);
   const read = await t.systemAdmin.get(answer.headers.get("location") ?? "");

@@ -61,6 +61,7 @@ export const accessRows: Rows = {
   readInvitation: invitation,
   resendInvitation: invitation,
   revokeInvitation: invitation,
+  removeTenantUserFactors: user(byId),
 
   listAllUsers: platform(),
   createUserAnywhere: platform(() => ({ body: newUser })),
@@ -79,6 +80,7 @@ export const accessRows: Rows = {
   endUserSession: platform((id) => ({ params: { id: id("user"), sessionId: id("session") } })),
   unlockUser: platformUser(),
   sendPasswordResetAnywhere: platformUser(),
+  removeUserFactors: platformUser(),
 
   summarizeAllTenants: platform(),
   lookUpAllTenants: platform(),

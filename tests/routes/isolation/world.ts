@@ -34,6 +34,7 @@ const KINDS = [
   "apiKey",
   "serviceAccount",
   "oauthClient",
+  "factor",
   "webhookEndpoint",
   "webhookDelivery",
 ] as const;
@@ -188,6 +189,12 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
       kind: "confidential",
       redirectUris: ["https://victims.test/"],
       audience: "https://victims.test",
+    }),
+    factor: await inserted("user_factors", {
+      user_id: victim.userId,
+      kind: "totp",
+      name: MARKER,
+      secret: MARKER,
     }),
     webhookEndpoint,
     webhookDelivery: await inserted("webhook_deliveries", {

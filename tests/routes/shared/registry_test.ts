@@ -12,6 +12,7 @@ Deno.test.afterAll(() => t.stop());
 /** PUT and DELETE routes of things without a version: no route reads one of them alone. */
 const WITHOUT_VERSION = [
   ...["endOwnSession", "endUserSession", "endUserSessions", "releaseReference", "removeUserDevice"],
+  ...["removeFactor", "removeUserFactors", "removeTenantUserFactors"],
   ...["markUserNotificationRead", "markAllUserNotificationsRead", "deleteUserNotification"],
 ];
 
@@ -30,6 +31,8 @@ Deno.test("objects that can be changed or deleted have an ETag, and their PUT an
 const WITHOUT_KEY = [
   ...["signIn", "refresh", "switchTenant", "exchangeOpenIdCode", "signOut"], // each use gives other tokens, or none
   ...["changePassword", "forgotPassword", "resetPassword", "changeEmail", "confirmEmail"],
+  ...["finishSignIn", "readFactorChoice", "startPasskeySignIn", "signInByPasskey", "startPasskey"],
+  ...["readStepUpChoice", "stepUp"],
   ...["sendPasswordReset", "sendPasswordResetAnywhere", "resendInvitation"], // each sends a new link
   ...["readOfferedInvitation", "acceptInvitation", "acceptInvitationSignedIn"], // a token works once
   ...["activateUser", "deactivateUser", "unlockUser", "assignPermission"],
@@ -56,16 +59,20 @@ Deno.test("every creating POST supports an Idempotency-Key, or rejects it becaus
   assert.deepEqual(
     ENDPOINTS.filter((each) => each.showsSecret).map(({ id }) => id).sort(),
     [
+      "addPasskey",
+      "confirmTotp",
       "createApiKey",
       "createOAuthClient",
       "createServiceAccount",
       "createWebhookEndpoint",
       "createWebhookEndpoints",
       "putJobType",
+      "renewRecoveryCodes",
       "rotateJobTypeSecret",
       "rotateOAuthClientSecret",
       "rotateServiceAccount",
       "rotateWebhookSecret",
+      "startTotp",
     ],
   );
 });

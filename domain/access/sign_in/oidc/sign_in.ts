@@ -1,11 +1,12 @@
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
 import { Problem, problem } from "../../../problems/problem.ts";
+import { hasFactor } from "../../../rights/second_factor.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import { requireUnlocked } from "../failed_sign_ins.ts";
-import { openSession } from "../sessions.ts";
-import type { Origin, SignedIn } from "../sign_in.ts";
-import { chooseTenant, type WantedTenant } from "../tenant_choice.ts";
+import type { Amr } from "../sessions.ts";
+import { type FirstStep, firstStep, type Origin, requireFinished, type SignedIn } from "../sign_in.ts";
+import type { WantedTenant } from "../tenant_choice.ts";
 import { callbackUrl, type ReturnedFlow, takeFlow } from "./flow.ts";
 import { resolveIdentity, type Trace } from "./identity.ts";
 import { callProvider } from "./provider_call.ts";
@@ -31,7 +32,7 @@ export type OpenIdOutcome = { signedIn: SignedIn } | { returnTo: string };
  * within a minute) or, after a failure, with `#error=` and the error code.
  * @throws OIDC_PROVIDER_NOT_FOUND, OIDC_STATE_INVALID, OIDC_REFUSED_UNAUTHORIZED, OIDC_PROVIDER_UNAVAILABLE,
  * OIDC_EMAIL_UNVERIFIED_FORBIDDEN, OIDC_USER_UNKNOWN_FORBIDDEN, OIDC_IDENTITY_CONFLICT, TENANT_FORBIDDEN,
- * ACCOUNT_LOCKED_UNAUTHORIZED
+ * ACCOUNT_LOCKED_UNAUTHORIZED, SECOND_FACTOR_REQUIRED_UNAUTHORIZED
  */
 export async function finishOpenIdSignIn(
   p: AccessPlatform,
@@ -41,10 +42,11 @@ export async function finishOpenIdSignIn(
   const flow = await takeFlow(p, o);
   const { returnTo } = flow;
   if (returnTo === null) {
-    return { signedIn: await withUser(p, o, flow, (tx, id) => openFor(p, tx, id, flow, o)) };
+    const step = await withUser(p, o, flow, (tx, user) => openFor(p, tx, user, flow, o));
+    return { signedIn: requireFinished(step) };
   }
   try {
-    const code = await withUser(p, o, flow, (tx, userId) => createHandover(tx, userId, flow));
+    const code = await withUser(p, o, flow, (tx, user) => createHandover(tx, user, flow));
     return { returnTo: withFragment(returnTo, { code }) };
   } catch (failure) {
     if (!(failure instanceof Problem)) throw failure;
@@ -54,22 +56,32 @@ export async function finishOpenIdSignIn(
 
 /**
  * Exchanges the code of a finished sign-in for tokens.
- * @throws OIDC_HANDOVER_INVALID, OIDC_USER_UNKNOWN_FORBIDDEN, TENANT_FORBIDDEN, ACCOUNT_LOCKED_UNAUTHORIZED
+ * @throws OIDC_HANDOVER_INVALID, OIDC_USER_UNKNOWN_FORBIDDEN, TENANT_FORBIDDEN, ACCOUNT_LOCKED_UNAUTHORIZED,
+ * SECOND_FACTOR_REQUIRED_UNAUTHORIZED
  */
 export async function redeemHandover(p: AccessPlatform, code: string, origin: Origin): Promise<SignedIn> {
-  return await transact(p.sql, async (tx) => {
-    const [handover] = await tx<{ userId: string; tenantId: string | null; isGlobal: boolean }[]>`
+  const step = await transact(p.sql, async (tx) => {
+    const [handover] = await tx<
+      { userId: string; tenantId: string | null; isGlobal: boolean; amr: Amr[] }[]
+    >`
       delete from oidc_handovers where code_hash = ${digest(code)} and expires_at > now()
-      returning user_id, tenant_id, is_global`;
+      returning user_id, tenant_id, is_global, amr`;
     if (!handover) {
       throw problem(
         "OIDC_HANDOVER_INVALID",
         `The code cannot be exchanged: it is unknown, was already used, or is older than ${HANDOVER_SECONDS} s.`,
       );
     }
-    const { userId, tenantId, isGlobal } = handover;
-    return await openFor(p, tx, userId, { tenantId, global: isGlobal }, origin);
+    const { userId: id, amr, tenantId, isGlobal } = handover;
+    return await openFor(p, tx, { id, amr }, { tenantId, global: isGlobal }, origin);
   });
+  return requireFinished(step);
+}
+
+/** A user whom a provider signed in. */
+interface FederatedUser {
+  id: string;
+  amr: Amr[];
 }
 
 /** Gets the identity from the provider, then finds its user and runs `use` in one transaction. */
@@ -77,7 +89,7 @@ async function withUser<T>(
   p: AccessPlatform,
   o: Callback,
   flow: ReturnedFlow,
-  use: (tx: Tx, userId: string) => Promise<T>,
+  use: (tx: Tx, user: FederatedUser) => Promise<T>,
 ): Promise<T> {
   const provider = findProvider(p, flow.provider);
   // The public URL that the provider knows. The request's own URL may differ behind a proxy.
@@ -85,36 +97,37 @@ async function withUser<T>(
   const { nonce, codeVerifier } = flow;
   const binding = { state: o.state, nonce, codeVerifier };
   const identity = await callProvider(p, provider, (openId) => openId.identify(callback, binding));
-  const { autoProvision } = provider.settings;
+  const { autoProvision, satisfiesSecondFactor } = provider.settings;
+  const amr: Amr[] = satisfiesSecondFactor || identity.amr.includes("mfa") ? ["fed", "mfa"] : ["fed"];
   const trace = { traceId: o.traceId, ip: o.ip };
   return await transact(
     p.sql,
-    async (tx) => await use(tx, await resolveIdentity(tx, identity, { autoProvision, trace })),
+    async (tx) => await use(tx, { id: await resolveIdentity(tx, identity, { autoProvision, trace }), amr }),
   );
 }
 
 async function openFor(
   p: AccessPlatform,
   tx: Tx,
-  userId: string,
-  wanted: WantedTenant,
+  { id, amr }: FederatedUser,
+  { tenantId, global }: WantedTenant,
   { ip, userAgent }: Origin,
-): Promise<SignedIn> {
-  const [user] = await tx<{ id: string; securityVersion: number; lockedForSeconds: number | null }[]>`
-    update users set last_login_at = now() where id = ${userId} and is_active and deleted_at is null
-    returning id, security_version,
+): Promise<FirstStep> {
+  const [user] = await tx<
+    { id: string; securityVersion: number; hasFactor: boolean; lockedForSeconds: number | null }[]
+  >`
+    update users u set last_login_at = now() where id = ${id} and is_active and deleted_at is null
+    returning id, security_version, ${hasFactor(tx, tx`u.id`)} as has_factor,
       ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds`;
   if (!user) throw problem("OIDC_USER_UNKNOWN_FORBIDDEN", "The user of this identity is not active.");
   requireUnlocked(user);
-  const tenantId = await chooseTenant(tx, userId, wanted);
-  const tokens = await openSession(p, tx, { user, tenantId, amr: ["fed"], ip, userAgent });
-  return { tokens, userId, tenantId };
+  return await firstStep(p, tx, { ...user, amr, deviceId: null }, { tenantId, global, ip, userAgent });
 }
 
-async function createHandover(tx: Tx, userId: string, wanted: WantedTenant): Promise<string> {
+async function createHandover(tx: Tx, { id, amr }: FederatedUser, wanted: WantedTenant): Promise<string> {
   const code = newSecret();
-  await tx`insert into oidc_handovers (code_hash, user_id, tenant_id, is_global, expires_at)
-    values (${digest(code)}, ${userId}, ${wanted.tenantId}, ${wanted.global},
+  await tx`insert into oidc_handovers (code_hash, user_id, tenant_id, is_global, amr, expires_at)
+    values (${digest(code)}, ${id}, ${wanted.tenantId}, ${wanted.global}, ${amr},
       now() + make_interval(secs => ${HANDOVER_SECONDS}))`;
   return code;
 }

@@ -1,0 +1,142 @@
+import { Buffer } from "node:buffer";
+import { createSecretBox, DecryptionFailed, type SecretBox } from "../../../infra/encryption.ts";
+import {
+  type PasskeyAnswer,
+  PasskeyRefused,
+  type StoredPasskey,
+  verifyPasskey,
+} from "../../../infra/passkeys.ts";
+import type { Tx } from "../../../infra/postgres/postgres.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import type { Platform } from "../../shared/platform.ts";
+import type { Amr } from "../sign_in/sessions.ts";
+import { lockUser } from "../users/user_lock.ts";
+import { type ChallengeUse, passkeySite, takeChallenge } from "./challenges.ts";
+import { clearWrongCodes, countWrongCode, requireFactorsUnlocked } from "./failed_codes.ts";
+import { takeRecoveryCode } from "./recovery_codes.ts";
+import { matchingStep } from "./totp.ts";
+
+/** What a user sends to prove a second factor: one of these members. */
+export interface FactorProof {
+  /** Of an authenticator app. */
+  code?: string | undefined;
+  recoveryCode?: string | undefined;
+  passkey?: PasskeyAnswer | undefined;
+}
+
+export const PROOFS = ["code", "recoveryCode", "passkey"] as const;
+
+/** What verifying factors needs. */
+export type ProvingPlatform = Pick<Platform, "sql" | "config" | "clock" | "baseUrl" | "log">;
+
+/** Encrypts TOTP secrets. Throws FACTOR_UNAVAILABLE without FACTOR_KEYS. */
+export function factorSecrets({ config }: Pick<Platform, "config">): SecretBox {
+  if (config.FACTOR_KEYS) return createSecretBox(config.FACTOR_KEYS);
+  throw problem("FACTOR_UNAVAILABLE", "Authenticator apps are off: the service has no FACTOR_KEYS.");
+}
+
+/** Checks that a proof has exactly one member. @throws VALIDATION_ERROR */
+export function requireOneProof(proof: FactorProof): void {
+  const given = PROOFS.filter((name) => proof[name] !== undefined);
+  if (given.length === 1) return;
+  const found = given.length === 0 ? "none" : given.join(" and ");
+  throw invalid({ [given[0] ?? "code"]: [`expected exactly one of ${PROOFS.join(", ")}; found ${found}`] });
+}
+
+/**
+ * Verifies a second factor of a user, whose row must be locked in this transaction. Wrong codes count towards a lockout.
+ * The caller must commit also after a wrong one.
+ * @returns how the user proved it; null if the proof is wrong
+ * @throws ACCOUNT_LOCKED_UNAUTHORIZED (for codes), FACTOR_UNAVAILABLE
+ */
+export async function proveFactor(
+  p: ProvingPlatform,
+  tx: Tx,
+  userId: string,
+  { code, recoveryCode, passkey }: FactorProof,
+): Promise<Amr[] | null> {
+  if (passkey) return (await provePasskey(p, tx, passkey, { purpose: "prove", userId }))?.amr ?? null;
+  await requireFactorsUnlocked(tx, userId);
+  const isRight = code === undefined
+    ? await takeRecoveryCode(tx, userId, recoveryCode ?? "")
+    : await useTotpCode(p, tx, userId, code);
+  if (isRight) await clearWrongCodes(tx, userId);
+  else await countWrongCode(tx, userId);
+  return isRight ? ["otp", "mfa"] : null;
+}
+
+/** Uses up the code of the user's authenticator app. A code of the last accepted time step or before is wrong. */
+async function useTotpCode(p: ProvingPlatform, tx: Tx, userId: string, code: string): Promise<boolean> {
+  const [totp] = await tx<{ id: string; secret: string }[]>`
+    select id, secret from user_factors where user_id = ${userId} and kind = 'totp' and confirmed_at is not null`;
+  if (!totp) return false;
+  const step = matchingStep(decryptSecret(p, totp), code, p.clock.now());
+  return step !== null && await acceptStep(tx, totp.id, step);
+}
+
+/** Decrypts the secret of a TOTP factor. Throws FACTOR_UNAVAILABLE. */
+export function decryptSecret(
+  p: Pick<Platform, "config" | "log">,
+  { id, secret }: { id: string; secret: string },
+): Uint8Array {
+  try {
+    return factorSecrets(p).decrypt(secret, id);
+  } catch (error) {
+    if (!(error instanceof DecryptionFailed)) throw error;
+    p.log.error("the secret of an authenticator app cannot be decrypted", {
+      factorId: id,
+      reason: error.message,
+    });
+    throw problem(
+      "FACTOR_UNAVAILABLE",
+      "The authenticator app cannot be used: its secret cannot be decrypted. Use a passkey or a recovery code.",
+    );
+  }
+}
+
+/** Records a time step as used. @returns false if it or a later one already was */
+export async function acceptStep(tx: Tx, factorId: string, step: number): Promise<boolean> {
+  const accepted = await tx`update user_factors set last_step = ${step}, last_used_at = now()
+    where id = ${factorId} and (last_step is null or last_step < ${step})`;
+  return accepted.count > 0;
+}
+
+/** A user who proved to hold one of their passkeys. */
+export interface PasskeyHolder {
+  userId: string;
+  amr: Amr[];
+}
+
+/**
+ * Verifies the answer of a passkey. The challenge is used up, also by a wrong answer.
+ * @param use `userId` null: any user's passkey
+ * @returns null if the answer is wrong, or the passkey unknown or another user's
+ */
+export async function provePasskey(
+  p: ProvingPlatform,
+  tx: Tx,
+  answer: PasskeyAnswer,
+  use: ChallengeUse,
+): Promise<PasskeyHolder | null> {
+  const site = passkeySite(p);
+  const challenge = await takeChallenge(tx, answer, use);
+  if (challenge === null) return null;
+  const credentialId = Buffer.from(answer.id, "base64url");
+  const [owner] = await tx<{ userId: string }[]>`
+    select user_id from user_factors where credential_id = ${credentialId}`;
+  if (!owner || use.userId !== null && owner.userId !== use.userId) return null;
+  await lockUser(tx, owner.userId); // every change of factors locks the user first
+  const [stored] = await tx<(StoredPasskey & { id: string; userId: string; isSynced: boolean })[]>`
+    select id, user_id, credential_id, public_key, sign_count, is_synced from user_factors
+    where credential_id = ${credentialId}`;
+  if (!stored) return null;
+  try {
+    const signCount = await verifyPasskey(answer, { site, challenge, stored });
+    await tx`update user_factors set sign_count = ${signCount}, last_used_at = now() where id = ${stored.id}`;
+  } catch (error) {
+    if (!(error instanceof PasskeyRefused)) throw error;
+    p.log.warn("the answer of a passkey was refused", { factorId: stored.id, reason: error.message });
+    return null;
+  }
+  return { userId: stored.userId, amr: [stored.isSynced ? "swk" : "hwk", "user", "mfa"] };
+}

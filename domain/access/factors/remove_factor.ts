@@ -1,0 +1,71 @@
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { invalid } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { hasFactor } from "../../rights/second_factor.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { lockExistingUser } from "../users/user_lock.ts";
+import { factorNotFound } from "./add_factor.ts";
+import { recordFactorChange } from "./factor_changes.ts";
+import { proveFactor, requireOneProof } from "./prove.ts";
+import { replaceRecoveryCodes } from "./recovery_codes.ts";
+import { lowerSessions } from "./session_proof.ts";
+import { refuseProof, requirePassword, type StepUp } from "./step_up.ts";
+
+/**
+ * Removes one of the caller's factors, with the password or a factor. With the last one, the recovery codes go too.
+ * @throws FACTOR_NOT_FOUND, VALIDATION_ERROR, ACCOUNT_LOCKED_UNAUTHORIZED, FACTOR_UNAVAILABLE
+ */
+export async function removeFactor(
+  p: AccessPlatform,
+  caller: Caller,
+  factorId: string,
+  { password, ...proof }: StepUp,
+): Promise<void> {
+  const { userId } = caller;
+  const [existing] = await p.sql`select from user_factors where id = ${factorId} and user_id = ${userId}`;
+  if (!existing) throw factorNotFound(factorId, "factor");
+  if (password === undefined) requireOneProof(proof);
+  else if (Object.values(proof).some((value) => value !== undefined)) {
+    throw invalid({ password: ["expected the password or a factor, found both"] });
+  } else await requirePassword(p, userId, password);
+  const removed = await transact(p.sql, async (tx) => {
+    await lockExistingUser(tx, userId);
+    if (password === undefined && !await proveFactor(p, tx, userId, proof)) return false;
+    const [factor] = await tx<{ kind: string; isConfirmed: boolean }[]>`
+      delete from user_factors where id = ${factorId} and user_id = ${userId}
+      returning kind, confirmed_at is not null as is_confirmed`;
+    if (!factor) throw factorNotFound(factorId, "factor");
+    if (!factor.isConfirmed) return true; // it never counted
+    await forgetCodesWithoutFactor(p, tx, userId);
+    const before = { kind: factor.kind, factorId };
+    await recordFactorChange(p, tx, caller, { userId, change: "remove-factor", before });
+    return true;
+  });
+  if (!removed) refuseProof(proof);
+}
+
+async function forgetCodesWithoutFactor(p: AccessPlatform, tx: Tx, userId: string): Promise<void> {
+  const [user] = await tx<{ hasFactor: boolean }[]>`
+    select ${hasFactor(tx, tx`u.id`)} as has_factor from users u where u.id = ${userId}`;
+  if (user?.hasFactor) return;
+  await tx`delete from recovery_codes where user_id = ${userId}`;
+  await lowerSessions(p, tx, userId);
+}
+
+/**
+ * Replaces the caller's recovery codes.
+ * @returns the new ones, shown only now.
+ * @throws FACTOR_NOT_FOUND if the caller has no factor
+ */
+export async function renewRecoveryCodes(p: AccessPlatform, caller: Caller): Promise<string[]> {
+  const { userId } = caller;
+  return await transact(p.sql, async (tx) => {
+    await lockExistingUser(tx, userId);
+    const [user] = await tx<{ hasFactor: boolean }[]>`
+      select ${hasFactor(tx, tx`u.id`)} as has_factor from users u where u.id = ${userId}`;
+    if (!user?.hasFactor) throw factorNotFound("(any)", "second factor");
+    const codes = await replaceRecoveryCodes(tx, userId);
+    await recordFactorChange(p, tx, caller, { userId, change: "renew-recovery-codes" });
+    return codes;
+  });
+}

@@ -1,0 +1,86 @@
+import { verifyPassword } from "../../../infra/passwords.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import type { Caller } from "../../rights/caller.ts";
+import { hasFactor } from "../../rights/second_factor.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { countFailedSignIn, requireUnlocked } from "../sign_in/failed_sign_ins.ts";
+import type { Amr } from "../sign_in/sessions.ts";
+import { lockExistingUser } from "../users/user_lock.ts";
+import { type FactorChoice, factorChoice } from "./factor_tokens.ts";
+import { type FactorProof, PROOFS, proveFactor, requireOneProof } from "./prove.ts";
+import { raiseSession } from "./session_proof.ts";
+
+/** A renewed proof of who the caller is. */
+export interface StepUp extends FactorProof {
+  password?: string | undefined;
+}
+
+/** How the caller can step up. */
+export interface StepUpChoice extends FactorChoice {
+  /** The account has a password; codes need it beside them. */
+  hasPassword: boolean;
+}
+
+/** The ways in which the caller can step up, with a new challenge for passkeys. */
+export async function readStepUpChoice(p: AccessPlatform, { userId }: Caller): Promise<StepUpChoice> {
+  const [user] = await p.sql<{ hasPassword: boolean }[]>`
+    select password_hash is not null as has_password from users where id = ${userId}`;
+  return { hasPassword: user?.hasPassword ?? false, ...await factorChoice(p, p.sql, userId) };
+}
+
+/**
+ * Renews the sign-in of the caller's session: with a passkey alone, or with the password and a code. The password alone
+ * is enough without a second factor; a code alone is enough without a password.
+ * @throws VALIDATION_ERROR (also for a wrong password or factor), ACCOUNT_LOCKED_UNAUTHORIZED, FACTOR_UNAVAILABLE
+ */
+export async function stepUp(
+  p: AccessPlatform,
+  caller: Caller,
+  { password, ...proof }: StepUp,
+): Promise<{ authenticatedAt: Date; amr: string[] }> {
+  const [account] = await p.sql<{ hasPassword: boolean; hasFactor: boolean }[]>`
+    select u.password_hash is not null as has_password, ${hasFactor(p.sql, p.sql`u.id`)} as has_factor
+    from users u where u.id = ${caller.userId}`;
+  if (!account) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
+  const { passkey } = proof;
+  if (account.hasFactor) requireOneProof(proof);
+  const needsPassword = passkey === undefined && account.hasPassword;
+  if (needsPassword && password === undefined) {
+    throw invalid({ password: ["expected the caller's password"] });
+  }
+  if (!account.hasFactor && !account.hasPassword) {
+    throw invalid({ password: ["the account has neither a password nor a second factor; sign in again"] });
+  }
+  if (needsPassword && password !== undefined) await requirePassword(p, caller.userId, password);
+  const amr: Amr[] = needsPassword ? ["pwd"] : [];
+  const session = await transact(p.sql, async (tx) => {
+    await lockExistingUser(tx, caller.userId);
+    const proved = account.hasFactor ? await proveFactor(p, tx, caller.userId, proof) : [];
+    return proved && await raiseSession(p, tx, caller, [...amr, ...proved]);
+  });
+  return session ?? refuseProof(proof);
+}
+
+/**
+ * Checks the caller's own password. A wrong one counts towards the lockout of the account.
+ * @throws VALIDATION_ERROR on `password`, ACCOUNT_LOCKED_UNAUTHORIZED
+ */
+export async function requirePassword(p: AccessPlatform, userId: string, password: string): Promise<void> {
+  const [account] = await p.sql<
+    { email: string; passwordHash: string | null; lockedForSeconds: number | null }[]
+  >`
+    select email, password_hash, ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds
+    from users where id = ${userId}`;
+  if (!account?.passwordHash) throw invalid({ password: ["the account has no password"] });
+  requireUnlocked(account);
+  if (await verifyPassword(account.passwordHash, password)) return;
+  await countFailedSignIn(p, { address: null, tried: { id: userId, email: account.email, deviceId: null } });
+  throw invalid({ password: ["this is not the caller's password"] });
+}
+
+/** The error for a wrong factor of a signed-in user. */
+export function refuseProof(proof: FactorProof): never {
+  const field = PROOFS.find((name) => proof[name] !== undefined) ?? "code";
+  throw invalid({ [field]: ["wrong, already used, or not the caller's"] });
+}

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { Secret, TOTP } from "otpauth";
+import { TestAuthenticator } from "../../support/authenticator.ts";
+import type { HttpAnswer, HttpClient } from "../../support/http.ts";
+import type { TestService } from "../../support/setup.ts";
+import { bearer, type Person, person, signIn } from "./people.ts";
+
+/** A clock that stands still in the middle of a time step, so that no test depends on when it runs. */
+const start = new Date(Math.floor(Date.now() / 30_000) * 30_000 + 15_000);
+export const clock = { now: () => start };
+
+/** An authenticator app. */
+export class TestApp {
+  readonly #totp: TOTP;
+  constructor(secret: string) {
+    this.#totp = new TOTP({ secret: Secret.fromBase32(secret) });
+  }
+
+  /** The code of the current time step, or of one `steps` later. */
+  code(steps = 0): string {
+    return this.#totp.generate({ timestamp: start.getTime() + steps * 30_000 });
+  }
+}
+
+/** A signed-in user with an authenticator app. */
+export interface AppUser extends Person {
+  app: TestApp;
+  factorId: string;
+  recoveryCodes: string[];
+  client: HttpClient;
+}
+
+/** Adds an authenticator app to the caller. Its code of the previous time step is used up then. */
+export async function addApp(
+  client: HttpClient,
+): Promise<Pick<AppUser, "app" | "factorId" | "recoveryCodes">> {
+  const { status, body } = await client.post("/api/v1/auth/factors/totp");
+  assert.equal(status, 200);
+  const app = new TestApp(body.secret);
+  const { factorId } = body;
+  const confirmed = await client.post("/api/v1/auth/factors/totp/confirm", { factorId, code: app.code(-1) });
+  assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
+  return { app, factorId, recoveryCodes: confirmed.body.recoveryCodes };
+}
+
+/** A new user who signed in and added an authenticator app. */
+export async function appUser(t: TestService, o: Parameters<typeof person>[1] = {}): Promise<AppUser> {
+  const user = await person(t, o);
+  const client = bearer(t, await signIn(t, user.email));
+  return { ...user, client, ...await addApp(client) };
+}
+
+/** Adds a passkey to the caller. */
+export async function addPasskey(
+  client: HttpClient,
+  authenticator = new TestAuthenticator(siteOf(client)),
+): Promise<{ authenticator: TestAuthenticator; added: HttpAnswer }> {
+  const options = await client.post("/api/v1/auth/factors/passkey/options");
+  assert.equal(options.status, 200, JSON.stringify(options.body));
+  const passkey = authenticator.create(options.body);
+  const added = await client.post("/api/v1/auth/factors/passkey/verify", { name: "My key", passkey });
+  return { authenticator, added };
+}
+
+/** The origin of the passkeys of a service on a loopback address. */
+export const siteOf = ({ baseUrl }: { baseUrl: string }): string => baseUrl.replace("127.0.0.1", "localhost");
+
+export const finish = (t: TestService, factorToken: string, proof: object): Promise<HttpAnswer> =>
+  t.nobody.post("/api/v1/auth/login/factor", { factorToken, ...proof });
+
+/** Makes the sign-ins of a user older, so that sensitive acts need a step-up. */
+export async function ageSignIns(t: TestService, userId: string, minutes = 16): Promise<void> {
+  const { sql } = t.steward.platform;
+  await sql`update sessions set authenticated_at = now() - make_interval(mins => ${minutes}) where user_id = ${userId}`;
+  for (const { platform } of t.instances) platform.rights.invalidate([userId]);
+}
