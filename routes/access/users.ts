@@ -13,6 +13,7 @@ import {
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
 import { sendTenantUserResetLink } from "../../domain/access/users/user_reset_link.ts";
 import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
+import { unlockTenantUser } from "../../domain/access/users/user_sign_in.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/users/user_update.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -211,6 +212,21 @@ export const usersRoutes = [
     async run({ platform, caller, params }) {
       await sendTenantUserResetLink(platform, caller, params.id);
       return { status: 202, headers: {}, body: undefined };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/users/{id}/unlock",
+    area: "Users",
+    id: "unlockTenantUser",
+    summary: "Unlock a user after too many wrong passwords; no effect if the user is not locked",
+    access: inTenant("update:users"),
+    params: userIdPath,
+    answers: { 200: { description: "The user is not locked" } },
+    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
+    async run({ platform, caller, params }) {
+      await unlockTenantUser(platform, caller, params.id);
+      return okEmpty();
     },
   }),
   ...(["activate", "deactivate"] as const).map((verb) =>

@@ -108,6 +108,12 @@ export async function clearFailedSignIns(
   await tx`delete from failed_sign_ins where subject = ${subject}`;
 }
 
+/** Deletes the counted wrong passwords of all known devices of a user. */
+export async function clearFailuresOfDevices(tx: Tx, userId: string): Promise<void> {
+  await tx`delete from failed_sign_ins where subject in (
+    select ${deviceSubject("")} || id from known_devices where user_id = ${userId})`;
+}
+
 /** Checks that an account is not locked. Throws ACCOUNT_LOCKED_UNAUTHORIZED with Retry-After. */
 export function requireUnlocked(account: { lockedForSeconds: number | null }): void {
   const seconds = account.lockedForSeconds ?? 0;

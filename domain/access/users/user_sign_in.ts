@@ -1,13 +1,14 @@
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
-import type { Caller } from "../../rights/caller.ts";
+import type { Caller, TenantCaller } from "../../rights/caller.ts";
 import { listOwnSessions, type OwnSession } from "../account/own_sessions.ts";
 import { clearWrongCodes } from "../factors/failed_codes.ts";
-import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
+import { clearFailedSignIns, clearFailuresOfDevices } from "../sign_in/failed_sign_ins.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { readAdminUser } from "./user_details.ts";
-import { lockExistingUser, type UserPlatform } from "./user_lock.ts";
+import { lockExistingUser, lockTenantUser, type UserPlatform } from "./user_lock.ts";
+import { requireReach } from "./user_update.ts";
 
 /** Lists the open sessions of any user, newest first, at most 100. Throws USER_NOT_FOUND. */
 export async function listUserSessions(
@@ -54,21 +55,39 @@ export async function endUserSessions(
 }
 
 /**
- * Ends a user's lockout and deletes the record of failed sign-ins. Writes an audit row only if the user was locked out.
+ * Ends the lockout of a user and of their known devices, and deletes the record of failed sign-ins. Writes an audit row
+ * only if the user was locked out.
  * @throws USER_NOT_FOUND
  */
 export async function unlockUser(p: UserPlatform, caller: Caller, userId: string): Promise<void> {
   await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, userId);
-    const unlocked = await tx`update users set lockout_expires_at = null
-      where id = ${userId} and lockout_expires_at > now()`;
-    await clearFailedSignIns(tx, userId);
-    await clearWrongCodes(tx, userId);
-    if (unlocked.count === 0) return;
-    await recordAudit(tx, { ...caller, tenantId: null }, {
-      action: "user.unlock",
-      targetType: "user",
-      targetId: userId,
-    });
+    await unlock(tx, { ...caller, tenantId: null }, userId);
   });
+}
+
+/**
+ * Like `unlockUser`, for a user of the caller's tenant. The lockout belongs to the user in all tenants, so the caller
+ * must be allowed to change the user.
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN
+ */
+export async function unlockTenantUser(
+  p: UserPlatform,
+  caller: TenantCaller,
+  userId: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    requireReach(caller, await lockTenantUser(tx, userId, caller.tenantId));
+    await unlock(tx, caller, userId);
+  });
+}
+
+async function unlock(tx: Tx, actor: Caller, userId: string): Promise<void> {
+  const unlocked = await tx`update users set lockout_expires_at = null
+    where id = ${userId} and lockout_expires_at > now()`;
+  await clearFailedSignIns(tx, userId);
+  await clearFailuresOfDevices(tx, userId);
+  await clearWrongCodes(tx, userId);
+  if (unlocked.count === 0) return;
+  await recordAudit(tx, actor, { action: "user.unlock", targetType: "user", targetId: userId });
 }

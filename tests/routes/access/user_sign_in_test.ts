@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import type { HttpClient } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
+import { PASSWORD, person, signIn } from "../auth/people.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -59,7 +61,54 @@ Deno.test("another user's session cannot be ended under this user's id, and an u
   assert.equal((await t.systemAdmin.post(`${unknown}/unlock`)).body.code, "USER_NOT_FOUND");
 });
 
-Deno.test("an administrator of one tenant can neither unlock nor sign out users", async () => {
+Deno.test("an administrator of one tenant unlocks its own users, with an audit row of the tenant", async () => {
+  const tenantId = await t.tenant();
+  const admin = await t.actor({ role: "Admin", tenantId });
+  const { id, email } = await person(t, { links: [tenantId] });
+  const signedIn = await signIn(t, email);
+  const { deviceToken } = signedIn.body;
+  for (let n = 0; n < 5; n++) {
+    await signIn(t, email, "wrong");
+    await signIn(t, email, "wrong", { deviceToken });
+  }
+  assert.equal((await admin.get(`/api/v1/users/${id}`)).body.isLockedOut, true);
+  for (let time = 0; time < 2; time++) {
+    assert.equal((await admin.post(`/api/v1/users/${id}/unlock`)).status, 200);
+  }
+  assert.equal((await admin.get(`/api/v1/users/${id}`)).body.isLockedOut, false);
+  assert.equal((await signIn(t, email)).status, 200);
+  assert.equal(
+    (await signIn(t, email, PASSWORD, { deviceToken })).status,
+    200,
+    "its devices are unlocked too",
+  );
+  const rows =
+    await sql`select actor_id, tenant_id from audit_log where target_id = ${id} and action = 'user.unlock'`;
+  assert.deepEqual(rows.map((row) => ({ ...row })), [{ actorId: admin.userId, tenantId }]);
+});
+
+Deno.test("unlocking needs update:users, a user of the tenant, and platform reach if other tenants share the user", async () => {
+  const tenantId = await t.tenant();
+  const admin = await t.actor({ role: "Admin", tenantId });
+  const reader = await t.actor({ tenantId, permissions: ["read:users"] });
+  const shared = await person(t, { links: [tenantId, await t.tenant()] });
+  const stranger = await person(t);
+  const unlock = (by: HttpClient, id: string) => by.post(`/api/v1/users/${id}/unlock`);
+  await sql`update users set lockout_expires_at = now() + interval '10 minutes'
+    where id = any(${[shared.id, stranger.id]})`;
+  assert.equal((await unlock(t.nobody, shared.id)).body.code, "TOKEN_MISSING");
+  assert.equal((await unlock(reader, shared.id)).body.code, "MISSING_PERMISSION");
+  assert.equal((await unlock(admin, "no-id")).body.code, "VALIDATION_ERROR");
+  assert.equal((await unlock(admin, stranger.id)).body.code, "USER_NOT_FOUND");
+  assert.equal((await unlock(admin, shared.id)).body.code, "CROSS_TENANT_FORBIDDEN");
+  const locked = await sql`select id from users where lockout_expires_at > now()
+    and id = any(${[shared.id, stranger.id]})`;
+  assert.equal(locked.length, 2);
+  await sql`update user_tenants set is_active = false where user_id = ${shared.id} and tenant_id <> ${tenantId}`;
+  assert.equal((await unlock(admin, shared.id)).status, 200, "a deactivated link elsewhere does not count");
+});
+
+Deno.test("an administrator of one tenant can neither unlock nor sign out users of all tenants", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (const path of ["sessions", "unlock"]) {
     const address = `/api/v1/admin/users/${admin.userId}/${path}`;

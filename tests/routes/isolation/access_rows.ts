@@ -52,6 +52,7 @@ export const accessRows: Rows = {
   activateUser: user(byId),
   deactivateUser: user(byId),
   sendPasswordReset: user(byId),
+  unlockTenantUser: user(byId),
 
   inviteUser: {
     names: (id) => ({ body: { email: "outsiders.guest@example.test", roleIds: [id("role")] } }),

@@ -14,6 +14,8 @@ export const serviceRows: Rows = {
   forgotPassword: { open: "always the same answer" },
   resetPassword: { open: "needs the secret that was sent" },
   showResetPage: { open: texts },
+  confirmEmail: { open: "needs the secret that was sent" },
+  showConfirmPage: { open: texts },
   readOfferedInvitation: { open: "needs the secret that was sent" },
   acceptInvitation: { open: "needs the secret that was sent" },
   showInvitationPage: { open: texts },
@@ -43,6 +45,11 @@ export const serviceRows: Rows = {
   signOut: { own: () => ({}), throwaway: true },
   readMe: { own: () => ({}) },
   updateMe: { own: () => ({ body: { firstName: "Mallory" } }) },
+  changeEmail: {
+    own: () => ({ body: { newEmail: "new@example.test", password: "none so far" } }),
+    code: "VALIDATION_ERROR",
+    throwaway: true,
+  },
   changePassword: {
     own: () => ({ body: { currentPassword: "none so far", newPassword: "correct horse battery" } }),
     code: "VALIDATION_ERROR",

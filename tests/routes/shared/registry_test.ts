@@ -35,7 +35,7 @@ const WITHOUT_KEY = [
   ...["readStepUpChoice", "stepUp"],
   ...["sendPasswordReset", "sendPasswordResetAnywhere", "resendInvitation"], // each sends a new link
   ...["readOfferedInvitation", "acceptInvitation", "acceptInvitationSignedIn"], // a token works once
-  ...["activateUser", "deactivateUser", "unlockUser", "assignPermission"],
+  ...["activateUser", "deactivateUser", "unlockUser", "unlockTenantUser", "assignPermission"],
   ...["pauseReportSchedule", "resumeReportSchedule", "pauseRecurringJob", "resumeRecurringJob"],
   ...[
     "cancelJob",

@@ -17,7 +17,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Suggestions for the action filter. Users can type any other action. */
 const ACTIONS = [
-  ..."create update delete link unlink set-roles unlock end-sessions change-password".split(" ")
+  ..."create update delete link unlink set-roles unlock end-sessions change-password change-email".split(" ")
     .map((verb) => `user.${verb}`),
   ...["role", "permission", "tenant"].flatMap((
     what,

@@ -75,11 +75,9 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
         <ButtonLink href={`audit?targetType=user&targetId=${user.id}`} label={t.history} icon="audit" />
       )}
       {everywhere && <ButtonLink href={`explain-access?userId=${user.id}`} label={t.explain} icon="access" />}
-      {everywhere && user.isLockedOut && (
-        <ActionButton v={v} action={`${at}/unlock`} label={t.unlock} icon="lock" />
-      )}
       {(everywhere || may(v.viewer, "update:users")) && (
         <>
+          {user.isLockedOut && <ActionButton v={v} action={`${at}/unlock`} label={t.unlock} icon="lock" />}
           {!user.isActive && <ActionButton v={v} action={`${at}/activate`} label={t.activate} />}
           {user.isActive && !isSelf && (
             <ActionButton

@@ -36,7 +36,14 @@ export const usersPages: ConsolePage[] = [
   newLinkPage,
   activation("activate"),
   activation("deactivate"),
-  action("users/{id}/unlock", "unlockUser", (v) => done(page(v), userTexts[v.locale].unlocked), [ALL_USERS]),
+  {
+    path: "users/{id}/unlock",
+    permissions: CHANGE,
+    async post(v) {
+      await v.api.act(managesAllUsers(v) ? "unlockUser" : "unlockTenantUser", v);
+      return done(page(v), userTexts[v.locale].unlocked);
+    },
+  },
   action(
     "users/{id}/sessions/end-all",
     "endUserSessions",
