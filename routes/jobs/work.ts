@@ -1,6 +1,6 @@
-import { invalid } from "../../domain/problems/problem.ts";
 import { z } from "zod";
 import { isAnyPaused } from "../../domain/jobs/pauses.ts";
+import { invalid } from "../../domain/problems/problem.ts";
 import { inServedTenantsOrService } from "../../domain/rights/checks.ts";
 import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../../domain/jobs/job_row.ts";
 import { claimWork } from "../../domain/jobs/remote/claim_work.ts";

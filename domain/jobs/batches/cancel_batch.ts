@@ -4,7 +4,7 @@ import { followEndedJobs, wakeForChanged } from "../ended_jobs.ts";
 import { CANCELLABLE } from "../job_control.ts";
 import type { EndedJob } from "../job_row.ts";
 import type { JobPlatform } from "../platform.ts";
-import { type JobActor, jobReach } from "../reach.ts";
+import { type JobActor, jobReach, within } from "../reach.ts";
 import { type BatchContinuation, type JobBatch, lockBatch, readBatch } from "./batch_row.ts";
 import { auditBatch } from "./create_batch.ts";
 import { writeBatchEnds } from "./end_batches.ts";
@@ -20,6 +20,9 @@ export async function cancelBatch(
   id: string,
 ): Promise<JobBatch> {
   return await transact(p.sql, async (tx) => {
+    // Whoever ends a job of the batch locks the job before the batch. Jobs that are added meanwhile are found below.
+    await tx`select id from jobs where batch_id = ${id} and ${within(tx, jobReach(caller))}
+      and status = any(${CANCELLABLE}::text[]::job_status[]) order by id for no key update`;
     const { status } = await lockBatch(tx, jobReach(caller), id);
     if (status === "Cancelled") {
       throw problem("JOB_BATCH_ALREADY_CANCELLED", `Batch ${id} was cancelled by an earlier request.`);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import type { Actor } from "../../support/setup.ts";
 import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -32,7 +34,7 @@ const jobsOf = async (id: string, query = "") =>
   (await actor.get(`${url}/${id}/jobs?pageSize=100${query}`)).body.items.map((job: { id: string }) => job.id);
 /** Waits until the batch has the status. */
 async function ended(id: string, status: string) {
-  for (const until = Date.now() + 20_000; Date.now() < until;) {
+  for (const end = Date.now() + 20_000; Date.now() < end;) {
     const batch = await read(id);
     if (batch.status === status) return batch;
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -172,6 +174,25 @@ Deno.test("cancelling a batch cancels what has not started and enqueues its job 
   const [audit] =
     await sql`select after from audit_log where action = 'jobBatch.cancel' and target_id = ${batch.id}`;
   assert.deepEqual(audit?.after, { cancelledJobs: 2, formerStatus: "Running" });
+});
+
+Deno.test("a batch is cancelled in the order in which the end of a job locks: first the job, then the batch", async () => {
+  const batch = await create({ jobs: [WAITING, WAITING] });
+  const [first] = await jobsOf(batch.id);
+  const cancelled = await transact(sql, async (tx) => {
+    await tx`select id from jobs where id = ${first} for no key update`;
+    const answer = actor.post(`${url}/${batch.id}/cancel`);
+    await until(async () => {
+      const [{ waits } = { waits: 0 }] = await sql<{ waits: number }[]>`
+        select count(*)::int as waits from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return waits > 0;
+    });
+    await tx`set local lock_timeout = '500ms'`;
+    await tx`select id from job_batches where id = ${batch.id} for no key update`;
+    return { answer };
+  });
+  const { status, body } = await cancelled.answer;
+  assert.deepEqual([status, body.status, body.counts.Cancelled], [200, "Cancelled", 2]);
 });
 
 Deno.test("an ended batch is cancelled only if jobs of it still wait", async () => {
@@ -326,7 +347,7 @@ Deno.test("many batches whose jobs end on all workers at once end exactly once",
       }, own)),
   );
   for (const [n, { id }] of batches.entries()) {
-    for (const until = Date.now() + 20_000; Date.now() < until;) {
+    for (const end = Date.now() + 20_000; Date.now() < end;) {
       const { counts } = (await own.get(`${url}/${id}`)).body;
       if (counts.Succeeded + counts.DeadLettered === (n % 2 ? 10 : 8)) break;
       await new Promise((resolve) => setTimeout(resolve, 20));
