@@ -2,6 +2,7 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
+import { requireOwnPassword } from "../account/own_password.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { lockExistingUser } from "../users/user_lock.ts";
 import { factorNotFound } from "./add_factor.ts";
@@ -9,7 +10,7 @@ import { recordFactorChange } from "./factor_changes.ts";
 import { proveFactor, requireOneProof } from "./prove.ts";
 import { replaceRecoveryCodes } from "./recovery_codes.ts";
 import { lowerSessions } from "./session_proof.ts";
-import { refuseProof, requirePassword, type StepUp } from "./step_up.ts";
+import { refuseProof, type StepUp } from "./step_up.ts";
 
 /**
  * Removes one of the caller's factors, with the password or a factor. With the last one, the recovery codes go too.
@@ -27,7 +28,7 @@ export async function removeFactor(
   if (password === undefined) requireOneProof(proof);
   else if (Object.values(proof).some((value) => value !== undefined)) {
     throw invalid({ password: ["expected the password or a factor, found both"] });
-  } else await requirePassword(p, userId, password);
+  } else await requireOwnPassword(p, userId, password);
   const removed = await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, userId);
     if (password === undefined && !await proveFactor(p, tx, userId, proof)) return false;

@@ -1,10 +1,9 @@
-import { verifyPassword } from "../../../infra/passwords.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
+import { requireOwnPassword } from "../account/own_password.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { countFailedSignIn, requireUnlocked } from "../sign_in/failed_sign_ins.ts";
 import type { Amr } from "../sign_in/sessions.ts";
 import { lockExistingUser } from "../users/user_lock.ts";
 import { type FactorChoice, factorChoice } from "./factor_tokens.ts";
@@ -52,7 +51,7 @@ export async function stepUp(
   if (!account.hasFactor && !account.hasPassword) {
     throw invalid({ password: ["the account has neither a password nor a second factor; sign in again"] });
   }
-  if (needsPassword && password !== undefined) await requirePassword(p, caller.userId, password);
+  if (needsPassword && password !== undefined) await requireOwnPassword(p, caller.userId, password);
   const amr: Amr[] = needsPassword ? ["pwd"] : [];
   const session = await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, caller.userId);
@@ -60,23 +59,6 @@ export async function stepUp(
     return proved && await raiseSession(p, tx, caller, [...amr, ...proved]);
   });
   return session ?? refuseProof(proof);
-}
-
-/**
- * Checks the caller's own password. A wrong one counts towards the lockout of the account.
- * @throws VALIDATION_ERROR on `password`, ACCOUNT_LOCKED_UNAUTHORIZED
- */
-export async function requirePassword(p: AccessPlatform, userId: string, password: string): Promise<void> {
-  const [account] = await p.sql<
-    { email: string; passwordHash: string | null; lockedForSeconds: number | null }[]
-  >`
-    select email, password_hash, ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds
-    from users where id = ${userId}`;
-  if (!account?.passwordHash) throw invalid({ password: ["the account has no password"] });
-  requireUnlocked(account);
-  if (await verifyPassword(account.passwordHash, password)) return;
-  await countFailedSignIn(p, { address: null, tried: { id: userId, email: account.email, deviceId: null } });
-  throw invalid({ password: ["this is not the caller's password"] });
 }
 
 /** The error for a wrong factor of a signed-in user. */

@@ -158,7 +158,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
                 hint: t.emailHint,
                 required: true,
               })}
-              {email.text("password", t.currentPassword, {
+              {email.text("password", t.password, {
                 type: "password",
                 autocomplete: "current-password",
                 required: true,

@@ -112,6 +112,12 @@ inBrowser(
     await page.getByRole("button", { name: "Change password" }).click();
     await page.getByRole("alert").waitFor();
     viewing.forgive();
+    await page.getByLabel("New email").fill("zoe@new.example.test");
+    await page.getByLabel(/^Password/).fill("wrong");
+    await page.getByRole("button", { name: "Change email" }).click();
+    await page.getByText("the account has no password").waitFor();
+    assert.equal(await page.getByLabel("New email").inputValue(), "zoe@new.example.test");
+    viewing.forgive();
     await viewing.requireAccessible();
     await viewing.close();
     await other.close();
