@@ -2,6 +2,7 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { emitEvents } from "../events/emit.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
+import { securityVersionOf } from "../rights/security_version.ts";
 import type { AccessPlatform } from "./platform.ts";
 
 const BATCH = 500;
@@ -31,8 +32,8 @@ export const announceAccessJob = defineJob({
           ? tx`select user_id from user_tenant_roles where role_id = ${roleId}`
           : tx`select user_id from user_tenants where tenant_id = ${tenantId} and is_active`;
         const users = await tx<{ userId: string; version: number }[]>`
-          select id as user_id, security_version as version from users
-          where id in (${members}) and id > ${last} order by id limit ${BATCH}`;
+          select u.id as user_id, ${securityVersionOf(tx)} as version from users u
+          where u.id in (${members}) and u.id > ${last} order by u.id limit ${BATCH}`;
         await emitEvents(
           platform,
           tx,

@@ -3,6 +3,7 @@ import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
 import { emitEvents, type NewEvent } from "../events/emit.ts";
 import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
+import { securityVersionOf } from "../rights/security_version.ts";
 import { invalidateCounts } from "../shared/count_cache.ts";
 import type { Platform } from "../shared/platform.ts";
 import { ANNOUNCE_JOB, type ChangedAccess } from "./access_change_job.ts";
@@ -37,7 +38,7 @@ export async function userAccessChanged(
 ): Promise<void> {
   const changed = await tx<(ChangedUser & { linked: string[] })[]>`
     update users u set security_version = security_version + 1 where id = ${userId}
-    returning id as user_id, security_version as version,
+    returning u.id as user_id, ${securityVersionOf(tx)} as version,
       array(select tenant_id from user_tenants l where l.user_id = u.id and l.is_active) as linked`;
   p.rights.invalidateAfterCommit(tx, [userId]);
   invalidateCounts(tx);
@@ -58,11 +59,13 @@ export async function roleAccessChanged(
   tenantId: string,
   roleId: string,
 ): Promise<void> {
+  await tx`update roles set access_version = access_version + 1 where id = ${roleId}`;
   const users = await tx<ChangedUser[]>`
-    update users set security_version = security_version + 1
-    where id in (select user_id from user_tenant_roles where role_id = ${roleId})
-    returning id as user_id, security_version as version`;
-  p.rights.invalidateAfterCommit(tx, users.map(({ userId }) => userId));
+    select u.id as user_id, ${securityVersionOf(tx)} as version
+    from user_tenant_roles m join users u on u.id = m.user_id where m.role_id = ${roleId}
+    limit ${MOST_AT_ONCE + 1}`;
+  const isEveryone = users.length > MOST_AT_ONCE;
+  p.rights.invalidateAfterCommit(tx, isEveryone ? "everyone" : users.map(({ userId }) => userId));
   await announceUsers(p, tx, users, { tenantId, roleId });
 }
 
@@ -72,9 +75,9 @@ export async function roleAccessChanged(
  */
 export async function tenantAccessChanged(p: ChangingAccess, tx: Tx, tenantId: string): Promise<void> {
   const users = await tx<ChangedUser[]>`
-    update users set security_version = security_version + 1
+    update users u set security_version = security_version + 1
     where id in (select user_id from user_tenants where tenant_id = ${tenantId} and is_active)
-    returning id as user_id, security_version as version`;
+    returning u.id as user_id, ${securityVersionOf(tx)} as version`;
   p.rights.invalidateAfterCommit(tx, users.map(({ userId }) => userId));
   announceChange(tx, { topic: "tenants", ids: [tenantId] });
   await announceUsers(p, tx, users, { tenantId, roleId: null });

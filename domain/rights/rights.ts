@@ -5,6 +5,7 @@ import { PLATFORM_REACH } from "./catalog.ts";
 import { permissionCodes } from "./held_permissions.ts";
 import { KeyRightsCache } from "./key_rights.ts";
 import { hasFactor, type SecondFactorRules, type SessionProof } from "./second_factor.ts";
+import { securityVersionOf } from "./security_version.ts";
 
 /** Maximum age of cached rights. It bounds the delay if another instance's announcement of a change is lost. */
 const FRESH_MS = 600;
@@ -86,13 +87,14 @@ export class Rights {
     const [row] = await sql<SessionRow[]>`
       select s.revoked_at is not null or s.expires_at < now() as revoked,
         u.is_active and u.deleted_at is null as usable,
-        s.security_version = u.security_version as current, u.security_version,
+        s.security_version = version.number as current, version.number as security_version,
         coalesce(link.tenant_id = ${tenantId}, false) as linked,
         coalesce(link.require_second_factor, false) as is_factor_required,
         'mfa' = any(s.amr) as has_two_factors, ${hasFactor(sql, sql`u.id`)} as has_factor,
         s.authenticated_at > now() - make_interval(mins => ${rules.stepUpMinutes}) as is_recent,
         array(${permissionCodes(sql, userId, tenantId)}) as permissions
       from sessions s join users u on u.id = s.user_id
+      cross join lateral (select ${securityVersionOf(sql)} as number) version
       left join lateral (
         select l.tenant_id, t.require_second_factor from user_tenants l join tenants t on t.id = l.tenant_id
         where l.user_id = u.id and l.is_active and t.is_active and t.deleted_at is null

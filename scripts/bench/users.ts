@@ -60,11 +60,11 @@ export async function listUsers(setup: BenchSetup): Promise<void> {
   }
 }
 
-/** Time of adding a permission to a role of 10,000 users: each of them gets a new security version. */
+/** Time of adding a permission to a role of 100,000 users, which ends their sessions. */
 export async function roleChange(setup: BenchSetup): Promise<void> {
   const { sql } = setup;
   const { port } = await setup.startService();
-  const { roleId, tenantId, userId } = await populate(sql, { users: USERS, tenants: TENANTS });
+  const { roleId, tenantId, userId } = await populate(sql, { users: USERS, tenants: 1 });
   const permissions = ["update:roles", "read:roles"];
   const { headers } = await signInUser(sql, port, { tenantId, userId, permissions });
   const [held] = await sql<{ n: number }[]>`

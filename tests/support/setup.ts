@@ -58,6 +58,8 @@ export interface TestService {
   systemAdmin: Actor;
   tenant(o?: { name?: string; type?: "Standard" | "Group"; parentTenantId?: string }): Promise<string>;
   actor(o?: ActorOptions): Promise<Actor>;
+  /** The same caller with a new session, after its roles were written to the database. */
+  signedIn(actor: Actor): Promise<Actor>;
   /** Resolves when the job has one of `statuses`; default: any final status. */
   settled(jobId: string, statuses?: string[]): Promise<string>;
   stop(): Promise<void>;
@@ -206,6 +208,12 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
     systemAdmin: await actor({ role: "SystemAdmin" }),
     tenant,
     actor,
+    signedIn: ({ userId, tenantId, email, roleId }) =>
+      transact(sql, async (tx) => {
+        const session = { user: { id: userId }, tenantId, amr: ["pwd" as const], ip: null, userAgent: null };
+        const tokens = await openSession(steward.platform, tx, session);
+        return new Actor(url, tokens.accessToken, userId, tenantId, email, roleId, tokens.refreshToken);
+      }),
     settled: (jobId, statuses = ENDED) =>
       new Promise((resolve, reject) => {
         const late = setTimeout(() => {

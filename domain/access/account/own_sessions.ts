@@ -2,6 +2,7 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 
 const MAX_LISTED = 100;
@@ -31,7 +32,7 @@ export async function listOwnSessions(
   return await q<OwnSession[]>`
     select s.id, s.created_at, s.authenticated_at, s.amr, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
-    from sessions s join users u on u.id = s.user_id and u.security_version = s.security_version
+    from sessions s join users u on u.id = s.user_id and ${securityVersionOf(q)} = s.security_version
     where s.user_id = ${caller.userId} and s.revoked_at is null and s.expires_at > now()
     order by s.id desc limit ${MAX_LISTED}`;
 }

@@ -91,9 +91,9 @@ async function openProved(
   { userId, amr, ...wanted }: HalfSignIn & { amr: Amr[] },
   { ip, userAgent, deviceToken = null }: Origin,
 ): Promise<SignedIn | null> {
-  const [user] = await tx<{ id: string; securityVersion: number }[]>`
+  const [user] = await tx<{ id: string }[]>`
     update users set last_login_at = now() where id = ${userId} and is_active and deleted_at is null
-    returning id, security_version`;
+    returning id`;
   if (!user) return null;
   const tenantId = await chooseTenant(tx, userId, wanted);
   const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, deviceToken });

@@ -1,6 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type Caller, servedTenants } from "../../rights/caller.ts";
 import { includesPermission, sufficientFor } from "../../rights/catalog.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
 
 /** The question whether a user has a permission in a tenant. */
 export interface AccessQuestion {
@@ -42,7 +43,7 @@ export async function checkAccess(
   const tenantIds = [...pairs.values()].map(({ tenantId }) => tenantId);
   const ofCaller = served === "all" ? q`t.type <> 'Platform'` : q`t.id = any(${[...served]}::uuid[])`;
   const members = await q<Member[]>`
-    select u.id as user_id, t.id as tenant_id, u.security_version as version,
+    select u.id as user_id, t.id as tenant_id, ${securityVersionOf(q)} as version,
       u.is_active and l.is_active and t.is_active and t.deleted_at is null as is_active,
       array(select p.code from user_tenant_roles h
         join roles r on r.id = h.role_id and r.deleted_at is null

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { emitEvents, type NewEvent } from "../../events/emit.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { emitRolesChanged } from "./role_events.ts";
 import type { Role } from "./roles.ts";
@@ -68,10 +69,10 @@ async function announceHolders(
     signal.throwIfAborted();
     const holders = await transact(db, async (tx) => {
       const holders = await tx<Holder[]>`
-        select h.role_id, h.user_id, h.tenant_id, u.security_version as version
-        from user_tenant_roles h join users u on u.id = h.user_id
-        where h.role_id = any(${roleIds}::uuid[]) and (h.role_id, h.user_id) > (${after.roleId}, ${after.userId})
-        order by h.role_id, h.user_id limit ${BATCH}`;
+        select m.role_id, m.user_id, m.tenant_id, ${securityVersionOf(tx)} as version
+        from user_tenant_roles m join users u on u.id = m.user_id
+        where m.role_id = any(${roleIds}::uuid[]) and (m.role_id, m.user_id) > (${after.roleId}, ${after.userId})
+        order by m.role_id, m.user_id limit ${BATCH}`;
       await emitEvents(platform, tx, holders.map(accessChangedOf));
       return holders;
     });

@@ -10,7 +10,7 @@ import type { Versioned } from "../../shared/versioned.ts";
 import type { ChangingAccess } from "../access_changes.ts";
 import { softDeleteRow } from "../soft_delete.ts";
 import { emitRoleChanged } from "./role_events.ts";
-import { changePermissions, requireGrantable } from "./role_grants.ts";
+import { addPermissions, changePermissions, requireGrantable } from "./role_grants.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
 
@@ -41,7 +41,7 @@ export async function createRole(
     const id = newId();
     await tx`insert into roles (id, tenant_id, name, description)
       values (${id}, ${caller.tenantId}, ${name}, ${description})`;
-    await changePermissions(p, tx, { tenantId: caller.tenantId, id }, { added: permissions });
+    await addPermissions(tx, id, permissions);
     await recordAudit(tx, caller, {
       action: "role.create",
       targetType: "role",

@@ -99,13 +99,19 @@ export async function changePermissions(
   { tenantId, id: roleId }: { tenantId: string; id: string },
   { added = [], removed = [] }: { added?: GrantedPermission[]; removed?: GrantedPermission[] },
 ): Promise<number> {
-  const { count: given } = await tx`insert into role_permissions (role_id, permission_id)
-    select ${roleId}, id from unnest(${added.map(({ id }) => id)}::uuid[]) id on conflict do nothing`;
+  const given = await addPermissions(tx, roleId, added);
   const { count: taken } = await tx`delete from role_permissions
     where role_id = ${roleId} and permission_id = any(${removed.map(({ id }) => id)}::uuid[])`;
   if (given + taken > 0) await roleAccessChanged(p, tx, tenantId, roleId);
   if (taken > 0 && removed.some(({ code }) => code === "admin:system")) await requireSystemAdminLeft(tx);
   return given + taken;
+}
+
+/** Adds permissions to a role; returns how many it did not have. */
+export async function addPermissions(tx: Tx, roleId: string, added: GrantedPermission[]): Promise<number> {
+  const { count } = await tx`insert into role_permissions (role_id, permission_id)
+    select ${roleId}, id from unnest(${added.map(({ id }) => id)}::uuid[]) id on conflict do nothing`;
+  return count;
 }
 
 /** Reads permissions of the catalog and the tenant by id. Throws PERMISSION_NOT_FOUND if one is missing. */

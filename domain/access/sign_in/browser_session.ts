@@ -1,5 +1,6 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { endSessions, extendedExpiry, markRefreshTokensUsed } from "./sessions.ts";
@@ -56,7 +57,8 @@ export async function readBrowserSession(
   secret: string,
 ): Promise<BrowserSession | "access-changed" | null> {
   const [row] = await q<(BrowserSession & { recentlySeen: boolean; isCurrent: boolean })[]>`
-    select s.user_id, s.id as session_id, s.security_version, s.security_version = u.security_version as is_current,
+    select s.user_id, s.id as session_id, s.security_version,
+      ${securityVersionOf(q)} = s.security_version as is_current,
       b.tenant_id, b.last_seen_at > now() - make_interval(secs => ${SEEN_UPDATE_SECONDS}) as recently_seen
     from browser_sessions b join sessions s on s.id = b.session_id join users u on u.id = s.user_id
     where b.secret_hash = ${digest(secret)} and s.revoked_at is null and s.expires_at > now()

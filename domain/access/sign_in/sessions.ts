@@ -3,6 +3,7 @@ import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { problem } from "../../problems/problem.ts";
 import { accessChanged } from "../../rights/authenticate.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
@@ -42,8 +43,8 @@ interface SessionUser {
 
 /**
  * Opens a session and issues its first tokens.
- * @param o.user read under a row lock in this transaction. So a concurrent change of permissions waits for this session
- * and then ends it.
+ * @param o.user its row is locked by this transaction. So a concurrent change of the user's roles or links waits for this
+ * session and then ends it. A concurrent change of a role ends it without waiting, see `securityVersionOf`.
  * @param o.amr how the user signed in, just now
  * @param o.deviceToken what the device of the sign-in sent, or null: the device is remembered. Absent: it is not.
  */
@@ -51,7 +52,7 @@ export async function openSession(
   p: Pick<Platform, "tokens">,
   tx: Tx,
   o: {
-    user: SessionUser;
+    user: Pick<SessionUser, "id">;
     tenantId: string | null;
     amr: Amr[];
     ip: string | null;
@@ -60,10 +61,15 @@ export async function openSession(
   },
 ): Promise<FirstTokens> {
   const sessionId = newId();
-  await tx`insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent)
-    values (${sessionId}, ${o.user.id}, ${o.user.securityVersion},
-      now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}), ${o.amr}, ${o.ip}, ${o.userAgent})`;
-  const tokens = await issueTokens(p, tx, { user: o.user, sessionId, tenantId: o.tenantId });
+  const [session] = await tx<{ securityVersion: number }[]>`
+    insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent)
+    select ${sessionId}, u.id, ${securityVersionOf(tx)},
+      now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}),
+      ${o.amr}::text[], ${o.ip}, ${o.userAgent} from users u where u.id = ${o.user.id}
+    returning security_version`;
+  if (!session) throw new Error(`the user ${o.user.id} of a new session is missing`);
+  const user = { id: o.user.id, ...session };
+  const tokens = await issueTokens(p, tx, { user, sessionId, tenantId: o.tenantId });
   if (o.deviceToken === undefined) return tokens;
   return { ...tokens, deviceToken: await rememberDevice(tx, o.user.id, o.deviceToken) };
 }
@@ -141,7 +147,7 @@ export async function consumeRefreshToken(
     usedBefore: boolean;
   }[]>`
     select r.session_id, r.tenant_id, u.id as user_id, s.security_version,
-      s.security_version = u.security_version as is_current,
+      ${securityVersionOf(tx)} = s.security_version as is_current,
       u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
       least(r.expires_at, ${lastMoment(tx)}) < now() as expired, r.used_at is not null as used_before
     from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
@@ -177,7 +183,7 @@ export async function endSessions(
   const { count } = await tx`
     update sessions set revoked_at = now(), revoked_reason = ${o.reason}
     where user_id = ${o.userId} and revoked_at is null
-      and security_version = (select security_version from users where id = ${o.userId})
+      and security_version = (select ${securityVersionOf(tx)} from users u where u.id = ${o.userId})
       and (${o.sessionId ?? null}::uuid is null or id = ${o.sessionId ?? null})
       and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
   // Sign-ins that wait for their second factor end with all sessions.

@@ -11,6 +11,7 @@ import { accessChanged } from "../../rights/authenticate.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { askForFactor, type FactorNeeded, factorRequired } from "../factors/factor_tokens.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "./address.ts";
 import {
@@ -99,7 +100,7 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
     // Check again: while the hash was computed, concurrent attempts may have reached the lock or the limit, and the
     // password may have changed. Then even the right password must fail.
     await requireAddressBelowLimit(tx, address);
-    const [user] = await tx<{ id: string; securityVersion: number; hasFactor: boolean }[]>`
+    const [user] = await tx<{ id: string; hasFactor: boolean }[]>`
       update users u set last_login_at = case when ${
       hasFactor(tx, tx`u.id`)
     } then last_login_at else now() end,
@@ -107,7 +108,7 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
         password_hash = coalesce(${renewed}, password_hash)
       where id = ${id} and is_active and deleted_at is null and password_hash = ${stored}
         and (${deviceId !== null} or lockout_expires_at is null or lockout_expires_at <= now())
-      returning id, security_version, ${hasFactor(tx, tx`u.id`)} as has_factor`;
+      returning id, ${hasFactor(tx, tx`u.id`)} as has_factor`;
     if (!user || deviceId !== null) requireUnlocked(await readAccount(tx, o));
     if (!user) throw wrongCredentials();
     return await firstStep(p, tx, { ...user, amr: ["pwd"], deviceId }, o);
@@ -118,7 +119,6 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
 /** A user who passed the first step of a sign-in. */
 export interface FirstStepUser {
   id: string;
-  securityVersion: number;
   hasFactor: boolean;
   amr: Amr[];
   /** The known device; null: any other. */
@@ -174,7 +174,7 @@ export async function switchTenant(p: AccessPlatform, caller: Caller, tenantId: 
     await requireActiveLink(tx, caller.userId, tenantId);
     const [user] = await tx<{ id: string; securityVersion: number }[]>`
       select u.id, s.security_version from sessions s
-      join users u on u.id = s.user_id and u.security_version = s.security_version
+      join users u on u.id = s.user_id and ${securityVersionOf(tx)} = s.security_version
       where s.id = ${caller.sessionId} and u.id = ${caller.userId}`;
     if (!user) throw accessChanged();
     await markRefreshTokensUsed(tx, caller.sessionId);

@@ -44,7 +44,7 @@ export async function rolesOf(t: TestService) {
       const actor = await t.actor({ tenantId: owner.tenantId ?? "", role: "Visitor" });
       await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
         values (${actor.userId}, ${owner.tenantId}, ${roleId})`;
-      return actor;
+      return await t.signedIn(actor);
     },
   };
 }

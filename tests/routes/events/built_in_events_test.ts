@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { generateTokenKey } from "../../../infra/signing_keys.ts";
+import { securityVersionOf } from "../../../domain/rights/security_version.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -49,8 +50,8 @@ async function eventsOf(change: () => Promise<unknown>, types = ACCESS_TYPES): P
 const success = ({ status, body }: { status: number; body: unknown }) =>
   assert.ok(status < 300, `${status} ${JSON.stringify(body)}`);
 const versionOf = async (userId: string) =>
-  (await sql<{ version: number }[]>`select security_version as version from users where id = ${userId}`)[0]
-    ?.version;
+  (await sql<{ version: number }[]>`
+    select ${securityVersionOf(sql)} as version from users u where id = ${userId}`)[0]?.version;
 
 async function assertAccessChanged(
   change: () => Promise<unknown>,

@@ -114,10 +114,10 @@ async function openFor(
   { ip, userAgent }: Origin,
 ): Promise<FirstStep> {
   const [user] = await tx<
-    { id: string; securityVersion: number; hasFactor: boolean; lockedForSeconds: number | null }[]
+    { id: string; hasFactor: boolean; lockedForSeconds: number | null }[]
   >`
     update users u set last_login_at = now() where id = ${id} and is_active and deleted_at is null
-    returning id, security_version, ${hasFactor(tx, tx`u.id`)} as has_factor,
+    returning id, ${hasFactor(tx, tx`u.id`)} as has_factor,
       ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds`;
   if (!user) throw problem("OIDC_USER_UNKNOWN_FORBIDDEN", "The user of this identity is not active.");
   requireUnlocked(user);
