@@ -8,6 +8,7 @@ import { notificationsJobTypes } from "./notifications/job_types.ts";
 import type { ServicePlatform } from "./platform.ts";
 import { reportsJobTypes } from "./reports/job_types.ts";
 import { requestsJobTypes } from "./requests/job_types.ts";
+import { userImportJobTypes } from "./user_data/imports/job_types.ts";
 
 /** All job types of the service. */
 export const allJobTypes: AnyJobType<ServicePlatform>[] = [
@@ -18,6 +19,7 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   ...reportsJobTypes,
   ...requestsJobTypes,
   ...eventsJobTypes,
+  ...userImportJobTypes,
 ];
 
 /** Registers all job types of the service and of its extensions, and the events of their jobs. */

@@ -52,6 +52,31 @@ export async function userAccessChanged(
   );
 }
 
+/**
+ * Like `userAccessChanged`, for many users with few statements.
+ * @param changes `everywhere`: the rights changed in all tenants with an active link, besides `tenantIds`
+ */
+export async function usersAccessChanged(
+  p: ChangingAccess,
+  tx: Tx,
+  changes: { userId: string; tenantIds: string[]; everywhere: boolean }[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const ids = changes.map(({ userId }) => userId);
+  const changed = await tx<(ChangedUser & { linked: string[] })[]>`
+    update users u set security_version = security_version + 1 where id = any(${ids}::uuid[])
+    returning id as user_id, security_version as version,
+      array(select tenant_id from user_tenants l where l.user_id = u.id and l.is_active) as linked`;
+  p.rights.invalidateAfterCommit(tx, ids);
+  const byId = new Map(changed.map((user) => [user.userId, user]));
+  const events = changes.flatMap(({ userId, tenantIds, everywhere }) => {
+    const user = byId.get(userId);
+    const where = new Set([...everywhere ? user?.linked ?? [] : [], ...tenantIds]);
+    return user ? [...where].map((tenantId) => accessChanged(user, tenantId)) : [];
+  });
+  await emitEvents(p, tx, events);
+}
+
 /** Invalidates the tokens of all users who hold a role of the tenant, and announces their change. */
 export async function roleAccessChanged(
   p: ChangingAccess,

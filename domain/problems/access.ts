@@ -106,6 +106,14 @@ export const ACCESS_PROBLEMS = {
     "This invitation is for another email. Sign in with that one, or ask for a new invitation.",
     "Este convite é para outro email. Inicie sessão com esse, ou peça um novo convite.",
   ),
+  USER_IMPORT_NOT_FOUND: entry(
+    404,
+    "Import not found",
+    "The tenant has no such import of users.",
+    "Check the id.",
+    "There is no such import here. Reload the page.",
+    "Esta importação não existe aqui. Recarregue a página.",
+  ),
   USER_SELF_CONFLICT: entry(
     409,
     "Callers cannot delete or deactivate themselves",

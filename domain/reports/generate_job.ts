@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineJob, type JobContext, PermanentJobFailure, PostponeJob } from "../jobs/job_type.ts";
-import { outageOf, rethrowOutages } from "./outage.ts";
+import { outageOf, rethrowOutages } from "../jobs/outage.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { describeFailure, isPermanentFailure, produceDocument, RunSuperseded } from "./produce.ts";
 import { beginRun, failRun, MAX_FAILURES, requeueRun, type Run } from "./run.ts";

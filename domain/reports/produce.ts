@@ -7,7 +7,7 @@ import { DocumentThreadLost } from "./document_thread.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { FORMATS } from "./formats.ts";
-import { outageOf } from "./outage.ts";
+import { outageOf } from "../jobs/outage.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { requireTemplate } from "./registry.ts";
 import { readScope } from "./report_scope.ts";

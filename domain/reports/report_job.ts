@@ -4,7 +4,7 @@ import { defineJob, type JobContext, PermanentJobFailure } from "../jobs/job_typ
 import { Problem } from "../problems/problem.ts";
 import { DeliveryOptionsShape } from "./delivery/options.ts";
 import type { ReportFormat } from "./formats.ts";
-import { rethrowOutages } from "./outage.ts";
+import { rethrowOutages } from "../jobs/outage.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { checkRequest, queueReport } from "./request_report.ts";
 import { readRequester } from "./requester.ts";

@@ -10,11 +10,14 @@ import { permissionRoutes } from "./permissions.ts";
 import { roleRoutes } from "./roles.ts";
 import { tenantUsersRoutes } from "./tenant_users.ts";
 import { tenantRoutes } from "./tenants.ts";
+import { userImportRoutes } from "./user_imports.ts";
 import { usersRoutes } from "./users.ts";
 
 /** Every route of the access area. */
 export const accessRoutes = [
-  ...invitationRoutes, // before the routes of one user, whose id would match "invitations"
+  // before the routes of one user, whose id would match "invitations" and "imports"
+  ...invitationRoutes,
+  ...userImportRoutes,
   ...usersRoutes,
   ...adminUsersRoutes,
   ...adminSignInRoutes,

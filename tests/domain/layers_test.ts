@@ -12,7 +12,7 @@ const LAYERS = [
   ["events"],
   ["notifications"],
   ["access", "files"],
-  ["reports", "oauth"],
+  ["reports", "oauth", "user_data"],
   ["operations"],
 ];
 /** What each top folder may import. Files of `domain/` itself stand above the areas. */

@@ -4,7 +4,7 @@ export interface CsvRecord {
   fault?: string;
 }
 
-const UNCLOSED = "a quoted field has no closing quote";
+export const UNCLOSED = "a quoted field has no closing quote";
 const TEXT_AFTER_QUOTE = "there is text after a closing quote; double a quote that is part of a quoted field";
 const QUOTE_IN_TEXT = "there is a quote inside an unquoted field; quote the whole field";
 
@@ -36,10 +36,10 @@ export function readCsv(text: string, maxRecords: number): CsvRecord[] {
   return records;
 }
 
-type ReadRecord = { fault: string } | { fault?: undefined; fields: string[]; end: number };
+export type ReadRecord = { fault: string } | { fault?: undefined; fields: string[]; end: number };
 
 /** Parses the record that begins at `at`; `end` is the index where its line ends. */
-function readRecord(text: string, at: number): ReadRecord {
+export function readRecord(text: string, at: number): ReadRecord {
   const fields: string[] = [];
   for (;; at++) {
     const isQuoted = text[at] === '"';

@@ -30,6 +30,15 @@ export async function requireSystemAdminLeft(tx: Tx): Promise<void> {
   );
 }
 
+/** Those of the users who hold admin:system and are active. */
+export async function findSystemAdmins(tx: Tx, userIds: string[]): Promise<string[]> {
+  const holders = await tx<{ userId: string }[]>`
+    select distinct holder.user_id from (${
+    activeHolders(tx)
+  }) holder where holder.user_id = any(${userIds}::uuid[])`;
+  return holders.map(({ userId }) => userId);
+}
+
 const activeHolders = (tx: Tx) =>
   tx`
   select h.user_id from permissions p

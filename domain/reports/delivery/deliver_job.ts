@@ -4,7 +4,7 @@ import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
 import { defineJob, DependencyUnavailable, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
 import { type Execution, listDeliveries } from "../execution.ts";
-import { rethrowOutages } from "../outage.ts";
+import { rethrowOutages } from "../../jobs/outage.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { rejectDocument } from "../run.ts";
 import { deliverByCopy } from "./copy_delivery.ts";

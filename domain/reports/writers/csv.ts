@@ -1,12 +1,7 @@
+import { BYTE_ORDER_MARK, csvText, LINE_END } from "../../shared/csv_text.ts";
 import type { ColumnType } from "../report_template.ts";
 import type { RowBatch } from "../rows.ts";
 import type { ReportWriter } from "./writer.ts";
-
-const BYTE_ORDER_MARK = "\ufeff";
-const LINE_END = "\r\n";
-/** Characters that spreadsheet programs read as the start of a formula, including full-width and control characters. */
-const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
  * Writes CSV (RFC 4180) with a byte order mark, so that spreadsheet programs read it as UTF-8. A text that looks like a
@@ -21,11 +16,6 @@ export const writeCsv: ReportWriter = async function* ({ template }, batches) {
   const lines = new LineWriter(types);
   for await (const batch of batches) yield lines.write(batch);
 };
-
-function csvText(value: string): string {
-  const safe = FORMULA.test(value) ? `'${value}` : value;
-  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
 
 const QUOTE = 0x22;
 const APOSTROPHE = 0x27;

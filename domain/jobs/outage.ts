@@ -1,6 +1,6 @@
 import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
 import { databaseFailure } from "../../infra/postgres/failures.ts";
-import { DependencyUnavailable } from "../jobs/job_type.ts";
+import { DependencyUnavailable } from "./job_type.ts";
 
 /** Converts an error of an unavailable database or object store to DependencyUnavailable; null for any other error. */
 export function outageOf(error: unknown): DependencyUnavailable | null {

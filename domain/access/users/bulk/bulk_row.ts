@@ -1,0 +1,42 @@
+import type { Metadata } from "../user_details.ts";
+
+/** A user of an import. Absent values leave an existing user as it is. */
+export interface BulkRow {
+  /** Number of the row in the file, from 1. */
+  row: number;
+  /** Id or name of the user's tenant. */
+  tenant: string;
+  email?: string | undefined;
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  phoneNumber?: string | undefined;
+  externalId?: string | undefined;
+  isActive?: boolean | undefined;
+  /** Ids or names of the roles in the tenant; they replace those of an existing link. */
+  roles?: string[] | undefined;
+  /** For a new user only. */
+  passwordHash?: string | undefined;
+  metadata?: Metadata | undefined;
+}
+
+export const ROW_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
+
+/** What became of a row. */
+export interface RowResult {
+  row: number;
+  email: string | null;
+  outcome: typeof ROW_OUTCOMES[number];
+  /** Why it failed; or notes on a row that did not. */
+  errors: string[];
+}
+
+/** In whose name users are imported. */
+export interface Importer {
+  userId: string;
+  /** The tenant of the import and of its audit rows; null: of all tenants. */
+  tenantId: string | null;
+  apiKeyId: string | null;
+  traceId: string;
+  /** What the importer may do in the tenant of the request. */
+  permissions: ReadonlySet<string>;
+}

@@ -1,0 +1,120 @@
+import { z } from "zod";
+import { metadataMistake } from "../../access/users/metadata.ts";
+import type { BulkRow } from "../../access/users/bulk/bulk_row.ts";
+import { isAcceptedHash } from "../../../infra/passwords.ts";
+import { optionalName } from "../../shared/name.ts";
+import { requireStorableText } from "../../shared/storable.ts";
+import { Problem } from "../../problems/problem.ts";
+
+const text = (max: number) => z.string({ error: "expected a text" }).trim().min(1).max(max);
+const name = optionalName(100, "expected a text");
+
+const BOOLEANS: Record<string, boolean> = {
+  true: true,
+  1: true,
+  yes: true,
+  false: false,
+  0: false,
+  no: false,
+};
+const isActive = z.union([z.boolean(), z.string().toLowerCase().trim()]).transform((value, context) => {
+  const known = typeof value === "boolean" ? value : BOOLEANS[value];
+  if (known === undefined) context.addIssue("expected true or false");
+  return known;
+});
+
+/** Names or ids: a list, or a text separated by `;`. */
+const roles = z.union([z.array(text(200)), z.string()]).transform((value) =>
+  (typeof value === "string" ? value.split(";") : value).map((role) => role.trim()).filter((role) =>
+    role !== ""
+  )
+).pipe(z.array(z.string().max(200)).max(50, { error: "expected at most 50 roles" }));
+
+/** A JSON object, or its text. */
+const metadata = z.unknown().transform((value, context) => {
+  const object = typeof value === "string" ? parsed(value) : value;
+  if (object === null || typeof object !== "object" || Array.isArray(object)) {
+    context.addIssue("expected a JSON object");
+    return {};
+  }
+  const mistake = metadataMistake(object as Record<string, unknown>);
+  if (mistake) context.addIssue(mistake);
+  return object as Record<string, unknown>;
+});
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const OF_USER = {
+  email: z.string({ error: "expected an email address" }).trim().pipe(
+    z.email({ error: "expected an email address" }).max(254),
+  ).optional(),
+  firstName: name.optional(),
+  lastName: name.optional(),
+  phoneNumber: text(40).optional(),
+  externalId: text(200).optional(),
+  isActive: isActive.optional(),
+  roles: roles.optional(),
+  passwordHash: z.string({ error: "expected a text" }).refine(isAcceptedHash, {
+    error: "expected a password hash in a supported format and within the cost limits",
+  }).optional(),
+  metadata: metadata.optional(),
+};
+const SHAPES = {
+  inTenant: z.strictObject(OF_USER),
+  ofTenants: z.strictObject({ ...OF_USER, tenantId: text(36).optional(), tenantName: text(200).optional() }),
+};
+
+/** The columns of a file: of an import into one tenant, or into several. */
+export const columnsOf = (tenantId: string | null): string[] =>
+  Object.keys((tenantId === null ? SHAPES.ofTenants : SHAPES.inTenant).shape);
+
+/** A checked row, or why it fails. */
+export type CheckedRow = { user: BulkRow } | { row: number; email: string | null; errors: string[] };
+
+/** Checks a row. Empty values are absent. @param tenantId null: the row names its tenant */
+export function checkRow(
+  row: number,
+  given: Record<string, unknown>,
+  tenantId: string | null,
+): CheckedRow {
+  const values = Object.fromEntries(Object.entries(given).filter(([, value]) => !isEmpty(value)));
+  const shownEmail = typeof values.email === "string" ? values.email.slice(0, 254) : null;
+  const refuse = (errors: string[]) => ({ row, email: shownEmail && storable(shownEmail), errors });
+  if ("password" in values) return refuse(["password: plain passwords are not imported; use passwordHash"]);
+  const shape = tenantId === null ? SHAPES.ofTenants : SHAPES.inTenant;
+  const { success, data, error } = shape.safeParse(values);
+  if (!success) {
+    return refuse(error.issues.map(({ path, message }) => `${path.join(".") || "row"}: ${message}`));
+  }
+  const mistake = unstorable(data);
+  if (mistake !== null) return refuse([mistake]);
+  const { tenantId: id, tenantName, ...user } = data as z.output<typeof SHAPES.ofTenants>;
+  const tenant = tenantId ?? id ?? tenantName;
+  if (tenant === undefined) return refuse(["tenantId: expected the id or the name of the user's tenant"]);
+  if (user.email === undefined && user.externalId === undefined) {
+    return refuse(["email: expected an email or an externalId"]);
+  }
+  return { user: { ...user, row, tenant } };
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === undefined || typeof value === "string" && value.trim() === "";
+
+/** Why Postgres could not store one of the texts; null if it can. */
+function unstorable(value: unknown): string | null {
+  try {
+    requireStorableText(value);
+    return null;
+  } catch (failure) {
+    if (!(failure instanceof Problem)) throw failure;
+    return Object.entries(failure.extras.errors ?? {}).map(([field, why]) => `${field}: ${why}`).join("; ");
+  }
+}
+
+const storable = (text: string): string => text.replaceAll("\0", "\ufffd").toWellFormed();

@@ -1,0 +1,242 @@
+import { PostgresError } from "../../../infra/postgres/failures.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import type { BulkRow, Importer, RowResult } from "../../access/users/bulk/bulk_row.ts";
+import { importUsers } from "../../access/users/bulk/import_users.ts";
+import { permissionsNow } from "../../access/users/bulk/importer.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import type { FilePlatform } from "../../files/platform.ts";
+import { openFileContent, releaseOwnerReferences } from "../../files/service_files.ts";
+import { defineJob, type JobContext } from "../../jobs/job_type.ts";
+import { outageOf } from "../../jobs/outage.ts";
+import { Problem } from "../../problems/problem.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
+import { checkRow } from "./columns.ts";
+import { ImportMistake, ImportSuperseded } from "./import_mistake.ts";
+import { IMPORT_JOB } from "./import_job_name.ts";
+import { type RawRow, readRows } from "./read_rows.ts";
+import { RESULT_SCOPE, storeResult } from "./result_file.ts";
+import { beginImport, lockImportAt, mayImport, type RunningImport, SOURCE_SCOPE } from "./user_import.ts";
+
+const BATCH = 2_000;
+const ATTEMPTS = 3;
+
+type ImportPlatform = FilePlatform & RightsPlatform;
+type Context = JobContext<ImportPlatform>;
+
+/**
+ * Imports the users of a file. The users of a batch, its results and the position in the file are one transaction. So a
+ * run after a crash goes on where the last one ended, and no row counts twice.
+ */
+export const importUsersJob = defineJob({
+  ...IMPORT_JOB,
+  async run({ importId }, context: Context) {
+    const begun = await beginImport(context.db, importId);
+    if (!begun) return { finished: false };
+    try {
+      return await runImport(begun, context);
+    } catch (error) {
+      if (error instanceof ImportSuperseded) return { finished: false };
+      if (error instanceof ImportMistake || error instanceof Problem) {
+        await finishImport(context.platform, begun, { status: "Failed", error: error.message });
+        return { finished: true, status: "Failed" };
+      }
+      if (context.signal.aborted) throw error;
+      const outage = context.waitsForDependencies ? outageOf(error) : null;
+      if (outage) throw outage;
+      if (context.failures < context.maxRetries) throw error;
+      const reason = "The import stopped; the service's log has the reason under its trace id.";
+      await finishImport(context.platform, begun, { status: "Failed", error: reason });
+      throw error;
+    }
+  },
+});
+
+async function runImport(begun: RunningImport, context: Context): Promise<unknown> {
+  const { platform } = context;
+  const importer = await importerOf(begun, context);
+  const total = begun.total ?? await countRows(begun, context);
+  const from = begun.isDryRun ? await restart(begun, context) : begun.position;
+  await importRows(begun, { importer, total, from }, context);
+  // The file of a run that crashed after storing it is released, so that it can be purged.
+  await transact(platform.sql, (tx) => releaseOwnerReferences(tx, RESULT_SCOPE, begun.id));
+  const resultFileId = await storeResult(platform, begun);
+  await finishImport(platform, begun, { status: "Completed", resultFileId });
+  return { finished: true, status: "Completed", total };
+}
+
+/** The importer with the permissions they still have. @throws ImportMistake without the right to import */
+async function importerOf(o: RunningImport, { db }: Context): Promise<Importer> {
+  const { createdBy: userId, apiKeyId, tenantId, traceId } = o;
+  const permissions = await permissionsNow(db, { ...o, userId });
+  if (!mayImport(permissions, tenantId)) {
+    throw new ImportMistake("who started the import may no longer import users");
+  }
+  return { userId, apiKeyId, tenantId, traceId, permissions };
+}
+
+/** Reads the whole file once, so that a file with a mistake as a whole imports nothing. */
+async function countRows(o: RunningImport, { platform, db, signal }: Context): Promise<number> {
+  let total = 0;
+  for await (const rows of readRows(await openFileContent(platform, o.fileId), o.tenantId)) {
+    signal.throwIfAborted();
+    total += rows.length;
+  }
+  await db`update user_imports set total = ${total} where id = ${o.id} and status = 'Running'`;
+  return total;
+}
+
+/** A dry run starts anew: what its earlier batches would have written is known only to the run itself. */
+async function restart(o: RunningImport, { db }: Context): Promise<number> {
+  await transact(db, async (tx) => {
+    await tx`update user_imports set position = 0, created = 0, updated = 0, unchanged = 0, failed = 0
+      where id = ${o.id} and status = 'Running'`;
+    await tx`delete from user_import_rows where import_id = ${o.id}`;
+  });
+  return 0;
+}
+
+/** Rows of one transaction: users to import, and rows that failed already. */
+interface Batch {
+  users: BulkRow[];
+  failed: RowResult[];
+}
+
+async function importRows(
+  o: RunningImport,
+  { importer, total, from }: { importer: Importer; total: number; from: number },
+  context: Context,
+): Promise<void> {
+  const { platform, signal } = context;
+  const seen = new Map<string, number>();
+  let linked = new Map<string, number>();
+  let position = from;
+  let batch: Batch = { users: [], failed: [] };
+  let row = 0;
+  const write = async () => {
+    signal.throwIfAborted();
+    const dry = o.isDryRun ? linked : null;
+    linked = await writeBatch(platform, o, { importer, batch, position, dry });
+    position += batch.users.length + batch.failed.length;
+    batch = { users: [], failed: [] };
+    context.progress(Math.floor(position / Math.max(1, total) * 100), `${position} of ${total} rows`);
+  };
+  for await (const rows of readRows(await openFileContent(platform, o.fileId), o.tenantId)) {
+    for (const raw of rows) {
+      const checked = checkOnce(++row, raw, o.tenantId, seen);
+      if (row <= from) continue;
+      if ("outcome" in checked) batch.failed.push(checked);
+      else batch.users.push(checked);
+      if (batch.users.length + batch.failed.length >= BATCH) await write();
+    }
+  }
+  if (batch.users.length + batch.failed.length > 0) await write();
+}
+
+/** Checks a row, also that no earlier row of the file has the same email or external id in the tenant. */
+function checkOnce(
+  row: number,
+  raw: RawRow,
+  tenantId: string | null,
+  seen: Map<string, number>,
+): BulkRow | RowResult {
+  const fail = (email: string | null, errors: string[]): RowResult => ({
+    row,
+    email,
+    outcome: "Failed",
+    errors,
+  });
+  if ("fault" in raw) return fail(null, [raw.fault]);
+  const checked = checkRow(row, raw.values, tenantId);
+  if ("errors" in checked) return fail(checked.email, checked.errors);
+  const { user } = checked;
+  const keys = [
+    ...user.email === undefined ? [] : [`email ${user.email.toLowerCase()}`],
+    ...user.externalId === undefined ? [] : [`externalId ${user.externalId}`],
+  ].map((key) => `${key} ${user.tenant.toLowerCase()}`);
+  for (const key of keys) {
+    const earlier = seen.get(key);
+    if (earlier !== undefined) {
+      return fail(user.email ?? null, [
+        `${key.split(" ")[0]}: row ${earlier} of the file has the same one`,
+      ]);
+    }
+  }
+  for (const key of keys) seen.set(key, row);
+  return user;
+}
+
+interface BatchInput {
+  importer: Importer;
+  batch: Batch;
+  position: number;
+  dry: Map<string, number> | null;
+}
+
+/** Writes a batch. Repeats it if a concurrent request took an external id meanwhile. */
+async function writeBatch(
+  p: ImportPlatform,
+  o: RunningImport,
+  input: BatchInput,
+): Promise<Map<string, number>> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await tryBatch(p, o, input);
+    } catch (error) {
+      const isTaken = error instanceof PostgresError && error.code === "23505";
+      if (!isTaken || attempt === ATTEMPTS) throw withoutValues(error);
+    }
+  }
+}
+
+/** An error of the database may quote the row that it refused. Rows have personal data and password hashes. */
+function withoutValues(error: unknown): unknown {
+  if (!(error instanceof PostgresError)) return error;
+  error.detail = "";
+  error.where = "";
+  return error;
+}
+
+async function tryBatch(
+  p: ImportPlatform,
+  o: RunningImport,
+  { importer, batch, position, dry }: BatchInput,
+): Promise<Map<string, number>> {
+  return await transact(p.sql, async (tx) => {
+    if (!await lockImportAt(tx, o.id, position)) throw new ImportSuperseded("another run has gone on");
+    const linked = new Map(dry);
+    const results = [...batch.failed, ...await importUsers(p, tx, importer, batch.users, dry && linked)];
+    const counted = (outcome: RowResult["outcome"]) => results.filter((r) => r.outcome === outcome).length;
+    await tx`update user_imports set position = position + ${results.length},
+      created = created + ${counted("Created")}, updated = updated + ${counted("Updated")},
+      unchanged = unchanged + ${counted("Unchanged")}, failed = failed + ${counted("Failed")}
+      where id = ${o.id}`;
+    await tx`insert into user_import_rows (import_id, row, email, outcome, errors)
+      select ${o.id}, row, email, outcome, array(select jsonb_array_elements_text(errors))
+      from json_to_recordset(${JSON.stringify(results)}::text::json)
+        as x (row integer, email text, outcome text, errors jsonb)`;
+    return linked;
+  });
+}
+
+type Ending = { status: "Completed"; resultFileId: string } | { status: "Failed"; error: string };
+
+async function finishImport(p: ImportPlatform, o: RunningImport, ending: Ending): Promise<void> {
+  const resultFileId = ending.status === "Completed" ? ending.resultFileId : null;
+  const error = ending.status === "Failed" ? ending.error : null;
+  await transact(p.sql, async (tx) => {
+    await releaseOwnerReferences(tx, SOURCE_SCOPE, o.id);
+    const [finished] = await tx<{ created: number; updated: number; unchanged: number; failed: number }[]>`
+      update user_imports set status = ${ending.status}, error = ${error}, result_file_id = ${resultFileId},
+        finished_at = now(), version = version + 1
+      where id = ${o.id} and status = 'Running' returning created, updated, unchanged, failed`;
+    if (!finished) return;
+    await tx`delete from user_import_rows where import_id = ${o.id}`;
+    const { createdBy: userId, apiKeyId, tenantId, traceId } = o;
+    await recordAudit(tx, { userId, apiKeyId, tenantId, traceId, ip: null }, {
+      action: ending.status === "Completed" ? "userImport.complete" : "userImport.fail",
+      targetType: "userImport",
+      targetId: o.id,
+      after: { ...finished, resultFileId, error },
+    });
+  });
+}

@@ -1,0 +1,131 @@
+import type { CsvRecord } from "../../access/permissions/csv.ts";
+import { columnsOf } from "./columns.ts";
+import { CsvSplitter } from "./csv_stream.ts";
+import { ImportMistake } from "./import_mistake.ts";
+import { JsonArraySplitter } from "./json_stream.ts";
+
+export const MAX_ROWS = 100_000;
+
+/** A row as the file has it: its values by column, or why it could not be read. */
+export type RawRow = { values: Record<string, unknown> } | { fault: string };
+
+/**
+ * Reads the rows of a CSV or JSON file in lists, as they arrive. A file that begins with `[` is JSON.
+ * @param tenantId null: an import into several tenants
+ * @throws ImportMistake if the file is not UTF-8, has unknown columns, more than 100,000 rows, or is not one JSON array
+ */
+export async function* readRows(
+  content: ReadableStream<Uint8Array>,
+  tenantId: string | null,
+): AsyncGenerator<RawRow[]> {
+  let reader: Reader | null = null;
+  let count = 0;
+  const counted = (rows: RawRow[]) => {
+    count += rows.length;
+    if (count > MAX_ROWS) throw new ImportMistake(`the file has more than ${MAX_ROWS} rows`);
+    return rows;
+  };
+  for await (const piece of decoded(content)) {
+    if (reader === null && piece.trim() === "") continue;
+    reader ??= piece.trimStart().startsWith("[") ? new JsonReader() : new CsvReader(columnsOf(tenantId));
+    yield counted(reader.feed(piece));
+  }
+  if (reader === null) throw new ImportMistake("the file is empty");
+  yield counted(reader.end());
+}
+
+async function* decoded(content: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true }); // drops a byte order mark
+  const decode = (bytes?: Uint8Array) => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw new ImportMistake("the file is not UTF-8");
+    }
+  };
+  for await (const bytes of content) yield decode(bytes);
+  yield decode();
+}
+
+interface Reader {
+  feed(piece: string): RawRow[];
+  end(): RawRow[];
+}
+
+class CsvReader implements Reader {
+  readonly #splitter = new CsvSplitter();
+  #header: string[] | null = null;
+
+  constructor(private readonly columns: string[]) {}
+
+  feed(piece: string): RawRow[] {
+    return this.#rows(this.#splitter.feed(piece));
+  }
+
+  end(): RawRow[] {
+    const rows = this.#rows(this.#splitter.end());
+    if (this.#header === null) throw new ImportMistake("the file has no header line");
+    return rows;
+  }
+
+  #rows(records: CsvRecord[]): RawRow[] {
+    if (this.#header !== null) return records.map((record) => this.#row(record));
+    const [first, ...rest] = records;
+    if (!first) return [];
+    this.#header = this.#readHeader(first);
+    return rest.map((record) => this.#row(record));
+  }
+
+  #readHeader({ fields, fault }: CsvRecord): string[] {
+    if (fault !== undefined) throw new ImportMistake(`the header line cannot be read: ${fault}`);
+    const names = fields.map((field) => field.trim());
+    if (names.includes("password")) {
+      throw new ImportMistake("plain passwords are not imported; use the column passwordHash");
+    }
+    const unknown = names.find((name) => !this.columns.includes(name));
+    if (unknown !== undefined) {
+      const known = this.columns.join(", ");
+      throw new ImportMistake(
+        `the header names the unknown column "${unknown.slice(0, 100)}"; expected ${known}`,
+      );
+    }
+    const repeated = names.find((name, at) => names.indexOf(name) !== at);
+    if (repeated !== undefined) throw new ImportMistake(`the header names the column "${repeated}" twice`);
+    return names;
+  }
+
+  #row({ fields, fault }: CsvRecord): RawRow {
+    const header = this.#header ?? [];
+    if (fault !== undefined) return { fault };
+    if (fields.length !== header.length) {
+      return { fault: `the row has ${fields.length} fields; the header has ${header.length}` };
+    }
+    return { values: Object.fromEntries(header.map((name, at) => [name, fields[at]])) };
+  }
+}
+
+class JsonReader implements Reader {
+  readonly #splitter = new JsonArraySplitter();
+
+  feed(piece: string): RawRow[] {
+    return this.#splitter.feed(piece).map(rowOf);
+  }
+
+  end(): RawRow[] {
+    this.#splitter.end();
+    return [];
+  }
+}
+
+function rowOf(element: string): RawRow {
+  let value: unknown;
+  try {
+    value = JSON.parse(element);
+  } catch {
+    return { fault: "the element is not valid JSON" };
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    return { fault: "expected a JSON object" };
+  }
+  return { values: value as Record<string, unknown> };
+}

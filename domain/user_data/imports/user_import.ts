@@ -1,0 +1,154 @@
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { lockFile } from "../../files/file.ts";
+import { requireAvailable } from "../../files/file_state.ts";
+import type { FilePlatform } from "../../files/platform.ts";
+import { holdFile } from "../../files/references.ts";
+import { enqueueJob } from "../../jobs/enqueue.ts";
+import { invalid, type Problem, problem } from "../../problems/problem.ts";
+import { type Caller, holds } from "../../rights/caller.ts";
+import { newId } from "../../shared/ids.ts";
+import { pageOf } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { IMPORT_JOB } from "./import_job_name.ts";
+
+export const IMPORT_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;
+
+/** An import of users from a file. */
+export interface UserImport {
+  id: string;
+  fileId: string;
+  dryRun: boolean;
+  status: typeof IMPORT_STATUSES[number];
+  /** Null until the file was read once. */
+  total: number | null;
+  created: number;
+  updated: number;
+  unchanged: number;
+  failed: number;
+  /** Why the import failed as a whole. */
+  error: string | null;
+  /** A CSV file with the outcome of each row. */
+  resultFileId: string | null;
+  createdBy: string;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+}
+
+/** Scope of the reference that holds the file while it is imported. */
+export const SOURCE_SCOPE = "user-import";
+
+const columns = (q: Sql) =>
+  q`id, file_id, is_dry_run as dry_run, status, total, created, updated, unchanged, failed, error, result_file_id,
+    created_by, created_at, started_at, finished_at`;
+
+/**
+ * Starts an import of a file that the caller may read: one of the caller's tenant, which they uploaded or may read by
+ * their permissions. Without `tenantId` the rows name their tenants.
+ * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, VALIDATION_ERROR
+ * (profile of the file)
+ */
+export async function startUserImport(
+  p: FilePlatform,
+  caller: Caller,
+  o: { fileId: string; dryRun: boolean; tenantId: string | null },
+): Promise<string> {
+  const { fileId, dryRun, tenantId } = o;
+  return await transact(p.sql, async (tx) => {
+    const file = await lockFile(tx, fileId);
+    const mayRead = file.createdBy === caller.userId || caller.permissions.has("read:files");
+    // A file without a tenant is visible to all tenants, and so would be the result.
+    if (file.tenantId === null || file.tenantId !== caller.tenantId || !mayRead) throw fileNotFound();
+    if (file.profile !== "document") {
+      throw invalid({ fileId: [`expected a file of the profile document, found ${file.profile}`] });
+    }
+    requireAvailable(file);
+    const id = newId();
+    const { userId, apiKeyId, traceId, serviceAccount, permissions } = caller;
+    await tx`insert into user_imports (id, tenant_id, file_id, is_dry_run, created_by, api_key_id,
+        is_service_account, acting_tenant_id, permissions, trace_id)
+      values (${id}, ${tenantId}, ${fileId}, ${dryRun}, ${userId}, ${apiKeyId}, ${serviceAccount !== null},
+        ${caller.tenantId}, ${[...permissions]}::text[], ${traceId})`;
+    await holdFile(tx, {
+      fileId,
+      tenantId: file.tenantId,
+      scope: SOURCE_SCOPE,
+      ownerId: id,
+      createdBy: userId,
+    });
+    const job = { tenantId: caller.tenantId, createdBy: userId, traceId };
+    await enqueueJob(p, tx, IMPORT_JOB, { importId: id }, job);
+    await recordAudit(tx, { ...caller, tenantId }, {
+      action: "userImport.create",
+      targetType: "userImport",
+      targetId: id,
+      after: { fileId, dryRun },
+    });
+    return id;
+  });
+}
+
+/** Lists the imports of a tenant, or those into several tenants (null), newest first. */
+export async function listUserImports(
+  sql: Sql,
+  tenantId: string | null,
+  page: PageRequest,
+): Promise<PagedResult<UserImport>> {
+  const chosen = tenantId === null ? sql`tenant_id is null` : sql`tenant_id = ${tenantId}`;
+  const [items, [counted]] = await Promise.all([
+    sql<UserImport[]>`select ${columns(sql)} from user_imports where ${chosen} order by id desc ${
+      pageOf(sql, page)
+    }`,
+    sql<{ total: number }[]>`select count(*) as total from user_imports where ${chosen}`,
+  ]);
+  return pagedResult([...items], counted?.total ?? 0, page);
+}
+
+/** Reads an import of a tenant, or one into several tenants (null). Throws USER_IMPORT_NOT_FOUND. */
+export async function readUserImport(q: Sql, tenantId: string | null, id: string): Promise<UserImport> {
+  const [found] = await q<UserImport[]>`select ${columns(q)} from user_imports
+    where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
+  if (!found) throw problem("USER_IMPORT_NOT_FOUND", `There is no import ${id} here.`);
+  return found;
+}
+
+/** May the holder of these permissions go on with an import into one tenant, or into several (null)? */
+export const mayImport = (permissions: ReadonlySet<string>, tenantId: string | null): boolean =>
+  holds({ permissions }, tenantId === null ? "manage:all-users" : "create:users");
+
+/** The same as for a file that does not exist, so that callers cannot tell them apart. */
+const fileNotFound = (): Problem => problem("FILE_NOT_FOUND", "The caller's tenant has no such file.");
+
+/** A running import, as its job needs it. */
+export interface RunningImport {
+  id: string;
+  tenantId: string | null;
+  fileId: string;
+  isDryRun: boolean;
+  createdBy: string;
+  apiKeyId: string | null;
+  isServiceAccount: boolean;
+  actingTenantId: string;
+  permissions: string[];
+  traceId: string;
+  total: number | null;
+  position: number;
+}
+
+/** Marks an import as running; null if it has finished. */
+export async function beginImport(q: Sql, id: string): Promise<RunningImport | null> {
+  const [begun] = await q<RunningImport[]>`
+    update user_imports set status = 'Running', started_at = coalesce(started_at, now()), version = version + 1
+    where id = ${id} and status in ('Queued', 'Running')
+    returning id, tenant_id, file_id, is_dry_run, created_by, api_key_id, is_service_account, acting_tenant_id,
+      permissions, trace_id, total, position`;
+  return begun ?? null;
+}
+
+/** Locks a running import at a position; false if another run has moved it. */
+export async function lockImportAt(tx: Tx, id: string, position: number): Promise<boolean> {
+  const [at] = await tx`select from user_imports
+    where id = ${id} and position = ${position} and status = 'Running' for no key update`;
+  return at !== undefined;
+}

@@ -1,0 +1,159 @@
+import { z } from "zod";
+import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
+import {
+  IMPORT_STATUSES,
+  listUserImports,
+  readUserImport,
+  startUserImport,
+} from "../../domain/user_data/imports/user_import.ts";
+import { type Answer, ok } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { uuid } from "../shared/validation.ts";
+import { userIdPath } from "./user_shapes.ts";
+
+const instant = z.iso.datetime();
+
+const UserImportDto = z.object({
+  id: z.uuid(),
+  fileId: z.uuid(),
+  dryRun: z.boolean(),
+  status: z.enum(IMPORT_STATUSES),
+  total: z.int().nullable().meta({ description: "Rows of the file; null until it was read once" }),
+  created: z.int(),
+  updated: z.int(),
+  unchanged: z.int(),
+  failed: z.int(),
+  error: z.string().nullable().meta({ description: "Why the import failed as a whole" }),
+  resultFileId: z.uuid().nullable().meta({
+    description: "A CSV file with the outcome of each row; it is scanned before it can be downloaded",
+  }),
+  createdBy: z.uuid(),
+  createdAt: instant,
+  startedAt: instant.nullable(),
+  finishedAt: instant.nullable(),
+}).meta({ id: "UserImportDto" });
+
+const StartImportRequest = z.object({
+  fileId: uuid.meta({
+    description: "An Available CSV or JSON file of the profile document, up to 100,000 rows",
+  }),
+  dryRun: z.boolean().nullish().transform((value) => value ?? false).meta({
+    description: "true checks every row and writes no user",
+  }),
+}).meta({ id: "StartUserImportDto" });
+
+const started = {
+  202: {
+    description: "The import runs in the background",
+    schema: z.object({ importId: z.uuid() }).meta({ id: "UserImportStarted" }),
+  },
+};
+const FILE_PROBLEMS = [
+  "FILE_NOT_FOUND",
+  "FILE_NOT_AVAILABLE_CONFLICT",
+  "FILE_INFECTED_CONFLICT",
+  "FILE_PURGED_CONFLICT",
+] as const;
+const page = {
+  200: {
+    description: "A page of imports",
+    schema: pagedResultOf(UserImportDto).meta({ id: "UserImportPage" }),
+  },
+};
+const one = { 200: { description: "The import", schema: UserImportDto } };
+const pages = z.object(pageQuery());
+const mayImport = inTenant("create:users");
+const mayImportAnywhere = acrossTenants("admin:system", "manage:all-users");
+const ofTenant = "/api/v1/users/imports";
+const ofAll = "/api/v1/admin/users/imports";
+
+async function start(
+  p: ServicePlatform,
+  caller: Caller,
+  o: { fileId: string; dryRun: boolean; tenantId: string | null; path: string },
+): Promise<Answer> {
+  const importId = await startUserImport(p, caller, o);
+  return { status: 202, headers: { location: `${o.path}/${importId}` }, body: { importId } };
+}
+
+/** Imports of users from a file: into the token's tenant, and into tenants that the rows name. */
+export const userImportRoutes = [
+  endpoint({
+    method: "post",
+    path: ofTenant,
+    area: "Users",
+    id: "startUserImport",
+    summary: "Import users of a file into the tenant",
+    access: mayImport,
+    body: StartImportRequest,
+    creates: "atomically",
+    answers: started,
+    problems: [...FILE_PROBLEMS],
+    run: ({ platform, caller, body }) =>
+      start(platform, caller, { ...body, tenantId: caller.tenantId, path: ofTenant }),
+  }),
+  endpoint({
+    method: "get",
+    path: ofTenant,
+    area: "Users",
+    id: "listUserImports",
+    summary: "List the tenant's imports of users, newest first",
+    access: mayImport,
+    query: pages,
+    answers: page,
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await listUserImports(db, caller.tenantId, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: `${ofTenant}/{id}`,
+    area: "Users",
+    id: "readUserImport",
+    summary: "Read an import of users",
+    access: mayImport,
+    params: userIdPath,
+    answers: one,
+    problems: ["USER_IMPORT_NOT_FOUND"],
+    run: async ({ db, caller, params }) => ok(await readUserImport(db, caller.tenantId, params.id)),
+  }),
+  endpoint({
+    method: "post",
+    path: ofAll,
+    area: "Admin users",
+    id: "startUserImportAnywhere",
+    summary: "Import users of a file whose rows name their tenants; the file is one of the token's tenant",
+    access: mayImportAnywhere,
+    body: StartImportRequest,
+    creates: "atomically",
+    answers: started,
+    problems: [...FILE_PROBLEMS],
+    run: ({ platform, caller, body }) => start(platform, caller, { ...body, tenantId: null, path: ofAll }),
+  }),
+  endpoint({
+    method: "get",
+    path: ofAll,
+    area: "Admin users",
+    id: "listUserImportsAnywhere",
+    summary: "List the imports into several tenants, newest first",
+    access: mayImportAnywhere,
+    query: pages,
+    answers: page,
+    problems: [],
+    run: async ({ db, query }) => ok(await listUserImports(db, null, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: `${ofAll}/{id}`,
+    area: "Admin users",
+    id: "readUserImportAnywhere",
+    summary: "Read an import into several tenants",
+    access: mayImportAnywhere,
+    params: userIdPath,
+    answers: one,
+    problems: ["USER_IMPORT_NOT_FOUND"],
+    run: async ({ db, params }) => ok(await readUserImport(db, null, params.id)),
+  }),
+] as const;
