@@ -24,6 +24,9 @@ export class ConfigurationError extends Error {
   }
 }
 
+/** Secrets with a default in development. */
+const PUBLIC_DEFAULTS: ReadonlySet<string> = new Set(["BOOTSTRAP_ADMIN_PASSWORD", "WEBHOOK_SECRET"]);
+
 /** With this suffix, a variable names a file that contains the value of the setting. */
 const FILE = "_FILE";
 
@@ -47,6 +50,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     if (!text || found === null) {
       values[name] = null;
       continue;
+    }
+    if (isProduction && PUBLIC_DEFAULTS.has(name) && text === setting.development) {
+      mistakes.push(
+        `${name} has the value of development, which everybody knows; production needs another one`,
+      );
     }
     const parsed = setting.schema.safeParse(text);
     if (parsed.success) values[name] = parsed.data;

@@ -112,7 +112,7 @@ export function invitationPage(language: "en" | "pt"): string {
 <p id="how"></p>
 <form hidden>
 <input name="username" type="email" autocomplete="username" hidden>
-<p><label>${t.password}<br><input name="password" type="password" maxlength="128" required></label></p>
+<p><label>${t.password}<br><input name="password" type="password" required></label></p>
 <p id="again"><label>${t.repeated}<br><input name="repeated" type="password" autocomplete="new-password"></label></p>
 <p><button name="button">${t.accept}</button></p>
 </form>

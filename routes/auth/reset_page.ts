@@ -34,7 +34,7 @@ export const RESET_PAGE = page(
   "Set a new password",
   `<h1>Set a new password</h1>
 <form>
-<p><label>New password<br><input name="password" type="password" minlength="12" maxlength="128" required
+<p><label>New password<br><input name="password" type="password" minlength="12" required
  autocomplete="new-password"></label></p>
 <p><label>Once more<br><input name="repeated" type="password" required autocomplete="new-password"></label></p>
 <p><button name="button">Set password</button></p>

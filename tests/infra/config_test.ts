@@ -1,3 +1,4 @@
+import { SETTINGS } from "../../infra/settings.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import {
@@ -84,6 +85,19 @@ Deno.test("variables that look like a misspelled setting are found, other variab
     { name: "JOB_CONCURENCY", setting: "JOB_CONCURRENCY" },
     { name: "SMTP_URLS_FILE", setting: "SMTP_URL" },
     { name: "S3_BUCKETS", setting: "S3_BUCKET" },
+  ]);
+});
+
+Deno.test("production refuses the secrets of development", () => {
+  const { mistakes } = mistakesOf({
+    STEWARD_ENV: "production",
+    BOOTSTRAP_ADMIN_PASSWORD: SETTINGS.BOOTSTRAP_ADMIN_PASSWORD.development,
+    WEBHOOK_SECRET: SETTINGS.WEBHOOK_SECRET.development,
+  });
+  const refused = mistakes.filter((mistake) => mistake.includes("everybody knows"));
+  assert.deepEqual(refused.map((mistake) => mistake.split(" ")[0]), [
+    "BOOTSTRAP_ADMIN_PASSWORD",
+    "WEBHOOK_SECRET",
   ]);
 });
 

@@ -108,3 +108,18 @@ Deno.test("every answer of the console has the headers that protect it in browse
   assert.equal(cached.length, assets.length, "only assets are cached");
   await ask("sign-out", { cookie }, { csrf: csrfToken(secret) });
 });
+
+Deno.test("fields for passwords hide their text, and password managers may fill them", async () => {
+  const actor = await t.actor({ role: "Admin" });
+  const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
+  const account = await ask("account", { cookie: `${SESSION}=${secret}` });
+  const reset = await (await fetch(`${t.url}/auth/reset-password`)).text();
+  const fields = [(await ask("sign-in")).text, account.text, reset]
+    .flatMap((page) => page.match(/<input[^>]*password[^>]*>/gi) ?? []);
+  assert.ok(fields.length >= 4, fields.join("\n"));
+  for (const field of fields) {
+    assert.match(field, /type="password"/);
+    assert.match(field, /autocomplete="(current|new)-password"/);
+    assert.doesNotMatch(field, /onpaste|readonly|maxlength="\d{1,3}"/i);
+  }
+});
