@@ -14,6 +14,7 @@ import { JobWriter } from "./domain/jobs/enqueue.ts";
 import { WorkPolls } from "./domain/jobs/remote/work_polls.ts";
 import type { SettledJob } from "./domain/jobs/job_row.ts";
 import { registerJobTypes } from "./domain/job_types.ts";
+import { allPersonalData } from "./domain/personal_data.ts";
 import { notifyEndpointCreator } from "./domain/notifications/endpoint_notice.ts";
 import { finishDirectMessages } from "./domain/notifications/direct.ts";
 import { UserWakeUps } from "./domain/notifications/in_app/user_wake_up.ts";
@@ -148,6 +149,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     jobWriter: new JobWriter(sql),
     workPolls: new WorkPolls({ sql, log, leaseSeconds: config.JOB_LEASE_SECONDS }),
     auditWriter: new AuditWriter(sql),
+    personalData: allPersonalData,
     messageWriter: new MessageWriter({ sql, wakeUps }),
     attachedFiles,
     channelProviders: extensions.channelProviders,

@@ -9,6 +9,7 @@ import type { ServicePlatform } from "./platform.ts";
 import { reportsJobTypes } from "./reports/job_types.ts";
 import { requestsJobTypes } from "./requests/job_types.ts";
 import { userImportJobTypes } from "./user_data/imports/job_types.ts";
+import { userDataJobTypes } from "./user_data/job_types.ts";
 
 /** All job types of the service. */
 export const allJobTypes: AnyJobType<ServicePlatform>[] = [
@@ -20,6 +21,7 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   ...requestsJobTypes,
   ...eventsJobTypes,
   ...userImportJobTypes,
+  ...userDataJobTypes,
 ];
 
 /** Registers all job types of the service and of its extensions, and the events of their jobs. */

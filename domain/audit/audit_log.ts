@@ -64,7 +64,7 @@ export async function readAuditLog(
       with_personal_values(a.before, v.before) as before, with_personal_values(a.after, v.after) as after, a.trace_id,
       coalesce(a.ip, v.ip) as ip, v.erased_at as values_erased_at
     from audit_log a left join audit_values v on v.audit_id = a.id
-    left join users u on u.id = a.actor_id and (${isSystemAdmin(caller)}
+    left join users u on u.id = a.actor_id and u.erased_at is null and (${isSystemAdmin(caller)}
       or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${caller.tenantId}))
     left join service_accounts s on s.id = a.actor_id
     where a.id = any(array(select id from page)) order by a.id desc`;

@@ -1,6 +1,7 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import { EXPORT_PROFILE } from "./profiles.ts";
 
 export const FILE_STATUSES = ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"] as const;
 export type FileStatus = typeof FILE_STATUSES[number];
@@ -72,17 +73,19 @@ export function fileRecord(row: FileRow): FileRecord {
 }
 
 /**
- * Reads a file of the caller's tenant or a product file. Every route that names a file calls this first, so another
+ * Reads a file of the caller's tenant or a product file; an export of personal data only for the user who asked for it.
+ * Every route that names a file calls this first, so another
  * tenant's file gives the same answer as a file that does not exist.
  * @throws FILE_NOT_FOUND
  */
 export async function readVisibleFile(
   q: Sql,
-  caller: Pick<Caller, "tenantId">,
+  caller: Pick<Caller, "tenantId" | "userId">,
   fileId: string,
 ): Promise<FileRow> {
   const [row] = await q<FileRow[]>`select * from files
-    where id = ${fileId} and (tenant_id is null or tenant_id = ${caller.tenantId})`;
+    where id = ${fileId} and (tenant_id is null or tenant_id = ${caller.tenantId})
+      and (profile <> ${EXPORT_PROFILE} or created_by = ${caller.userId})`;
   return row ?? throwNotFound();
 }
 

@@ -3,6 +3,7 @@ import type { Caller } from "../rights/caller.ts";
 import { countCached } from "../shared/count_cache.ts";
 import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { EXPORT_PROFILE } from "./profiles.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
 
 /** Which files to list; absent members do not filter. */
@@ -23,7 +24,8 @@ export interface FileFilter {
   isProduct?: boolean | undefined;
 }
 
-type Selection = FileFilter & { tenantId: string | null };
+/** Exports of personal data are listed only by their profile, and only to the user who asked for them. */
+type Selection = FileFilter & { tenantId: string | null; exportsOf: string | null };
 
 /** Up to this many matches, one query reads all ids. For more, the total and the page are separate queries. */
 const MAX_IDS_AT_ONCE = 1_000;
@@ -31,11 +33,15 @@ const MAX_IDS_AT_ONCE = 1_000;
 /** The files of the caller's tenant, or the product files, newest first. */
 export async function listFiles(
   sql: Sql,
-  caller: Pick<Caller, "tenantId">,
+  caller: Pick<Caller, "tenantId" | "userId">,
   { page, pageSize, ...filter }: FileFilter & PageRequest,
 ): Promise<PagedResult<FileRecord>> {
   const request = { page, pageSize };
-  const selection = { ...filter, tenantId: filter.isProduct ? null : caller.tenantId };
+  const selection = {
+    ...filter,
+    tenantId: filter.isProduct ? null : caller.tenantId,
+    exportsOf: filter.profile === EXPORT_PROFILE ? caller.userId : null,
+  };
   const offset = offsetOf(request);
   const found = await sql<{ id: string }[]>`
     select id from files where ${where(sql, selection)} limit ${MAX_IDS_AT_ONCE + 1}`;
@@ -66,6 +72,7 @@ function where(sql: Sql, o: Selection) {
   const all = [
     o.tenantId === null ? sql`tenant_id is null` : sql`tenant_id = ${o.tenantId}`,
     ...o.status === undefined ? [] : [sql`status = ${o.status}::file_status`],
+    o.exportsOf === null ? sql`profile <> ${EXPORT_PROFILE}` : sql`created_by = ${o.exportsOf}`,
     ...o.profile === undefined ? [] : [sql`profile = ${o.profile}`],
     ...o.createdBy === undefined ? [] : [sql`created_by = ${o.createdBy}`],
     ...o.legalHold === undefined ? [] : [o.legalHold ? sql`legal_hold` : sql`not legal_hold`],

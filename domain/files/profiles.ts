@@ -29,6 +29,9 @@ const office = [
   "application/vnd.ms-powerpoint",
 ];
 
+/** Exports of personal data. Only the user who asked for one sees its file. */
+export const EXPORT_PROFILE = "export";
+
 /** The built-in profiles, which the configuration can override. */
 export const defaultProfiles: readonly FileProfile[] = [
   {
@@ -55,6 +58,7 @@ export const defaultProfiles: readonly FileProfile[] = [
     contentTypes: ["application/pdf", `${ooxml}spreadsheetml.sheet`, "text/csv", "text/html"],
     serviceOnly: true,
   },
+  { name: EXPORT_PROFILE, maxBytes: LARGEST_FILE, contentTypes: ["application/zip"], serviceOnly: true },
 ];
 
 const contentType = z.string().transform(normalizeContentType).pipe(

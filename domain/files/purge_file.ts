@@ -24,6 +24,8 @@ export const JOB_REASONS = {
   uploadExpired: "job:upload-expired",
   sizeMismatch: "job:size-mismatch",
   retentionExpired: "job:retention-expired",
+  tenantErased: "job:tenant-erased",
+  dataErased: "job:data-erased",
 } as const;
 
 /** Does `reason` start with the reserved prefix `job:`, or look like it? */

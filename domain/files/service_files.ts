@@ -26,7 +26,9 @@ export interface ServiceFile {
   contentType: string;
   createdBy: string | null;
   /** The first reference of the file: it cannot be purged while this owner holds it. */
-  owner: { scope: string; id: string };
+  owner?: { scope: string; id: string };
+  /** The file is Temporary and ends at this time. */
+  keepUntil?: Date;
 }
 
 /**
@@ -67,13 +69,16 @@ export async function storeServiceFile(
 async function confirmServiceFile(
   p: FilePlatform,
   fileId: string,
-  { tenantId, owner, createdBy }: ServiceFile,
+  { tenantId, owner, createdBy, keepUntil }: ServiceFile,
   staged: StoredObject,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const file = await startScanning(p, tx, { fileId, staged, createdBy });
     if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took too long.");
-    await holdFile(tx, { fileId, tenantId, scope: owner.scope, ownerId: owner.id, createdBy });
+    if (keepUntil) {
+      await tx`update files set retention_class = 'Temporary', retain_until = ${keepUntil} where id = ${fileId}`;
+    }
+    if (owner) await holdFile(tx, { fileId, tenantId, scope: owner.scope, ownerId: owner.id, createdBy });
   });
 }
 

@@ -26,6 +26,22 @@ export const ACCESS_PROBLEMS = {
     "The tenant has no such role, or it is deleted. Reload the page and choose again.",
     "O inquilino não tem este papel, ou foi eliminado. Recarregue a página e escolha de novo.",
   ),
+  DATA_REQUEST_NOT_FOUND: entry(
+    404,
+    "Export or erasure not found",
+    "There is no such export or erasure of this user or tenant. The id may be wrong, or it was requested in another tenant.",
+    "Check the id.",
+    "This export or erasure does not exist here. Reload the page.",
+    "Esta exportação ou eliminação de dados não existe aqui. Recarregue a página.",
+  ),
+  TENANT_ACTIVE_CONFLICT: entry(
+    409,
+    "Tenant is active",
+    "The data of the tenant was not erased because the tenant is active. Nothing was changed.",
+    "Deactivate the tenant, then erase it.",
+    "The tenant is active. Deactivate it first, then erase its data.",
+    "O inquilino está ativo. Desative-o primeiro e depois apague os dados.",
+  ),
   PERMISSION_NOT_FOUND: entry(
     404,
     "Permission not found",

@@ -29,6 +29,8 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "create:users": "Create users in the tenant",
     "update:users": "Change, activate and deactivate the tenant's users",
     "delete:users": "Remove users from the tenant",
+    "export:users": "Export the personal data of the tenant's users",
+    "erase:users": "Erase the personal data of the tenant's users",
   }),
   ...tenantReach("Roles", {
     "read:roles": "Read the tenant's roles",

@@ -3,6 +3,7 @@ import { adminTenantRoutes } from "./admin_tenants.ts";
 import { adminUsersRoutes } from "./admin_users.ts";
 import { auditLogRoutes } from "./audit_log.ts";
 import { checkAccessRoutes } from "./check_access.ts";
+import { dataRequestRoutes } from "./data_requests.ts";
 import { explainAccessRoutes } from "./explain_access.ts";
 import { invitationRoutes } from "./invitations.ts";
 import { permissionImportRoutes } from "./permission_import.ts";
@@ -30,4 +31,5 @@ export const accessRoutes = [
   ...permissionRoutes,
   ...permissionImportRoutes,
   ...auditLogRoutes,
+  ...dataRequestRoutes,
 ] as const;

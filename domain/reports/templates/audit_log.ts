@@ -39,7 +39,7 @@ export const auditLogReport = defineReport({
       t.name as tenant, coalesce(a.ip, v.ip) as ip, a.trace_id
     from audit_log a
     left join audit_values v on v.audit_id = a.id
-    left join users u on u.id = a.actor_id and (${tenantIds}::uuid[] is null or exists (
+    left join users u on u.id = a.actor_id and u.erased_at is null and (${tenantIds}::uuid[] is null or exists (
       select from user_tenants l where l.user_id = u.id and l.tenant_id = any(${tenantIds}::uuid[])))
     left join service_accounts s on s.id = a.actor_id
     left join api_keys k on k.id = a.api_key_id and (${tenantIds}::uuid[] is null or k.tenant_id = any(${tenantIds}::uuid[]))

@@ -12,7 +12,7 @@ import {
 } from "./excel_parts.ts";
 import { documentInfo } from "./document_info.ts";
 import type { DocumentHead, ReportWriter } from "./writer.ts";
-import { type ZipPart, zipStream } from "./zip_stream.ts";
+import { type ZipPart, zipStream } from "../../../infra/zip_stream.ts";
 
 /** Maximum rows of a sheet without its head. Further rows go to another sheet. */
 const SHEET_ROWS = 1_048_575;

@@ -14,6 +14,9 @@ const PORTUGUESE = new Map(Object.entries({
   "Change, activate and deactivate the tenant's users":
     "Alterar, ativar e desativar os utilizadores do inquilino",
   "Remove users from the tenant": "Retirar utilizadores do inquilino",
+  "Export the personal data of the tenant's users":
+    "Exportar os dados pessoais dos utilizadores do inquilino",
+  "Erase the personal data of the tenant's users": "Apagar os dados pessoais dos utilizadores do inquilino",
   "Roles": "Papéis",
   "Read the tenant's roles": "Ver os papéis do inquilino",
   "Create roles": "Criar papéis",

@@ -268,10 +268,12 @@ Deno.test("the catalog is grouped by category, paged by group, and counts matchi
   await idOf(create("open:doors", owner, { category: "Users" }));
   const { body } = await owner.get(`${PERMISSIONS}/catalog?pageSize=100`);
   const users = body.items.find((group: { category: string }) => group.category === "Users");
-  assert.equal(users.permissionCount, 5);
+  assert.equal(users.permissionCount, 7);
   assert.deepEqual(users.permissions.map((item: { code: string }) => item.code), [
     "create:users",
     "delete:users",
+    "erase:users",
+    "export:users",
     "open:doors",
     "read:users",
     "update:users",

@@ -53,6 +53,13 @@ export const accessRows: Rows = {
   deactivateUser: user(byId),
   sendPasswordReset: user(byId),
   unlockTenantUser: user(byId),
+  exportUser: user(byId),
+  eraseUser: user(byId, { reason: "isolation" }),
+  listUserDataRequests: { own: ({ ids }) => ({ params: { id: ids.user } }) },
+  readUserDataRequest: {
+    names: (id) => ({ params: { id: id("user"), requestId: id("user") } }),
+    code: "DATA_REQUEST_NOT_FOUND",
+  },
 
   inviteUser: {
     names: (id) => ({ body: { email: "outsiders.guest@example.test", roleIds: [id("role")] } }),
@@ -88,6 +95,17 @@ export const accessRows: Rows = {
   unlockUser: platformUser(),
   sendPasswordResetAnywhere: platformUser(),
   removeUserFactors: platformUser(),
+  exportUserAnywhere: platformUser(),
+  eraseUserAnywhere: platformUser({ reason: "isolation" }),
+  listAllUserDataRequests: platformUser(),
+  readAnyUserDataRequest: platform((id) => ({ params: { id: id("user"), requestId: id("user") } })),
+  exportTenant: platformTenant,
+  eraseTenant: platform((id) => ({
+    params: { tenantId: id("tenant") },
+    body: { reason: "isolation", name: "victim" },
+  })),
+  listTenantDataRequests: platformTenant,
+  readTenantDataRequest: platform((id) => ({ params: { tenantId: id("tenant"), requestId: id("user") } })),
 
   summarizeAllTenants: platform(),
   lookUpAllTenants: platform(),

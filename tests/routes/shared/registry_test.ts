@@ -49,6 +49,7 @@ const WITHOUT_KEY = [
   ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
   "checkAccess", // it changes nothing
   ...["claimWork", "heartbeatWork", "settleWork"], // repeats are recognised by requestId and attempt
+  ...["eraseUser", "eraseUserAnywhere", "eraseTenant"], // a repeat returns the same erasure
   ...["pauseJobQueue", "resumeJobQueue", "pauseJobType", "resumeJobType"],
 ];
 

@@ -1,0 +1,112 @@
+import { ofTenant, type PersonalData, untilDone } from "../shared/personal_data.ts";
+import type { AccessPlatform } from "./platform.ts";
+import { eraseTenantAccess } from "./tenants/tenant_erase.ts";
+
+/** Users, their links, sessions, factors and keys. Secrets and hashes are in no export. */
+export const accessPersonalData: PersonalData<AccessPlatform> = {
+  area: "access",
+  user: {
+    profile: (q, { userId }) =>
+      q`
+      select id, email, first_name, last_name, phone_number, is_active, app_ids, metadata, lockout_expires_at,
+        last_login_at, created_at, updated_at, deleted_at from users where id = ${userId}`,
+    links: (q, { userId, tenantId }) =>
+      q`
+      select l.tenant_id, t.name as tenant_name, l.is_active, l.is_default, l.external_id, l.created_at,
+        array(select r.name from user_tenant_roles h join roles r on r.id = h.role_id
+          where h.user_id = l.user_id and h.tenant_id = l.tenant_id order by r.name) as roles
+      from user_tenants l join tenants t on t.id = l.tenant_id
+      where l.user_id = ${userId} and ${ofTenant(q, tenantId, "l.tenant_id")} order by l.created_at`,
+    sessions: (q, { userId }) =>
+      q`
+      select id, created_at, expires_at, revoked_at, revoked_reason, ip, user_agent, amr from sessions
+      where user_id = ${userId} order by id`,
+    factors: (q, { userId }) =>
+      q`
+      select id, kind, name, created_at, confirmed_at, last_used_at from user_factors
+      where user_id = ${userId} order by id`,
+    identities: (q, { userId }) =>
+      q`
+      select issuer, subject, created_at from user_identities where user_id = ${userId} order by created_at`,
+    devices: (q, { userId }) =>
+      q`
+      select id, created_at, last_used_at, expires_at from known_devices where user_id = ${userId} order by id`,
+    invitations: (q, { userId, addresses, tenantId }) =>
+      q`
+      select id, tenant_id, email, first_name, last_name, status, created_at, accepted_at from invitations
+      where (accepted_user_id = ${userId}
+          or lower(email) = any(${addresses.map((address) => address.toLowerCase())}::text[]))
+        and ${ofTenant(q, tenantId)} order by id`,
+    "api-keys": (q, { userId, tenantId }) =>
+      q`
+      select id, tenant_id, name, start, permissions, created_at, expires_at, revoked_at, last_used_at, last_used_ip
+      from api_keys where created_by = ${userId} and ${ofTenant(q, tenantId)} order by id`,
+    "service-accounts": (q, { userId, tenantId }) =>
+      q`
+      select id, client_id, name, permissions, tenant_ids, created_at, revoked_at from service_accounts
+      where created_by = ${userId} and ${ofTenant(q, tenantId, "only_tenant_id")} order by id`,
+  },
+  async eraseUsers({ sql }, { userIds, addresses }) {
+    const emails = addresses.map((address) => address.toLowerCase());
+    await sql`delete from invitations
+      where accepted_user_id = any(${userIds}::uuid[]) or lower(email) = any(${emails}::text[])`;
+    await sql`update api_keys set name = 'erased', last_used_ip = null, revoked_at = coalesce(revoked_at, now())
+      where created_by = any(${userIds}::uuid[]) and name <> 'erased'`;
+    await untilDone(() =>
+      sql`delete from sessions where id = any(array(
+        select id from sessions where user_id = any(${userIds}::uuid[]) limit 100))`
+    );
+    for (
+      const table of [
+        "email_changes",
+        "factor_tokens",
+        "known_devices",
+        "oidc_handovers",
+        "passkey_challenges",
+        "password_resets",
+        "recovery_codes",
+        "user_factors",
+        "user_identities",
+      ]
+    ) {
+      await sql`delete from ${sql(table)} where user_id = any(${userIds}::uuid[])`;
+    }
+  },
+  tenant: {
+    tenant: (q, tenantId) =>
+      q`
+      select id, name, type, is_active, parent_tenant_id, max_users, created_at, updated_at from tenants
+      where id = ${tenantId}`,
+    users: (q, tenantId) =>
+      q`
+      select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active, u.app_ids, u.metadata,
+        u.last_login_at, u.created_at, u.deleted_at, l.is_active as is_link_active, l.is_default, l.external_id
+      from user_tenants l join users u on u.id = l.user_id where l.tenant_id = ${tenantId} order by u.id`,
+    invitations: (q, tenantId) =>
+      q`
+      select id, email, first_name, last_name, role_ids, status, invited_by, created_at, accepted_at
+      from invitations where tenant_id = ${tenantId} order by id`,
+    roles: (q, tenantId) =>
+      q`
+      select id, name, description, is_system, created_at, deleted_at,
+        array(select p.code from role_permissions rp join permissions p on p.id = rp.permission_id
+          where rp.role_id = r.id order by p.code) as permissions
+      from roles r where tenant_id = ${tenantId} order by id`,
+    "user-roles": (q, tenantId) =>
+      q`
+      select user_id, role_id from user_tenant_roles where tenant_id = ${tenantId} order by user_id, role_id`,
+    permissions: (q, tenantId) =>
+      q`
+      select id, code, description, category, created_at, deleted_at from permissions
+      where tenant_id = ${tenantId} order by id`,
+    "api-keys": (q, tenantId) =>
+      q`
+      select id, created_by, name, start, permissions, created_at, expires_at, revoked_at, last_used_at
+      from api_keys where tenant_id = ${tenantId} order by id`,
+    "service-accounts": (q, tenantId) =>
+      q`
+      select id, client_id, name, permissions, created_at, revoked_at from service_accounts
+      where only_tenant_id = ${tenantId} order by id`,
+  },
+  eraseTenant: eraseTenantAccess,
+};

@@ -1,0 +1,141 @@
+import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import { type Caller, holds } from "../../rights/caller.ts";
+import type { DataSubject } from "../../shared/personal_data.ts";
+import { userAccessChanged } from "../access_changes.ts";
+import { keepSystemAdmin } from "./last_system_admin.ts";
+import { lockLinks, lockLinkTargets } from "./link_targets.ts";
+import { userNotFound } from "./user_details.ts";
+import { emitUserDeleted } from "./user_events.ts";
+import { requireNotSelf, type UserPlatform } from "./user_lock.ts";
+
+/** A user to erase, also a deleted one. */
+interface ErasableUser {
+  id: string;
+  email: string;
+  phoneNumber: string | null;
+  deletedAt: Date | null;
+  erasedAt: Date | null;
+}
+
+/**
+ * The email of an erased user: none that can be used, and not the former one. A name of its own for each user, because
+ * emails are unique.
+ */
+const erasedEmail = (userId: string): string => `erased-${userId}@erased.invalid`;
+
+/**
+ * Removes a user's profile, password and sessions at once, and frees the email. The row stays with its id, for the audit
+ * log. The rest of the user's data is erased afterwards, by the addresses in the result.
+ * @param caller with a tenant: erases only users without links to other tenants, unless it has manage:all-users
+ * @returns null if the user is erased already
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function anonymizeUser(
+  p: UserPlatform,
+  tx: Tx,
+  caller: Caller,
+  userId: string,
+  within: string | null,
+): Promise<DataSubject | null> {
+  await lockLinkTargets(tx, [], await lockLinks(tx, userId));
+  const user = await lockErasable(tx, userId);
+  if (!user) throw userNotFound(userId);
+  await requireErasable(tx, caller, user, within);
+  return await anonymize(p, tx, user, caller.userId);
+}
+
+/** Like `anonymizeUser`, for a member of an erased tenant. @param actorId who asked for it */
+export async function eraseMember(
+  p: UserPlatform,
+  tx: Tx,
+  userId: string,
+  actorId: string | null,
+): Promise<DataSubject | null> {
+  await lockLinkTargets(tx, [], await lockLinks(tx, userId));
+  const user = await lockErasable(tx, userId);
+  return user && await anonymize(p, tx, user, actorId);
+}
+
+async function lockErasable(tx: Tx, userId: string): Promise<ErasableUser | null> {
+  const [user] = await tx<ErasableUser[]>`
+    select id, email, phone_number, deleted_at, erased_at from users where id = ${userId} for no key update`;
+  return user ?? null;
+}
+
+async function anonymize(
+  p: UserPlatform,
+  tx: Tx,
+  user: ErasableUser,
+  actorId: string | null,
+): Promise<DataSubject | null> {
+  if (user.erasedAt) return null;
+  const { id: userId } = user;
+  await keepSystemAdmin(tx, userId, async () => {
+    await tx`update user_tenants set external_id = null where user_id = ${userId}`;
+    await tx`update users set email = ${
+      erasedEmail(userId)
+    }, password_hash = null, first_name = '', last_name = '',
+        phone_number = null, metadata = '{}', app_ids = '{}', is_active = false, lockout_expires_at = null,
+        last_login_at = null, deleted_at = coalesce(deleted_at, now()), erased_at = now(), version = version + 1,
+        updated_at = now()
+      where id = ${userId}`;
+    await userAccessChanged(p, tx, userId, { linkedAnd: [] });
+    await tx`update sessions set revoked_at = now(), revoked_reason = 'erased'
+      where user_id = ${userId} and revoked_at is null`;
+    await tx`update api_keys set revoked_at = now(), revoked_by = ${actorId}
+      where created_by = ${userId} and revoked_at is null`;
+  });
+  if (!user.deletedAt) await emitUserDeleted(p, tx, { id: userId, email: erasedEmail(userId) });
+  const addresses = [user.email, ...user.phoneNumber === null ? [] : [user.phoneNumber]];
+  return { userId, addresses, tenantId: null };
+}
+
+/** Checks who may export a user's data. @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN as for a change of the user */
+export async function requireExportable(
+  tx: Tx,
+  caller: Caller,
+  userId: string,
+  within: string | null,
+): Promise<void> {
+  const [user] = await tx<ErasableUser[]>`select id, email, phone_number, deleted_at, erased_at from users
+    where id = ${userId} and deleted_at is null`;
+  if (!user) throw userNotFound(userId);
+  await requireReach(tx, caller, user, within, "l.is_active");
+}
+
+/** The addresses of a user now, to find the user's messages. */
+export async function addressesOf(q: Sql, userId: string): Promise<string[]> {
+  const [user] = await q<{ email: string; phoneNumber: string | null }[]>`
+    select email, phone_number from users where id = ${userId} and erased_at is null`;
+  return user ? [user.email, ...user.phoneNumber === null ? [] : [user.phoneNumber]] : [];
+}
+
+async function requireErasable(tx: Tx, caller: Caller, user: ErasableUser, within: string | null) {
+  await requireReach(tx, caller, user, within, "true");
+  requireNotSelf(caller, user.id, "erase");
+}
+
+/**
+ * In a tenant, the user must belong to it, and to no other tenant unless the caller has manage:all-users.
+ * @param counts the links to other tenants that count
+ */
+async function requireReach(
+  tx: Tx,
+  caller: Caller,
+  { id }: ErasableUser,
+  within: string | null,
+  counts: "true" | "l.is_active",
+): Promise<void> {
+  if (within === null) return;
+  const [links] = await tx<{ own: number; others: number }[]>`
+    select count(*) filter (where l.tenant_id = ${within})::int as own,
+      count(*) filter (where l.tenant_id <> ${within} and ${tx.unsafe(counts)})::int as others
+    from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null where l.user_id = ${id}`;
+  if (!links?.own) throw userNotFound(id);
+  if (links.others === 0 || holds(caller, "manage:all-users")) return;
+  throw problem(
+    "CROSS_TENANT_FORBIDDEN",
+    `User ${id} belongs to other tenants too; this needs manage:all-users or admin:system.`,
+  );
+}

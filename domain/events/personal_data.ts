@@ -1,0 +1,92 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { eraseAddresses } from "../shared/erase_text.ts";
+import { ERASED_AT_ONCE, type PersonalData, untilDone } from "../shared/personal_data.ts";
+
+const FIRST = "00000000-0000-0000-0000-000000000000";
+const ROWS_AT_ONCE = 5_000;
+
+/** Events about a person, and what was sent of them. Events and deliveries are kept for 30 days at most. */
+export const eventPersonalData: PersonalData = {
+  area: "events",
+  async eraseUsers({ sql }, { userIds, addresses }) {
+    await eraseEvents(sql, userIds);
+    await eraseDeliveries(sql, userIds);
+    await eraseAddresses(
+      sql,
+      { table: "events", key: { id: "uuid" }, columns: { data: "json" } },
+      addresses,
+    );
+    await eraseAddresses(
+      sql,
+      { table: "webhook_deliveries", key: { id: "uuid" }, columns: { body: "text" } },
+      addresses,
+    );
+    await eraseAddresses(
+      sql,
+      {
+        table: "webhook_attempts",
+        key: { delivery_id: "uuid", number: "integer" },
+        columns: { error: "text", answer: "text" },
+      },
+      addresses,
+    );
+  },
+  tenant: {
+    events: (q, tenantId) =>
+      q`
+      select id, type, data, occurred_at from events where tenant_id = ${tenantId} order by id`,
+    "webhook-endpoints": (q, tenantId) =>
+      q`
+      select id, url, description, event_types, is_active, created_by, created_at from webhook_endpoints
+      where tenant_id = ${tenantId} order by id`,
+  },
+  async eraseTenant({ sql }, tenantId) {
+    await untilDone(() =>
+      sql`delete from webhook_deliveries where id = any(array(
+        select d.id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+        where e.tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
+    );
+    await sql`delete from webhook_endpoints where tenant_id = ${tenantId}`;
+    await untilDone(() =>
+      sql`delete from events where id = any(array(
+        select id from events where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
+    );
+    await sql`delete from event_keys where tenant_id = ${tenantId}`;
+    await sql`delete from event_interests where tenant_id = ${tenantId}`;
+  },
+};
+
+/** Of the built-in events about the person, only the id stays. */
+const withoutNames = `(%::jsonb || '{"email":"","firstName":"","lastName":""}'::jsonb)`;
+
+async function eraseEvents(sql: Sql, userIds: string[]): Promise<void> {
+  const erased = withoutNames.replace("%", "data");
+  for (let after = FIRST;;) {
+    const rows = await sql<{ id: string; isAbout: boolean }[]>`
+      select id, type like 'user.%' and data::jsonb ? 'email' and data ->> 'userId' = any(${userIds}::text[]) as is_about
+      from events where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
+    const ids = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
+    await sql`update events set data = ${sql.unsafe(erased)}::json where id = any(${ids}::uuid[])`;
+    const last = rows.at(-1);
+    if (!last || rows.length < ROWS_AT_ONCE) return;
+    after = last.id;
+  }
+}
+
+async function eraseDeliveries(sql: Sql, userIds: string[]): Promise<void> {
+  const erased = withoutNames.replace("%", "(body::jsonb -> 'data')");
+  for (let after = FIRST;;) {
+    const rows = await sql<{ id: string; isAbout: boolean }[]>`
+      select id, event_type like 'user.%' and strpos(body, '"email"') > 0
+          and body::json -> 'data' ->> 'userId' = any(${userIds}::text[]) as is_about
+      from webhook_deliveries where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
+    const ids = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
+    await sql`update webhook_deliveries
+      set body = jsonb_set(body::jsonb, '{data}', ${
+      sql.unsafe(erased)
+    })::text where id = any(${ids}::uuid[])`;
+    const last = rows.at(-1);
+    if (!last || rows.length < ROWS_AT_ONCE) return;
+    after = last.id;
+  }
+}

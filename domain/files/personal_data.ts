@@ -1,0 +1,76 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
+import type { FileRow } from "./file.ts";
+import { emitFilesPurged } from "./file_events.ts";
+import { deleteDiscarded, discardObjects } from "./objects.ts";
+import type { FilePlatform } from "./platform.ts";
+import { auditServicePurges, JOB_REASONS } from "./purge_file.ts";
+
+const FILES_AT_ONCE = 100;
+
+/** Records of files. Content is not part of an export. An erased person stays as `createdBy`: an id without a name. */
+export const filePersonalData: PersonalData<FilePlatform> = {
+  area: "files",
+  user: {
+    files: (q, { userId, tenantId }) =>
+      q`
+      select id, tenant_id, profile, file_name, declared_content_type, size_bytes, sha256, status, created_at
+      from files where created_by = ${userId} and ${ofTenant(q, tenantId)} order by id`,
+  },
+  tenant: {
+    files: (q, tenantId) =>
+      q`
+      select id, profile, file_name, declared_content_type, detected_content_type, size_bytes, sha256, status,
+        retention_class, retain_until, legal_hold, created_by, created_at, purged_at, purge_reason
+      from files where tenant_id = ${tenantId} order by id`,
+  },
+  async eraseTenant(p, tenantId) {
+    await requireNoLegalHold(p.sql, tenantId);
+    while (await purgeTenantFiles(p, tenantId) > 0);
+    await p
+      .sql`update files set file_name = 'erased' where tenant_id = ${tenantId} and file_name <> 'erased'`;
+  },
+};
+
+/** @throws FILE_LEGAL_HOLD_CONFLICT with the number of files under legal hold */
+export async function requireNoLegalHold(sql: Sql, tenantId: string): Promise<void> {
+  const [held] = await sql<{ files: number }[]>`
+    select count(*)::int as files from files where tenant_id = ${tenantId} and legal_hold and status <> 'Purged'`;
+  if (!held?.files) return;
+  throw problem(
+    "FILE_LEGAL_HOLD_CONFLICT",
+    `The tenant has ${held.files} file(s) under legal hold; release the holds before the tenant is erased.`,
+  );
+}
+
+/** Purges one batch of the tenant's files, whatever their state and retention. Their references go with the tenant. */
+async function purgeTenantFiles(p: FilePlatform, tenantId: string): Promise<number> {
+  const files = await p.sql<{ id: string }[]>`select id from files
+    where tenant_id = ${tenantId} and status not in ('Purged', 'Infected') and not legal_hold
+    order by id limit ${FILES_AT_ONCE}`;
+  return await purgeErased(p, files.map(({ id }) => id), JOB_REASONS.tenantErased);
+}
+
+/** Purges files because of an erasure, except those under legal hold. @returns how many */
+export async function purgeErased(p: FilePlatform, fileIds: string[], reason: string): Promise<number> {
+  const rows = await transact(p.sql, async (tx) => {
+    const now = p.clock.now();
+    const files = await tx<{ id: string }[]>`select id from files
+      where id = any(${fileIds}::uuid[]) and status not in ('Purged', 'Infected') and not legal_hold
+      order by id for update`;
+    const ids = files.map(({ id }) => id);
+    await tx`update file_references set released_at = now() where file_id = any(${ids}::uuid[]) and released_at is null`;
+    const purged = await tx<FileRow[]>`
+      update files set status = 'Purged', purge_reason = ${reason}, purged_at = ${now}, scan_due_at = null,
+        reference_count = 0, version = version + 1
+      where id = any(${ids}::uuid[]) returning *`;
+    await discardObjects(tx, ids, now);
+    await emitFilesPurged(p, tx, purged);
+    await auditServicePurges(tx, null, purged);
+    return purged;
+  });
+  await deleteDiscarded(p, rows.map(({ id }) => id));
+  return rows.length;
+}

@@ -1,0 +1,179 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { abandonJob } from "../jobs/job_control.ts";
+import { eraseAddresses } from "../shared/erase_text.ts";
+import {
+  ERASED_AT_ONCE,
+  type ErasedPersons,
+  ofTenant,
+  type PersonalData,
+  untilDone,
+} from "../shared/personal_data.ts";
+import { addressKey } from "./addresses.ts";
+import type { NotificationPlatform } from "./platform.ts";
+import { tenantKeyOf } from "./tenant_key.ts";
+import { transact } from "../../infra/postgres/postgres.ts";
+
+const FIRST = "00000000-0000-0000-0000-000000000000";
+const RECIPIENTS_AT_ONCE = 10_000;
+
+const keysOf = (addresses: string[]) => addresses.map((address) => addressKey("Email", address));
+
+/** Messages to a person, in-app notifications, preferences, devices and suppressed addresses. */
+export const notificationPersonalData: PersonalData<NotificationPlatform> = {
+  area: "notifications",
+  user: {
+    messages: (q, { userId, addresses, tenantId }) =>
+      q`
+      select n.id, n.tenant_id, n.channel, n.status, r.kind, r.address, r.display_name, r.status as recipient_status,
+        r.sent_at, n.subject, case when not n.is_confidential then n.html_body end as html_body,
+        case when not n.is_confidential then n.text_body end as text_body, n.template_slug,
+        case when not n.is_confidential then n.template_data end as template_data, n.created_at
+      from notification_recipients r join notifications n on n.id = r.notification_id
+      where (r.user_id = ${userId} or lower(r.address) = any(${keysOf(addresses)}::text[]))
+        and ${ofTenant(q, tenantId, "n.tenant_id")} order by r.id`,
+    "in-app": (q, { userId, tenantId }) =>
+      q`
+      select id, tenant_id, title, body, category, action_url, is_read, read_at, created_at from user_notifications
+      where user_id = ${userId} and ${ofTenant(q, tenantId)} order by seq`,
+    preferences: (q, { userId }) =>
+      q`
+      select time_zone_id, quiet_from, quiet_to, categories, has_digest, digest_at, digest_locale, created_at,
+        updated_at from notification_preferences where user_id = ${userId}`,
+    devices: (q, { userId }) =>
+      q`
+      select id, platform, created_at from user_devices where user_id = ${userId} order by id`,
+    suppressions: (q, { addresses, tenantId }) =>
+      q`
+      select tenant_key as tenant_id, channel, address, reason, created_at from notification_suppressions
+      where address_key = any(${keysOf(addresses)}::text[]) and ${
+        ofTenant(q, tenantId, "tenant_key")
+      } order by id`,
+  },
+  async eraseUsers({ sql }, persons) {
+    const { userIds, addresses } = persons;
+    await eraseReceived(sql, persons);
+    await untilDone(() =>
+      sql`delete from user_notifications where id = any(array(
+        select id from user_notifications where user_id = any(${userIds}::uuid[]) limit ${ERASED_AT_ONCE}))`
+    );
+    for (
+      const table of [
+        "notification_digests",
+        "notification_preferences",
+        "user_devices",
+        "user_notification_counts",
+        "user_notification_streams",
+      ]
+    ) {
+      await sql`delete from ${sql(table)} where user_id = any(${userIds}::uuid[])`;
+    }
+    await sql`delete from notification_suppressions where address_key = any(${keysOf(addresses)}::text[])`;
+    await eraseAddresses(sql, {
+      table: "notifications",
+      key: { id: "uuid" },
+      columns: {
+        subject: "text",
+        html_body: "text",
+        text_body: "text",
+        template_data: "jsonb",
+        push_data: "jsonb",
+        last_error: "text",
+      },
+    }, addresses);
+    await eraseAddresses(
+      sql,
+      { table: "notification_attempts", key: { id: "uuid" }, columns: { error_message: "text" } },
+      addresses,
+    );
+  },
+  tenant: {
+    messages: (q, tenantId) =>
+      q`
+      select n.id, n.channel, n.status, n.priority, n.subject,
+        case when not n.is_confidential then n.html_body end as html_body,
+        case when not n.is_confidential then n.text_body end as text_body, n.template_slug, n.created_at, n.sent_at,
+        (select json_agg(json_build_object('kind', r.kind, 'address', r.address, 'displayName', r.display_name,
+          'status', r.status)) from notification_recipients r where r.notification_id = n.id) as recipients
+      from notifications n where n.tenant_id = ${tenantId} order by n.created_at, n.id`,
+    templates: (q, tenantId) =>
+      q`
+      select id, slug, name, locale, subject_template, html_body_template, text_body_template, version, created_at
+      from notification_templates where tenant_id = ${tenantId} order by slug, locale`,
+    "in-app": (q, tenantId) =>
+      q`
+      select id, user_id, title, body, category, action_url, is_read, created_at from user_notifications
+      where tenant_id = ${tenantId} order by id`,
+    suppressions: (q, tenantId) =>
+      q`
+      select channel, address, reason, detail, created_at from notification_suppressions
+      where tenant_key = ${tenantId} order by id`,
+  },
+  async eraseTenant({ sql }, tenantId) {
+    const key = tenantKeyOf(tenantId);
+    await untilDone(() =>
+      sql`delete from notifications where id = any(array(
+        select id from notifications where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
+    );
+    await untilDone(() =>
+      sql`delete from user_notifications where id = any(array(
+        select id from user_notifications where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}))`
+    );
+    await sql`delete from notification_digests where tenant_key = ${key}`;
+    await untilDone(() =>
+      sql`delete from notification_suppressions where id = any(array(
+        select id from notification_suppressions where tenant_key = ${key} limit ${ERASED_AT_ONCE}))`
+    );
+    await sql`delete from notification_template_versions where template_id in (
+      select id from notification_templates where tenant_id = ${tenantId})`;
+    await sql`delete from notification_templates where tenant_id = ${tenantId}`;
+    await sql`delete from notification_settings where tenant_id = ${tenantId}`;
+    for (const table of ["notification_counts", "notification_hour_counts"]) {
+      await sql`delete from ${sql(table)} where tenant_key = ${key}`;
+    }
+  },
+};
+
+/**
+ * Erases the person as a recipient. The content of a message to nobody else goes too, and if it was not sent yet it is
+ * cancelled. A message to several keeps its content for the others. Reads all recipients in the order of their ids:
+ * an index on addresses would cost every message.
+ */
+async function eraseReceived(sql: Sql, { userIds, addresses }: ErasedPersons): Promise<void> {
+  for (let after = FIRST;;) {
+    const rows = await sql<{ id: string; notificationId: string; isTheirs: boolean }[]>`
+      select id, notification_id,
+        (user_id = any(${userIds}::uuid[]) or lower(address) = any(${[
+      ...userIds,
+      ...keysOf(addresses),
+    ]}::text[])) is true as is_theirs
+      from notification_recipients where id > ${after} order by id limit ${RECIPIENTS_AT_ONCE}`;
+    const theirs = rows.filter(({ isTheirs }) => isTheirs);
+    for (const { id, notificationId } of theirs) await eraseRecipient(sql, id, notificationId);
+    const last = rows.at(-1);
+    if (!last || rows.length < RECIPIENTS_AT_ONCE) return;
+    after = last.id;
+  }
+}
+
+async function eraseRecipient(sql: Sql, id: string, notificationId: string): Promise<void> {
+  await transact(sql, async (tx) => {
+    const [message] = await tx<{ jobId: string | null; recipientCount: number }[]>`
+      select job_id, recipient_count from notifications where id = ${notificationId} for update`;
+    await tx`
+      update notification_recipients set address = 'erased', display_name = null, error_message = null, user_id = null,
+        follows_user = false, status = case when status in ('Owed', 'Collected') then 'Skipped' else status end,
+        reason = case when status in ('Owed', 'Collected') then 'NoAddress' else reason end
+      where id = ${id}`;
+    const others = await tx`select from notification_recipients
+      where notification_id = ${notificationId} and address <> 'erased' limit 1`;
+    if (others.length > 0) return;
+    await tx`delete from notification_attachments where notification_id = ${notificationId}`;
+    await tx`update notification_attempts set error_message = null where notification_id = ${notificationId}`;
+    await tx`
+      update notifications set subject = null, html_body = null, text_body = null, template_data = null,
+        push_data = null, action_url = null, last_error = null, updated_at = now(),
+        status = case when status in ('Pending', 'Queued', 'Scheduled', 'Failed') then 'Cancelled' else status end
+      where id = ${notificationId}`;
+    if (message?.jobId) await abandonJob(tx, message.jobId);
+  });
+}

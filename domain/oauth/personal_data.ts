@@ -1,0 +1,34 @@
+import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
+
+/** Sign-ins of a person at other programs, and the programs of a tenant. */
+export const oauthPersonalData: PersonalData = {
+  area: "oauth",
+  user: {
+    consents: (q, { userId }) =>
+      q`
+      select c.client_id, n.name as client_name, c.scopes, c.created_at, c.updated_at
+      from oauth_consents c join oauth_clients n on n.id = c.client_id where c.user_id = ${userId}
+      order by c.created_at`,
+    grants: (q, { userId, tenantId }) =>
+      q`
+      select g.client_id, g.tenant_id, g.scopes, g.created_at, g.refreshed_at from oauth_grants g
+      where g.user_id = ${userId} and ${ofTenant(q, tenantId, "g.tenant_id")} order by g.created_at`,
+  },
+  async eraseUsers({ sql }, { userIds }) {
+    await sql`delete from oauth_grants where user_id = any(${userIds}::uuid[])`;
+    await sql`delete from oauth_consents where user_id = any(${userIds}::uuid[])`;
+  },
+  tenant: {
+    clients: (q, tenantId) =>
+      q`
+      select id, client_id, name, kind, redirect_uris, post_logout_redirect_uris, audience, scopes, created_by,
+        created_at, revoked_at from oauth_clients where tenant_id = ${tenantId} order by id`,
+  },
+  async eraseTenant({ sql }, tenantId) {
+    const clients = sql`select id from oauth_clients where tenant_id = ${tenantId}`;
+    await sql`delete from oauth_grants where tenant_id = ${tenantId} or client_id in (${clients})`;
+    await sql`delete from oauth_consents where client_id in (${clients})`;
+    await sql`delete from oauth_clients where tenant_id = ${tenantId}`;
+    await sql`delete from oauth_audiences where tenant_id = ${tenantId}`;
+  },
+};

@@ -1,0 +1,28 @@
+import { accessPersonalData } from "./access/personal_data.ts";
+import { auditPersonalData } from "./audit/personal_data.ts";
+import { eventPersonalData } from "./events/personal_data.ts";
+import { filePersonalData } from "./files/personal_data.ts";
+import { jobPersonalData } from "./jobs/personal_data.ts";
+import { oauthPersonalData } from "./oauth/personal_data.ts";
+import { notificationPersonalData } from "./notifications/personal_data.ts";
+import { reportPersonalData } from "./reports/personal_data.ts";
+import { requestPersonalData } from "./requests/personal_data.ts";
+import { resourcePersonalData } from "./resources/personal_data.ts";
+import type { PersonalData } from "./shared/personal_data.ts";
+
+/**
+ * What each area does with personal data, in the order in which a tenant is erased: areas that cause events, jobs or
+ * audit rows come before those that keep them.
+ */
+export const allPersonalData: readonly PersonalData<never>[] = [
+  reportPersonalData,
+  filePersonalData,
+  notificationPersonalData,
+  resourcePersonalData,
+  oauthPersonalData,
+  accessPersonalData,
+  jobPersonalData,
+  eventPersonalData,
+  requestPersonalData,
+  auditPersonalData,
+];

@@ -1,0 +1,78 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { releaseOwnerReferences } from "../files/service_files.ts";
+import { transact } from "../../infra/postgres/postgres.ts";
+import { eraseAddresses } from "../shared/erase_text.ts";
+import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
+import type { ReportPlatform } from "./platform.ts";
+import { FILE_SCOPE } from "./run.ts";
+
+/** Executions, deliveries and schedules. An address in options of others is replaced, not removed. */
+export const reportPersonalData: PersonalData<ReportPlatform> = {
+  area: "reports",
+  user: {
+    executions: (q, { userId, tenantId }) =>
+      q`
+      select id, tenant_id, template_id, report_name, format, status, parameters_json, requested_by, created_at,
+        completed_at from report_executions
+      where created_by = ${userId} and ${ofTenant(q, tenantId)} order by id`,
+    schedules: (q, { userId, tenantId }) =>
+      q`
+      select id, tenant_id, template_id, name, description, cron_expression, parameters_json, delivery_json,
+        created_at from report_schedules
+      where created_by = ${userId} and ${ofTenant(q, tenantId)} order by id`,
+    deliveries: (q, { addresses, tenantId }) =>
+      q`
+      select d.id, e.tenant_id, e.report_name, d.method, d.recipient, d.status, d.updated_at
+      from report_deliveries d join report_executions e on e.id = d.execution_id
+      where lower(d.recipient) = any(${addresses.map((address) => address.toLowerCase())}::text[])
+        and ${ofTenant(q, tenantId, "e.tenant_id")} order by d.id`,
+  },
+  async eraseUsers({ sql }, { userIds, addresses }) {
+    await sql`update report_deliveries set recipient = 'erased:' || id, error_message = null,
+        status = case status when 'Owed' then 'Failed' else status end
+      where lower(recipient) = any(${addresses.map((address) => address.toLowerCase())}::text[])`;
+    await sql`update report_executions set requested_by = null
+      where created_by = any(${userIds}::uuid[]) and requested_by is not null`;
+    for (const texts of TEXTS) await eraseAddresses(sql, texts, addresses);
+  },
+  tenant: {
+    executions: (q, tenantId) =>
+      q`
+      select id, template_id, report_name, format, status, parameters_json, requested_by, created_by, created_at,
+        completed_at, deleted_at from report_executions where tenant_id = ${tenantId} order by id`,
+    schedules: (q, tenantId) =>
+      q`
+      select id, template_id, name, description, cron_expression, time_zone_id, format, parameters_json,
+        delivery_json, is_active, created_by, created_at from report_schedules
+      where tenant_id = ${tenantId} order by id`,
+  },
+  async eraseTenant({ sql }, tenantId) {
+    await sql`delete from report_schedules where tenant_id = ${tenantId}`;
+    while (await deleteExecutions(sql, tenantId) > 0);
+  },
+};
+
+const TEXTS = [
+  {
+    table: "report_executions",
+    key: { id: "uuid" },
+    columns: { parameters_json: "text", delivery_json: "text", requested_by: "text", error_message: "text" },
+  },
+  {
+    table: "report_schedules",
+    key: { id: "uuid" },
+    columns: { parameters_json: "text", delivery_json: "text", burst_json: "text", description: "text" },
+  },
+  { table: "report_deliveries", key: { id: "uuid" }, columns: { error_message: "text" } },
+] as const;
+
+/** Deletes one batch of executions and releases their documents. */
+async function deleteExecutions(sql: Sql, tenantId: string): Promise<number> {
+  return await transact(sql, async (tx) => {
+    const rows = await tx<{ id: string; runId: string | null }[]>`
+      select id, run_id from report_executions where tenant_id = ${tenantId} order by id limit 200 for update`;
+    for (const { runId } of rows) if (runId) await releaseOwnerReferences(tx, FILE_SCOPE, runId);
+    await tx`delete from report_executions where id = any(${rows.map(({ id }) => id)}::uuid[])`;
+    return rows.length;
+  });
+}

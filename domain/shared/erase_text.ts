@@ -1,0 +1,59 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+
+/** Texts of a table that may contain addresses. */
+export interface ErasableTexts {
+  table: string;
+  /** Primary key, with its types. */
+  key: Record<string, "uuid" | "integer" | "bytea">;
+  /** Columns with their types. */
+  columns: Record<string, "text" | "json" | "jsonb">;
+}
+
+/** What replaces an address. It has the form of an address that never exists (RFC 6761). */
+export const ERASED_ADDRESS = "erased@erased.invalid";
+
+const ROWS_AT_ONCE = 5_000;
+/** Shorter needles would match by accident. */
+const SHORTEST = 6;
+
+/**
+ * Replaces addresses in the texts of a table. Reads the table in the order of its key, so that each statement is bounded
+ * whatever the size of the table; only rows that match are written.
+ */
+export async function eraseAddresses(sql: Sql, texts: ErasableTexts, addresses: string[]): Promise<void> {
+  const needles = addresses.filter((address) => address.length >= SHORTEST);
+  if (needles.length === 0) return;
+  const patterns = needles.map((needle) => `%${needle.replaceAll(/[\\%_]/g, "\\$&")}%`);
+  const escaped = needles.map((needle) => needle.replaceAll(/[^A-Za-z0-9@]/g, "\\$&"));
+  const wholeAddress = `(?<![A-Za-z0-9._%+-])(${escaped.join("|")})(?![A-Za-z0-9-])`;
+  const keys = Object.keys(texts.key);
+  const columns = Object.keys(texts.columns);
+  const matching = columns.map((name) => `t.${name}::text ilike any($1::text[])`).join(" or ");
+  const changes = Object.entries(texts.columns).map(([name, type]) =>
+    `${name} = regexp_replace(${name}::text, $1, $2, 'gi')::${type}`
+  );
+  const shownKeys = keys.map((name, i) => `t.${name}::text as key${i}`).join(", ");
+  const orderedKeys = keys.map((name) => `t.${name}`).join(", ");
+  const given = Object.values(texts.key);
+  const parameters = (from: number) => given.map((type, i) => `$${from + i}::text::${type}`).join(", ");
+
+  const keyOf = (row: Record<string, unknown>) => keys.map((_, i) => String(row[`key${i}`]));
+
+  for (let after: string[] | null = null;;) {
+    const start: string = after ? `where (${orderedKeys}) > (${parameters(2)})` : "";
+    const rows: Record<string, unknown>[] = await sql.unsafe(
+      `select ${shownKeys}, (${matching}) is true as "matches" from ${texts.table} t ${start}
+       order by ${orderedKeys} limit ${ROWS_AT_ONCE}`,
+      [patterns, ...after ?? []],
+    );
+    for (const row of rows.filter(({ matches }) => matches)) {
+      await sql.unsafe(
+        `update ${texts.table} set ${changes.join(", ")} where (${keys.join(", ")}) = (${parameters(3)})`,
+        [wholeAddress, ERASED_ADDRESS, ...keyOf(row)],
+      );
+    }
+    const last = rows.at(-1);
+    if (!last || rows.length < ROWS_AT_ONCE) return;
+    after = keyOf(last);
+  }
+}

@@ -1,0 +1,144 @@
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { closeTenant, lockErasableTenant, requireTenantExists } from "../access/tenants/tenant_erase.ts";
+import { anonymizeUser, requireExportable } from "../access/users/user_erase.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { requireNoLegalHold } from "../files/personal_data.ts";
+import { enqueueJob } from "../jobs/enqueue.ts";
+import type { Caller } from "../rights/caller.ts";
+import { newId } from "../shared/ids.ts";
+import { type DataRequest, insertRequest } from "./data_request.ts";
+import { eraseDataJob } from "./erasure_job.ts";
+import { exportDataJob } from "./export_job.ts";
+import type { UserDataPlatform } from "./platform.ts";
+
+/**
+ * Asks for an export of a user's data.
+ * @param within the tenant whose data is exported; null: all
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN
+ */
+export async function exportUser(
+  p: UserDataPlatform,
+  caller: Caller,
+  userId: string,
+  within: string | null,
+): Promise<DataRequest> {
+  return await transact(p.sql, async (tx) => {
+    await requireExportable(tx, caller, userId, within);
+    const id = newId();
+    const jobId = await enqueueJob(p, tx, exportDataJob, { requestId: id });
+    await recordAudit(tx, { ...caller, tenantId: within }, {
+      action: "user.export",
+      targetType: "user",
+      targetId: userId,
+      after: { requestId: id },
+    });
+    return await insertRequest(tx, caller, { id, kind: "UserExport", userId, tenantId: within, jobId });
+  });
+}
+
+/** Asks for an export of everything in a tenant. @throws TENANT_NOT_FOUND */
+export async function exportTenant(
+  p: UserDataPlatform,
+  caller: Caller,
+  tenantId: string,
+): Promise<DataRequest> {
+  return await transact(p.sql, async (tx) => {
+    await requireTenantExists(tx, tenantId);
+    const id = newId();
+    const jobId = await enqueueJob(p, tx, exportDataJob, { requestId: id });
+    await recordAudit(tx, caller, {
+      action: "tenant.export",
+      targetType: "tenant",
+      targetId: tenantId,
+      tenantId,
+      after: { requestId: id },
+    });
+    return await insertRequest(tx, caller, { id, kind: "TenantExport", tenantId, jobId });
+  });
+}
+
+/**
+ * Erases a user: the profile, password, sessions and keys at once, everything else by a job. Asked again, it returns the
+ * same request, and starts the job again if it failed.
+ * @param within the caller's tenant; null: as a platform administrator
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ */
+export async function eraseUser(
+  p: UserDataPlatform,
+  caller: Caller,
+  userId: string,
+  o: { reason: string; within: string | null },
+): Promise<DataRequest> {
+  return await transact(p.sql, async (tx) => {
+    const person = await anonymizeUser(p, tx, caller, userId, o.within);
+    if (!person) return await askAgain(p, tx, { userId });
+    const id = newId();
+    const jobId = await enqueueJob(p, tx, eraseDataJob, { requestId: id });
+    await recordAudit(tx, { ...caller, tenantId: o.within }, {
+      action: "user.erase",
+      targetType: "user",
+      targetId: userId,
+      after: { requestId: id, reason: o.reason },
+    });
+    const { addresses } = person;
+    return await insertRequest(tx, caller, {
+      id,
+      kind: "UserErasure",
+      userId,
+      reason: o.reason,
+      addresses,
+      jobId,
+    });
+  });
+}
+
+/**
+ * Erases an inactive tenant and the users who belong to no other. Asked again, it returns the same request.
+ * @param o.name the name of the tenant, repeated
+ * @throws TENANT_NOT_FOUND, TENANT_PLATFORM_CONFLICT, TENANT_ACTIVE_CONFLICT, TENANT_HAS_CHILDREN_CONFLICT,
+ * VALIDATION_ERROR, FILE_LEGAL_HOLD_CONFLICT
+ */
+export async function eraseTenant(
+  p: UserDataPlatform,
+  caller: Caller,
+  tenantId: string,
+  o: { reason: string; name: string },
+): Promise<DataRequest> {
+  return await transact(p.sql, async (tx) => {
+    const tenant = await lockErasableTenant(tx, tenantId);
+    const earlier =
+      await tx`select from data_requests where kind = 'TenantErasure' and tenant_id = ${tenantId}`;
+    if (earlier.length > 0) return await askAgain(p, tx, { tenantId });
+    await closeTenant(tx, tenant, o.name);
+    await requireNoLegalHold(tx, tenantId);
+    const id = newId();
+    const jobId = await enqueueJob(p, tx, eraseDataJob, { requestId: id });
+    await recordAudit(tx, { ...caller, tenantId: null }, {
+      action: "tenant.erase",
+      targetType: "tenant",
+      targetId: tenantId,
+      after: { requestId: id, reason: o.reason },
+    });
+    return await insertRequest(tx, caller, { id, kind: "TenantErasure", tenantId, reason: o.reason, jobId });
+  });
+}
+
+/** The erasure that exists. If it failed, its job starts again. */
+async function askAgain(
+  p: UserDataPlatform,
+  tx: Tx,
+  about: { userId: string } | { tenantId: string },
+): Promise<DataRequest> {
+  const which = "userId" in about
+    ? tx`kind = 'UserErasure' and user_id = ${about.userId}`
+    : tx`kind = 'TenantErasure' and tenant_id = ${about.tenantId}`;
+  const [request] = await tx<DataRequest[]>`
+    select id, kind, user_id, tenant_id, status, step, reason, file_id, error_message, requested_by, created_at,
+      completed_at from data_requests where ${which} for update`;
+  if (!request) throw new Error("an erased user or tenant has no erasure");
+  if (request.status !== "Failed") return request;
+  const jobId = await enqueueJob(p, tx, eraseDataJob, { requestId: request.id });
+  await tx`update data_requests set status = 'Queued', error_message = null, completed_at = null, job_id = ${jobId}
+    where id = ${request.id}`;
+  return { ...request, status: "Queued", errorMessage: null, completedAt: null };
+}

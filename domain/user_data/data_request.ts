@@ -1,0 +1,141 @@
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
+import { newId } from "../shared/ids.ts";
+import type { DataSubject } from "../shared/personal_data.ts";
+
+export const DATA_REQUEST_KINDS = ["UserExport", "UserErasure", "TenantExport", "TenantErasure"] as const;
+export const DATA_REQUEST_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;
+export type DataRequestKind = typeof DATA_REQUEST_KINDS[number];
+
+/** An export or erasure of the data of a user or tenant, as callers see it. */
+export interface DataRequest {
+  id: string;
+  kind: DataRequestKind;
+  userId: string | null;
+  tenantId: string | null;
+  status: typeof DATA_REQUEST_STATUSES[number];
+  /** What is done now: the name of an area. */
+  step: string | null;
+  reason: string | null;
+  /** The exported file, which only the user who asked for it can read. */
+  fileId: string | null;
+  errorMessage: string | null;
+  requestedBy: string | null;
+  createdAt: Date;
+  completedAt: Date | null;
+}
+
+/** The row of a request, with what its job needs. */
+export interface DataRequestRow extends DataRequest {
+  addresses: string[] | null;
+  contextTenantId: string | null;
+}
+
+const columns = (q: Sql) =>
+  q`id, kind, user_id, tenant_id, status, step, reason, file_id, error_message, requested_by, created_at, completed_at`;
+
+/** Reads a request with what its job needs. */
+export async function readRequestRow(q: Sql, id: string): Promise<DataRequestRow | null> {
+  const [row] = await q<DataRequestRow[]>`
+    select ${columns(q)}, addresses, context_tenant_id from data_requests where id = ${id}`;
+  return row ?? null;
+}
+
+/**
+ * Reads a request about a user or a tenant.
+ * @param within only a request made in this tenant; null: any
+ * @throws DATA_REQUEST_NOT_FOUND
+ */
+export async function readRequest(
+  q: Sql,
+  o: { id: string; about: { userId: string } | { tenantId: string }; within: string | null },
+): Promise<DataRequest> {
+  const about = "userId" in o.about
+    ? q`user_id = ${o.about.userId} and kind in ('UserExport', 'UserErasure')`
+    : q`tenant_id = ${o.about.tenantId} and kind in ('TenantExport', 'TenantErasure')`;
+  const [row] = await q<DataRequest[]>`
+    select ${columns(q)} from data_requests
+    where id = ${o.id} and ${about} and (${o.within}::uuid is null or context_tenant_id = ${o.within})`;
+  if (row) return row;
+  throw problem("DATA_REQUEST_NOT_FOUND", `There is no such export or erasure ${o.id}.`);
+}
+
+/** The requests about a user or tenant, newest first; at most 20. */
+export async function listRequests(
+  q: Sql,
+  o: { about: { userId: string } | { tenantId: string }; within: string | null },
+): Promise<DataRequest[]> {
+  const about = "userId" in o.about
+    ? q`user_id = ${o.about.userId} and kind in ('UserExport', 'UserErasure')`
+    : q`tenant_id = ${o.about.tenantId} and kind in ('TenantExport', 'TenantErasure')`;
+  return await q<DataRequest[]>`
+    select ${columns(q)} from data_requests
+    where ${about} and (${o.within}::uuid is null or context_tenant_id = ${o.within})
+    order by id desc limit 20`;
+}
+
+/** Inserts a Queued request. */
+export async function insertRequest(
+  tx: Tx,
+  caller: Caller,
+  o: {
+    id: string;
+    kind: DataRequestKind;
+    userId?: string;
+    tenantId?: string | null;
+    reason?: string;
+    addresses?: string[];
+    jobId: string;
+  },
+): Promise<DataRequest> {
+  const [row] = await tx<DataRequest[]>`
+    insert into data_requests (id, kind, user_id, tenant_id, reason, addresses, requested_by, context_tenant_id, job_id)
+    values (${o.id}, ${o.kind}, ${o.userId ?? null}, ${o.tenantId ?? null}, ${o.reason ?? null},
+      ${o.addresses ?? null}::text[], ${caller.userId}, ${caller.tenantId}, ${o.jobId})
+    returning ${columns(tx)}`;
+  if (!row) throw new Error("the inserted request was not returned");
+  return row;
+}
+
+/** Inserts the erasure of a user as a part of the erasure of a tenant. */
+export async function insertPart(
+  tx: Tx,
+  parent: DataRequestRow,
+  { userId, addresses }: DataSubject,
+): Promise<void> {
+  await tx`
+    insert into data_requests (id, kind, user_id, status, reason, addresses, requested_by, context_tenant_id, parent_id)
+    values (${newId()}, 'UserErasure', ${userId}, 'Running', ${parent.reason}, ${addresses}::text[],
+      ${parent.requestedBy}, ${parent.contextTenantId}, ${parent.id})
+    on conflict (user_id) where kind = 'UserErasure' do nothing`;
+}
+
+/** The erasures of users that are parts of another and have not ended. */
+export const openParts = (q: Sql, parentId: string, limit: number) =>
+  q<{ id: string; userId: string; addresses: string[] | null }[]>`
+    select id, user_id, addresses from data_requests
+    where parent_id = ${parentId} and status <> 'Completed' order by id limit ${limit}`;
+
+/** Marks a request as Running. @returns false if it has ended, so that there is nothing to do */
+export async function startRequest(q: Sql, id: string): Promise<boolean> {
+  const started =
+    await q`update data_requests set status = 'Running', error_message = null, completed_at = null
+    where id = ${id} and status <> 'Completed'`;
+  return started.count > 0;
+}
+
+export async function noteStep(q: Sql, id: string, step: string): Promise<void> {
+  await q`update data_requests set step = ${step} where id = ${id}`;
+}
+
+/** Ends a request; the addresses of the person go. */
+export async function completeRequest(q: Sql, id: string, fileId: string | null): Promise<void> {
+  await q`update data_requests set status = 'Completed', step = null, addresses = null, file_id = ${fileId},
+    completed_at = now() where id = ${id}`;
+}
+
+export async function failRequest(q: Sql, id: string, message: string): Promise<void> {
+  await q`update data_requests set status = 'Failed', error_message = ${message}, completed_at = now()
+    where id = ${id} and status <> 'Completed'`;
+}

@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { connectPostgres, type Pool } from "../../infra/postgres/postgres.ts";
+import { type ZipPart, zipStream } from "../../infra/zip_stream.ts";
+import { addressesOf } from "../access/users/user_erase.ts";
+import { EXPORT_PROFILE } from "../files/profiles.ts";
+import { storeServiceFile } from "../files/service_files.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
+import type { DataSubject, Exports, PersonalData } from "../shared/personal_data.ts";
+import {
+  completeRequest,
+  type DataRequestRow,
+  failRequest,
+  noteStep,
+  readRequestRow,
+  startRequest,
+} from "./data_request.ts";
+import type { UserDataPlatform } from "./platform.ts";
+
+const ROWS_AT_ONCE = 500;
+/** Days until the file of an export is purged. */
+export const EXPORT_DAYS = 7;
+
+/**
+ * Writes an export: a ZIP with one file of JSON lines for each kind of rows. Rows go from cursors to the object store, so
+ * memory stays flat. An attempt after a crash writes a new file; the sweep purges the unfinished one.
+ */
+export const exportDataJob = defineJob({
+  name: "steward.export-data",
+  args: z.object({ requestId: z.uuid() }),
+  timeoutMs: 2 * 60 * 60_000,
+  maxRetries: 3,
+  concurrency: 2,
+  async run({ requestId }, context: JobContext<UserDataPlatform>) {
+    const { platform: p, db, signal } = context;
+    const request = await readRequestRow(db, requestId);
+    if (!request || !await startRequest(db, requestId)) return { exported: false };
+    try {
+      const { fileId, sizeBytes } = await writeExport(p, request, signal);
+      await completeRequest(db, requestId, fileId);
+      return { exported: true, fileId, sizeBytes };
+    } catch (error) {
+      if (context.failures >= context.maxRetries && !signal.aborted) {
+        await failRequest(db, requestId, "The export failed; the job's executions show why.");
+      }
+      throw error;
+    }
+  },
+});
+
+async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal: AbortSignal) {
+  const reader = connectPostgres(p.config.DATABASE_URL ?? "", { max: 1, work: "report", idleSeconds: 5 });
+  try {
+    const parts = request.kind === "UserExport"
+      ? userParts(p, reader, request, signal)
+      : tenantParts(p, reader, request, signal);
+    const name = request.kind === "UserExport" ? "user" : "tenant";
+    return await storeServiceFile(p, {
+      tenantId: request.contextTenantId,
+      profile: EXPORT_PROFILE,
+      fileName: `${name}-export-${request.userId ?? request.tenantId}.zip`,
+      contentType: "application/zip",
+      createdBy: request.requestedBy,
+      keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * 86_400_000),
+    }, ReadableStream.from(zipStream(parts)));
+  } finally {
+    await reader.end({ timeout: 5 });
+  }
+}
+
+async function* userParts(p: UserDataPlatform, reader: Pool, request: DataRequestRow, signal: AbortSignal) {
+  const { userId, tenantId } = request;
+  if (userId === null) return;
+  const addresses = await addressesOf(reader, userId);
+  for (const { area, user } of areasOf(p)) {
+    await noteStep(p.sql, request.id, area);
+    yield* partsOf<DataSubject>(reader, area, user, { userId, addresses, tenantId }, signal);
+  }
+}
+
+async function* tenantParts(p: UserDataPlatform, reader: Pool, request: DataRequestRow, signal: AbortSignal) {
+  if (request.tenantId === null) return;
+  for (const { area, tenant } of areasOf(p)) {
+    await noteStep(p.sql, request.id, area);
+    yield* partsOf<string>(reader, area, tenant, request.tenantId, signal);
+  }
+}
+
+function* partsOf<Of>(
+  reader: Pool,
+  area: string,
+  exports: Exports<Of> | undefined,
+  of: Of,
+  signal: AbortSignal,
+): Generator<ZipPart> {
+  for (const [name, query] of Object.entries(exports ?? {})) {
+    yield { path: `${area}/${name}.jsonl`, content: jsonLines(query(reader, of), signal) };
+  }
+}
+
+async function* jsonLines(query: ReturnType<Exports<unknown>[string]>, signal: AbortSignal) {
+  const encoder = new TextEncoder();
+  for await (const rows of query.cursor(ROWS_AT_ONCE)) {
+    signal.throwIfAborted();
+    yield encoder.encode(rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  }
+}
+
+const areasOf = (p: UserDataPlatform) => p.personalData as readonly PersonalData<UserDataPlatform>[];

@@ -1,0 +1,224 @@
+import { z } from "zod";
+import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
+import { eraseTenant, eraseUser, exportTenant, exportUser } from "../../domain/user_data/ask.ts";
+import { type DataRequest, listRequests, readRequest } from "../../domain/user_data/data_request.ts";
+import { accepted, ok } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+import {
+  AcceptedDataRequestDto,
+  DataRequestDto,
+  EraseRequest,
+  EraseTenantRequest,
+} from "./data_request_shapes.ts";
+import { userIdPath } from "./user_shapes.ts";
+
+const overUsers = acrossTenants("admin:system", "manage:all-users");
+const overTenants = acrossTenants("admin:system", "manage:all-tenants");
+const tenantPath = z.object({ tenantId: uuid });
+const oneRequest = { requestId: uuid };
+const begun = (what: string) => ({
+  202: { description: `The ${what} has begun`, schema: AcceptedDataRequestDto },
+});
+const status = { 200: { description: "The status", schema: DataRequestDto } };
+const all = { 200: { description: "Up to 20, newest first", schema: z.array(DataRequestDto) } };
+
+function acceptedRequest(request: DataRequest, of: string) {
+  const statusUrl = `${of}/data-requests/${request.id}`;
+  return accepted({ ...request, statusUrl }, statusUrl);
+}
+
+/** Exports and erasures of users of the tenant. */
+const ofTenantUsers = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/users/{id}/export",
+    area: "Users",
+    id: "exportUser",
+    summary: "Export the personal data of a user that the tenant has",
+    access: inTenant("export:users"),
+    params: userIdPath,
+    creates: "atomically",
+    answers: begun("export"),
+    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
+    run: async ({ platform, caller, params: { id } }) =>
+      acceptedRequest(await exportUser(platform, caller, id, caller.tenantId), `/api/v1/users/${id}`),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/users/{id}/erase",
+    area: "Users",
+    id: "eraseUser",
+    summary: "Erase a user of this tenant only: personal data and messages go, the id stays",
+    access: inTenant("erase:users"),
+    params: userIdPath,
+    body: EraseRequest,
+    answers: begun("erasure"),
+    problems: [
+      "USER_NOT_FOUND",
+      "CROSS_TENANT_FORBIDDEN",
+      "USER_SELF_CONFLICT",
+      "LAST_SYSTEM_ADMIN_CONFLICT",
+    ],
+    async run({ platform, caller, params: { id }, body: { reason } }) {
+      const erasure = await eraseUser(platform, caller, id, { reason, within: caller.tenantId });
+      return acceptedRequest(erasure, `/api/v1/users/${id}`);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/users/{id}/data-requests",
+    area: "Users",
+    id: "listUserDataRequests",
+    summary: "List exports and erasures of a user that were asked for in the tenant",
+    access: inTenant("export:users", "erase:users"),
+    params: userIdPath,
+    answers: all,
+    problems: [],
+    run: async ({ db, caller, params: { id } }) =>
+      ok(await listRequests(db, { about: { userId: id }, within: caller.tenantId })),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/users/{id}/data-requests/{requestId}",
+    area: "Users",
+    id: "readUserDataRequest",
+    summary: "Read the status of an export or erasure of a user",
+    access: inTenant("export:users", "erase:users"),
+    params: userIdPath.extend(oneRequest),
+    answers: status,
+    problems: ["DATA_REQUEST_NOT_FOUND"],
+    run: async ({ db, caller, params: { id, requestId } }) =>
+      ok(await readRequest(db, { id: requestId, about: { userId: id }, within: caller.tenantId })),
+  }),
+] as const;
+
+/** Exports and erasures of users of all tenants. */
+const ofUsers = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/admin/users/{id}/export",
+    area: "Admin users",
+    id: "exportUserAnywhere",
+    summary: "Export all personal data of a user",
+    access: overUsers,
+    params: userIdPath,
+    creates: "atomically",
+    answers: begun("export"),
+    problems: ["USER_NOT_FOUND"],
+    run: async ({ platform, caller, params: { id } }) =>
+      acceptedRequest(await exportUser(platform, caller, id, null), `/api/v1/admin/users/${id}`),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/admin/users/{id}/erase",
+    area: "Admin users",
+    id: "eraseUserAnywhere",
+    summary: "Erase a user of any tenants: personal data and messages go, the id stays",
+    access: overUsers,
+    params: userIdPath,
+    body: EraseRequest,
+    answers: begun("erasure"),
+    problems: ["USER_NOT_FOUND", "USER_SELF_CONFLICT", "LAST_SYSTEM_ADMIN_CONFLICT"],
+    async run({ platform, caller, params: { id }, body: { reason } }) {
+      const erasure = await eraseUser(platform, caller, id, { reason, within: null });
+      return acceptedRequest(erasure, `/api/v1/admin/users/${id}`);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/users/{id}/data-requests",
+    area: "Admin users",
+    id: "listAllUserDataRequests",
+    summary: "List exports and erasures of a user",
+    access: overUsers,
+    params: userIdPath,
+    answers: all,
+    problems: [],
+    run: async ({ db, params: { id } }) =>
+      ok(await listRequests(db, { about: { userId: id }, within: null })),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/users/{id}/data-requests/{requestId}",
+    area: "Admin users",
+    id: "readAnyUserDataRequest",
+    summary: "Read the status of an export or erasure of a user",
+    access: overUsers,
+    params: userIdPath.extend(oneRequest),
+    answers: status,
+    problems: ["DATA_REQUEST_NOT_FOUND"],
+    run: async ({ db, params: { id, requestId } }) =>
+      ok(await readRequest(db, { id: requestId, about: { userId: id }, within: null })),
+  }),
+] as const;
+
+/** Exports and erasures of whole tenants. */
+const ofTenants = [
+  endpoint({
+    method: "post",
+    path: "/api/v1/admin/tenants/{tenantId}/export",
+    area: "Admin tenants",
+    id: "exportTenant",
+    summary: "Export everything of a tenant",
+    access: overTenants,
+    params: tenantPath,
+    creates: "atomically",
+    answers: begun("export"),
+    problems: ["TENANT_NOT_FOUND"],
+    run: async ({ platform, caller, params: { tenantId } }) =>
+      acceptedRequest(await exportTenant(platform, caller, tenantId), `/api/v1/admin/tenants/${tenantId}`),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/admin/tenants/{tenantId}/erase",
+    area: "Admin tenants",
+    id: "eraseTenant",
+    summary: "Erase an inactive tenant, its files, and the users who belong to no other tenant",
+    access: overTenants,
+    params: tenantPath,
+    body: EraseTenantRequest,
+    answers: begun("erasure"),
+    problems: [
+      "TENANT_NOT_FOUND",
+      "TENANT_PLATFORM_CONFLICT",
+      "TENANT_ACTIVE_CONFLICT",
+      "TENANT_HAS_CHILDREN_CONFLICT",
+      "FILE_LEGAL_HOLD_CONFLICT",
+    ],
+    run: async ({ platform, caller, params: { tenantId }, body }) =>
+      acceptedRequest(
+        await eraseTenant(platform, caller, tenantId, body),
+        `/api/v1/admin/tenants/${tenantId}`,
+      ),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/tenants/{tenantId}/data-requests",
+    area: "Admin tenants",
+    id: "listTenantDataRequests",
+    summary: "List exports and erasures of a tenant",
+    access: overTenants,
+    params: tenantPath,
+    answers: all,
+    problems: [],
+    run: async ({ db, params: { tenantId } }) =>
+      ok(await listRequests(db, { about: { tenantId }, within: null })),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/admin/tenants/{tenantId}/data-requests/{requestId}",
+    area: "Admin tenants",
+    id: "readTenantDataRequest",
+    summary: "Read the status of an export or erasure of a tenant",
+    access: overTenants,
+    params: tenantPath.extend(oneRequest),
+    answers: status,
+    problems: ["DATA_REQUEST_NOT_FOUND"],
+    run: async ({ db, params: { tenantId, requestId } }) =>
+      ok(await readRequest(db, { id: requestId, about: { tenantId }, within: null })),
+  }),
+] as const;
+
+/** Exports and erasures of users and tenants. */
+export const dataRequestRoutes = [...ofTenantUsers, ...ofUsers, ...ofTenants] as const;

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { type Actor, setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { CLERK, done, signIn } from "./support.ts";
+import { unzipped } from "./zip.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const PASSWORD = "violet harbour 91 lantern";
+
+/** The files of a completed export, by path, as rows. */
+async function rowsOf(by: Actor, fileId: string): Promise<Record<string, Record<string, unknown>[]>> {
+  const { body } = await until(
+    () => by.get(`/api/v1/files/${fileId}/download-url`),
+    ({ status }) => status === 200,
+    { what: "the scan of the export" },
+  );
+  const archive = Buffer.from(await (await fetch(body.url)).arrayBuffer());
+  const parts = Object.entries(unzipped(archive));
+  return Object.fromEntries(parts.map(([path, text]) => [
+    path,
+    text.split("\n").filter(Boolean).map((line) => JSON.parse(line)),
+  ]));
+}
+
+async function person(by: Actor) {
+  const email = `${crypto.randomUUID()}@personal.example`;
+  const { body } = await by.post("/api/v1/users", {
+    email,
+    password: PASSWORD,
+    firstName: "Ana",
+  });
+  await by.put(`/api/v1/users/${body.id}`, { externalId: `ext-${email}` });
+  return { id: body.id as string, email };
+}
+
+Deno.test("the export of a user has the rows about the user in the tenant, and no secrets", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const her = await person(clerk);
+  const { body: session } = await signIn(t, her.email, PASSWORD);
+  await clerk.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: her.email }],
+    subject: "Hello",
+    textBody: "A message",
+  });
+  await clerk.post("/api/v1/notifications/send", {
+    channel: "InApp",
+    recipients: [{ address: her.id }],
+    subject: "Note",
+    textBody: "In app",
+  });
+  await until(
+    async () =>
+      (await clerk.get(`/api/v1/user-notifications?userId=${her.id}`)).status !== 500 &&
+      (await t.steward.platform.sql`select from user_notifications where user_id = ${her.id}`).length > 0,
+  );
+  const request = await done(clerk, `/api/v1/users/${her.id}/export`);
+  assert.equal(request.kind, "UserExport");
+  assert.equal(request.tenantId, clerk.tenantId);
+  const rows = await rowsOf(clerk, request.fileId);
+  assert.equal(rows["access/profile.jsonl"]?.[0]?.email, her.email);
+  assert.equal(rows["access/links.jsonl"]?.[0]?.externalId, `ext-${her.email}`);
+  assert.equal(rows["access/sessions.jsonl"]?.length, 1);
+  assert.equal(rows["notifications/messages.jsonl"]?.[0]?.textBody, "A message");
+  assert.equal(rows["notifications/in-app.jsonl"]?.[0]?.body, "In app");
+  const actions = rows["audit/audit-log.jsonl"]?.map(({ action }) => action);
+  assert.ok(actions?.includes("user.create") && actions.includes("user.export"));
+  const text = JSON.stringify(rows);
+  const [stored] = await t.steward.platform.sql`select password_hash from users where id = ${her.id}`;
+  for (
+    const secret of [session.accessToken, session.refreshToken, stored?.passwordHash, "stagingKey", "hash"]
+  ) {
+    assert.ok(!text.includes(secret), `the export contains ${secret}`);
+  }
+  const record = (await clerk.get(`/api/v1/files/${request.fileId}`)).body;
+  assert.deepEqual([record.profile, record.retentionClass, record.tenantId], [
+    "export",
+    "Temporary",
+    clerk.tenantId,
+  ]);
+  const days = (Date.parse(record.retainUntil) - Date.now()) / 86_400_000;
+  assert.ok(days > 6.9 && days < 7.1);
+});
+
+Deno.test("only the user who asked for an export sees its file", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const colleague = await t.actor({ tenantId: clerk.tenantId!, permissions: [...CLERK, "purge:files"] });
+  const her = await person(clerk);
+  const { fileId, id } = await done(clerk, `/api/v1/users/${her.id}/export`);
+  for (const path of ["", "/download-url", "/scan-attempts"]) {
+    assert.equal((await colleague.get(`/api/v1/files/${fileId}${path}`)).body.code, "FILE_NOT_FOUND", path);
+  }
+  assert.equal(
+    (await colleague.post(`/api/v1/files/${fileId}/purge`, { reason: "x" })).body.code,
+    "FILE_NOT_FOUND",
+  );
+  const ids = async (by: Actor, query: string) =>
+    (await by.get(`/api/v1/files?${query}`)).body.items.map((file: { id: string }) => file.id);
+  assert.ok(!(await ids(clerk, "")).includes(fileId), "ordinary lists have no exports");
+  assert.deepEqual(await ids(clerk, "profile=export"), [fileId]);
+  assert.deepEqual(await ids(colleague, "profile=export"), []);
+  const status = await colleague.get(`/api/v1/users/${her.id}/data-requests/${id}`);
+  assert.equal(status.body.fileId, fileId, "colleagues with the permission see the status");
+});
+
+Deno.test("an export in a tenant has nothing of other tenants; one by the platform has all", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const other = await t.actor({ permissions: CLERK });
+  const her = await person(clerk);
+  const admin = t.systemAdmin;
+  await admin.post(`/api/v1/admin/users/${her.id}/tenants`, {
+    tenantId: other.tenantId,
+    roleIds: [other.roleId],
+    isActive: true,
+  });
+  const path = `/api/v1/users/${her.id}/export`;
+  assert.equal((await clerk.post(path)).body.code, "CROSS_TENANT_FORBIDDEN");
+  assert.equal((await other.post(`/api/v1/admin/users/${her.id}/export`)).body.code, "MISSING_PERMISSION");
+  const stranger = await t.actor({ permissions: CLERK });
+  assert.equal((await stranger.post(path)).body.code, "USER_NOT_FOUND");
+  const whole = await done(admin, `/api/v1/admin/users/${her.id}/export`);
+  assert.equal(
+    (await stranger.get(`/api/v1/users/${her.id}/data-requests/${whole.id}`)).body.code,
+    "DATA_REQUEST_NOT_FOUND",
+  );
+  const [file] = await t.steward.platform
+    .sql`select tenant_id, created_by from files where id = ${whole.fileId}`;
+  assert.deepEqual([file?.tenantId, file?.createdBy], [admin.tenantId, admin.userId]);
+  const all = await done(admin, `/api/v1/admin/tenants/${clerk.tenantId}/export`);
+  assert.equal(all.kind, "TenantExport");
+});
+
+Deno.test("an erasure purges earlier exports of the user", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const her = await person(clerk);
+  const { fileId } = await done(clerk, `/api/v1/users/${her.id}/export`);
+  await rowsOf(clerk, fileId);
+  await done(clerk, `/api/v1/users/${her.id}/erase`, { reason: "asked" });
+  const record = (await clerk.get(`/api/v1/files/${fileId}`)).body;
+  assert.deepEqual([record.status, record.purgeReason], ["Purged", "job:data-erased"]);
+});
+
+Deno.test("an export is repeated with its Idempotency-Key", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const her = await person(clerk);
+  const key = { "idempotency-key": crypto.randomUUID() };
+  const [first, second] = [
+    await clerk.post(`/api/v1/users/${her.id}/export`, undefined, key),
+    await clerk.post(`/api/v1/users/${her.id}/export`, undefined, key),
+  ];
+  assert.deepEqual([first.status, second.status, second.body.id], [202, 202, first.body.id]);
+});
