@@ -9,7 +9,7 @@ const unpadded = (text: string) => btoa(text).replace(/=+$/, "");
 /** A hash of the same cost that no password matches. */
 const DECOY = `${PREFIX}${unpadded("nobody's account")}$${unpadded("\0".repeat(32))}`;
 /** Maximum concurrent hashes. Each uses a whole CPU core, and one core stays free for requests. */
-const CONCURRENCY = Math.max(1, availableParallelism() - 1);
+export const HASH_THREADS = Math.max(1, availableParallelism() - 1);
 
 /** Cost limits for imported hashes. A more expensive hash would let each sign-in of its user overload the service. */
 const MAX_ARGON2 = { memoryKiB: 262_144, passes: 20, lanes: 16 };
@@ -27,7 +27,7 @@ let running = 0;
 const waiting: (() => void)[] = [];
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= CONCURRENCY) await new Promise<void>((go) => waiting.push(go));
+  if (running >= HASH_THREADS) await new Promise<void>((go) => waiting.push(go));
   else running++;
   try {
     return await work();

@@ -11,6 +11,7 @@ import { notificationsMail } from "./bench/notifications_mail.ts";
 import { notificationsRender } from "./bench/notifications_render.ts";
 import { remoteDrain, remoteLatency, remotePolls } from "./bench/remote_work.ts";
 import { reportsCsv, reportsLatency, reportsPdf, reportsXlsx } from "./bench/reports.ts";
+import { signInRate } from "./bench/sign_in.ts";
 import { listUsers, readUser, roleChange, signIns } from "./bench/users.ts";
 import { readPlainArguments } from "./shared/plain_arguments.ts";
 
@@ -18,6 +19,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "read-user": readUser,
   "list-users": listUsers,
   "role-change": roleChange,
+  "sign-in": signInRate,
   "sign-ins": signIns,
   "drain": drain,
   "enqueue": enqueue,

@@ -1,0 +1,53 @@
+import { verify } from "@node-rs/argon2";
+import { HASH_THREADS, hashPassword } from "../../infra/passwords.ts";
+import type { BenchSetup } from "./bench_setup.ts";
+import { compare, SCALE } from "./compare.ts";
+import { failures, load } from "./load.ts";
+import { populate } from "./sample_users.ts";
+
+const PASSWORD = "bench-password";
+const USERS = 200;
+const SECONDS = 2;
+
+/**
+ * Rate of sign-ins by password, against the limit that argon2 sets: plain verifications on as many threads as the service
+ * uses for hashes. That is one per core but one, which stays free for requests.
+ */
+export async function signInRate(setup: BenchSetup): Promise<void> {
+  const { port } = await setup.startService();
+  await populate(setup.sql, { users: USERS, tenants: 10 });
+  const hash = await hashPassword(PASSWORD);
+  const users = await setup.sql<{ email: string }[]>`
+    update users set password_hash = ${hash}, is_active = true where email like 'user%' returning email`;
+  const bodies = users.map(({ email }) => ({ email, password: PASSWORD }));
+  await compare({
+    name: "sign-ins, against argon2 alone on the same threads",
+    unit: "/s",
+    ours: async () => {
+      const result = await load({
+        port,
+        connections: 16,
+        seconds: SECONDS,
+        next: (n) => ({ path: "/api/v1/auth/login", body: bodies[n % bodies.length] }),
+      });
+      if (failures(result) > 0) throw new Error(`sign-ins answered ${JSON.stringify(result.statuses)}`);
+      return { value: result.perSecond, note: `p50 ${result.p50} ms, p95 ${result.p95} ms` };
+    },
+    baseline: () => argon2Rate(hash),
+    rounds: 5,
+    minSpeed: 0.9,
+  });
+}
+
+async function argon2Rate(hash: string): Promise<number> {
+  const started = performance.now();
+  const end = started + SECONDS * SCALE * 1000;
+  let done = 0;
+  await Promise.all(Array.from({ length: HASH_THREADS }, async () => {
+    while (performance.now() < end) {
+      await verify(hash, PASSWORD);
+      done++;
+    }
+  }));
+  return Math.round(done / (performance.now() - started) * 1000);
+}
