@@ -37,8 +37,12 @@ Deno.test("unknown emails, wrong passwords, inactive and passwordless users take
   const people = await Promise.all(Array.from({ length: 5 }, () => person(t)));
   const inactive = await person(t, { isActive: false });
   const passwordless = await person(t, { passwordHash: null });
+  const device = await person(t);
+  const { deviceToken } = (await signIn(t, device.email)).body;
   let turn = 0;
   const measured = await times({
+    "known device": () => signIn(t, device.email, "wrong", { deviceToken }),
+    "unknown email with a device": () => signIn(t, `nobody${turn++}@example.test`, "wrong", { deviceToken }),
     unknown: () => signIn(t, `nobody${turn++}@example.test`, "wrong"),
     wrong: () => signIn(t, people[turn % 5]?.email ?? "", "wrong"),
     inactive: () => signIn(t, inactive.email),
