@@ -183,3 +183,34 @@ Deno.test("20 simultaneous creations never exceed the capacity", async () => {
   );
   assert.equal(answers.filter((answer) => answer.status === 201).length, 5);
 });
+
+Deno.test("hashes by scrypt and PBKDF2 are taken as given, too expensive ones are refused", async () => {
+  const hash =
+    "$firebase-scrypt$r=8,m=14,ss=Bw==,sk=jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==$42xEC+ixf3L2lw==$lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==";
+  const send = (password: string) => {
+    const user = newUser({ password, isPasswordEncrypted: true });
+    return admin.post("/api/v1/users", user).then((answer) => ({ ...answer, email: user.email }));
+  };
+  const made = await send(hash);
+  assert.equal(made.status, 201);
+  const signIn = (password: string) => t.nobody.post("/auth/login", { email: made.email, password });
+  assert.equal((await signIn("user2password")).status, 401);
+  assert.equal((await signIn("user1password")).status, 200);
+  const [stored] = await t.steward.platform.sql`select password_hash from users where email = ${made.email}`;
+  assert.match(stored?.passwordHash, /^\$argon2id\$/);
+  assert.equal((await signIn("user1password")).status, 200);
+  const tooExpensive = [
+    hash.replace("m=14", "m=19"),
+    `$scrypt$ln=20,r=8,p=1$c2FsdA$${"A".repeat(43)}`,
+    `pbkdf2_sha256$2000001$salt$${"A".repeat(43)}=`,
+  ];
+  for (const password of tooExpensive) {
+    const { status, body } = await send(password);
+    assert.equal(status, 400);
+    assert.match(
+      body.errors[0],
+      /^password: isPasswordEncrypted is true; expected .*256 MiB.*2,000,000 rounds/,
+    );
+    assert.ok(!JSON.stringify(body).includes(password));
+  }
+});

@@ -70,6 +70,9 @@ Deno.test("foreign hashes are accepted and replaced by one of our own at the fir
     bcrypted.replace(/^\$2\w/, "$2b"),
     bcrypted.replace(/^\$2\w/, "$2y"),
     ...await Promise.all([0, 1, 2].map((algorithm) => argon2(PASSWORD, { ...cheap, algorithm }))), // argon2d, i and id
+    // by passlib
+    "$scrypt$ln=12,r=8,p=2$5ZwTYsz5n9O6l/Jea20tZQ$2JDYIsZtW+9HxPuJ3MHYA+4o++KwdqGSt2CErfUD7No",
+    "$pbkdf2-sha256$20000$/J9zrjVGKKXUujfGOOdcKw$rDS6I0DOFDWuCXYCgs/dKCGhO22b5pf.RT5QgLGc4Mk",
   ];
   for (const passwordHash of elsewhere) {
     const user = await person(t, { passwordHash });
