@@ -23,6 +23,7 @@ import { MessageWriter } from "./domain/notifications/send.ts";
 import { instanceChecks, InstanceHealth } from "./domain/operations/health.ts";
 import { Metrics } from "./domain/shared/metrics.ts";
 import { prepareDatabase } from "./domain/prepare_database.ts";
+import { KnownClients } from "./domain/oauth/clients/known_clients.ts";
 import { openReports } from "./domain/reports/reports.ts";
 import { scheduleWork } from "./domain/reports/schedule_runs.ts";
 import type { Clock } from "./infra/clock.ts";
@@ -141,6 +142,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     tokens: await openTokens(config, { issuer: () => baseUrl, clock }),
     rights,
     openIdProviders: createOpenIdProviders({ config, clock }),
+    oauthClients: new KnownClients(sql),
     wakeUps,
     jobTypes: new JobTypes(),
     eventTypes: extensions.eventTypes,

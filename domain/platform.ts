@@ -1,11 +1,13 @@
 import type { AccessPlatform } from "./access/platform.ts";
 import type { EventPlatform } from "./events/platform.ts";
 import type { InstanceHealth } from "./operations/health.ts";
+import type { OAuthPlatform } from "./oauth/platform.ts";
 import type { ReportPlatform } from "./reports/platform.ts";
 import type { UserDataPlatform } from "./user_data/platform.ts";
 
 /** Everything a running service consists of. Only what stands above the areas takes it: `main.ts`, routes, scripts. */
-export interface ServicePlatform extends AccessPlatform, EventPlatform, ReportPlatform, UserDataPlatform {
+export interface ServicePlatform
+  extends AccessPlatform, EventPlatform, OAuthPlatform, ReportPlatform, UserDataPlatform {
   /** What liveness and readiness report. */
   health: InstanceHealth;
 }

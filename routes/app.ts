@@ -264,8 +264,15 @@ async function countedCaller(spec: Endpoint, call: Call, o: Pipeline): Promise<C
   });
   call.caller = caller;
   if (caller) countRequest(o.callers, principalId(caller), call);
-  else countRequest(o.addresses, addressKey(call.ip), call);
+  else await countStranger(spec, call, o);
   return caller;
+}
+
+/** Counts a request without a caller: for the client that it authenticates, else for its address. */
+async function countStranger(spec: Endpoint, call: Call, o: Pipeline): Promise<void> {
+  const principal = o.callers || o.addresses ? await spec.principal?.(o.platform, call) : null;
+  if (principal) countRequest(o.callers, principal, call);
+  else countRequest(o.addresses, addressKey(call.ip), call);
 }
 
 function countRequest(limit: RateLimit | null, key: string, call: Call): void {

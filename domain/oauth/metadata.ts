@@ -48,7 +48,6 @@ export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {
       "given_name",
       "family_name",
       "email",
-      "updated_at",
     ],
     ui_locales_supported: ["en", "pt"],
     authorization_response_iss_parameter_supported: true,

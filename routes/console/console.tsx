@@ -11,11 +11,11 @@ import { sections as builtInSections } from "./sections.ts";
 import type { Handle, Mount } from "../app.ts";
 import { addMissing } from "../shared/answer.ts";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
-import { loadAssets } from "./shared/assets.ts";
+import { sharedAssets } from "./shared/assets.ts";
 import { commonTexts } from "./shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "./shared/cookies.ts";
 import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
-import { FORMAT_TAGS, type Locale } from "./shared/languages.ts";
+import { FORMAT_TAGS, type Locale, LOCALES } from "./shared/languages.ts";
 import type { ConsolePage, ConsoleSection, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
 import { contentPolicy, isSameOrigin } from "./shared/request_security.ts";
 import { BarePage, Layout } from "./shared/layout.tsx";
@@ -34,7 +34,7 @@ export async function createConsole(
   extensions: readonly ConsoleSection[] = [],
 ): Promise<Mount> {
   const sections = [...builtInSections, ...extensions];
-  const assets = await loadAssets();
+  const assets = await sharedAssets();
   const policy = contentPolicy(p.config);
   const formMs = p.config.BODY_TIMEOUT_SECONDS * 1000;
   const app = new Hono<Env>();
@@ -50,20 +50,38 @@ export async function createConsole(
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(await String(await body), { status, headers });
   };
-  const goTo = (to: string, cookies: string[]): Response => {
+  /**
+   * A page that leads on by itself. After a form, the policy `form-action` holds for all redirects, and the OpenID provider
+   * redirects to other sites.
+   */
+  const leadOn = (to: string, cookies: string[]) =>
+    html(
+      <BarePage urls={urls()} v={{ locale: "en", theme: "auto" }} title="Steward" refreshTo={to}>
+        <p>
+          <a href={to}>{LOCALES.map((locale) => commonTexts[locale].goOn).join(" · ")}</a>
+        </p>
+      </BarePage>,
+      200,
+      cookies,
+    );
+  const goTo = (to: string, cookies: string[]): Response | Promise<Response> => {
+    if (to.startsWith("../")) return leadOn(to, cookies);
     const headers = new Headers({ location: base() + to });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(null, { status: 303, headers });
   };
 
   /** Redirects to sign-in and back afterwards. SESSION_INVALIDATED adds the reason to the address. */
-  const toSignIn = (request: Request, code: string | null): Response => {
+  const toSignIn = (request: Request, code: string | null): Response | Promise<Response> => {
     const to = request.method === "GET" ? addressOf(request) : backTo(request, base());
+    // After a link of another site, the browser has a session but does not send the cookie, which then must stay.
+    const { secret } = readCookies(baseUrl(), request.headers);
+    const spent = secret === null ? [] : cookieWriter(baseUrl()).noSession();
     const query = new URLSearchParams({
       ...to ? { to } : {},
       ...code === "SESSION_INVALIDATED" ? { reason: ACCESS_CHANGED } : {},
     });
-    return goTo(`sign-in${query.size > 0 ? `?${query}` : ""}`, [cookieWriter(baseUrl()).noSession()]);
+    return goTo(`sign-in${query.size > 0 ? `?${query}` : ""}`, spent);
   };
 
   app.get("/console", () => goTo("", []));

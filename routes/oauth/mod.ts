@@ -1,5 +1,14 @@
+import { authorizeRoutes } from "./authorize.tsx";
 import { clientRoutes } from "./clients.ts";
 import { discoveryRoutes } from "./discovery.ts";
+import { logoutRoutes } from "./logout.tsx";
+import { tokenRoutes } from "./tokens.ts";
 
 /** Every route of the OpenID provider. */
-export const oauthRoutes = [...clientRoutes, ...discoveryRoutes] as const;
+export const oauthRoutes = [
+  ...clientRoutes,
+  ...discoveryRoutes,
+  ...authorizeRoutes,
+  ...tokenRoutes,
+  ...logoutRoutes,
+] as const;

@@ -6,6 +6,8 @@ export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: unknown;
+  /** Further Set-Cookie headers. */
+  setCookies?: string[];
   /** True if the answer is not stored for the Idempotency-Key, so that a repeat gets a new one. */
   isProvisional?: boolean;
 }
@@ -99,7 +101,7 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
 
   /** Passes all headers at once, because setting them one by one on a response is several times slower. */
   return function respond(
-    { status, headers, body }: Answer,
+    { status, headers, body, setCookies }: Answer,
     request: Request,
     traceId: string,
     more?: Record<string, string>,
@@ -117,7 +119,9 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
       if (payload instanceof ReadableStream) payload.cancel(); // a HEAD answer has no body
       payload = null;
     }
-    return new Response(payload, { status, headers: all });
+    const response = new Response(payload, { status, headers: all });
+    for (const cookie of setCookies ?? []) response.headers.append("set-cookie", cookie);
+    return response;
   };
 }
 

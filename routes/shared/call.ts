@@ -140,6 +140,16 @@ export class Call {
     return { fileName: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
   }
 
+  /** Reads a form (application/x-www-form-urlencoded). @throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, VALIDATION_ERROR */
+  async readForm(): Promise<URLSearchParams> {
+    const bytes = await this.readBytes("application/x-www-form-urlencoded", false);
+    try {
+      return new URLSearchParams(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    } catch {
+      throw invalid({ body: ["expected a form in UTF-8"] });
+    }
+  }
+
   /** The raw body, read once. @throws BODY_TOO_LARGE, BODY_TIMED_OUT, VALIDATION_ERROR if it is incomplete */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
     return this.#bytes ??= this.#read();

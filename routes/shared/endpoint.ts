@@ -95,6 +95,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   lateBody?: z.ZodType;
   /** The multipart part that `run` reads with `call.readFile`. */
   filePart?: string;
+  /** The form (application/x-www-form-urlencoded) that `run` reads with `call.readForm`. */
+  form?: z.ZodType;
   /** True if an absent body counts as `{}`. */
   bodyOptional?: boolean;
   /** Maximum size of the body in bytes; default 1 MiB. */
@@ -106,6 +108,11 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   creates?: "atomically" | "in steps";
   /** The answer contains a secret that is never stored, so an Idempotency-Key is refused. */
   showsSecret?: true;
+  /**
+   * Identifies a caller without a bearer token, whose quota the request then counts for; null: that of its address.
+   * Absent: always that of its address.
+   */
+  principal?(platform: ServicePlatform, call: Call): Promise<string | null>;
   /** True if pages of every origin may call it, whatever CORS_ORIGINS allows: browser clients of the OpenID provider. */
   anyOrigin?: true;
   /** True if rate limits do not apply. */

@@ -99,6 +99,9 @@ function shapes(spec: Endpoint) {
     ...(body
       ? { body: { required: !spec.bodyOptional, content: { "application/json": { schema: body } } } }
       : {}),
+    ...(spec.form
+      ? { body: { required: true, content: { "application/x-www-form-urlencoded": { schema: spec.form } } } }
+      : {}),
     ...(spec.filePart
       ? { body: { required: true, content: { "multipart/form-data": { schema: fileForm(spec.filePart) } } } }
       : {}),

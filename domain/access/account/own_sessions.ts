@@ -24,7 +24,7 @@ export interface OwnSession {
   isCurrent: boolean;
 }
 
-/** Lists the caller's 100 newest open sessions, newest first. */
+/** Lists the caller's 100 newest open sessions, newest first, without those of clients of the OpenID provider. */
 export async function listOwnSessions(
   q: Sql,
   caller: Pick<Caller, "userId" | "sessionId">,
@@ -33,7 +33,7 @@ export async function listOwnSessions(
     select s.id, s.created_at, s.authenticated_at, s.amr, s.expires_at, s.ip, s.user_agent, s.id::text = ${caller.sessionId} as is_current,
       coalesce((select max(r.created_at) from refresh_tokens r where r.session_id = s.id), s.created_at) as last_used_at
     from sessions s join users u on u.id = s.user_id and ${securityVersionOf(q)} = s.security_version
-    where s.user_id = ${caller.userId} and s.revoked_at is null and s.expires_at > now()
+    where s.user_id = ${caller.userId} and s.client_id is null and s.revoked_at is null and s.expires_at > now()
     order by s.id desc limit ${MAX_LISTED}`;
 }
 

@@ -18,6 +18,8 @@ export interface BrowserSession {
   tenantId: string | null;
   /** Security version of the session. */
   securityVersion: number;
+  /** When the user last proved who they are. */
+  authenticatedAt: Date;
 }
 
 /**
@@ -42,7 +44,12 @@ export async function openBrowserSession(
     const [former] = formerSecret === null ? [] : await tx<{ userId: string; sessionId: string }[]>`
       select s.user_id, s.id as session_id from browser_sessions b join sessions s on s.id = b.session_id
       where b.secret_hash = ${digest(formerSecret)}`;
-    if (former) await endSessions(p, tx, { ...former, reason: "signed in again" });
+    if (!former) return;
+    // Clients of the same user stay signed in.
+    await tx`update sessions s set opened_by = ${sid} from sessions n
+      where s.opened_by = ${former.sessionId} and n.id = ${sid} and n.user_id = s.user_id
+        and n.security_version = s.security_version`;
+    await endSessions(p, tx, { ...former, reason: "signed in again" });
   });
   return secret;
 }
@@ -57,7 +64,7 @@ export async function readBrowserSession(
   secret: string,
 ): Promise<BrowserSession | "access-changed" | null> {
   const [row] = await q<(BrowserSession & { recentlySeen: boolean; isCurrent: boolean })[]>`
-    select s.user_id, s.id as session_id, s.security_version,
+    select s.user_id, s.id as session_id, s.security_version, s.authenticated_at,
       ${securityVersionOf(q)} = s.security_version as is_current,
       b.tenant_id, b.last_seen_at > now() - make_interval(secs => ${SEEN_UPDATE_SECONDS}) as recently_seen
     from browser_sessions b join sessions s on s.id = b.session_id join users u on u.id = s.user_id

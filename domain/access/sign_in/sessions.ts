@@ -172,7 +172,8 @@ export async function consumeRefreshToken(
 }
 
 /**
- * Ends one, all but one, or all sessions of a user. Their tokens are rejected from the next request on.
+ * Ends one, all but one, or all sessions of a user. With a session, those that clients got by it end too, unless they
+ * outlive it (see `openClientSession`). Their tokens are rejected from the next request on.
  * @returns how many sessions were open.
  */
 export async function endSessions(
@@ -184,7 +185,7 @@ export async function endSessions(
     update sessions set revoked_at = now(), revoked_reason = ${o.reason}
     where user_id = ${o.userId} and revoked_at is null
       and security_version = (select ${securityVersionOf(tx)} from users u where u.id = ${o.userId})
-      and (${o.sessionId ?? null}::uuid is null or id = ${o.sessionId ?? null})
+      and (${o.sessionId ?? null}::uuid is null or ${o.sessionId ?? null} in (id, opened_by))
       and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
   // Sign-ins that wait for their second factor end with all sessions.
   if (o.sessionId === undefined) await tx`delete from factor_tokens where user_id = ${o.userId}`;

@@ -57,7 +57,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
         );
       },
     },
-    action("sign-out", "signOut", () => seeOther("sign-in", cookies().noSession())),
+    action("sign-out", "signOut", () => seeOther("sign-in", ...cookies().noSession())),
   ];
 }
 

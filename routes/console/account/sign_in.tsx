@@ -31,7 +31,7 @@ export function createSignIn(o: {
   p: ServicePlatform;
   handle: Handle;
   html: (body: Child, status: number, cookies?: string[]) => Promise<Response>;
-  goTo: (to: string, cookies: string[]) => Response;
+  goTo: (to: string, cookies: string[]) => Response | Promise<Response>;
   urls: () => ConsoleUrls;
   baseUrl: () => URL;
 }) {
@@ -164,7 +164,7 @@ export function createSignIn(o: {
       const to = destination(new URL(request.url).searchParams.get("to"));
       const cookies = cookieWriter(o.baseUrl());
       return o.goTo(to, [
-        cookies.session(secret),
+        ...cookies.session(secret),
         ...signedIn.deviceToken ? [cookies.device(signedIn.deviceToken)] : [],
       ]);
     } catch (thrown) {
@@ -175,15 +175,21 @@ export function createSignIn(o: {
   }
 
   async function open(request: Request, ip: string | null): Promise<Response> {
-    const hasLostAccess = new URL(request.url).searchParams.get("reason") === ACCESS_CHANGED;
+    const asked = new URL(request.url).searchParams;
+    const hasLostAccess = asked.get("reason") === ACCESS_CHANGED;
     const text = CATALOGUE.SESSION_INVALIDATED.user[readCookies(o.baseUrl(), request.headers).locale];
-    return await show(request, ip, hasLostAccess ? { tone: "info", text } : null);
+    const notice: SignInNotice | null = hasLostAccess ? { tone: "info", text } : null;
+    return await show(request, ip, notice, asked.get("email") ?? "");
   }
 
   return { show: open, submit };
 }
 
+/** Where the OpenID provider sends users to sign in from, and expects them back. */
+const PROVIDER_PAGE = "../oauth/authorize?";
+
 /** The path to open after sign-in. Only paths of the console are accepted, to prevent open redirects. */
 function destination(to: string | null): string {
+  if (to?.startsWith(PROVIDER_PAGE)) return /[#\\]/.test(to) ? "" : to;
   return to && /^[\w-][\w/.:-]*(\?[^#\\]*)?$/.test(to) && !/^[\w+.-]+:/.test(to) ? to : "";
 }

@@ -12,7 +12,7 @@ interface Asset {
 const STYLES = ["tokens", "base", "layout", "controls", "cards", "tables", "timeline", "charts"];
 
 /** Reads scripts, styles and icon once. Their addresses contain a content hash, so browsers cache them permanently. */
-export async function loadAssets() {
+async function loadAssets() {
   const htmx = join(
     dirname(createRequire(import.meta.url).resolve("htmx.org/package.json")),
     "dist/htmx.min.js",
@@ -41,6 +41,11 @@ export async function loadAssets() {
     },
   };
 }
+
+let shared: Promise<Assets> | undefined;
+
+/** The assets, read once for all who serve pages. */
+export const sharedAssets = (): Promise<Assets> => shared ??= loadAssets();
 
 export type Assets = Awaited<ReturnType<typeof loadAssets>>;
 

@@ -6,6 +6,7 @@ import type { Flash } from "./api.ts";
 import type { Theme } from "./page.ts";
 
 const SESSION = "steward_console";
+const PROVIDER = "steward_provider";
 const DEVICE = "steward_device";
 const DEVICE_SECONDS = 90 * 24 * 60 * 60;
 const FLASH = "steward_flash";
@@ -19,6 +20,8 @@ const THEMES: readonly Theme[] = ["auto", "light", "dark"];
 export interface BrowserState {
   /** The session secret. HttpOnly, so scripts cannot read it. */
   secret: string | null;
+  /** The same secret, for the pages of the OpenID provider. */
+  provider: string | null;
   /** Secret set when the browser leaves for an OpenID provider. It must return with it (prevents login CSRF). */
   oidcStart: string | null;
   /** `deviceToken` of the last sign-in with this browser. HttpOnly. */
@@ -35,6 +38,7 @@ export function readCookies(base: URL, headers: Headers): BrowserState {
   const theme = THEMES.find((known) => known === read("steward_theme")) ?? "auto";
   return {
     secret: read(SESSION) || null,
+    provider: read(PROVIDER) || null,
     oidcStart: read(OIDC_START) || null,
     deviceToken: read(DEVICE) || null,
     flash: readFlash(read(FLASH)),
@@ -48,10 +52,13 @@ export function readCookies(base: URL, headers: Headers): BrowserState {
 export function cookieWriter(base: URL) {
   const write = (name: string, value: string, maxAgeSeconds: number | null) =>
     setCookie(base, { name, value, path: "/console", sameSite: "Strict", maxAgeSeconds });
+  /** Lax, because clients send browsers to the provider from their own sites. Only `/oauth` gets it. */
+  const provider = (value: string, maxAgeSeconds: number | null) =>
+    setCookie(base, { name: PROVIDER, value, path: "/oauth", sameSite: "Lax", maxAgeSeconds });
   return {
-    session: (secret: string) => write(SESSION, secret, null),
+    session: (secret: string) => [write(SESSION, secret, null), provider(secret, null)],
     device: (token: string) => write(DEVICE, token, DEVICE_SECONDS),
-    noSession: () => write(SESSION, "", 0),
+    noSession: () => [write(SESSION, "", 0), provider("", 0)],
     /** SameSite=Lax, because the browser returns from the provider's site. */
     oidcStart: (secret: string) =>
       setCookie(base, {

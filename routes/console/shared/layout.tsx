@@ -107,23 +107,26 @@ export function Layout(
 }
 
 /** The HTML document of a page without a viewer: sign-in and the error page. */
-export function BarePage({ urls, v, title, children }: {
+export function BarePage({ urls, v, title, refreshTo, children }: {
   urls: ConsoleUrls;
   v: Pick<Visit, "locale" | "theme">;
   title: string;
+  /** Where the page leads by itself. */
+  refreshTo?: string;
   children?: Child;
 }) {
   return (
-    <Document urls={urls} v={v} title={title}>
+    <Document urls={urls} v={v} title={title} refreshTo={refreshTo}>
       <main class="bare" id="content">{children}</main>
     </Document>
   );
 }
 
-function Document({ urls, v, title, scripts = [], children }: {
+function Document({ urls, v, title, refreshTo, scripts = [], children }: {
   urls: ConsoleUrls;
   v: Pick<Visit, "locale" | "theme">;
   title: string;
+  refreshTo?: string | undefined;
   scripts?: string[];
   children?: Child;
 }) {
@@ -142,6 +145,7 @@ function Document({ urls, v, title, scripts = [], children }: {
             name="htmx-config"
             content='{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,"historyCacheSize":0,"refreshOnHistoryMiss":true}'
           />
+          {refreshTo && <meta http-equiv="refresh" content={`0; url=${refreshTo}`} />}
           <link rel="icon" href={urls.asset("icon.svg")} type="image/svg+xml" />
           <link rel="stylesheet" href={urls.asset("console.css")} />
           <script src={urls.asset("htmx.js")} defer></script>

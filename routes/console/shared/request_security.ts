@@ -1,7 +1,11 @@
 import type { Config } from "../../../infra/config.ts";
 
-/** Security headers of every answer of the console, besides those of every answer of the service: only the console's own scripts, styles and frames are allowed. */
-export function contentPolicy(config: Config): Record<string, string> {
+/**
+ * Security headers of every answer of the console, besides those of every answer of the service: only the console's own
+ * scripts, styles and frames are allowed.
+ * @param formTarget a URL of another site to which the answer to a form of the page redirects the browser
+ */
+export function contentPolicy(config: Config, formTarget = ""): Record<string, string> {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
@@ -9,7 +13,7 @@ export function contentPolicy(config: Config): Record<string, string> {
     "img-src 'self' data:",
     `connect-src 'self' ${uploadOrigin(config)}`.trim(),
     "frame-src 'self'",
-    "form-action 'self'",
+    `form-action 'self' ${sourceOf(formTarget)}`.trim(),
     "base-uri 'self'",
     "frame-ancestors 'none'",
   ].join("; ");
@@ -18,6 +22,13 @@ export function contentPolicy(config: Config): Record<string, string> {
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
   };
+}
+
+/** The origin of a URL for the policy; its scheme if it has no origin, like that of a native app. */
+function sourceOf(url: string): string {
+  const parsed = URL.parse(url);
+  if (!parsed) return "";
+  return parsed.origin === "null" ? parsed.protocol : parsed.origin;
 }
 
 /** Origin of signed upload URLs, for connect-src. With the bucket in the host name, a wildcard hides the bucket. */

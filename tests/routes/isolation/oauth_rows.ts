@@ -22,5 +22,13 @@ export const oauthRows: Rows = {
   updateOAuthClient: client({ name: "Taken over" }),
   rotateOAuthClientSecret: client(),
   revokeOAuthClient: client(),
+  issueOAuthTokens: { open: "needs a code, a refresh token or a secret" },
+  revokeOAuthToken: { open: "needs the token and its client" },
+  readUserInfo: { open: "needs an access token of a client" },
+  readUserInfoByPost: { open: "needs an access token of a client" },
+  authorizeClient: { open: "needs the cookie of a browser" },
+  authorizeClientByForm: { open: "needs the cookie of a browser" },
+  signOutByClient: { open: "needs the cookie of a browser or an ID token" },
+  signOutByClientForm: { open: "needs the cookie of a browser or an ID token" },
   readProviderMetadata: { open: "the same for everyone" },
 };

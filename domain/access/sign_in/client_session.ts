@@ -1,0 +1,36 @@
+import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import { newId } from "../../shared/ids.ts";
+
+/**
+ * Opens a session for a client that the user signs in to with a browser's session. It has that session's security
+ * version, so every change of access since then ends it.
+ * @param o.outlivesBrowser false: it ends with the session of the browser
+ * @returns its id; null if the session of the browser has ended.
+ */
+export async function openClientSession(
+  tx: Tx,
+  o: {
+    browserSessionId: string;
+    clientId: string;
+    lifeSeconds: number;
+    outlivesBrowser: boolean;
+    ip: string | null;
+    userAgent: string | null;
+  },
+): Promise<string | null> {
+  const id = newId();
+  const openedBy = o.outlivesBrowser ? null : o.browserSessionId;
+  // The lock makes a concurrent sign-out wait, which then ends this session too.
+  const { count } = await tx`
+    insert into sessions (id, user_id, security_version, expires_at, amr, authenticated_at, ip, user_agent, client_id,
+      opened_by)
+    select ${id}, s.user_id, s.security_version, now() + make_interval(secs => ${o.lifeSeconds}), s.amr,
+      s.authenticated_at, ${o.ip}, ${o.userAgent}, ${o.clientId}, ${openedBy}
+    from sessions s where s.id = ${o.browserSessionId} and s.revoked_at is null for share`;
+  return count === 1 ? id : null;
+}
+
+/** SQL condition: the session `s` of the user `u` gives access. */
+export const givesAccess = (q: Sql) =>
+  q`s.revoked_at is null and s.expires_at > now() and s.security_version = ${securityVersionOf(q)}
+    and u.is_active and u.deleted_at is null`;

@@ -1,0 +1,111 @@
+import { transact } from "../../../infra/postgres/postgres.ts";
+import type { BrowserSession } from "../../access/sign_in/browser_session.ts";
+import { openClientSession } from "../../access/sign_in/client_session.ts";
+import type { Origin } from "../../access/sign_in/sign_in.ts";
+import { chooseTenant, hasActiveLink } from "../../access/sign_in/tenant_choice.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
+import { OAuthError } from "../oauth_error.ts";
+import type { OAuthPlatform } from "../platform.ts";
+import { needsConsent, rememberConsent } from "./consent.ts";
+import type { AuthorizationRequest } from "./request.ts";
+
+/** A code must be redeemed within this time. */
+export const CODE_SECONDS = 60;
+
+/** What must happen next: the user signs in, the user is asked, or the client gets a code. */
+export type Decision =
+  | { next: "sign in"; again: boolean }
+  | { next: "ask"; tenantId: string | null }
+  | { next: "return"; code: string };
+
+type Authorizing = Pick<OAuthPlatform, "sql" | "clock" | "tokens" | "baseUrl">;
+
+/**
+ * Decides about an authorization request of a browser.
+ * @param session of the browser; null: nobody is signed in.
+ * @param consent what the user answered to the question; null: the user was not asked in this request.
+ * @throws OAuthError, to be sent to the redirect URI
+ */
+export async function authorize(
+  p: Authorizing,
+  request: AuthorizationRequest,
+  session: BrowserSession | null,
+  o: Origin & { consent: "allowed" | null },
+): Promise<Decision> {
+  const silent = request.prompts.has("none");
+  if (!session || !await fits(p, request, session)) {
+    if (silent) throw new OAuthError("login_required", "The user must sign in.");
+    return { next: "sign in", again: session !== null };
+  }
+  const tenantId = await tenantFor(p, request, session);
+  if (o.consent === null && await needsConsent(p.sql, request, session.userId)) {
+    if (silent) throw new OAuthError("consent_required", "The user must allow the client its scopes.");
+    return { next: "ask", tenantId };
+  }
+  return { next: "return", code: await openGrant(p, request, session, { ...o, tenantId }) };
+}
+
+/** Is the sign-in recent enough, and by the user that the client expects? */
+async function fits(
+  p: Authorizing,
+  request: AuthorizationRequest,
+  session: BrowserSession,
+): Promise<boolean> {
+  const { prompts, maxAgeSeconds, signedInAfter, idTokenHint } = request;
+  const at = session.authenticatedAt.getTime();
+  if (prompts.has("login") || prompts.has("select_account")) return false;
+  if (signedInAfter !== null && at < signedInAfter.getTime()) return false;
+  if (maxAgeSeconds !== null && at + maxAgeSeconds * 1000 < p.clock.now().getTime()) return false;
+  if (idTokenHint === null) return true;
+  const hint = await p.tokens.verifyIssued(idTokenHint, "JWT", { evenIfExpired: true }).catch(() => {
+    throw new OAuthError("invalid_request", "The id_token_hint is no ID token of this service.");
+  });
+  return hint.sub === session.userId;
+}
+
+/** The tenant of the tokens: that of the client, else the requested one, else as at a sign-in. */
+async function tenantFor(
+  p: Authorizing,
+  { client, tenantId }: AuthorizationRequest,
+  { userId }: BrowserSession,
+): Promise<string | null> {
+  if (client.tenantId !== null && tenantId !== null && tenantId !== client.tenantId) {
+    throw new OAuthError("access_denied", "The client serves another tenant.");
+  }
+  const named = client.tenantId ?? tenantId;
+  if (named === null) return await chooseTenant(p.sql, userId, { tenantId: null, global: false });
+  if (await hasActiveLink(p.sql, userId, named)) return named;
+  throw new OAuthError("access_denied", "The user does not belong to the tenant.");
+}
+
+/** Opens the client's session and its grant, which first is a code. */
+async function openGrant(
+  p: Authorizing,
+  request: AuthorizationRequest,
+  session: BrowserSession,
+  o: Origin & { consent: "allowed" | null; tenantId: string | null },
+): Promise<string> {
+  const { client, scopes, redirectUri, codeChallenge, nonce } = request;
+  const code = newSecret();
+  const isOpen = await transact(p.sql, async (tx) => {
+    const sessionId = await openClientSession(tx, {
+      browserSessionId: session.sessionId,
+      clientId: client.id,
+      lifeSeconds: CODE_SECONDS,
+      outlivesBrowser: scopes.includes("offline_access"),
+      ip: o.ip,
+      userAgent: o.userAgent,
+    });
+    if (sessionId === null) return false;
+    if (o.consent) await rememberConsent(tx, { userId: session.userId, clientId: client.id, scopes });
+    await tx`insert into oauth_grants (session_id, client_id, user_id, tenant_id, scopes, browser_session_id, code_hash,
+        code_expires_at, redirect_uri, code_challenge, nonce)
+      values (${sessionId}, ${client.id}, ${session.userId}, ${o.tenantId}, ${scopes}::text[], ${session.sessionId},
+        ${
+      digest(code)
+    }, now() + make_interval(secs => ${CODE_SECONDS}), ${redirectUri}, ${codeChallenge}, ${nonce})`;
+    return true;
+  });
+  if (isOpen) return code;
+  throw new OAuthError("login_required", "The user's session has just ended.");
+}

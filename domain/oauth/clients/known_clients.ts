@@ -1,0 +1,55 @@
+import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
+import { mainPool, type Sql } from "../../../infra/postgres/postgres.ts";
+import { TtlCache } from "../../shared/ttl_cache.ts";
+import { clientColumns, type OAuthClient } from "./client.ts";
+
+/** Maximum age of a cached client; the same as for rights, see `Rights`. */
+const FRESH_MS = 600;
+const MAX_CACHED = 5_000;
+const USE_WRITE_SECONDS = 60;
+
+/** A client that is not revoked and whose tenant is active. */
+export type KnownClient = OAuthClient & { secretHash: Uint8Array | null };
+
+/** Caches clients by client id for less than a second, and records when they were last used. */
+export class KnownClients {
+  /** Unknown ids are not cached: they would evict those in use. */
+  readonly #clients = new TtlCache<KnownClient | null>({
+    ttlMs: FRESH_MS,
+    maxEntries: MAX_CACHED,
+    keeps: (client) => client !== null,
+  });
+  readonly #lastWrites = new Map<string, number>();
+
+  constructor(private readonly sql: Sql) {
+    for (const topic of ["oauth clients", "tenants"] as const) {
+      subscribeToChanges(mainPool(sql), topic, () => this.#clients.clear());
+    }
+  }
+
+  /** Returns the live client with this client id; null if there is none. */
+  async read(clientId: string): Promise<KnownClient | null> {
+    return await this.#clients.read(clientId, () => this.#load(clientId));
+  }
+
+  async #load(clientId: string): Promise<KnownClient | null> {
+    const { sql } = this;
+    const [client] = await sql<KnownClient[]>`
+      select ${clientColumns(sql)}, secret_hash from oauth_clients c where client_id = ${clientId}
+        and revoked_at is null and (tenant_id is null or exists (
+          select from tenants t where t.id = c.tenant_id and t.is_active and t.deleted_at is null))`;
+    return client ?? null;
+  }
+
+  /** Records a client's use, at most once a minute. Does not wait for the write; a failed write is dropped. */
+  recordUse({ id }: Pick<KnownClient, "id">): void {
+    const now = performance.now();
+    const before = this.#lastWrites.get(id);
+    if (before !== undefined && now - before < USE_WRITE_SECONDS * 1000) return;
+    if (this.#lastWrites.size >= MAX_CACHED) this.#lastWrites.clear();
+    this.#lastWrites.set(id, now);
+    this.sql`update oauth_clients set last_used_at = now() where id = ${id}
+      and (last_used_at is null or last_used_at < now() - make_interval(secs => ${USE_WRITE_SECONDS - 1}))`
+      .catch(() => this.#lastWrites.delete(id)); // the next use tries again
+  }
+}

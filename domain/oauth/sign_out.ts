@@ -1,0 +1,81 @@
+import { transact } from "../../infra/postgres/postgres.ts";
+import { TokenRefused } from "../../infra/tokens.ts";
+import type { BrowserSession } from "../access/sign_in/browser_session.ts";
+import { endSessions } from "../access/sign_in/sessions.ts";
+import { isRegistered } from "./clients/redirect_uris.ts";
+import { OAuthError, type Parameters } from "./oauth_error.ts";
+import type { OAuthPlatform } from "./platform.ts";
+
+/** A sign-out that a client asks for. */
+export interface SignOut {
+  /** The browser's session that the client's ID token names; null: no ID token was given. */
+  sessionId: string | null;
+  userId: string | null;
+  /** Where the browser goes afterwards; null: nowhere. */
+  returnTo: string | null;
+}
+
+/** Checks the request of a client to sign the browser out. @throws OAuthError, which is shown on a page */
+export async function readSignOut(
+  p: Pick<OAuthPlatform, "tokens" | "oauthClients">,
+  parameters: Parameters,
+): Promise<SignOut> {
+  const hint = await readHint(p, parameters.get("id_token_hint"));
+  const named = parameters.get("client_id");
+  if (hint && named !== undefined && named !== hint.clientId) {
+    throw new OAuthError("invalid_request", "The client_id differs from that of the id_token_hint.");
+  }
+  const returnTo = await readReturn(p, hint?.clientId ?? named, parameters);
+  return { sessionId: hint?.sessionId ?? null, userId: hint?.userId ?? null, returnTo };
+}
+
+async function readReturn(
+  p: Pick<OAuthPlatform, "oauthClients">,
+  clientId: string | undefined,
+  parameters: Parameters,
+): Promise<string | null> {
+  const uri = parameters.get("post_logout_redirect_uri");
+  if (uri === undefined) return null;
+  const client = clientId === undefined ? null : await p.oauthClients.read(clientId);
+  if (!client || !isRegistered(uri, { kind: client.kind, uris: client.postLogoutRedirectUris })) {
+    throw new OAuthError(
+      "invalid_request",
+      "The post_logout_redirect_uri is none that the client registered.",
+    );
+  }
+  const state = parameters.get("state");
+  if (state === undefined) return uri;
+  return `${uri}${uri.includes("?") ? "&" : "?"}${new URLSearchParams({ state })}`;
+}
+
+async function readHint(
+  { tokens }: Pick<OAuthPlatform, "tokens">,
+  hint: string | undefined,
+): Promise<{ clientId: string; sessionId: string; userId: string } | null> {
+  if (hint === undefined) return null;
+  try {
+    const { aud, sid, sub } = await tokens.verifyIssued(hint, "JWT", { evenIfExpired: true });
+    return { clientId: String(aud), sessionId: String(sid), userId: String(sub) };
+  } catch (error) {
+    if (!(error instanceof TokenRefused)) throw error;
+    throw new OAuthError("invalid_request", "The id_token_hint is no ID token of this service.");
+  }
+}
+
+/**
+ * Ends the session of the browser with those that clients got by it. Without one, ends what is left of the session that
+ * the client's ID token names: its cookie may have been unused for too long.
+ */
+export async function signOutBrowser(
+  p: Pick<OAuthPlatform, "sql" | "rights">,
+  { sessionId, userId }: SignOut,
+  browser: BrowserSession | null,
+): Promise<void> {
+  const target = browser ? { sessionId: browser.sessionId, userId: browser.userId } : { sessionId, userId };
+  const { sessionId: session, userId: user } = target;
+  if (session === null || user === null) return;
+  await transact(
+    p.sql,
+    (tx) => endSessions(p, tx, { userId: user, sessionId: session, reason: "signed out by a client" }),
+  );
+}

@@ -1,0 +1,92 @@
+import { timingSafeEqual } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { addressKey } from "../../access/sign_in/address.ts";
+import { countFailedSignIn, requireAddressBelowLimit } from "../../access/sign_in/failed_sign_ins.ts";
+import type { ServiceAccountRights } from "../../rights/service_account_rights.ts";
+import { digest } from "../../shared/secrets.ts";
+import type { KnownClient } from "../clients/known_clients.ts";
+import { OAuthError, type Parameters } from "../oauth_error.ts";
+import type { OAuthPlatform } from "../platform.ts";
+
+/** Who called a route of the provider: a client or, by its client id and secret, a service account. */
+export type Authenticated = { client: KnownClient } | { account: ServiceAccountRights };
+
+interface Presented {
+  clientId: string;
+  secret: string | null;
+}
+
+type Authenticating = Pick<OAuthPlatform, "sql" | "rights" | "oauthClients">;
+
+/**
+ * Authenticates a client: client_secret_basic, client_secret_post, or none for a public one.
+ * @throws OAuthError invalid_client, invalid_request (both ways at once)
+ * @throws RATE_LIMITED after 30 failures within 5 minutes for one client from one address. A right secret still works: it
+ * has 256 random bits, so nobody can guess it, and a stranger behind the same address cannot lock a client out.
+ */
+export async function authenticateClient(
+  p: Authenticating,
+  o: { authorization: string | null; parameters: Parameters; ip: string | null },
+): Promise<Authenticated> {
+  const presented = readPresented(o.authorization, o.parameters);
+  const client = await p.oauthClients.read(presented.clientId);
+  const found = client ? authenticated(client, presented) : await accountOf(p, presented, o.ip);
+  if (found) return found;
+  const subject = `${client ? client.clientId : "any client"} at ${addressKey(o.ip)}`;
+  await countFailedSignIn(p, { address: subject, tried: null });
+  await requireAddressBelowLimit(p.sql, subject);
+  throw new OAuthError("invalid_client", "The client is unknown or revoked, or its secret is wrong.");
+}
+
+/** Like `authenticateClient`, without service accounts. @throws OAuthError */
+export function requireClient(by: Authenticated): KnownClient {
+  if ("client" in by) return by.client;
+  throw new OAuthError("unauthorized_client", "A service account may only use client_credentials.");
+}
+
+function authenticated(client: KnownClient, { secret }: Presented): Authenticated | null {
+  const { secretHash } = client;
+  if (secretHash === null) return secret === null ? { client } : null;
+  return secret !== null && timingSafeEqual(secretHash, digest(secret)) ? { client } : null;
+}
+
+async function accountOf(
+  p: Authenticating,
+  { clientId, secret }: Presented,
+  ip: string | null,
+): Promise<Authenticated | null> {
+  const key = secret === null ? null : await p.rights.keys.read(secret);
+  if (key?.kind !== "serviceAccount" || key.clientId !== clientId || key.revoked) return null;
+  p.rights.keys.recordUse(key, ip);
+  return { account: key };
+}
+
+function readPresented(authorization: string | null, parameters: Parameters): Presented {
+  const [clientId, secret] = [parameters.get("client_id"), parameters.get("client_secret")];
+  const encoded = /^Basic +([\w+/=-]+) *$/i.exec(authorization ?? "")?.[1];
+  if (encoded === undefined) {
+    if (authorization !== null) {
+      throw new OAuthError("invalid_client", "The Authorization is not of type Basic.");
+    }
+    if (clientId === undefined) throw new OAuthError("invalid_client", "The client does not say who it is.");
+    return { clientId, secret: secret ?? null };
+  }
+  if (secret !== undefined) {
+    throw new OAuthError("invalid_request", "The client authenticates in two ways at once.");
+  }
+  const [, name = "", given = ""] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, "base64").toString()) ?? [];
+  const basic = { clientId: formDecoded(name), secret: formDecoded(given) };
+  if (clientId !== undefined && clientId !== basic.clientId) {
+    throw new OAuthError("invalid_request", "The client_id differs from that in the Authorization.");
+  }
+  return basic;
+}
+
+/** RFC 6749, 2.3.1: both parts are form-encoded. */
+function formDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "));
+  } catch {
+    throw new OAuthError("invalid_client", "The Authorization is malformed.");
+  }
+}

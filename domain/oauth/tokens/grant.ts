@@ -1,0 +1,61 @@
+import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
+import type { KnownClient } from "../clients/known_clients.ts";
+import type { OAuthPlatform } from "../platform.ts";
+
+/** What a grant's tokens say. */
+export interface Granted {
+  /** The client's session, which the tokens live on. */
+  sessionId: string;
+  userId: string;
+  tenantId: string | null;
+  scopes: string[];
+  securityVersion: number;
+}
+
+/** The answer of the token endpoint (RFC 6749, 5.1). */
+export interface TokenAnswer {
+  access_token: string;
+  token_type: "Bearer";
+  expires_in: number;
+  refresh_token?: string;
+  id_token?: string;
+  scope: string;
+}
+
+/**
+ * Signs the access token of a grant: the claims of RFC 9068, those of the service, and the ones that the client asks for.
+ * The permissions are those of now. A change of them ends the session, so a token never outlives them unnoticed by
+ * introspection.
+ */
+export async function signAccessToken(
+  p: Pick<OAuthPlatform, "tokens" | "rights">,
+  client: KnownClient,
+  grant: Granted,
+): Promise<string> {
+  const { sessionId, userId, tenantId, scopes, securityVersion } = grant;
+  const withPermissions = client.tokenClaims.includes("permissions");
+  const rights = withPermissions ? await p.rights.read(userId, sessionId, tenantId) : null;
+  return await p.tokens.issue({
+    typ: "at+jwt",
+    algorithm: client.tokenAlgorithm,
+    audience: client.audience,
+    subject: userId,
+    lifeSeconds: ACCESS_TOKEN_SECONDS,
+    claims: {
+      client_id: client.clientId,
+      sid: sessionId,
+      ver: securityVersion,
+      scope: scopes.join(" "),
+      ...tenantId === null ? {} : { tenant_id: tenantId },
+      ...rights ? { permissions: [...rights.permissions].sort() } : {},
+    },
+  });
+}
+
+/** The members of a token answer that every grant has. */
+export const answerOf = (accessToken: string, scopes: readonly string[]): TokenAnswer => ({
+  access_token: accessToken,
+  token_type: "Bearer",
+  expires_in: ACCESS_TOKEN_SECONDS,
+  scope: scopes.join(" "),
+});

@@ -1,0 +1,93 @@
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { givesAccess } from "../../access/sign_in/client_session.ts";
+import { endSessions, extendedExpiry } from "../../access/sign_in/sessions.ts";
+import type { KnownClient } from "../clients/known_clients.ts";
+import { listOf, OAuthError, type Parameters, requireParameter } from "../oauth_error.ts";
+import type { OAuthPlatform } from "../platform.ts";
+import { answerOf, type Granted, signAccessToken, type TokenAnswer } from "./grant.ts";
+import { newRefreshToken, readRefreshToken, type RefreshToken } from "./refresh_token.ts";
+
+/** The session is prolonged at most this often, because its row has an index on the expiry. */
+const PROLONG_SECONDS = 60 * 60;
+
+/**
+ * Exchanges a refresh token for new tokens. Two parties that use the same one are indistinguishable, so then the grant
+ * ends, as a session does (see `consumeRefreshToken`). Of concurrent requests with one token, one gets an answer.
+ * @throws OAuthError
+ */
+export async function refreshGrant(
+  p: Pick<OAuthPlatform, "sql" | "tokens" | "rights">,
+  client: KnownClient,
+  parameters: Parameters,
+): Promise<TokenAnswer> {
+  const token = readRefreshToken(requireParameter(parameters, "refresh_token"));
+  if (!token) throw refused("The refresh_token is unknown.");
+  const next = newRefreshToken(token.sessionId, token.family);
+  const wanted = parameters.has("scope") ? listOf(parameters.get("scope")) : null;
+  const grant = await rotate(p.sql, { client, token, hash: next.hash, wanted });
+  if (!grant) throw await refusal(p, client, token, wanted);
+  const scopes = wanted ?? grant.scopes;
+  const accessToken = await signAccessToken(p, client, { ...grant, scopes });
+  return { ...answerOf(accessToken, scopes), refresh_token: next.text };
+}
+
+/** Replaces the refresh token in one statement, so that the check and the change cannot be apart. Null: it is refused. */
+async function rotate(
+  q: Sql,
+  { client, token, hash, wanted }: {
+    client: KnownClient;
+    token: RefreshToken;
+    hash: Uint8Array;
+    wanted: string[] | null;
+  },
+): Promise<Granted | undefined> {
+  const [grant] = await q<Granted[]>`
+    with rotated as (
+      update oauth_grants g set refresh_hash = ${hash}, refreshed_at = now(), refresh_expires_at = ${
+    extendedExpiry(q)
+  }
+      from sessions s join users u on u.id = s.user_id
+      where g.session_id = ${token.sessionId} and g.refresh_hash = ${token.hash} and g.client_id = ${client.id}
+        and g.refresh_expires_at > now() and g.scopes @> ${wanted ?? []}::text[]
+        and s.id = g.session_id and ${givesAccess(q)}
+      returning g.session_id, g.user_id, g.tenant_id, g.scopes, s.security_version
+    ), prolonged as (
+      update sessions s set expires_at = ${extendedExpiry(q)} from rotated
+      where s.id = rotated.session_id
+        and s.expires_at < ${extendedExpiry(q)} - make_interval(secs => ${PROLONG_SECONDS})
+    )
+    select * from rotated`;
+  return grant;
+}
+
+/** Why a token was refused. Ends the grant if the token was replaced before. */
+async function refusal(
+  p: Pick<OAuthPlatform, "sql" | "rights">,
+  client: KnownClient,
+  token: RefreshToken,
+  wanted: string[] | null,
+): Promise<OAuthError> {
+  return await transact(p.sql, async (tx) => {
+    const [grant] = await tx<
+      { userId: string; isOwn: boolean; isCurrent: boolean; isLive: boolean; scopes: string[] }[]
+    >`
+      select g.user_id, g.client_id = ${client.id} as is_own, g.refresh_hash = ${token.hash} as is_current, g.scopes,
+        g.refresh_expires_at > now() and (${givesAccess(tx)}) as is_live
+      from oauth_grants g join sessions s on s.id = g.session_id join users u on u.id = g.user_id
+      where g.session_id = ${token.sessionId} and g.family_hash = ${token.familyHash} for update of g`;
+    if (!grant) return refused("The refresh_token is unknown.");
+    if (!grant.isOwn) return refused("The refresh_token belongs to another client.");
+    if (!grant.isCurrent) {
+      const { userId } = grant;
+      await endSessions(p, tx, { userId, sessionId: token.sessionId, reason: "refresh token used twice" });
+      return refused("The refresh_token was already used, so its grant was revoked.");
+    }
+    if (!grant.isLive) return refused("The session of the user has ended, or the user's access changed.");
+    if (wanted?.some((scope) => !grant.scopes.includes(scope))) {
+      return new OAuthError("invalid_scope", "The scope exceeds the one that was granted.");
+    }
+    return refused("The refresh_token was used at the same time by another request.");
+  });
+}
+
+const refused = (reason: string) => new OAuthError("invalid_grant", reason);

@@ -1,0 +1,22 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { findUsersInTenant } from "../../rights/user_lookup.ts";
+
+/** The claims about a user that the scopes `profile` and `email` allow (OpenID Connect Core, 5.4). */
+export async function userClaims(
+  q: Sql,
+  userId: string,
+  scopes: readonly string[],
+): Promise<Record<string, string>> {
+  const shows = { profile: scopes.includes("profile"), email: scopes.includes("email") };
+  if (!shows.profile && !shows.email) return {};
+  const [user] = await findUsersInTenant(q, null, [userId]);
+  if (!user) return {};
+  const { firstName, lastName, email } = user;
+  const name = `${firstName} ${lastName}`.trim();
+  return {
+    ...shows.profile && name ? { name } : {},
+    ...shows.profile && firstName ? { given_name: firstName } : {},
+    ...shows.profile && lastName ? { family_name: lastName } : {},
+    ...shows.email ? { email } : {},
+  };
+}

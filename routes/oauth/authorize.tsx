@@ -1,0 +1,200 @@
+import { z } from "zod";
+import { readProfile } from "../../domain/access/account/profile.ts";
+import type { BrowserSession } from "../../domain/access/sign_in/browser_session.ts";
+import { authorize } from "../../domain/oauth/authorization/authorize.ts";
+import {
+  answerUrl,
+  type AuthorizationRequest,
+  readRequest,
+  readTrustedReturn,
+  SIGNED_IN_AFTER,
+  type TrustedReturn,
+} from "../../domain/oauth/authorization/request.ts";
+import { listOf, OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";
+import { requireProviderKey } from "../../domain/oauth/provider_key.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { anyone } from "../../domain/rights/checks.ts";
+import { originOf } from "../auth/answers.ts";
+import { csrfToken } from "../console/shared/cookies.ts";
+import { isSameOrigin } from "../console/shared/request_security.ts";
+import type { Answer } from "../shared/answer.ts";
+import type { Call } from "../shared/call.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { type Browser, errorPage, pageAnswer, readBrowser, seeOther } from "./page.tsx";
+import { oauthTexts } from "./texts.ts";
+
+/** Prompts that a new sign-in fulfils. */
+const FULFILLED_BY_SIGN_IN = ["login", "select_account"];
+/** Members of the form of the question, besides the parameters of the request. */
+const [CSRF, DECISION] = ["csrf", "decision"];
+
+/** Answers an authorization request, given by query or form. */
+async function answerRequest(
+  platform: ServicePlatform,
+  call: Call,
+  given: URLSearchParams,
+  o: { browser: Browser; consent: "allowed" | "denied" | null },
+): Promise<Answer> {
+  requireProviderKey(platform);
+  const { browser, consent } = o;
+  let trusted: TrustedReturn | undefined;
+  const issuer = platform.baseUrl();
+  try {
+    const parameters = readParameters(given);
+    trusted = await readTrustedReturn(platform, parameters);
+    const request = readRequest(trusted, parameters);
+    if (consent === "denied") throw new OAuthError("access_denied", "The user did not allow it.");
+    const decision = await authorize(platform, request, browser.session, { ...originOf(call), consent });
+    if (decision.next === "sign in") return toSignIn(platform, request, given);
+    if (decision.next === "ask" && browser.session && browser.secret) {
+      return await askUser(platform, request, given, { browser, session: browser.session, ...decision });
+    }
+    if (decision.next !== "return") throw new Error("an authorization without a session was not refused");
+    platform.log.info("signed in", {
+      operation: "authorize",
+      userId: browser.session?.userId,
+      clientId: request.client.clientId,
+      ip: call.ip,
+      traceId: call.traceId,
+    });
+    return seeOther(answerUrl(trusted, issuer, { code: decision.code }));
+  } catch (failure) {
+    if (!(failure instanceof OAuthError)) throw failure;
+    if (!trusted) return await errorPage(platform, browser, failure.message);
+    const { error, message } = failure;
+    return seeOther(answerUrl(trusted, issuer, { error, error_description: message }));
+  }
+}
+
+/** To the console's sign-in page, and back with the same request. */
+function toSignIn(
+  { clock }: ServicePlatform,
+  { prompts, loginHint }: AuthorizationRequest,
+  given: URLSearchParams,
+): Answer {
+  const back = new URLSearchParams(given);
+  const left = [...prompts].filter((prompt) => !FULFILLED_BY_SIGN_IN.includes(prompt));
+  back.delete("prompt");
+  if (left.length > 0) back.set("prompt", left.join(" "));
+  if (left.length < prompts.size) back.set(SIGNED_IN_AFTER, String(clock.now().getTime()));
+  const query = new URLSearchParams({
+    to: `../oauth/authorize?${back}`,
+    ...loginHint === null ? {} : { email: loginHint },
+  });
+  return seeOther(`/console/sign-in?${query}`);
+}
+
+/** Asks the user whether the client may have its scopes. */
+async function askUser(
+  platform: ServicePlatform,
+  { client, scopes, redirectUri }: AuthorizationRequest,
+  given: URLSearchParams,
+  o: { browser: Browser; session: BrowserSession; tenantId: string | null },
+): Promise<Answer> {
+  const { browser, session, tenantId } = o;
+  const t = oauthTexts[browser.locale];
+  const { profile: { user, tenant } } = await readProfile(platform.sql, session.userId, tenantId);
+  const other = new URLSearchParams(given);
+  other.set("prompt", [...listOf(given.get("prompt") ?? ""), "login"].join(" "));
+  return await pageAnswer(platform, browser, {
+    status: 200,
+    title: t.allowTitle(client.name),
+    formTarget: redirectUri,
+    body: (
+      <>
+        <div>
+          <h1>{t.allowTitle(client.name)}</h1>
+          <p class="muted">{t.you(user.email, tenant?.name ?? null)}</p>
+        </div>
+        <form class="card form" method="post" action="../oauth/authorize">
+          <p>{t.allowText(client.name)}</p>
+          <ul>{scopes.map((scope) => <li>{t.scopes[scope] ?? t.ownScope(scope)}</li>)}</ul>
+          <p class="muted">{t.leaves(URL.parse(redirectUri)?.host || redirectUri)}</p>
+          {[...given].map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+          <input type="hidden" name={CSRF} value={csrfToken(browser.secret ?? "")} />
+          <div class="row end">
+            <button type="submit" class="button" name={DECISION} value="denied">{t.deny}</button>
+            <button type="submit" class="button primary" name={DECISION} value="allowed">{t.allow}</button>
+          </div>
+        </form>
+        <p>
+          <a href={`../oauth/authorize?${other}`}>{t.otherUser}</a>
+        </p>
+      </>
+    ),
+  });
+}
+
+/** The answer to the question, or a request that a client's page sent as a form. */
+async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer> {
+  const form = await call.readForm();
+  const [csrf, decision] = [form.get(CSRF), form.get(DECISION)];
+  form.delete(CSRF);
+  form.delete(DECISION);
+  // The form of another site has no cookie of this one (SameSite); as a link it has.
+  if (csrf === null) return seeOther(`/oauth/authorize?${form}`);
+  const browser = await readBrowser(platform, call);
+  const isOwnForm = browser.secret !== null && csrf === csrfToken(browser.secret) &&
+    isSameOrigin(call.request, new URL(platform.baseUrl()));
+  if (!isOwnForm || decision !== "allowed" && decision !== "denied") {
+    return seeOther(`/oauth/authorize?${form}`); // it asks again
+  }
+  return await answerRequest(platform, call, form, { browser, consent: decision });
+}
+
+const text = z.string().optional();
+const parameters = {
+  response_type: text.meta({ description: "`code`" }),
+  client_id: text,
+  redirect_uri: text,
+  scope: text,
+  state: text,
+  nonce: text,
+  code_challenge: text,
+  code_challenge_method: text.meta({ description: "`S256`" }),
+  prompt: text,
+  max_age: text,
+  login_hint: text,
+  id_token_hint: text,
+  tenant: text.meta({
+    description: "Id of the tenant to sign in to; absent: as at a sign-in to the service",
+  }),
+};
+const shared = {
+  path: "/oauth/authorize",
+  area: "OpenID provider",
+  access: anyone,
+  answers: {
+    200: { description: "Asks the user for consent", contentType: "text/html" },
+    303: {
+      description: "To the sign-in page, or back to the client with `code` or `error`, `state` and `iss`",
+    },
+    400: { description: "A mistake that cannot be sent to the client", contentType: "text/html" },
+  },
+} as const;
+
+/** The authorization endpoint: where clients send browsers to sign in. */
+export const authorizeRoutes = [
+  endpoint({
+    ...shared,
+    problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],
+    method: "get",
+    id: "authorizeClient",
+    summary: "Sign in to a client with a browser (OpenID Connect, code flow with PKCE)",
+    details: `Query: ${Object.keys(parameters).map((name) => `\`${name}\``).join(", ")}.`,
+    run: async ({ platform, call }) =>
+      await answerRequest(platform, call, call.url.searchParams, {
+        browser: await readBrowser(platform, call),
+        consent: null,
+      }),
+  }),
+  endpoint({
+    ...shared,
+    problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],
+    method: "post",
+    id: "authorizeClientByForm",
+    summary: "The same with a form, and the user's answer to the question",
+    form: z.object(parameters),
+    run: ({ platform, call }) => answerForm(platform, call),
+  }),
+] as const;

@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { readProfile } from "../../domain/access/account/profile.ts";
+import { readSignOut, type SignOut, signOutBrowser } from "../../domain/oauth/sign_out.ts";
+import { OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { anyone } from "../../domain/rights/checks.ts";
+import { cookieWriter, csrfToken } from "../console/shared/cookies.ts";
+import { isSameOrigin } from "../console/shared/request_security.ts";
+import type { Answer } from "../shared/answer.ts";
+import type { Call } from "../shared/call.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { type Browser, errorPage, pageAnswer, readBrowser, seeOther } from "./page.tsx";
+import { oauthTexts } from "./texts.ts";
+
+const [CSRF, DECISION] = ["csrf", "decision"];
+
+async function answerRequest(
+  platform: ServicePlatform,
+  given: URLSearchParams,
+  o: { browser: Browser; decision: string | null },
+): Promise<Answer> {
+  const { browser, decision } = o;
+  try {
+    const request = await readSignOut(platform, readParameters(given));
+    const { session } = browser;
+    // Only an ID token of this very session shows that the user's own program asks; anybody can send a link.
+    const mustAsk = session !== null && session.sessionId !== request.sessionId;
+    if (mustAsk && decision === null) return await askUser(platform, given, browser, session.userId);
+    if (decision === "stay") return seeOther("/console/");
+    await signOutBrowser(platform, request, session);
+    return await signedOut(platform, request, browser);
+  } catch (failure) {
+    if (!(failure instanceof OAuthError)) throw failure;
+    return await errorPage(platform, browser, failure.message);
+  }
+}
+
+async function signedOut(platform: ServicePlatform, request: SignOut, browser: Browser): Promise<Answer> {
+  const cookies = cookieWriter(new URL(platform.baseUrl())).noSession();
+  const t = oauthTexts[browser.locale];
+  const answer = request.returnTo === null
+    ? await pageAnswer(platform, browser, {
+      status: 200,
+      title: t.signedOut,
+      body: (
+        <div>
+          <h1>{t.signedOut}</h1>
+          <p>{t.signedOutText}</p>
+          <p>
+            <a href="sign-in">{t.signIn}</a>
+          </p>
+        </div>
+      ),
+    })
+    : seeOther(request.returnTo);
+  return { ...answer, setCookies: cookies };
+}
+
+async function askUser(
+  platform: ServicePlatform,
+  given: URLSearchParams,
+  browser: Browser,
+  userId: string,
+): Promise<Answer> {
+  const t = oauthTexts[browser.locale];
+  const { profile: { user } } = await readProfile(platform.sql, userId, null);
+  return await pageAnswer(platform, browser, {
+    status: 200,
+    title: t.signOutTitle,
+    formTarget: given.get("post_logout_redirect_uri") ?? "",
+    body: (
+      <form class="card form" method="post" action="../oauth/logout">
+        <h1>{t.signOutTitle}</h1>
+        <p>{t.signOutText(user.email)}</p>
+        {[...given].map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+        <input type="hidden" name={CSRF} value={csrfToken(browser.secret ?? "")} />
+        <div class="row end">
+          <button type="submit" class="button" name={DECISION} value="stay">{t.stay}</button>
+          <button type="submit" class="button primary" name={DECISION} value="leave">{t.signOut}</button>
+        </div>
+      </form>
+    ),
+  });
+}
+
+/** The answer to the question, or a request that a client's page sent as a form. */
+async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer> {
+  const form = await call.readForm();
+  const [csrf, decision] = [form.get(CSRF), form.get(DECISION)];
+  form.delete(CSRF);
+  form.delete(DECISION);
+  if (csrf === null) return seeOther(`/oauth/logout?${form}`);
+  const browser = await readBrowser(platform, call);
+  const isOwnForm = browser.secret !== null && csrf === csrfToken(browser.secret) &&
+    isSameOrigin(call.request, new URL(platform.baseUrl()));
+  return await answerRequest(platform, form, { browser, decision: isOwnForm ? decision : null });
+}
+
+const text = z.string().optional();
+const parameters = z.object({
+  id_token_hint: text,
+  client_id: text,
+  post_logout_redirect_uri: text,
+  state: text,
+});
+const shared = {
+  path: "/oauth/logout",
+  area: "OpenID provider",
+  access: anyone,
+  answers: {
+    200: { description: "Signed out, or asks the user", contentType: "text/html" },
+    303: { description: "To `post_logout_redirect_uri`, with `state`" },
+    400: { description: "A mistake of the client", contentType: "text/html" },
+  },
+} as const;
+
+/** Sign-out by a client (OpenID Connect RP-Initiated Logout 1.0). */
+export const logoutRoutes = [
+  endpoint({
+    ...shared,
+    problems: [],
+    method: "get",
+    id: "signOutByClient",
+    summary: "Sign the browser out, and with it the clients that do not outlive it",
+    details: `Query: ${Object.keys(parameters.shape).map((name) => `\`${name}\``).join(", ")}.`,
+    run: async ({ platform, call }) =>
+      await answerRequest(platform, call.url.searchParams, {
+        browser: await readBrowser(platform, call),
+        decision: null,
+      }),
+  }),
+  endpoint({
+    ...shared,
+    problems: [],
+    method: "post",
+    id: "signOutByClientForm",
+    summary: "The same with a form, and the user's answer to the question",
+    form: parameters,
+    run: ({ platform, call }) => answerForm(platform, call),
+  }),
+] as const;

@@ -1,0 +1,85 @@
+import type { Child } from "hono/jsx";
+import { type BrowserSession, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { Icon } from "../console/components/icons.tsx";
+import { sharedAssets } from "../console/shared/assets.ts";
+import { cookieWriter, readCookies } from "../console/shared/cookies.ts";
+import type { Locale } from "../console/shared/languages.ts";
+import { BarePage } from "../console/shared/layout.tsx";
+import { contentPolicy } from "../console/shared/request_security.ts";
+import type { Answer } from "../shared/answer.ts";
+import type { Call } from "../shared/call.ts";
+import { oauthTexts } from "./texts.ts";
+
+/** The browser of a request: its session, and how its pages look. */
+export interface Browser {
+  /** The secret of the provider's cookie. SameSite=Lax, because other sites send the browser here. */
+  secret: string | null;
+  session: BrowserSession | null;
+  locale: Locale;
+  theme: "auto" | "light" | "dark";
+}
+
+export async function readBrowser(platform: ServicePlatform, call: Call): Promise<Browser> {
+  const { provider, locale, theme } = readCookies(new URL(platform.baseUrl()), call.request.headers);
+  const session = provider === null ? null : await readBrowserSession(platform.sql, provider);
+  return { secret: provider, session: session === "access-changed" ? null : session, locale, theme };
+}
+
+/**
+ * Answers a page.
+ * @param o.formTarget a URL outside of the service to which the answer to a form of the page leads
+ */
+export async function pageAnswer(
+  platform: ServicePlatform,
+  { locale, theme }: Pick<Browser, "locale" | "theme">,
+  o: { status: number; title: string; body: Child; formTarget?: string; cookies?: string[] },
+): Promise<Answer> {
+  const assets = await sharedAssets();
+  const baseUrl = new URL(platform.baseUrl());
+  const base = `${baseUrl.pathname.replace(/\/$/, "")}/console/`;
+  const timeZoneCookie = cookieWriter(baseUrl).timeZone();
+  const html = String(
+    await (
+      <BarePage urls={{ base, asset: assets.href, timeZoneCookie }} v={{ locale, theme }} title={o.title}>
+        <div class="stack">
+          <p class="brand">
+            <Icon name="steward" />
+            <span>Steward</span>
+          </p>
+          {o.body}
+        </div>
+      </BarePage>
+    ),
+  );
+  return {
+    status: o.status,
+    headers: { ...contentPolicy(platform.config, o.formTarget), "content-type": "text/html; charset=utf-8" },
+    body: html,
+  };
+}
+
+/** An error that must not be sent to a redirect URI, because the URI may be an attacker's. */
+export const errorPage = (platform: ServicePlatform, browser: Browser, reason: string): Promise<Answer> => {
+  const t = oauthTexts[browser.locale];
+  return pageAnswer(platform, browser, {
+    status: 400,
+    title: t.failed,
+    body: (
+      <div>
+        <h1>{t.failed}</h1>
+        <p>{t.failedText}</p>
+        <p lang="en">
+          <code>{reason}</code>
+        </p>
+      </div>
+    ),
+  });
+};
+
+/** A redirect of the browser. 303, so that a form is never sent on (RFC 9700, 4.12). */
+export const seeOther = (location: string, headers: Record<string, string> = {}): Answer => ({
+  status: 303,
+  headers: { location, "referrer-policy": "no-referrer", ...headers },
+  body: undefined,
+});

@@ -1,0 +1,77 @@
+import type { Locale } from "../console/shared/languages.ts";
+
+interface OAuthTexts {
+  failed: string;
+  failedText: string;
+  allowTitle: (client: string) => string;
+  allowText: (client: string) => string;
+  you: (email: string, tenant: string | null) => string;
+  scopes: Record<string, string>;
+  ownScope: (scope: string) => string;
+  allow: string;
+  deny: string;
+  otherUser: string;
+  leaves: (host: string) => string;
+  signOutTitle: string;
+  signOutText: (email: string) => string;
+  signOut: string;
+  stay: string;
+  signedOut: string;
+  signedOutText: string;
+  signIn: string;
+}
+
+/** Texts of the provider's pages. */
+export const oauthTexts: Record<Locale, OAuthTexts> = {
+  en: {
+    failed: "Sign-in failed",
+    failedText: "The program that sent you here made a mistake. Go back and try again, or tell its operator:",
+    allowTitle: (client) => `Allow ${client}?`,
+    allowText: (client) => `${client} wants to use your account:`,
+    you: (email, tenant) => tenant === null ? `Signed in as ${email}` : `Signed in as ${email} in ${tenant}`,
+    scopes: {
+      openid: "Know who you are",
+      profile: "Read your name",
+      email: "Read your email address",
+      offline_access: "Act for you while you are away",
+    },
+    ownScope: (scope) => `Use ${scope}`,
+    allow: "Allow",
+    deny: "Do not allow",
+    otherUser: "Use another account",
+    leaves: (host) => `You will return to ${host}.`,
+    signOutTitle: "Sign out?",
+    signOutText: (email) => `A program asks to sign you out. You are signed in as ${email}.`,
+    signOut: "Sign out",
+    stay: "Stay signed in",
+    signedOut: "You are signed out",
+    signedOutText: "You can close this page.",
+    signIn: "Sign in",
+  },
+  pt: {
+    failed: "Não foi possível iniciar sessão",
+    failedText:
+      "O programa que o enviou para aqui cometeu um erro. Volte atrás e tente de novo, ou avise o operador:",
+    allowTitle: (client) => `Permitir ${client}?`,
+    allowText: (client) => `${client} quer usar a sua conta:`,
+    you: (email, tenant) => tenant === null ? `Sessão de ${email}` : `Sessão de ${email} em ${tenant}`,
+    scopes: {
+      openid: "Saber quem é",
+      profile: "Ler o seu nome",
+      email: "Ler o seu endereço de email",
+      offline_access: "Agir por si na sua ausência",
+    },
+    ownScope: (scope) => `Usar ${scope}`,
+    allow: "Permitir",
+    deny: "Não permitir",
+    otherUser: "Usar outra conta",
+    leaves: (host) => `Vai voltar a ${host}.`,
+    signOutTitle: "Terminar sessão?",
+    signOutText: (email) => `Um programa pede para terminar a sua sessão. A sessão é de ${email}.`,
+    signOut: "Terminar sessão",
+    stay: "Manter a sessão",
+    signedOut: "A sua sessão terminou",
+    signedOutText: "Pode fechar esta página.",
+    signIn: "Iniciar sessão",
+  },
+};

@@ -1,0 +1,151 @@
+import { z } from "zod";
+import { requireClient } from "../../domain/oauth/tokens/authenticate_client.ts";
+import { grantToProgram } from "../../domain/oauth/tokens/client_credentials.ts";
+import { readLiveToken } from "../../domain/oauth/tokens/live_token.ts";
+import { redeemCode } from "../../domain/oauth/tokens/redeem_code.ts";
+import { refreshGrant } from "../../domain/oauth/tokens/refresh.ts";
+import { revokeToken } from "../../domain/oauth/tokens/revoke.ts";
+import { userClaims } from "../../domain/oauth/tokens/user_claims.ts";
+import { OAuthError, requireParameter } from "../../domain/oauth/oauth_error.ts";
+import { requireProviderKey } from "../../domain/oauth/provider_key.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { anyone } from "../../domain/rights/checks.ts";
+import { type Answer, ok, okEmpty } from "../shared/answer.ts";
+import type { Call } from "../shared/call.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { clientPrincipal, clientRequest, oauthAnswer, OAuthErrorDto, oauthRefusals } from "./protocol.ts";
+
+const area = "OpenID provider";
+const text = z.string().optional();
+const client = {
+  client_id: text.meta({ description: "Without an Authorization header of type Basic" }),
+  client_secret: text,
+};
+
+const TokenDto = z.object({
+  access_token: z.string(),
+  token_type: z.literal("Bearer"),
+  expires_in: z.int(),
+  refresh_token: z.string().optional(),
+  id_token: z.string().optional(),
+  scope: z.string(),
+}).meta({ id: "OAuthTokens" });
+
+const UserInfoDto = z.object({
+  sub: z.uuid(),
+  tenant_id: z.uuid().optional(),
+  name: z.string().optional(),
+  given_name: z.string().optional(),
+  family_name: z.string().optional(),
+  email: z.string().optional(),
+}).meta({ id: "UserInfo" });
+
+async function issueTokens(platform: ServicePlatform, call: Call): Promise<Answer> {
+  requireProviderKey(platform);
+  const { by, parameters } = await clientRequest(platform, call);
+  const grantType = requireParameter(parameters, "grant_type");
+  switch (grantType) {
+    case "authorization_code":
+      return ok(await redeemCode(platform, requireClient(by), parameters));
+    case "refresh_token":
+      return ok(await refreshGrant(platform, requireClient(by), parameters));
+    case "client_credentials":
+      return ok(await grantToProgram(platform, by, parameters));
+    default:
+      throw new OAuthError(
+        "unsupported_grant_type",
+        "The grant_type must be authorization_code, refresh_token or client_credentials.",
+      );
+  }
+}
+
+async function readUserInfo(platform: ServicePlatform, call: Call): Promise<Answer> {
+  const bearer = /^Bearer +(\S+) *$/i.exec(call.request.headers.get("authorization") ?? "")?.[1];
+  const token = bearer === undefined ? null : await readLiveToken(platform, bearer);
+  if (!token?.user) throw new OAuthError("invalid_token", "The access token gives no access to a user.");
+  if (!token.scopes.includes("openid")) {
+    throw new OAuthError("insufficient_scope", "The access token lacks the scope openid.");
+  }
+  const { id, tenantId } = token.user;
+  return ok({
+    sub: id,
+    ...tenantId === null ? {} : { tenant_id: tenantId },
+    ...await userClaims(platform.sql, id, token.scopes),
+  });
+}
+
+const userInfo = {
+  path: "/oauth/userinfo",
+  area,
+  access: anyone,
+  anyOrigin: true,
+  answers: {
+    200: {
+      description: "The user of the access token; the claims depend on its scopes",
+      schema: UserInfoDto,
+    },
+    ...oauthRefusals,
+    403: { description: "The scope `openid` is missing", schema: OAuthErrorDto },
+  },
+} as const;
+
+/** Tokens for clients: issue, revoke, and the user of a token. */
+export const tokenRoutes = [
+  endpoint({
+    method: "post",
+    path: "/oauth/token",
+    area,
+    id: "issueOAuthTokens",
+    summary: "Exchange a code, a refresh token or a program's secret for tokens (RFC 6749)",
+    access: anyone,
+    anyOrigin: true,
+    principal: clientPrincipal,
+    form: z.object({
+      grant_type: z.enum(["authorization_code", "refresh_token", "client_credentials"]),
+      code: text,
+      redirect_uri: text,
+      code_verifier: text,
+      refresh_token: text,
+      scope: text,
+      ...client,
+    }),
+    answers: { 200: { description: "The tokens", schema: TokenDto }, ...oauthRefusals },
+    problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],
+    run: ({ platform, call }) => oauthAnswer(() => issueTokens(platform, call)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/oauth/revoke",
+    area,
+    id: "revokeOAuthToken",
+    summary: "Revoke a refresh or access token, and with it its grant (RFC 7009)",
+    access: anyone,
+    anyOrigin: true,
+    principal: clientPrincipal,
+    form: z.object({ token: z.string(), token_type_hint: text, ...client }),
+    answers: { 200: { description: "The token gives no access any more, or never did" }, ...oauthRefusals },
+    problems: [],
+    run: ({ platform, call }) =>
+      oauthAnswer(async () => {
+        const { by, parameters } = await clientRequest(platform, call);
+        await revokeToken(platform, requireClient(by), parameters);
+        return okEmpty();
+      }),
+  }),
+  endpoint({
+    ...userInfo,
+    problems: [],
+    method: "get",
+    id: "readUserInfo",
+    summary: "Read the claims about the user of an access token",
+    run: ({ platform, call }) => oauthAnswer(() => readUserInfo(platform, call)),
+  }),
+  endpoint({
+    ...userInfo,
+    problems: [],
+    method: "post",
+    id: "readUserInfoByPost",
+    summary: "The same as GET",
+    run: ({ platform, call }) => oauthAnswer(() => readUserInfo(platform, call)),
+  }),
+] as const;

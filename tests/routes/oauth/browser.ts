@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+
+interface Cookie {
+  name: string;
+  value: string;
+  path: string;
+  sameSite: string;
+}
+
+/** A page that the browser shows. */
+export interface Shown {
+  url: URL;
+  status: number;
+  html: string;
+  headers: Headers;
+}
+
+const MAX_STEPS = 30;
+
+/**
+ * A browser without scripts: it keeps cookies, follows redirects and refreshing pages, and submits the forms that pages
+ * show. A redirect to an origin that it does not visit ends the way; `left` is then the URL.
+ */
+export class FormBrowser {
+  readonly #jars = new Map<string, Map<string, Cookie>>();
+  readonly #visited: Set<string>;
+
+  constructor(...origins: string[]) {
+    this.#visited = new Set(origins.map((origin) => new URL(origin).origin));
+  }
+
+  /** Opens an address, as a link of another site does. */
+  async open(url: URL | string): Promise<Shown | { left: URL }> {
+    return await this.#go(new URL(url), { method: "GET" }, "cross-site");
+  }
+
+  /** Opens an address and expects to stay. */
+  async show(url: URL | string): Promise<Shown> {
+    return shown(await this.open(url));
+  }
+
+  /** Opens an address and expects to leave. */
+  async leave(url: URL | string): Promise<URL> {
+    return left(await this.open(url));
+  }
+
+  /** Submits the form of a page whose submit button has this value. */
+  async submit(
+    page: Shown,
+    button: string,
+    fields: Record<string, string> = {},
+  ): Promise<Shown | { left: URL }> {
+    const form = [...page.html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)]
+      .find(([, , inner = ""]) => new RegExp(`<button[^>]* value="${button}"`).test(inner));
+    assert.ok(form, `no form with the button ${button} in ${page.html}`);
+    const [, attributes = "", inner = ""] = form;
+    const base = /<base href="([^"]*)"/.exec(page.html)?.[1] ?? "";
+    const target = new URL(attribute(attributes, "action"), new URL(base, page.url));
+    const body = new URLSearchParams();
+    for (const [, input = ""] of inner.matchAll(/<input\b([^>]*)>/g)) {
+      const name = attribute(input, "name");
+      if (name) body.append(name, fields[name] ?? attribute(input, "value"));
+    }
+    const [, pressed = ""] = new RegExp(`<button([^>]* value="${button}"[^>]*)>`).exec(inner) ?? [];
+    body.append(attribute(pressed, "name"), button);
+    return await this.#go(target, {
+      method: "POST",
+      body,
+      headers: { origin: page.url.origin, "sec-fetch-site": "same-origin" },
+    }, "same-site");
+  }
+
+  /** Signs in on the console's page. */
+  async signIn(page: Shown, email: string, password: string): Promise<Shown | { left: URL }> {
+    return await this.submit(page, "sign-in", { email, password });
+  }
+
+  /** Sends any request with the cookies that this browser would send. */
+  async request(url: URL | string, init: RequestInit, from: "same-site" | "cross-site"): Promise<Response> {
+    const target = new URL(url);
+    const cookies = [...this.#jars.get(target.origin)?.values() ?? []].filter(({ path, sameSite }) =>
+      target.pathname.startsWith(path) &&
+      (from === "same-site" || sameSite !== "Strict" && (sameSite !== "Lax" || init.method === "GET"))
+    );
+    const headers = new Headers(init.headers);
+    if (cookies.length > 0) {
+      headers.set(
+        "cookie",
+        cookies.map(({ name, value }) => `${name}=${value}`).join("; "),
+      );
+    }
+    const response = await fetch(target, { ...init, headers, redirect: "manual" });
+    for (const line of response.headers.getSetCookie()) this.#keep(target, line);
+    return response;
+  }
+
+  async #go(
+    url: URL,
+    init: RequestInit,
+    from: "same-site" | "cross-site",
+  ): Promise<Shown | { left: URL }> {
+    let [target, request] = [url, init];
+    for (let step = 0; step < MAX_STEPS; step++) {
+      if (!this.#visited.has(target.origin)) return { left: target };
+      const response = await this.request(target, request, from);
+      const html = await response.text();
+      const location = response.headers.get("location");
+      const refresh = /http-equiv="refresh" content="0; url=([^"]*)"/.exec(html)?.[1];
+      if (!location && refresh === undefined) {
+        return { url: target, status: response.status, html, headers: response.headers };
+      }
+      const base = /<base href="([^"]*)"/.exec(html)?.[1] ?? "";
+      target = location ? new URL(location, target) : new URL(unescape(refresh ?? ""), new URL(base, target));
+      request = { method: "GET" };
+    }
+    throw new Error(`more than ${MAX_STEPS} redirects, the last to ${target}`);
+  }
+
+  #keep({ origin }: URL, line: string): void {
+    const [pair = "", ...attributes] = line.split(/; */);
+    const [name = "", ...rest] = pair.split("=");
+    const read = (wanted: string) =>
+      attributes.map((each) => each.split("=")).find(([key]) => key?.toLowerCase() === wanted)?.[1];
+    const jar = this.#jars.get(origin) ?? new Map<string, Cookie>();
+    this.#jars.set(origin, jar);
+    const gone = read("max-age") === "0" || Date.parse(read("expires") ?? "") < Date.now();
+    if (gone) jar.delete(name);
+    else {
+      jar.set(name, {
+        name,
+        value: rest.join("="),
+        path: read("path") ?? "/",
+        sameSite: read("samesite") ?? "Lax",
+      });
+    }
+  }
+}
+
+/** The page that the browser stayed on. */
+export function shown(outcome: Shown | { left: URL }): Shown {
+  assert.ok(!("left" in outcome), `the browser left to ${JSON.stringify(outcome)}`);
+  return outcome;
+}
+
+/** The URL that the browser left to. */
+export function left(outcome: Shown | { left: URL }): URL {
+  if ("left" in outcome) return outcome.left;
+  assert.fail(`the browser stayed on ${outcome.url}: ${outcome.status} ${outcome.html.slice(-2000)}`);
+}
+
+const attribute = (text: string, name: string): string =>
+  unescape(new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1] ?? "");
+
+const unescape = (text: string): string =>
+  text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&lt;", "<").replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");

@@ -1,0 +1,477 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createHmac } from "node:crypto";
+import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from "jose";
+import { setup } from "../../support/setup.ts";
+import { forgetFailures } from "../auth/people.ts";
+import type { FormBrowser } from "./browser.ts";
+import {
+  askTokens,
+  authorizeUrl,
+  codeOf,
+  type MadeClient,
+  makeClient,
+  postForm,
+  problemOf,
+  redeem,
+  refresh,
+  signedInBrowser,
+  signInToClient,
+} from "./flow.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const { systemAdmin } = t;
+const [client, open, other] = [
+  await makeClient(systemAdmin),
+  await makeClient(systemAdmin, { kind: "public" }),
+  await makeClient(systemAdmin, { name: "Other" }),
+];
+const { browser, who } = await signedInBrowser(t);
+const newCode = async (by = client, from: FormBrowser = browser, more = {}) =>
+  codeOf(await from.leave(authorizeUrl(t, by, more)));
+const userInfo = (token: string) => t.nobody.get("/oauth/userinfo", { authorization: `Bearer ${token}` });
+const isLive = async (token: string) => (await userInfo(token)).status === 200;
+
+Deno.test("clients authenticate by Basic, by form, or not at all if they are public", async () => {
+  const basic = (id: string, secret: string) => ({
+    authorization: `Basic ${btoa(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`)}`,
+  });
+  const form = async (by: MadeClient, more: Record<string, string> = {}) => ({
+    grant_type: "authorization_code",
+    code: await newCode(by),
+    redirect_uri: "https://app.test/callback",
+    code_verifier: "v".repeat(43),
+    ...more,
+  });
+  const ask = (fields: Record<string, string>, headers = {}) => postForm(t, "/oauth/token", fields, headers);
+  const { clientId, secret = "" } = client as MadeClient & { secret: string };
+  assert.equal((await ask(await form(client), basic(clientId, secret))).status, 200);
+  assert.equal((await ask(await form(client, { client_id: clientId }), basic(clientId, secret))).status, 200);
+  assert.equal((await ask(await form(client, { client_id: clientId, client_secret: secret }))).status, 200);
+  assert.equal((await ask(await form(open, { client_id: open.clientId }))).status, 200);
+  const refusals: [Record<string, string>, Record<string, string>, string][] = [
+    [{}, basic(clientId, "wrong"), "401 invalid_client"],
+    [{}, basic(clientId, ""), "401 invalid_client"],
+    [{}, basic("oc_unknown", secret), "401 invalid_client"],
+    [{}, basic(other.clientId, secret), "401 invalid_client"],
+    [{}, { authorization: "Basic %%%" }, "401 invalid_client"],
+    [{}, { authorization: `Bearer ${secret}` }, "401 invalid_client"],
+    [{}, {}, "401 invalid_client"],
+    [{ client_id: clientId }, {}, "401 invalid_client"],
+    [{ client_id: open.clientId, client_secret: "x" }, {}, "401 invalid_client"],
+    [{ client_id: clientId, client_secret: secret }, basic(clientId, secret), "400 invalid_request"],
+    [{ client_id: other.clientId }, basic(clientId, secret), "400 invalid_request"],
+  ];
+  for (const [more, headers, expected] of refusals) {
+    const answer = await ask(await form(client, more), headers);
+    assert.equal(problemOf(answer), expected, JSON.stringify([more, headers]));
+    if (answer.status === 401) assert.match(answer.headers.get("www-authenticate") ?? "", /^Basic/);
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+  }
+  await forgetFailures(t);
+});
+
+Deno.test("a malformed request gets an error of OAuth", async () => {
+  const url = `${t.url}/oauth/token`;
+  const json = await fetch(url, {
+    method: "POST",
+    body: "{}",
+    headers: { "content-type": "application/json" },
+  });
+  assert.equal(json.status, 415);
+  assert.equal((await json.json()).error, "invalid_request");
+  const get = await fetch(url);
+  assert.equal(get.status, 405);
+  await get.body?.cancel();
+  const huge = await postForm(t, "/oauth/token", { code: "x".repeat(1_100_000) });
+  assert.equal(problemOf(huge), "413 invalid_request");
+  assert.equal(problemOf(await askTokens(t, client, {})), "400 invalid_request");
+  assert.equal(
+    problemOf(await askTokens(t, client, { grant_type: "password" })),
+    "400 unsupported_grant_type",
+  );
+  assert.equal(
+    problemOf(await askTokens(t, client, { grant_type: "authorization_code" })),
+    "400 invalid_request",
+  );
+  const twice = new URLSearchParams({ client_id: client.clientId, client_secret: client.secret ?? "" });
+  twice.append("grant_type", "refresh_token");
+  twice.append("grant_type", "authorization_code");
+  assert.equal(problemOf(await postForm(t, "/oauth/token", twice)), "400 invalid_request");
+  const nul = await askTokens(t, client, { grant_type: "refresh_token", refresh_token: "a\0b" });
+  assert.equal(problemOf(nul), "400 invalid_request");
+});
+
+Deno.test("a code needs its verifier, its client and its redirect URI, and such a mistake does not use it up", async () => {
+  const code = await newCode();
+  const wrong: Record<string, string>[] = [
+    { code_verifier: "w".repeat(43) },
+    { code_verifier: "v".repeat(42) },
+    { code_verifier: "" },
+    { code_verifier: "KK7Fi1eeCUM5OWtrTBHzYkqAD0yTMYuJPcgrzU7jqAE" },
+    { redirect_uri: "https://app.test/callback/" },
+    { redirect_uri: "" },
+    { code: `${code}x` },
+    { code: "" },
+  ];
+  for (const more of wrong) {
+    const expected = Object.values(more)[0] === "" ? "400 invalid_request" : "400 invalid_grant";
+    assert.equal(problemOf(await redeem(t, client, code, more)), expected, JSON.stringify(more));
+  }
+  for (const by of [other, open]) assert.equal(problemOf(await redeem(t, by, code)), "400 invalid_grant");
+  assert.equal((await redeem(t, client, code)).status, 200);
+});
+
+Deno.test("a code that is used again, or too late, gives nothing, and a replay ends what it gave", async () => {
+  const code = await newCode();
+  const { body } = await redeem(t, client, code);
+  assert.ok(await isLive(body.access_token));
+  assert.equal(problemOf(await redeem(t, client, code)), "400 invalid_grant");
+  assert.equal(await isLive(body.access_token), false);
+  assert.equal(problemOf(await refresh(t, client, body.refresh_token)), "400 invalid_grant");
+  const late = await newCode();
+  await sql`update oauth_grants set code_expires_at = now() where code_used_at is null`;
+  assert.equal(problemOf(await redeem(t, client, late)), "400 invalid_grant");
+  const raced = await newCode();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(t, client, raced)));
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+});
+
+Deno.test("a refresh token works once; used again it ends the grant", async () => {
+  const first = await signInToClient(t, browser, client);
+  const second = await refresh(t, client, first.refresh_token);
+  assert.equal(second.status, 200);
+  assert.equal(second.body.id_token, undefined);
+  assert.notEqual(second.body.refresh_token, first.refresh_token);
+  const third = await refresh(t, client, second.body.refresh_token);
+  assert.ok(await isLive(third.body.access_token));
+  assert.equal(problemOf(await refresh(t, client, first.refresh_token)), "400 invalid_grant");
+  assert.equal(await isLive(third.body.access_token), false);
+  assert.equal(problemOf(await refresh(t, client, third.body.refresh_token)), "400 invalid_grant");
+});
+
+Deno.test("a refresh token of another client, a made-up one, or one with a wrong part is refused and ends nothing", async () => {
+  const { refresh_token: token } = await signInToClient(t, browser, client);
+  const strange = [
+    "x",
+    `${token}x`,
+    "ocr_" + "A".repeat(87),
+    token.slice(0, 26) + "B".repeat(22) + token.slice(48),
+    "\u00e4",
+  ];
+  for (const text of strange) {
+    assert.equal(problemOf(await refresh(t, client, text)), "400 invalid_grant", text);
+  }
+  for (const by of [other, open]) assert.equal(problemOf(await refresh(t, by, token)), "400 invalid_grant");
+  assert.equal((await refresh(t, client, token)).status, 200);
+});
+
+Deno.test("of 1,000 parallel refreshes with one token exactly one gets an answer", async () => {
+  const { refresh_token: token } = await signInToClient(t, browser, client);
+  const answers = await Promise.all(Array.from({ length: 1_000 }, () => refresh(t, client, token)));
+  const won = answers.filter(({ status }) => status === 200);
+  assert.equal(won.length, 1);
+  assert.ok(answers.every((answer) => answer.status === 200 || problemOf(answer) === "400 invalid_grant"));
+});
+
+Deno.test("a refresh may narrow the scope of its access token, and never widen it", async () => {
+  const tokens = await signInToClient(t, browser, client, { scope: "openid email" });
+  const narrow = await refresh(t, client, tokens.refresh_token, { scope: "openid" });
+  assert.deepEqual([narrow.body.scope, decodeJwt(narrow.body.access_token).scope], ["openid", "openid"]);
+  assert.deepEqual((await userInfo(narrow.body.access_token)).body, { sub: who.id, tenant_id: who.tenantId });
+  const wide = await refresh(t, client, narrow.body.refresh_token, { scope: "openid email profile" });
+  assert.equal(problemOf(wide), "400 invalid_scope");
+  const full = await refresh(t, client, narrow.body.refresh_token);
+  assert.equal(full.body.scope, "openid email");
+});
+
+Deno.test("a grant ends with the access of its user, and with the browser's session unless it may act offline", async () => {
+  const changes: [string, (id: string) => Promise<unknown>][] = [
+    [
+      "access changed",
+      (id) => sql`update users set security_version = security_version + 1 where id = ${id}`,
+    ],
+    ["deactivated", (id) => systemAdmin.put(`/api/v1/admin/users/${id}`, { isActive: false })],
+    ["deleted", (id) => systemAdmin.delete(`/api/v1/admin/users/${id}`)],
+    ["all sessions ended", (id) => sql`update sessions set revoked_at = now() where user_id = ${id}`],
+    ["expired", (id) => sql`update sessions set expires_at = now() where user_id = ${id}`],
+  ];
+  for (const [name, change] of changes) {
+    const { browser, who } = await signedInBrowser(t);
+    const tokens = await signInToClient(t, browser, client);
+    const code = await newCode(client, browser);
+    await change(who.id);
+    t.steward.platform.rights.invalidate([who.id]);
+    assert.equal(problemOf(await refresh(t, client, tokens.refresh_token)), "400 invalid_grant", name);
+    assert.equal(problemOf(await redeem(t, client, code)), "400 invalid_grant", name);
+    assert.equal(await isLive(tokens.access_token), false, name);
+  }
+  const { browser } = await signedInBrowser(t);
+  const here = await signInToClient(t, browser, client);
+  const away = await signInToClient(t, browser, client, { scope: "openid offline_access" });
+  const sid = String(decodeJwt(here.id_token).sid);
+  await sql`select 1`;
+  const left = await browser.leave(authorizeUrl(t, client, { prompt: "none" }));
+  assert.ok(left.searchParams.get("code"));
+  const gone = await browser.show(`${t.url}/oauth/logout?id_token_hint=${here.id_token}`);
+  assert.match(gone.html, /You are signed out/);
+  const [session] = await sql`select revoked_at from sessions where id = ${sid}`;
+  assert.ok(session?.revokedAt);
+  assert.equal(problemOf(await refresh(t, client, here.refresh_token)), "400 invalid_grant");
+  assert.equal((await refresh(t, client, away.refresh_token)).status, 200);
+});
+
+Deno.test("a refresh prolongs a grant to 14 days, and never beyond 30 days after the sign-in", async () => {
+  const { refresh_token, access_token } = await signInToClient(t, browser, client);
+  const session = String(decodeJwt(access_token).sid);
+  const days = async () => {
+    const [row] = await sql<{ grant: number; session: number }[]>`
+      select extract(epoch from g.refresh_expires_at - now()) / 86400 as grant,
+        extract(epoch from s.expires_at - now()) / 86400 as session
+      from oauth_grants g join sessions s on s.id = g.session_id where s.id = ${session}`;
+    return [Number(row?.grant).toFixed(1), Number(row?.session).toFixed(1)];
+  };
+  assert.deepEqual(await days(), ["14.0", "14.0"]);
+  const pass = (interval: number) =>
+    sql`with g as (update oauth_grants set refresh_expires_at = refresh_expires_at - make_interval(days => ${interval})
+        where session_id = ${session})
+      update sessions set created_at = created_at - make_interval(days => ${interval}),
+        expires_at = expires_at - make_interval(days => ${interval}) where id = ${session}`;
+  await pass(10);
+  const second = await refresh(t, client, refresh_token);
+  assert.deepEqual(await days(), ["14.0", "14.0"]);
+  await pass(13);
+  const third = await refresh(t, client, second.body.refresh_token);
+  assert.deepEqual(await days(), ["7.0", "7.0"]);
+  await pass(8);
+  assert.equal(problemOf(await refresh(t, client, third.body.refresh_token)), "400 invalid_grant");
+});
+
+Deno.test("access tokens carry the permissions if the client asks, and use its algorithm", async () => {
+  const rich = await makeClient(systemAdmin, { tokenClaims: ["permissions"], tokenAlgorithm: "RS256" });
+  const tokens = await signInToClient(t, browser, rich);
+  assert.equal(decodeProtectedHeader(tokens.access_token).alg, "RS256");
+  const { permissions } = decodeJwt(tokens.access_token) as { permissions: string[] };
+  assert.ok(permissions.includes("create:users") && permissions.length >= 13);
+  assert.deepEqual(permissions, permissions.toSorted());
+  const next = await refresh(t, rich, tokens.refresh_token);
+  assert.deepEqual(decodeJwt(next.body.access_token).permissions, permissions);
+  assert.ok(await isLive(next.body.access_token));
+});
+
+Deno.test("a service account exchanges its secret for a token that is good for the API until the secret is replaced", async () => {
+  const by = await t.actor({ permissions: ["manage:service-accounts", "read:users"] });
+  const { body: account } = await by.post("/api/v1/service-accounts", {
+    name: "Sync",
+    permissions: ["read:users"],
+    tenants: [by.tenantId],
+  });
+  const { clientId, secret } = account;
+  const { status, body } = await askTokens(t, { clientId, secret }, { grant_type: "client_credentials" });
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.equal(body.refresh_token, undefined);
+  const call = (tenant: string | null, path = "/api/v1/users") =>
+    t.nobody.get(path, { authorization: `Bearer ${body.access_token}`, "x-tenant-id": tenant ?? "" });
+  assert.equal((await call(by.tenantId)).status, 200);
+  assert.equal((await call(await t.tenant())).body.code, "TENANT_FORBIDDEN");
+  assert.equal((await call(by.tenantId, "/api/v1/roles")).body.code, "MISSING_PERMISSION");
+  assert.equal((await call(by.tenantId, "/api/v1/auth/me")).body.code, "FORBIDDEN");
+  assert.equal((await userInfo(body.access_token)).status, 401);
+  const misuse = await askTokens(t, { clientId, secret }, {
+    grant_type: "refresh_token",
+    refresh_token: "x",
+  });
+  assert.equal(problemOf(misuse), "400 unauthorized_client");
+  const mixed = { clientId: client.clientId, secret };
+  assert.equal(
+    problemOf(await askTokens(t, mixed, { grant_type: "client_credentials" })),
+    "401 invalid_client",
+  );
+  const wrong = { clientId, secret: client.secret };
+  assert.equal(
+    problemOf(await askTokens(t, wrong, { grant_type: "client_credentials" })),
+    "401 invalid_client",
+  );
+  await by.post(`/api/v1/service-accounts/${account.id}/rotate`);
+  assert.equal((await call(by.tenantId)).body.code, "TOKEN_REVOKED");
+  await by.delete(`/api/v1/service-accounts/${account.id}`);
+  assert.equal((await call(by.tenantId)).body.code, "TOKEN_REVOKED");
+  await forgetFailures(t);
+});
+
+Deno.test("a confidential client gets tokens for its own audience; a public one gets none", async () => {
+  const scopes = ["openid", "orders.read", "orders.write"];
+  const machine = await makeClient(systemAdmin, { scopes, redirectUris: [] });
+  const ask = (more = {}) => askTokens(t, machine, { grant_type: "client_credentials", ...more });
+  const { body } = await ask();
+  const { aud, sub, client_id, scope, sid } = decodeJwt(body.access_token);
+  assert.deepEqual(
+    [aud, sub, client_id, scope, sid],
+    [machine.audience, machine.clientId, machine.clientId, "orders.read orders.write", undefined],
+  );
+  assert.deepEqual([body.refresh_token, body.id_token], [undefined, undefined]);
+  assert.equal((await ask({ scope: "orders.read" })).body.scope, "orders.read");
+  for (const wanted of ["openid", "orders.admin", "orders.read openid"]) {
+    assert.equal(problemOf(await ask({ scope: wanted })), "400 invalid_scope");
+  }
+  assert.equal((await userInfo(body.access_token)).status, 401);
+  const api = await t.nobody.get("/api/v1/users", { authorization: `Bearer ${body.access_token}` });
+  assert.equal(api.body.code, "TOKEN_INVALID");
+  assert.equal(
+    problemOf(await askTokens(t, open, { grant_type: "client_credentials" })),
+    "400 unauthorized_client",
+  );
+});
+
+Deno.test("userinfo shows what the scopes allow, by GET and POST, to pages of every origin", async () => {
+  const { access_token: token } = await signInToClient(t, browser, client);
+  const expected = {
+    sub: who.id,
+    tenant_id: who.tenantId,
+    name: "Some Body",
+    given_name: "Some",
+    family_name: "Body",
+    email: who.email,
+  };
+  const origin = { origin: "https://spa.test" };
+  for (const method of ["GET", "POST"]) {
+    const answer = await t.nobody.send(method, "/oauth/userinfo", undefined, {
+      authorization: `bearer ${token}`,
+      ...origin,
+    });
+    assert.deepEqual(answer.body, expected);
+    assert.equal(answer.headers.get("access-control-allow-origin"), "*");
+  }
+  const bare = await signInToClient(t, browser, client, { scope: "email" });
+  assert.equal(bare.id_token, undefined);
+  const lacking = await userInfo(bare.access_token);
+  assert.deepEqual([lacking.status, lacking.body.error], [403, "insufficient_scope"]);
+  for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/userinfo", "/.well-known/jwks.json"]) {
+    const preflight = await fetch(t.url + path, {
+      method: "OPTIONS",
+      headers: { ...origin, "access-control-request-method": "POST" },
+    });
+    assert.equal(preflight.headers.get("access-control-allow-origin"), "*", path);
+  }
+  const page = await fetch(authorizeUrl(t, client), { redirect: "manual", headers: origin });
+  assert.equal(page.headers.get("access-control-allow-origin"), null);
+  await page.body?.cancel();
+});
+
+Deno.test("tampered, foreign and misused tokens are refused", async () => {
+  const tokens = await signInToClient(t, browser, client);
+  const { access_token: token, id_token, refresh_token } = tokens;
+  const [header = "", payload = "", signature = ""] = token.split(".");
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const claims = decodeJwt(token);
+  const { keys } = (await t.nobody.get("/.well-known/jwks.json")).body as { keys: JWK[] };
+  const rsa = keys.find(({ kty }) => kty === "RSA");
+  assert.ok(rsa);
+  const rs256 = await makeClient(systemAdmin, { tokenAlgorithm: "RS256" });
+  const { access_token: rsaToken } = await signInToClient(t, browser, rs256);
+  const [, rsaPayload = ""] = rsaToken.split(".");
+  const pem = await exportSPKI(await importJWK(rsa, "RS256", { extractable: true }) as CryptoKey);
+  const confused = (key: string) => {
+    const head = encode({ alg: "HS256", typ: "at+jwt", kid: rsa.kid });
+    return `${head}.${rsaPayload}.${
+      createHmac("sha256", key).update(`${head}.${rsaPayload}`).digest("base64url")
+    }`;
+  };
+  const strange = await new SignJWT(claims).setProtectedHeader({ alg: "HS256", typ: "at+jwt" })
+    .sign(new TextEncoder().encode("x".repeat(32)));
+  const forged = [
+    `${header}.${payload}.`,
+    `${encode({ alg: "none", typ: "at+jwt" })}.${payload}.`,
+    `${encode({ alg: "none", typ: "at+jwt", kid: decodeProtectedHeader(token).kid })}.${payload}.`,
+    `${encode({ ...decodeProtectedHeader(token), kid: rsa.kid })}.${payload}.${signature}`,
+    `${header}.${encode({ ...claims, sub: systemAdmin.userId })}.${signature}`,
+    `${header}.${encode({ ...claims, scope: "openid email profile" })}.${signature}`,
+    confused(pem),
+    confused(JSON.stringify(rsa)),
+    confused(rsa.n ?? ""),
+    strange,
+    id_token,
+    refresh_token,
+    systemAdmin.token ?? "",
+    "x",
+  ];
+  for (const text of forged) {
+    const answer = await userInfo(text);
+    assert.deepEqual([answer.status, answer.body.error], [401, "invalid_token"], text);
+    assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer .*error="invalid_token"/);
+  }
+  assert.ok(await isLive(token) && await isLive(rsaToken));
+  for (const text of [token, rsaToken, id_token, ...forged.slice(0, 9)]) {
+    const answer = await t.nobody.get("/api/v1/auth/me", { authorization: `Bearer ${text}` });
+    assert.equal(answer.body.code, "TOKEN_INVALID", text);
+  }
+  assert.equal((await t.nobody.get("/oauth/userinfo")).status, 401);
+});
+
+Deno.test("a client revokes its own tokens: an unknown one is no error, one of another client is", async () => {
+  const revoke = (by: MadeClient, token: string) =>
+    postForm(t, "/oauth/revoke", {
+      token,
+      client_id: by.clientId,
+      ...by.secret === null ? {} : { client_secret: by.secret },
+    });
+  for (const kind of ["refresh_token", "access_token"] as const) {
+    const tokens = await signInToClient(t, browser, client);
+    assert.equal(problemOf(await revoke(other, tokens[kind])), "400 invalid_grant");
+    assert.equal(problemOf(await revoke({ ...client, secret: "x" }, tokens[kind])), "401 invalid_client");
+    assert.ok(await isLive(tokens.access_token));
+    assert.equal((await revoke(client, tokens[kind])).status, 200);
+    assert.equal(await isLive(tokens.access_token), false);
+    assert.equal(problemOf(await refresh(t, client, tokens.refresh_token)), "400 invalid_grant");
+    assert.equal((await revoke(client, tokens[kind])).status, 200);
+  }
+  assert.equal((await revoke(client, "unknown")).status, 200);
+  assert.equal(
+    problemOf(await postForm(t, "/oauth/revoke", { client_id: open.clientId })),
+    "400 invalid_request",
+  );
+  const { body } = await askTokens(t, client, { grant_type: "client_credentials" });
+  assert.equal(problemOf(await revoke(client, body.access_token)), "400 unsupported_token_type");
+  await forgetFailures(t);
+});
+
+Deno.test("a revoked client, and one with a new secret, is refused at once with all its tokens", async () => {
+  const maker = await t.actor({ permissions: ["manage:oauth-clients"] });
+  const own = await makeClient(systemAdmin, {});
+  const tokens = await signInToClient(t, browser, own);
+  const { body: rotated } = await systemAdmin.post(`/api/v1/oauth-clients/${own.id}/rotate-secret`);
+  assert.equal(problemOf(await refresh(t, own, tokens.refresh_token)), "401 invalid_client");
+  const renewed = { ...own, secret: rotated.secret };
+  const next = await refresh(t, renewed, tokens.refresh_token);
+  assert.equal(next.status, 200);
+  assert.ok((await systemAdmin.get(`/api/v1/oauth-clients/${own.id}`)).body.lastUsedAt);
+  await systemAdmin.delete(`/api/v1/oauth-clients/${own.id}`);
+  assert.equal(problemOf(await refresh(t, renewed, next.body.refresh_token)), "401 invalid_client");
+  assert.equal(await isLive(next.body.access_token), false);
+  assert.equal((await maker.get(`/api/v1/oauth-clients/${own.id}`)).body.code, "OAUTH_CLIENT_NOT_FOUND");
+  await forgetFailures(t);
+});
+
+Deno.test("too many wrong secrets are slowed down; the right one still works", async () => {
+  const victim = await makeClient(systemAdmin, { redirectUris: [] });
+  const ask = (secret: string | null) =>
+    askTokens(t, { ...victim, secret }, { grant_type: "client_credentials" });
+  for (let n = 0; n < 29; n++) assert.equal(problemOf(await ask("wrong")), "401 invalid_client");
+  const slowed = await ask("wrong");
+  assert.equal(problemOf(slowed), "429 temporarily_unavailable");
+  assert.ok(Number(slowed.headers.get("retry-after")) > 0);
+  assert.equal((await ask(victim.secret)).status, 200);
+  assert.equal((await t.nobody.post("/api/v1/auth/login", { email: who.email, password: "x" })).status, 401);
+  await forgetFailures(t);
+});
+
+Deno.test("ended sessions of clients are pruned with their grants, and unused codes after a day", async () => {
+  await newCode();
+  await sql`update sessions set expires_at = now() - interval '2 days' where client_id is not null`;
+  const { pruneSignIn } = await import("../../../domain/access/sign_in/pruning.ts");
+  await pruneSignIn(sql, new AbortController().signal);
+  const [left] = await sql<{ grants: number }[]>`select count(*)::int as grants from oauth_grants`;
+  assert.equal(left?.grants, 0);
+});
