@@ -3,6 +3,7 @@ export type OAuthErrorCode =
   | "access_denied"
   | "consent_required"
   | "insufficient_scope"
+  | "interaction_required"
   | "invalid_client"
   | "invalid_grant"
   | "invalid_request"

@@ -18,7 +18,8 @@ import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
 import { FORMAT_TAGS, type Locale, LOCALES } from "./shared/languages.ts";
 import type { ConsolePage, ConsoleSection, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
 import { contentPolicy, isSameOrigin } from "./shared/request_security.ts";
-import { BarePage, Layout } from "./shared/layout.tsx";
+import { BarePage } from "./shared/document.tsx";
+import { Layout } from "./shared/document.tsx";
 import { translateValidation } from "./shared/validation_translations.ts";
 
 type Env = { Bindings: { ip: string | null } };

@@ -46,6 +46,7 @@ async function answerRequest(
     if (consent === "denied") throw new OAuthError("access_denied", "The user did not allow it.");
     const decision = await authorize(platform, request, browser.session, { ...originOf(call), consent });
     if (decision.next === "sign in") return toSignIn(platform, request, given);
+    if (decision.next === "add factor") return seeOther("/console/");
     if (decision.next === "ask" && browser.session && browser.secret) {
       return await askUser(platform, request, given, { browser, session: browser.session, ...decision });
     }

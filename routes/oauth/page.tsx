@@ -5,7 +5,8 @@ import { Icon } from "../console/components/icons.tsx";
 import { sharedAssets } from "../console/shared/assets.ts";
 import { cookieWriter, readCookies } from "../console/shared/cookies.ts";
 import type { Locale } from "../console/shared/languages.ts";
-import { BarePage } from "../console/shared/layout.tsx";
+import { BarePage } from "../console/shared/document.tsx";
+import type { Theme } from "../console/shared/looks.ts";
 import { contentPolicy } from "../console/shared/request_security.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
@@ -17,7 +18,7 @@ export interface Browser {
   secret: string | null;
   session: BrowserSession | null;
   locale: Locale;
-  theme: "auto" | "light" | "dark";
+  theme: Theme;
 }
 
 export async function readBrowser(platform: ServicePlatform, call: Call): Promise<Browser> {

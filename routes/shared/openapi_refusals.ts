@@ -91,7 +91,9 @@ export function refusalResponses(spec: Endpoint): Record<string, object> {
   return Object.fromEntries(
     [...byStatus].toSorted(([a], [b]) => a - b).map(([status, codes]) => {
       const [name] = Object.entries(SHARED).find(([, shared]) => isSame(shared, codes)) ?? [];
-      if (!name) return [String(status), response(status, codes, hasList)];
+      if (!name || Object.hasOwn(spec.answers, status)) {
+        return [String(status), response(status, codes, hasList)];
+      }
       return [String(status), ref("responses", name === "Invalid" && hasList ? "InvalidWithList" : name)];
     }),
   );

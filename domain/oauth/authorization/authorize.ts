@@ -12,13 +12,14 @@ import type { AuthorizationRequest } from "./request.ts";
 /** A code must be redeemed within this time. */
 export const CODE_SECONDS = 60;
 
-/** What must happen next: the user signs in, the user is asked, or the client gets a code. */
+/** What must happen next: the user signs in, adds a second factor, or is asked; or the client gets a code. */
 export type Decision =
   | { next: "sign in"; again: boolean }
+  | { next: "add factor" }
   | { next: "ask"; tenantId: string | null }
   | { next: "return"; code: string };
 
-type Authorizing = Pick<OAuthPlatform, "sql" | "clock" | "tokens" | "baseUrl">;
+type Authorizing = Pick<OAuthPlatform, "sql" | "clock" | "tokens" | "rights" | "baseUrl">;
 
 /**
  * Decides about an authorization request of a browser.
@@ -38,6 +39,11 @@ export async function authorize(
     return { next: "sign in", again: session !== null };
   }
   const tenantId = await tenantFor(p, request, session);
+  const { proof } = await p.rights.read(session.userId, session.sessionId, tenantId);
+  if (proof.isLimited) {
+    if (silent) throw new OAuthError("interaction_required", "The tenant requires a second factor.");
+    return { next: "add factor" };
+  }
   if (o.consent === null && await needsConsent(p.sql, request, session.userId)) {
     if (silent) throw new OAuthError("consent_required", "The user must allow the client its scopes.");
     return { next: "ask", tenantId };

@@ -39,8 +39,8 @@ export async function readLiveToken(
     return null;
   }
   const rights = await p.rights.read(sub, sid, tenantId);
-  const { exists, revoked, usable, current, securityVersion, linked } = rights;
+  const { exists, revoked, usable, current, securityVersion, linked, proof } = rights;
   const gives = exists && !revoked && usable && current && ver === securityVersion &&
-    (tenantId === null || linked);
+    (tenantId === null || linked) && !proof.isLimited;
   return gives ? { client, claims, scopes, user: { id: sub, sessionId: sid, tenantId, rights } } : null;
 }

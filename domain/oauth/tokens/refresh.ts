@@ -26,6 +26,7 @@ export async function refreshGrant(
   const wanted = parameters.has("scope") ? listOf(parameters.get("scope")) : null;
   const grant = await rotate(p.sql, { client, token, hash: next.hash, wanted });
   if (!grant) throw await refusal(p, client, token, wanted);
+  if (grant.mayNeedFactor) await requireFactor(p, grant);
   const scopes = wanted ?? grant.scopes;
   const accessToken = await signAccessToken(p, client, { ...grant, scopes });
   return { ...answerOf(accessToken, scopes), refresh_token: next.text };
@@ -40,8 +41,8 @@ async function rotate(
     hash: Uint8Array;
     wanted: string[] | null;
   },
-): Promise<Granted | undefined> {
-  const [grant] = await q<Granted[]>`
+): Promise<(Granted & { mayNeedFactor: boolean }) | undefined> {
+  const [grant] = await q<(Granted & { mayNeedFactor: boolean })[]>`
     with rotated as (
       update oauth_grants g set refresh_hash = ${hash}, refreshed_at = now(), refresh_expires_at = ${
     extendedExpiry(q)
@@ -56,8 +57,18 @@ async function rotate(
       where s.id = rotated.session_id
         and s.expires_at < ${extendedExpiry(q)} - make_interval(secs => ${PROLONG_SECONDS})
     )
-    select * from rotated`;
+    select rotated.*, coalesce(t.require_second_factor or t.type = 'Platform', true) as may_need_factor
+    from rotated left join tenants t on t.id = rotated.tenant_id`;
   return grant;
+}
+
+/** Refuses a session that lacks a second factor which its tenant requires since the sign-in. */
+async function requireFactor(
+  { rights }: Pick<OAuthPlatform, "rights">,
+  { userId, sessionId, tenantId }: Granted,
+): Promise<void> {
+  const { proof } = await rights.read(userId, sessionId, tenantId);
+  if (proof.isLimited) throw refused("The tenant requires a second factor, which the sign-in lacks.");
 }
 
 /** Why a token was refused. Ends the grant if the token was replaced before. */

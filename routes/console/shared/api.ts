@@ -2,6 +2,7 @@ import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts"
 import type { Problem } from "../../../domain/problems/problem.ts";
 import type { Handle } from "../../app.ts";
 import type { Locale } from "./languages.ts";
+import type { Flash } from "./looks.ts";
 import {
   addressOf,
   type Answer,
@@ -15,14 +16,6 @@ import {
   searchOf,
 } from "./operations.ts";
 import { translateValidation } from "./validation_translations.ts";
-
-/** Result of an action, shown once on the next page. */
-export interface Flash {
-  tone: "ok" | "bad";
-  text: string;
-  /** The API's English detail of an error. */
-  detail?: string;
-}
 
 export { type Query, searchOf };
 

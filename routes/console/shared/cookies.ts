@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { readCookie, setCookie } from "../../shared/cookies.ts";
 import { Buffer } from "node:buffer";
 import { type Locale, localeOf, LOCALES } from "./languages.ts";
-import type { Flash } from "./api.ts";
-import type { Theme } from "./page.ts";
+import type { Flash, Theme } from "./looks.ts";
 
 const SESSION = "steward_console";
 const PROVIDER = "steward_provider";

@@ -1,9 +1,8 @@
-import { raw } from "hono/html";
-import type { Child } from "hono/jsx";
 import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
 import { CsrfField } from "../components/forms.tsx";
 import { commonTexts } from "./common_texts.ts";
+import { type ConsoleUrls, Document } from "./document.tsx";
 import type { NavItem, View, Visit } from "./page.ts";
 import { LOCALES } from "./languages.ts";
 
@@ -15,16 +14,7 @@ export interface NavGroup {
   items: NavItem[];
 }
 
-export interface ConsoleUrls {
-  /** Path of /console with a trailing slash. All links of a page are relative to it. */
-  base: string;
-  /** Address of an asset, with its version. */
-  asset(name: string): string;
-  /** The cookie in which the script stores the browser's time zone. */
-  timeZoneCookie: string;
-}
-
-/** The complete HTML document of a page for a signed-in viewer. */
+export /** The complete HTML document of a page for a signed-in viewer. */
 export function Layout(
   { urls, v, view, nav, unread }: {
     urls: ConsoleUrls;
@@ -103,58 +93,6 @@ export function Layout(
       </div>
       <ConfirmDialog v={v} />
     </Document>
-  );
-}
-
-/** The HTML document of a page without a viewer: sign-in and the error page. */
-export function BarePage({ urls, v, title, refreshTo, children }: {
-  urls: ConsoleUrls;
-  v: Pick<Visit, "locale" | "theme">;
-  title: string;
-  /** Where the page leads by itself. */
-  refreshTo?: string;
-  children?: Child;
-}) {
-  return (
-    <Document urls={urls} v={v} title={title} refreshTo={refreshTo}>
-      <main class="bare" id="content">{children}</main>
-    </Document>
-  );
-}
-
-function Document({ urls, v, title, refreshTo, scripts = [], children }: {
-  urls: ConsoleUrls;
-  v: Pick<Visit, "locale" | "theme">;
-  title: string;
-  refreshTo?: string | undefined;
-  scripts?: string[];
-  children?: Child;
-}) {
-  return (
-    <>
-      {raw("<!doctype html>")}
-      <html lang={v.locale} data-theme={v.theme} data-zone-cookie={urls.timeZoneCookie}>
-        <head>
-          <meta charset="utf-8" />
-          <title>{`${title} · Steward`}</title>
-          <base href={urls.base} />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <meta name="color-scheme" content="light dark" />
-          <meta name="referrer" content="same-origin" />
-          <meta
-            name="htmx-config"
-            content='{"includeIndicatorStyles":false,"allowEval":false,"selfRequestsOnly":true,"historyCacheSize":0,"refreshOnHistoryMiss":true}'
-          />
-          {refreshTo && <meta http-equiv="refresh" content={`0; url=${refreshTo}`} />}
-          <link rel="icon" href={urls.asset("icon.svg")} type="image/svg+xml" />
-          <link rel="stylesheet" href={urls.asset("console.css")} />
-          <script src={urls.asset("htmx.js")} defer></script>
-          <script src={urls.asset("console.js")} defer></script>
-          {scripts.map((name) => <script src={urls.asset(name)} defer></script>)}
-        </head>
-        <body>{children}</body>
-      </html>
-    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Child } from "hono/jsx";
-import type { Api, Flash } from "./api.ts";
+import type { Api } from "./api.ts";
 import type { Locale } from "./languages.ts";
+import type { Flash, Theme } from "./looks.ts";
 
 /** The signed-in user of a request and their permissions in the current tenant. */
 export interface Viewer {
@@ -13,8 +14,6 @@ export interface Viewer {
   tenants: { id: string; name: string; type: string }[];
   permissions: ReadonlySet<string>;
 }
-
-export type Theme = "auto" | "light" | "dark";
 
 /** One request for a page, with everything a page may use. */
 export interface Visit {

@@ -166,3 +166,20 @@ Deno.test("without an ID token of this session, the user is asked before the sig
   assert.equal(await isSignedIn(), false);
   assert.match((await browser.show(`${t.url}/oauth/logout`)).html, /You are signed out/);
 });
+
+Deno.test("a tenant that requires a second factor gives no code and no refresh to a sign-in without one", async () => {
+  const first = await makeClient(systemAdmin);
+  const { browser, who } = await signedInBrowser(t);
+  const tokens = await signInToClient(t, browser, first);
+  const path = `/api/v1/tenants/${who.tenantId}`;
+  assert.equal((await systemAdmin.put(path, { requireSecondFactor: true })).status, 200);
+  t.steward.platform.rights.invalidate(null);
+  const silent = await browser.leave(authorizeUrl(t, first, { prompt: "none" }));
+  assert.equal(silent.searchParams.get("error"), "interaction_required");
+  const answer = await browser.request(authorizeUrl(t, first), { method: "GET" }, "cross-site");
+  assert.deepEqual([answer.status, answer.headers.get("location")], [303, "/console/"]);
+  await answer.body?.cancel();
+  assert.match(problemOf(await refresh(t, first, tokens.refresh_token)), /400 invalid_grant/);
+  const userInfo = await t.nobody.get("/oauth/userinfo", { authorization: `Bearer ${tokens.access_token}` });
+  assert.equal(userInfo.status, 401);
+});
