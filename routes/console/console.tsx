@@ -19,7 +19,7 @@ import { FORMAT_TAGS, type Locale, LOCALES } from "./shared/languages.ts";
 import type { ConsolePage, ConsoleSection, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
 import { contentPolicy, isSameOrigin } from "./shared/request_security.ts";
 import { BarePage } from "./shared/document.tsx";
-import { Layout } from "./shared/document.tsx";
+import { Layout } from "./shared/layout.tsx";
 import { translateValidation } from "./shared/validation_translations.ts";
 
 type Env = { Bindings: { ip: string | null } };

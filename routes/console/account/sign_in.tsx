@@ -14,7 +14,7 @@ import { cookieWriter, csrfToken, readCookies } from "../shared/cookies.ts";
 import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
 import { field } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
-import { BarePage, type ConsoleUrls } from "../shared/layout.tsx";
+import { BarePage, type ConsoleUrls } from "../shared/document.tsx";
 import { accountTexts } from "./texts.ts";
 
 interface SignInNotice {

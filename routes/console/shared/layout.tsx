@@ -14,7 +14,7 @@ export interface NavGroup {
   items: NavItem[];
 }
 
-export /** The complete HTML document of a page for a signed-in viewer. */
+/** The complete HTML document of a page for a signed-in viewer. */
 export function Layout(
   { urls, v, view, nav, unread }: {
     urls: ConsoleUrls;
