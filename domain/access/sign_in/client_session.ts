@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
 import { newId } from "../../shared/ids.ts";
 
 /**
