@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
 import { escapeHtml, page } from "../operations/page.ts";
+import { pagePolicy } from "./page_policy.ts";
 
 const TEXTS = {
   en: {
@@ -46,10 +46,7 @@ button.addEventListener("click", async () => {
   button.disabled = false;
 });`;
 
-/** Allows only the page's own script, and requests only to the page's origin. */
-export const CONFIRM_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; connect-src 'self'; ` +
-  `base-uri 'none'; form-action 'none'; frame-ancestors 'none'; ` +
-  `script-src 'sha256-${createHash("sha256").update(SCRIPT).digest("base64")}'`;
+export const CONFIRM_PAGE_POLICY = pagePolicy(SCRIPT);
 
 /** A button that posts the token of the URL fragment to the page's own path. */
 export function confirmPage(language: "en" | "pt"): string {

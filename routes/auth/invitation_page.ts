@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
 import { escapeHtml, page } from "../operations/page.ts";
+import { pagePolicy } from "./page_policy.ts";
 
 const TEXTS = {
   en: {
@@ -95,10 +95,7 @@ form.addEventListener("submit", async (event) => {
 });
 show();`;
 
-/** Allows only the page's own script, and requests only to the page's origin. */
-export const INVITATION_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; connect-src 'self'; ` +
-  `base-uri 'none'; form-action 'none'; frame-ancestors 'none'; ` +
-  `script-src 'sha256-${createHash("sha256").update(SCRIPT).digest("base64")}'`;
+export const INVITATION_PAGE_POLICY = pagePolicy(SCRIPT);
 
 /** A form that accepts the invitation of the token in the URL fragment. */
 export function invitationPage(language: "en" | "pt"): string {

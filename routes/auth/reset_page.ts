@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { page } from "../operations/page.ts";
+import { pagePolicy } from "./page_policy.ts";
 
 const SCRIPT = `
 const form = document.querySelector("form"), note = document.querySelector("output");
@@ -24,10 +24,7 @@ form.addEventListener("submit", async (event) => {
   form.button.disabled = false;
 });`;
 
-/** Allows only the page's own script, and requests only to the page's origin. */
-export const RESET_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; connect-src 'self'; ` +
-  `base-uri 'none'; form-action 'none'; frame-ancestors 'none'; ` +
-  `script-src 'sha256-${createHash("sha256").update(SCRIPT).digest("base64")}'`;
+export const RESET_PAGE_POLICY = pagePolicy(SCRIPT);
 
 /** A form that posts the token of the URL fragment and a new password to the page's own path. */
 export const RESET_PAGE = page(
