@@ -7,7 +7,10 @@ export type SigningAlgorithm = "EdDSA" | "RS256";
 /** The members of a private RSA key besides `kty`; those from `d` on are secret. */
 const RSA_PUBLIC = ["n", "e"] as const;
 const RSA_PRIVATE = ["d", "p", "q", "dp", "dq", "qi"] as const;
-const RSA_BITS = 2048;
+/** Accepted at least; OpenID asks for it. */
+const LEAST_RSA_BITS = 2048;
+/** Of new keys: 128 bits of security. */
+const NEW_RSA_BITS = 3072;
 
 /** One key that signs and verifies tokens. */
 export interface SigningKey {
@@ -24,7 +27,7 @@ export function algorithmOf(jwk: JWK): SigningAlgorithm | null {
   if (jwk.kty === "OKP") return jwk.crv === "Ed25519" && jwk.d && jwk.x ? "EdDSA" : null;
   if (jwk.kty !== "RSA") return null;
   const isComplete = [...RSA_PUBLIC, ...RSA_PRIVATE].every((member) => jwk[member]);
-  return isComplete && (jwk.n ?? "").length * 6 >= RSA_BITS ? "RS256" : null;
+  return isComplete && (jwk.n ?? "").length * 6 >= LEAST_RSA_BITS ? "RS256" : null;
 }
 
 /** Imports a private key. @throws Error if `algorithmOf` it is null */
@@ -33,7 +36,7 @@ export async function readSigningKey(jwk: JWK): Promise<SigningKey> {
   if (!algorithm) {
     throw new Error(
       "a token key is neither an Ed25519 private JWK (kty OKP, crv Ed25519, with d and x) nor an RSA private JWK of " +
-        `at least ${RSA_BITS} bits (kty RSA, with n, e, d, p, q, dp, dq and qi)`,
+        `at least ${LEAST_RSA_BITS} bits (kty RSA, with n, e, d, p, q, dp, dq and qi)`,
     );
   }
   const { publicPart, privatePart } = partsOf(jwk, algorithm);
@@ -56,11 +59,11 @@ function partsOf(jwk: JWK, algorithm: SigningAlgorithm): { publicPart: JWK; priv
     : { publicPart: pick(["kty", ...RSA_PUBLIC]), privatePart: pick(RSA_PRIVATE) };
 }
 
-/** A new private key for `TOKEN_KEYS`. An RSA key takes about half a second. */
+/** A new private key for `TOKEN_KEYS`. An RSA key takes about a second. */
 export async function generateTokenKey(algorithm: SigningAlgorithm = "EdDSA"): Promise<JWK> {
   const { privateKey } = algorithm === "EdDSA"
     ? await generateKeyPair(algorithm, { crv: "Ed25519", extractable: true })
-    : await generateKeyPair(algorithm, { modulusLength: RSA_BITS, extractable: true });
+    : await generateKeyPair(algorithm, { modulusLength: NEW_RSA_BITS, extractable: true });
   const { key_ops: _, ext: __, ...jwk } = await exportJWK(privateKey) as JWK & { ext?: boolean };
   return { ...jwk, kid: await calculateJwkThumbprint(jwk) };
 }
