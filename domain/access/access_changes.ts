@@ -65,7 +65,7 @@ export async function usersAccessChanged(
   const ids = changes.map(({ userId }) => userId);
   const changed = await tx<(ChangedUser & { linked: string[] })[]>`
     update users u set security_version = security_version + 1 where id = any(${ids}::uuid[])
-    returning id as user_id, security_version as version,
+    returning u.id as user_id, ${securityVersionOf(tx)} as version,
       array(select tenant_id from user_tenants l where l.user_id = u.id and l.is_active) as linked`;
   p.rights.invalidateAfterCommit(tx, ids);
   const byId = new Map(changed.map((user) => [user.userId, user]));
