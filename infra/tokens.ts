@@ -61,6 +61,8 @@ export interface Tokens {
   signForAccount(o: { accountId: string; clientId: string; secretVersion: number }): Promise<string>;
   /** Verifies an access token for the service's own API. @throws TokenRefused */
   verify(token: string): Promise<AccessClaims>;
+  /** Verifies an access token for any audience, also of the OpenID provider's clients. @throws TokenRefused */
+  verifyForAny(token: string): Promise<JWTPayload & { exp: number }>;
   /** Signs a token of the OpenID provider. @throws Error without a key of the algorithm */
   issue(token: IssuedToken): Promise<string>;
   /**
@@ -114,6 +116,7 @@ export async function createTokens(
     return key;
   };
   const cache = new Map<string, AccessClaims>();
+  const cacheForAny = new Map<string, JWTPayload & { exp: number }>();
   const seconds = () => Math.floor(o.clock.now().getTime() / 1000);
 
   async function signed(key: SigningKey, token: Omit<IssuedToken, "algorithm">): Promise<string> {
@@ -149,8 +152,21 @@ export async function createTokens(
       const claims = accessClaims(
         await verified(token, { ...verifying, typ: ACCESS_TYPE, audience: o.audience, only: OWN_ALGORITHM }),
       );
-      if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value ?? "");
-      cache.set(token, claims);
+      remember(cache, token, claims);
+      return claims;
+    },
+    async verifyForAny(token) {
+      const known = cacheForAny.get(token);
+      if (known) {
+        if (known.exp > seconds()) return known;
+        cacheForAny.delete(token);
+        throw tokenExpired();
+      }
+      const claims = { exp: 0, ...await verified(token, { ...verifying, typ: ACCESS_TYPE }) };
+      if (claims.aud === o.audience && decodeProtectedHeader(token).alg !== OWN_ALGORITHM) {
+        throw new TokenRefused("TOKEN_INVALID", "The token for this service has another algorithm.");
+      }
+      remember(cacheForAny, token, claims);
       return claims;
     },
     issue: async (token) => await signed(await signer(token.algorithm), token),
@@ -159,6 +175,11 @@ export async function createTokens(
     hasProviderKey: o.lateKeys !== undefined || given.some(({ algorithm }) => algorithm === "RS256"),
     publicKeys: async () => ({ keys: (await allKeys()).map(({ publicJwk }) => publicJwk) }),
   };
+}
+
+function remember<V>(cache: Map<string, V>, token: string, claims: V): void {
+  if (cache.size >= MAX_CACHED) cache.delete(cache.keys().next().value ?? "");
+  cache.set(token, claims);
 }
 
 const readKeys = async (read: () => Promise<JWK[]>): Promise<SigningKey[]> =>

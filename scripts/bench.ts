@@ -1,4 +1,5 @@
 // Benchmarks. Most print the ratio to a baseline, measured alternately in the same run on the same Postgres.
+import { accessCheck, introspect } from "./bench/access.ts";
 import { type BenchSetup, openBenchSetup } from "./bench/bench_setup.ts";
 import { filesScan } from "./bench/files_scan.ts";
 import { filesSweeps } from "./bench/files_sweeps.ts";
@@ -21,6 +22,8 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "role-change": roleChange,
   "sign-in": signInRate,
   "sign-ins": signIns,
+  "access-check": accessCheck,
+  "introspect": introspect,
   "drain": drain,
   "enqueue": enqueue,
   "latency": latency,

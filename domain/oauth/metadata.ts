@@ -4,6 +4,8 @@ import { requireProviderKey } from "./provider_key.ts";
 
 /** How a client may authenticate at the token endpoint; `none` is for public clients. */
 export const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"] as const;
+/** How a client may authenticate where it needs a secret. */
+const SECRET_AUTHENTICATION = CLIENT_AUTHENTICATION.filter((way) => way !== "none");
 /** Values of `prompt` that the authorization endpoint knows. */
 export const PROMPTS = ["none", "login", "consent", "select_account"] as const;
 
@@ -20,6 +22,7 @@ export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {
     token_endpoint: `${issuer}/oauth/token`,
     userinfo_endpoint: `${issuer}/oauth/userinfo`,
     revocation_endpoint: `${issuer}/oauth/revoke`,
+    introspection_endpoint: `${issuer}/oauth/introspect`,
     end_session_endpoint: `${issuer}/oauth/logout`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
     scopes_supported: [...STANDARD_SCOPES],
@@ -30,6 +33,7 @@ export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {
     id_token_signing_alg_values_supported: ["RS256"],
     access_token_signing_alg_values_supported: [...TOKEN_ALGORITHMS],
     token_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
+    introspection_endpoint_auth_methods_supported: [...SECRET_AUTHENTICATION],
     revocation_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
     code_challenge_methods_supported: ["S256"],
     prompt_values_supported: [...PROMPTS],

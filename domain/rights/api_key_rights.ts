@@ -14,6 +14,9 @@ export interface ApiKeyRights {
   /** The user is active, not deleted, and has an active link to the tenant, which is active too. */
   usable: boolean;
   permissions: ReadonlySet<string>;
+  /** The security version of the user. */
+  securityVersion: number;
+  expiresAt: Date | null;
 }
 
 /** Reads the rights of the API key with this hash; null if no key has it. */
@@ -25,7 +28,7 @@ export async function loadApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKeyRigh
         select from user_tenants l join tenants t on t.id = l.tenant_id
         where l.user_id = u.id and l.tenant_id = k.tenant_id and l.is_active
           and t.is_active and t.deleted_at is null) as usable,
-      k.permissions
+      k.permissions, k.expires_at, u.security_version
     from api_keys k join users u on u.id = k.created_by where k.hash = ${hash}`;
   if (!key) return null;
   const codes = await sql<{ code: string }[]>`${permissionCodes(sql, key.userId, key.tenantId)}`;

@@ -45,12 +45,7 @@ export async function authenticate(
   const named = claims.tenantId === null ? namedTenants({ ...c, tenantQuery }) : [claims.tenantId];
   const [first = null] = named;
   const tenantId = first !== null && UUID.test(first) ? first : null;
-  let rights = await p.rights.read(sub, sid, tenantId);
-  if (ver > rights.securityVersion && rights.exists) {
-    p.rights.invalidate([sub]); // the token is newer than the cached rights
-    rights = await p.rights.read(sub, sid, tenantId);
-  }
-  requireLiveSession(rights, ver);
+  const rights = await readLiveSession(p, { sub, sid, ver }, tenantId);
   requireOneTenant(named);
   if (tenantId !== null && !rights.linked) {
     throw problem(
@@ -90,6 +85,18 @@ async function authenticateAccountToken(
   accountId: string,
   secretVersion: number,
 ): Promise<Caller> {
+  return await actAs(p, c, await readLiveAccount(p, accountId, secretVersion));
+}
+
+/**
+ * The service account of an access token that its secret was exchanged for.
+ * @throws TOKEN_INVALID, TOKEN_REVOKED
+ */
+export async function readLiveAccount(
+  p: Pick<RightsPlatform, "rights">,
+  accountId: string,
+  secretVersion: number,
+): Promise<ServiceAccountRights> {
   const account = await p.rights.keys.readAccount(accountId);
   if (!account) throw problem("TOKEN_INVALID", "The service account of the token is unknown.");
   if (account.secretVersion !== secretVersion) {
@@ -98,17 +105,23 @@ async function authenticateAccountToken(
       "The secret of the service account was replaced after this token was issued.",
     );
   }
-  return await actAs(p, c, account);
+  requireLiveKey(account);
+  return account;
+}
+
+/** @throws TOKEN_REVOKED, TOKEN_EXPIRED, SESSION_INVALIDATED */
+export function requireLiveKey(key: KeyRights): void {
+  if (key.revoked) throw problem("TOKEN_REVOKED", "The API key or service account was revoked.");
+  if (key.kind === "apiKey") requireUsable(key);
 }
 
 /** The caller that a live key or account is in this request. Records the use. */
-async function actAs(
+export async function actAs(
   p: Pick<RightsPlatform, "rights">,
-  { traceId, ip, tenantHeader }: Credentials,
+  { traceId, ip, tenantHeader }: Pick<Credentials, "traceId" | "ip" | "tenantHeader">,
   key: KeyRights,
 ): Promise<Caller> {
-  if (key.revoked) throw problem("TOKEN_REVOKED", "The API key or service account was revoked.");
-  if (key.kind === "apiKey") requireUsable(key);
+  requireLiveKey(key);
   const named = namedTenants({ tenantHeader, tenantQuery: [] });
   requireOneTenant(named);
   const [tenantId = null] = named;
@@ -152,6 +165,25 @@ async function actingAccount(
   const { permissions, inTenants } = held;
   const serviceAccount = { tenantIds, permissions: inTenants };
   return { userId: id, apiKeyId: null, serviceAccount, tokenTenantId: null, tenantId, permissions };
+}
+
+/**
+ * The rights of a token's session in a tenant.
+ * @param tenantId null: no tenant context
+ * @throws TOKEN_REVOKED, SESSION_INVALIDATED
+ */
+export async function readLiveSession(
+  p: Pick<RightsPlatform, "rights">,
+  { sub, sid, ver }: { sub: string; sid: string; ver: number },
+  tenantId: string | null,
+): Promise<SessionRights> {
+  let rights = await p.rights.read(sub, sid, tenantId);
+  if (ver > rights.securityVersion && rights.exists) {
+    p.rights.invalidate([sub]); // the token is newer than the cached rights
+    rights = await p.rights.read(sub, sid, tenantId);
+  }
+  requireLiveSession(rights, ver);
+  return rights;
 }
 
 function requireLiveSession(rights: SessionRights, version: number): void {

@@ -1,6 +1,7 @@
 import { authorizeRoutes } from "./authorize.tsx";
 import { clientRoutes } from "./clients.ts";
 import { discoveryRoutes } from "./discovery.ts";
+import { introspectRoutes } from "./introspect.ts";
 import { logoutRoutes } from "./logout.tsx";
 import { tokenRoutes } from "./tokens.ts";
 
@@ -10,5 +11,6 @@ export const oauthRoutes = [
   ...discoveryRoutes,
   ...authorizeRoutes,
   ...tokenRoutes,
+  ...introspectRoutes,
   ...logoutRoutes,
 ] as const;

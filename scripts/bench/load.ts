@@ -11,7 +11,7 @@ export interface LoadResult {
   statuses: Record<number, number>;
 }
 
-/** A request; with a body it is a POST of JSON. */
+/** A request; with a body it is a POST, of JSON or of a form. */
 export interface LoadRequest {
   path: string;
   headers?: Record<string, string>;
@@ -109,11 +109,13 @@ export async function reportLatencies(
 }
 
 function encodeRequest({ path, headers = {}, body }: LoadRequest): Uint8Array {
-  const payload = body === undefined ? "" : JSON.stringify(body);
+  const isForm = body instanceof URLSearchParams;
+  const payload = body === undefined ? "" : isForm ? String(body) : JSON.stringify(body);
   const lines = [`${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1`, "host: 127.0.0.1"];
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
   if (payload) {
-    lines.push("content-type: application/json", `content-length: ${encoder.encode(payload).length}`);
+    const type = isForm ? "application/x-www-form-urlencoded" : "application/json";
+    lines.push(`content-type: ${type}`, `content-length: ${encoder.encode(payload).length}`);
   }
   return encoder.encode(`${lines.join("\r\n")}\r\n\r\n${payload}`);
 }

@@ -23,7 +23,7 @@ export async function readLiveToken(
   p: Pick<OAuthPlatform, "tokens" | "rights" | "oauthClients">,
   token: string,
 ): Promise<LiveToken | null> {
-  const claims = await p.tokens.verifyIssued(token, "at+jwt").catch((error) => {
+  const claims = await p.tokens.verifyForAny(token).catch((error) => {
     if (error instanceof TokenRefused) return null;
     throw error;
   });

@@ -24,6 +24,7 @@ export const oauthRows: Rows = {
   revokeOAuthClient: client(),
   issueOAuthTokens: { open: "needs a code, a refresh token or a secret" },
   revokeOAuthToken: { open: "needs the token and its client" },
+  introspectToken: { open: "needs a secret" },
   readUserInfo: { open: "needs an access token of a client" },
   readUserInfoByPost: { open: "needs an access token of a client" },
   authorizeClient: { open: "needs the cookie of a browser" },

@@ -48,7 +48,7 @@ const WITHOUT_KEY = [
   ],
   ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
   "checkAccess", // it changes nothing
-  ...["issueOAuthTokens", "revokeOAuthToken", "readUserInfoByPost"], // the protocols of OAuth
+  ...["issueOAuthTokens", "revokeOAuthToken", "introspectToken", "readUserInfoByPost"], // the protocols of OAuth
   ...["authorizeClientByForm", "signOutByClientForm"],
   ...["claimWork", "heartbeatWork", "settleWork"], // repeats are recognised by requestId and attempt
   ...["eraseUser", "eraseUserAnywhere", "eraseTenant"], // a repeat returns the same erasure
