@@ -12,7 +12,7 @@ import { endSessions } from "../sign_in/sessions.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_lock.ts";
 import { emailChangeMail, LIFE_MINUTES } from "./email_change_mail.ts";
-import { requireOwnPassword, wrongOwnPassword } from "./own_password.ts";
+import { requireOwnPassword, requireSessionUnlocked, wrongOwnPassword } from "./own_password.ts";
 import { mailOwner, readMailOwner } from "./owner_mail.ts";
 
 /** Maximum number of unexpired requests of one user. It limits the mail that one user can cause. */
@@ -28,15 +28,17 @@ type Requested = z.infer<typeof Requested>;
  */
 export async function requestEmailChange(
   p: AccessPlatform,
-  { userId, sessionId }: Caller,
+  caller: Caller,
   o: { newEmail: string; password: string },
 ): Promise<void> {
-  const { email, passwordHash } = await requireOwnPassword(p, userId, o.password);
+  const { userId, sessionId } = caller;
+  const { email, passwordHash } = await requireOwnPassword(p, caller, o.password);
   if (o.newEmail === email) throw invalid({ newEmail: ["this is already the email of the account"] });
   await transact(p.sql, async (tx) => {
-    const unchanged = await tx`select from users where id = ${userId} and password_hash = ${passwordHash}
-      and (lockout_expires_at is null or lockout_expires_at <= now()) for no key update`;
+    const unchanged = await tx`
+      select from users where id = ${userId} and password_hash = ${passwordHash} for no key update`;
     if (unchanged.count === 0) throw wrongOwnPassword();
+    await requireSessionUnlocked(tx, sessionId);
     if (await countLiveRequests(tx, userId) < MAX_LIVE_REQUESTS) {
       await mailOwner(p, tx, { userId, kind: "email-change-requested" });
     }

@@ -2,7 +2,7 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
-import { requireOwnPassword } from "../account/own_password.ts";
+import { requireOwnPassword, requireSessionUnlocked } from "../account/own_password.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { lockExistingUser } from "../users/user_lock.ts";
 import { factorNotFound } from "./add_factor.ts";
@@ -28,9 +28,10 @@ export async function removeFactor(
   if (password === undefined) requireOneProof(proof);
   else if (Object.values(proof).some((value) => value !== undefined)) {
     throw invalid({ password: ["expected the password or a factor, found both"] });
-  } else await requireOwnPassword(p, userId, password);
+  } else await requireOwnPassword(p, caller, password);
   const removed = await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, userId);
+    if (password !== undefined) await requireSessionUnlocked(tx, caller.sessionId);
     if (password === undefined && !await proveFactor(p, tx, userId, proof)) return false;
     const [factor] = await tx<{ kind: string; isConfirmed: boolean }[]>`
       delete from user_factors where id = ${factorId} and user_id = ${userId}

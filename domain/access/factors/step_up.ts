@@ -2,7 +2,7 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
-import { requireOwnPassword } from "../account/own_password.ts";
+import { requireOwnPassword, requireSessionUnlocked } from "../account/own_password.ts";
 import type { AccessPlatform } from "../platform.ts";
 import type { Amr } from "../sign_in/sessions.ts";
 import { lockExistingUser } from "../users/user_lock.ts";
@@ -51,10 +51,11 @@ export async function stepUp(
   if (!account.hasFactor && !account.hasPassword) {
     throw invalid({ password: ["the account has neither a password nor a second factor; sign in again"] });
   }
-  if (needsPassword && password !== undefined) await requireOwnPassword(p, caller.userId, password);
+  if (needsPassword && password !== undefined) await requireOwnPassword(p, caller, password);
   const amr: Amr[] = needsPassword ? ["pwd"] : [];
   const session = await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, caller.userId);
+    if (needsPassword) await requireSessionUnlocked(tx, caller.sessionId);
     const proved = account.hasFactor ? await proveFactor(p, tx, caller.userId, proof) : [];
     return proved && await raiseSession(p, tx, caller, [...amr, ...proved]);
   });

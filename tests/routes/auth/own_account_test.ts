@@ -109,7 +109,7 @@ Deno.test("a new password of invalid length, or equal to the email, is rejected"
   }
 });
 
-Deno.test("wrong current passwords are reported by field and lock the account at the fifth", async () => {
+Deno.test("wrong current passwords are reported by field and lock the session at the fifth, not the account", async () => {
   const user = await person(t);
   const me = bearer(t, await signIn(t, user.email));
   const attempt = (currentPassword: string) =>
@@ -120,7 +120,32 @@ Deno.test("wrong current passwords are reported by field and lock the account at
     assert.match(answer.body.errors[0], /^currentPassword: /);
   }
   assert.equal((await attempt(PASSWORD)).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  const again = bearer(t, await signIn(t, user.email));
+  const change = { currentPassword: PASSWORD, newPassword: "another good one" };
+  assert.equal((await again.post("/auth/change-password", change)).status, 204);
+});
+
+Deno.test("the owner changes the password while others have locked the account, which ends the lock", async () => {
+  const user = await person(t);
+  const me = bearer(t, await signIn(t, user.email));
+  for (let n = 0; n < 5; n++) await signIn(t, user.email, "wrong");
   assert.equal((await signIn(t, user.email)).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  const change = { currentPassword: PASSWORD, newPassword: "another good one" };
+  assert.equal((await me.post("/auth/change-password", change)).status, 204);
+  assert.equal((await signIn(t, user.email, "another good one")).status, 200);
+});
+
+Deno.test("of many simultaneous guesses of one session none succeeds once it is locked", async () => {
+  const user = await person(t);
+  const me = bearer(t, await signIn(t, user.email));
+  const attempt = (currentPassword: string) =>
+    me.post("/auth/change-password", { currentPassword, newPassword: "another good one" });
+  const answers = await Promise.all([
+    ...Array.from({ length: 12 }, (_, n) => attempt(`not mine at all ${n}`)),
+    attempt(PASSWORD),
+  ]);
+  assert.equal(answers.at(-1)?.body?.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  assert.equal((await signIn(t, user.email)).status, 200, "the password is unchanged");
 });
 
 Deno.test("of simultaneous password changes one succeeds", async () => {
