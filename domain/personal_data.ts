@@ -9,6 +9,7 @@ import { reportPersonalData } from "./reports/personal_data.ts";
 import { requestPersonalData } from "./requests/personal_data.ts";
 import { resourcePersonalData } from "./resources/personal_data.ts";
 import type { PersonalData } from "./shared/personal_data.ts";
+import { userDataPersonalData } from "./user_data/personal_data.ts";
 
 /**
  * What each area does with personal data, in the order in which a tenant is erased: areas that cause events, jobs or
@@ -16,6 +17,7 @@ import type { PersonalData } from "./shared/personal_data.ts";
  */
 export const allPersonalData: readonly PersonalData<never>[] = [
   reportPersonalData,
+  userDataPersonalData,
   filePersonalData,
   notificationPersonalData,
   resourcePersonalData,

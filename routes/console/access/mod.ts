@@ -1,6 +1,7 @@
 import type { ConsoleSection } from "../shared/page.ts";
 import { auditPage } from "./audit/audit.tsx";
 import { auditTexts } from "./audit/texts.ts";
+import { dataPages } from "./data/mod.tsx";
 import { explainPage } from "./explain.tsx";
 import { explainTexts } from "./explain_texts.ts";
 import { permissionsPages } from "./permissions/mod.ts";
@@ -63,6 +64,7 @@ export const accessSection: ConsoleSection = {
     ...rolesPages,
     ...permissionsPages,
     ...tenantsPages,
+    ...dataPages,
     { path: "explain-access", permissions: [ALL_USERS], get: explainPage },
     { path: "audit", permissions: ["read:users"], get: auditPage },
   ],

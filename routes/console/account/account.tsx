@@ -13,6 +13,7 @@ import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "../notifications/preference_texts.ts";
+import { joinTenantPage } from "./join_tenant.tsx";
 import { accountTexts } from "./texts.ts";
 
 /** Pages of the viewer's account, and the actions of the top bar: tenant, appearance, sign-out. */
@@ -28,6 +29,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
   };
   return [
     accountPage,
+    joinTenantPage(p),
     action(
       "account/sessions/{id}",
       "endOwnSession",

@@ -2,6 +2,11 @@ import { sectionTexts } from "../shared/labels.ts";
 
 export const accountTexts = sectionTexts({
   signIn: "Sign in",
+  joinTenant: "Add me to this tenant",
+  joinHint:
+    "To work in a tenant you need a place in it, with roles. Your other sessions end, because your access changes. This browser goes on in the tenant.",
+  joinRoles: (tenant: string) => `Your roles in ${tenant}`,
+  joined: (tenant: string) => `You belong to ${tenant} now and work in it.`,
   intro: "Steward operator console",
   signInBy: (provider: string) => `Continue with ${provider}`,
   forgot: "Forgot your password?",
@@ -24,6 +29,11 @@ export const accountTexts = sectionTexts({
   noPermissions: "You hold no permissions in this tenant.",
 }, {
   signIn: "Iniciar sessão",
+  joinTenant: "Adicionar-me a este inquilino",
+  joinHint:
+    "Para trabalhar num inquilino precisa de um lugar nele, com papéis. As suas outras sessões terminam, porque o seu acesso muda. Este navegador continua no inquilino.",
+  joinRoles: (tenant: string) => `Os seus papéis em ${tenant}`,
+  joined: (tenant: string) => `Agora pertence a ${tenant} e trabalha nele.`,
   intro: "Consola de operação do Steward",
   signInBy: (provider: string) => `Continuar com ${provider}`,
   forgot: "Esqueceu-se da palavra-passe?",

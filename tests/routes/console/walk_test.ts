@@ -97,9 +97,11 @@ const OPEN: Record<string, string[]> = {
   "200 403 403 403 200": [
     "users/{id}/links",
     "users/{id}/links/new",
+    "users/{id}/data",
     "explain-access",
   ],
   "200 403 403 403 403": [
+    "tenants/{id}/join",
     "permissions/new",
     "permissions/import",
     "permissions/{id}",
@@ -107,6 +109,7 @@ const OPEN: Record<string, string[]> = {
     "tenants/new",
     "tenants/{id}",
     "tenants/{id}/edit",
+    "tenants/{id}/data",
     "applications/new",
     "settings/new",
     "api-keys",

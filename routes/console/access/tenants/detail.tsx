@@ -5,7 +5,9 @@ import { DataTable, Pager } from "../../components/table.tsx";
 import { CopyValue, Facts, Time } from "../../components/values.tsx";
 import { orNull } from "../../shared/api.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, tenantNames } from "../access_queries.ts";
+import { accountTexts } from "../../account/texts.ts";
+import { managesAllTenants, managesAllUsers, tenantNames } from "../access_queries.ts";
+import { dataTexts } from "../data/texts.ts";
 import { columns } from "./list.tsx";
 import { Capacity, mayCreate, mayOn, type Tenant, tenantCrumbs, TenantStatus } from "./model.tsx";
 import { tenantTexts } from "./texts.ts";
@@ -70,12 +72,18 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
   const isOwn = tenant.id === v.viewer.tenant?.id && may(v.viewer, "read:users");
   const users = managesAllUsers(v) ? `users?tenantId=${tenant.id}` : isOwn && "users";
   const isPlatform = tenant.type === "Platform";
+  const mayJoin = managesAllUsers(v) && tenant.isActive &&
+    !v.viewer.tenants.some(({ id }) => id === tenant.id);
   const mayChange = mayOn(v, "update:tenants", tenant);
   return (
     <>
       {may(v.viewer, "read:users") && (
         <ButtonLink href={`audit?targetType=tenant&targetId=${tenant.id}`} label={t.history} icon="audit" />
       )}
+      {managesAllTenants(v) && (
+        <ButtonLink href={`${at}/data`} label={dataTexts[v.locale].tenantTitle} icon="files" />
+      )}
+      {mayJoin && <ButtonLink href={`${at}/join`} label={accountTexts[v.locale].joinTenant} icon="plus" />}
       {users && <ButtonLink href={users} label={t.users} icon="users" />}
       {mayChange && !isPlatform && (tenant.isActive
         ? (

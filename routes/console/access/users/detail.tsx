@@ -9,6 +9,7 @@ import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
 import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, UserStatus } from "./model.tsx";
+import { dataTexts } from "../data/texts.ts";
 import { userTexts } from "./texts.ts";
 
 type Session = Row<"listUserSessions">;
@@ -73,6 +74,9 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
     <>
       {may(v.viewer, "read:users") && (
         <ButtonLink href={`audit?targetType=user&targetId=${user.id}`} label={t.history} icon="audit" />
+      )}
+      {(everywhere || may(v.viewer, "export:users") || may(v.viewer, "erase:users")) && (
+        <ButtonLink href={`${at}/data`} label={dataTexts[v.locale].title} icon="files" />
       )}
       {everywhere && <ButtonLink href={`explain-access?userId=${user.id}`} label={t.explain} icon="access" />}
       {(everywhere || may(v.viewer, "update:users")) && (
