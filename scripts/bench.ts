@@ -4,6 +4,7 @@ import { type BenchSetup, openBenchSetup } from "./bench/bench_setup.ts";
 import { filesScan } from "./bench/files_scan.ts";
 import { filesSweeps } from "./bench/files_sweeps.ts";
 import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
+import { importUsers } from "./bench/import_users.ts";
 import { idleMemory, startUp, startUpExtension } from "./bench/instance.ts";
 import { drain, enqueue, fullLedger, latency, twoProcesses } from "./bench/jobs.ts";
 import { mixedLoad, mixedLoadTwice } from "./bench/mixed_load.ts";
@@ -24,6 +25,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "sign-ins": signIns,
   "access-check": accessCheck,
   "introspect": introspect,
+  "import-users": importUsers,
   "drain": drain,
   "enqueue": enqueue,
   "latency": latency,

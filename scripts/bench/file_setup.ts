@@ -10,10 +10,18 @@ export interface FileUser {
 
 const PERMISSIONS = ["upload:files", "read:files", "retain:files", "purge:files"];
 
-/** Creates and signs in a user with all file permissions and `read:users`. */
-export async function openFileUser({ sql }: BenchSetup, port: number): Promise<FileUser> {
+/** Creates and signs in a user with all file permissions, `read:users` and `more`. */
+export async function openFileUser(
+  { sql }: BenchSetup,
+  port: number,
+  more: string[] = [],
+): Promise<FileUser> {
   const { tenantId, userId } = await populate(sql, { users: 100, tenants: 1 });
-  const { headers } = await signInUser(sql, port, { tenantId, userId, permissions: PERMISSIONS });
+  const { headers } = await signInUser(sql, port, {
+    tenantId,
+    userId,
+    permissions: [...PERMISSIONS, ...more],
+  });
   return { userId, headers };
 }
 
