@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
+import { Uploading } from "../files/uploading.ts";
 import { openConsole, setupConsole, type Viewing } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
@@ -129,5 +130,55 @@ inBrowser("the last system administrator cannot be removed, and the page says so
   await page.getByText("LAST_SYSTEM_ADMIN_CONFLICT").waitFor();
   viewing.forgive();
   await sql`update users set is_active = true`;
+  await viewing.close();
+});
+
+inBrowser("an administrator invites a person, sends the invitation again and revokes it", async (b) => {
+  const admin = await t.actor({ role: "Admin" });
+  const viewing = await openConsole(b, t, admin);
+  const { page } = viewing;
+  await viewing.open("invitations/new");
+  await page.getByLabel("Email").fill("guest@example.test");
+  await page.getByRole("checkbox", { name: "Visitor" }).check();
+  await page.getByRole("button", { name: "Send invitation" }).click();
+  await page.getByText("The invitation was sent to guest@example.test.").waitFor();
+  await viewing.requireAccessible();
+  await page.getByRole("button", { name: "Send again" }).click();
+  await page.getByText("The invitation was sent to guest@example.test.").waitFor();
+  await page.getByRole("button", { name: "Revoke" }).click();
+  await confirm(viewing);
+  await page.getByText("The invitation was revoked.").waitFor();
+  await viewing.open(`users/${(await t.actor({ tenantId: admin.tenantId ?? "" })).userId}`);
+  await page.getByRole("button", { name: "Send password reset" }).click();
+  await confirm(viewing);
+  await page.getByText("A link to set a new password was sent to the user.").waitFor();
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  await page.getByLabel("External id").fill("E-7");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("E-7").waitFor();
+  await viewing.close();
+});
+
+inBrowser("an administrator tries an import of users as a dry run, then imports", async (b) => {
+  const importer = await t.actor({
+    permissions: ["read:users", "create:users", "upload:files", "read:files", "read:roles"],
+  });
+  const bytes = new TextEncoder().encode("email\nimported@example.test\n");
+  await new Uploading(t).uploadAndScan(importer, { bytes, contentType: "text/csv", fileName: "people.csv" });
+  const viewing = await openConsole(b, t, importer);
+  const { page } = viewing;
+  await viewing.open("user-imports/new");
+  await viewing.requireAccessible();
+  await page.getByLabel("File").selectOption({ label: "people.csv" });
+  await page.getByRole("button", { name: "Start" }).click();
+  await page.getByText("1 created, 0 updated, 0 unchanged, 0 failed").waitFor();
+  await viewing.open((await page.evaluate("location.pathname") as string).replace(/^.*\/console\//, ""));
+  await page.getByRole("button", { name: "Import now" }).click();
+  await confirm(viewing);
+  await page.getByRole("heading", { name: "User import", exact: true }).waitFor();
+  await page.getByText("1 created, 0 updated, 0 unchanged, 0 failed").waitFor();
+  await viewing.requireAccessible();
+  const found = await importer.get("/api/v1/users/by-email/imported@example.test");
+  assert.equal(found.status, 200);
   await viewing.close();
 });

@@ -61,6 +61,11 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
   });
   const group = await t.tenant({ name: long, type: "Group" });
   await t.tenant({ name: "日本支社", parentTenantId: group });
+  const [imported] = await t.steward.platform.sql<{ id: string }[]>`
+    insert into user_imports (id, tenant_id, file_id, is_dry_run, created_by, is_service_account, acting_tenant_id,
+      permissions, trace_id, status, finished_at, total)
+    values (gen_random_uuid(), ${t.platformTenantId}, ${report.storedFileId}, true, ${systemAdmin.userId}, false,
+      ${t.platformTenantId}, '{}', '', 'Completed', now(), 0) returning id`;
   const visitor = await t.actor({ tenantId: t.platformTenantId, role: "Visitor" });
   return {
     jobs: job,
@@ -74,6 +79,7 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     files: report.storedFileId,
     tenants: group,
     users: visitor.userId,
+    "user-imports": imported?.id ?? "",
     roles: await make("roles", { name: "Support desk", description: long, permissionIds: [] }),
     permissions: await make("permissions", { code: "approve:invoices", category: "Invoices" }),
     applications: await make("applications", { code: "billing", name: long.slice(0, 100) }),

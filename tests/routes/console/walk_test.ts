@@ -60,6 +60,7 @@ const OPEN: Record<string, string[]> = {
     "files",
     "files/scanner",
     "files/{id}",
+    "invitations",
     "roles",
     "roles/matrix",
     "roles/{id}",
@@ -85,6 +86,8 @@ const OPEN: Record<string, string[]> = {
   ],
   "200 200 403 403 403": [
     "files/upload",
+    "user-imports",
+    "user-imports/{id}",
     "users/{id}/roles",
     "roles/new",
     "roles/{id}/edit",
@@ -92,6 +95,8 @@ const OPEN: Record<string, string[]> = {
   "200 200 403 403 404": [
     "notifications/{id}",
     "templates/{id}",
+    "invitations/new",
+    "user-imports/new",
     "users/bring-in",
   ],
   "200 403 403 403 200": [

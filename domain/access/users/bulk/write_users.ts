@@ -36,8 +36,10 @@ export async function writeUsers(
   );
   const { userId, apiKeyId, traceId, tenantId } = importer;
   const actor = { userId, apiKeyId, traceId, tenantId, ip: null };
-  await recordAudits(tx, actor, users.map((user) => auditEntry(importer, user)));
-  await emitEvents(p, tx, users.flatMap(eventsOf));
+  await Promise.all([ // the database writes the audit rows while the events are prepared
+    recordAudits(tx, actor, users.map((user) => auditEntry(importer, user))),
+    emitEvents(p, tx, users.flatMap(eventsOf)),
+  ]);
   return new Set(planned.filter((user) => !isWritten(user)).map(({ row }) => row));
 }
 

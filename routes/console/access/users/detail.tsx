@@ -91,6 +91,14 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
               confirm={t.deactivateConfirm(user.email)}
             />
           )}
+          {user.isActive && (
+            <ActionButton
+              v={v}
+              action={`${at}/send-reset`}
+              label={t.sendReset}
+              confirm={t.sendResetConfirm(user.email)}
+            />
+          )}
           <ButtonLink href={`${at}/edit`} label={t.edit} tone="primary" />
         </>
       )}

@@ -88,21 +88,30 @@ export const editUserPage = formPage({
   restarts: true,
   async show(v, sent) {
     const { value: user, etag } = await readUser(v);
-    const f = new Fields(v, sent, "createUser", { ...user, appIds: user.appIds.join(", "), etag });
+    const f = new Fields(v, sent, "updateUser", { ...user, appIds: user.appIds.join(", "), etag });
     const back = `users/${user.id}`;
     return {
       title: userTexts[v.locale].edit,
       crumbs: userCrumbs(v, user),
       body: (
         <Card title={user.email}>
-          <Form fields={f} action={`${back}/edit`} back={back}>{profileInputs(f)}</Form>
+          <Form fields={f} action={`${back}/edit`} back={back}>
+            {profileInputs(f)}
+            {user.externalId !== undefined && f.text("externalId", userTexts[v.locale].externalId)}
+          </Form>
         </Card>
       ),
     };
   },
   async send(v, form) {
-    const change = { params: v.params, body: profileOf(form), ifMatch: field(form, "etag") };
-    await v.api.call(managesAllUsers(v) ? "updateUserAnywhere" : "updateUser", change);
+    const { params } = v;
+    const body = profileOf(form);
+    const ifMatch = field(form, "etag");
+    if (managesAllUsers(v)) await v.api.call("updateUserAnywhere", { params, body, ifMatch });
+    else {
+      const externalId = field(form, "externalId") || null;
+      await v.api.call("updateUser", { params, body: { ...body, externalId }, ifMatch });
+    }
     return done(`users/${v.params.id}`, userTexts[v.locale].saved);
   },
 });

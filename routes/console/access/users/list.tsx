@@ -34,6 +34,12 @@ export async function usersPage(v: Visit): Promise<View> {
     actions: (everywhere || may(v.viewer, "create:users")) && (
       <>
         {!everywhere && <ButtonLink href="users/bring-in" label={t.addExisting} />}
+        {v.viewer.tenant && may(v.viewer, "create:users") && (
+          <>
+            <ButtonLink href="user-imports" label={t.imports} />
+            <ButtonLink href="invitations" label={t.invitations} />
+          </>
+        )}
         <ButtonLink href="users/new" label={t.newUser} icon="plus" tone="primary" />
       </>
     ),

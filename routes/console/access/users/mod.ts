@@ -2,6 +2,8 @@ import { action, done } from "../../shared/actions.ts";
 import type { ConsolePage, Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
 import { userPage } from "./detail.tsx";
+import { importPages } from "./imports.tsx";
+import { invitationPages } from "./invitations.tsx";
 import { editUserPage, newUserPage } from "./form.tsx";
 import { linksPage, newLinkPage } from "./links.tsx";
 import { changeSelected, setActive, usersPage } from "./list.tsx";
@@ -27,6 +29,16 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
 export const usersPages: ConsolePage[] = [
   { path: "users", permissions: READ, get: usersPage },
   newUserPage,
+  ...invitationPages,
+  ...importPages,
+  {
+    path: "users/{id}/send-reset",
+    permissions: CHANGE,
+    async post(v) {
+      await v.api.act(managesAllUsers(v) ? "sendPasswordResetAnywhere" : "sendPasswordReset", v);
+      return done(page(v), userTexts[v.locale].resetSent);
+    },
+  },
   addExistingUserPage,
   { path: "users/bulk", permissions: CHANGE, post: changeSelected },
   { path: "users/{id}", permissions: READ, get: userPage },

@@ -1,0 +1,144 @@
+import { ActionButton, ButtonLink } from "../../components/forms.tsx";
+import { Fields, Form } from "../../components/fields.tsx";
+import { choice, labelled, listView, text, timeColumn } from "../../components/list.tsx";
+import { Card } from "../../components/notice.tsx";
+import { Badge } from "../../components/values.tsx";
+import { action, done, formPage } from "../../shared/actions.ts";
+import { Refusal } from "../../shared/api.ts";
+import { commonTexts } from "../../shared/common_texts.ts";
+import type { Row } from "../../shared/operations.ts";
+import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
+import { roleChoices } from "../access_queries.ts";
+import { RoleChecks } from "./form.tsx";
+import { userCrumbs } from "./model.tsx";
+import { userTexts } from "./texts.ts";
+
+type Invitation = Row<"listInvitations">;
+
+const STATUSES = ["Pending", "Expired", "Accepted", "Revoked"] as const;
+const TONES = { Pending: "info", Expired: "idle", Accepted: "ok", Revoked: "idle" } as const;
+
+const statusLabels = ({ locale }: Visit): Record<Invitation["status"], string> => {
+  const t = userTexts[locale];
+  return {
+    Pending: t.invitationOpen,
+    Expired: t.invitationExpired,
+    Accepted: t.invitationAccepted,
+    Revoked: t.invitationWasRevoked,
+  };
+};
+
+/** The tenant's invitations; open ones can be sent again and revoked. */
+async function invitationsPage(v: Visit): Promise<View> {
+  const t = userTexts[v.locale];
+  const mayInvite = may(v.viewer, "create:users");
+  return await listView(v, "listInvitations", {
+    path: "invitations",
+    icon: "users",
+    title: t.invitations,
+    crumbs: userCrumbs(v),
+    actions: mayInvite && <ButtonLink href="invitations/new" label={t.invite} icon="plus" tone="primary" />,
+    caption: t.invitations,
+    empty: [t.noInvitations, t.noInvitationsText],
+    filters: [
+      text("email", t.email, { maxlength: 320 }),
+      choice("status", t.status, labelled(STATUSES, statusLabels(v))),
+    ],
+    columns: [
+      {
+        head: t.email,
+        cell: ({ email, userId }) => userId ? <a href={`users/${userId}`}>{email}</a> : email,
+      },
+      {
+        head: t.roles,
+        cell: ({ roles }) => roles.map(({ name }) => name).join(", ") || t.noRoles,
+        wideOnly: true,
+      },
+      {
+        head: t.status,
+        cell: ({ status }) => <Badge tone={TONES[status]}>{statusLabels(v)[status]}</Badge>,
+      },
+      timeColumn(v, t.sentAt, "sentAt"),
+      timeColumn(v, t.validUntil, "expiresAt", { wideOnly: true }),
+      {
+        head: commonTexts[v.locale].actions,
+        align: "end",
+        cell: (row) => mayInvite && <Actions v={v} row={row} />,
+      },
+    ],
+  });
+}
+
+function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation }) {
+  const t = userTexts[v.locale];
+  if (status !== "Pending" && status !== "Expired") return null;
+  return (
+    <span class="row">
+      <ActionButton v={v} action={`invitations/${id}/resend`} label={t.resend} />
+      <ActionButton
+        v={v}
+        action={`invitations/${id}/revoke`}
+        label={t.revokeInvitation}
+        tone="danger"
+        confirm={t.revokeInvitationConfirm(email)}
+      />
+    </span>
+  );
+}
+
+/** The form that invites a person to the viewer's tenant. */
+const invitePage = formPage({
+  path: "invitations/new",
+  permissions: ["create:users"],
+  async show(v, sent) {
+    const t = userTexts[v.locale];
+    const { tenant } = v.viewer;
+    if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
+    const roles = await roleChoices(v, tenant.id);
+    const f = new Fields(v, sent, "inviteUser");
+    return {
+      title: t.invite,
+      crumbs: [...userCrumbs(v), { href: "invitations", label: t.invitations }],
+      body: (
+        <Card>
+          <Form fields={f} action="invitations/new" submit={t.sendInvitation} back="invitations">
+            {f.text("email", t.email, { type: "email", hint: t.inviteHint })}
+            <div class="pair">
+              {f.text("firstName", t.firstName)}
+              {f.text("lastName", t.lastName)}
+            </div>
+            <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />
+          </Form>
+        </Card>
+      ),
+    };
+  },
+  async send(v, form) {
+    const { email } = await v.api.call("inviteUser", {
+      body: {
+        email: field(form, "email"),
+        firstName: field(form, "firstName"),
+        lastName: field(form, "lastName"),
+        roleIds: form.getAll("roleIds").map(String),
+      },
+    });
+    return done("invitations", userTexts[v.locale].invited(email));
+  },
+});
+
+export const invitationPages: ConsolePage[] = [
+  { path: "invitations", permissions: ["read:users"], get: invitationsPage },
+  invitePage,
+  action(
+    "invitations/{id}/resend",
+    "resendInvitation",
+    (v, { email }) => done("invitations", userTexts[v.locale].invited(email)),
+    ["create:users"],
+  ),
+  action(
+    "invitations/{id}/revoke",
+    "revokeInvitation",
+    (v) => done("invitations", userTexts[v.locale].invitationRevoked),
+    ["create:users"],
+  ),
+];
