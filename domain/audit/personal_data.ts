@@ -87,14 +87,14 @@ const readInline = (sql: Sql, ids: string[]) =>
 /** Erases values in rows of earlier versions, which have them inline. */
 async function eraseInlineValues(sql: Sql, { userIds, addresses }: ErasedPersons): Promise<void> {
   for (let after = FIRST;;) {
-    const rows = await sql<(InlineRow & { isAbout: boolean })[]>`
-      select id, actor_id, target_type, target_id, before, after, ip,
-        (actor_id = any(${userIds}::uuid[])) is true or target_type = 'user' and target_id = any(${userIds}::text[])
+    const rows = await sql<{ id: string; isAbout: boolean }[]>`
+      select id, (actor_id = any(${userIds}::uuid[])) is true or target_type = 'user' and target_id = any(${userIds}::text[])
           or exists (
           select from unnest(${addresses.map(addressSubject)}::text[]) address
           where strpos(lower(concat(before::text, ' ', after::text)), address) > 0) as is_about
       from audit_log where not values_apart and id > ${after} order by id limit ${ERASED_AT_ONCE * 5}`;
-    await removeInline(sql, rows.filter(({ isAbout }) => isAbout), false, userIds);
+    const found = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
+    await removeInline(sql, await readInline(sql, found), false, userIds);
     const last = rows.at(-1);
     if (!last || rows.length < ERASED_AT_ONCE * 5) return;
     after = last.id;

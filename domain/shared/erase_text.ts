@@ -23,20 +23,21 @@ const SHORTEST = 6;
 export async function eraseAddresses(sql: Sql, texts: ErasableTexts, addresses: string[]): Promise<void> {
   const needles = addresses.filter((address) => address.length >= SHORTEST);
   if (needles.length === 0) return;
-  const patterns = needles.map((needle) => `%${needle.replaceAll(/[\\%_]/g, "\\$&")}%`);
+  const patterns = needles.map((needle) => `%${needle.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`);
   const escaped = needles.map((needle) => needle.replaceAll(/[^A-Za-z0-9@]/g, "\\$&"));
   const wholeAddress = `(?<![A-Za-z0-9._%+-])(${escaped.join("|")})(?![A-Za-z0-9-])`;
   const keys = Object.keys(texts.key);
   const columns = Object.keys(texts.columns);
-  const matching = columns.map((name) => `t.${name}::text ilike any($1::text[])`).join(" or ");
+  const matching = columns.map((name) => `lower(t."${name}"::text) like any($1::text[])`).join(" or ");
   const changes = Object.entries(texts.columns).map(([name, type]) =>
-    `${name} = regexp_replace(${name}::text, $1, $2, 'gi')::${type}`
+    `"${name}" = regexp_replace("${name}"::text, $1, $2, 'gi')::${type}`
   );
-  const shownKeys = keys.map((name, i) => `t.${name}::text as key${i}`).join(", ");
-  const orderedKeys = keys.map((name) => `t.${name}`).join(", ");
+  const shownKeys = keys.map((name, i) => `t."${name}"::text as key${i}`).join(", ");
+  const orderedKeys = keys.map((name) => `t."${name}"`).join(", ");
   const given = Object.values(texts.key);
   const parameters = (from: number) => given.map((type, i) => `$${from + i}::text::${type}`).join(", ");
 
+  const quotedKeys = keys.map((name) => `"${name}"`).join(", ");
   const keyOf = (row: Record<string, unknown>) => keys.map((_, i) => String(row[`key${i}`]));
 
   for (let after: string[] | null = null;;) {
@@ -48,7 +49,7 @@ export async function eraseAddresses(sql: Sql, texts: ErasableTexts, addresses: 
     );
     for (const row of rows.filter(({ matches }) => matches)) {
       await sql.unsafe(
-        `update ${texts.table} set ${changes.join(", ")} where (${keys.join(", ")}) = (${parameters(3)})`,
+        `update ${texts.table} set ${changes.join(", ")} where (${quotedKeys}) = (${parameters(3)})`,
         [wholeAddress, ERASED_ADDRESS, ...keyOf(row)],
       );
     }

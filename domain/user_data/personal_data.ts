@@ -1,3 +1,4 @@
+import { eraseAddresses } from "../shared/erase_text.ts";
 import type { PersonalData } from "../shared/personal_data.ts";
 
 /** Imports, exports and erasures themselves. */
@@ -8,6 +9,10 @@ export const userDataPersonalData: PersonalData = {
       q`
       select id, kind, tenant_id, status, reason, requested_by, created_at, completed_at from data_requests
       where user_id = ${userId} order by id`,
+  },
+  async eraseUsers({ sql }, { addresses }) {
+    const key = { import_id: "uuid", row: "integer" } as const;
+    await eraseAddresses(sql, { table: "user_import_rows", key, columns: { email: "text" } }, addresses);
   },
   tenant: {
     imports: (q, tenantId) =>

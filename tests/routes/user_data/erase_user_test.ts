@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Actor, setup } from "../../support/setup.ts";
-import { CLERK, columnsWith, done, ended, signIn, textColumns } from "./support.ts";
+import { CLERK, columnsWith, done, ended, signIn, tablesWithRowsOf, textColumns } from "./support.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -107,6 +107,12 @@ Deno.test("after an erasure, no text column of any table has the person's values
   await sql`insert into audit_log (id, tenant_id, actor_id, action, target_type, target_id, after, ip)
     values (${crypto.randomUUID()}, ${clerk.tenantId}, ${him.id}, 'user.update', 'user', ${him.id},
       ${JSON.stringify({ firstName: him.firstName, isActive: true })}::text::jsonb, '203.0.113.77')`;
+  await sql`with import as (
+      insert into user_imports (id, tenant_id, file_id, is_dry_run, created_by, is_service_account, permissions, trace_id)
+      values (gen_random_uuid(), ${clerk.tenantId}, gen_random_uuid(), true, ${clerk.userId}, false, '{}', '0')
+      returning id)
+    insert into user_import_rows (import_id, row, email, outcome, errors)
+    select id, 7, ${him.email}, 'failed', '{}' from import`;
 
   const before = await columnsWith(sql, texts);
   for (
@@ -131,7 +137,7 @@ Deno.test("after an erasure, no text column of any table has the person's values
         "recurring_jobs.serialized_args",
       ],
       ...["report_schedules.delivery_json", "notification_suppressions.address", "webhook_deliveries.body"],
-      ...["idempotency_keys.body"],
+      ...["idempotency_keys.body", "user_import_rows.email"],
     ]
   ) {
     assert.ok(before.some((found) => found.startsWith(`${column}:`)), `${column} has nothing to erase`);
@@ -141,6 +147,8 @@ Deno.test("after an erasure, no text column of any table has the person's values
   assert.equal(erasure.kind, "UserErasure");
   assert.deepEqual(await columnsWith(sql, [...texts, "203.0.113.77"]), []);
   assert.ok((await textColumns(sql)).length > 200, "the columns were not found");
+  // The tenant still lists the user among deleted ones; the request has the status.
+  assert.deepEqual(await tablesWithRowsOf(sql, him.id), ["data_requests", "user_tenants"]);
 
   assert.equal(
     (await clerk.get(`/api/v1/notifications/${scheduled.body.notificationId}`)).body.status,
@@ -267,7 +275,7 @@ Deno.test("a deleted user can be erased; so the email is free again", async () =
   assert.equal((await clerk.post("/api/v1/users", taken)).status, 201);
 });
 
-Deno.test("an erasure whose worker was killed is finished by another attempt", async () => {
+Deno.test("an erasure that failed midway is finished by the next attempt", async () => {
   const clerk = await t.actor({ permissions: CLERK });
   const him = await person(clerk);
   const { platform } = t.steward;
@@ -275,7 +283,7 @@ Deno.test("an erasure whose worker was killed is finished by another attempt", a
   let failures = 0;
   const failing = {
     area: "failing",
-    eraseUsers: () => failures++ === 0 ? Promise.reject(new Error("killed")) : Promise.resolve(),
+    eraseUsers: () => failures++ === 0 ? Promise.reject(new Error("lost the database")) : Promise.resolve(),
   };
   const restore = t.replace((p) => p, { personalData: [...areas.slice(0, 3), failing, ...areas.slice(3)] });
   try {

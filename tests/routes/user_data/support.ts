@@ -64,3 +64,16 @@ export async function columnsWith(sql: Sql, texts: string[]): Promise<string[]> 
 /** Signs a user in. */
 export const signIn = (t: TestService, email: string, password: string) =>
   t.nobody.post("/api/v1/auth/login", { email, password });
+
+/** The tables with rows that belong to a user: those whose column `user_id` has the id. */
+export async function tablesWithRowsOf(sql: Sql, userId: string): Promise<string[]> {
+  const tables = await sql<{ name: string }[]>`
+    select table_name as name from information_schema.columns
+    where table_schema = 'public' and column_name = 'user_id' order by 1`;
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const rows = await sql.unsafe(`select from "${name}" where user_id = $1 limit 1`, [userId]);
+    if (rows.length > 0) found.push(name);
+  }
+  return found;
+}
