@@ -57,8 +57,6 @@ async function runImport(begun: RunningImport, context: Context): Promise<unknow
   const total = begun.total ?? await countRows(begun, context);
   const from = begun.isDryRun ? await restart(begun, context) : begun.position;
   await importRows(begun, { importer, total, from }, context);
-  // The file of a run that crashed after storing it is released, so that it can be purged.
-  await transact(platform.sql, (tx) => releaseOwnerReferences(tx, RESULT_SCOPE, begun.id));
   const resultFileId = await storeResult(platform, begun);
   await finishImport(platform, begun, { status: "Completed", resultFileId });
   return { finished: true, status: "Completed", total };
@@ -224,7 +222,9 @@ async function finishImport(p: ImportPlatform, o: RunningImport, ending: Ending)
   const resultFileId = ending.status === "Completed" ? ending.resultFileId : null;
   const error = ending.status === "Failed" ? ending.error : null;
   await transact(p.sql, async (tx) => {
+    // From now on both files can be purged; also the result of a run that crashed after storing it.
     await releaseOwnerReferences(tx, SOURCE_SCOPE, o.id);
+    await releaseOwnerReferences(tx, RESULT_SCOPE, o.id);
     const [finished] = await tx<{ created: number; updated: number; unchanged: number; failed: number }[]>`
       update user_imports set status = ${ending.status}, error = ${error}, result_file_id = ${resultFileId},
         finished_at = now(), version = version + 1

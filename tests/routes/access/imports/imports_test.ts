@@ -361,6 +361,9 @@ Deno.test("an import stays in its tenant, and those into several tenants are apa
   assert.equal(items[0].id, done.id);
   refused(await t.systemAdmin.get(`/api/v1/admin/users/imports/${done.id}`), 404, "USER_IMPORT_NOT_FOUND");
   assert.deepEqual(await auditOf(t, done.id), ["userImport.create", "userImport.complete"]);
+  const held =
+    await sql`select reference_count as n from files where tenant_id = ${tenantId} and reference_count > 0`;
+  assert.deepEqual([...held], [], "both files of an import that has ended can be purged");
 });
 
 Deno.test("an import whose importer has lost the permission does nothing", async () => {
