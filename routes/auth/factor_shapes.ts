@@ -74,6 +74,9 @@ export const NewPasskeyAnswerDto = z.object({
   }),
 }).meta({ id: "NewPasskeyAnswer", description: "`toJSON()` of what `navigator.credentials.create` returns" });
 
+export type PasskeyInput = z.input<typeof PasskeyAnswerDto>;
+export type NewPasskeyInput = z.input<typeof NewPasskeyAnswerDto>;
+
 const optional = <T extends z.ZodType>(shape: T) => shape.nullish().transform((value) => value ?? undefined);
 
 export const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, "")).pipe(

@@ -6,6 +6,8 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { NO_UUID } from "../shared/validation.ts";
 import { Notice } from "./components/notice.tsx";
 import { accountPages } from "./account/account.tsx";
+import { proofOf } from "./account/proof_forms.tsx";
+import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "./account/step_up.tsx";
 import { ACCESS_CHANGED, createSignIn } from "./account/sign_in.tsx";
 import { sections as builtInSections } from "./sections.ts";
 import type { Handle, Mount } from "../app.ts";
@@ -96,6 +98,15 @@ export async function createConsole(
     sections.flatMap(({ nav }) => nav).filter(({ needsTenant }) => needsTenant).map(({ path }) => path),
   );
 
+  const findPage = (path: string) => {
+    for (const page of pages) {
+      const match = new URLPattern({ pathname: `/${page.path.replaceAll(/\{(\w+)\}/g, ":$1")}` })
+        .exec({ pathname: `/${path}` });
+      if (match) return { page, params: match.pathname.groups as Record<string, string> };
+    }
+    return null;
+  };
+
   /** Handles one request: session, permissions, form token, page, layout. `page` is null if no page matches the path. */
   async function visit(
     page: ConsolePage | null,
@@ -120,7 +131,7 @@ export async function createConsole(
       },
       locale: state.locale,
     });
-    const viewer = await readViewer(api);
+    const viewer = await readViewer(api, session.userId);
     const v: Visit = {
       viewer,
       api,
@@ -139,7 +150,7 @@ export async function createConsole(
     const t = commonTexts[v.locale];
     const show = async (view: View): Promise<Response> => {
       const unread = await unreadCount(api, viewer);
-      const open = sections.map(({ title, nav }) => ({
+      const open = viewer.isLimited ? [] : sections.map(({ title, nav }) => ({
         title: title?.[v.locale] ?? null,
         items: nav.filter((item) => isOpen(item, viewer)),
       })).filter(({ items }) => items.length > 0);
@@ -154,10 +165,30 @@ export async function createConsole(
       if ("goTo" in outcome) return goTo(outcome.goTo, outcome.flash ? [cookies.flash(outcome.flash)] : []);
       return await show(outcome);
     };
+    let sent: FormData | null = null;
+    /** Renews the sign-in, then continues what it interrupted: sends the form, or opens the page. */
+    const stepUp = async (v: Visit, form: FormData): Promise<Outcome> => {
+      const interrupted = interruptedBy(form);
+      try {
+        await v.api.call("stepUp", { body: proofOf(form) });
+      } catch (refusal) {
+        if (!(refusal instanceof Refusal) || refusal.status !== 400) throw refusal;
+        return await stepUpView(v, interrupted, refusal);
+      }
+      const [path = ""] = interrupted.to.split("?");
+      const found = findPage(path);
+      if (interrupted.form === "" || !found?.page.post || !isOpen(found.page, v.viewer)) {
+        return { goTo: interrupted.to };
+      }
+      const query = new URLSearchParams(interrupted.to.slice(path.length));
+      const resumed = { ...v, params: found.params, query, address: interrupted.to };
+      return await found.page.post(resumed, resumedForm(interrupted));
+    };
     try {
       if (!page || !Object.values(params).every(isName)) {
         return await show(refusedView(t.notFound, t.notFoundText, 404));
       }
+      if (viewer.isLimited && !page.forEnrolling) return goTo("account/security", []);
       if (!isOpen(page, viewer)) return await show(forbiddenView(v, page.permissions ?? []));
       if (!viewer.tenant && tenantOnly.has(page.path.split("/")[0] ?? "")) {
         return await show(refusedView(t.needsTenant, t.needsTenantText, 403));
@@ -174,11 +205,15 @@ export async function createConsole(
       if (!page.post || !isSameOrigin(request, baseUrl())) return await stale();
       const form = await readForm(request, { bytes: PAGE_FORM_BYTES, milliseconds: formMs });
       if (form.get("csrf") !== v.csrf) return await stale();
-      return await answer(await page.post(v, form));
+      sent = form;
+      return await answer(page.path === STEP_UP ? await stepUp(v, form) : await page.post(v, form));
     } catch (thrown) {
       const failure = thrown instanceof Problem ? refusalOf(thrown, v.locale) : thrown;
       if (!(failure instanceof Refusal)) throw failure;
       if (failure.status === 401) return toSignIn(request, failure.code);
+      if (failure.code === "STEP_UP_REQUIRED_FORBIDDEN") {
+        return await show(await stepUpView(v, { to: address, form: sent ? formAsText(sent) : "" }, null));
+      }
       if (request.method === "POST") {
         return goTo(backTo(request, base()), [cookies.flash(failure.flash)]);
       }
@@ -233,8 +268,24 @@ const isOpen = (o: Pick<ConsolePage & NavItem, "permissions" | "needsTenant">, v
       (viewer.permissions.has("admin:system") && !permission.endsWith(":files"))
     ));
 
-async function readViewer(api: Api): Promise<Viewer> {
-  const { user, tenant, tenants, permissions } = await api.call("readMe");
+/** A viewer whose session lacks a required second factor has no permissions, and sees only how to add one. */
+async function readViewer(api: Api, userId: string): Promise<Viewer> {
+  const me = await api.call("readMe").catch((refusal) => {
+    if (refusal instanceof Refusal && refusal.code === "SECOND_FACTOR_REQUIRED") return null;
+    throw refusal;
+  });
+  if (!me) {
+    return {
+      userId,
+      email: "",
+      name: "",
+      tenant: null,
+      tenants: [],
+      permissions: new Set(),
+      isLimited: true,
+    };
+  }
+  const { user, tenant, tenants, permissions } = me;
   const name = `${user.firstName} ${user.lastName}`.trim() || user.email;
   return { userId: user.id, email: user.email, name, tenant, tenants, permissions: new Set(permissions) };
 }

@@ -14,6 +14,9 @@ import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "../notifications/preference_texts.ts";
 import { joinTenantPage } from "./join_tenant.tsx";
+import { factorTexts } from "./factor_texts.ts";
+import { securityPages } from "./security.tsx";
+import { stepUpPage } from "./step_up.tsx";
 import { accountTexts } from "./texts.ts";
 
 /** Pages of the viewer's account, and the actions of the top bar: tenant, appearance, sign-out. */
@@ -30,6 +33,8 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
   return [
     accountPage,
     joinTenantPage(p),
+    ...securityPages,
+    stepUpPage,
     action(
       "account/sessions/{id}",
       "endOwnSession",
@@ -48,6 +53,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     },
     {
       path: "look",
+      forEnrolling: true,
       post(_v, form) {
         const theme = field(form, "theme");
         const locale = field(form, "locale");
@@ -59,7 +65,10 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
         );
       },
     },
-    action("sign-out", "signOut", () => seeOther("sign-in", ...cookies().noSession())),
+    {
+      ...action("sign-out", "signOut", () => seeOther("sign-in", ...cookies().noSession())),
+      forEnrolling: true,
+    },
   ];
 }
 
@@ -167,6 +176,9 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
               })}
             </div>
           </Form>
+        </Card>
+        <Card title={factorTexts[v.locale].security}>
+          <a href="account/security">{factorTexts[v.locale].securityHint}</a>
         </Card>
         <Card title={preferenceTexts[v.locale].title}>
           <a href="preferences">{preferenceTexts[v.locale].open}</a>

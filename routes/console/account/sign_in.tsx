@@ -4,17 +4,21 @@ import { newSecret } from "../../../domain/shared/secrets.ts";
 import { CATALOGUE } from "../../../domain/problems/catalogue.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import type { PasskeyInput } from "../../auth/factor_shapes.ts";
 import { TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
+import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
 import type { Handle } from "../../app.ts";
 import { Api, Refusal, refusalOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "../shared/cookies.ts";
 import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
-import { field } from "../shared/page.ts";
+import { field, optionalField } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
 import { BarePage, type ConsoleUrls } from "../shared/document.tsx";
+import { FactorStep, neededFactor, readChoice } from "./factor_step.tsx";
+import { factorTexts } from "./factor_texts.ts";
 import { accountTexts } from "./texts.ts";
 
 interface SignInNotice {
@@ -60,7 +64,7 @@ export function createSignIn(o: {
       begun: csrfToken(startSecret),
     })}`;
     return await o.html(
-      <BarePage urls={o.urls()} v={{ locale, theme }} title={t.signIn}>
+      <BarePage urls={o.urls()} v={{ locale, theme }} title={t.signIn} scripts={["passkey.js"]}>
         <div class="stack">
           <p class="brand">
             <Icon name="steward" />
@@ -93,6 +97,14 @@ export function createSignIn(o: {
             />
             <button type="submit" class="button primary" name="do" value="sign-in">{t.signIn}</button>
           </form>
+          <PasskeyForm
+            locale={locale}
+            kind="get"
+            action={`sign-in${to ? `?to=${encodeURIComponent(to)}` : ""}`}
+            options={{ url: "../api/v1/auth/login/passkey/options" }}
+            label={factorTexts[locale].signInByPasskey}
+            value="passkey"
+          />
           {providers.length > 0 && (
             <div class="card">
               {providers.map(({ displayName, signInUrl }) => (
@@ -137,7 +149,9 @@ export function createSignIn(o: {
     const stale = () => show(request, ip, { tone: "bad", text: commonTexts[locale].stale });
     if (!isSameOrigin(request, o.baseUrl())) return await stale();
     const api = apiOf(request, ip);
+    const device = deviceToken?.slice(0, 200);
     let email = "";
+    let factorToken = "";
     try {
       const form = await readForm(request, {
         bytes: SIGN_IN_FORM_BYTES,
@@ -151,15 +165,10 @@ export function createSignIn(o: {
       const isReturn = form.get("do") === "exchange";
       // Login CSRF: a code from another browser must not sign this one in as another user.
       if (isReturn && !(oidcStart && form.get("begun") === csrfToken(oidcStart))) return await stale();
+      factorToken = field(form, "factorToken");
       const signedIn = isReturn
         ? await api.call("exchangeOpenIdCode", { body: { code: field(form, "code") } })
-        : await api.call("signIn", {
-          body: {
-            email,
-            password: String(form.get("password") ?? ""),
-            deviceToken: deviceToken?.slice(0, 200),
-          },
-        });
+        : await firstOrSecondStep(api, form, device);
       const secret = await openBrowserSession(o.p, signedIn.accessToken, former);
       const to = destination(new URL(request.url).searchParams.get("to"));
       const cookies = cookieWriter(o.baseUrl());
@@ -170,8 +179,33 @@ export function createSignIn(o: {
     } catch (thrown) {
       const refusal = thrown instanceof Problem ? refusalOf(thrown, locale) : thrown;
       if (!(refusal instanceof Refusal)) throw refusal;
+      if (refusal.code === "SECOND_FACTOR_REQUIRED_UNAUTHORIZED") {
+        return await askForFactor(request, neededFactor(refusal.document), null);
+      }
+      const choice = factorToken ? await readChoice(api, factorToken) : null;
+      if (choice) return await askForFactor(request, { factorToken, choice }, refusal);
       return await show(request, ip, refusal.flash, email);
     }
+  }
+
+  /** @param refusal why the last attempt failed; null: it is the first */
+  async function askForFactor(
+    request: Request,
+    needed: ReturnType<typeof neededFactor>,
+    refusal: Refusal | null,
+  ): Promise<Response> {
+    const { locale, theme } = readCookies(o.baseUrl(), request.headers);
+    const { search } = new URL(request.url);
+    return await o.html(
+      <FactorStep
+        urls={o.urls()}
+        v={{ locale, theme }}
+        {...needed}
+        action={`sign-in${search}`}
+        notice={refusal && refusal.flash}
+      />,
+      401,
+    );
   }
 
   async function open(request: Request, ip: string | null): Promise<Response> {
@@ -183,6 +217,26 @@ export function createSignIn(o: {
   }
 
   return { show: open, submit };
+}
+
+/** Sends what the viewer entered: email and password, a passkey alone, or a second factor. */
+async function firstOrSecondStep(api: Api, form: FormData, deviceToken: string | undefined) {
+  const passkey = passkeyOf<PasskeyInput>(form);
+  switch (form.get("do")) {
+    case "passkey":
+      return await api.call("signInByPasskey", { body: { passkey, deviceToken } });
+    case "factor": {
+      const factorToken = field(form, "factorToken");
+      const [code, recoveryCode] = [optionalField(form, "code"), optionalField(form, "recoveryCode")];
+      return await api.call("finishSignIn", {
+        body: { factorToken, code, recoveryCode, passkey, deviceToken },
+      });
+    }
+    default:
+      return await api.call("signIn", {
+        body: { email: field(form, "email"), password: String(form.get("password") ?? ""), deviceToken },
+      });
+  }
 }
 
 /** Where the OpenID provider sends users to sign in from, and expects them back. */

@@ -70,6 +70,7 @@ export const formPage = ({ show, send, restarts, managedBy, ...page }: {
       return await send(v, form);
     } catch (refusal) {
       if (!(refusal instanceof Refusal) || refusal.status === 401 || refusal.status >= 500) throw refusal;
+      if (refusal.code === "STEP_UP_REQUIRED_FORBIDDEN") throw refusal; // the step-up sends the form again
       if (managedBy && !may(v.viewer, managedBy)) throw refusal;
       const isChanged = refusal.code === "PRECONDITION_FAILED";
       const kept = restarts === "always" || (restarts && isChanged) ? null : form;

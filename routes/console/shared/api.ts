@@ -38,18 +38,21 @@ export class Refusal extends Error {
   /** The API's English detail with names, values and limits. */
   readonly detail: string;
   readonly traceId: string | null;
+  /** The whole problem document. */
+  readonly document: Record<string, unknown>;
   /** What happened and what to do next, from the catalogue. Without a code, the detail. */
   readonly text: string;
   /** Messages by field. Messages that belong to no field are under "". */
   readonly fields: Record<string, string[]>;
 
   constructor(
-    { status, code = null, detail, errors, traceId = null }: {
+    { status, code = null, detail, errors, traceId = null, document = {} }: {
       status: number;
       code?: string | null;
       detail: string;
       errors?: unknown;
       traceId?: string | null;
+      document?: Record<string, unknown>;
     },
     locale: Locale = "en",
   ) {
@@ -58,6 +61,7 @@ export class Refusal extends Error {
     this.code = code;
     this.detail = detail;
     this.traceId = traceId;
+    this.document = document;
     this.text = code !== null && isProblemCode(code) ? CATALOGUE[code].user[locale] : detail;
     this.fields = byField(errors, locale);
   }
@@ -168,6 +172,7 @@ export class Api {
       detail: String(problem.detail ?? problem.title ?? answer.statusText),
       errors: problem.errors,
       traceId: typeof problem.traceId === "string" ? problem.traceId : null,
+      document: problem,
     }, this.o.locale);
   }
 }

@@ -18,16 +18,17 @@ export interface ConsoleUrls {
 }
 
 /** The HTML document of a page without a viewer: sign-in and the error page. */
-export function BarePage({ urls, v, title, refreshTo, children }: {
+export function BarePage({ urls, v, title, refreshTo, scripts = [], children }: {
   urls: ConsoleUrls;
   v: Looks;
   title: string;
   /** Where the page leads by itself. */
   refreshTo?: string;
+  scripts?: string[];
   children?: Child;
 }) {
   return (
-    <Document urls={urls} v={v} title={title} refreshTo={refreshTo}>
+    <Document urls={urls} v={v} title={title} refreshTo={refreshTo} scripts={scripts}>
       <main class="bare" id="content">{children}</main>
     </Document>
   );

@@ -13,6 +13,8 @@ export interface Viewer {
   /** Tenants the user may switch to. */
   tenants: { id: string; name: string; type: string }[];
   permissions: ReadonlySet<string>;
+  /** A second factor is required and the session lacks it: only pages `forEnrolling` open. */
+  isLimited?: true;
 }
 
 /** One request for a page, with everything a page may use. */
@@ -60,6 +62,8 @@ export interface ConsolePage {
   path: string;
   /** Any one of these permissions opens the page. Absent: every signed-in viewer may open it. */
   permissions?: string[];
+  /** True if it also opens for a session that lacks a required second factor. */
+  forEnrolling?: true;
   get?(v: Visit): Promise<Outcome> | Outcome;
   post?(v: Visit, form: FormData): Promise<Outcome> | Outcome;
 }

@@ -12,13 +12,14 @@ export const clock = { now: () => start };
 /** An authenticator app. */
 export class TestApp {
   readonly #totp: TOTP;
-  constructor(secret: string) {
+  /** @param now default: the clock above; a service without it needs the real time */
+  constructor(secret: string, private readonly now = () => start.getTime()) {
     this.#totp = new TOTP({ secret: Secret.fromBase32(secret) });
   }
 
   /** The code of the current time step, or of one `steps` later. */
   code(steps = 0): string {
-    return this.#totp.generate({ timestamp: start.getTime() + steps * 30_000 });
+    return this.#totp.generate({ timestamp: this.now() + steps * 30_000 });
   }
 }
 
@@ -30,15 +31,19 @@ export interface AppUser extends Person {
   client: HttpClient;
 }
 
-/** Adds an authenticator app to the caller. Its code of the previous time step is used up then. */
+/** Adds an authenticator app to the caller. Its code of the previous time step (`step`) is used up then. */
 export async function addApp(
   client: HttpClient,
+  { now, step = -1 }: { now?: () => number; step?: number } = {},
 ): Promise<Pick<AppUser, "app" | "factorId" | "recoveryCodes">> {
   const { status, body } = await client.post("/api/v1/auth/factors/totp");
   assert.equal(status, 200);
-  const app = new TestApp(body.secret);
+  const app = new TestApp(body.secret, now);
   const { factorId } = body;
-  const confirmed = await client.post("/api/v1/auth/factors/totp/confirm", { factorId, code: app.code(-1) });
+  const confirmed = await client.post("/api/v1/auth/factors/totp/confirm", {
+    factorId,
+    code: app.code(step),
+  });
   assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
   return { app, factorId, recoveryCodes: confirmed.body.recoveryCodes };
 }

@@ -1,0 +1,94 @@
+import type { Child } from "hono/jsx";
+import type { PasskeyInput } from "../../auth/factor_shapes.ts";
+import { FormRefusal, TextField } from "../components/forms.tsx";
+import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
+import type { Refusal } from "../shared/api.ts";
+import type { Locale } from "../shared/languages.ts";
+import type { Answer } from "../shared/operations.ts";
+import { optionalField } from "../shared/page.ts";
+import { accountTexts } from "./texts.ts";
+import { factorTexts } from "./factor_texts.ts";
+
+/**
+ * Forms by which the viewer proves who they are: password and code, or a passkey.
+ * @param isEither the password or the code is enough, each in its own form
+ */
+export function ProofForms({ locale, action, choice, refusal, label, isEither = false, children }: {
+  locale: Locale;
+  action: string;
+  choice: Answer<"readStepUpChoice">;
+  refusal: Refusal | null;
+  label: string;
+  isEither?: boolean;
+  /** Hidden fields of each form. */
+  children: Child;
+}) {
+  const t = factorTexts[locale];
+  const hasCode = choice.factors.includes("totp");
+  const hasRecovery = choice.factors.includes("recoveryCode");
+  const password = choice.hasPassword && (
+    <TextField
+      label={accountTexts[locale].currentPassword}
+      name="password"
+      type="password"
+      autocomplete="current-password"
+      errors={refusal?.fields.password}
+      required
+    />
+  );
+  const code = hasCode
+    ? (
+      <TextField
+        label={t.code}
+        name="code"
+        autocomplete="one-time-code"
+        maxlength={10}
+        errors={refusal?.fields.code}
+        required
+      />
+    )
+    : hasRecovery && (
+      <TextField
+        label={t.recoveryCode}
+        name="recoveryCode"
+        maxlength={100}
+        errors={refusal?.fields.recoveryCode}
+        required
+      />
+    );
+  const form = (...inputs: Child[]) => (
+    <form class="card form" method="post" action={action}>
+      {children}
+      {inputs}
+      <button type="submit" class={`button ${isEither ? "danger" : "primary"}`} name="do" value="prove">
+        {label}
+      </button>
+    </form>
+  );
+  return (
+    <div class="stack">
+      <FormRefusal refusal={refusal} known={["password", "code", "recoveryCode"]} />
+      {choice.passkeyOptions && (
+        <PasskeyForm
+          locale={locale}
+          kind="get"
+          action={action}
+          options={{ json: choice.passkeyOptions }}
+          label={t.usePasskey}
+          value="passkey"
+        >
+          {children}
+        </PasskeyForm>
+      )}
+      {isEither ? form(password || code) : form(password, code)}
+    </div>
+  );
+}
+
+/** What a form of `ProofForms` sent. */
+export const proofOf = (form: FormData) => ({
+  password: String(form.get("password") ?? "") || undefined,
+  code: optionalField(form, "code"),
+  recoveryCode: optionalField(form, "recoveryCode"),
+  passkey: passkeyOf<PasskeyInput | undefined>(form),
+});

@@ -1,0 +1,238 @@
+import type { NewPasskeyInput } from "../../auth/factor_shapes.ts";
+import { Fields, Form } from "../components/fields.tsx";
+import { ActionButton, ButtonLink, CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
+import { timeColumn } from "../components/list.tsx";
+import { Card, Notice } from "../components/notice.tsx";
+import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
+import { QrCode } from "../components/qr_code.tsx";
+import { type Column, DataTable } from "../components/table.tsx";
+import { Badge, CopyValue } from "../components/values.tsx";
+import { done, formPage, type Sent } from "../shared/actions.ts";
+import type { Answer } from "../shared/operations.ts";
+import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { factorTexts } from "./factor_texts.ts";
+import { removeFactorPage } from "./remove_factor.tsx";
+
+const PATH = "account/security";
+const crumbs = (v: Visit) => [{ href: PATH, label: factorTexts[v.locale].security }];
+type Factor = Answer<"listOwnFactors">["factors"][number];
+
+/** The viewer's second factors. They also open for a session that lacks a required second factor. */
+export const securityPages: ConsolePage[] = [
+  { path: PATH, get: securityView },
+  formPage({ path: `${PATH}/app`, show: appView, send: sendApp }),
+  formPage({ path: `${PATH}/passkey`, show: passkeyView, send: sendPasskey, restarts: "always" }),
+  {
+    path: `${PATH}/recovery-codes`,
+    post: async (v: Visit) => codesView(v, (await v.api.call("renewRecoveryCodes")).recoveryCodes),
+  },
+  removeFactorPage,
+].map((page) => ({ ...page, forEnrolling: true }));
+
+async function securityView(v: Visit): Promise<View> {
+  const t = factorTexts[v.locale];
+  const { factors, recoveryCodesLeft, isLimited } = await v.api.call("listOwnFactors");
+  const hasFactor = factors.some(({ confirmedAt }) => confirmedAt !== null);
+  const hasApp = factors.some(({ kind, confirmedAt }) => kind === "totp" && confirmedAt !== null);
+  return {
+    title: t.security,
+    body: (
+      <>
+        {isLimited && (
+          <Notice tone="warn" title={t.required}>
+            {hasFactor ? <a href={`step-up?to=${PATH}`}>{t.requiredProve}</a> : t.requiredText}
+          </Notice>
+        )}
+        <Card title={t.factors}>
+          <DataTable
+            caption={t.factors}
+            columns={factorColumns(v)}
+            rows={factors}
+            empty={<p class="muted">{t.noFactors}</p>}
+          />
+          <div class="row">
+            {!hasApp && <StartAppButton v={v} />}
+            <ButtonLink href={`${PATH}/passkey`} label={t.addPasskey} icon="plus" />
+          </div>
+        </Card>
+        {hasFactor && (
+          <Card title={t.recoveryCodes}>
+            <p>{t.codesLeft(recoveryCodesLeft)}</p>
+            <ActionButton
+              v={v}
+              action={`${PATH}/recovery-codes`}
+              label={t.newCodes}
+              confirm={t.newCodesConfirm}
+            />
+          </Card>
+        )}
+      </>
+    ),
+  };
+}
+
+function factorColumns(v: Visit): Column<Factor>[] {
+  const t = factorTexts[v.locale];
+  return [
+    {
+      head: t.name,
+      cell: ({ kind, name, confirmedAt }) => (
+        <>
+          {kind === "totp" ? t.totp : name} {confirmedAt === null && <Badge tone="warn">{t.waiting}</Badge>}
+        </>
+      ),
+    },
+    { head: t.kind, cell: ({ kind }) => kind === "totp" ? t.totp : t.passkey, wideOnly: true },
+    timeColumn(v, t.added, "createdAt"),
+    timeColumn(v, t.lastUsed, "lastUsedAt"),
+    {
+      head: commonTexts[v.locale].actions,
+      align: "end",
+      cell: ({ id, kind, name }) => (
+        <a
+          class="button danger"
+          href={`${PATH}/${id}/remove`}
+          aria-label={t.removeTitle(kind === "totp" ? t.totp : name)}
+        >
+          {t.removeFactor}
+        </a>
+      ),
+    },
+  ];
+}
+
+/**
+ * Before the first form is sent there is no secret: opening a page must change nothing. The secret of a refused form is
+ * shown again, so that a mistyped code needs no new scan.
+ */
+function appView(v: Visit, sent: Sent | null): View {
+  const t = factorTexts[v.locale];
+  if (sent?.form?.get("do") === "confirm") {
+    const text = (name: string) => String(sent.form?.get(name) ?? "");
+    const started = { factorId: text("factorId"), secret: text("secret"), otpauthUrl: text("otpauthUrl") };
+    return startedAppView(v, sent, started);
+  }
+  return {
+    title: t.addApp,
+    crumbs: crumbs(v),
+    body: (
+      <>
+        <FormRefusal refusal={sent?.refusal ?? null} known={[]} />
+        <p>{t.appText}</p>
+        <StartAppButton v={v} />
+      </>
+    ),
+  };
+}
+
+const StartAppButton = ({ v }: { v: Visit }) => (
+  <ActionButton
+    v={v}
+    action={`${PATH}/app`}
+    label={factorTexts[v.locale].addApp}
+    icon="plus"
+    tone="primary"
+    fields={{ do: "start" }}
+  />
+);
+
+function startedAppView(v: Visit, sent: Sent | null, started: Answer<"startTotp">): View {
+  const t = factorTexts[v.locale];
+  const f = new Fields(v, sent, "confirmTotp");
+  return {
+    title: t.addApp,
+    crumbs: crumbs(v),
+    body: (
+      <Form
+        fields={f}
+        action={`${PATH}/app`}
+        buttons={<button type="submit" class="button primary" name="do" value="confirm">{t.confirm}</button>}
+      >
+        <p>{t.appText}</p>
+        <QrCode text={started.otpauthUrl} label={t.qrLabel} />
+        <p>
+          {t.secretLabel}: <CopyValue v={v} value={started.secret} />
+        </p>
+        {Object.entries(started).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+        {f.text("code", t.code, { autocomplete: "one-time-code", maxlength: 10, required: true })}
+      </Form>
+    ),
+  };
+}
+
+async function sendApp(v: Visit, form: FormData): Promise<Outcome> {
+  if (form.get("do") === "start") return startedAppView(v, null, await v.api.call("startTotp"));
+  const body = { factorId: field(form, "factorId"), code: field(form, "code") };
+  return codesView(v, (await v.api.call("confirmTotp", { body })).recoveryCodes);
+}
+
+async function passkeyView(v: Visit, sent: Sent | null): Promise<View> {
+  const t = factorTexts[v.locale];
+  const options = await v.api.call("startPasskey");
+  return {
+    title: t.addPasskey,
+    crumbs: crumbs(v),
+    scripts: ["passkey.js"],
+    body: (
+      <>
+        <p>{t.passkeyText}</p>
+        {sent?.refusal && (
+          <Notice tone="bad" title={sent.refusal.text}>
+            <span lang="en">{sent.refusal.detail}</span>
+          </Notice>
+        )}
+        <PasskeyForm
+          locale={v.locale}
+          kind="create"
+          action={`${PATH}/passkey`}
+          options={{ json: options }}
+          label={t.createPasskey}
+          value="create"
+        >
+          <CsrfField v={v} />
+          <TextField
+            label={t.passkeyName}
+            name="name"
+            hint={t.passkeyNameHint}
+            value={t.passkey}
+            maxlength={100}
+            required
+          />
+        </PasskeyForm>
+      </>
+    ),
+  };
+}
+
+async function sendPasskey(v: Visit, form: FormData): Promise<Outcome> {
+  const body = { name: field(form, "name"), passkey: passkeyOf<NewPasskeyInput>(form) };
+  const { recoveryCodes } = await v.api.call("addPasskey", { body });
+  return recoveryCodes ? codesView(v, recoveryCodes) : done(PATH, factorTexts[v.locale].passkeyAdded);
+}
+
+/** Recovery codes as the direct answer to a form: no address or cookie contains them. */
+function codesView(v: Visit, codes: string[]): View {
+  const t = factorTexts[v.locale];
+  return {
+    title: t.recoveryCodes,
+    crumbs: crumbs(v),
+    body: (
+      <>
+        <Notice tone="warn">{t.codesOnce}</Notice>
+        <Card title={t.recoveryCodes}>
+          <ul class="plain">
+            {codes.map((code) => (
+              <li>
+                <code>{code}</code>
+              </li>
+            ))}
+          </ul>
+        </Card>
+        <div>
+          <ButtonLink href={PATH} label={t.goOn} tone="primary" />
+        </div>
+      </>
+    ),
+  };
+}
