@@ -10,10 +10,10 @@ inBrowser("a user signs in with email and password, and signs out", async (b) =>
   assert.match(page.url(), /\/console\/sign-in\?to=/);
   await page.getByLabel("Email").first().fill(email ?? "");
   await page.getByLabel("Password").fill("not the password");
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByText("The email or the password is wrong").waitFor();
   await page.getByLabel("Password").fill(password ?? "");
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.waitForURL("**/console/jobs?status=Failed");
   const cookies = await page.context().cookies();
   const session = cookies.find(({ name }) => name === "steward_console");
