@@ -6,7 +6,7 @@ import type { Api } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
 import { BarePage, type ConsoleUrls } from "../shared/document.tsx";
-import type { Theme } from "../shared/page.ts";
+import type { Theme } from "../shared/looks.ts";
 import { factorTexts } from "./factor_texts.ts";
 
 export type FactorChoice = Answer<"readFactorChoice">;
