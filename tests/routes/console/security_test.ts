@@ -138,7 +138,7 @@ inBrowser("a step-up continues what it interrupted", async (browser) => {
   await page.getByLabel("Current password").fill("wrong");
   await page.getByLabel("Code of the authenticator app").fill("000000");
   await page.getByRole("button", { name: "Confirm" }).click();
-  await page.getByText("this is not the caller's password").waitFor();
+  await page.getByText("this is not the caller's current password").waitFor();
   await page.getByLabel("Current password").fill(PASSWORD);
   await page.getByLabel("Code of the authenticator app").fill(app.code(1));
   await page.getByRole("button", { name: "Confirm" }).click();
