@@ -1,0 +1,59 @@
+// A process that erases a user is killed in the middle of it. Another one finishes the erasure.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type ServiceProcess, startServiceProcess } from "../../support/service_process.ts";
+import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { CLERK, columnsWith, ended } from "./support.ts";
+
+const MESSAGES = 5_000;
+const t = await setup({ JOB_CONCURRENCY: "0", JOB_LEASE_SECONDS: "2" });
+Deno.test.afterAll(() => t.stop());
+const { sql, config } = t.steward.platform;
+const folder = await Deno.makeTempDir({ prefix: "steward-erasure-" });
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+
+/** An instance with a worker, on the same database. */
+async function startWorker(n: number): Promise<ServiceProcess> {
+  return await startServiceProcess({
+    DATABASE_URL: config.DATABASE_URL ?? "",
+    DATA_DIR: join(folder, String(n)),
+    JOB_LEASE_SECONDS: "2",
+    JOB_POLL_MS: "200",
+  });
+}
+
+Deno.test("an erasure whose process is killed is finished by another", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const email = `${crypto.randomUUID()}@personal.example`;
+  const { body: user } = await clerk.post("/api/v1/users", { email, password: "violet harbour 91 lantern" });
+  await sql`with message as (
+      insert into notifications (id, tenant_id, channel, status, text_body, recipient_count)
+      select gen_random_uuid(), ${clerk.tenantId}, 'Email', 'Sent', 'Kumquat of ' || ${email}, 1
+      from generate_series(1, ${MESSAGES}) returning id)
+    insert into notification_recipients (id, notification_id, address, status, sent_at)
+    select gen_random_uuid(), id, ${email}, 'Sent', now() from message`;
+  let worker = await startWorker(0);
+  try {
+    const { status, body } = await clerk.post(`/api/v1/users/${user.id}/erase`, { reason: "asked" });
+    assert.equal(status, 202);
+    const left = async () => {
+      const [row] = await sql<{ n: number }[]>`
+        select count(*)::int as n from notification_recipients where address = ${email}`;
+      return row?.n ?? 0;
+    };
+    const atKill = await until(left, (n) => n < MESSAGES);
+    worker.kill("SIGKILL");
+    await worker.ended;
+    assert.ok(atKill > 0 && await left() > 0, "the kill came too late");
+    assert.equal((await clerk.get(body.statusUrl)).body.status, "Running");
+    worker = await startWorker(1);
+    await ended(clerk, body.statusUrl);
+    assert.deepEqual(await columnsWith(sql, [email, "Kumquat"]), []);
+    const [job] = await sql`select attempts from jobs where id = (
+      select job_id from data_requests where id = ${body.id})`;
+    assert.equal(job?.attempts, 2);
+  } finally {
+    await worker.stop();
+  }
+});
