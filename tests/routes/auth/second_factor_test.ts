@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { addApp, type AppUser, appUser, clock, finish, TestApp } from "./factors.ts";
@@ -364,4 +365,21 @@ Deno.test("a replaced key still decrypts while it is configured; without it the 
   assert.equal((await finish(t, token, { code: user.app.code() })).status, 200);
   await addApp(bearer(t, await signIn(t, (await person(t)).email)));
   both();
+});
+
+Deno.test("a sign-in by a provider needs the second factor too, unless it counts as two factors", async () => {
+  const user = await appUser(t);
+  const returned = async (amr: string[]) => {
+    const code = newSecret();
+    await sql`insert into oidc_handovers (code_hash, user_id, tenant_id, is_global, amr, expires_at)
+      values (${digest(code)}, ${user.id}, null, false, ${amr}, now() + interval '1 minute')`;
+    return await t.nobody.post("/api/v1/auth/oidc/exchange", { code });
+  };
+  const asked = await returned(["fed"]);
+  assert.equal(asked.body.code, "SECOND_FACTOR_REQUIRED_UNAUTHORIZED");
+  const finished = await finish(t, asked.body.factorToken, { code: user.app.code() });
+  assert.equal(finished.status, 200);
+  const sessions = await bearer(t, finished).get("/auth/sessions");
+  assert.deepEqual(sessions.body[0].amr, ["fed", "otp", "mfa"]);
+  assert.equal((await returned(["fed", "mfa"])).status, 200);
 });
