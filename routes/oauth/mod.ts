@@ -1,5 +1,6 @@
 import { authorizeRoutes } from "./authorize.tsx";
 import { clientRoutes } from "./clients.ts";
+import { connectedClientRoutes } from "./connected_clients.ts";
 import { discoveryRoutes } from "./discovery.ts";
 import { introspectRoutes } from "./introspect.ts";
 import { logoutRoutes } from "./logout.tsx";
@@ -8,6 +9,7 @@ import { tokenRoutes } from "./tokens.ts";
 /** Every route of the OpenID provider. */
 export const oauthRoutes = [
   ...clientRoutes,
+  ...connectedClientRoutes,
   ...discoveryRoutes,
   ...authorizeRoutes,
   ...tokenRoutes,

@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import type { RightsPlatform } from "../../rights/platform.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { newId } from "../../shared/ids.ts";
 
@@ -35,3 +36,20 @@ export async function openClientSession(
 export const givesAccess = (q: Sql) =>
   q`s.revoked_at is null and s.expires_at > now() and s.security_version = ${securityVersionOf(q)}
     and u.is_active and u.deleted_at is null`;
+
+/** Query: for each client with open sessions of a user, `client_id` and the number `sessions`. */
+export const openClientSessions = (q: Sql, userId: string) =>
+  q`select s.client_id, count(*)::int as sessions from sessions s join users u on u.id = s.user_id
+    where s.user_id = ${userId} and s.client_id is not null and ${givesAccess(q)} group by s.client_id`;
+
+/** Ends a client's sessions of a user. @returns how many were open. */
+export async function endClientSessions(
+  p: Pick<RightsPlatform, "rights">,
+  tx: Tx,
+  o: { userId: string; clientId: string; reason: string },
+): Promise<number> {
+  const { count } = await tx`update sessions set revoked_at = now(), revoked_reason = ${o.reason}
+    where user_id = ${o.userId} and client_id = ${o.clientId} and revoked_at is null`;
+  p.rights.invalidateAfterCommit(tx, [o.userId]);
+  return count;
+}

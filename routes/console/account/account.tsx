@@ -17,6 +17,7 @@ import { joinTenantPage } from "./join_tenant.tsx";
 import { factorTexts } from "./factor_texts.ts";
 import { securityPages } from "./security.tsx";
 import { stepUpPage } from "./step_up.tsx";
+import { ConnectedClients, disconnectAction } from "./connected_clients.tsx";
 import { accountTexts } from "./texts.ts";
 
 /** Pages of the viewer's account, and the actions of the top bar: tenant, appearance, sign-out. */
@@ -35,6 +36,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     joinTenantPage(p),
     ...securityPages,
     stepUpPage,
+    disconnectAction,
     action(
       "account/sessions/{id}",
       "endOwnSession",
@@ -102,9 +104,10 @@ const sentBy = (form: FormData, name: "profile" | "email" | "password"): boolean
 
 async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const t = accountTexts[v.locale];
-  const [{ user, permissions }, sessions] = await Promise.all([
+  const [{ user, permissions }, sessions, clients] = await Promise.all([
     v.api.call("readMe"),
     v.api.call("listOwnSessions"),
+    v.api.call("listConnectedClients"),
   ]);
   const sentAs = (name: "profile" | "email" | "password") =>
     sent?.form && sentBy(sent.form, name) ? sent : null;
@@ -186,6 +189,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
         <Card title={t.sessions}>
           <DataTable caption={t.sessionsCaption} columns={sessionColumns(v)} rows={sessions} empty={null} />
         </Card>
+        <ConnectedClients v={v} clients={clients} />
         <Card title={t.permissions}>
           {permissions.length === 0
             ? <Empty icon="permissions" title={t.noPermissions} />

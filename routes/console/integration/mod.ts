@@ -1,5 +1,7 @@
 import type { ConsoleSection } from "../shared/page.ts";
 import { keyPages } from "./api_keys.tsx";
+import { clientPages } from "./oauth_clients.tsx";
+import { oauthClientTexts } from "./oauth_texts.ts";
 import { accountPages } from "./service_accounts.tsx";
 import { integrationTexts } from "./texts.ts";
 import { webhookPages } from "./webhook.tsx";
@@ -9,6 +11,7 @@ import { webhooksPage } from "./webhooks.tsx";
 const { en, pt } = integrationTexts;
 const KEYS = { permissions: ["manage:api-keys"] };
 const ACCOUNTS = { permissions: ["manage:service-accounts"] };
+const CLIENTS = { permissions: ["manage:oauth-clients"] };
 const WEBHOOKS = { permissions: ["manage:webhooks"] };
 
 /** API keys, service accounts and webhook endpoints for other programs. */
@@ -24,6 +27,13 @@ export const integrationSection: ConsoleSection = {
       ...ACCOUNTS,
     },
     {
+      path: "oauth-clients",
+      label: { en: oauthClientTexts.en.clients, pt: oauthClientTexts.pt.clients },
+      icon: "lock",
+      needsTenant: true,
+      ...CLIENTS,
+    },
+    {
       path: "webhooks",
       label: { en: en.webhooks, pt: pt.webhooks },
       icon: "webhooks",
@@ -34,6 +44,7 @@ export const integrationSection: ConsoleSection = {
   pages: [
     ...keyPages.map((page) => ({ ...page, ...KEYS })),
     ...accountPages.map((page) => ({ ...page, ...ACCOUNTS })),
+    ...clientPages.map((page) => ({ ...page, ...CLIENTS })),
     ...[{ path: "webhooks", get: webhooksPage }, newWebhookPage, ...webhookPages, editWebhookPage]
       .map((page) => ({ ...page, ...WEBHOOKS })),
   ],

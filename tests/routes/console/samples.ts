@@ -84,6 +84,12 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     permissions: await make("permissions", { code: "approve:invoices", category: "Invoices" }),
     applications: await make("applications", { code: "billing", name: long.slice(0, 100) }),
     settings: await make("settings", { key: "colour", value: JSON.stringify({ long }) }),
+    "oauth-clients": await make("oauth-clients", {
+      name: "Orders",
+      kind: "confidential",
+      redirectUris: ["https://orders.test/callback"],
+      audience: "https://orders.test",
+    }),
     webhooks: await make("webhook-endpoints", { url: "http://127.0.0.1:9/hook", eventTypes: ["*"] }),
   };
 }

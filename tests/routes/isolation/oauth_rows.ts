@@ -31,5 +31,7 @@ export const oauthRows: Rows = {
   authorizeClientByForm: { open: "needs the cookie of a browser" },
   signOutByClient: { open: "needs the cookie of a browser or an ID token" },
   signOutByClientForm: { open: "needs the cookie of a browser or an ID token" },
+  listConnectedClients: { own: () => ({}) },
+  disconnectClient: client(),
   readProviderMetadata: { open: "the same for everyone" },
 };

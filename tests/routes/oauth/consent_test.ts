@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
+import { signIn } from "../auth/people.ts";
 import { left, shown } from "./browser.ts";
 import {
   authorizeUrl,
   codeOf,
   makeClient,
   problemOf,
+  redeem,
   refresh,
   signedInBrowser,
   signInToClient,
@@ -182,4 +184,30 @@ Deno.test("a tenant that requires a second factor gives no code and no refresh t
   assert.match(problemOf(await refresh(t, first, tokens.refresh_token)), /400 invalid_grant/);
   const userInfo = await t.nobody.get("/oauth/userinfo", { authorization: `Bearer ${tokens.access_token}` });
   assert.equal(userInfo.status, 401);
+});
+
+Deno.test("a user sees the clients they signed in to, and disconnects one: it is signed out and asks again", async () => {
+  const { browser, who } = await signedInBrowser(t);
+  const page = await browser.show(authorizeUrl(t, client, { scope: "openid" }));
+  const code = codeOf(left(await browser.submit(page, "allowed")));
+  const { body: tokens } = await redeem(t, client, code);
+  await signInToClient(t, browser, await makeClient(systemAdmin, { name: "Own" }));
+  const { body: session } = await signIn(t, who.email);
+  const me = t.nobody.with({ authorization: `Bearer ${session.accessToken}` });
+  const path = "/api/v1/auth/connected-clients";
+  const { body: connected } = await me.get(path);
+  const rows = connected.map((row: Record<string, unknown>) => [row.name, row.allowedScopes, row.sessions]);
+  assert.deepEqual(rows, [["Orders & <Co>", ["openid"], 1], ["Own", [], 1]]);
+  assert.equal(
+    (await me.get("/api/v1/auth/sessions")).body.length,
+    2,
+    "sessions of clients are listed apart",
+  );
+  const account = await browser.request(`${t.url}/console/account`, { method: "GET" }, "same-site");
+  assert.match(await account.text(), /Connected programs.*Orders &amp; &lt;Co&gt;.*Disconnect/s);
+  assert.equal((await me.delete(`${path}/${client.id}`)).status, 204);
+  assert.equal((await me.delete(`${path}/${client.id}`)).body.code, "OAUTH_CLIENT_NOT_FOUND");
+  assert.match(problemOf(await refresh(t, client, tokens.refresh_token)), /400 invalid_grant/);
+  assert.match((await browser.show(authorizeUrl(t, client, { scope: "openid" }))).html, /Allow Orders/);
+  assert.deepEqual((await me.get(path)).body.map(({ name }: { name: string }) => name), ["Own"]);
 });

@@ -119,6 +119,11 @@ const works = (command: string, args: string[]): boolean => {
   }
 };
 
+/** The Python that has the packages; Debian's own may not be the first one in the path. */
+const python = ["python3", "/usr/bin/python3"].find((command) =>
+  works(command, ["-c", "import authlib, flask, requests"])
+);
+
 /** A free port. Another process may take it before the program does; then the test fails. */
 function freePort(): number {
   const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
@@ -167,13 +172,13 @@ async function signInThrough(program: string, path: string) {
 
 Deno.test({
   name: "Python's Authlib signs in",
-  ignore: !works("python3", ["-c", "import authlib, flask, requests"]),
+  ignore: !python,
   async fn() {
     const port = freePort();
     const program = `http://127.0.0.1:${port}`;
     const made = await makeClient(systemAdmin, { firstParty: false, redirectUris: [`${program}/callback`] });
     const args = [here("authlib_client.py"), t.url, made.clientId, made.secret ?? "", String(port)];
-    await running("python3", args, port, async () => {
+    await running(python ?? "", args, port, async () => {
       const { who, page } = await signInThrough(program, "/login");
       assert.equal(page.status, 200, page.html);
       const { claims, user, refresh } = JSON.parse(page.html);

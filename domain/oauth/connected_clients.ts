@@ -1,0 +1,58 @@
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { endClientSessions, openClientSessions } from "../access/sign_in/client_session.ts";
+import { recordAudit } from "../audit/audit.ts";
+import { problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
+import type { RightsPlatform } from "../rights/platform.ts";
+
+const MAX_LISTED = 100;
+
+/** A client that the user is signed in to, or allowed scopes. */
+export interface ConnectedClient {
+  id: string;
+  name: string;
+  /** Scopes that the user allowed; empty for a first-party client, which does not ask. */
+  allowedScopes: string[];
+  allowedAt: Date | null;
+  /** Number of open sessions. */
+  sessions: number;
+}
+
+/** Lists the clients that the caller is signed in to, or allowed scopes; by name, at most 100. */
+export async function listConnectedClients(
+  q: Sql,
+  { userId }: Pick<Caller, "userId">,
+): Promise<ConnectedClient[]> {
+  return await q<ConnectedClient[]>`
+    select c.id, c.name, coalesce(a.scopes, '{}') as allowed_scopes, a.updated_at as allowed_at,
+      coalesce(open.sessions, 0) as sessions
+    from (${openClientSessions(q, userId)}) open
+    full join (select * from oauth_consents where user_id = ${userId}) a on a.client_id = open.client_id
+    join oauth_clients c on c.id = coalesce(a.client_id, open.client_id)
+    order by lower(c.name), c.id limit ${MAX_LISTED}`;
+}
+
+/**
+ * Withdraws what the caller allowed a client, and ends the client's sessions of the caller.
+ * @throws OAUTH_CLIENT_NOT_FOUND if the caller is not connected to it
+ */
+export async function disconnectClient(
+  p: Pick<RightsPlatform, "sql" | "rights">,
+  caller: Caller,
+  clientId: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const { userId } = caller;
+    const { count } =
+      await tx`delete from oauth_consents where user_id = ${userId} and client_id = ${clientId}`;
+    const ended = await endClientSessions(p, tx, { userId, clientId, reason: "disconnected by its user" });
+    if (count + ended === 0) {
+      throw problem("OAUTH_CLIENT_NOT_FOUND", `The caller is not connected to a client ${clientId}.`);
+    }
+    await recordAudit(tx, caller, {
+      action: "oauthClient.disconnect",
+      targetType: "oauthClient",
+      targetId: clientId,
+    });
+  });
+}

@@ -1,0 +1,60 @@
+import { ActionButton } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { type Column, DataTable } from "../components/table.tsx";
+import { Codes } from "../components/values.tsx";
+import { action, done } from "../shared/actions.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { defineTexts } from "../shared/languages.ts";
+import type { Answer } from "../shared/operations.ts";
+import type { Visit } from "../shared/page.ts";
+
+const texts = defineTexts({
+  title: "Connected programs",
+  caption: "Programs that you signed in to with this account",
+  program: "Program",
+  allowed: "Allowed",
+  sessions: "Sessions",
+  disconnect: "Disconnect",
+  confirm: (name: string) => `Disconnect ${name}? It is signed out, and must ask again.`,
+  disconnected: "The program was disconnected.",
+}, {
+  title: "Programas ligados",
+  caption: "Programas em que iniciou sessão com esta conta",
+  program: "Programa",
+  allowed: "Permitido",
+  sessions: "Sessões",
+  disconnect: "Desligar",
+  confirm: (name: string) => `Desligar ${name}? A sessão termina, e o programa terá de pedir de novo.`,
+  disconnected: "O programa foi desligado.",
+});
+
+type Connected = Answer<"listConnectedClients">[number];
+
+/** The OAuth clients that the viewer signed in to; nothing if there are none. */
+export function ConnectedClients({ v, clients }: { v: Visit; clients: Connected[] }) {
+  if (clients.length === 0) return null;
+  const t = texts[v.locale];
+  const columns: Column<Connected>[] = [
+    { head: t.program, cell: ({ name }) => name },
+    { head: t.allowed, cell: ({ allowedScopes }) => <Codes codes={allowedScopes} /> },
+    { head: t.sessions, cell: ({ sessions }) => String(sessions), wideOnly: true },
+    {
+      head: commonTexts[v.locale].actions,
+      align: "end",
+      cell: ({ id, name }) => (
+        <ActionButton v={v} action={`account/clients/${id}`} label={t.disconnect} confirm={t.confirm(name)} />
+      ),
+    },
+  ];
+  return (
+    <Card title={t.title}>
+      <DataTable caption={t.caption} columns={columns} rows={clients} empty={null} />
+    </Card>
+  );
+}
+
+export const disconnectAction = action(
+  "account/clients/{id}",
+  "disconnectClient",
+  (v) => done("account", texts[v.locale].disconnected),
+);

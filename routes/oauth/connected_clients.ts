@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { disconnectClient, listConnectedClients } from "../../domain/oauth/connected_clients.ts";
+import { byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { noContent, ok } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { uuid } from "../shared/validation.ts";
+
+const ConnectedClientDto = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  allowedScopes: z.array(z.string()).meta({
+    description: "Empty for a first-party client, which does not ask",
+  }),
+  allowedAt: z.iso.datetime().nullable(),
+  sessions: z.int().meta({ description: "Number of open sessions" }),
+}).meta({ id: "ConnectedClientDto" });
+
+/** The clients that a user signed in to. */
+export const connectedClientRoutes = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/auth/connected-clients",
+    area: "Sign-in",
+    id: "listConnectedClients",
+    summary: "List the OAuth clients that the caller signed in to, or allowed scopes",
+    access: byPerson(signedIn),
+    answers: { 200: { description: "At most 100 clients, by name", schema: z.array(ConnectedClientDto) } },
+    problems: [],
+    run: async ({ db, caller }) => ok(await listConnectedClients(db, caller)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/auth/connected-clients/{id}",
+    area: "Sign-in",
+    id: "disconnectClient",
+    summary: "Withdraw what the caller allowed an OAuth client, and end its sessions of the caller",
+    access: byPerson(signedIn),
+    params: z.object({ id: uuid }),
+    answers: { 204: { description: "The client has no access any more, and must ask again" } },
+    problems: ["OAUTH_CLIENT_NOT_FOUND"],
+    async run({ platform, caller, params }) {
+      await disconnectClient(platform, caller, params.id);
+      return noContent();
+    },
+  }),
+] as const;
