@@ -14,6 +14,7 @@ import { notificationsRender } from "./bench/notifications_render.ts";
 import { remoteDrain, remoteLatency, remotePolls } from "./bench/remote_work.ts";
 import { reportsCsv, reportsLatency, reportsPdf, reportsXlsx } from "./bench/reports.ts";
 import { signInRate } from "./bench/sign_in.ts";
+import { tokenRefresh } from "./bench/token_refresh.ts";
 import { listUsers, readUser, roleChange, signIns } from "./bench/users.ts";
 import { readPlainArguments } from "./shared/plain_arguments.ts";
 
@@ -23,6 +24,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "role-change": roleChange,
   "sign-in": signInRate,
   "sign-ins": signIns,
+  "token-refresh": tokenRefresh,
   "access-check": accessCheck,
   "introspect": introspect,
   "import-users": importUsers,
