@@ -11,7 +11,14 @@ Deno.test.afterAll(() => t.stop());
 
 /** PUT and DELETE routes of things without a version: no route reads one of them alone. */
 const WITHOUT_VERSION = [
-  ...["endOwnSession", "endUserSession", "endUserSessions", "releaseReference", "removeUserDevice"],
+  ...[
+    "endOwnSession",
+    "disconnectClient",
+    "endUserSession",
+    "endUserSessions",
+    "releaseReference",
+    "removeUserDevice",
+  ],
   ...["removeFactor", "removeUserFactors", "removeTenantUserFactors"],
   ...["markUserNotificationRead", "markAllUserNotificationsRead", "deleteUserNotification"],
 ];
