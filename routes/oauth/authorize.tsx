@@ -20,13 +20,20 @@ import { isSameOrigin } from "../console/shared/request_security.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { type Browser, errorPage, pageAnswer, readBrowser, seeOther } from "./page.tsx";
+import {
+  type Browser,
+  carriedFields,
+  CSRF,
+  DECISION,
+  errorPage,
+  pageAnswer,
+  readBrowser,
+  seeOther,
+} from "./page.tsx";
 import { oauthTexts } from "./texts.ts";
 
 /** Prompts that a new sign-in fulfils. */
 const FULFILLED_BY_SIGN_IN = ["login", "select_account"];
-/** Members of the form of the question, besides the parameters of the request. */
-const [CSRF, DECISION] = ["csrf", "decision"];
 
 /** Answers an authorization request, given by query or form. */
 async function answerRequest(
@@ -111,7 +118,7 @@ async function askUser(
           <p>{t.allowText(client.name)}</p>
           <ul>{scopes.map((scope) => <li>{t.scopes[scope] ?? t.ownScope(scope)}</li>)}</ul>
           <p class="muted">{t.leaves(URL.parse(redirectUri)?.host || redirectUri)}</p>
-          {[...given].map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+          {carriedFields(given)}
           <input type="hidden" name={CSRF} value={csrfToken(browser.secret ?? "")} />
           <div class="row end">
             <button type="submit" class="button" name={DECISION} value="denied">{t.deny}</button>

@@ -9,10 +9,17 @@ import { isSameOrigin } from "../console/shared/request_security.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { type Browser, errorPage, pageAnswer, readBrowser, seeOther } from "./page.tsx";
+import {
+  type Browser,
+  carriedFields,
+  CSRF,
+  DECISION,
+  errorPage,
+  pageAnswer,
+  readBrowser,
+  seeOther,
+} from "./page.tsx";
 import { oauthTexts } from "./texts.ts";
-
-const [CSRF, DECISION] = ["csrf", "decision"];
 
 async function answerRequest(
   platform: ServicePlatform,
@@ -72,7 +79,7 @@ async function askUser(
       <form class="card form" method="post" action="../oauth/logout">
         <h1>{t.signOutTitle}</h1>
         <p>{t.signOutText(user.email)}</p>
-        {[...given].map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+        {carriedFields(given)}
         <input type="hidden" name={CSRF} value={csrfToken(browser.secret ?? "")} />
         <div class="row end">
           <button type="submit" class="button" name={DECISION} value="stay">{t.stay}</button>

@@ -60,6 +60,14 @@ export async function pageAnswer(
   };
 }
 
+/** Names of the form token and of the user's answer, in the form of a question. */
+export const [CSRF, DECISION] = ["csrf", "decision"];
+
+/** The parameters of a request as fields of a question. One named like the answer would be read in its place. */
+export const carriedFields = (given: URLSearchParams): Child[] =>
+  [...given].filter(([name]) => name !== CSRF && name !== DECISION)
+    .map(([name, value]) => <input type="hidden" name={name} value={value} />);
+
 /** An error that must not be sent to a redirect URI, because the URI may be an attacker's. */
 export const errorPage = (platform: ServicePlatform, browser: Browser, reason: string): Promise<Answer> => {
   const t = oauthTexts[browser.locale];

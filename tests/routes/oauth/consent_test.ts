@@ -47,6 +47,17 @@ Deno.test("refusing goes back to the client, and the question comes again", asyn
   assert.match((await browser.show(authorizeUrl(t, client))).html, /Allow Orders/);
 });
 
+Deno.test("the address of a question cannot contain its answer", async () => {
+  const { browser } = await signedInBrowser(t);
+  const page = await browser.show(authorizeUrl(t, client, { decision: "allowed", csrf: "x" }));
+  const url = left(await browser.submit(page, "denied"));
+  assert.equal(url.searchParams.get("error"), "access_denied");
+  const signOut = await browser.show(`${t.url}/oauth/logout?decision=leave&csrf=x`);
+  const stays = shown(await browser.submit(signOut, "stay"));
+  assert.ok(stays.url.pathname.startsWith("/console/"));
+  assert.match((await browser.show(authorizeUrl(t, client))).html, /Allow Orders/, "still signed in");
+});
+
 Deno.test("no other page can answer for the user, or frame the question", async () => {
   const { browser } = await signedInBrowser(t);
   const page = await browser.show(authorizeUrl(t, client));
