@@ -12,6 +12,9 @@ import type { AuthorizationRequest } from "./request.ts";
 /** A code must be redeemed within this time. */
 export const CODE_SECONDS = 60;
 
+/** How long after a sign-in that `max_age` asked for the browser may return. */
+const RETURN_SECONDS = 5 * 60;
+
 /** What must happen next: the user signs in, adds a second factor, or is asked; or the client gets a code. */
 export type Decision =
   | { next: "sign in"; again: boolean }
@@ -61,7 +64,11 @@ async function fits(
   const at = session.authenticatedAt.getTime();
   if (prompts.has("login") || prompts.has("select_account")) return false;
   if (signedInAfter !== null && at < signedInAfter.getTime()) return false;
-  if (maxAgeSeconds !== null && at + maxAgeSeconds * 1000 < p.clock.now().getTime()) return false;
+  if (maxAgeSeconds !== null) {
+    // The way back from a new sign-in takes time, also the answer to the question, and max_age may be 0.
+    const seconds = signedInAfter === null ? maxAgeSeconds : Math.max(maxAgeSeconds, RETURN_SECONDS);
+    if (at + seconds * 1000 < p.clock.now().getTime()) return false;
+  }
   if (idTokenHint === null) return true;
   const hint = await p.tokens.verifyIssued(idTokenHint, "JWT", { evenIfExpired: true }).catch(() => {
     throw new OAuthError("invalid_request", "The id_token_hint is no ID token of this service.");

@@ -27,7 +27,7 @@ export interface AuthorizationRequest extends TrustedReturn {
   idTokenHint: string | null;
   /** The tenant that the client asks for; null: the user's own choice, as at a sign-in. */
   tenantId: string | null;
-  /** Only a sign-in after this time counts; set by the service itself after `prompt=login`. */
+  /** Only a sign-in after this time counts; set by the service itself after `prompt=login` and `max_age`. */
   signedInAfter: Date | null;
 }
 

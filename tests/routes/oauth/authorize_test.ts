@@ -111,6 +111,20 @@ Deno.test("prompt=login, max_age and another user's id_token_hint lead to a new 
   assert.ok(codeOf(left(await browser.signIn(page, who.email, PASSWORD))));
 });
 
+Deno.test("max_age=0 asks for one new sign-in, which does not count for ever", async () => {
+  const { browser, who } = await signedInBrowser(t);
+  const now = authorizeUrl(t, client, { max_age: "0" });
+  const page = await browser.show(now);
+  assert.match(page.html, /name="password"/);
+  assert.ok(codeOf(left(await browser.signIn(page, who.email, PASSWORD))));
+  const back = new URL(page.url.searchParams.get("to") ?? "", `${t.url}/console/`);
+  assert.ok(codeOf(await browser.leave(back)));
+  assert.match((await browser.show(now)).html, /name="password"/);
+  await sql`update sessions set authenticated_at = now() - interval '6 minutes' where user_id = ${who.id}`;
+  back.searchParams.set("signed_in_after", "0");
+  assert.match((await browser.show(back)).html, /name="password"/);
+});
+
 Deno.test("signing in again to one client leaves the others signed in", async () => {
   const { browser, who } = await signedInBrowser(t);
   const tokens = await signInToClient(t, browser, client);
