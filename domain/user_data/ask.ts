@@ -109,7 +109,7 @@ export async function eraseTenant(
     const earlier =
       await tx`select from data_requests where kind = 'TenantErasure' and tenant_id = ${tenantId}`;
     if (earlier.length > 0) return await askAgain(p, tx, { tenantId });
-    await closeTenant(tx, tenant, o.name);
+    await closeTenant(p, tx, tenant, o.name);
     await requireNoLegalHold(tx, tenantId);
     const id = newId();
     const jobId = await enqueueJob(p, tx, eraseDataJob, { requestId: id });

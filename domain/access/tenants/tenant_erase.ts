@@ -2,21 +2,23 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { invalid, problem } from "../../problems/problem.ts";
 import { ERASED_AT_ONCE, untilDone } from "../../shared/personal_data.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { tenantNotFound } from "./tenants.ts";
+import { emitTenantChanged } from "./tenant_events.ts";
+import { tenantNotFound, type TenantType } from "./tenants.ts";
 
 /** A tenant to erase, also a deleted one. */
 interface ErasableTenant {
   id: string;
   name: string;
-  type: string;
+  type: TenantType;
   isActive: boolean;
+  parentTenantId: string | null;
   deletedAt: Date | null;
 }
 
 /** Locks a tenant, also a deleted one, until the transaction ends. @throws TENANT_NOT_FOUND */
 export async function lockErasableTenant(tx: Tx, id: string): Promise<ErasableTenant> {
   const [tenant] = await tx<ErasableTenant[]>`
-    select id, name, type, is_active, deleted_at from tenants where id = ${id} for update`;
+    select id, name, type, is_active, parent_tenant_id, deleted_at from tenants where id = ${id} for update`;
   return tenant ?? throwNotFound(id);
 }
 
@@ -29,7 +31,12 @@ function throwNotFound(id: string): never {
  * @param confirmed the name, repeated by the caller
  * @throws TENANT_PLATFORM_CONFLICT, TENANT_ACTIVE_CONFLICT, TENANT_HAS_CHILDREN_CONFLICT, VALIDATION_ERROR (another name)
  */
-export async function closeTenant(tx: Tx, tenant: ErasableTenant, confirmed: string): Promise<void> {
+export async function closeTenant(
+  p: AccessPlatform,
+  tx: Tx,
+  tenant: ErasableTenant,
+  confirmed: string,
+): Promise<void> {
   const { id } = tenant;
   if (tenant.type === "Platform") {
     throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant cannot be erased.");
@@ -48,6 +55,7 @@ export async function closeTenant(tx: Tx, tenant: ErasableTenant, confirmed: str
   if (confirmed !== tenant.name) throw invalid({ name: ["expected the name of the tenant, exactly"] });
   await tx`update tenants set is_active = false, deleted_at = coalesce(deleted_at, now()), version = version + 1,
     updated_at = now() where id = ${id}`;
+  if (!tenant.deletedAt) await emitTenantChanged(p, tx, id, { ...tenant, isActive: false }, true);
 }
 
 /** @throws TENANT_NOT_FOUND */
