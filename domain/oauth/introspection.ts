@@ -87,7 +87,7 @@ async function ofClientToken(p: Parts, token: string): Promise<ActiveToken | nul
   const tenantId = user ? user.tenantId : client.tenantId;
   return {
     ...active(p, user?.id ?? client.clientId, user?.rights.permissions ?? []),
-    aud: client.audience,
+    aud: String(claims.aud),
     client_id: client.clientId,
     scope: scopes.join(" "),
     ...user ? { ver: user.rights.securityVersion, sid: user.sessionId } : {},

@@ -189,6 +189,9 @@ Deno.test("a client learns of tokens for its audience only, a service account al
   const user = await here.actor();
   assert.deepEqual(await about(tokenOf(user), byClient), INACTIVE, "a token for Steward's own API");
   assert.deepEqual(await about(all.secret, byClient), INACTIVE);
+  await systemAdmin.put(`/api/v1/oauth-clients/${client.id}`, { audience: `${client.audience}/next` });
+  assert.equal((await about(token, asking)).aud, client.audience, "the token keeps its audience");
+  await systemAdmin.put(`/api/v1/oauth-clients/${client.id}`, { audience: client.audience });
   const own = await askTokens(here, client, { grant_type: "client_credentials" });
   const program = await about(own.body.access_token, byClient);
   assert.deepEqual([program.sub, program.permissions, program.ver], [client.clientId, [], undefined]);
