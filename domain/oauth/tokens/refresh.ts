@@ -27,7 +27,7 @@ export async function refreshGrant(
   const grant = await rotate(p.sql, { client, token, hash: next.hash, wanted });
   if (!grant) throw await refusal(p, client, token, wanted);
   if (grant.mayNeedFactor) await requireFactor(p, grant);
-  const scopes = wanted ?? grant.scopes;
+  const scopes = (wanted ?? grant.scopes).filter((scope) => client.scopes.includes(scope));
   const accessToken = await signAccessToken(p, client, { ...grant, scopes });
   return { ...answerOf(accessToken, scopes), refresh_token: next.text };
 }

@@ -187,6 +187,16 @@ Deno.test("a refresh may narrow the scope of its access token, and never widen i
   assert.equal(full.body.scope, "openid email");
 });
 
+Deno.test("a scope that was taken from a client is missing in its next tokens", async () => {
+  const shrinking = await makeClient(systemAdmin);
+  const tokens = await signInToClient(t, browser, shrinking, { scope: "openid email" });
+  const path = `/api/v1/oauth-clients/${shrinking.id}`;
+  assert.equal((await systemAdmin.put(path, { scopes: ["openid"] })).status, 200);
+  const next = await refresh(t, shrinking, tokens.refresh_token);
+  assert.deepEqual([next.body.scope, decodeJwt(next.body.access_token).scope], ["openid", "openid"]);
+  assert.equal((await userInfo(next.body.access_token)).body.email, undefined);
+});
+
 Deno.test("a grant ends with the access of its user, and with the browser's session unless it may act offline", async () => {
   const changes: [string, (id: string) => Promise<unknown>][] = [
     [
