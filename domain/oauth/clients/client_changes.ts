@@ -13,6 +13,7 @@ import { requireProviderKey } from "../provider_key.ts";
 import { type ClientKind, type ClientSettings, type OAuthClient, readClient } from "./client.ts";
 import {
   CLIENT_ID_PREFIX,
+  leaveAudience,
   requireClientRules,
   requireMaySkipConsent,
   reserveAudience,
@@ -90,7 +91,10 @@ export async function updateClient(
     if (JSON.stringify(former) === JSON.stringify(after)) return before;
     requireClientRules(after, { kind, config: p.config, issuer: p.baseUrl() });
     requireMaySkipConsent(caller, former, after);
-    if (after.audience !== former.audience) await reserveAudience(tx, after.audience, tenantId);
+    if (after.audience !== former.audience) {
+      await reserveAudience(tx, after.audience, tenantId);
+      await leaveAudience(tx, former.audience);
+    }
     await tx`update oauth_clients set name = ${after.name}, redirect_uris = ${after.redirectUris}::text[],
       post_logout_redirect_uris = ${after.postLogoutRedirectUris}::text[], audience = ${after.audience},
       scopes = ${after.scopes}::text[], token_claims = ${after.tokenClaims}::text[],

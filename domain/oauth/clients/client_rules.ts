@@ -62,8 +62,8 @@ export function requireMaySkipConsent(
 }
 
 /**
- * Reserves an audience for the clients of one owner. It is free again a day after its last client was revoked, when no
- * token with it is valid any more. Locks the audience until the end of the transaction.
+ * Reserves an audience for the clients of one owner. It is free again a day after its last client was revoked or
+ * changed to another, when no token with it is valid any more. Locks the audience until the end of the transaction.
  * @param tenantId null: the platform
  * @throws OAUTH_AUDIENCE_CONFLICT
  */
@@ -74,9 +74,15 @@ export async function reserveAudience(tx: Tx, audience: string, tenantId: string
   if (held?.tenantId === tenantId) return;
   // A statement of its own, because it must see clients that were committed while the one above waited for the lock.
   const { count } = await tx`
-    update oauth_audiences a set tenant_id = ${tenantId} where audience = ${audience} and not exists (
+    update oauth_audiences a set tenant_id = ${tenantId}, left_at = null where audience = ${audience}
+      and (left_at is null or left_at <= now() - interval '1 day') and not exists (
       select from oauth_clients c where c.audience = a.audience
         and (c.revoked_at is null or c.revoked_at > now() - interval '1 day'))`;
   if (count > 0) return;
   throw problem("OAUTH_AUDIENCE_CONFLICT", `The audience ${audience} belongs to clients of another owner.`);
+}
+
+/** Notes that a client changed to another audience. Tokens with the former one may still be valid. */
+export async function leaveAudience(tx: Tx, audience: string): Promise<void> {
+  await tx`update oauth_audiences set left_at = now() where audience = ${audience}`;
 }

@@ -143,6 +143,21 @@ Deno.test("an audience is never the service's own, nor a client id, nor that of 
   assert.equal(await taken(), "201");
 });
 
+Deno.test("an audience that a client leaves stays with its owner for a day", async () => {
+  const [by, stranger] = [await maker(), await maker()];
+  const audience = "https://left.test";
+  const client = await makeClient(by, { audience });
+  const change = (to: string) => by.put(`${PATH}/${client.id}`, { audience: to });
+  assert.equal((await change("https://next.test")).status, 200);
+  const taken = () => outcome(stranger.post(PATH, given({ audience })));
+  assert.equal(await taken(), "409 OAUTH_AUDIENCE_CONFLICT", "its tokens may still be valid");
+  assert.equal((await change(audience)).status, 200);
+  assert.equal((await change("https://next.test")).status, 200);
+  await sql`update oauth_audiences set left_at = now() - interval '2 days' where audience = ${audience}`;
+  assert.equal(await taken(), "201");
+  assert.equal(await outcome(change(audience)), "409 OAUTH_AUDIENCE_CONFLICT");
+});
+
 Deno.test("of concurrent makers of two tenants, only one gets an audience", async () => {
   const [one, two] = [await maker(), await maker()];
   for (let round = 0; round < 5; round++) {
