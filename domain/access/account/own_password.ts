@@ -35,7 +35,8 @@ export async function requireOwnPassword(
     });
   }
   if (await verifyPassword(passwordHash, password)) return { email, passwordHash };
-  await countFailedSignIn(p, { address: null, tried: { id: userId, email, deviceId: sessionId } });
+  const tried = { id: userId, email, deviceId: sessionId };
+  if (!await countFailedSignIn(p, { address: null, tried })) await requireSessionUnlocked(p.sql, sessionId);
   throw wrongOwnPassword(field);
 }
 

@@ -211,7 +211,8 @@ async function requirePassword(
   const { id, email, passwordHash, isActive } = account;
   if (passwordHash !== null && isActive && await verifyPassword(passwordHash, password)) return;
   const tried = passwordHash !== null && isActive ? { id, email, deviceId: null } : null;
-  await countFailedSignIn(p, { address, tried });
+  const isCounted = await countFailedSignIn(p, { address, tried });
+  if (!isCounted) requireUnlocked(await findAccount(p.sql, email) ?? account);
   throw wrongPassword();
 }
 

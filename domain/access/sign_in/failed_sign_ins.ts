@@ -52,20 +52,27 @@ export async function requireAddressBelowLimit(q: Sql, address: string): Promise
  * Counts a failed sign-in for the address and, if the password was wrong, for the account. The fifth wrong password
  * within 15 minutes locks the account for 15 minutes. Those of a known device are counted and locked for this device only.
  * @param o.tried null if the sign-in failed for another reason than a wrong password.
+ * @returns false if concurrent attempts have locked the account meanwhile, so that nothing was counted for it. The answer
+ * must then be that of a locked account. Otherwise only the right password would get it, and a burst of guesses finds it.
+ * @throws RATE_LIMITED if concurrent attempts have reached the limit of the address, for the same reason
  */
 export async function countFailedSignIn(
   p: Pick<Platform, "sql">,
   o: { address: string | null; tried: TriedAccount | null },
-): Promise<void> {
+): Promise<boolean> {
   const { address, tried } = o;
-  await transact(p.sql, async (tx) => {
+  return await transact(p.sql, async (tx) => {
     const [user] = await tx<{ id: string; isLocked: boolean }[]>`
       select id, coalesce(lockout_expires_at > now(), false) as is_locked from users
       where id = ${tried?.id ?? null} for no key update`;
-    if (address !== null) await countFailure(tx, addressSubject(address), ADDRESS_LIMIT);
-    if (tried?.deviceId) await countWhileUnlocked(tx, deviceSubject(tried.deviceId));
-    else if (user && !user.isLocked) await countWrongPassword(tx, user.id);
-    else if (tried?.id === null) await countWhileUnlocked(tx, emailSubject(tx, tried.email));
+    if (address !== null) {
+      await requireAddressBelowLimit(tx, address);
+      await countFailure(tx, addressSubject(address), ADDRESS_LIMIT);
+    }
+    if (tried?.deviceId) return await countWhileUnlocked(tx, deviceSubject(tried.deviceId));
+    if (tried?.id === null) return await countWhileUnlocked(tx, emailSubject(tx, tried.email));
+    if (user && !user.isLocked) await countWrongPassword(tx, user.id);
+    return !user?.isLocked;
   });
 }
 
@@ -77,9 +84,9 @@ async function countWrongPassword(tx: Tx, userId: string): Promise<void> {
   await tx`delete from failed_sign_ins where subject = ${subject}`;
 }
 
-/** An email without a user, or a device, is locked while its count is full. No failures are added while it is locked. */
-async function countWhileUnlocked(tx: Tx, subject: Subject): Promise<void> {
-  await countFailure(tx, subject, ACCOUNT_LIMIT, tx`(${lockEnd(tx)} > now()) is not true`);
+/** An email without a user, or a device, is locked while its count is full. While it is locked, adds no failure and returns false. */
+async function countWhileUnlocked(tx: Tx, subject: Subject): Promise<boolean> {
+  return await countFailure(tx, subject, ACCOUNT_LIMIT, tx`(${lockEnd(tx)} > now()) is not true`) > 0;
 }
 
 /** SQL: end of the lock of an email without a user or of a device, over `failed_sign_ins f`; null if it is not locked. */

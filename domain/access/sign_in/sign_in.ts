@@ -91,8 +91,9 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   const stored = isLocked ? null : account.passwordHash;
   const matches = stored === null ? await verifyDecoy(o.password) : await verifyPassword(stored, o.password);
   if (id === null || !matches || !account.usable) {
-    await countFailedSignIn(p, { address, tried: isLocked || matches ? null : account });
-    requireUnlocked(account);
+    const tried = isLocked || matches ? null : account;
+    const isCounted = await countFailedSignIn(p, { address, tried });
+    requireUnlocked(isCounted ? account : await readAccount(p.sql, o));
     throw wrongCredentials();
   }
   const renewed = stored && needsRehash(stored) ? await hashPassword(o.password) : null;

@@ -102,6 +102,17 @@ Deno.test("of many simultaneous guesses none succeeds once the account is locked
   await Promise.all(guesses);
 });
 
+Deno.test("of simultaneous guesses, wrong ones get the answer of the right one once the account is locked", async () => {
+  const user = await person(t);
+  for (const email of [user.email, "nobody-in-a-burst@example.test"]) {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => signIn(t, email, "wrong")));
+    const locked = answers.filter(({ body }) => body.code === "ACCOUNT_LOCKED_UNAUTHORIZED");
+    const wrong = answers.filter(({ body }) => body.code === "CREDENTIALS_INVALID_UNAUTHORIZED");
+    assert.deepEqual([wrong.length, locked.length], [5, 7], email);
+    for (const { headers } of locked) assert.ok(Number(headers.get("retry-after")) > 890);
+  }
+});
+
 Deno.test("thirty failed sign-ins from one address block it for all accounts there, and no other address", async () => {
   const user = await person(t);
   for (let n = 0; n < 30; n++) assert.equal((await from("192.0.2.1", `nobody${n}@example.test`)).status, 401);
@@ -135,7 +146,8 @@ Deno.test("a burst of guesses from one address stops at thirty", async () => {
   // The right passwords are sent while most guesses wait for their hash, so the address is not blocked yet.
   while (hashesWaiting() < 50) await new Promise((resolve) => setTimeout(resolve, 1));
   const late = people.map(({ email }) => from("198.51.100.8", email));
-  await Promise.all(guesses);
+  const wrong = (await Promise.all(guesses)).filter(({ status }) => status === 401).length;
+  assert.ok(wrong >= 30 && wrong < 45, `${wrong} wrong guesses got another answer than the right ones`);
   assert.deepEqual((await Promise.all(late)).map(({ status }) => status), [429, 429, 429]);
   const [row] = await sql`select cardinality(failed_at) as kept from failed_sign_ins
     where subject = 'address:198.51.100.8'`;

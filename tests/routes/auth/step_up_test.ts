@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hashesWaiting } from "../../../infra/passwords.ts";
 import { TestAuthenticator } from "../../support/authenticator.ts";
 import { setup } from "../../support/setup.ts";
 import { addPasskey, ageSignIns, appUser, clock, siteOf } from "./factors.ts";
@@ -126,6 +127,28 @@ Deno.test("wrong codes in step-ups lock like those of sign-ins", async () => {
   const { status, body } = await attempt(user.app.code());
   assert.equal(status, 401);
   assert.equal(body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+});
+
+Deno.test("of many guesses of the password at once, a right one is refused once the account is locked", async () => {
+  const user = await appUser(t);
+  const recoveryCode = user.recoveryCodes[0];
+  const attempts = {
+    "step-up": (password: string) => user.client.post(path, { password, recoveryCode }),
+    "removal of a factor": (password: string) =>
+      user.client.send("DELETE", `/auth/factors/${user.factorId}`, { password }),
+  };
+  for (const [name, attempt] of Object.entries(attempts)) {
+    const guesses = Array.from({ length: 25 }, () => attempt("wrong"));
+    while (hashesWaiting() < 8) await new Promise((resolve) => setTimeout(resolve, 1));
+    const right = await attempt(PASSWORD);
+    assert.ok(
+      right.status === 400 || right.body.code === "ACCOUNT_LOCKED_UNAUTHORIZED",
+      `${name}: ${right.status}`,
+    );
+    await Promise.all(guesses);
+    await sql`update users set lockout_expires_at = null where id = ${user.id}`;
+  }
+  assert.equal((await user.client.get("/auth/factors")).body.recoveryCodesLeft, 10);
 });
 
 Deno.test("without a second factor the password alone renews the sign-in; adding a factor needs a recent one", async () => {
