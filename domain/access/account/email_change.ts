@@ -60,7 +60,8 @@ async function mailLink(p: AccessPlatform, { userId, sessionId, newEmail }: Requ
   const mail = await emailChangeMail(p, owner, { newEmail, token });
   await transact(p.sql, async (tx) => {
     const user = await lockUser(tx, userId);
-    if (!user?.isActive || await countLiveRequests(tx, userId) >= MAX_LIVE_REQUESTS) return;
+    const [session] = await tx`select from sessions where id = ${sessionId} and revoked_at is null`;
+    if (!session || !user?.isActive || await countLiveRequests(tx, userId) >= MAX_LIVE_REQUESTS) return;
     // A request for a taken email counts too, and nobody gets its token.
     await tx`insert into email_changes (token_hash, user_id, new_email, session_id, expires_at)
       values (${digest(token)}, ${userId}, ${newEmail}, ${sessionId},

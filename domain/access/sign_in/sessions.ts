@@ -187,10 +187,19 @@ export async function endSessions(
       and security_version = (select ${securityVersionOf(tx)} from users u where u.id = ${o.userId})
       and (${o.sessionId ?? null}::uuid is null or ${o.sessionId ?? null} in (id, opened_by))
       and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
-  // Sign-ins that wait for their second factor end with all sessions.
-  if (o.sessionId === undefined) await tx`delete from factor_tokens where user_id = ${o.userId}`;
+  if (o.sessionId === undefined) await endPendingSteps(tx, o.userId, o.exceptSessionId ?? null);
   p.rights.invalidateAfterCommit(tx, [o.userId]);
   return count;
+}
+
+/**
+ * Ends what somebody began who may be a thief: sign-ins that wait for their second factor, and changes of the email that
+ * wait for their confirmation.
+ * @param keptSessionId its changes of the email stay
+ */
+async function endPendingSteps(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
+  await tx`delete from factor_tokens where user_id = ${userId}`;
+  await tx`delete from email_changes where user_id = ${userId} and session_id is distinct from ${keptSessionId}`;
 }
 
 /** Marks all unused refresh tokens of a session as used. */

@@ -116,6 +116,43 @@ Deno.test("a change deletes reset links to the former email and other requests",
   assert.equal(answer.body.code, "RESET_TOKEN_INVALID");
 });
 
+Deno.test("a new password, by change or reset, and an administrator who ends all sessions end a change of another session", async () => {
+  const newPassword = "another good one";
+  const ends: Record<string, (user: Person) => Promise<unknown>> = {
+    change: async (user) => {
+      const owner = await signedIn(user);
+      return await owner.post("/auth/change-password", { currentPassword: PASSWORD, newPassword });
+    },
+    reset: async ({ email }) => {
+      await withJobs(t, () => t.nobody.post("/auth/forgot-password", { email }));
+      const [mail] = await mailsTo(t, email);
+      const token = /#token=([\w-]{43})/.exec(mail?.textBody ?? "")?.[1];
+      return await t.nobody.post("/auth/reset-password", { token, newPassword });
+    },
+    "end sessions": ({ id }) => t.systemAdmin.delete(`/api/v1/admin/users/${id}/sessions`),
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    const user = await person(t);
+    const thief = await signedIn(user);
+    const token = await tokenFor(thief, newAddress());
+    assert.ok(token);
+    await end(user);
+    assert.equal((await confirm(token)).body.code, "EMAIL_TOKEN_INVALID", name);
+  }
+});
+
+Deno.test("a session that changes the password keeps its own change of the email", async () => {
+  const user = await person(t);
+  const me = await signedIn(user);
+  const token = await tokenFor(me, newAddress());
+  const newPassword = "another good one";
+  assert.equal(
+    (await me.post("/auth/change-password", { currentPassword: PASSWORD, newPassword })).status,
+    204,
+  );
+  assert.equal((await confirm(token)).status, 204);
+});
+
 Deno.test("the letter case of the own email can be changed, the same email cannot", async () => {
   const user = await person(t);
   const me = await signedIn(user);
