@@ -93,7 +93,7 @@ export const AUTH_PROBLEMS = {
   STEP_UP_REQUIRED_FORBIDDEN: entry(
     403,
     "Recent sign-in required",
-    "The request creates credentials or rights that last, and the last sign-in of the session is too long ago.",
+    "The request creates credentials or rights that last, and the last sign-in of the session is too long ago or lacked the user's second factor.",
     "Repeat the sign-in with POST /api/v1/auth/step-up (password and code, or a passkey), then send the request again.",
     "Confirm that it is you, then try again.",
     "Confirme a sua identidade e tente de novo.",

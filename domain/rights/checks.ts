@@ -61,8 +61,8 @@ export function requireStepUp({ proof }: Pick<Caller, "proof">): void {
   if (!proof || proof.isRecent) return;
   throw problem(
     "STEP_UP_REQUIRED_FORBIDDEN",
-    "The last sign-in of this session is too long ago for this. Repeat it with POST /api/v1/auth/step-up " +
-      "(password and code, or a passkey), then send the request again.",
+    "The last sign-in of this session is too long ago for this, or lacked the user's second factor. " +
+      "Repeat it with POST /api/v1/auth/step-up (password and code, or a passkey), then send the request again.",
   );
 }
 

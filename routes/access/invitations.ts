@@ -34,6 +34,7 @@ export const invitationRoutes = [
     problems: [
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
       "USER_ALREADY_ASSIGNED",
       "TENANT_CAPACITY_REACHED",
       "INVITATION_ALREADY_EXISTS",
@@ -91,6 +92,7 @@ export const invitationRoutes = [
       "INVITATION_CLOSED_CONFLICT",
       "ROLE_NOT_FOUND",
       "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+      "STEP_UP_REQUIRED_FORBIDDEN",
     ],
     run: async ({ platform, caller, params }) =>
       versionedAnswer(await resendInvitation(platform, caller, params.id)),

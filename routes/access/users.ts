@@ -193,6 +193,8 @@ export const usersRoutes = [
     area: "Users",
     id: "listUserTenants",
     summary: "List all tenants of a user of the tenant; an API key sees only its own tenant",
+    details:
+      "`externalId` is null for links to other tenants, unless the caller holds manage:all-users or admin:system.",
     access: inTenant("read:users"),
     params: userPath,
     answers: { 200: { description: "Tenants, the default one first", schema: z.array(UserTenantDto) } },

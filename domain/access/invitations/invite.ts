@@ -24,7 +24,7 @@ export interface NewInvitation {
 /**
  * Invites a person to the caller's tenant by mail. Does not look for a user with that email outside the tenant, so the
  * answer reveals nothing about other tenants. An expired invitation of the same email is replaced.
- * @throws ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, USER_ALREADY_ASSIGNED (the email is a user's of the
+ * @throws ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN, USER_ALREADY_ASSIGNED (the email is a user's of the
  * tenant), TENANT_CAPACITY_REACHED, INVITATION_ALREADY_EXISTS (one is open)
  */
 export async function inviteUser(
@@ -92,7 +92,8 @@ async function lockPending(tx: Tx, tenantId: string, id: string, attempt: string
 /**
  * Mails a new link, which is valid for seven days again; the former link stops working. The caller must be allowed to
  * grant the roles, as for a new invitation.
- * @throws INVITATION_NOT_FOUND, INVITATION_CLOSED_CONFLICT, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED
+ * @throws INVITATION_NOT_FOUND, INVITATION_CLOSED_CONFLICT, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
+ * STEP_UP_REQUIRED_FORBIDDEN
  */
 export async function resendInvitation(
   p: AccessPlatform,

@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { isProgram, type TenantCaller } from "../../rights/caller.ts";
+import { holds, isProgram, type TenantCaller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { grantColumns, type Role } from "../roles/roles.ts";
@@ -129,11 +129,12 @@ export async function readAdminUser(q: Sql, userId: string): Promise<Versioned<A
 /** Reads all links of a user, the default first. Throws USER_NOT_FOUND. */
 export async function readUserTenants(q: Sql, userId: string): Promise<UserTenant[]> {
   await requireUser(q, userId, null);
-  return await readLinks(q, userId, null);
+  return await readLinks(q, userId, { tenantId: null, externalIdIn: null });
 }
 
 /**
  * Reads all links of a user of the caller's tenant, the default first. A program gets only the link to its own tenant.
+ * External ids of other tenants are null for callers without platform reach: they are those tenants' own data.
  * Throws USER_NOT_FOUND for any other user.
  */
 export async function readUserTenantsAs(
@@ -142,29 +143,37 @@ export async function readUserTenantsAs(
   userId: string,
 ): Promise<UserTenant[]> {
   await requireUser(q, userId, caller.tenantId);
-  return await readLinks(q, userId, isProgram(caller) ? caller.tenantId : null);
+  return await readLinks(q, userId, {
+    tenantId: isProgram(caller) ? caller.tenantId : null,
+    externalIdIn: holds(caller, "manage:all-users") ? null : caller.tenantId,
+  });
 }
 
 /** Reads the user's link to one tenant. Throws USER_NOT_FOUND if there is none. */
 export async function readUserTenant(q: Sql, userId: string, tenantId: string): Promise<UserTenant> {
-  const [link] = await readLinks(q, userId, tenantId);
+  const [link] = await readLinks(q, userId, { tenantId, externalIdIn: null });
   if (!link) throw userNotFound(userId);
   return link;
 }
 
+/**
+ * @param o.tenantId only the link to this tenant; null: all
+ * @param o.externalIdIn only this tenant's external id is shown; null: all are
+ */
 async function readLinks(
   q: Sql,
   userId: string,
-  onlyTenantId: string | null,
+  { tenantId, externalIdIn }: { tenantId: string | null; externalIdIn: string | null },
 ): Promise<UserTenant[]> {
   return await q<UserTenant[]>`
     select t.id as tenant_id, t.name as tenant_name, t.type as tenant_type, t.is_active as is_tenant_active,
-      l.is_active, l.is_default, l.external_id, l.created_at,
+      l.is_active, l.is_default, l.created_at,
+      case when ${externalIdIn}::uuid is null or l.tenant_id = ${externalIdIn} then l.external_id end as external_id,
       coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by lower(r.name))
         from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
         where h.user_id = l.user_id and h.tenant_id = l.tenant_id), '[]') as roles
     from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null
-    where l.user_id = ${userId} and (${onlyTenantId}::uuid is null or l.tenant_id = ${onlyTenantId})
+    where l.user_id = ${userId} and (${tenantId}::uuid is null or l.tenant_id = ${tenantId})
     order by l.is_default desc, l.created_at, t.id`;
 }
 

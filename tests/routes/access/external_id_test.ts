@@ -169,3 +169,25 @@ Deno.test("every list of users has the last sign-in", async () => {
   const all = `/api/v1/admin/users?tenantId=${tenantId}&sortBy=lastLoginAt&pageSize=100`;
   assert.equal((await item(t.systemAdmin, all)).lastLoginAt, at.toJSON());
 });
+
+Deno.test("another tenant of the user sees no external id but its own", async () => {
+  const externalId = newText();
+  const id = await made(externalId);
+  const other = await t.actor({ permissions: ADMIN });
+  const [role] = await sql<{ id: string }[]>`
+    select id from roles where tenant_id = ${other.tenantId ?? ""} and name = 'Visitor' and is_system`;
+  const linked = await t.systemAdmin.post(`/api/v1/admin/users/${id}/tenants`, {
+    tenantId: other.tenantId,
+    roleIds: [role?.id],
+    externalId: "theirs",
+  });
+  assert.equal(linked.status, 201);
+  const seenBy = async (caller: typeof admin, at = path(id)) => {
+    const links: { externalId: string | null }[] = (await caller.get(`${at}/tenants`)).body;
+    return links.map((link) => link.externalId).toSorted();
+  };
+  assert.deepEqual(await seenBy(other), [null, "theirs"].toSorted());
+  assert.deepEqual(await seenBy(admin), [externalId, null].toSorted());
+  const all = [externalId, "theirs"].toSorted();
+  assert.deepEqual(await seenBy(t.systemAdmin, `/api/v1/admin/users/${id}`), all);
+});

@@ -91,6 +91,9 @@ Deno.test("granting and assigning platform reach needs a step-up, tenant reach d
       isDefault: true,
     });
   assert.equal((await link(admin?.id)).body.code, "STEP_UP_REQUIRED_FORBIDDEN");
+  const invitation = { email: `invited-${other.email}`, roleIds: [admin?.id] };
+  const invited = await user.client.post("/api/v1/users/invite", invitation);
+  assert.deepEqual([invited.status, invited.body.code], [403, "STEP_UP_REQUIRED_FORBIDDEN"]);
   await user.client.post(path, { password: PASSWORD, code: user.app.code() });
   assert.equal((await link(admin?.id)).status, 201);
 });
