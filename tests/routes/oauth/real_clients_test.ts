@@ -198,8 +198,10 @@ Deno.test("Express signs in with express-openid-connect, and out", async () => {
   });
   const script = [
     "run",
+    "--frozen",
+    ...["--config", here("express/deno.json")], // its packages are not those of the service
     "-A",
-    here("express_client.mjs"),
+    here("express/client.mjs"),
     t.url,
     made.clientId,
     made.secret ?? "",
