@@ -16,13 +16,15 @@ function profile(name: string, from = profiles): FileProfile {
   return found;
 }
 
-Deno.test("the four profiles have their limits, and only report is reserved for the service", () => {
+Deno.test("the profiles have their limits; report and export are reserved for the service", () => {
   const limits = [...profiles.values()].map((p) => [p.name, p.maxBytes / 1024 / 1024, p.serviceOnly]);
-  assert.deepEqual(limits, [["document", 50, false], ["image", 20, false], ["archive", 200, false], [
-    "report",
-    500,
-    true,
-  ]]);
+  assert.deepEqual(limits, [
+    ["document", 50, false],
+    ["image", 20, false],
+    ["archive", 200, false],
+    ["report", 500, true],
+    ["export", 5 * 1024, true],
+  ]);
 });
 
 Deno.test("declared types are compared without case and parameters, and aliases are equal", () => {

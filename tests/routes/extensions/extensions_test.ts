@@ -218,8 +218,8 @@ for (
     ],
     [
       "a route that shadows a built-in one",
-      `name: "acme", routes: [${route('path: "/api/v1/users/{name}"')}]`,
-      /extension acme: routes: GET \/api\/v1\/users\/\{name\} answers the same requests as GET \/api\/v1\/users\/\{id\} of the/,
+      `name: "acme", routes: [${route('path: "/api/v1/oauth-clients/{name}"')}]`,
+      /extension acme: routes: GET \/api\/v1\/oauth-clients\/\{name\} answers the same requests as GET \/api\/v1\/oauth-clients\/\{id\} of the/,
     ],
     [
       "a route that a built-in one would answer",

@@ -51,6 +51,10 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     (gen_random_uuid(), ${userId}, 'live', now() + interval '1 minute'), (gen_random_uuid(), ${userId}, 'over', now())`;
   await sql`insert into email_changes (token_hash, user_id, new_email, session_id, expires_at) values
     ('live', ${userId}, 'a@b.c', ${userId}, now() + interval '1 minute'), ('over', ${userId}, 'a@b.c', ${userId}, now())`;
+  await sql`insert into factor_tokens (token_hash, user_id, is_global, amr, expires_at) values
+    ('live', ${userId}, false, '{pwd}', now() + interval '1 minute'), ('over', ${userId}, false, '{pwd}', now())`;
+  await sql`insert into passkey_challenges (challenge_hash, purpose, expires_at) values
+    ('live', 'sign-in', now() + interval '1 minute'), ('over', 'sign-in', now())`;
   assert.deepEqual(await pruneSignIn(sql, signal), {
     sessions: 2,
     refreshTokens: 1,
@@ -61,6 +65,8 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     knownDevices: 1,
     oidcFlows: 1,
     oidcHandovers: 1,
+    factorTokens: 1,
+    passkeyChallenges: 1,
   });
   const left = await sql<{ id: string }[]>`select id from sessions where id = any(${
     Object.values(sessions)
