@@ -58,7 +58,7 @@ export const defaultProfiles: readonly FileProfile[] = [
     contentTypes: ["application/pdf", `${ooxml}spreadsheetml.sheet`, "text/csv", "text/html"],
     serviceOnly: true,
   },
-  { name: EXPORT_PROFILE, maxBytes: LARGEST_FILE, contentTypes: ["application/zip"], serviceOnly: true },
+  { name: EXPORT_PROFILE, maxBytes: 500 * mebibyte, contentTypes: ["application/zip"], serviceOnly: true },
 ];
 
 const contentType = z.string().transform(normalizeContentType).pipe(

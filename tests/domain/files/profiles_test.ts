@@ -23,7 +23,7 @@ Deno.test("the profiles have their limits; report and export are reserved for th
     ["image", 20, false],
     ["archive", 200, false],
     ["report", 500, true],
-    ["export", 5 * 1024, true],
+    ["export", 500, true],
   ]);
 });
 
