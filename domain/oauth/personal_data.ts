@@ -1,13 +1,15 @@
+import { deleteClientSessions } from "../access/sign_in/client_session.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 
 /** Sign-ins of a person at other programs, and the programs of a tenant. */
 export const oauthPersonalData: PersonalData = {
   area: "oauth",
   user: {
-    consents: (q, { userId }) =>
+    consents: (q, { userId, tenantId }) =>
       q`
       select c.client_id, n.name as client_name, c.scopes, c.created_at, c.updated_at
-      from oauth_consents c join oauth_clients n on n.id = c.client_id where c.user_id = ${userId}
+      from oauth_consents c join oauth_clients n on n.id = c.client_id
+      where c.user_id = ${userId} and (n.tenant_id is null or ${ofTenant(q, tenantId, "n.tenant_id")})
       order by c.created_at`,
     grants: (q, { userId, tenantId }) =>
       q`
@@ -25,9 +27,11 @@ export const oauthPersonalData: PersonalData = {
         created_at, revoked_at from oauth_clients where tenant_id = ${tenantId} order by id`,
   },
   async eraseTenant({ sql }, tenantId) {
-    const clients = sql`select id from oauth_clients where tenant_id = ${tenantId}`;
-    await sql`delete from oauth_grants where tenant_id = ${tenantId} or client_id in (${clients})`;
-    await sql`delete from oauth_consents where client_id in (${clients})`;
+    const clients = await sql<{ id: string }[]>`select id from oauth_clients where tenant_id = ${tenantId}`;
+    const ids = clients.map(({ id }) => id);
+    if (ids.length > 0) await deleteClientSessions(sql, ids); // users of other tenants have some too
+    await sql`delete from oauth_grants where tenant_id = ${tenantId}`;
+    await sql`delete from oauth_consents where client_id = any(${ids}::uuid[])`;
     await sql`delete from oauth_clients where tenant_id = ${tenantId}`;
     await sql`delete from oauth_audiences where tenant_id = ${tenantId}`;
   },

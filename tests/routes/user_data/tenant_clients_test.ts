@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+import { authorizeUrl, codeOf, makeClient, redeem, signedInBrowser } from "../oauth/flow.ts";
+import { ended } from "./support.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const admin = t.systemAdmin;
+
+Deno.test("a tenant is erased with its OAuth clients, also those that users of other tenants signed in to", async () => {
+  const name = `Walrus${crypto.randomUUID().slice(0, 8)}`;
+  const [erased, other] = [await t.tenant({ name }), await t.tenant()];
+  const maker = await t.actor({ tenantId: erased, permissions: ["manage:oauth-clients"] });
+  const client = await makeClient(maker, { firstParty: false });
+  const { browser, who } = await signedInBrowser(t, { links: [other, erased] });
+  const page = await browser.show(authorizeUrl(t, client, { scope: "openid offline_access" }));
+  const to = await browser.submit(page, "allowed");
+  assert.ok("left" in to);
+  assert.equal((await redeem(t, client, codeOf(to.left))).status, 200);
+  assert.equal((await admin.put(`/api/v1/tenants/${erased}`, { isActive: false })).status, 200);
+  const asked = await admin.post(`/api/v1/admin/tenants/${erased}/erase`, { reason: "left", name });
+  assert.equal(asked.status, 202, JSON.stringify(asked.body));
+  await ended(admin, asked.body.statusUrl);
+  const { sql } = t.steward.platform;
+  assert.equal((await sql`select from oauth_clients where id = ${client.id}`).length, 0);
+  assert.equal((await sql`select from users where id = ${who.id} and erased_at is null`).length, 1);
+});
