@@ -87,6 +87,7 @@ export const userImportRoutes = [
     area: "Users",
     id: "startUserImport",
     summary: "Import users of a file into the tenant",
+    details: "Rows that change an existing user need `update:users` too; without it they fail alone.",
     access: mayImport,
     body: StartImportRequest,
     creates: "atomically",

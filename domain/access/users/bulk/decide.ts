@@ -63,6 +63,7 @@ export function decide(
     try {
       const { planned, notes } = decideRow(deciding, row);
       const isChange = planned.created !== null || hasChanges(planned);
+      if (isChange && !planned.created) requireMayUpdate(importer);
       if (isChange) plan.users.push(planned);
       const outcome = planned.created ? "Created" : isChange ? "Updated" : "Unchanged";
       plan.results.push({ row: row.row, email: planned.email, outcome, errors: notes });
@@ -168,6 +169,12 @@ function rolesOf({ existing }: Deciding, tenant: FoundTenant, names: string[]): 
 
 const reaches = ({ permissions }: Importer): boolean =>
   permissions.has("manage:all-users") || permissions.has("admin:system");
+
+/** Creating users needs no more than `create:users`, with which the import was started. */
+function requireMayUpdate(importer: Importer): void {
+  if (importer.permissions.has("update:users") || reaches(importer)) return;
+  throw new RowRefused("MISSING_PERMISSION: changing an existing user needs update:users");
+}
 
 function requireMayGrant(
   { importer, existing }: Deciding,

@@ -387,3 +387,22 @@ Deno.test("an import whose importer has lost the permission does nothing", async
   assert.deepEqual([done.status, done.created], ["Failed", 0]);
   assert.match(done.error ?? "", /may no longer import/);
 });
+
+Deno.test("an import changes users only with update:users", async () => {
+  const creator = await t.actor({
+    tenantId,
+    permissions: ["read:users", "create:users", "upload:files", "read:files"],
+  });
+  const [email, fresh] = [newEmail(), newEmail()];
+  await createUser(admin, { email });
+  const csv = `email,isActive,roles,firstName\n${email},false,Reader of users,\n${fresh},,,New\n`;
+  for (const dryRun of [true, false]) {
+    const done = await importing.run(creator, csv, { dryRun });
+    assert.deepEqual(counts(done), { created: 1, updated: 0, unchanged: 0, failed: 1 });
+    const [changed] = await importing.result(creator, done);
+    assert.match(changed?.[3] ?? "", /^MISSING_PERMISSION: .*update:users/);
+  }
+  assert.equal((await byEmail(email)).isActive, true);
+  const same = await importing.run(creator, `email,firstName\n${fresh},New\n`);
+  assert.equal(same.unchanged, 1, "nothing to change");
+});
