@@ -155,7 +155,7 @@ inBrowser("an administrator invites a person, sends the invitation again and rev
   await page.getByRole("link", { name: "Edit", exact: true }).click();
   await page.getByLabel("External id").fill("E-7");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("E-7").waitFor();
+  await page.getByText("E-7", { exact: true }).waitFor();
   await viewing.close();
 });
 

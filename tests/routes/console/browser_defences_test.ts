@@ -83,7 +83,7 @@ Deno.test("every answer of the console has the headers that protect it in browse
   const cookie = `${SESSION}=${secret}`;
   const { text } = await ask("sign-in");
   const assets = [...text.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map(([, path = ""]) => path);
-  assert.equal(assets.length, 4);
+  assert.equal(assets.length, 5);
   const answers = await Promise.all([
     ...assets.map((path) => ask(path)),
     ...["", "sign-in", "account", "jobs", "nothing", "jobs/not-an-id", "inbox/stream"].map((path) =>
