@@ -29,6 +29,7 @@ const person = {
   phoneNumber: z.string().nullable(),
   isActive: z.boolean(),
   ...lockout,
+  hasSecondFactor: z.boolean().meta({ description: "Whether the user has a confirmed second factor" }),
   appIds: z.array(z.string()),
   metadata: z.record(z.string(), z.unknown()).meta({ description: METADATA }),
 };

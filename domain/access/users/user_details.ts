@@ -18,6 +18,8 @@ export interface User {
   isActive: boolean;
   isLockedOut: boolean;
   lockoutExpiresAt: Date | null;
+  /** Whether a confirmed second factor exists. */
+  hasSecondFactor: boolean;
   appIds: string[];
   /** Data that other systems keep about the user: a JSON object. */
   metadata: Metadata;
@@ -53,11 +55,16 @@ export interface UserTenant {
   createdAt: Date;
 }
 
+/** Column over `users u`: whether a confirmed second factor exists. */
+const hasSecondFactor = (q: Sql) =>
+  q`exists (select 1 from user_factors f where f.user_id = u.id and f.confirmed_at is not null) as has_second_factor`;
+
 /** Columns of `User` over `users u`; role names and external id are those in `tenantId`, none if it is null. */
 export const userColumns = (q: Sql, tenantId: string | null) =>
   q`
   u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
-  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids, u.metadata,
+  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, ${hasSecondFactor(q)},
+  u.app_ids, u.metadata,
   (select l.external_id from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId}) as external_id,
   array(select r.name from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
     where l.user_id = u.id and l.tenant_id = ${tenantId} order by lower(r.name)) as roles,
@@ -67,7 +74,8 @@ export const userColumns = (q: Sql, tenantId: string | null) =>
 export const adminUserColumns = (q: Sql) =>
   q`
   u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
-  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, u.app_ids, u.metadata,
+  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, ${hasSecondFactor(q)},
+  u.app_ids, u.metadata,
   coalesce((
     select jsonb_agg(jsonb_build_object(
       'tenantId', l.tenant_id,

@@ -26,6 +26,7 @@ Deno.test("a user is created in the caller's tenant, and found by id and by emai
     "email",
     "externalId",
     "firstName",
+    "hasSecondFactor",
     "id",
     "isActive",
     "isLockedOut",

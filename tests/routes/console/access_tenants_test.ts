@@ -22,6 +22,18 @@ inBrowser(
     await page.getByRole("button", { name: "Deactivate" }).click();
     await confirm(viewing);
     await page.getByText("Atlântico Sul is inactive.").waitFor();
+    await page.getByText("Optional", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Edit" }).click();
+    const required = page.getByRole("checkbox", { name: "Require a second factor" });
+    assert.equal(await required.isChecked(), false);
+    await required.check();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Required", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Edit" }).click();
+    assert.ok(await required.isChecked(), "the form shows the current value");
+    await required.uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Optional", { exact: true }).waitFor();
     await viewing.open("tenants?view=tree");
     await page.getByRole("list", { name: "Tenants of the group Grupo Atlântico" }).getByText("Atlântico Sul")
       .waitFor();
@@ -38,6 +50,18 @@ inBrowser(
     await viewing.close();
   },
 );
+
+inBrowser("a new tenant can require a second factor", async (b) => {
+  const viewing = await openConsole(b, t, t.systemAdmin);
+  const { page } = viewing;
+  await viewing.open("tenants/new");
+  await page.getByLabel("Name").fill("Careful");
+  await page.getByRole("checkbox", { name: "Require a second factor" }).check();
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("Careful was created").waitFor();
+  await page.getByText("Required", { exact: true }).waitFor();
+  await viewing.close();
+});
 
 inBrowser("a group's administrator manages its child tenants and no others", async (b) => {
   const group = await t.tenant({ name: "Grupo Douro", type: "Group" });

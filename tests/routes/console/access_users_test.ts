@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
+import { addApp } from "../auth/factors.ts";
 import { Uploading } from "../files/uploading.ts";
 import { openConsole, setupConsole, type Viewing } from "./support.ts";
 
@@ -99,6 +100,34 @@ inBrowser(
     await viewing.close();
   },
 );
+
+inBrowser("an administrator removes the second factors of a user who lost the phone", async (b) => {
+  const admin = await t.actor({ role: "Admin" });
+  for (const viewer of [admin, t.systemAdmin]) {
+    const user = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
+    const viewing = await openConsole(b, t, viewer);
+    const { page } = viewing;
+    const remove = page.getByRole("button", { name: "Remove second factors" });
+    await viewing.open(`users/${user.userId}`);
+    assert.equal(await remove.count(), 0, "the user has none");
+    await addApp(user, { now: Date.now });
+    await viewing.open(`users/${user.userId}`);
+    await remove.click();
+    await page.locator("dialog[open]").getByText("All their sessions end").waitFor();
+    await confirm(viewing);
+    await page.getByText("The second factors of the user were removed.").waitFor();
+    assert.equal(await remove.count(), 0);
+    assert.equal((await user.get("/api/v1/auth/me")).status, 401, "the sessions have ended");
+    await viewing.close();
+  }
+  const reader = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:users"] });
+  const owner = await t.actor({ tenantId: admin.tenantId ?? "" });
+  await addApp(owner, { now: Date.now });
+  const viewing = await openConsole(b, t, reader);
+  await viewing.open(`users/${owner.userId}`);
+  assert.equal(await viewing.page.getByRole("button", { name: "Remove second factors" }).count(), 0);
+  await viewing.close();
+});
 
 inBrowser("two people who edit the same user do not overwrite each other", async (b) => {
   const user = await t.actor({ role: "Visitor" });

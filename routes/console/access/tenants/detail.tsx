@@ -33,6 +33,7 @@ export async function tenantPage(v: Visit): Promise<View> {
               [t.status, <TenantStatus v={v} isActive={tenant.isActive} />],
               [t.type, t[tenant.type]],
               [t.users, <Capacity v={v} tenant={tenant} />],
+              [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
               ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
               [t.created, <Time v={v} at={tenant.createdAt} />],
               [t.changed, <Time v={v} at={tenant.updatedAt} />],

@@ -36,6 +36,7 @@ export const newTenantPage = formPage({
             {mayCreate(v) === "anywhere" && f.select("type", t.type, types, { hint: t.typeHint })}
             {parentInput(f, await groupChoices(v))}
             {limitInput(f)}
+            {secondFactorInput(f)}
           </Form>
         </Card>
       ),
@@ -48,6 +49,7 @@ export const newTenantPage = formPage({
         type: field(form, "type") || "Standard",
         parentTenantId: field(form, "parentTenantId") || null,
         maxUsers: limitOf(form),
+        requireSecondFactor: field(form, "requireSecondFactor") === "true",
       },
     });
     return done(`tenants/${id}`, tenantTexts[v.locale].wasCreated(name));
@@ -74,6 +76,7 @@ export const editTenantPage = formPage({
             {f.text("name", t.name)}
             {isMovable && parentInput(f, await groupChoices(v))}
             {limitInput(f)}
+            {secondFactorInput(f)}
           </Form>
         </Card>
       ),
@@ -83,7 +86,8 @@ export const editTenantPage = formPage({
     const { params } = v;
     const parentTenantId = field(form, "parentTenantId") || null;
     const moved = form.has("parentTenantId") ? { parentTenantId } : {};
-    const body = { name: field(form, "name"), maxUsers: limitOf(form), ...moved };
+    const requireSecondFactor = field(form, "requireSecondFactor") === "true";
+    const body = { name: field(form, "name"), maxUsers: limitOf(form), requireSecondFactor, ...moved };
     await v.api.call("updateTenant", { params, body, ifMatch: field(form, "etag") });
     return done(`tenants/${params.id}`, tenantTexts[v.locale].saved);
   },
@@ -92,6 +96,11 @@ export const editTenantPage = formPage({
 function limitInput(f: Fields) {
   const t = tenantTexts[f.v.locale];
   return f.text("maxUsers", t.maxUsers, { type: "number", min: 1, hint: t.maxUsersHint });
+}
+
+function secondFactorInput(f: Fields) {
+  const t = tenantTexts[f.v.locale];
+  return f.check("requireSecondFactor", t.requireSecondFactor, t.requireSecondFactorHint);
 }
 
 /** Groups to choose from: all groups if the viewer manages all tenants, else the viewer's own. */

@@ -19,6 +19,7 @@ export async function userPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const { value: user } = await readUser(v);
   const isSelf = user.id === v.viewer.userId;
+  const common = commonTexts[v.locale];
   const { id } = user;
   const byUser = { params: { userId: id } };
   const [links, permissions, sessions] = await Promise.all([
@@ -40,6 +41,7 @@ export async function userPage(v: Visit): Promise<View> {
               [t.status, <UserStatus v={v} user={user} />],
               [t.email, <CopyValue v={v} value={user.email} />],
               [t.phone, user.phoneNumber],
+              [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],
               [t.lastSignIn, <LastSignIn v={v} at={user.lastLoginAt} />],
               [t.created, <Time v={v} at={user.createdAt} />],
               [t.changed, <Time v={v} at={user.updatedAt} />],
@@ -97,6 +99,14 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
               action={`${at}/send-reset`}
               label={t.sendReset}
               confirm={t.sendResetConfirm(user.email)}
+            />
+          )}
+          {user.hasSecondFactor && !isSelf && (
+            <ActionButton
+              v={v}
+              action={`${at}/remove-factors`}
+              label={t.removeFactors}
+              confirm={t.removeFactorsConfirm(user.email)}
             />
           )}
           <ButtonLink href={`${at}/edit`} label={t.edit} tone="primary" />

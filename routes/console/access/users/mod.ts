@@ -56,6 +56,14 @@ export const usersPages: ConsolePage[] = [
       return done(page(v), userTexts[v.locale].unlocked);
     },
   },
+  {
+    path: "users/{id}/remove-factors",
+    permissions: CHANGE,
+    async post(v) {
+      await v.api.act(managesAllUsers(v) ? "removeUserFactors" : "removeTenantUserFactors", v);
+      return done(page(v), userTexts[v.locale].factorsRemoved);
+    },
+  },
   action(
     "users/{id}/sessions/end-all",
     "endUserSessions",

@@ -30,6 +30,11 @@ export const userTexts = sectionTexts({
     `Deactivate ${email}? All their sessions end. They cannot sign in until they are activated again.`,
   unlock: "Unlock",
   unlocked: "The user is unlocked and can sign in.",
+  secondFactor: "Second factor",
+  removeFactors: "Remove second factors",
+  removeFactorsConfirm: (email: string) =>
+    `Remove all second factors and recovery codes of ${email}? Do this only if they lost them: be sure that it is they who ask. All their sessions end, and a password alone signs them in.`,
+  factorsRemoved: "The second factors of the user were removed. Their sessions have ended.",
   deleteUser: "Delete user",
   deleteConfirm: (email: string) =>
     `Delete ${email}? The user loses all tenants and roles, and all their sessions end. The email cannot be used again. This cannot be undone.`,
@@ -162,6 +167,11 @@ export const userTexts = sectionTexts({
     `Desativar ${email}? Todas as sessões terminam. Não pode iniciar sessão até ser ativado de novo.`,
   unlock: "Desbloquear",
   unlocked: "O utilizador foi desbloqueado e pode iniciar sessão.",
+  secondFactor: "Segundo fator",
+  removeFactors: "Remover segundos fatores",
+  removeFactorsConfirm: (email: string) =>
+    `Remover todos os segundos fatores e códigos de recuperação de ${email}? Faça-o só se os tiver perdido: certifique-se de que é essa pessoa que o pede. Todas as suas sessões terminam, e passa a bastar a palavra-passe para iniciar sessão.`,
+  factorsRemoved: "Os segundos fatores do utilizador foram removidos. As suas sessões terminaram.",
   deleteUser: "Eliminar utilizador",
   deleteConfirm: (email: string) =>
     `Eliminar ${email}? O utilizador perde todos os inquilinos e papéis, e todas as sessões terminam. O email não pode voltar a ser usado. Não pode ser desfeito.`,
