@@ -5,10 +5,16 @@
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
+import {
+  ACCOUNT_LIMIT,
+  accountLocked,
+  countFailure,
+  lockAccount,
+  lockEnd,
+  type Subject,
+} from "./failure_count.ts";
 
-const ACCOUNT_LIMIT = { failures: 5, minutes: 15 };
 const ADDRESS_LIMIT = { failures: 30, minutes: 5 };
-const LOCKOUT_MINUTES = 15;
 
 const userSubject = (userId: string) => `user:${userId}`;
 const deviceSubject = (deviceId: string) => `device:${deviceId}`;
@@ -16,8 +22,6 @@ const addressSubject = (address: string) => `address:${address}`;
 /** Lower-case, as users are looked up; hashed, because it may be a person's email at another service. */
 const emailSubject = (q: Sql, email: string) =>
   q`'email:' || encode(sha256(convert_to(lower(${email}), 'UTF8')), 'hex')`;
-
-type Subject = string | ReturnType<typeof emailSubject>;
 
 /** The account of a sign-in attempt. */
 export interface TriedAccount {
@@ -78,9 +82,8 @@ export async function countFailedSignIn(
 
 async function countWrongPassword(tx: Tx, userId: string): Promise<void> {
   const subject = userSubject(userId);
-  if (await countFailure(tx, subject, ACCOUNT_LIMIT) < ACCOUNT_LIMIT.failures) return;
-  await tx`update users set lockout_expires_at = now() + make_interval(mins => ${LOCKOUT_MINUTES})
-    where id = ${userId}`;
+  if (await countFailure(tx, subject) < ACCOUNT_LIMIT.failures) return;
+  await lockAccount(tx, userId);
   await tx`delete from failed_sign_ins where subject = ${subject}`;
 }
 
@@ -88,11 +91,6 @@ async function countWrongPassword(tx: Tx, userId: string): Promise<void> {
 async function countWhileUnlocked(tx: Tx, subject: Subject): Promise<boolean> {
   return await countFailure(tx, subject, ACCOUNT_LIMIT, tx`(${lockEnd(tx)} > now()) is not true`) > 0;
 }
-
-/** SQL: end of the lock of an email without a user or of a device, over `failed_sign_ins f`; null if it is not locked. */
-const lockEnd = (q: Sql) =>
-  q`case when cardinality(f.failed_at) >= ${ACCOUNT_LIMIT.failures}
-    then f.last_failed_at + make_interval(mins => ${LOCKOUT_MINUTES}) end`;
 
 /** Query for the end of the lock of an email without a user. */
 export const unknownEmailLockEnd = (q: Sql, email: string) =>
@@ -124,31 +122,5 @@ export async function clearFailuresOfDevices(tx: Tx, userId: string): Promise<vo
 /** Checks that an account is not locked. Throws ACCOUNT_LOCKED_UNAUTHORIZED with Retry-After. */
 export function requireUnlocked(account: { lockedForSeconds: number | null }): void {
   const seconds = account.lockedForSeconds ?? 0;
-  if (seconds <= 0) return;
-  throw problem(
-    "ACCOUNT_LOCKED_UNAUTHORIZED",
-    `The account is locked after ${ACCOUNT_LIMIT.failures} wrong passwords; try again in ${seconds} s.`,
-    { headers: { "retry-after": String(seconds) } },
-  );
-}
-
-/**
- * Adds a failure at the current time and removes those before the time window. Keeps at most `limit.failures`.
- * @param mayCount SQL condition on `failed_sign_ins f`; if it is false, no failure is added to an existing row.
- * @returns the number of failures in the window; 0 if none was added.
- */
-async function countFailure(
-  tx: Tx,
-  subject: Subject,
-  limit: { failures: number; minutes: number },
-  mayCount = tx`true`,
-): Promise<number> {
-  const [row] = await tx<{ failures: number }[]>`
-    insert into failed_sign_ins as f (subject, failed_at, last_failed_at) values (${subject}, array[now()], now())
-    on conflict (subject) do update set last_failed_at = now(), failed_at = array(
-      select at from unnest(f.failed_at || now()) at
-      where at > now() - make_interval(mins => ${limit.minutes}) order by at desc limit ${limit.failures})
-    where ${mayCount}
-    returning cardinality(failed_at) as failures`;
-  return row?.failures ?? 0;
+  if (seconds > 0) throw accountLocked("passwords", seconds);
 }
