@@ -33,6 +33,18 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^expected at most (\d+) recipients, found (\d+)$/, "Indique no máximo $1 destinatários; há $2."],
   [/^expected at least one visible character$/, "Escreva pelo menos um carácter visível."],
   [/^expected (\d+) to (\d+) characters, found (\d+)$/, "Escreva de $1 a $2 caracteres; há $3."],
+  [
+    /^must not be made of the account's own words .* (\d+) other characters$/,
+    "Não pode ser feita de palavras da conta (email, nomes, inquilino) com menos de $1 outros caracteres.",
+  ],
+  [
+    /^must not be one of the most common passwords.*$/,
+    "Não pode ser uma das palavras-passe mais comuns, nem repetida ou rodeada de algarismos ou símbolos.",
+  ],
+  [
+    /^must not be a password that is known from a data breach$/,
+    "Não pode ser uma palavra-passe conhecida de uma fuga de dados.",
+  ],
   [/^must not be the email$/, "Não pode ser igual ao email."],
   [/^this is not the caller's current password$/, "Esta não é a sua palavra-passe atual."],
   [/^this code is reserved$/, "Este código está reservado. Use outro."],

@@ -11,6 +11,13 @@ Deno.test("the messages about fields of the console's forms have Portuguese tran
   const by = t.systemAdmin;
   const requests: [path: string, body: Record<string, unknown>][] = [
     ["admin/users", { email: "ana", password: "short", firstName: LONG, lastName: "" }],
+    ["admin/users", { email: "ana@example.test", password: "password1234", firstName: "Ana", lastName: "" }],
+    ["admin/users", {
+      email: "ana.maria.silva@example.test",
+      password: "anamariasilva1",
+      firstName: "Ana Maria",
+      lastName: "Silva",
+    }],
     ["roles", { name: "" }],
     ["roles", { name: LONG, permissionIds: ["x"] }],
     ["tenants", { name: "", type: "Club", maxUsers: 0 }],
