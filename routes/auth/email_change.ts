@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { confirmEmailChange, requestEmailChange } from "../../domain/access/account/email_change.ts";
 import { afterStepUp, anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { languageOf } from "../shared/accept_language.ts";
-import { noContent, text } from "../shared/answer.ts";
+import { noContent } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { CONFIRM_PAGE_POLICY, confirmPage } from "./confirm_page.ts";
+import { confirmPage } from "./confirm_page.ts";
 
 /** Change of the caller's email, confirmed with a mailed link. */
 export const emailChangeRoutes = [
@@ -55,11 +54,6 @@ export const emailChangeRoutes = [
     access: anyone,
     answers: { 200: { description: "A button that confirms the email", contentType: "text/html" } },
     problems: [],
-    run: ({ call }) =>
-      text(confirmPage(languageOf(call.request.headers.get("accept-language"))), "text/html; charset=utf-8", {
-        "content-security-policy": CONFIRM_PAGE_POLICY,
-        "referrer-policy": "no-referrer",
-        vary: "accept-language",
-      }),
+    run: ({ call }) => confirmPage(call.request),
   }),
 ] as const;

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { acceptInvitation, acceptInvitationAs, readOffer } from "../../domain/access/invitations/accept.ts";
 import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { languageOf } from "../shared/accept_language.ts";
-import { ok, text } from "../shared/answer.ts";
+import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { INVITATION_PAGE_POLICY, invitationPage } from "./invitation_page.ts";
+import { invitationPage } from "./invitation_page.ts";
 
 const area = "Sign-in";
 const token = z.string().min(1).max(200);
@@ -98,11 +97,6 @@ export const acceptInvitationRoutes = [
     access: anyone,
     answers: { 200: { description: "A form that accepts the invitation", contentType: "text/html" } },
     problems: [],
-    run: ({ call }) =>
-      text(
-        invitationPage(languageOf(call.request.headers.get("accept-language"))),
-        "text/html; charset=utf-8",
-        { "content-security-policy": INVITATION_PAGE_POLICY, "referrer-policy": "no-referrer" },
-      ),
+    run: ({ call }) => invitationPage(call.request),
   }),
 ] as const;

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { requestPasswordReset, resetPassword } from "../../domain/access/account/password_reset.ts";
-import { noContent, text } from "../shared/answer.ts";
+import { noContent } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { RESET_PAGE, RESET_PAGE_POLICY } from "./reset_page.ts";
+import { resetPage } from "./reset_page.ts";
 
 /** Password reset with a mailed link. */
 export const passwordResetRoutes = [
@@ -49,10 +49,6 @@ export const passwordResetRoutes = [
     access: anyone,
     answers: { 200: { description: "A form for the new password", contentType: "text/html" } },
     problems: [],
-    run: () =>
-      text(RESET_PAGE, "text/html; charset=utf-8", {
-        "content-security-policy": RESET_PAGE_POLICY,
-        "referrer-policy": "no-referrer",
-      }),
+    run: ({ call }) => resetPage(call.request),
   }),
 ] as const;

@@ -1,41 +1,48 @@
-import { page } from "../operations/page.ts";
-import { pagePolicy } from "./page_policy.ts";
+import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
+import { escapeHtml } from "../operations/page.ts";
+import { mailedPage } from "./mailed_page.ts";
 
-const SCRIPT = `
-const form = document.querySelector("form"), note = document.querySelector("output");
-const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
-history.replaceState(null, "", location.pathname);
-if (!token) { form.hidden = true; note.textContent = "This link is incomplete. Ask for a new one."; }
+const TEXTS = {
+  en: {
+    title: "Set a new password",
+    incomplete: "This link is incomplete. Ask for a new one.",
+    explanation: `At least ${PASSWORD_LENGTH.min} characters. All your sessions end.`,
+    set: "Set password",
+    done: "Done. Sign in with the new password.",
+  },
+  pt: {
+    title: "Definir uma nova palavra-passe",
+    incomplete: "Esta ligação está incompleta. Peça uma nova.",
+    explanation: `Pelo menos ${PASSWORD_LENGTH.min} caracteres. Todas as suas sessões terminam.`,
+    set: "Definir a palavra-passe",
+    done: "Pronto. Inicie sessão com a nova palavra-passe.",
+  },
+};
+
+/** A form that sets a new password. */
+export const resetPage = mailedPage({
+  texts: TEXTS,
+  explained: ["RESET_TOKEN_INVALID"],
+  body: (t) =>
+    `<form>
+<p>${escapeHtml(t.explanation)}</p>
+<p><label>${t.newPassword}<br><input name="password" type="password" minlength="${PASSWORD_LENGTH.min}" required
+ autocomplete="new-password"></label></p>
+<p><label>${t.repeated}<br><input name="repeated" type="password" required autocomplete="new-password"></label></p>
+<p><button name="button">${t.set}</button></p>
+</form>`,
+  script: `
+const form = document.querySelector("form");
+form.hidden = !token;
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const newPassword = form.password.value;
-  if (newPassword !== form.repeated.value) { note.textContent = "The two passwords differ."; return; }
+  if (newPassword !== form.repeated.value) { note.textContent = texts.differ; return; }
   form.button.disabled = true;
-  try {
-    const answer = await fetch(location.pathname, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ token, newPassword }),
-    });
-    if (answer.ok) { form.hidden = true; note.textContent = "Done. Sign in with the new password."; return; }
-    const refusal = await answer.json();
-    note.textContent = refusal.errors?.join(" ") ?? refusal.detail;
-  } catch { note.textContent = "The service could not be reached. Try again."; }
+  const changed = await send("reset-password", { newPassword });
   form.button.disabled = false;
-});`;
-
-export const RESET_PAGE_POLICY = pagePolicy(SCRIPT);
-
-/** A form that posts the token of the URL fragment and a new password to the page's own path. */
-export const RESET_PAGE = page(
-  "Set a new password",
-  `<h1>Set a new password</h1>
-<form>
-<p><label>New password<br><input name="password" type="password" minlength="12" required
- autocomplete="new-password"></label></p>
-<p><label>Once more<br><input name="repeated" type="password" required autocomplete="new-password"></label></p>
-<p><button name="button">Set password</button></p>
-</form>
-<p><output></output></p>
-<script>${SCRIPT}</script>`,
-);
+  if (!changed) return;
+  form.hidden = true;
+  note.textContent = texts.done;
+});`,
+});

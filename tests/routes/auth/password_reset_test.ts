@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { openBrowser } from "../../support/chromium.ts";
 import { setup } from "../../support/setup.ts";
 import { mailsTo, withJobs } from "./mails.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "./people.ts";
@@ -188,12 +189,54 @@ Deno.test("RESET_URL can point to another page", async () => {
   assert.match(mail?.textBody ?? "", /https:\/\/app\.example\.test\/reset\?t=[\w-]{43}/);
 });
 
-Deno.test("the service's own page has a content security policy that allows only its script", async () => {
+Deno.test("the service's own page is in two languages, under a policy that allows only its script", async () => {
   const { status, body, headers } = await t.nobody.get("/auth/reset-password");
   assert.equal(status, 200);
   assert.match(headers.get("content-type") ?? "", /^text\/html/);
-  assert.match(headers.get("content-security-policy") ?? "", /script-src 'sha256-/);
-  assert.match(body, /<form>/);
+  assert.match(
+    headers.get("content-security-policy") ?? "",
+    /^default-src 'none'.*script-src 'sha256-[^']+'$/,
+  );
+  assert.equal(headers.get("referrer-policy"), "no-referrer");
+  assert.equal(headers.get("vary")?.includes("accept-language"), true);
+  assert.match(body, /<html lang="en">.*<form>/s);
+  const portuguese = await fetch(`${t.url}/auth/reset-password`, { headers: { "accept-language": "pt" } });
+  assert.match(await portuguese.text(), /<html lang="pt">.*Definir uma nova palavra-passe/s);
+});
+
+const browser = await openBrowser();
+Deno.test.afterAll(() => browser?.close());
+
+Deno.test({
+  name: "the page of a link explains refusals in its language and sets the password (Chromium)",
+  ignore: browser === null,
+  async fn() {
+    const user = await person(t);
+    const token = await tokenFor(user.email);
+    const page = await (await (browser ?? assert.fail()).newContext({ locale: "pt-PT" })).newPage();
+    const submit = async (password: string, repeated = password) => {
+      await page.getByLabel("Nova palavra-passe").fill(password);
+      await page.getByLabel("Repita-a").fill(repeated);
+      await page.getByRole("button").click();
+    };
+    await page.goto(`${t.url}/auth/reset-password`);
+    await page.getByText("Esta ligação está incompleta.").waitFor();
+    assert.equal(await page.getByRole("button").count(), 0);
+    await page.goto("about:blank");
+    await page.goto(`${t.url}/auth/reset-password#token=${token}`);
+    assert.ok(!page.url().includes(token));
+    await submit(NEW, `${NEW}!`);
+    await page.getByText("As duas palavras-passe são diferentes.").waitFor();
+    await submit("password1234");
+    await page.getByText("Escolha outra palavra-passe").waitFor();
+    await submit(NEW);
+    await page.getByText("Pronto.").waitFor();
+    assert.equal((await signIn(t, user.email, NEW)).status, 200);
+    await page.goto("about:blank");
+    await page.goto(`${t.url}/auth/reset-password#token=${token}`);
+    await submit(NEW);
+    await page.getByText("já foi usada ou expirou").waitFor();
+  },
 });
 
 Deno.test("malformed bodies are rejected", async () => {

@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto";
+import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
+import { escapeHtml, page } from "../operations/page.ts";
+import { languageOf } from "../shared/accept_language.ts";
+import { type Answer, text } from "../shared/answer.ts";
+
+const LANGUAGES = ["en", "pt"] as const;
+
+const SHARED_TEXTS = {
+  en: {
+    password: "Password",
+    newPassword: "New password",
+    repeated: "Once more",
+    differ: "The two passwords differ.",
+    rules:
+      "Choose another password: 12 to 128 characters, not a common one, not one made of your name or email, and not one known from a data breach.",
+    unreachable: "The service could not be reached. Try again.",
+  },
+  pt: {
+    password: "Palavra-passe",
+    newPassword: "Nova palavra-passe",
+    repeated: "Repita-a",
+    differ: "As duas palavras-passe são diferentes.",
+    rules:
+      "Escolha outra palavra-passe: 12 a 128 caracteres, que não seja comum, nem feita do seu nome ou email, nem conhecida de uma fuga de dados.",
+    unreachable: "Não foi possível contactar o serviço. Tente de novo.",
+  },
+};
+type SharedTexts = typeof SHARED_TEXTS.en;
+
+/** The texts that every page of a mailed link has. */
+interface Texts {
+  title: string;
+  /** Shown if the link has no token. */
+  incomplete: string;
+}
+
+/**
+ * Start of every page's script: `texts`, `note` and `token`, which it removes from the address. `send` posts the token;
+ * its result is the answer's value, or null after it showed why not.
+ */
+const SHARED_SCRIPT = `
+const { texts, refusals } = JSON.parse(document.querySelector("#texts").textContent);
+const note = document.querySelector("output");
+const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
+history.replaceState(null, "", location.pathname);
+if (!token) note.textContent = texts.incomplete;
+async function send(path, body) {
+  note.textContent = "";
+  try {
+    const answer = await fetch(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ token, ...body }),
+    });
+    const value = answer.status === 204 ? {} : await answer.json();
+    if (answer.ok) return value;
+    const isPassword = value.errors?.some((error) => /^\\w*password:/i.test(error));
+    note.textContent = refusals[value.code] ?? (isPassword ? texts.rules : value.errors?.join(" ") ?? value.detail);
+  } catch { note.textContent = texts.unreachable; }
+  return null;
+}`;
+
+/** Allows only the page's one script, and requests only to the page's origin. */
+const policyOf = (script: string): string =>
+  `default-src 'none'; style-src 'unsafe-inline'; connect-src 'self'; ` +
+  `base-uri 'none'; form-action 'none'; frame-ancestors 'none'; ` +
+  `script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'`;
+
+/**
+ * The page of a mailed link with its token in the URL fragment, in the language of the browser.
+ * @param o.explained refusals that the page explains in its language; others show the answer's own text
+ * @param o.script runs after the shared script; the texts are its variable `texts`
+ */
+export function mailedPage<T extends Texts>(o: {
+  texts: { en: T; pt: T };
+  explained: ProblemCode[];
+  body: (t: T & SharedTexts) => string;
+  script: string;
+}): (request: Request) => Answer {
+  const script = SHARED_SCRIPT + o.script;
+  const headers = {
+    "content-security-policy": policyOf(script),
+    "referrer-policy": "no-referrer",
+    vary: "accept-language",
+  };
+  const [en, pt] = LANGUAGES.map((language) => {
+    const texts = { ...SHARED_TEXTS[language], ...o.texts[language] };
+    const refusals = Object.fromEntries(o.explained.map((code) => [code, CATALOGUE[code].user[language]]));
+    const data = JSON.stringify({ texts, refusals }).replaceAll("<", "\\u003c");
+    const body = `<h1>${escapeHtml(texts.title)}</h1>
+${o.body(texts)}
+<p><output></output></p>
+<script type="application/json" id="texts">${data}</script>
+<script>${script}</script>`;
+    return page(texts.title, body, language);
+  });
+  const pages = { en, pt };
+  return (request) => {
+    const html = pages[languageOf(request.headers.get("accept-language"))] ?? "";
+    return text(html, "text/html; charset=utf-8", headers);
+  };
+}
