@@ -13,6 +13,8 @@ export const userDataPersonalData: PersonalData = {
   async eraseUsers({ sql }, { addresses }) {
     const key = { import_id: "uuid", row: "integer" } as const;
     await eraseAddresses(sql, { table: "user_import_rows", key, columns: { email: "text" } }, addresses);
+    const columns = { reason: "text", error_message: "text" } as const;
+    await eraseAddresses(sql, { table: "data_requests", key: { id: "uuid" }, columns }, addresses);
   },
   tenant: {
     imports: (q, tenantId) =>

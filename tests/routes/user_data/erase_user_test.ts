@@ -173,6 +173,36 @@ Deno.test("after an erasure, no text column of any table has the person's values
   assert.equal(erased.after.reason, "asked by letter");
 });
 
+Deno.test("the address goes from reasons, and longer addresses of others stay", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const mark = crypto.randomUUID().slice(0, 8);
+  const email = `rita.${mark}@firm.example`;
+  const others = [`${email}.br`, `ana${email}`, `${email}-x.br`];
+  const { body: user } = await clerk.post("/api/v1/users", { email, password: PASSWORD, firstName: "Rita" });
+  const sent = await clerk.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: others[0] }],
+    subject: "Who",
+    textBody: `Ask ${email}. Not ${others.join(", not ")}.`,
+  });
+  assert.equal(sent.status, 200, JSON.stringify(sent.body));
+  const lines = ["To", email, others[0], email].join("\n");
+  const job = await clerk.post("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    serializedArgs: JSON.stringify([lines]),
+  });
+  await t.settled(job.body.id);
+  await done(clerk, `/api/v1/users/${user.id}/erase`, { reason: `${email} wrote to us` });
+  const [asked] = await sql`select serialized_args from jobs where id = ${job.body.id}`;
+  assert.deepEqual(JSON.parse(asked?.serializedArgs), [
+    lines.replaceAll(/^rita.*example$/gm, "erased@erased.invalid"),
+  ]);
+  const [message] = await sql`select text_body from notifications where id = ${sent.body.notificationId}`;
+  assert.equal(message?.textBody, `Ask erased@erased.invalid. Not ${others.join(", not ")}.`);
+  const [request] = await sql`select reason from data_requests where user_id = ${user.id}`;
+  assert.equal(request?.reason, "erased@erased.invalid wrote to us");
+});
+
 Deno.test("an erased user is gone at once, and the email is free", async () => {
   const clerk = await t.actor({ permissions: CLERK });
   const her = await person(clerk);
