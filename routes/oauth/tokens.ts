@@ -44,6 +44,11 @@ async function issueTokens(platform: ServicePlatform, call: Call): Promise<Answe
   requireProviderKey(platform);
   const { by, parameters } = await clientRequest(platform, call);
   const grantType = requireParameter(parameters, "grant_type");
+  const audience = "client" in by ? by.client.audience : platform.config.TOKEN_AUDIENCE;
+  const resource = parameters.get("resource");
+  if (resource !== undefined && resource !== audience) { // RFC 8707
+    throw new OAuthError("invalid_target", "The resource must be the audience of the client.");
+  }
   switch (grantType) {
     case "authorization_code":
       return ok(await redeemCode(platform, requireClient(by), parameters));
@@ -59,8 +64,17 @@ async function issueTokens(platform: ServicePlatform, call: Call): Promise<Answe
   }
 }
 
+/** RFC 6750, 3.1: a request without a token made no mistake, so the header names no error. */
+const withoutToken: Answer = {
+  status: 401,
+  headers: { "www-authenticate": 'Bearer realm="steward"' },
+  body: { error: "invalid_token", error_description: "The access token is missing." },
+};
+
 async function readUserInfo(platform: ServicePlatform, call: Call): Promise<Answer> {
-  const bearer = /^Bearer +(\S+) *$/i.exec(call.request.headers.get("authorization") ?? "")?.[1];
+  const authorization = call.request.headers.get("authorization");
+  if (authorization === null) return withoutToken;
+  const bearer = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   const token = bearer === undefined ? null : await readLiveToken(platform, bearer);
   if (!token?.user) throw new OAuthError("invalid_token", "The access token gives no access to a user.");
   if (!token.scopes.includes("openid")) {
@@ -107,6 +121,7 @@ export const tokenRoutes = [
       code_verifier: text,
       refresh_token: text,
       scope: text,
+      resource: text.meta({ description: "The audience of the client; no other is possible (RFC 8707)" }),
       ...client,
     }),
     answers: { 200: { description: "The tokens", schema: TokenDto }, ...oauthRefusals },

@@ -326,6 +326,10 @@ Deno.test("a confidential client gets tokens for its own audience; a public one 
   for (const wanted of ["openid", "orders.admin", "orders.read openid"]) {
     assert.equal(problemOf(await ask({ scope: wanted })), "400 invalid_scope");
   }
+  assert.equal((await ask({ resource: machine.audience })).status, 200);
+  for (const resource of ["https://other.test", "steward"]) {
+    assert.equal(problemOf(await ask({ resource })), "400 invalid_target");
+  }
   assert.equal((await userInfo(body.access_token)).status, 401);
   const api = await t.nobody.get("/api/v1/users", { authorization: `Bearer ${body.access_token}` });
   assert.equal(api.body.code, "TOKEN_INVALID");
@@ -365,6 +369,12 @@ Deno.test("userinfo shows what the scopes allow, by GET and POST, to pages of ev
     });
     assert.equal(preflight.headers.get("access-control-allow-origin"), "*", path);
   }
+  const without = await t.nobody.get("/oauth/userinfo");
+  assert.deepEqual(
+    [without.status, without.headers.get("www-authenticate")],
+    [401, 'Bearer realm="steward"'],
+    "a request without a token made no mistake",
+  );
   const page = await fetch(authorizeUrl(t, client), { redirect: "manual", headers: origin });
   assert.equal(page.headers.get("access-control-allow-origin"), null);
   await page.body?.cancel();
