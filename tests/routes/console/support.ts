@@ -64,6 +64,7 @@ export class Viewing {
       await this.page.addInitScript(LOAD_AXE);
       await this.page.evaluate(LOAD_AXE);
     }
+    await this.page.locator(".htmx-request").first().waitFor({ state: "detached" }); // a form is dimmed meanwhile
     const options = { runOnly, resultTypes: ["violations"], preload: false }; // fetches nothing: no page plays sounds
     const { violations } = await this.page.evaluate<axe.AxeResults>(
       `(globalThis.axe ?? loadAxe(), axe.run(${JSON.stringify(within)}, ${JSON.stringify(options)}))`,

@@ -199,7 +199,7 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
       name: MARKER,
       kind: "confidential",
       redirectUris: ["https://victims.test/"],
-      audience: "https://victims.test",
+      audience: `https://${tenantId}.victims.test`, // one owner may use an audience
     }),
     factor: await inserted("user_factors", {
       user_id: victim.userId,

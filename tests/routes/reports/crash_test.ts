@@ -81,10 +81,14 @@ Deno.test("a report whose process is killed again and again while it generates i
     const killed = await read();
 
     next = await setupReports(sharedBy(t));
-    await until(async () => {
-      await actor.post(`/api/v1/jobs/${killed?.jobId}/retry-now`);
-      return (await actor.get(`/api/v1/reports/${body.id}`)).body.status;
-    }, (status) => status === STATUS.Completed);
+    await until(
+      async () => {
+        await actor.post(`/api/v1/jobs/${killed?.jobId}/retry-now`);
+        return (await actor.get(`/api/v1/reports/${body.id}`)).body.status;
+      },
+      (status) => status === STATUS.Completed,
+      { withinMs: 90_000 },
+    );
     const { body: detail } = await actor.get(`/api/v1/reports/${body.id}`);
     assert.equal(detail.rowCount, 1_200);
     const { bytes } = await fetchDocument(actor, body.id);
