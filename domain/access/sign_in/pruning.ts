@@ -15,7 +15,8 @@ export const pruneSignInJob = defineJob({
 
 /**
  * Deletes expired rows in batches. Sessions and refresh tokens are deleted a day after they end or expire, so that until
- * then an old token is recognised and gets a precise error. Invitations are deleted 90 days after they expire, also accepted
+ * then an old token is recognised and gets a precise error. Authenticator apps that were not confirmed are deleted a day
+ * after they were added. Invitations are deleted 90 days after they expire, also accepted
  * ones; password resets, email changes, failed sign-ins, known devices, OpenID flows and what waits for a second factor when
  * they expire.
  */
@@ -55,6 +56,11 @@ export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record
     passkeyChallenges: () =>
       sql`delete from passkey_challenges where challenge_hash in (
         select challenge_hash from passkey_challenges where expires_at < now() limit ${BATCH})`,
+    // The outer condition keeps an app that is confirmed meanwhile.
+    unconfirmedApps: () =>
+      sql`delete from user_factors where confirmed_at is null and id in (
+        select id from user_factors where confirmed_at is null and created_at < now() - interval '1 day'
+        limit ${BATCH})`,
   };
   const pruned: Record<string, number> = {};
   for (const [kind, deleteBatch] of Object.entries(batches)) {

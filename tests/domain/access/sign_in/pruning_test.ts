@@ -55,6 +55,12 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     ('live', ${userId}, false, '{pwd}', now() + interval '1 minute'), ('over', ${userId}, false, '{pwd}', now())`;
   await sql`insert into passkey_challenges (challenge_hash, purpose, expires_at) values
     ('live', 'sign-in', now() + interval '1 minute'), ('over', 'sign-in', now())`;
+  const apps = { confirmed: newId(), waiting: newId(), forgotten: newId() };
+  const other = await t.actor();
+  await sql`insert into user_factors (id, user_id, kind, name, secret, created_at, confirmed_at) values
+    (${apps.confirmed}, ${userId}, 'totp', '', '', now() - interval '2 days', now()),
+    (${apps.forgotten}, ${userId}, 'totp', '', '', now() - interval '25 hours', null),
+    (${apps.waiting}, ${other.userId}, 'totp', '', '', now() - interval '23 hours', null)`;
   assert.deepEqual(await pruneSignIn(sql, signal), {
     sessions: 2,
     refreshTokens: 1,
@@ -67,7 +73,10 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     oidcHandovers: 1,
     factorTokens: 1,
     passkeyChallenges: 1,
+    unconfirmedApps: 1,
   });
+  const kept = await sql<{ id: string }[]>`select id from user_factors`;
+  assert.deepEqual(kept.map(({ id }) => id).sort(), [apps.confirmed, apps.waiting].sort());
   const left = await sql<{ id: string }[]>`select id from sessions where id = any(${
     Object.values(sessions)
   })`;
