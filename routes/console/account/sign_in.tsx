@@ -72,7 +72,7 @@ export function createSignIn(o: {
           </p>
           <div>
             <h1>{t.signIn}</h1>
-            <p class="muted">{t.intro}</p>
+            {!to.startsWith(PROVIDER_PAGE) && <p class="muted">{t.intro}</p>}
           </div>
           {notice && <Notice tone={notice.tone} title={notice.text}>{notice.detail}</Notice>}
           <form

@@ -25,7 +25,7 @@ async function listClients(v: Visit): Promise<View> {
     filters: keyFilters(v),
     columns: [
       { head: t.name, sort: "name", cell: ({ id, name }) => <a href={`oauth-clients/${id}`}>{name}</a> },
-      { head: t.clientId, cell: ({ clientId }) => <code>{clientId}</code> },
+      { head: t.clientId, cell: ({ clientId }) => <code class="nowrap">{clientId}</code> },
       { head: t.audience, cell: ({ audience }) => audience, wideOnly: true },
       { head: t.status, cell: ({ revokedAt }) => <State v={v} revokedAt={revokedAt} /> },
       timeColumn<Client>(v, t.lastUsed, "lastUsedAt", { sort: "lastUsedAt", wideOnly: true }),

@@ -34,7 +34,7 @@ async function importsPage(v: Visit): Promise<View> {
     empty: [t.noImports, t.noImportsText],
     columns: [
       {
-        head: t.started,
+        head: t.importStartedAt,
         cell: ({ id, createdAt }) => (
           <a href={`user-imports/${id}`}>
             <Time v={v} at={createdAt} />
@@ -97,9 +97,10 @@ async function importPage(v: Visit): Promise<View> {
               [t.status, <ImportStatus v={v} row={found} />],
               [t.rows, total === null ? null : number(v, total)],
               [t.imported, countsOf(v, found)],
-              [t.result, resultFileId && seesFiles && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
-              [t.sourceFile, seesFiles && <a href={`files/${fileId}`}>{t.openFile}</a>],
-              [t.started, <Time v={v} at={found.createdAt} />],
+              seesFiles &&
+              [t.result, resultFileId && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
+              seesFiles && [t.sourceFile, <a href={`files/${fileId}`}>{t.openFile}</a>],
+              [t.importStartedAt, <Time v={v} at={found.createdAt} />],
               [t.finished, found.finishedAt && <Time v={v} at={found.finishedAt} />],
             ]}
           />

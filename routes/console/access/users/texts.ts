@@ -114,6 +114,7 @@ export const userTexts = sectionTexts({
   dryRunTitle: "Dry run of a user import",
   importStart: "Start",
   importStarted: "The import has started.",
+  importStartedAt: "Started",
   importNow: "Import now",
   importNowConfirm: (rows: string) => `Import the ${rows} rows of this file?`,
   importHint:
@@ -252,6 +253,7 @@ export const userTexts = sectionTexts({
   dryRunTitle: "Ensaio de uma importação de utilizadores",
   importStart: "Iniciar",
   importStarted: "A importação foi iniciada.",
+  importStartedAt: "Início",
   importNow: "Importar agora",
   importNowConfirm: (rows: string) => `Importar as ${rows} linhas deste ficheiro?`,
   importHint:
