@@ -46,6 +46,16 @@ export const auditPersonalData: PersonalData = {
   },
 };
 
+/** The emails and telephone numbers that a user had before changes, as far as the audit log still has them. */
+export async function formerAddresses(q: Sql, userId: string): Promise<string[]> {
+  const rows = await q<{ address: string }[]>`
+    select distinct f.address from audit_values v join audit_log a on a.id = v.audit_id,
+      unnest(array[v.before ->> 'email', v.before ->> 'phoneNumber']) f (address)
+    where v.subjects @> ${[userId]}::text[] and v.subjects <> '{}'
+      and a.target_type = 'user' and a.target_id = ${userId} and f.address is not null`;
+  return rows.map(({ address }) => address);
+}
+
 async function eraseValuesAbout(sql: Sql, { userIds, addresses }: ErasedPersons): Promise<void> {
   const subjects = [...userIds, ...addresses.map(addressSubject)];
   for (let erased = 1; erased > 0;) {

@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import { formerAddresses } from "../../audit/personal_data.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
 import type { DataSubject } from "../../shared/personal_data.ts";
@@ -71,6 +72,7 @@ async function anonymize(
 ): Promise<DataSubject | null> {
   if (user.erasedAt) return null;
   const { id: userId } = user;
+  const former = await formerAddressesOnlyOf(tx, userId);
   await keepSystemAdmin(tx, userId, async () => {
     await tx`update user_tenants set external_id = null where user_id = ${userId}`;
     await tx`update users set email = ${
@@ -88,7 +90,18 @@ async function anonymize(
   });
   if (!user.deletedAt) await emitUserDeleted(p, tx, { id: userId, email: erasedEmail(userId) });
   const addresses = [user.email, ...user.phoneNumber === null ? [] : [user.phoneNumber]];
-  return { userId, addresses, tenantId: null };
+  return { userId, addresses: [...new Set([...addresses, ...former])], tenantId: null };
+}
+
+/** Former addresses of a user that no other user has by now. */
+async function formerAddressesOnlyOf(tx: Tx, userId: string): Promise<string[]> {
+  const former = await formerAddresses(tx, userId);
+  if (former.length === 0) return [];
+  const free = await tx<{ address: string }[]>`
+    select address from unnest(${former}::text[]) address where not exists (
+        select from users where lower(email) = lower(address) and id <> ${userId})
+      and not exists (select from users where phone_number = address and id <> ${userId})`;
+  return free.map(({ address }) => address);
 }
 
 /** Checks who may export a user's data. @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN as for a change of the user */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Actor, setup } from "../../support/setup.ts";
+import { mailsTo, withJobs } from "../auth/mails.ts";
 import { CLERK, columnsWith, done, ended, signIn, tablesWithRowsOf, textColumns } from "./support.ts";
 
 const t = await setup();
@@ -201,6 +202,36 @@ Deno.test("the address goes from reasons, and longer addresses of others stay", 
   assert.equal(message?.textBody, `Ask erased@erased.invalid. Not ${others.join(", not ")}.`);
   const [request] = await sql`select reason from data_requests where user_id = ${user.id}`;
   assert.equal(request?.reason, "erased@erased.invalid wrote to us");
+});
+
+Deno.test("messages to a former address are erased too, unless another user has it by now", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const mark = crypto.randomUUID().slice(0, 8);
+  const [first, second, last] = ["first", "second", "last"].map((name) => `${name}.${mark}@personal.example`);
+  const { body: user } = await clerk.post("/api/v1/users", {
+    email: first,
+    password: PASSWORD,
+    firstName: "Eva",
+  });
+  for (const [email, newEmail = ""] of [[first, second], [second, last]]) {
+    const me = { authorization: `Bearer ${await sessionOf(email ?? "")}` };
+    await withJobs(t, () => t.nobody.post("/api/v1/auth/change-email", { newEmail, password: PASSWORD }, me));
+    const [mail] = await mailsTo(t, newEmail);
+    const token = /#token=([\w-]{43})/.exec(mail?.textBody ?? "")?.[1];
+    assert.equal((await t.nobody.post("/auth/confirm-email", { token })).status, 204);
+  }
+  const next = await clerk.post("/api/v1/users", { email: second, password: PASSWORD, firstName: "Next" });
+  assert.equal(next.status, 201);
+  const send = async (address = "") => {
+    const message = { channel: "Email", recipients: [{ address }], subject: "To", textBody: "Dear Eva" };
+    const { body } = await clerk.post("/api/v1/notifications/send", message);
+    return body.notificationId as string;
+  };
+  const sent = await Promise.all([first, second, last].map(send));
+  await done(clerk, `/api/v1/users/${user.id}/erase`, { reason: "asked" });
+  const addressOf = async (id: string) =>
+    (await sql`select address from notification_recipients where notification_id = ${id}`)[0]?.address;
+  assert.deepEqual(await Promise.all(sent.map(addressOf)), ["erased", second, "erased"]);
 });
 
 Deno.test("an erased user is gone at once, and the email is free", async () => {
