@@ -25,7 +25,9 @@ export function Layout(
   },
 ) {
   const t = commonTexts[v.locale];
-  const currentPath = v.address.split(/[/?]/)[0] ?? "";
+  const section = v.address.split(/[/?]/)[0] ?? "";
+  const isInNav = nav.some(({ items }) => items.some(({ path }) => path === section));
+  const currentPath = isInNav ? section : view.crumbs?.[0]?.href;
   return (
     <Document
       urls={urls}

@@ -167,6 +167,11 @@ inBrowser("an administrator invites a person, sends the invitation again and rev
   const viewing = await openConsole(b, t, admin);
   const { page } = viewing;
   await viewing.open("invitations/new");
+  assert.equal(
+    await page.locator("#sections [aria-current=page]").textContent(),
+    "Users",
+    "the section of its breadcrumb",
+  );
   await page.getByLabel("Email").fill("guest@example.test");
   await page.getByRole("checkbox", { name: "Visitor" }).check();
   await page.getByRole("button", { name: "Send invitation" }).click();

@@ -73,7 +73,7 @@ function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation 
   const t = userTexts[v.locale];
   if (status !== "Pending" && status !== "Expired") return null;
   return (
-    <span class="row">
+    <span class="row end">
       <ActionButton v={v} action={`invitations/${id}/resend`} label={t.resend} />
       <ActionButton
         v={v}
