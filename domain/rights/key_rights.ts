@@ -45,7 +45,7 @@ export class KeyRightsCache {
     );
   }
 
-  /** Returns the rights of the service account with this id; null if there is none. */
+  /** Returns the rights of the service account with this id; null if it does not exist. */
   async readAccount(id: string): Promise<ServiceAccountRights | null> {
     return await this.#accounts.read(id, () => loadServiceAccount(this.sql, { id }));
   }

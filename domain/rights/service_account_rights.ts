@@ -13,7 +13,7 @@ export interface ServiceAccountRights {
   tenantIds: string[] | null;
 }
 
-/** Reads the service account with this id, or whose secret has this hash; null if there is none. */
+/** Reads the service account with this id, or whose secret has this hash; null if no account has it. */
 export async function loadServiceAccount(
   sql: Sql,
   by: { id: string } | { hash: Uint8Array },

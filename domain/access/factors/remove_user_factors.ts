@@ -35,7 +35,7 @@ export async function removeUserFactors(p: AccessPlatform, caller: Caller, userI
 }
 
 /**
- * Checks that the caller has the platform reach of the user. Otherwise whoever may change users could weaken the sign-in of
+ * Checks that the caller has the platform reach of the user. Otherwise a caller who may change users could weaken the sign-in of
  * a system administrator.
  * @throws MISSING_PERMISSION
  */

@@ -38,7 +38,7 @@ export async function isCommon(password: string): Promise<boolean> {
   return forms.some((form) => common.has(form) || common.has(plainLetters(form)));
 }
 
-/** The shortest text whose repetition is `text`; `text` itself if there is none. */
+/** The shortest text whose repetition is `text`; `text` itself if it repeats nothing. */
 const repeatedPart = (text: string): string => text.slice(0, (text + text).indexOf(text, 1));
 
 const plainLetters = (text: string): string =>

@@ -10,7 +10,7 @@ export interface EventPoll {
   /** Answer the events after this position. */
   after: number;
   limit: number;
-  /** How long to wait for an event if there is none. */
+  /** How long a poll without events waits for one. */
   waitMs: number;
   /** Ends the wait: the client has gone, or the request has taken too long. */
   signals: AbortSignal[];

@@ -27,7 +27,7 @@ export class KnownClients {
     }
   }
 
-  /** Returns the live client with this client id; null if there is none. */
+  /** Returns the live client with this client id; null if no live client has it. */
   async read(clientId: string): Promise<KnownClient | null> {
     return await this.#clients.read(clientId, () => this.#load(clientId));
   }

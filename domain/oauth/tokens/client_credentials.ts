@@ -6,7 +6,7 @@ import type { OAuthPlatform } from "../platform.ts";
 import type { Authenticated } from "./authenticate_client.ts";
 import { answerOf, type TokenAnswer } from "./grant.ts";
 
-/** These scopes are about a user, and there is none. */
+/** Scopes about a user. These tokens are not for a user. */
 const OF_USERS: ReadonlySet<string> = new Set(STANDARD_SCOPES);
 
 /**
