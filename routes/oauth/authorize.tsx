@@ -16,7 +16,6 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { originOf } from "../auth/answers.ts";
 import { csrfToken } from "../console/shared/cookies.ts";
-import { isSameOrigin } from "../console/shared/request_security.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -28,6 +27,7 @@ import {
   errorPage,
   pageAnswer,
   readBrowser,
+  readSentForm,
   seeOther,
 } from "./page.tsx";
 import { oauthTexts } from "./texts.ts";
@@ -136,19 +136,11 @@ async function askUser(
 
 /** The answer to the question, or a request that a client's page sent as a form. */
 async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer> {
-  const form = await call.readForm();
-  const [csrf, decision] = [form.get(CSRF), form.get(DECISION)];
-  form.delete(CSRF);
-  form.delete(DECISION);
-  // The form of another site has no cookie of this one (SameSite); as a link it has.
-  if (csrf === null) return seeOther(`/oauth/authorize?${form}`);
-  const browser = await readBrowser(platform, call);
-  const isOwnForm = browser.secret !== null && csrf === csrfToken(browser.secret) &&
-    isSameOrigin(call.request, new URL(platform.baseUrl()));
-  if (!isOwnForm || decision !== "allowed" && decision !== "denied") {
-    return seeOther(`/oauth/authorize?${form}`); // it asks again
+  const { given, isAnswer, browser, decision } = await readSentForm(platform, call);
+  if (!isAnswer || decision !== "allowed" && decision !== "denied") {
+    return seeOther(`/oauth/authorize?${given}`); // it asks, or asks again
   }
-  return await answerRequest(platform, call, form, { browser, consent: decision });
+  return await answerRequest(platform, call, given, { browser, consent: decision });
 }
 
 const text = z.string().optional();

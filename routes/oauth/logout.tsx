@@ -5,7 +5,6 @@ import { OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { cookieWriter, csrfToken } from "../console/shared/cookies.ts";
-import { isSameOrigin } from "../console/shared/request_security.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -17,6 +16,7 @@ import {
   errorPage,
   pageAnswer,
   readBrowser,
+  readSentForm,
   seeOther,
 } from "./page.tsx";
 import { oauthTexts } from "./texts.ts";
@@ -92,15 +92,9 @@ async function askUser(
 
 /** The answer to the question, or a request that a client's page sent as a form. */
 async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer> {
-  const form = await call.readForm();
-  const [csrf, decision] = [form.get(CSRF), form.get(DECISION)];
-  form.delete(CSRF);
-  form.delete(DECISION);
-  if (csrf === null) return seeOther(`/oauth/logout?${form}`);
-  const browser = await readBrowser(platform, call);
-  const isOwnForm = browser.secret !== null && csrf === csrfToken(browser.secret) &&
-    isSameOrigin(call.request, new URL(platform.baseUrl()));
-  return await answerRequest(platform, form, { browser, decision: isOwnForm ? decision : null });
+  const { given, isAnswer, browser, decision } = await readSentForm(platform, call);
+  if (!isAnswer) return seeOther(`/oauth/logout?${given}`);
+  return await answerRequest(platform, given, { browser, decision });
 }
 
 const text = z.string().optional();

@@ -3,11 +3,11 @@ import { type BrowserSession, readBrowserSession } from "../../domain/access/sig
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { Icon } from "../console/components/icons.tsx";
 import { sharedAssets } from "../console/shared/assets.ts";
-import { cookieWriter, readCookies } from "../console/shared/cookies.ts";
+import { cookieWriter, csrfToken, readCookies } from "../console/shared/cookies.ts";
 import type { Locale } from "../console/shared/languages.ts";
 import { BarePage } from "../console/shared/document.tsx";
 import type { Theme } from "../console/shared/looks.ts";
-import { contentPolicy } from "../console/shared/request_security.ts";
+import { contentPolicy, isSameOrigin } from "../console/shared/request_security.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { oauthTexts } from "./texts.ts";
@@ -67,6 +67,28 @@ export const [CSRF, DECISION] = ["csrf", "decision"];
 export const carriedFields = (given: URLSearchParams): Child[] =>
   [...given].filter(([name]) => name !== CSRF && name !== DECISION)
     .map(([name, value]) => <input type="hidden" name={name} value={value} />);
+
+/** A form sent to a page that asks: the request it is about, and what the user answered. */
+export interface SentForm {
+  /** The parameters of the request. */
+  given: URLSearchParams;
+  /** False: a client's page sent the request as a form. That form has no cookie of this site (SameSite); a link has. */
+  isAnswer: boolean;
+  browser: Browser;
+  /** The user's answer; null if the form is not that of this browser's session. */
+  decision: string | null;
+}
+
+export async function readSentForm(platform: ServicePlatform, call: Call): Promise<SentForm> {
+  const given = await call.readForm();
+  const [csrf, decision] = [given.get(CSRF), given.get(DECISION)];
+  given.delete(CSRF);
+  given.delete(DECISION);
+  const browser = await readBrowser(platform, call);
+  const isOwnForm = browser.secret !== null && csrf === csrfToken(browser.secret) &&
+    isSameOrigin(call.request, new URL(platform.baseUrl()));
+  return { given, isAnswer: csrf !== null, browser, decision: isOwnForm ? decision : null };
+}
 
 /** An error that must not be sent to a redirect URI, because the URI may be an attacker's. */
 export const errorPage = (platform: ServicePlatform, browser: Browser, reason: string): Promise<Answer> => {
