@@ -3,6 +3,7 @@ import { auditPersonalData } from "./audit/personal_data.ts";
 import { eventPersonalData } from "./events/personal_data.ts";
 import { filePersonalData } from "./files/personal_data.ts";
 import { jobPersonalData } from "./jobs/personal_data.ts";
+import { looksPersonalData } from "./looks/personal_data.ts";
 import { oauthPersonalData } from "./oauth/personal_data.ts";
 import { notificationPersonalData } from "./notifications/personal_data.ts";
 import { reportPersonalData } from "./reports/personal_data.ts";
@@ -21,6 +22,7 @@ export const allPersonalData: readonly PersonalData<never>[] = [
   filePersonalData,
   notificationPersonalData,
   resourcePersonalData,
+  looksPersonalData,
   oauthPersonalData,
   accessPersonalData,
   jobPersonalData,

@@ -250,6 +250,16 @@ export const SETTINGS = {
     meaning: "Sender of mail: `Name <address>` or an address",
     development: "Steward <steward@localhost>",
   },
+  PRODUCT_NAME: {
+    schema: z.string().trim().min(1).max(100),
+    meaning: "Name of the product in mails, hosted pages and documents of tenants that have set no other",
+    default: "Steward",
+  },
+  PRIMARY_COLOUR: {
+    schema: z.string().toLowerCase().regex(/^#[0-9a-f]{6}$/, "expected a colour such as #1f4fd8"),
+    meaning: "Colour of buttons in mails, hosted pages and documents of tenants that have set no other",
+    default: "#1f4fd8",
+  },
   FCM_SERVICE_ACCOUNT: {
     schema: json(fcmServiceAccount),
     meaning:

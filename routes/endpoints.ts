@@ -4,6 +4,7 @@ import { authRoutes } from "./auth/mod.ts";
 import { eventsRoutes } from "./events/mod.ts";
 import { filesRoutes } from "./files/mod.ts";
 import { jobsRoutes } from "./jobs/mod.ts";
+import { looksRoutes } from "./looks/mod.ts";
 import { notificationsRoutes } from "./notifications/mod.ts";
 import { oauthRoutes } from "./oauth/mod.ts";
 import { docsRoutes } from "./operations/docs.ts";
@@ -25,6 +26,7 @@ const OPERATIONS = [
   ...filesRoutes,
   ...notificationsRoutes,
   ...resourcesRoutes,
+  ...looksRoutes,
   ...eventsRoutes,
   ...overviewRoutes,
   ...healthRoutes,

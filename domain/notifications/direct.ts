@@ -1,4 +1,5 @@
 import { waitAtMost } from "../../infra/timeout.ts";
+import { parseMailFrom } from "../../infra/mail/mail_from.ts";
 import { mainPool, type Pool, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/job_control.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
@@ -7,7 +8,6 @@ import type { OnceWork } from "../requests/idempotency.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
 import { addressDomain, addressMistake } from "./addresses.ts";
-import { defaultSender } from "./channels/email.ts";
 import { requireChannel } from "./channels/require_channel.ts";
 import { checkMessage } from "./check_message.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "./deliver.ts";
@@ -66,7 +66,7 @@ export async function sendDirectEmail(
 /** Checks that a sender address has the domain of MAIL_FROM, the only domain known to belong to the service. */
 function senderMistake(p: NotificationPlatform, address: string): string | null {
   if (addressMistake("Email", address)) return null; // `checkMessage` reports the syntax error
-  const own = addressDomain(defaultSender(p.config.MAIL_FROM).address);
+  const own = addressDomain(parseMailFrom(p.config.MAIL_FROM).address);
   return addressDomain(address) === own
     ? null
     : `"${address.slice(0, 100)}" is not in ${own}, the domain this service sends from`;

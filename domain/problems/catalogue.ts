@@ -4,6 +4,7 @@ import type { CatalogueEntry } from "./entry.ts";
 import { EVENT_PROBLEMS } from "./events.ts";
 import { FILE_PROBLEMS } from "./files.ts";
 import { JOB_PROBLEMS } from "./jobs.ts";
+import { LOOKS_PROBLEMS } from "./looks.ts";
 import { NOTIFICATION_PROBLEMS } from "./notifications.ts";
 import { OAUTH_PROBLEMS } from "./oauth.ts";
 import { REPORT_PROBLEMS } from "./reports.ts";
@@ -20,6 +21,7 @@ export const CATALOGUE = {
   ...NOTIFICATION_PROBLEMS,
   ...REPORT_PROBLEMS,
   ...RESOURCE_PROBLEMS,
+  ...LOOKS_PROBLEMS,
   ...EVENT_PROBLEMS,
   ...OAUTH_PROBLEMS,
 } satisfies Record<string, CatalogueEntry>;

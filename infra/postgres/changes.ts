@@ -5,7 +5,7 @@ import { afterCommit, mainPool, type Pool, type Tx } from "./postgres.ts";
 
 /**
  * What instances follow: cached rights, active tenants, templates, totals, job types and pauses; who wants job events; requests to cancel
- * running jobs; OAuth clients.
+ * running jobs; OAuth clients; looks and senders of tenants.
  */
 export type ChangeTopic =
   | "rights"
@@ -16,7 +16,8 @@ export type ChangeTopic =
   | "job pauses"
   | "event subscriptions"
   | "cancel requests"
-  | "oauth clients";
+  | "oauth clients"
+  | "looks";
 
 /** A change, as instances send it to each other in JSON. */
 export interface Change {

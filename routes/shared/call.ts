@@ -150,6 +150,13 @@ export class Call {
     }
   }
 
+  /** Reads a raw body of one of these content types. @throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
+  async readContent(types: readonly string[]): Promise<Uint8Array<ArrayBuffer>> {
+    const given = this.request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+    if (!types.includes(given)) throw unreadable("Content-Type", given, types.join(" or "));
+    return await this.readBytes(given, false);
+  }
+
   /** The raw body, read once. @throws BODY_TOO_LARGE, BODY_TIMED_OUT, VALIDATION_ERROR if it is incomplete */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
     return this.#bytes ??= this.#read();

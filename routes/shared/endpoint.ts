@@ -30,6 +30,7 @@ export const AREAS = {
   "Notification templates": "Message templates with variables",
   "Applications": "The tenant's products",
   "Settings": "Texts by key, a tenant's own",
+  "Looks": "How the tenant's mails, hosted pages and documents look, and its sender addresses",
   "Operations": "Health, documents, problem pages",
 } as const;
 export type Area = keyof typeof AREAS;
@@ -95,6 +96,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   lateBody?: z.ZodType;
   /** The multipart part that `run` reads with `call.readFile`. */
   filePart?: string;
+  /** Content types of the raw body that `run` reads with `call.readContent`. */
+  rawBody?: string[];
   /** The form (application/x-www-form-urlencoded) that `run` reads with `call.readForm`. */
   form?: z.ZodType;
   /** True if an absent body counts as `{}`. */

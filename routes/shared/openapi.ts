@@ -102,6 +102,7 @@ function shapes(spec: Endpoint) {
     ...(spec.form
       ? { body: { required: true, content: { "application/x-www-form-urlencoded": { schema: spec.form } } } }
       : {}),
+    ...(spec.rawBody ? { body: { required: true, content: rawContent(spec.rawBody) } } : {}),
     ...(spec.filePart
       ? { body: { required: true, content: { "multipart/form-data": { schema: fileForm(spec.filePart) } } } }
       : {}),
@@ -120,6 +121,11 @@ function shapes(spec: Endpoint) {
 
 const fileForm = (part: string) =>
   z.object({ [part]: z.string().meta({ type: "string", format: "binary" }) });
+
+const rawContent = (types: string[]) => {
+  const schema = z.string().meta({ type: "string", format: "binary" });
+  return Object.fromEntries(types.map((type) => [type, { schema }]));
+};
 
 function success({ description, schema, contentType, alsoAs = [] }: AnswerSpec) {
   const types = contentType ? [contentType] : schema ? ["application/json"] : [];

@@ -60,7 +60,7 @@ const SHARED: Record<string, ProblemCode[]> = {
 /** All codes that an operation can refuse with: the declared ones, and those of its shapes and access. */
 export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
   const { needsCaller, needsTenant, personsOnly, permissions, forEnrolling, needsStepUp } = spec.access;
-  const readsBody = Boolean(spec.body ?? spec.lateBody ?? spec.form ?? spec.filePart) ||
+  const readsBody = Boolean(spec.body ?? spec.lateBody ?? spec.form ?? spec.filePart ?? spec.rawBody) ||
     spec.creates !== undefined;
   const reachesStorage = spec.area === "Files" || spec.area === "Reports" && spec.method !== "get";
   return new Set<ProblemCode>([

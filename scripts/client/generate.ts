@@ -167,13 +167,14 @@ function methodOf(routed: RoutedOperation): string {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "");
   const json = operation.requestBody?.content["application/json"];
   const form = operation.requestBody?.content["multipart/form-data"];
+  const raw = Object.keys(operation.requestBody?.content ?? {}).some((type) => type.startsWith("image/"));
   const queries = queriesOf(routed);
   const needsQuery = queries.some(({ required }) => required);
   const bodyType = json ? typeOf(json.schema) : "";
   const parameters = [
     ...names.map((name) => `${name}: string${/number/i.test(name) ? " | number" : ""}`),
     ...(json ? [`body${operation.requestBody?.required ? "" : "?"}: ${bodyType}`] : []),
-    ...(form ? ["file: Blob"] : []),
+    ...(form || raw ? ["file: Blob"] : []),
     ...(queries.length > 0 ? [`query: ${queryName(routed)}${needsQuery ? "" : " = {}"}`] : []),
     "options: RequestOptions = {}",
   ];
@@ -185,6 +186,7 @@ function methodOf(routed: RoutedOperation): string {
     ...(queries.length > 0 ? ["query"] : []),
     ...(json ? ["body"] : []),
     ...(form ? [`body: formOf("${part}", file)`] : []),
+    ...(raw ? ["body: file"] : []),
     "options",
     ...(as ? [`as: "${as}"`] : []),
   ];
@@ -199,7 +201,9 @@ function responseOf({ responses }: Operation): { type: string; as?: string } {
   const [[status, success] = ["204", {}]] = Object.entries(responses).filter(([status]) => status < "400");
   const content = "content" in success ? success.content ?? {} : {};
   const [type] = Object.keys(content);
-  if (status.startsWith("3") || type === "text/event-stream") return { type: "Response", as: "response" };
+  if (status.startsWith("3") || type === "text/event-stream" || type?.startsWith("image/")) {
+    return { type: "Response", as: "response" };
+  }
   if (!type) return { type: "void", as: "nothing" };
   const { schema } = content[type] ?? {};
   return type === "application/json" ? { type: typeOf(schema ?? {}) } : { type: "string", as: "text" };

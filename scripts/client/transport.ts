@@ -53,7 +53,7 @@ export interface ClientRequest {
   method: string;
   path: string;
   query?: object;
-  /** A value to send as JSON, or FormData with a file. */
+  /** A value to send as JSON, FormData with a file, or a Blob with its content type. */
   body?: unknown;
   options?: RequestOptions;
   /** How the response body is read; default: JSON. */
@@ -175,11 +175,11 @@ export class Transport {
   async #send({ method, path, query, body, options = {}, as }: ClientRequest): Promise<Response> {
     const { idempotencyKey, ifMatch, tenantId = this.#options.tenantId, signal } = options;
     const token = this.#tokens?.accessToken ?? this.#options.token;
-    const isForm = body instanceof FormData;
+    const isRaw = body instanceof FormData || body instanceof Blob;
     const headers: Record<string, string> = {
       ...(as === undefined || as === "json" ? { accept: "application/json" } : {}),
       ...(token ? { authorization: `Bearer ${token}` } : {}),
-      ...(body === undefined || isForm ? {} : { "content-type": "application/json" }),
+      ...(body === undefined || isRaw ? {} : { "content-type": "application/json" }),
       ...(idempotencyKey ? { "idempotency-key": idempotencyKey } : {}),
       ...(ifMatch ? { "if-match": ifMatch } : {}),
       ...(tenantId ? { "x-tenant-id": tenantId } : {}),
@@ -190,7 +190,7 @@ export class Transport {
       headers,
       ...(as === "response" ? { redirect: "manual" as const } : {}),
       ...(signal ? { signal } : {}),
-      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
     });
   }
 

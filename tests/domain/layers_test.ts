@@ -8,7 +8,7 @@ const LAYERS = [
   ["rights"],
   ["audit"],
   ["jobs"],
-  ["requests", "resources"],
+  ["requests", "resources", "looks"],
   ["events"],
   ["notifications"],
   ["access", "files"],

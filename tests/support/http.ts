@@ -9,6 +9,10 @@ export interface HttpAnswer {
   body: any;
 }
 
+/** Bodies that are sent as they are; all others are sent as JSON. */
+const isRaw = (body: unknown): body is string | FormData | Uint8Array<ArrayBuffer> =>
+  typeof body === "string" || body instanceof FormData || body instanceof Uint8Array;
+
 /** An HTTP client with the credentials of one caller. */
 export class HttpClient {
   constructor(
@@ -37,13 +41,13 @@ export class HttpClient {
       method,
       headers: {
         ...(this.token ? { authorization: `Bearer ${this.token}` } : {}),
-        ...(body === undefined || body instanceof FormData ? {} : { "content-type": "application/json" }),
+        ...(body === undefined || body instanceof FormData || body instanceof Uint8Array
+          ? {}
+          : { "content-type": "application/json" }),
         ...this.headers,
         ...headers,
       },
-      ...(body === undefined
-        ? {}
-        : { body: typeof body === "string" || body instanceof FormData ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isRaw(body) ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
     if (SHOWS_LOG && response.status >= 400) console.error(`${method} ${path}: ${response.status} ${text}`);

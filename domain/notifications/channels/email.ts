@@ -4,13 +4,12 @@ import {
   type MailMessage,
   type MailTransport,
 } from "../../../infra/mail/mail.ts";
+import { parseMailFrom } from "../../../infra/mail/mail_from.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { addressDomain, addressKey } from "../addresses.ts";
 import type { Content } from "../content.ts";
 import type { HeldNotification, HeldRecipient } from "../delivery_ledger.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover.ts";
-
-const FROM = /^\s*(?:"?([^"<>]*?)"?\s*)<([^<>\s]+)>\s*$/;
 
 /** The mail servers in failover order. All send the message under the same Message-ID. */
 export function emailProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
@@ -81,7 +80,7 @@ const isOutage = ({ code, responseCode, permanent }: MailDeliveryFailed): boolea
   !permanent && (responseCode !== null || NO_ANSWER.includes(code));
 
 function mailOf(p: Platform, held: HeldNotification, content: Content, owed: HeldRecipient[]): MailMessage {
-  const sender = defaultSender(p.config.MAIL_FROM);
+  const sender = parseMailFrom(p.config.MAIL_FROM);
   const from = held.fromAddress
     ? { address: held.fromAddress, displayName: held.fromName }
     : { ...sender, displayName: held.fromName ?? sender.displayName };
@@ -103,10 +102,4 @@ function mailOf(p: Platform, held: HeldNotification, content: Content, owed: Hel
     headers: content.headers ?? {},
     attachments: content.attachments,
   };
-}
-
-/** Parses MAIL_FROM: `Name <address>` or an address. */
-export function defaultSender(setting: string): MailAddress {
-  const [, name, address] = FROM.exec(setting) ?? [];
-  return { address: address ?? setting.trim(), displayName: name || null };
 }

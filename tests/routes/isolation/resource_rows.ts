@@ -15,5 +15,10 @@ export const resourceRows: Rows = {
     key: "o",
     value: "O",
   }),
+  readTenantLooks: { own: () => ({}) },
+  updateTenantLooks: { own: () => ({ body: { productName: "O" } }) },
+  setTenantLogo: { own: () => ({}), code: "UNSUPPORTED_MEDIA_TYPE" },
+  removeTenantLogo: { own: () => ({}), code: "TENANT_LOGO_NOT_FOUND" },
+  showTenantLogo: { open: "the logo is public: mails and hosted pages show it" },
   listApplicationUsage: { own: () => ({}) },
 };

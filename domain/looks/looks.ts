@@ -1,0 +1,129 @@
+import type { MailAddress } from "../../infra/mail/mail.ts";
+import { parseMailFrom } from "../../infra/mail/mail_from.ts";
+import { subscribeToChanges } from "../../infra/postgres/changes.ts";
+import { isTransaction, mainPool, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
+import type { Platform } from "../shared/platform.ts";
+import { TtlCache } from "../shared/ttl_cache.ts";
+import { readableTextOn } from "./colours.ts";
+
+/** Limits how long a change of another instance is missed if its announcement is lost. */
+const TTL_MS = 10_000;
+const MAX_ENTRIES = 2_000;
+
+export interface LogoFacts {
+  contentType: "image/png" | "image/jpeg";
+  width: number;
+  height: number;
+  /** Identifies the content, for URLs that may be cached for long. */
+  tag: string;
+}
+
+/** How the messages and pages of a tenant look. Colours are `#rrggbb`. */
+export interface PageLooks {
+  productName: string;
+  logo: LogoFacts | null;
+  /** Background of buttons and bars. On white it may be unreadable as text: see `readableOr`. */
+  primaryColour: string;
+  /** Colour of text on `primaryColour`; always readable there. */
+  textColour: string;
+  /** Plain text, lines separated by `\n`; empty if there is none. */
+  footer: string;
+  replyTo: string | null;
+  senderName: string | null;
+  senderAddress: string;
+}
+
+/** Looks with the content of the logo, for documents. */
+export type Looks = Omit<PageLooks, "logo"> & { logo: LogoFacts & { content: Uint8Array } | null };
+
+/** What a tenant has set; null: the value of the configuration. */
+export interface OwnLooks {
+  productName: string | null;
+  primaryColour: string | null;
+  textColour: string | null;
+  footer: string | null;
+  replyTo: string | null;
+  logo: LogoFacts | null;
+  version: number;
+}
+
+const NONE: OwnLooks = {
+  productName: null,
+  primaryColour: null,
+  textColour: null,
+  footer: null,
+  replyTo: null,
+  logo: null,
+  version: 0,
+};
+
+const caches = new WeakMap<Pool, TtlCache<OwnLooks>>();
+
+function cacheOf(pool: Pool): TtlCache<OwnLooks> {
+  const existing = caches.get(pool);
+  if (existing) return existing;
+  const cache = new TtlCache<OwnLooks>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+  caches.set(pool, cache);
+  subscribeToChanges(pool, "looks", () => cache.clear());
+  return cache;
+}
+
+/** What the tenant has set, read from the database. */
+export async function readOwnLooks(q: Sql, tenantId: string, lock = q``): Promise<OwnLooks> {
+  const [row] = await q<OwnLooks[]>`
+    select product_name, primary_colour, text_colour, footer, reply_to, version,
+      case when logo_tag is not null then json_build_object('contentType', logo_content_type,
+        'width', logo_width, 'height', logo_height, 'tag', logo_tag) end as logo
+    from tenant_looks where tenant_id = ${tenantId} ${lock}`;
+  return row ?? NONE;
+}
+
+/**
+ * The looks of a tenant without the content of its logo. They are cached, because every mail needs them; a transaction
+ * reads them itself.
+ * @param tenantId null: messages of the service itself, which look as configured
+ */
+export async function readPageLooks(
+  p: Pick<Platform, "sql" | "config">,
+  tenantId: string | null,
+): Promise<PageLooks> {
+  if (tenantId === null) return looksOf(NONE, p.config);
+  const read = () => readOwnLooks(p.sql, tenantId);
+  const own = isTransaction(p.sql) ? await read() : await cacheOf(mainPool(p.sql)).read(tenantId, read);
+  return looksOf(own, p.config);
+}
+
+/** The looks of a tenant with the content of its logo, for PDFs and other documents. */
+export async function readLooks(
+  p: Pick<Platform, "sql" | "config">,
+  tenantId: string | null,
+): Promise<Looks> {
+  const looks = await readPageLooks(p, tenantId);
+  const logo = looks.logo && tenantId !== null ? await readLogo(p.sql, tenantId) : null;
+  return { ...looks, logo };
+}
+
+/** The current logo of a tenant; null if it has none. */
+export async function readLogo(q: Sql, tenantId: string): Promise<Looks["logo"]> {
+  const [row] = await q<NonNullable<Looks["logo"]>[]>`
+    select logo_content_type as content_type, logo_width as width, logo_height as height, logo_tag as tag,
+      logo as content
+    from tenant_looks where tenant_id = ${tenantId} and logo is not null`;
+  return row ?? null;
+}
+
+/** The looks in effect: what the tenant has set, and the configuration for the rest. */
+export function looksOf(own: OwnLooks, config: Platform["config"]): PageLooks {
+  const sender: MailAddress = parseMailFrom(config.MAIL_FROM);
+  const primaryColour = own.primaryColour ?? config.PRIMARY_COLOUR;
+  return {
+    productName: own.productName ?? config.PRODUCT_NAME,
+    logo: own.logo,
+    primaryColour,
+    textColour: own.textColour ?? readableTextOn(primaryColour),
+    footer: own.footer ?? "",
+    replyTo: own.replyTo,
+    senderName: own.productName ?? sender.displayName,
+    senderAddress: sender.address,
+  };
+}

@@ -1,0 +1,118 @@
+import { z } from "zod";
+import { looksOf, type OwnLooks, readOwnLooks } from "../../domain/looks/looks.ts";
+import { MOST_LOGO_BYTES } from "../../domain/looks/logo_image.ts";
+import { removeLogo, setLogo, updateLooks } from "../../domain/looks/write.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
+import type { TenantCaller } from "../../domain/rights/caller.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+import { okVersioned } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { logoUrl } from "./logo_url.ts";
+
+const path = "/api/v1/tenant-looks";
+const area = "Looks";
+const write = inTenant("manage:settings");
+
+const colour = z.string().toLowerCase().regex(/^#[0-9a-f]{6}$/, "expected a colour such as #1f4fd8")
+  .meta({ example: "#1f4fd8" });
+const given = {
+  productName: requiredName(100).nullish(),
+  primaryColour: colour.nullish(),
+  textColour: colour.nullish().meta({
+    description:
+      "Colour of text on the primary colour, with a contrast of at least 4.5:1; null: the service chooses",
+  }),
+  footer: z.string().trim().max(1_000).nullish().meta({ description: "Plain text, also of several lines" }),
+  replyTo: z.email().max(254).nullish().meta({ example: "help@example.com" }),
+};
+
+const TenantLooksDto = z.object({
+  productName: z.string().nullable(),
+  primaryColour: z.string().nullable(),
+  textColour: z.string().nullable(),
+  footer: z.string().nullable(),
+  replyTo: z.string().nullable(),
+  logo: z.object({
+    url: z.string().meta({ description: "Public; another URL after every change of the logo" }),
+    contentType: z.enum(["image/png", "image/jpeg"]),
+    width: z.int(),
+    height: z.int(),
+  }).nullable(),
+  effective: z.object({
+    productName: z.string(),
+    primaryColour: z.string(),
+    textColour: z.string(),
+    footer: z.string(),
+    replyTo: z.string().nullable(),
+    senderName: z.string().nullable(),
+    senderAddress: z.string(),
+  }).meta({ description: "What is used: the tenant's values, and those of the service for the rest" }),
+}).meta({ id: "TenantLooksDto" });
+
+function answer({ config, baseUrl }: ServicePlatform, { tenantId }: TenantCaller, own: OwnLooks) {
+  const { logo, version, ...rest } = own;
+  const { logo: _, ...effective } = looksOf(own, config);
+  const { contentType, width, height } = logo ?? {};
+  const shown = logo && { url: logoUrl(baseUrl(), tenantId, logo), contentType, width, height };
+  return okVersioned({ ...rest, logo: shown, effective }, version);
+}
+
+const answers = { 200: { etag: true, description: "The looks", schema: TenantLooksDto } } as const;
+
+/** How the mails, hosted pages and documents of the tenant look. */
+export const tenantLooksRoutes = [
+  endpoint({
+    method: "get",
+    path,
+    area,
+    id: "readTenantLooks",
+    access: inTenant(),
+    summary: "Read how the tenant's mails, hosted pages and documents look",
+    answers,
+    problems: [],
+    run: async ({ platform, db, caller }) =>
+      answer(platform, caller, await readOwnLooks(db, caller.tenantId)),
+  }),
+  endpoint({
+    method: "put",
+    path,
+    area,
+    id: "updateTenantLooks",
+    access: write,
+    summary: "Change the looks; omitted members keep their values, null restores the service's own",
+    body: z.object(given).meta({ id: "UpdateTenantLooksRequest" }),
+    answers,
+    problems: ["PRECONDITION_FAILED"],
+    run: async ({ platform, caller, body, call }) =>
+      answer(platform, caller, await updateLooks(platform, caller, body, call.ifMatch)),
+  }),
+  endpoint({
+    method: "put",
+    path: `${path}/logo`,
+    area,
+    id: "setTenantLogo",
+    access: write,
+    summary: "Set the logo: a PNG or JPEG image of at most 256 KiB and 2000 x 2000 pixels",
+    rawBody: ["image/png", "image/jpeg"],
+    bodyLimit: MOST_LOGO_BYTES,
+    answers,
+    problems: ["PRECONDITION_FAILED"],
+    async run({ platform, db, caller, call }) {
+      const content = await call.readContent(["image/png", "image/jpeg"]);
+      return answer(platform, caller, await setLogo(db, caller, content, call.ifMatch));
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: `${path}/logo`,
+    area,
+    id: "removeTenantLogo",
+    access: write,
+    summary: "Remove the logo",
+    answers,
+    problems: ["TENANT_LOGO_NOT_FOUND", "PRECONDITION_FAILED"],
+    run: async ({ platform, db, caller, call }) =>
+      answer(platform, caller, await removeLogo(db, caller, call.ifMatch)),
+  }),
+] as const;
