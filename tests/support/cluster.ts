@@ -57,7 +57,8 @@ export async function createTestDatabase(o: { empty?: boolean } = {}): Promise<s
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
   const sql = postgres(server, { max: 1, onnotice: () => {} });
   try {
-    await sql.unsafe(`create database ${name} ${o.empty ? "" : `template ${TEMPLATE} strategy wal_log`}`);
+    // Copying files takes a quarter of the CPU time of copying through the WAL.
+    await sql.unsafe(`create database ${name} ${o.empty ? "" : `template ${TEMPLATE}`} strategy file_copy`);
   } finally {
     await sql.end();
   }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { until } from "../../support/until.ts";
 import { refused, sent } from "./notifications.ts";
 
 const shared = { TOKEN_KEYS: JSON.stringify([await generateTokenKey()]), PUBLIC_URL: "http://steward.test" };
@@ -127,11 +128,12 @@ Deno.test("a stream opened while the database connections are half-open gets new
   proxy.halfOpen();
   const since = performance.now();
   const isBack = async () => (await cutOffInstance.nobody.get("/readyz")).body.checks.postgres === "ok";
-  while (!await isBack()) assert.ok(performance.now() - since < 12_000, "the pool is not replaced");
+  await until(isBack, Boolean, { what: "a new connection in the pool" });
   const stream = await open(user, { url: cutOffInstance.url, lastEventId: "0" });
   await notify(user, "heard");
   assert.equal((await stream.next())[1], "heard");
-  assert.ok(performance.now() - since < 14_000, `after ${performance.now() - since} ms`);
+  // ten seconds on an idle machine; the system itself would notice after many minutes
+  assert.ok(performance.now() - since < 40_000, `after ${performance.now() - since} ms`);
   await stream.close();
   await cutOffInstance.stop();
   await proxy.refuse();
