@@ -1,4 +1,4 @@
-import type { ColumnType } from "./report_template.ts";
+import type { ColumnType } from "./columns.ts";
 
 /** Converts an instant from Postgres's UTC text to ISO 8601 with milliseconds: `2026-01-31T12:00:00.000Z`. */
 export function isoInstant(cell: string): string {

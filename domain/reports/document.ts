@@ -1,45 +1,94 @@
-import type { ReportFormat } from "./formats.ts";
-import type { ReportTemplate } from "./report_template.ts";
-import { readRows, type RowBatch } from "./rows.ts";
-import { writerOf } from "./writers/mod.ts";
+import type { ChartKind, Total } from "./template_parts.ts";
+import type { Column } from "./columns.ts";
+import type { Looks } from "./looks.ts";
+import type { PageLayout } from "./report_template.ts";
+import type { Row, RowBatch } from "./rows.ts";
 
-/** The input of a document. Plain values only, because it is sent to another thread. */
-export interface DocumentOrder {
-  templateId: string;
-  format: ReportFormat;
-  /** Validated parameters, with defaults. */
-  parameters: Record<string, unknown>;
-  /** As `ReportScope`. */
-  tenantIds: string[] | null;
-  tenantName: string | null;
+/** What a writer gets: the texts of a document, and its parts in print order. */
+export interface ReportDocument {
+  title: string;
+  subtitle: string;
+  /** The name of the report, for the foot of pages. */
+  name: string;
+  layout: PageLayout;
+  /** Logo, colours and footer of the tenant. */
+  looks: Looks;
+  /** Name-value pairs above the parts: tenant, time of generation, requester and parameters. */
+  facts: [string, string][];
   requestedBy: string | null;
   generatedAt: Date;
+  /**
+   * The charts and tables. Read each completely before the next one, because all share one database connection. A CSV
+   * gets only tables.
+   */
+  parts: DocumentPart[];
 }
 
-/**
- * Generates a document as a stream of byte chunks; the generator's return value is the number of rows. Aborting
- * `signal` cancels the query at the server.
- * @throws the signal's reason, PostgresError, or an error of the template
- */
-export async function* makeDocument(
-  databaseUrl: string,
-  template: ReportTemplate,
-  { format, tenantIds, parameters, ...head }: DocumentOrder,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
-  const rows = { count: 0 };
-  const batches = counted(readRows(databaseUrl, template, { tenantIds, parameters }, signal), rows);
-  const write = await writerOf(format);
-  yield* write({ ...head, template, parameters }, batches);
-  return rows.count;
+export type DocumentPart = DocumentTable | DocumentChart;
+
+export interface DocumentTable {
+  kind: "table";
+  /** Its own heading; null: it has none. */
+  title: string | null;
+  /** All columns. A row has a cell for each. */
+  columns: Column[];
+  /** Positions of the group columns, outermost first; empty: no groups. */
+  groups: number[];
+  /** Positions of the other columns. Where groups are headings, only these are columns. */
+  shown: number[];
+  /** Which totals the rows below the table have, in print order; empty: none. */
+  totals: Total[];
+  /** The rows as Postgres sends them, for formats without groups and totals. Instead of `lines`, and once. */
+  batches(): AsyncIterable<RowBatch>;
+  /** The rows with headings of groups and totals between them, batch by batch. Instead of `batches`, and once. */
+  lines(): AsyncIterable<TableLine[]>;
 }
 
-async function* counted(
-  batches: AsyncIterable<RowBatch>,
-  rows: { count: number },
-): AsyncGenerator<RowBatch> {
-  for await (const batch of batches) {
-    rows.count += batch.count;
-    yield batch;
-  }
+/** One line of a table, in print order. */
+export type TableLine = RowLine | GroupLine | TotalLine;
+
+export interface RowLine {
+  kind: "row";
+  cells: Row;
+}
+
+/** A group begins. */
+export interface GroupLine {
+  kind: "group";
+  /** 1 is the outermost group. */
+  level: number;
+  /** Position of its column. */
+  column: number;
+  value: string | null;
+}
+
+/** A total below a group or below the table. */
+export interface TotalLine {
+  kind: "total";
+  /** 0 is the whole table, otherwise the level of the group that ends. */
+  level: number;
+  total: Total;
+  /** What it is, such as "Total" or "Average: Lisbon". */
+  label: string;
+  /** As many as the columns; null where the column has no such total. Text as in rows, and digits for a count. */
+  cells: Row;
+  /** How many rows it is made of. */
+  rowCount: number;
+}
+
+export interface DocumentChart {
+  kind: "chart";
+  /** Runs its query, or takes the data that its table collected while it was read. */
+  read(): Promise<ChartData>;
+}
+
+/** What a chart shows. Without labels there is nothing to draw. */
+export interface ChartData {
+  kind: ChartKind;
+  title: string;
+  labels: string[];
+  /** Each has a value for each label; null is a gap. A chart of a table has one series. */
+  series: { name: string; values: (number | null)[] }[];
+  /** How many more labels its query returned than a chart takes. */
+  omitted: number;
 }

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { PostgresError } from "../../infra/postgres/failures.ts";
-import type { DocumentOrder } from "./document.ts";
+import type { DocumentOrder } from "./make_document.ts";
 import type { DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
 
 /** How many chunks stay valid after they were yielded; more than the streams that consume them can buffer. */

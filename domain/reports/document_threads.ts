@@ -1,4 +1,4 @@
-import type { DocumentOrder } from "./document.ts";
+import type { DocumentOrder } from "./make_document.ts";
 import { DocumentThread } from "./document_thread.ts";
 import type { DocumentSources } from "./document_worker.ts";
 

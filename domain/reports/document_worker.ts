@@ -2,7 +2,7 @@
 // finished bytes, so that formatting a report does not block requests.
 import { parentPort } from "node:worker_threads";
 import { PostgresError } from "../../infra/postgres/failures.ts";
-import { type DocumentOrder, makeDocument } from "./document.ts";
+import { type DocumentOrder, makeDocument } from "./make_document.ts";
 import { loadReportTemplates, type ReportTemplates, requireTemplate } from "./registry.ts";
 
 /** Where the thread reads rows and templates. */

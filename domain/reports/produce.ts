@@ -7,6 +7,7 @@ import { DocumentThreadLost } from "./document_thread.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { FORMATS } from "./formats.ts";
+import { DEFAULT_LOOKS } from "./looks.ts";
 import { outageOf } from "../jobs/outage.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { requireTemplate } from "./registry.ts";
@@ -60,7 +61,15 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
   const done = new AbortController(); // stops the generation if storing fails
   const progress = { rowCount: 0, bytes: 0 };
   async function* pieces() {
-    const order = { templateId, format, parameters, ...scope, requestedBy, generatedAt };
+    const order = {
+      templateId,
+      format,
+      parameters,
+      ...scope,
+      requestedBy,
+      generatedAt,
+      looks: DEFAULT_LOOKS,
+    };
     const document = p.reports.threads.make(order, {
       signal: AbortSignal.any([signal, done.signal]),
       stopping: p.stopping,

@@ -70,7 +70,7 @@ async function importTemplate(path: string): Promise<ReportTemplate> {
     throw new Error(`${path}: expected a default export that is a function and takes the report kit`);
   }
   const template = make(REPORT_KIT);
-  if (typeof template?.id !== "string" || typeof template.query !== "function") {
+  if (typeof template?.id !== "string" || !Array.isArray(template.parts)) {
     throw new Error(`${path}: its default export returned no report; expected the result of defineReport`);
   }
   return template;

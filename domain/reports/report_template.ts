@@ -1,45 +1,22 @@
-import type postgres from "postgres";
 import { z } from "zod";
 import type { ReportFormat } from "./formats.ts";
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import {
+  checkMembers,
+  checkPart,
+  PART_MAKERS,
+  type PartMakers,
+  type ReportPart,
+  type ReportText,
+  type TableDefinition,
+} from "./template_parts.ts";
 
-/** The type of a column's values: `instant` is a point in time (UTC), `date` a calendar day. */
-export type ColumnType = "text" | "integer" | "decimal" | "boolean" | "instant" | "date";
+export { boolean, type Column, type ColumnType, date, decimal, instant, integer, text } from "./columns.ts";
+export type { Chart, QueryInput, QueryParameters, ReportQuery, ReportScope } from "./template_parts.ts";
 
-export interface Column {
-  title: string;
-  type: ColumnType;
-  /** Width in characters, for PDF, HTML and sheets; absent: a default per type. */
-  width?: number;
-}
+export type PageLayout = "portrait" | "landscape";
 
-/** A bar chart with one bar per value of `by`: its row count, or the sum of `sum`. Drawn in PDF and HTML. */
-export interface Chart<C extends string = string> {
-  title: string;
-  by: C;
-  sum?: C;
-}
-
-/** The tenants that a query may read. */
-export interface ReportScope {
-  /** Tenants whose rows may be shown; null: all tenants, and rows without a tenant. */
-  tenantIds: string[] | null;
-}
-
-/** Parameters as a query gets them: parameters that were not given are null. */
-export type QueryParameters<P> = {
-  [K in keyof P]-?: undefined extends P[K] ? Exclude<P[K], undefined> | null : P[K];
-};
-
-export interface QueryInput<P> extends ReportScope {
-  parameters: QueryParameters<P>;
-}
-
-/** A query with any row type: columns are matched by name when it runs. */
-export type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
-
-/** Everything about a report, declared in one file. */
-export interface ReportDefinition<P extends z.ZodObject = z.ZodObject, C extends string = string> {
+/** What a report declares besides its rows. */
+interface ReportHead<P extends z.ZodObject> {
   /** The id that callers use: lower case, digits and hyphens. */
   id: string;
   name: string;
@@ -58,17 +35,43 @@ export interface ReportDefinition<P extends z.ZodObject = z.ZodObject, C extends
    * A zod object of JSON values. `.meta({ title, description })`, `.default()` and enums appear in the template list.
    */
   parameters: P;
-  /** Columns in print order, by the query's column names (snake_case in SQL, camelCase here). */
-  columns: Record<C, Column>;
-  /** Returns the rows in their final order. Must restrict them to `tenantIds`. */
-  query(sql: Sql, input: QueryInput<z.output<P>>): ReportQuery;
-  chart?: Chart<NoInfer<C>>;
+  /** The heading of the document; absent: `name`. */
+  title?: ReportText<z.output<P>>;
+  /** The line below the heading; absent: `description`. */
+  subtitle?: ReportText<z.output<P>>;
+  /** Of PDF, print and sheets; absent: landscape. */
+  layout?: PageLayout;
+  /** True: the chart of a table stands before it. Its query then runs twice, in one snapshot. */
+  chartsFirst?: boolean;
 }
 
-/** A definition in the registry, without its generic types; `defineReport` has checked them. */
-export type ReportTemplate = ReportDefinition;
+/** Several tables and charts, in print order. */
+interface SeveralParts<P extends z.ZodObject> {
+  parts(make: PartMakers<z.output<P>>): ReportPart[];
+}
 
-const MEMBERS: ReadonlySet<string> = new Set<keyof ReportDefinition>([
+type Without<T> = { [K in keyof T]?: never };
+
+/** Everything about a report, declared in one file: one table, or several parts. */
+export type ReportDefinition<P extends z.ZodObject = z.ZodObject, C extends string = string> =
+  & ReportHead<P>
+  & (
+    | TableDefinition<z.output<P>, C> & Without<SeveralParts<P>>
+    | SeveralParts<P> & Without<TableDefinition<z.output<P>, C>>
+  );
+
+/** A report in the registry; `defineReport` has checked it. */
+export interface ReportTemplate extends Omit<ReportHead<z.ZodObject>, "title" | "subtitle"> {
+  // deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
+  title: ReportText<any>;
+  // deno-lint-ignore no-explicit-any -- as above
+  subtitle: ReportText<any>;
+  layout: PageLayout;
+  chartsFirst: boolean;
+  parts: ReportPart[];
+}
+
+const HEAD_MEMBERS = [
   "id",
   "name",
   "description",
@@ -78,10 +81,13 @@ const MEMBERS: ReadonlySet<string> = new Set<keyof ReportDefinition>([
   "database",
   "formats",
   "parameters",
-  "columns",
-  "query",
-  "chart",
-]);
+  "title",
+  "subtitle",
+  "layout",
+  "chartsFirst",
+];
+const TABLE_MEMBERS = ["columns", "query", "groupBy", "totals", "chart"];
+const LAYOUTS: PageLayout[] = ["portrait", "landscape"];
 
 const CHILD_TENANTS = {
   includeChildTenants: z.boolean().default(false).meta({
@@ -95,42 +101,64 @@ export const GROUP_DATA = "read:group-data";
 
 /**
  * Declares a report. Templates that are not global get the extra parameter `includeChildTenants`.
- * @throws Error for an invalid definition: a malformed id, an unknown member, no columns, a chart of an unknown column,
- * or parameters that JSON Schema cannot express
+ * @throws Error for an invalid definition: a malformed id, an unknown member, no columns, a chart, group or total of an
+ * unknown column, or parameters that JSON Schema cannot express
  */
 export function defineReport<P extends z.ZodObject, C extends string>(
   definition: ReportDefinition<P, C>,
 ): ReportTemplate {
-  const { id, columns, chart, isGlobal } = definition;
+  const given = definition as unknown as ReportDefinition;
+  const { id, name, description, version, permissions, isGlobal, database, formats, layout = "landscape" } =
+    given;
+  const report = `report "${id}"`;
   if (!/^[a-z][a-z0-9-]{0,63}$/.test(id)) {
-    throw new Error(`report "${id}": expected an id of lower-case letters, digits and hyphens`);
+    throw new Error(`${report}: expected an id of lower-case letters, digits and hyphens`);
   }
-  for (const member of Object.keys(definition)) {
-    if (MEMBERS.has(member)) continue;
-    throw new Error(`report "${id}": unknown member "${member}"; expected one of ${[...MEMBERS].join(", ")}`);
+  checkMembers(report, given, [...HEAD_MEMBERS, ...given.parts ? ["parts"] : [...TABLE_MEMBERS, "parts"]]);
+  if (!LAYOUTS.includes(layout)) {
+    throw new Error(`${report}: its layout is "${layout}"; expected one of ${LAYOUTS.join(", ")}`);
   }
-  if (Object.keys(columns).length === 0) throw new Error(`report "${id}" has no columns`);
-  for (const column of chart ? [chart.by, ...chart.sum ? [chart.sum] : []] : []) {
-    if (!Object.hasOwn(columns, column)) {
-      throw new Error(`report "${id}": its chart names the unknown column ${column}`);
-    }
-  }
-  const parameters = isGlobal ? definition.parameters : definition.parameters.extend(CHILD_TENANTS);
+  const parts = partsOf(report, given);
+  const parameters = isGlobal ? given.parameters : given.parameters.extend(CHILD_TENANTS);
   z.toJSONSchema(parameters, { io: "input" });
-  return { ...definition, parameters } as unknown as ReportTemplate;
+  return {
+    id,
+    name,
+    description,
+    version,
+    permissions,
+    parameters,
+    title: given.title ?? name,
+    subtitle: given.subtitle ?? description,
+    layout,
+    chartsFirst: given.chartsFirst ?? false,
+    parts,
+    ...(isGlobal === undefined ? {} : { isGlobal }),
+    ...(database === undefined ? {} : { database }),
+    ...(formats ? { formats } : {}),
+  };
 }
 
-const columnOf = (type: ColumnType) => (title: string, width?: number): Column => ({
-  title,
-  type,
-  ...(width ? { width } : {}),
-});
-export const text = columnOf("text");
-export const integer = columnOf("integer");
-export const decimal = columnOf("decimal");
-export const boolean = columnOf("boolean");
-export const instant = columnOf("instant");
-export const date = columnOf("date");
+function partsOf(report: string, given: ReportDefinition): ReportPart[] {
+  if (!given.parts) {
+    const { columns, query, groupBy, totals, chart } = given;
+    const table = PART_MAKERS.table({
+      columns,
+      query,
+      ...(groupBy ? { groupBy } : {}),
+      ...(totals ? { totals } : {}),
+      ...(chart ? { chart } : {}),
+    });
+    checkPart(report, table);
+    return [table];
+  }
+  const parts = given.parts(PART_MAKERS);
+  if (!Array.isArray(parts) || !parts.some((part) => part?.kind === "table")) {
+    throw new Error(`${report}: its parts have no table; expected a list with at least one table({ … })`);
+  }
+  for (const [i, part] of parts.entries()) checkPart(`${report}, part ${i + 1}`, part);
+  return parts;
+}
 
 const DAY_EXPECTED = "expected a date such as 2026-01-31";
 

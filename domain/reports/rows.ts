@@ -1,7 +1,9 @@
 import { Buffer } from "node:buffer";
-import { beginReading, connectReportReader } from "../../infra/postgres/report_reader.ts";
+import { beginReading, connectReportReader, type ReportReader } from "../../infra/postgres/report_reader.ts";
 import type { RowFrames } from "../../infra/postgres/row_interceptor.ts";
-import type { ReportScope, ReportTemplate } from "./report_template.ts";
+import type { Column } from "./columns.ts";
+import type { ReportTemplate } from "./report_template.ts";
+import type { QueryInput, ReportScope, ReportText, TableDefinition } from "./template_parts.ts";
 
 /**
  * One row: its cells in the order of the template's columns, in Postgres's text format (`t`/`f`, digits,
@@ -63,6 +65,18 @@ export class RowBatch {
     return rows;
   }
 
+  /** Decodes the cells of some columns, row by row. */
+  *cellsOf(columns: number[]): Generator<Row> {
+    const picked = columns.map((column) => this.#pick[column] ?? 0);
+    for (let row = 0, at = 0; row < this.count; row++) {
+      at = this.#locate(at);
+      yield picked.map((position) => {
+        const start = this.#starts[position] ?? NULL;
+        return start === NULL ? null : this.#buffer.toString("utf8", start, this.#ends[position]);
+      });
+    }
+  }
+
   /** Finds the byte ranges of the cells of the row at offset `at`. @returns the offset of the next row */
   #locate(at: number): number {
     const bytes = this.#buffer;
@@ -93,35 +107,83 @@ class TemplateFault extends Error {
 export const isTemplateFault = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && error.code === FAULT;
 
+/** The query of a table or chart. */
+interface RowQuery {
+  columns: Record<string, Column>;
+  // deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
+  query: TableDefinition<any, string>["query"];
+}
+
 /**
- * Reads the rows of a template in batches, over its own connection, because a long report must not occupy a connection
- * of the pool. All batches see one snapshot. Aborting `signal` cancels the query at the server.
- * @throws the signal's reason; a TemplateFault if the query was not made with the given `sql` or lacks a column;
- * PostgresError
+ * Reads the rows of a report over its own connection, because a long report must not occupy a connection of the pool.
+ * All its queries see one snapshot.
  */
-export async function* readRows(
-  databaseUrl: string,
-  template: ReportTemplate,
-  input: ReportScope & { parameters: Record<string, unknown> },
-  signal: AbortSignal,
-): AsyncGenerator<RowBatch> {
-  signal.throwIfAborted();
-  const reader = connectReportReader(databaseUrl);
-  try {
-    await beginReading(reader.sql);
-    const query = template.query(reader.sql, { ...input, parameters: withNulls(template, input.parameters) });
-    if (!reader.isOwn(query)) {
+export class RowSource {
+  private constructor(
+    private readonly template: ReportTemplate,
+    private readonly input: QueryInput<Record<string, unknown>>,
+    private readonly reader: ReportReader,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * Connects. The caller must call `close`.
+   * @param signal cancels the running query at the server when it is aborted
+   * @throws the signal's reason, PostgresError
+   */
+  static async open(
+    databaseUrl: string,
+    template: ReportTemplate,
+    { tenantIds, parameters }: ReportScope & { parameters: Record<string, unknown> },
+    signal: AbortSignal,
+  ): Promise<RowSource> {
+    signal.throwIfAborted();
+    const reader = connectReportReader(databaseUrl);
+    const input = { tenantIds, parameters: withNulls(template, parameters) };
+    try {
+      await beginReading(reader.sql);
+    } catch (error) {
+      await reader.close();
+      throw error;
+    }
+    return new RowSource(template, input, reader, signal);
+  }
+
+  /**
+   * Runs one query and yields its rows in batches. Read them to the end before the next query.
+   * @throws the signal's reason; a TemplateFault if the query was not made with the given `sql` or lacks a column;
+   * PostgresError
+   */
+  async *rows({ columns, query }: RowQuery): AsyncGenerator<RowBatch> {
+    const { template, input, reader, signal } = this;
+    const made = query(reader.sql, input);
+    if (!reader.isOwn(made)) {
       throw new TemplateFault(
         `the query of report "${template.id}" was not made with the given "sql"; to read another database, name it in "database"`,
       );
     }
     let pick: number[] | null = null;
-    for await (const frames of reader.rows(query, signal)) {
-      pick ??= positionsOf(template, reader.columns());
+    for await (const frames of reader.rows(made, signal)) {
+      pick ??= positionsOf(template, columns, reader.columns());
       yield new RowBatch(frames, pick);
     }
-  } finally {
-    await reader.close();
+  }
+
+  /** A text of the template, made from the parameters. @throws TemplateFault if its function fails */
+  // deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
+  text(given: ReportText<any>): string {
+    if (typeof given === "string") return given;
+    try {
+      return String(given(this.input.parameters));
+    } catch (error) {
+      throw new TemplateFault(
+        `a text of report "${this.template.id}" cannot be made: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.reader.close();
   }
 }
 
@@ -131,12 +193,12 @@ function withNulls(template: ReportTemplate, given: Record<string, unknown>): Re
   );
 }
 
-function positionsOf(template: ReportTemplate, names: string[]): number[] {
-  return Object.keys(template.columns).map((column) => {
+function positionsOf({ id }: ReportTemplate, columns: Record<string, Column>, names: string[]): number[] {
+  return Object.keys(columns).map((column) => {
     const position = names.indexOf(column);
     if (position >= 0) return position;
     throw new TemplateFault(
-      `the query of report "${template.id}" returns no column ${column}; it returns ${names.join(", ")}`,
+      `the query of report "${id}" returns no column ${column}; it returns ${names.join(", ")}`,
     );
   });
 }

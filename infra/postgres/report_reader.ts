@@ -16,11 +16,11 @@ export interface ReportReader {
   isOwn(query: unknown): boolean;
   /**
    * Runs a query of `sql` and yields its rows in batches. Use each batch before requesting the next: its memory is
-   * reused. Leaving the loop or aborting `signal` cancels the query on the server.
+   * reused. One query after the other; after one was cancelled, no further one. Leaving the loop or aborting `signal` cancels the query on the server.
    * @throws the signal's reason, PostgresError
    */
   rows(query: ReportQuery, signal: AbortSignal): AsyncGenerator<RowFrames>;
-  /** Column names in camelCase; known once the first rows have arrived. */
+  /** Column names of the current query in camelCase; known once its first rows have arrived. */
   columns(): string[];
   /** Closes the connection without a commit: its transaction is read-only. */
   close(): Promise<void>;
@@ -132,6 +132,7 @@ async function* rowsOf(
   signal.throwIfAborted();
   let failure: unknown;
   let isRunning = true;
+  interceptor.begin();
   const running = query.then(() => {}, (error) => failure = error).finally(() => {
     isRunning = false;
     interceptor.end();

@@ -60,6 +60,12 @@ export class RowInterceptor {
     });
   }
 
+  /** Call it before each query. */
+  begin(): void {
+    this.#ended = false;
+    this.columns = [];
+  }
+
   /** Adds the complete DataRow messages in `frames` to the batch. */
   keep(frames: Uint8Array, count: number, source: Socket): void {
     if (this.#dropping || count === 0) return;

@@ -51,7 +51,7 @@ const resource = z.object({
 const report = z.object({
   id: text,
   permissions: z.array(text),
-  query: work,
+  parts: z.array(z.object({ kind: z.enum(["table", "chart"]) })).min(1),
 }, "expected a result of defineReport");
 const provider = z.object({ name: text, send: work });
 const channel = z.object({

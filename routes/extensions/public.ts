@@ -36,7 +36,6 @@ export type { Resource } from "../../domain/resources/resource.ts";
 export type { EventDeclaration } from "../../domain/events/event_types.ts";
 export {
   boolean,
-  type Chart,
   type Column,
   type ColumnType,
   date,
@@ -45,14 +44,26 @@ export {
   defineReport,
   instant,
   integer,
-  type QueryInput,
-  type QueryParameters,
+  type PageLayout,
   type ReportDefinition,
-  type ReportQuery,
-  type ReportScope,
   type ReportTemplate,
   text,
 } from "../../domain/reports/report_template.ts";
+export type {
+  Chart,
+  ChartKind,
+  ChartPartDefinition,
+  PartMakers,
+  QueryInput,
+  QueryParameters,
+  ReportPart,
+  ReportQuery,
+  ReportScope,
+  ReportText,
+  TableDefinition,
+  TablePartDefinition,
+  Total,
+} from "../../domain/reports/template_parts.ts";
 export type { ReportFormat } from "../../domain/reports/formats.ts";
 export { z } from "zod";
 

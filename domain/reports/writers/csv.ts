@@ -1,20 +1,21 @@
 import { BYTE_ORDER_MARK, csvText, LINE_END } from "../../shared/csv_text.ts";
-import type { ColumnType } from "../report_template.ts";
+import type { ColumnType } from "../columns.ts";
 import type { RowBatch } from "../rows.ts";
 import type { ReportWriter } from "./writer.ts";
 
 /**
  * Writes CSV (RFC 4180) with a byte order mark, so that spreadsheet programs read it as UTF-8. A text that looks like a
  * formula gets a leading apostrophe; numbers are unchanged, signs included. For speed, cells are copied as bytes and
- * never become strings.
+ * never become strings. It has rows only: no groups, no totals. Several tables are separated by an empty line.
  */
-export const writeCsv: ReportWriter = async function* ({ template }, batches) {
-  const columns = Object.values(template.columns);
-  const types = columns.map((column) => column.type);
-  const head = columns.map(({ title }) => csvText(title)).join(",");
-  yield new TextEncoder().encode(BYTE_ORDER_MARK + head + LINE_END);
-  const lines = new LineWriter(types);
-  for await (const batch of batches) yield lines.write(batch);
+export const writeCsv: ReportWriter = async function* ({ parts }) {
+  const encoder = new TextEncoder();
+  for (const [i, part] of parts.filter((part) => part.kind === "table").entries()) {
+    const head = part.columns.map(({ title }) => csvText(title)).join(",");
+    yield encoder.encode((i === 0 ? BYTE_ORDER_MARK : LINE_END) + head + LINE_END);
+    const lines = new LineWriter(part.columns.map(({ type }) => type));
+    for await (const batch of part.batches()) yield lines.write(batch);
+  }
 };
 
 const QUOTE = 0x22;

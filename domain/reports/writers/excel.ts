@@ -1,6 +1,8 @@
 import { isoInstant } from "../cells.ts";
-import type { Column, ColumnType } from "../report_template.ts";
-import type { Row, RowBatch } from "../rows.ts";
+import type { Column, ColumnType } from "../columns.ts";
+import type { DocumentTable, ReportDocument, TableLine } from "../document.ts";
+import type { PageLayout } from "../report_template.ts";
+import type { Row } from "../rows.ts";
 import {
   cellText,
   columnLetters,
@@ -10,8 +12,7 @@ import {
   workbook,
   workbookRelations,
 } from "./excel_parts.ts";
-import { documentInfo } from "./document_info.ts";
-import type { DocumentHead, ReportWriter } from "./writer.ts";
+import type { ReportWriter } from "./writer.ts";
 import { type ZipPart, zipStream } from "../../../infra/zip_stream.ts";
 
 /** Maximum rows of a sheet without its head. Further rows go to another sheet. */
@@ -32,26 +33,27 @@ const EPOCH = Date.UTC(1899, 11, 30);
 const FIRST_SAFE_DAY = 61;
 
 /**
- * Writes a workbook as a stream. Numbers, booleans and dates are typed cells, the head row is frozen and has filters,
- * and column widths come from the template. The last sheet, "About", describes the document.
+ * Writes a workbook as a stream. Each table has a sheet. Numbers, booleans and dates are typed cells, the head row is
+ * frozen and has filters, and column widths come from the template. The last sheet, "About", describes the document.
  */
-export const writeExcel: ReportWriter = (head, batches) => zipStream(parts(head, batches));
+export const writeExcel: ReportWriter = (document) => zipStream(parts(document));
 
-async function* parts(head: DocumentHead, batches: AsyncIterable<RowBatch>): AsyncGenerator<ZipPart> {
-  const columns = Object.values(head.template.columns);
-  const source = new SheetSource(columns, batches);
+async function* parts(document: ReportDocument): AsyncGenerator<ZipPart> {
   yield { path: "_rels/.rels", content: [encode(PACKAGE_RELATIONS)] };
   const names: string[] = [];
-  try {
-    do {
-      names.push(sheetName(head.template.name, names.length + 1));
-      yield { path: `xl/worksheets/sheet${names.length}.xml`, content: source.sheet(names.length === 1) };
-    } while (!source.isDone);
-  } finally {
-    await source.close();
+  for (const table of document.parts.filter((part) => part.kind === "table")) {
+    const source = new SheetSource(table, document.layout);
+    try {
+      do {
+        names.push(sheetName(table.title ?? document.name, names));
+        yield { path: `xl/worksheets/sheet${names.length}.xml`, content: source.sheet(names.length === 1) };
+      } while (!source.isDone);
+    } finally {
+      await source.close();
+    }
   }
   names.push("About");
-  yield { path: `xl/worksheets/sheet${names.length}.xml`, content: [encode(about(head))] };
+  yield { path: `xl/worksheets/sheet${names.length}.xml`, content: [encode(about(document))] };
   yield { path: "xl/styles.xml", content: [encode(STYLES)] };
   yield { path: "xl/workbook.xml", content: [encode(workbook(names))] };
   yield { path: "xl/_rels/workbook.xml.rels", content: [encode(workbookRelations(names.length))] };
@@ -61,14 +63,16 @@ async function* parts(head: DocumentHead, batches: AsyncIterable<RowBatch>): Asy
 const encoder = new TextEncoder();
 const encode = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
 
-/** Writes the rows sheet by sheet. */
+/** Writes the rows of a table sheet by sheet. */
 class SheetSource {
   isDone = false;
-  #batches: AsyncIterator<RowBatch>;
+  private readonly columns: Column[];
+  #batches: AsyncIterator<TableLine[]>;
   #left: Row[] = [];
 
-  constructor(private readonly columns: Column[], batches: AsyncIterable<RowBatch>) {
-    this.#batches = batches[Symbol.asyncIterator]();
+  constructor(table: DocumentTable, private readonly layout: PageLayout) {
+    this.columns = table.columns;
+    this.#batches = table.lines()[Symbol.asyncIterator]();
   }
 
   async *sheet(isFirst: boolean): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -92,7 +96,7 @@ class SheetSource {
     yield encode(
       `</sheetData><autoFilter ref="A1:${letters.at(-1)}${written + 1}"/>` +
         `<pageMargins left="0.4" right="0.4" top="0.5" bottom="0.5" header="0.3" footer="0.3"/>` +
-        `<pageSetup paperSize="9" orientation="landscape" fitToWidth="1" fitToHeight="0"/>` +
+        `<pageSetup paperSize="9" orientation="${this.layout}" fitToWidth="1" fitToHeight="0"/>` +
         `<headerFooter><oddFooter>&amp;L&amp;A&amp;RPage &amp;P of &amp;N</oddFooter></headerFooter></worksheet>`,
     );
   }
@@ -106,7 +110,7 @@ class SheetSource {
     if (this.isDone) return null;
     const next = await this.#batches.next();
     this.isDone = next.done === true;
-    return next.done ? null : next.value.rows();
+    return next.done ? null : next.value.flatMap((line) => line.kind === "group" ? [] : [line.cells]);
   }
 
   #head(letters: string[], isFirst: boolean): string {
@@ -166,12 +170,8 @@ function textCell(at: string, text: string, style = 0): string {
   return `<c r="${at}" t="inlineStr"${styled}><is><t xml:space="preserve">${cellText(text)}</t></is></c>`;
 }
 
-function about(head: DocumentHead): string {
-  const lines: [string, string][] = [
-    ["Report", head.template.name],
-    ["Content", head.template.description],
-    ...documentInfo(head),
-  ];
+function about({ title, subtitle, facts }: ReportDocument): string {
+  const lines: [string, string][] = [["Report", title], ["Content", subtitle], ...facts];
   const rows = lines.map(([name, value], i) =>
     `<row r="${i + 1}">${textCell(`A${i + 1}`, name, 1)}${textCell(`B${i + 1}`, value)}</row>`
   );
@@ -181,9 +181,16 @@ function about(head: DocumentHead): string {
     `<sheetData>${rows.join("")}</sheetData></worksheet>`;
 }
 
-/** A valid sheet name: at most 31 characters, without special characters, numbered from the second sheet on. */
-function sheetName(name: string, number: number): string {
-  const suffix = number === 1 ? "" : ` (${number})`;
-  const plain = name.replaceAll(/[\\/?*[\]:]/g, " ").slice(0, 31 - suffix.length).toWellFormed().trim();
-  return (plain || "Report") + suffix;
+/**
+ * A sheet name that is valid and not yet `taken`: at most 31 characters, without special characters, numbered from the
+ * second sheet of the same name on.
+ */
+function sheetName(name: string, taken: string[]): string {
+  const plain = name.replaceAll(/[\\/?*[\]:]/g, " ").toWellFormed();
+  const used = new Set(["about", "history", ...taken.map((name) => name.toLowerCase())]);
+  for (let number = 1;; number++) {
+    const suffix = number === 1 ? "" : ` (${number})`;
+    const fitting = (plain.slice(0, 31 - suffix.length).toWellFormed().trim() || "Report") + suffix;
+    if (!used.has(fitting.toLowerCase())) return fitting;
+  }
 }

@@ -1,9 +1,9 @@
 import { escapeUTF8 } from "entities/escape";
 import { isNumeric, isoInstant, readableText } from "../cells.ts";
-import type { ColumnType } from "../report_template.ts";
-import { documentInfo } from "./document_info.ts";
+import type { Column, ColumnType } from "../columns.ts";
+import type { ChartData, DocumentTable, TableLine } from "../document.ts";
+import { groupText } from "../table_lines.ts";
 import { layOutTable } from "./pdf/layout.ts";
-import { type Bar, chartCounterOf } from "./chart_counter.ts";
 import type { ReportWriter } from "./writer.ts";
 
 const styleOf = (paper: string): string => `
@@ -22,7 +22,7 @@ thead th { min-width: calc(var(--w, 0) * .85ch); } td { overflow-wrap: anywhere;
 td.t { white-space: nowrap; }
 svg { max-width: 100%; height: auto; } .empty { color: #4a5568; }
 @media print {
-  @page { size: ${paper} landscape; margin: 12mm; }
+  @page { size: ${paper}; margin: 12mm; }
   :root { font-size: 9px; } body { margin: 0; max-width: none; padding: 0; } .rows { overflow: visible; }
   thead th { min-width: calc(var(--w, 0) * .5ch); }
   thead { display: table-header-group; } thead th { position: static; -webkit-print-color-adjust: exact; print-color-adjust: exact; }
@@ -38,50 +38,70 @@ const minCharacters = (width = 22): number =>
 /**
  * Writes a self-contained HTML file: no scripts, no requests. It is accessible to screen readers and has a print style.
  */
-export const writeHtml: ReportWriter = async function* (head, batches) {
+export const writeHtml: ReportWriter = async function* ({ title, subtitle, facts, parts, layout }) {
   const encoder = new TextEncoder();
-  const { template } = head;
-  const columns = Object.values(template.columns);
-  const tally = chartCounterOf(template);
+  const sizes = parts.flatMap((part) => part.kind === "table" ? [layOutTable(part.columns).size] : []);
+  const paper = `${sizes.includes("A3") ? "A3" : "A4"} ${layout}`;
   yield encoder.encode(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(template.name)}</title>
-<style>${styleOf(layOutTable(columns).size)}</style></head><body><main>
-<h1>${escape(template.name)}</h1><p class="lead">${escape(template.description)}</p>
-<dl>${
-    documentInfo(head).map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join("")
-  }</dl>
-<div class="rows" role="region" aria-label="Rows" tabindex="0"><table><caption>${
-    escape(template.name)
-  }</caption>
-<thead><tr>${
-    columns.map(({ title, type, width }) =>
-      `<th scope="col"${isNumeric(type) ? ' class="n"' : ""}${
-        type === "text" ? ` style="--w:${minCharacters(width)}"` : ""
-      }>${escape(title)}</th>`
-    ).join("")
-  }</tr></thead><tbody>
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(title)}</title>
+<style>${styleOf(paper)}</style></head><body><main>
+<h1>${escape(title)}</h1><p class="lead">${escape(subtitle)}</p>
+<dl>${facts.map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join("")}</dl>
 `);
-  let count = 0;
-  for await (const batch of batches) {
-    const rows = batch.rows();
-    count += rows.length;
-    tally?.add(rows);
-    let text = "";
-    for (const row of rows) {
-      text += "<tr>";
-      for (const [i, { type }] of columns.entries()) text += htmlCell(row[i] ?? null, type);
-      text += "</tr>\n";
-    }
-    yield encoder.encode(text);
+  for (const part of parts) {
+    if (part.kind === "chart") yield encoder.encode(figure(await part.read()));
+    else for await (const text of tableOf(part, title)) yield encoder.encode(text);
   }
-  const total = count === 0
+  yield encoder.encode(`</main></body></html>\n`);
+};
+
+async function* tableOf(table: DocumentTable, documentTitle: string): AsyncGenerator<string> {
+  const { title, columns, shown } = table;
+  const heads = shown.map((position) => columns[position]).map((column) => column ? columnHead(column) : "");
+  yield `${
+    title === null ? "" : `<h2>${escape(title)}</h2>`
+  }<div class="rows" role="region" aria-label="Rows" ` +
+    `tabindex="0"><table><caption>${escape(title ?? documentTitle)}</caption>
+<thead><tr>${heads.join("")}</tr></thead><tbody>
+`;
+  let count = 0;
+  for await (const lines of table.lines()) {
+    let text = "";
+    for (const line of lines) {
+      if (line.kind === "row") count++;
+      text += lineOf(line, table);
+    }
+    yield text;
+  }
+  const counted = count === 0
     ? `<p class="empty">No rows.</p>`
     : `<p>${count} ${count === 1 ? "row" : "rows"}</p>`;
-  const chart = tally && count > 0 ? figure(tally.chart.title, tally.bars()) : "";
-  yield encoder.encode(`</tbody></table></div>\n${total}\n${chart}</main></body></html>\n`);
-};
+  yield `</tbody></table></div>\n${counted}\n`;
+}
+
+function columnHead({ title, type, width }: Column): string {
+  const numeric = isNumeric(type) ? ' class="n"' : "";
+  const wide = type === "text" ? ` style="--w:${minCharacters(width)}"` : "";
+  return `<th scope="col"${numeric}${wide}>${escape(title)}</th>`;
+}
+
+function lineOf(line: TableLine, { columns, shown }: DocumentTable): string {
+  if (line.kind === "group") {
+    const column = columns[line.column];
+    const text = `${column?.title}: ${groupText(line.value, column)}`;
+    return `<tr class="g"><th colspan="${shown.length}" scope="rowgroup">${escape(text)}</th></tr>\n`;
+  }
+  let text = line.kind === "row" ? "<tr>" : `<tr class="sum">`;
+  if (line.kind === "total") {
+    text = `<tr class="sum"><th colspan="${shown.length}">${escape(line.label)}</th></tr>` + text;
+  }
+  for (const position of shown) {
+    text += htmlCell(line.cells[position] ?? null, columns[position]?.type ?? "text");
+  }
+  return text + "</tr>\n";
+}
 
 function htmlCell(cell: string | null, type: ColumnType): string {
   if (cell === null) return "<td></td>";
@@ -95,7 +115,9 @@ function htmlCell(cell: string | null, type: ColumnType): string {
 }
 
 /** A bar chart as SVG, with its values as a text for screen readers. */
-function figure(title: string, bars: Bar[]): string {
+function figure({ title, labels, series }: ChartData): string {
+  if (labels.length === 0) return "";
+  const bars = labels.map((label, i) => ({ label, value: series[0]?.values[i] ?? 0 }));
   const most = Math.max(...bars.map(({ value }) => value), 1);
   const line = 26;
   const drawn = bars.map(({ label, value }, i) => {

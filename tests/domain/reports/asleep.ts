@@ -1,7 +1,7 @@
 // A process that reads a report whose query only sleeps; a test kills it.
 import { z } from "zod";
 import { defineReport, integer } from "../../../domain/reports/report_template.ts";
-import { readRows } from "../../../domain/reports/rows.ts";
+import { readRows } from "./read_rows.ts";
 
 const template = defineReport({
   id: "asleep",

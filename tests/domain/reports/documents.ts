@@ -6,11 +6,23 @@ import {
   defineReport,
   instant,
   integer,
+  type ReportTemplate,
   text,
 } from "../../../domain/reports/report_template.ts";
+import { DEFAULT_LOOKS } from "../../../domain/reports/looks.ts";
+import { documentOf } from "../../../domain/reports/make_document.ts";
 import { type Row, RowBatch } from "../../../domain/reports/rows.ts";
 import { writerOf } from "../../../domain/reports/writers/mod.ts";
 import { z } from "zod";
+
+export const COLUMNS = {
+  label: text("Label", 30),
+  count: integer("Count"),
+  amount: decimal("Amount"),
+  isGood: boolean("Good"),
+  at: instant("At"),
+  day: date("Day"),
+};
 
 export const TEMPLATE = defineReport({
   id: "sample",
@@ -19,14 +31,7 @@ export const TEMPLATE = defineReport({
   version: 1,
   permissions: [],
   parameters: z.object({ level: z.string().optional().meta({ title: "Level & more" }) }),
-  columns: {
-    label: text("Label", 30),
-    count: integer("Count"),
-    amount: decimal("Amount"),
-    isGood: boolean("Good"),
-    at: instant("At"),
-    day: date("Day"),
-  },
+  columns: COLUMNS,
   chart: { title: "Counts", by: "label", sum: "count" },
   query: (sql) => sql`select 1`,
 });
@@ -64,26 +69,31 @@ export function batchOf(rows: Row[]): RowBatch {
 
 const int32 = (value: number): number[] => [24, 16, 8, 0].map((shift) => value >> shift & 255);
 
-/** Creates a document of these rows. */
+/** Creates a document of these rows. Every query of the template returns them. */
 export async function write(
   format: ReportFormat,
   rows: Row[],
   batch = 100,
+  template: ReportTemplate = TEMPLATE,
 ): Promise<Uint8Array<ArrayBuffer>> {
   async function* batches() {
     for (let i = 0; i < rows.length; i += batch) {
       yield await Promise.resolve(batchOf(rows.slice(i, i + batch)));
     }
   }
-  const head = {
-    template: TEMPLATE,
+  const order = {
+    format,
     parameters: { level: "<high>", includeChildTenants: false },
     tenantName: "Ténant & Co",
     requestedBy: "someone@example.test",
     generatedAt: new Date("2026-03-01T10:20:30Z"),
+    looks: DEFAULT_LOOKS,
   };
-  const writer = await writerOf(format);
+  const source = { rows: batches, text: (given: unknown) => String(given) };
+  const write = await writerOf(format);
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  for await (const piece of writer(head, batches())) pieces.push(piece.slice());
+  for await (const piece of write(documentOf(template, order, source, { count: 0 }))) {
+    pieces.push(piece.slice());
+  }
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { z } from "zod";
 import { describeParameters, parseParameters } from "../../../domain/reports/parameters.ts";
 import { loadReportTemplates } from "../../../domain/reports/registry.ts";
-import { defineReport, text } from "../../../domain/reports/report_template.ts";
+import { decimal, defineReport, text } from "../../../domain/reports/report_template.ts";
+import type { PartMakers } from "../../../domain/reports/template_parts.ts";
 
 const folderOf = async (files: Record<string, string>) => {
   const folder = await Deno.makeTempDir();
@@ -66,6 +67,65 @@ Deno.test("an invalid definition throws where it is made", () => {
   assert.throws(() => defineReport(elsewhere), /unknown member "source"; expected one of id, name/);
   const parameters = z.object({ when: z.date() });
   assert.throws(() => defineReport({ ...definition, parameters, query }), /Date cannot be represented/);
+});
+
+Deno.test("an invalid part says what was found and what is expected", () => {
+  const { columns: _, ...head } = definition;
+  const columns = { name: text("Name"), amount: decimal("Amount") };
+  const query: Parameters<PartMakers<unknown>["table"]>[0]["query"] = (sql) => sql`select 1`;
+  const table = { columns, query };
+  const refusal = (given: object) => {
+    try {
+      defineReport({ ...head, ...given } as unknown as Parameters<typeof defineReport>[0]);
+      return "";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const ofTable = (given: object) => refusal({ ...table, ...given });
+  assert.equal(ofTable({ groupBy: ["name"], totals: { amount: ["sum", "max"] }, layout: "portrait" }), "");
+  assert.match(ofTable({ layout: "wide" }), /its layout is "wide"; expected one of portrait, landscape/);
+  assert.match(
+    ofTable({ groupBy: ["town"] }),
+    /groupBy names the unknown column town; expected one of name, amount/,
+  );
+  assert.match(ofTable({ groupBy: ["name", "name"] }), /groupBy is name, name; expected each column once/);
+  assert.match(ofTable({ groupBy: ["name", "amount"] }), /expected at least one column besides the groups/);
+  assert.match(ofTable({ groupBy: ["name"], totals: { name: "count" } }), /name the group column name/);
+  assert.match(
+    ofTable({ totals: { name: "sum" } }),
+    /the sum of name, a column of type text; expected integer or/,
+  );
+  assert.match(
+    ofTable({ totals: { amount: "median" } }),
+    /total of amount is "median"; expected one of sum, average/,
+  );
+  assert.match(
+    ofTable({ chart: { title: "", by: "name", kind: "cake" } }),
+    /kind is "cake"; expected one of bar/,
+  );
+  assert.match(
+    ofTable({ chart: { title: "", by: "name", sum: "name" } }),
+    /column of type text; expected integer/,
+  );
+  assert.match(ofTable({ query: "select 1" }), /its query is string; expected a function that takes sql/);
+  const ofParts = (make: (part: PartMakers<unknown>) => unknown) => refusal({ parts: make });
+  const chart = { kind: "pie", title: "", columns, query, label: "name", values: ["amount"] } as const;
+  assert.equal(refusal({}), `report "own" has no columns`);
+  assert.match(ofParts((part) => [part.chart(chart)]), /its parts have no table/);
+  const chartRefusal = (given: object) =>
+    ofParts((part) => [part.table(table), part.chart({ ...chart, ...given } as typeof chart)]);
+  assert.match(
+    chartRefusal({ values: ["amount", "amount"] }),
+    /part 2: its values are 2 columns; expected .* one column/,
+  );
+  assert.match(chartRefusal({ label: "x" }), /part 2: its label names the unknown column x/);
+  assert.match(chartRefusal({ values: ["name"] }), /part 2: its values name name, a column of type text/);
+  assert.match(chartRefusal({ by: "name" }), /part 2: unknown member "by"; expected one of kind, title/);
+  assert.match(
+    ofParts((part) => [part.table(table), {}]),
+    /part 2: found object; expected the result of table/,
+  );
 });
 
 Deno.test("parameters are documented from the shape that validates them", () => {

@@ -9,10 +9,11 @@ import {
   type ReportQuery,
   text,
 } from "../../../domain/reports/report_template.ts";
-import { readRows, type Row } from "../../../domain/reports/rows.ts";
+import type { Row } from "../../../domain/reports/rows.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { readRows } from "./read_rows.ts";
 
 const databaseUrl = await createTestDatabase();
 const never = new AbortController().signal;

@@ -7,7 +7,7 @@ import type { ColumnType } from "../../../domain/reports/report_template.ts";
 import type { Row } from "../../../domain/reports/rows.ts";
 import { breakLines } from "../../../domain/reports/writers/pdf/line_breaks.ts";
 import { runsOf, widthOf } from "../../../domain/reports/writers/pdf/text_runs.ts";
-import { rowOf, TEMPLATE, TEXTS, write } from "./documents.ts";
+import { COLUMNS, rowOf, TEXTS, write } from "./documents.ts";
 
 const text = async (format: 3 | 4, rows: Row[]) => new TextDecoder().decode(await write(format, rows));
 
@@ -54,7 +54,7 @@ Deno.test("csv cells equal the text forms of the other formats, for every value"
     const safe = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(cell) ? `'${cell}` : cell;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const types = Object.values(TEMPLATE.columns).map(({ type }) => type);
+  const types = Object.values(COLUMNS).map(({ type }) => type);
   const special = fc.constantFrom(..."=+-@\t\r\n\",'＝＋－＠！é😀 ");
   const label = fc.option(fc.array(fc.oneof(special, fc.string({ unit: "binary", maxLength: 4 }))), {
     nil: null,

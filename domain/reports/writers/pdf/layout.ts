@@ -1,5 +1,5 @@
 import { isNumeric } from "../../cells.ts";
-import type { Column, ColumnType } from "../../report_template.ts";
+import type { Column, ColumnType } from "../../columns.ts";
 
 export const MARGIN = 28;
 export const GAP = 4;
@@ -48,12 +48,12 @@ const BOLD = 1.15;
 /**
  * Places the columns on a page in proportion to their widths. Many columns get A3 instead of A4, not a smaller font.
  */
-export function layOutTable(columns: Column[]): TableLayout {
+export function layOutTable(columns: Column[], given?: TableLayout["size"]): TableLayout {
   const wanted = columns.map(({ width, type, title }) =>
     Math.max(Math.min(width ?? WIDTHS[type], 48), longestWord(title) * BOLD) + GAPS
   );
   const total = wanted.reduce((sum, width) => sum + width, 0);
-  const size = total > A4_CHARACTERS ? "A3" : "A4";
+  const size = given ?? (total > A4_CHARACTERS ? "A3" : "A4");
   const room = PAGE_WIDTH[size] - 2 * MARGIN;
   const fontSize = Math.min(9, Math.max(6, room / (total * CHARACTER)));
   let x = MARGIN;

@@ -1,6 +1,6 @@
+import type { DocumentTable, ReportDocument } from "../../document.ts";
 import type { Row } from "../../rows.ts";
-import { chartCounterOf } from "../chart_counter.ts";
-import type { DocumentHead, ReportWriter } from "../writer.ts";
+import type { ReportWriter } from "../writer.ts";
 import { Canvas } from "./canvas.ts";
 import { layOutTable } from "./layout.ts";
 import { TablePages } from "./table_pages.ts";
@@ -15,42 +15,47 @@ const MAX_WAITING_BYTES = 32 * 1024 * 1024;
  * are embedded with the used glyphs only. Finished pages do not stay in memory. A table within the limits above is
  * tagged.
  */
-export const writePdf: ReportWriter = async function* (head, batches) {
-  const elementsOfRow = Object.keys(head.template.columns).length + 1;
-  const tally = chartCounterOf(head.template);
+export const writePdf: ReportWriter = async function* (document) {
   let pages: TablePages | null = null;
-  let waiting: Row[] = [];
-  let count = 0;
-  let bytes = 0;
-  for await (const batch of batches) {
-    const rows = batch.rows();
-    count += rows.length;
-    bytes += batch.bytes.length;
-    tally?.add(rows);
-    waiting.push(...rows);
-    if (count * elementsOfRow <= MAX_ELEMENTS && bytes <= MAX_WAITING_BYTES) continue;
-    pages ??= beginTable(head, false);
-    yield* addRows(pages, waiting);
-    waiting = [];
+  const begun = (isTagged: boolean) => pages ??= beginPages(document, isTagged);
+  for (const part of document.parts) {
+    if (part.kind === "chart") {
+      begun(true).chart(await part.read());
+      continue;
+    }
+    const elementsOfRow = part.columns.length + 1;
+    let waiting: Row[] = [];
+    let count = 0;
+    let bytes = 0;
+    let isOpen = false;
+    for await (const batch of part.batches()) {
+      const rows = batch.rows();
+      count += rows.length;
+      bytes += batch.bytes.length;
+      waiting.push(...rows);
+      if (!isOpen && count * elementsOfRow <= MAX_ELEMENTS && bytes <= MAX_WAITING_BYTES) continue;
+      if (!isOpen) begun(false).openTable(part.columns, part.title);
+      isOpen = true;
+      yield* addRows(begun(false), waiting);
+      waiting = [];
+    }
+    if (!isOpen) begun(true).openTable(part.columns, part.title);
+    yield* addRows(begun(true), waiting);
+    begun(true).closeTable(count);
   }
-  pages ??= beginTable(head, true);
-  yield* addRows(pages, waiting);
-  pages.finish(count, tally && { title: tally.chart.title, bars: tally.bars() });
-  await pages.canvas.end();
-  yield* pages.canvas.take();
+  const ended = begun(true);
+  ended.finish();
+  await ended.canvas.end();
+  yield* ended.canvas.take();
 };
 
-function beginTable(head: DocumentHead, isTagged: boolean): TablePages {
-  const { template, requestedBy, generatedAt } = head;
-  const layout = layOutTable(Object.values(template.columns));
-  const canvas = new Canvas({
-    size: layout.size,
-    title: template.name,
-    author: requestedBy,
-    createdAt: generatedAt,
-    isTagged,
-  });
-  const pages = new TablePages(canvas, layout, head);
+function beginPages(document: ReportDocument, isTagged: boolean): TablePages {
+  const tables = document.parts.filter((part): part is DocumentTable => part.kind === "table");
+  const sizes = tables.map(({ columns }) => layOutTable(columns).size);
+  const size = sizes.includes("A3") ? "A3" : "A4";
+  const { title, requestedBy, generatedAt } = document;
+  const canvas = new Canvas({ size, title, author: requestedBy, createdAt: generatedAt, isTagged });
+  const pages = new TablePages(canvas, size, document);
   pages.begin();
   return pages;
 }

@@ -1,11 +1,10 @@
 import type { FontName } from "../../../../infra/fonts/fonts.ts";
 import { readableText } from "../../cells.ts";
 import type { Row } from "../../rows.ts";
-import { documentInfo } from "../document_info.ts";
-import type { Bar } from "../chart_counter.ts";
-import type { DocumentHead } from "../writer.ts";
+import type { Column } from "../../columns.ts";
+import type { ChartData, ReportDocument } from "../../document.ts";
 import type { Canvas } from "./canvas.ts";
-import { COLORS, GAP, MARGIN, type PlacedColumn, type TableLayout } from "./layout.ts";
+import { COLORS, GAP, layOutTable, MARGIN, type PlacedColumn, type TableLayout } from "./layout.ts";
 import { breakLines } from "./line_breaks.ts";
 import { isPlain, runsOf, widthOf } from "./text_runs.ts";
 
@@ -17,31 +16,44 @@ const PAGES_PER_CACHE = 100;
 /** Maximum length of a cell's replacement text; the same limit as in `breakLines`. */
 const MAX_READ_TEXT = 2_000;
 
-/** Draws the pages of one table: title, head on every page, rows and page numbers. */
+/** Draws the pages of a document: title, tables with a head on every page, charts and page numbers. */
 export class TablePages {
   #y = 0;
   #page = 0;
   #row = 0;
+  #layout: TableLayout = { size: "A4", fontSize: 9, columns: [] };
 
   constructor(
     readonly canvas: Canvas,
-    private readonly layout: TableLayout,
-    private readonly head: DocumentHead,
+    private readonly size: TableLayout["size"],
+    private readonly document: ReportDocument,
   ) {}
 
   begin(): void {
     this.#newPage();
-    const { canvas, head: { template } } = this;
-    canvas.taggedContent("H1", () => this.#line(template.name, MARGIN, 18, "bold", COLORS.ink));
-    canvas.taggedContent("P", () => this.#line(template.description, MARGIN, 9, "sans", COLORS.soft));
+    const { canvas, document } = this;
+    canvas.taggedContent("H1", () => this.#line(document.title, MARGIN, 18, "bold", COLORS.ink));
+    canvas.taggedContent("P", () => this.#line(document.subtitle, MARGIN, 9, "sans", COLORS.soft));
     this.#y += 4;
-    const facts = documentInfo(this.head).map(([name, value]) => `${name}: ${value}`);
+    const facts = document.facts.map(([name, value]) => `${name}: ${value}`);
     canvas.taggedContent("P", () => {
       for (const line of breakLines(facts.join("   ·   "), (canvas.width - 2 * MARGIN) / 8, 6)) {
         this.#line(line, MARGIN, 8, "sans", COLORS.ink);
       }
     }, facts.join("; "));
     this.#y += 6;
+  }
+
+  openTable(columns: Column[], title: string | null): void {
+    const { canvas } = this;
+    this.#layout = layOutTable(columns, this.size);
+    this.#row = 0;
+    if (title !== null) {
+      this.#need(60);
+      this.#y += 14;
+      canvas.taggedContent("H2", () => this.#line(title, MARGIN, 12, "bold", COLORS.ink));
+      this.#y += 4;
+    }
     canvas.openGroup("Table");
     canvas.openGroup("THead");
     canvas.openGroup("TR");
@@ -53,7 +65,7 @@ export class TablePages {
 
   /** Draws a row. @returns true if the row started a new page, so that the previous page is finished */
   addRow(row: Row): boolean {
-    const { columns, fontSize } = this.layout;
+    const { columns, fontSize } = this.#layout;
     const texts = columns.map(({ type }, i) => {
       const cell = row[i] ?? null;
       return cell === null ? "" : readableText(cell, type);
@@ -80,7 +92,7 @@ export class TablePages {
   }
 
   #cell(lines: string[], { x, width, alignRight }: PlacedColumn): void {
-    const { fontSize } = this.layout;
+    const { fontSize } = this.#layout;
     for (const [n, line] of lines.entries()) {
       const y = this.#y + GAP / 2 + n * fontSize * LINE + fontSize * ASCENT;
       const from = alignRight ? x + width - GAP - widthOf(line) * fontSize : x + GAP;
@@ -88,13 +100,12 @@ export class TablePages {
     }
   }
 
-  /** Draws the row count and the chart, and fills in the total page number at the foot of all pages. */
-  finish(count: number, chart: { title: string; bars: Bar[] } | null): void {
-    this.#ending(count, chart);
+  /** Fills in the total page number at the foot of all pages. */
+  finish(): void {
     this.canvas.fillPlaceholder(String(this.#page), { font: "sans", size: 7, color: COLORS.soft });
   }
 
-  #ending(count: number, chart: { title: string; bars: Bar[] } | null): void {
+  closeTable(count: number): void {
     const { canvas } = this;
     canvas.closeGroup();
     canvas.closeGroup();
@@ -102,14 +113,20 @@ export class TablePages {
     this.#y += 6;
     const total = count === 0 ? "No rows." : `${count} ${count === 1 ? "row" : "rows"}`;
     canvas.taggedContent("P", () => this.#line(total, MARGIN, 8, "sans", COLORS.soft));
-    if (!chart || count === 0) return;
-    this.#need(60 + chart.bars.length * 16);
+  }
+
+  chart({ title, labels, series }: ChartData): void {
+    if (labels.length === 0) return;
+    const { canvas } = this;
+    const bars = labels.map((label, i) => ({ label, value: series[0]?.values[i] ?? 0 }));
+    this.#need(60 + Math.min(bars.length, 20) * 16);
     this.#y += 14;
-    canvas.taggedContent("H2", () => this.#line(chart.title, MARGIN, 12, "bold", COLORS.ink));
+    canvas.taggedContent("H2", () => this.#line(title, MARGIN, 12, "bold", COLORS.ink));
     this.#y += 4;
-    const most = Math.max(...chart.bars.map(({ value }) => value), 1);
+    const most = Math.max(...bars.map(({ value }) => value), 1);
     const room = canvas.width - 2 * MARGIN - 320;
-    for (const { label, value } of chart.bars) {
+    for (const { label, value } of bars) {
+      this.#need(16);
       const [text = ""] = breakLines(label, 210 / 8, 1);
       const number = String(Math.round(value * 100) / 100);
       const width = Math.max(1, Math.max(value, 0) / most * room);
@@ -140,13 +157,13 @@ export class TablePages {
     const number = `Page ${this.#page} of `;
     this.#draw(number, MARGIN, y, 7, COLORS.soft);
     this.canvas.drawPlaceholder(MARGIN + widthOf(number) * 7, y);
-    const { name } = this.head.template;
+    const { name } = this.document;
     this.#draw(name, this.canvas.width - MARGIN - widthOf(name) * 7, y, 7, COLORS.soft);
   }
 
   /** @param drawTitle calls `draw` to draw a column title; it decides whether the title is tagged or decoration */
   #tableHead(drawTitle: (draw: () => void, read: string | null) => void): void {
-    const { columns, fontSize } = this.layout;
+    const { columns, fontSize } = this.#layout;
     const titles = columns.map(({ title, width }) =>
       breakLines(title, (width - 2 * GAP) / fontSize / 1.08, 3)
     );
@@ -160,7 +177,7 @@ export class TablePages {
   }
 
   #title(lines: string[], { x, width, alignRight }: PlacedColumn): void {
-    const { fontSize } = this.layout;
+    const { fontSize } = this.#layout;
     for (const [n, line] of lines.entries()) {
       const y = this.#y + GAP / 2 + 1 + n * fontSize * LINE + fontSize * ASCENT;
       const from = alignRight ? x + width - GAP - widthOf(line) * fontSize * 1.06 : x + GAP;

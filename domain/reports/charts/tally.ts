@@ -1,0 +1,114 @@
+import { readableText } from "../cells.ts";
+import type { Column } from "../columns.ts";
+import type { ChartData } from "../document.ts";
+import { ExactSum } from "../exact_total.ts";
+import type { RowBatch } from "../rows.ts";
+import type { Chart, ChartPartDefinition } from "../template_parts.ts";
+
+/** How many values are counted separately. Further values are counted together, so that memory stays bounded. */
+const MAX_VALUES = 5_000;
+/** Bars, slices: the others are one more. */
+const MAX_CATEGORIES = 12;
+const NO_VALUE = "(none)";
+const OTHERS = "(others)";
+
+const labelOf = (cell: string | null, type: Column["type"]): string =>
+  cell === null || cell === "" ? NO_VALUE : readableText(cell, type);
+
+/** Collects the data of a table's chart while its rows are read. */
+export class Tally {
+  /** Were all rows added? */
+  isComplete = false;
+  #values = new Map<string, ExactSum>();
+  #by: number;
+  #sum: number;
+
+  constructor(private readonly chart: Chart, private readonly columns: Record<string, Column>) {
+    const names = Object.keys(columns);
+    this.#by = names.indexOf(chart.by);
+    this.#sum = chart.sum === undefined ? -1 : names.indexOf(chart.sum);
+  }
+
+  add(batch: RowBatch): void {
+    const type = this.columns[this.chart.by]?.type ?? "text";
+    for (const [by, weight] of batch.cellsOf(this.#sum < 0 ? [this.#by] : [this.#by, this.#sum])) {
+      const given = labelOf(by ?? null, type);
+      const label = this.#values.has(given) || this.#values.size < MAX_VALUES ? given : OTHERS;
+      let sum = this.#values.get(label);
+      if (!sum) this.#values.set(label, sum = new ExactSum());
+      if (this.#sum < 0) sum.add("1");
+      else if (weight !== null && weight !== undefined && Number.isFinite(Number(weight))) sum.add(weight);
+    }
+  }
+
+  data(): ChartData {
+    const { title, kind = "bar", sum } = this.chart;
+    const all = [...this.#values].map(([label, total]) => ({ label, value: Number(total.sum()) }));
+    const points = kind === "line" ? inOrder(all) : largest(all);
+    const name = sum === undefined ? "Rows" : this.columns[sum]?.title ?? sum;
+    return {
+      kind,
+      title,
+      labels: points.map(({ label }) => label),
+      series: [{ name, values: points.map(({ value }) => value) }],
+      omitted: 0,
+    };
+  }
+}
+
+interface Point {
+  label: string;
+  value: number;
+}
+
+const byNumber = new Intl.Collator("en", { numeric: true });
+
+/** The points of a line, by label; values that were counted together come last. */
+const inOrder = (points: Point[]): Point[] =>
+  points.toSorted((a, b) =>
+    Number(a.label === OTHERS) - Number(b.label === OTHERS) || byNumber.compare(a.label, b.label)
+  );
+
+/** The MAX_CATEGORIES largest values in descending order; the last one is the sum of all others. */
+function largest(all: Point[]): Point[] {
+  const named = all.filter(({ label }) => label !== OTHERS)
+    .sort((a, b) => b.value - a.value || (a.label < b.label ? -1 : 1));
+  const shown = named.slice(0, MAX_CATEGORIES);
+  const rest = [...named.slice(MAX_CATEGORIES), ...all.filter(({ label }) => label === OTHERS)];
+  if (rest.length === 0) return shown;
+  return [...shown, { label: OTHERS, value: rest.reduce((sum, { value }) => sum + value, 0) }];
+}
+
+/** Reads the rows of a chart's own query. More than MAX_VALUES of them are counted, but not kept. */
+export async function readPoints(
+  { kind, columns, label, values }: ChartPartDefinition<never, string>,
+  title: string,
+  batches: AsyncIterable<RowBatch>,
+): Promise<ChartData> {
+  const names = Object.keys(columns);
+  const positions = [label, ...values].map((column) => names.indexOf(column));
+  const type = columns[label]?.type ?? "text";
+  const data: ChartData = {
+    kind,
+    title,
+    labels: [],
+    series: values.map((column) => ({ name: columns[column]?.title ?? column, values: [] })),
+    omitted: 0,
+  };
+  for await (const batch of batches) {
+    for (const [name = null, ...cells] of batch.cellsOf(positions)) {
+      if (data.labels.length === MAX_VALUES) {
+        data.omitted++;
+        continue;
+      }
+      data.labels.push(labelOf(name, type));
+      for (const [i, { values }] of data.series.entries()) values.push(finiteNumber(cells[i] ?? null));
+    }
+  }
+  return data;
+}
+
+function finiteNumber(cell: string | null): number | null {
+  const value = cell === null ? NaN : Number(cell);
+  return Number.isFinite(value) ? value : null;
+}

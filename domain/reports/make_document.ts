@@ -1,0 +1,142 @@
+import { readPoints, Tally } from "./charts/tally.ts";
+import { documentFacts } from "./document_facts.ts";
+import type { ChartData, DocumentPart, DocumentTable, ReportDocument } from "./document.ts";
+import { FORMAT, type ReportFormat } from "./formats.ts";
+import type { Looks } from "./looks.ts";
+import type { ReportTemplate } from "./report_template.ts";
+import { type RowBatch, RowSource } from "./rows.ts";
+import { TableLines, type TableShape, totalsOf } from "./table_lines.ts";
+import type { ReportPart, TablePartDefinition } from "./template_parts.ts";
+import { writerOf } from "./writers/mod.ts";
+
+/** The input of a document. Plain values only, because it is sent to another thread. */
+export interface DocumentOrder {
+  templateId: string;
+  format: ReportFormat;
+  /** Validated parameters, with defaults. */
+  parameters: Record<string, unknown>;
+  /** As `ReportScope`. */
+  tenantIds: string[] | null;
+  /** Name of the tenant whose data it shows; null: all tenants. */
+  tenantName: string | null;
+  requestedBy: string | null;
+  generatedAt: Date;
+  looks: Looks;
+}
+
+/**
+ * Generates a document as a stream of byte chunks; the generator's return value is the number of rows in its tables.
+ * Aborting `signal` cancels the query at the server.
+ * @throws the signal's reason, PostgresError, or an error of the template
+ */
+export async function* makeDocument(
+  databaseUrl: string,
+  template: ReportTemplate,
+  order: DocumentOrder,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
+  const rows = { count: 0 };
+  const source = await RowSource.open(databaseUrl, template, order, signal);
+  try {
+    const write = await writerOf(order.format);
+    yield* write(documentOf(template, order, source, rows));
+  } finally {
+    await source.close();
+  }
+  return rows.count;
+}
+
+/** The source of the rows and texts of a document. */
+export type DocumentSource = Pick<RowSource, "rows" | "text">;
+
+/** @param rows `count` grows while the tables are read */
+export function documentOf(
+  template: ReportTemplate,
+  order: Omit<DocumentOrder, "templateId" | "tenantIds">,
+  source: DocumentSource,
+  rows: { count: number },
+): ReportDocument {
+  const { looks, requestedBy, generatedAt, format } = order;
+  const parts = template.parts.flatMap((part) => partsOf(part, source, template.chartsFirst, rows));
+  return {
+    title: source.text(template.title),
+    subtitle: source.text(template.subtitle),
+    name: template.name,
+    layout: template.layout,
+    looks,
+    facts: documentFacts(template, order),
+    requestedBy,
+    generatedAt,
+    parts: format === FORMAT.Csv ? parts.filter(({ kind }) => kind === "table") : parts,
+  };
+}
+
+/** A chart or a table; a table with a chart is two parts. */
+function partsOf(
+  part: ReportPart,
+  source: DocumentSource,
+  chartsFirst: boolean,
+  rows: { count: number },
+): DocumentPart[] {
+  if (part.kind === "chart") {
+    const { chart } = part;
+    return [{ kind: "chart", read: () => readPoints(chart, source.text(chart.title), source.rows(chart)) }];
+  }
+  const { table } = part;
+  const { chart, columns } = table;
+  if (!chart) return [tableOf(table, source, rows, null)];
+  const tally = chartsFirst ? null : new Tally(chart, columns);
+  const read = async (): Promise<ChartData> => {
+    if (tally?.isComplete) return tally.data();
+    const first = new Tally(chart, columns);
+    for await (const batch of source.rows(table)) first.add(batch);
+    return first.data();
+  };
+  const parts: DocumentPart[] = [tableOf(table, source, rows, tally), { kind: "chart", read }];
+  return chartsFirst ? parts.reverse() : parts;
+}
+
+/** @param tally counts the rows while they are read */
+function tableOf(
+  // deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
+  table: TablePartDefinition<any, string>,
+  source: DocumentSource,
+  rows: { count: number },
+  tally: Tally | null,
+): DocumentTable {
+  const shape = shapeOf(table);
+  async function* batches(): AsyncGenerator<RowBatch> {
+    for await (const batch of source.rows(table)) {
+      rows.count += batch.count;
+      tally?.add(batch);
+      yield batch;
+    }
+    if (tally) tally.isComplete = true;
+  }
+  return {
+    kind: "table",
+    title: table.title === undefined ? null : source.text(table.title),
+    columns: shape.columns,
+    groups: shape.groups,
+    shown: [...shape.columns.keys()].filter((position) => !shape.groups.includes(position)),
+    totals: totalsOf(shape),
+    batches,
+    async *lines() {
+      const lines = new TableLines(shape);
+      for await (const batch of batches()) yield lines.add(batch.rows());
+      yield lines.end();
+    },
+  };
+}
+
+// deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
+function shapeOf({ columns, groupBy = [], totals = {} }: TablePartDefinition<any, string>): TableShape {
+  const names = Object.keys(columns);
+  return {
+    columns: Object.values(columns),
+    groups: groupBy.map((column) => names.indexOf(column)),
+    totals: new Map(
+      Object.entries(totals).map(([column, wanted]) => [names.indexOf(column), [wanted ?? []].flat()]),
+    ),
+  };
+}

@@ -1,0 +1,126 @@
+import { readableText } from "./cells.ts";
+import type { Column } from "./columns.ts";
+import type { TableLine } from "./document.ts";
+import { ColumnTotal } from "./exact_total.ts";
+import type { Row } from "./rows.ts";
+import type { Total } from "./template_parts.ts";
+
+/** Totals in the order of their rows, with the names of these rows. */
+const TOTAL_LABELS: [Total, string][] = [
+  ["sum", "Total"],
+  ["count", "Count"],
+  ["average", "Average"],
+  ["min", "Lowest"],
+  ["max", "Highest"],
+];
+const NO_VALUE = "(none)";
+
+/** What the lines of a table are made of: positions of columns. */
+export interface TableShape {
+  columns: Column[];
+  groups: number[];
+  /** The totals of each column by its position. */
+  totals: ReadonlyMap<number, Total[]>;
+}
+
+/** The totals that a table has, in the order of their rows. */
+export function totalsOf({ totals }: TableShape): Total[] {
+  const wanted = new Set([...totals.values()].flat());
+  return TOTAL_LABELS.map(([total]) => total).filter((total) => wanted.has(total));
+}
+
+/** The totals of one group, or of the whole table. */
+interface Section {
+  rowCount: number;
+  totals: { column: number; collected: ColumnTotal }[];
+}
+
+/**
+ * Makes the lines of a table from its rows, in one pass: headings where a group begins, totals where it ends. Memory
+ * holds one set of totals for each level.
+ */
+export class TableLines {
+  #sections: Section[] = [];
+  /** The group values of the previous row; null before the first row. */
+  #values: (string | null)[] | null = null;
+
+  constructor(private readonly shape: TableShape) {
+    this.#sections.push(this.#newSection());
+  }
+
+  /** The lines of further rows. */
+  add(rows: Row[]): TableLine[] {
+    const lines: TableLine[] = [];
+    for (const cells of rows) {
+      if (this.shape.groups.length > 0) this.#changeGroup(cells, lines);
+      for (const section of this.#sections) {
+        section.rowCount++;
+        for (const { column, collected } of section.totals) collected.add(cells[column] ?? null);
+      }
+      lines.push({ kind: "row", cells });
+    }
+    return lines;
+  }
+
+  /** The last lines: the totals of the open groups, and of the table. A table without rows has none. */
+  end(): TableLine[] {
+    const lines: TableLine[] = [];
+    if (this.#sections[0]?.rowCount) this.#close(0, lines);
+    return lines;
+  }
+
+  #changeGroup(cells: Row, lines: TableLine[]): void {
+    const { groups } = this.shape;
+    const values = this.#values;
+    const same = values === null ? 0 : groups.findIndex((column, i) => (cells[column] ?? null) !== values[i]);
+    if (same < 0) return;
+    if (values !== null) this.#close(same + 1, lines);
+    this.#values = groups.map((column) => cells[column] ?? null);
+    for (const [i, column] of groups.entries()) {
+      if (i < same) continue;
+      lines.push({ kind: "group", level: i + 1, column, value: cells[column] ?? null });
+      this.#sections.push(this.#newSection());
+    }
+  }
+
+  /** Ends the groups from the innermost one up to `level`. */
+  #close(level: number, lines: TableLine[]): void {
+    while (this.#sections.length > level) {
+      const section = this.#sections.pop();
+      if (section) this.#addTotals(section, this.#sections.length, lines);
+    }
+  }
+
+  #addTotals({ rowCount, totals }: Section, level: number, lines: TableLine[]): void {
+    for (const [total, name] of TOTAL_LABELS) {
+      const own = totals.filter(({ collected }) => collected.total === total);
+      if (own.length === 0) continue;
+      const cells: Row = this.shape.columns.map(() => null);
+      for (const { column, collected } of own) cells[column] = collected.text();
+      lines.push({ kind: "total", level, total, label: this.#label(name, level), cells, rowCount });
+    }
+  }
+
+  #label(name: string, level: number): string {
+    const column = this.shape.groups[level - 1];
+    if (column === undefined) return name;
+    return `${name}: ${groupText(this.#values?.[level - 1] ?? null, this.shape.columns[column])}`;
+  }
+
+  #newSection(): Section {
+    const { columns, totals } = this.shape;
+    return {
+      rowCount: 0,
+      totals: [...totals].flatMap(([column, wanted]) =>
+        wanted.map((total) => ({
+          column,
+          collected: new ColumnTotal(total, columns[column]?.type ?? "text"),
+        }))
+      ),
+    };
+  }
+}
+
+/** The value of a group as text. */
+export const groupText = (value: string | null, column: Column | undefined): string =>
+  value === null || value === "" ? NO_VALUE : readableText(value, column?.type ?? "text");
