@@ -12,6 +12,8 @@ export interface EventData {
   "file.purged": FileData & { reason: string | null };
   "report.completed": ReportData & { fileName: string | null; rowCount: number | null };
   "report.failed": ReportData & { errorMessage: string | null };
+  "report.delivered": ReportData & DeliveryCounts;
+  "report.delivery-failed": ReportData & DeliveryCounts;
   "job.dead-lettered": {
     jobId: string;
     deadLetterId: string;
@@ -64,6 +66,12 @@ interface ReportData {
   templateId: string;
   reportName: string;
   scheduleId: string | null;
+}
+
+/** Numbers of recipients. */
+interface DeliveryCounts {
+  delivered: number;
+  failed: number;
 }
 
 export type EventType = keyof EventData;
@@ -146,6 +154,14 @@ export const EVENT_TYPES: { [T in EventType]: EventDeclaration<EventData[T]> } =
   "report.failed": {
     description: "A report could not be generated",
     example: { ...report, errorMessage: "The query failed (SQLSTATE 22012)." },
+  },
+  "report.delivered": {
+    description: "All recipients got a report's document",
+    example: { ...report, delivered: 3, failed: 0 },
+  },
+  "report.delivery-failed": {
+    description: "Some or all recipients did not get a report's document, and the service stopped trying",
+    example: { ...report, delivered: 2, failed: 1 },
   },
   "job.dead-lettered": {
     description: "A job used up its retries",

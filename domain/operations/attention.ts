@@ -8,6 +8,7 @@ export const ATTENTION_KINDS = [
   "NotificationsDeadLettered",
   "NotificationsFailed",
   "ReportsFailed",
+  "ReportsUndelivered",
   "ScannerStale",
   "TenantsAtCapacity",
   "RecurringPaused",
@@ -34,7 +35,7 @@ interface Facts {
   recurring: { paused: number };
   notifications: { failedNotifications: number; deadLetteredNotifications: number } | null;
   scanner: { isAvailable: boolean; databaseStale?: boolean } | null;
-  reports: { failed: number; pausedSchedules: number };
+  reports: { failed: number; undelivered: number; pausedSchedules: number };
   tenants: { tenantsAtCapacity: number } | null;
 }
 
@@ -62,6 +63,7 @@ export function attentionOf(o: Facts, now: Date): Attention[] {
     add("NotificationsFailed", "Warning", failedNotifications);
   }
   add("ReportsFailed", "Warning", o.reports.failed);
+  add("ReportsUndelivered", "Warning", o.reports.undelivered);
   if (o.scanner?.databaseStale) add("ScannerStale", "Warning", null);
   add("TenantsAtCapacity", "Notice", o.tenants?.tenantsAtCapacity ?? 0);
   add("RecurringPaused", "Notice", o.recurring.paused);

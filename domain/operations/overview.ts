@@ -12,6 +12,7 @@ import { readThroughput, type Throughput, type ThroughputWindow } from "../jobs/
 import { listWorkers, type LiveWorker } from "../jobs/lease.ts";
 import { readStats } from "../notifications/counts.ts";
 import { Problem } from "../problems/problem.ts";
+import { UNDELIVERED } from "../reports/delivery/delivery_status.ts";
 import { type Execution, listExecutions } from "../reports/execution.ts";
 import { STATUS } from "../reports/formats.ts";
 import { listSchedules } from "../reports/schedule.ts";
@@ -23,7 +24,10 @@ const RUNS_SHOWN = 5;
 /** A scan engine that takes longer to answer counts as unavailable. */
 const SCANNER_TIMEOUT_MS = 1_500;
 
-type ReportRun = Pick<Execution, "id" | "reportName" | "status" | "createdAt" | "completedAt">;
+type ReportRun = Pick<
+  Execution,
+  "id" | "reportName" | "status" | "deliveryStatus" | "createdAt" | "completedAt"
+>;
 
 /** State of the service. Parts that the caller may not see are null. */
 export interface Overview {
@@ -37,7 +41,14 @@ export interface Overview {
   /** Messages of the last 24 hours, by outcome. */
   notifications: Awaited<ReturnType<typeof readStats>> | null;
   scanner: ({ isAvailable: boolean } & Partial<ScannerReport>) | null;
-  reports: { latest: ReportRun[]; failed: number; pausedSchedules: number };
+  /** `failed` and `undelivered` count the executions requested after `since`. */
+  reports: {
+    latest: ReportRun[];
+    failed: number;
+    undelivered: number;
+    since: Date;
+    pausedSchedules: number;
+  };
   tenants: TenantsSummary | null;
   attention: Attention[];
 }
@@ -95,29 +106,31 @@ async function readReports(p: Parts, caller: Caller, now: Date): Promise<Overvie
     scheduleId: null,
     burstId: null,
     status: null,
+    deliveryStatus: null,
     format: null,
     fromDate: null,
   };
   const runs = { ...all, toDate: null, includeDeleted: false, page: 1 };
-  const [latest, failed, paused] = await Promise.all([
+  const since = new Date(now.getTime() - DAY_MS);
+  const recent = { ...runs, fromDate: since, pageSize: 1 };
+  const [latest, failed, undelivered, paused] = await Promise.all([
     listExecutions(p.sql, caller, { ...runs, pageSize: RUNS_SHOWN }),
-    listExecutions(p.sql, caller, {
-      ...runs,
-      status: STATUS.Failed,
-      fromDate: new Date(now.getTime() - DAY_MS),
-      pageSize: 1,
-    }),
+    listExecutions(p.sql, caller, { ...recent, status: STATUS.Failed }),
+    listExecutions(p.sql, caller, { ...recent, deliveryStatus: UNDELIVERED }),
     listSchedules(p.sql, caller, { templateId: null, isActive: false, page: 1, pageSize: 1 }),
   ]);
   return {
-    latest: latest.items.map(({ id, reportName, status, createdAt, completedAt }) => ({
+    latest: latest.items.map(({ id, reportName, status, deliveryStatus, createdAt, completedAt }) => ({
       id,
       reportName,
       status,
+      deliveryStatus,
       createdAt,
       completedAt,
     })),
     failed: failed.totalCount,
+    undelivered: undelivered.totalCount,
+    since,
     pausedSchedules: paused.totalCount,
   };
 }

@@ -3,6 +3,7 @@ import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { DeliveryStatus } from "./delivery/delivery_status.ts";
 import type { ReportFormat, ReportStatus } from "./formats.ts";
 import { holdsAllCondition, requireAll } from "./permissions.ts";
 
@@ -17,6 +18,8 @@ export interface Execution {
   parametersJson: string;
   requiredPermissions: string[];
   deliveryJson: string | null;
+  /** Null: no delivery was asked for, or there is no document yet. */
+  deliveryStatus: DeliveryStatus | null;
   storedFileId: string | null;
   fileName: string | null;
   contentType: string | null;
@@ -52,6 +55,8 @@ export interface DeliveryOutcome {
   recipient: string;
   status: "Owed" | "Delivered" | "Failed";
   errorMessage: string | null;
+  attempts: number;
+  updatedAt: Date;
 }
 
 export interface ExecutionFilter extends PageRequest {
@@ -59,6 +64,8 @@ export interface ExecutionFilter extends PageRequest {
   scheduleId: string | null;
   burstId: string | null;
   status: number | null;
+  /** Null or any of these. */
+  deliveryStatus: readonly DeliveryStatus[] | null;
   format: number | null;
   fromDate: Date | null;
   toDate: Date | null;
@@ -82,6 +89,7 @@ export async function listExecutions(
     and (${filter.scheduleId}::uuid is null or schedule_id = ${filter.scheduleId})
     and (${filter.burstId}::uuid is null or burst_id = ${filter.burstId})
     and (${filter.status}::int is null or status = ${filter.status})
+    ${filter.deliveryStatus ? sql`and delivery_status = any(${filter.deliveryStatus}::text[])` : sql``}
     and (${filter.format}::int is null or format = ${filter.format})
     and (${filter.fromDate}::timestamptz is null or created_at >= ${filter.fromDate})
     and (${filter.toDate}::timestamptz is null or created_at <= ${filter.toDate})`;
@@ -116,7 +124,7 @@ export async function readVisibleExecution(
 /** The deliveries of an execution, in the order of its recipients. */
 export async function listDeliveries(q: Sql, executionId: string): Promise<DeliveryOutcome[]> {
   return await q<DeliveryOutcome[]>`
-    select method, recipient, status, error_message from report_deliveries
+    select method, recipient, status, error_message, attempts, updated_at from report_deliveries
     where execution_id = ${executionId} order by id`;
 }
 

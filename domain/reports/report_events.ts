@@ -4,14 +4,33 @@ import { emitEvents } from "../events/emit.ts";
 import type { Execution } from "./execution.ts";
 import { STATUS } from "./formats.ts";
 
+/** Emits `report.delivered` or `report.delivery-failed` to the execution's tenant, with the numbers of recipients. */
+export async function emitDeliveryEnd(
+  p: { wakeUps?: WakeUps },
+  tx: Tx,
+  execution: Execution,
+  recipients: { delivered: number; failed: number },
+): Promise<void> {
+  const { tenantId } = execution;
+  const type = recipients.failed === 0 ? "report.delivered" : "report.delivery-failed";
+  await emitEvents(p, tx, [{ type, tenantId, data: { ...reportData(execution), ...recipients } }]);
+}
+
+const reportData = ({ id, templateId, reportName, scheduleId }: Execution) => ({
+  executionId: id,
+  templateId,
+  reportName,
+  scheduleId,
+});
+
 /** Emits `report.failed` or `report.completed` to the execution's tenant. A cancelled execution has no event. */
 export async function emitExecutionEnd(
   p: { wakeUps?: WakeUps },
   tx: Tx,
   execution: Execution,
 ): Promise<void> {
-  const { id: executionId, tenantId, templateId, reportName, scheduleId, status, errorMessage } = execution;
-  const data = { executionId, templateId, reportName, scheduleId };
+  const { tenantId, status, errorMessage } = execution;
+  const data = reportData(execution);
   if (status === STATUS.Failed) {
     await emitEvents(p, tx, [{ type: "report.failed", tenantId, data: { ...data, errorMessage } }]);
   } else if (status === STATUS.Completed || status === STATUS.Delivered) {

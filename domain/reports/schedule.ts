@@ -1,6 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
+import type { DeliveryStatus } from "./delivery/delivery_status.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
@@ -26,6 +27,8 @@ export interface Schedule {
   lastExecutionId: string | null;
   /** Status of the last execution; for a burst, the combined status of its executions. */
   lastStatus: ReportStatus | null;
+  /** Delivery status of the last execution; for a burst, the combined one of its executions. */
+  lastDeliveryStatus: DeliveryStatus | null;
   failuresInARow: number;
   version: number;
   createdBy: string | null;
@@ -40,15 +43,21 @@ export interface ScheduleFilter extends PageRequest {
 
 /**
  * SQL that selects schedules (alias `s`) with the status of their last run. For a burst: Queued or Generating while an
- * execution is unfinished, Failed if one failed, otherwise the lowest status number of its executions.
+ * execution is unfinished, Failed if one failed, otherwise the lowest status number of its executions. The delivery
+ * status of a burst is Pending while one is; otherwise Partly unless all documents to deliver have the same.
  */
 const schedules = (q: Sql) =>
-  q`select s.*, coalesce(b.status, e.status) as last_status from report_schedules s
+  q`select s.*, coalesce(b.status, e.status) as last_status,
+      coalesce(b.delivery_status, e.delivery_status) as last_delivery_status
+    from report_schedules s
     left join report_executions e on e.id = s.last_execution_id
     left join lateral (
       select case when bool_and(x.status = ${STATUS.Queued}) then ${STATUS.Queued}
         when bool_or(x.status in (${STATUS.Queued}, ${STATUS.Generating})) then ${STATUS.Generating}
-        when bool_or(x.status = ${STATUS.Failed}) then ${STATUS.Failed} else min(x.status) end::int as status
+        when bool_or(x.status = ${STATUS.Failed}) then ${STATUS.Failed} else min(x.status) end::int as status,
+        case when bool_or(x.delivery_status = 'Pending') then 'Pending'
+        when min(x.delivery_status) = max(x.delivery_status) then min(x.delivery_status)
+        when min(x.delivery_status) is not null then 'Partly' end as delivery_status
       from report_executions x where x.burst_id = e.burst_id
     ) b on e.burst_id is not null`;
 const ofTenant = (q: Sql, tenantId: string | null) =>

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { ATTENTION_KINDS } from "../../domain/operations/attention.ts";
+import { DELIVERY_STATUSES } from "../../domain/reports/delivery/delivery_status.ts";
 import { readOverview } from "../../domain/operations/overview.ts";
 import { TenantsSummaryDto } from "../access/tenant_shapes.ts";
 import { ScannerStatusDto } from "../files/shapes.ts";
@@ -31,10 +32,13 @@ export const OverviewDto = z.object({
       id: z.uuid(),
       reportName: z.string(),
       status: z.int(),
+      deliveryStatus: z.enum(DELIVERY_STATUSES).nullable(),
       createdAt: timestamp,
       completedAt: timestamp.nullable(),
     })),
     failed: z.int().meta({ description: "In the last 24 hours" }),
+    undelivered: z.int().meta({ description: "Documents of the last 24 hours that not all recipients got" }),
+    since: timestamp.meta({ description: "Start of these 24 hours" }),
     pausedSchedules: z.int(),
   }),
   tenants: TenantsSummaryDto.nullable().meta({

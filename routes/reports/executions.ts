@@ -2,6 +2,7 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { readFileState } from "../../domain/files/service_files.ts";
 import { deleteExecution } from "../../domain/reports/delete_execution.ts";
+import { DELIVERY_STATUSES } from "../../domain/reports/delivery/delivery_status.ts";
 import { redeliver } from "../../domain/reports/delivery/redeliver.ts";
 import { downloadReport } from "../../domain/reports/download_report.ts";
 import { listDeliveries, listExecutions, readVisibleExecution } from "../../domain/reports/execution.ts";
@@ -9,7 +10,7 @@ import { visibleTemplates } from "../../domain/reports/registry.ts";
 import { accepted, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
-import { queryBoolean, queryInstant, queryInteger, uuid } from "../shared/validation.ts";
+import { queryBoolean, queryInstant, queryInteger, queryNames, uuid } from "../shared/validation.ts";
 import {
   DownloadDto,
   executionDetail,
@@ -52,6 +53,7 @@ export const executionRoutes = [
       scheduleId: uuid.optional(),
       burstId: uuid.optional(),
       status: queryInteger(1, 6).optional(),
+      deliveryStatus: queryNames(DELIVERY_STATUSES).optional(),
       format: queryInteger(1, 4).optional(),
       fromDate: queryInstant.optional(),
       toDate: queryInstant.optional(),
@@ -66,6 +68,7 @@ export const executionRoutes = [
         scheduleId: query.scheduleId ?? null,
         burstId: query.burstId ?? null,
         status: query.status ?? null,
+        deliveryStatus: query.deliveryStatus ?? null,
         format: query.format ?? null,
         fromDate: query.fromDate ?? null,
         toDate: query.toDate ?? null,

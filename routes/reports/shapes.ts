@@ -2,6 +2,7 @@ import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
 import { FILE_STATUSES, type FileStatus } from "../../domain/files/file.ts";
 import { BurstShape } from "../../domain/reports/burst.ts";
+import { DELIVERY_STATUSES } from "../../domain/reports/delivery/delivery_status.ts";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
 import type { DeliveryOutcome, Execution } from "../../domain/reports/execution.ts";
 import type { ReportFormat } from "../../domain/reports/formats.ts";
@@ -19,6 +20,10 @@ const parameterValue = z.union([z.string(), z.number(), z.boolean()]);
 const formatValue = z.int().min(1).max(4).meta({ description: "1 Pdf, 2 Excel, 3 Csv, 4 Html" });
 const statusValue = z.int().min(1).max(6).meta({
   description: "1 Queued, 2 Generating, 3 Completed, 4 Failed, 5 Delivered, 6 Cancelled",
+});
+const deliveryStatusValue = z.enum(DELIVERY_STATUSES).nullable().meta({
+  description:
+    "Whether the recipients got the document; null: no delivery was asked for, or no document exists yet",
 });
 const duration = z.string().regex(/^\d{2,}:[0-5]\d:[0-5]\d\.\d{3}$/).nullable().meta({
   description: "hh:mm:ss.fff",
@@ -50,6 +55,7 @@ const summaryFields = {
   reportName: z.string(),
   format: formatValue,
   status: statusValue,
+  deliveryStatus: deliveryStatusValue,
   fileSizeBytes: z.int().nullable(),
   createdAt: timestamp,
   completedAt: timestamp.nullable(),
@@ -83,6 +89,8 @@ export const ExecutionDetailDto = z.object({
       recipient: z.string(),
       status: z.enum(["Owed", "Delivered", "Failed"]),
       errorMessage: z.string().nullable(),
+      attempts: z.int(),
+      updatedAt: timestamp,
     }).meta({ id: "ReportDeliveryDto", description: "The delivery to one recipient" }),
   ),
 }).meta({ id: "ReportExecutionDetailDto" });
@@ -152,6 +160,7 @@ export const executionSummary = (e: Execution) => ({
   reportName: e.reportName,
   format: e.format,
   status: e.status,
+  deliveryStatus: e.deliveryStatus,
   fileSizeBytes: e.fileSizeBytes,
   createdAt: e.createdAt,
   completedAt: e.completedAt,
@@ -235,6 +244,7 @@ export const ScheduleDto = z.object({
   lastRunAt: timestamp.nullable(),
   lastExecutionId: z.uuid().nullable(),
   lastStatus: statusValue.nullable(),
+  lastDeliveryStatus: deliveryStatusValue,
   failuresInARow: z.int().meta({ description: "Failed runs since the last successful one" }),
   createdBy: z.uuid().nullable(),
   createdAt: timestamp,
@@ -294,6 +304,7 @@ export const scheduleDto = (s: Schedule) => ({
   lastRunAt: s.lastRunAt,
   lastExecutionId: s.lastExecutionId,
   lastStatus: s.lastStatus,
+  lastDeliveryStatus: s.lastDeliveryStatus,
   failuresInARow: s.failuresInARow,
   createdBy: s.createdBy,
   createdAt: s.createdAt,

@@ -31,6 +31,11 @@ export function enumName<const N extends readonly [string, ...string[]]>(names: 
   );
 }
 
+/** Some of `names` in a query, case-insensitive: repeated parameters or comma-separated. */
+export const queryNames = <const N extends readonly [string, ...string[]]>(names: N) =>
+  z.preprocess((value) => splitValues(value as string | string[]), z.array(enumName(names)))
+    .meta({ type: "array", items: { type: "string", enum: names } });
+
 /** An integer in a query. Only digits: `1e3` and blanks are refused. */
 export const queryInteger = (min: number, max: number) =>
   z.string().regex(/^-?\d{1,15}$/, "expected an integer").transform(Number).pipe(
@@ -72,13 +77,14 @@ export const queryInstant = z.preprocess(
 /** At most `max` UUIDs in a query: repeated parameters or comma-separated. Duplicates are removed. */
 export const queryIds = (max: number) =>
   z.union([z.string(), z.array(z.string())])
-    .transform((value) => [
-      ...new Set(
-        [value].flat().flatMap((part) => part.split(",")).filter((part) => part !== ""),
-      ),
-    ])
+    .transform((value) => splitValues(value))
     .pipe(z.array(uuid).max(max, `expected at most ${max} ids`))
     .meta({ type: "array", items: { type: "string", format: "uuid" }, maxItems: max });
+
+/** The different values of a repeated or comma-separated parameter. */
+const splitValues = (value: string | string[]): string[] => [
+  ...new Set([value].flat().flatMap((part) => part.split(",")).filter((part) => part !== "")),
+];
 
 /** The query of a request as an object: empty values are absent, repeated names become arrays. */
 export function queryValues(search: URLSearchParams): Record<string, string | string[]> {

@@ -21,6 +21,7 @@ export async function createDeliveries(p: Platform, tx: Tx, execution: Execution
     select id, ${execution.id}, ${options.method}, recipient
     from unnest(${recipients.map(newId)}::uuid[], ${recipients}::text[]) given (id, recipient)
     on conflict on constraint report_deliveries_once do nothing`;
+  await tx`update report_executions set delivery_status = 'Pending' where id = ${execution.id}`;
   await enqueueDelivery(p, tx, execution);
 }
 

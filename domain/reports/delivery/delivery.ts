@@ -2,6 +2,7 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import { STATUS } from "../formats.ts";
+import { emitDeliveryEnd } from "../report_events.ts";
 import type { DeliveryMethod } from "./options.ts";
 
 /** An open delivery: one recipient who has not yet received the document. */
@@ -50,10 +51,13 @@ export async function recordOutcome(q: Sql, deliveryId: string, outcome: Outcome
 
 /**
  * When no delivery is open: Completed → Delivered; if deliveries failed, the execution stays Completed with an error
- * message.
+ * message. The delivery status changes from Pending to the result, with an event to the tenant.
  * @returns how many deliveries are still open
  */
-export async function finishDelivery(p: Pick<Platform, "sql">, executionId: string): Promise<number> {
+export async function finishDelivery(
+  p: Pick<Platform, "sql" | "wakeUps">,
+  executionId: string,
+): Promise<number> {
   return await transact(p.sql, async (tx) => {
     const [execution] = await tx`select from report_executions
       where id = ${executionId} and status = ${STATUS.Completed} for update`;
@@ -63,13 +67,21 @@ export async function finishDelivery(p: Pick<Platform, "sql">, executionId: stri
     const owed = rows.filter((row) => row.status === "Owed").length;
     if (owed > 0) return owed;
     const failed = rows.filter((row) => row.status === "Failed");
-    if (failed.length === 0) {
-      await tx`update report_executions set status = ${STATUS.Delivered}, error_message = null where id = ${executionId}`;
-    } else {
-      const reasons = failed.map((row) => `${row.recipient}: ${row.errorMessage}`).join("; ");
-      const message = `Delivery failed for ${failed.length} of ${rows.length}: ${reasons}`.slice(0, 4_000);
-      await tx`update report_executions set error_message = ${message} where id = ${executionId}`;
-    }
+    const delivered = rows.length - failed.length;
+    const reasons = failed.map((row) => `${row.recipient}: ${row.errorMessage}`).join("; ");
+    const message = `Delivery failed for ${failed.length} of ${rows.length}: ${reasons}`.slice(0, 4_000);
+    const result = failed.length === 0 ? DELIVERED : { ...undelivered(delivered), errorMessage: message };
+    // An instance of an earlier version leaves null instead of Pending.
+    const [ended] = await tx<Execution[]>`
+      update report_executions set status = ${result.status}, delivery_status = ${result.deliveryStatus},
+        error_message = ${result.errorMessage}
+      where id = ${executionId} and coalesce(delivery_status, 'Pending') = 'Pending' returning *`;
+    if (ended) await emitDeliveryEnd(p, tx, ended, { delivered, failed: failed.length });
     return 0;
   });
 }
+
+const DELIVERED = { status: STATUS.Delivered, deliveryStatus: "Delivered", errorMessage: null } as const;
+
+const undelivered = (delivered: number) =>
+  ({ status: STATUS.Completed, deliveryStatus: delivered > 0 ? "Partly" : "Failed" }) as const;

@@ -27,7 +27,7 @@ export async function redeliver(p: Platform, caller: Caller, id: string): Promis
         updated_at = now()
       where execution_id = ${id} and status = 'Failed' returning recipient`;
     if (failed.length === 0) return execution;
-    await tx`update report_executions set error_message = null where id = ${id}`;
+    await tx`update report_executions set error_message = null, delivery_status = 'Pending' where id = ${id}`;
     await enqueueDelivery(p, tx, execution);
     await recordAudit(tx, caller, {
       action: "report.redeliver",
@@ -35,6 +35,6 @@ export async function redeliver(p: Platform, caller: Caller, id: string): Promis
       targetId: id,
       after: { recipients: failed.map((row) => row.recipient) },
     });
-    return { ...execution, errorMessage: null };
+    return { ...execution, errorMessage: null, deliveryStatus: "Pending" };
   });
 }

@@ -1,3 +1,4 @@
+import { UNDELIVERED } from "../../../domain/reports/delivery/delivery_status.ts";
 import { Icon } from "../components/icons.tsx";
 import { Card, type Tone } from "../components/notice.tsx";
 import { searchOf } from "../shared/api.ts";
@@ -12,7 +13,7 @@ const TONES: Record<Attention["level"], Tone> = { Critical: "bad", Warning: "war
 /** Problems that need attention, with links to the pages where they can be solved. */
 export function AttentionCard({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
-  const { attention } = overview;
+  const { attention, reports: { since } } = overview;
   if (attention.length === 0) {
     return (
       <p class="notice tone-ok">
@@ -27,7 +28,7 @@ export function AttentionCard({ v, overview }: { v: Visit; overview: Overview })
     <Card title={t.attention}>
       <ul class="attention">
         {attention.map((item) => {
-          const href = pageFor(item, v.viewer);
+          const href = pageFor(item, v.viewer, since);
           const text = describe(v, item);
           return (
             <li class={`tone-${TONES[item.level]}`}>
@@ -46,8 +47,11 @@ function describe(v: Visit, { kind, count, subject }: Attention): string {
   return text(count ?? 0, subject ?? "");
 }
 
-/** The page where the problem can be solved; null if there is none that the viewer may open. */
-function pageFor({ kind, subject }: Attention, { permissions }: Viewer): string | null {
+/**
+ * The page where the problem can be solved; null if there is none that the viewer may open.
+ * @param since reports are counted from this time on
+ */
+function pageFor({ kind, subject }: Attention, { permissions }: Viewer, since: string): string | null {
   const platform = permissions.has("admin:system") || permissions.has("manage:all-tenants");
   switch (kind) {
     case "QueueStuck":
@@ -59,7 +63,9 @@ function pageFor({ kind, subject }: Attention, { permissions }: Viewer): string 
     case "NotificationsFailed":
       return "notifications?status=Failed";
     case "ReportsFailed":
-      return "report-runs?status=4";
+      return `report-runs${searchOf({ status: 4, fromDate: since })}`;
+    case "ReportsUndelivered":
+      return `report-runs${searchOf({ deliveryStatus: UNDELIVERED.join(), fromDate: since })}`;
     case "ScannerUnavailable":
     case "ScannerStale":
       return "files/scanner";

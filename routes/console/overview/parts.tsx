@@ -3,7 +3,7 @@ import { ActionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
 import { Badge, Facts, Figures, number, shortId, Time } from "../components/values.tsx";
-import { RunStatusBadge } from "../reports/model.tsx";
+import { RunBadges } from "../reports/model.tsx";
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -152,7 +152,11 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
           },
           {
             head: t.status,
-            cell: ({ status }) => <RunStatusBadge locale={v.locale} status={status} />,
+            cell: ({ status, deliveryStatus }) => (
+              <span class="row">
+                <RunBadges locale={v.locale} status={status} deliveryStatus={deliveryStatus} />
+              </span>
+            ),
           },
           { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
         ]}

@@ -135,6 +135,10 @@ export const attentionTexts = defineTexts({
     "messages were dead-lettered in the last 24 hours.",
   ),
   ReportsFailed: counted("report failed in the last 24 hours.", "reports failed in the last 24 hours."),
+  ReportsUndelivered: counted(
+    "report of the last 24 hours did not reach all recipients.",
+    "reports of the last 24 hours did not reach all recipients.",
+  ),
   ScannerStale: () => "The scanner's signatures are outdated, or their age is unknown. Update them.",
   TenantsAtCapacity: counted("tenant has reached its user limit.", "tenants have reached their user limit."),
   RecurringPaused: counted("recurring job is paused.", "recurring jobs are paused."),
@@ -161,6 +165,10 @@ export const attentionTexts = defineTexts({
   ReportsFailed: counted(
     "relatório falhou nas últimas 24 horas.",
     "relatórios falharam nas últimas 24 horas.",
+  ),
+  ReportsUndelivered: counted(
+    "relatório das últimas 24 horas não chegou a todos os destinatários.",
+    "relatórios das últimas 24 horas não chegaram a todos os destinatários.",
   ),
   ScannerStale: () =>
     "As assinaturas do antivírus estão desatualizadas ou têm idade desconhecida. Atualize-as.",

@@ -6,7 +6,12 @@ import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
-import { reportDeliveryLabels, reportStatusTexts } from "./texts.ts";
+import {
+  DELIVERY_STATUSES,
+  type DeliveryStatus,
+  UNDELIVERED,
+} from "../../../domain/reports/delivery/delivery_status.ts";
+import { deliveryStatusTexts, reportDeliveryLabels, reportStatusTexts, reportTexts } from "./texts.ts";
 
 export type Template = Row<"listReportTemplates">;
 export type Parameter = Template["parameters"][number];
@@ -35,6 +40,31 @@ export const toneOf = (status: number): Tone => TONES[statusName(status)];
 /** A run's status as a coloured label. */
 export const RunStatusBadge = ({ locale, status }: { locale: Locale; status: number }) => (
   <Badge tone={toneOf(status)}>{reportStatusTexts[locale][statusName(status)]}</Badge>
+);
+
+const DELIVERY_TONES: Record<DeliveryStatus, Tone> = {
+  Pending: "info",
+  Delivered: "ok",
+  Partly: "warn",
+  Failed: "bad",
+};
+/** The choices of the filter for delivery statuses; the last one selects two of them. */
+export const deliveryStatusChoices = (locale: Locale) => [
+  ...labelled(DELIVERY_STATUSES, deliveryStatusTexts[locale]),
+  { value: UNDELIVERED.join(), label: reportTexts[locale].undelivered },
+];
+export const deliveryToneOf = (status: DeliveryStatus): Tone => DELIVERY_TONES[status];
+
+/** A run's status and, unless the status says it, whether its document was delivered. */
+export const RunBadges = (
+  { locale, status, deliveryStatus }: { locale: Locale } & Pick<Run, "status" | "deliveryStatus">,
+) => (
+  <>
+    <RunStatusBadge locale={locale} status={status} />
+    {deliveryStatus !== null && deliveryStatus !== "Delivered" && (
+      <Badge tone={DELIVERY_TONES[deliveryStatus]}>{deliveryStatusTexts[locale][deliveryStatus]}</Badge>
+    )}
+  </>
 );
 
 /** Whether the run is queued or generating. */

@@ -1,4 +1,5 @@
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
@@ -6,9 +7,24 @@ import { action, done, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { type ConsolePage, mayInFiles, type View, type Visit } from "../shared/page.ts";
-import { formatName, isMoving, methodLabel, readTemplates, type Run, statusName, toneOf } from "./model.tsx";
+import {
+  deliveryToneOf,
+  formatName,
+  isMoving,
+  methodLabel,
+  readTemplates,
+  type Run,
+  statusName,
+  toneOf,
+} from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
-import { documentTexts, reportDeliveryLabels, reportStatusTexts, reportTexts } from "./texts.ts";
+import {
+  deliveryStatusTexts,
+  documentTexts,
+  reportDeliveryLabels,
+  reportStatusTexts,
+  reportTexts,
+} from "./texts.ts";
 
 /** The API's number of the status Completed. */
 const COMPLETED = 3;
@@ -20,10 +36,8 @@ const DELIVERY_TONES: Record<Delivery["status"], Tone> = { Owed: "info", Deliver
 /** Whether the document is being scanned. */
 const isScanning = ({ fileStatus }: Run): boolean => fileStatus === "Pending" || fileStatus === "Scanning";
 
-/** Whether the outcome of the deliveries is not yet known: it is `Delivered` or an error message. */
-const isDelivering = ({ status, deliveries, errorMessage }: Run): boolean =>
-  deliveries.some((each) => each.status === "Owed") ||
-  (status === COMPLETED && deliveries.length > 0 && errorMessage === null);
+/** Whether the outcome of the deliveries is not yet known. */
+const isDelivering = ({ deliveryStatus }: Run): boolean => deliveryStatus === "Pending";
 
 /** One report run. Refreshes until it has ended, its document is scanned and all deliveries are done. */
 async function runPage(v: Visit): Promise<View> {
@@ -76,18 +90,23 @@ function RunActions({ v, run }: { v: Visit; run: Run }) {
 function Progress({ v, run }: { v: Visit; run: Run }) {
   const t = reportTexts[v.locale];
   const s = reportStatusTexts[v.locale];
+  const d = deliveryStatusTexts[v.locale];
   const name = statusName(run.status);
+  const { deliveryStatus } = run;
+  const isOpen = run.status === COMPLETED && deliveryStatus !== null;
   const hasDocument = run.storedFileId !== null && run.status !== 4;
   return (
     <>
-      <Notice
-        tone={run.status === COMPLETED && run.errorMessage ? "warn" : toneOf(run.status)}
-        title={s[name]}
-      >
+      {isOpen && (
+        <Notice tone={deliveryToneOf(deliveryStatus)} title={d[deliveryStatus]}>
+          {d[`${deliveryStatus}Text`]}
+        </Notice>
+      )}
+      <Notice tone={toneOf(run.status)} title={s[name]}>
         <p>
           {s[`${name}Text`]} {hasDocument && documentTexts[v.locale][run.fileStatus ?? "Purged"]}
         </p>
-        {run.errorMessage && <p class="break">{run.errorMessage}</p>}
+        {run.errorMessage && !isOpen && <p class="break">{run.errorMessage}</p>}
       </Notice>
       {isMoving(run) && <progress aria-label={t.inProgress}></progress>}
       {hasDocument && run.fileStatus === "Available" && (
@@ -150,6 +169,7 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
     { head: t.method, cell: ({ method }) => methodLabel(v.locale, method), wideOnly: true },
     { head: t.outcome, cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{d[status]}</Badge> },
     { head: t.error, cell: ({ errorMessage }) => errorMessage ?? "" },
+    timeColumn(v, t.lastAttempt, "updatedAt", { wideOnly: true }),
   ];
   const canRedeliver = run.status === COMPLETED && run.deliveries.some(({ status }) => status === "Failed");
   return (

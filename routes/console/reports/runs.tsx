@@ -2,17 +2,18 @@ import { periodOf } from "../components/date_inputs.ts";
 import { choice, hidden, list, period, timeColumn } from "../components/list.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
-import { bytes } from "../components/values.tsx";
+import { bytes, exactTime } from "../components/values.tsx";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
+  deliveryStatusChoices,
   formatChoices,
   formatName,
   isMoving,
   readTemplates,
-  RunStatusBadge,
+  RunBadges,
   statusChoices,
   templateChoices,
 } from "./model.tsx";
@@ -21,8 +22,10 @@ import { reportTexts } from "./texts.ts";
 /** Report runs the viewer may see, newest first, with their status. */
 export async function runsPage(v: Visit): Promise<View> {
   const t = reportTexts[v.locale];
+  const since = v.query.get("fromDate");
+  const { fromDate = since, toDate } = periodOf(v);
   const [page, templates] = await Promise.all([
-    v.api.list("listReportExecutions", v, { ...periodOf(v), pageNumber: v.query.get("page") }),
+    v.api.list("listReportExecutions", v, { fromDate, toDate, pageNumber: v.query.get("page") }),
     readTemplates(v),
   ]);
   return {
@@ -37,13 +40,16 @@ export async function runsPage(v: Visit): Promise<View> {
         <>
           {v.query.get("scheduleId") && <FilterNotice v={v} text={t.ofSchedule} />}
           {v.query.get("burstId") && <FilterNotice v={v} text={t.ofBurst} />}
+          {since && fromDate === since && <FilterNotice v={v} text={t.sinceOnly(exactTime(v, since))} />}
         </>
       ),
       filters: [
         hidden("scheduleId"),
         hidden("burstId"),
+        hidden("fromDate"),
         choice("templateId", t.template, templateChoices(templates)),
         choice("status", t.status, statusChoices(v.locale)),
+        choice("deliveryStatus", t.deliveryStatus, deliveryStatusChoices(v.locale)),
         choice("format", t.format, formatChoices()),
         ...period(t),
       ],
@@ -70,9 +76,9 @@ export function runColumns(v: Visit): Column<Row<"listReportExecutions">>[] {
     },
     {
       head: t.status,
-      cell: ({ status }) => (
+      cell: ({ status, deliveryStatus }) => (
         <span class="row">
-          <RunStatusBadge locale={v.locale} status={status} />
+          <RunBadges locale={v.locale} status={status} deliveryStatus={deliveryStatus} />
           {status === 2 && <progress aria-label={t.inProgress}></progress>}
         </span>
       ),

@@ -8,7 +8,7 @@ import { CopyValue, exactTime, Facts, number, Time } from "../components/values.
 import { action, done } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
-import { formatName, isMoving, methodLabel, nameIn, readTemplates, RunStatusBadge } from "./model.tsx";
+import { formatName, isMoving, methodLabel, nameIn, readTemplates, RunBadges } from "./model.tsx";
 import type { Schedule, Template } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
 import { runColumns } from "./runs.tsx";
@@ -75,7 +75,7 @@ function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; sc
 
 function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; templates: Template[] }) {
   const t = scheduleTexts[v.locale];
-  const { templateId, lastExecutionId, lastStatus, failuresInARow } = schedule;
+  const { templateId, lastExecutionId, lastStatus, lastDeliveryStatus, failuresInARow } = schedule;
   const lastRun = <Time v={v} at={schedule.lastRunAt} />;
   return (
     <Card title={commonTexts[v.locale].details}>
@@ -97,7 +97,8 @@ function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; t
             t.last,
             <span class="row">
               {lastExecutionId ? <a href={`report-runs/${lastExecutionId}`}>{lastRun}</a> : lastRun}
-              {lastStatus !== null && <RunStatusBadge locale={v.locale} status={lastStatus} />}
+              {lastStatus !== null &&
+                <RunBadges locale={v.locale} status={lastStatus} deliveryStatus={lastDeliveryStatus} />}
             </span>,
           ],
           [t.failures, number(v, failuresInARow)],

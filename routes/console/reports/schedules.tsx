@@ -2,7 +2,7 @@ import { ButtonLink } from "../components/forms.tsx";
 import { choice, listView, timeColumn } from "../components/list.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
-import { nameIn, readTemplates, RunStatusBadge, templateChoices } from "./model.tsx";
+import { nameIn, readTemplates, RunBadges, templateChoices } from "./model.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 import { reportTexts } from "./texts.ts";
 
@@ -48,10 +48,11 @@ export async function schedulesPage(v: Visit): Promise<View> {
       timeColumn(v, t.next, "nextRunAt"),
       {
         head: t.last,
-        cell: ({ lastRunAt, lastStatus }) => (
+        cell: ({ lastRunAt, lastStatus, lastDeliveryStatus }) => (
           <span class="row">
             <Time v={v} at={lastRunAt} />
-            {lastStatus !== null && <RunStatusBadge locale={v.locale} status={lastStatus} />}
+            {lastStatus !== null &&
+              <RunBadges locale={v.locale} status={lastStatus} deliveryStatus={lastDeliveryStatus} />}
           </span>
         ),
       },

@@ -66,6 +66,27 @@ export const reportDeliveryLabels = defineTexts({
   Failed: "Falhou",
 });
 
+/** Whether the recipients got a document, by the API's names, and the explanation on the run's page. */
+export const deliveryStatusTexts = defineTexts({
+  Pending: "Delivering",
+  Delivered: "Delivered",
+  Partly: "Partly delivered",
+  Failed: "Not delivered",
+  PendingText: "The document is being delivered.",
+  DeliveredText: "Every recipient received the document.",
+  PartlyText: "Some recipients did not receive the document. The table below says why.",
+  FailedText: "No recipient received the document. The table below says why.",
+}, {
+  Pending: "A entregar",
+  Delivered: "Entregue",
+  Partly: "Entregue em parte",
+  Failed: "Não entregue",
+  PendingText: "O documento está a ser entregue.",
+  DeliveredText: "Todos os destinatários receberam o documento.",
+  PartlyText: "Alguns destinatários não receberam o documento. A tabela abaixo diz porquê.",
+  FailedText: "Nenhum destinatário recebeu o documento. A tabela abaixo diz porquê.",
+});
+
 /** Texts of the report lists, the run page and the request form. */
 export const reportTexts = sectionTexts({
   reports: "Reports",
@@ -109,6 +130,9 @@ export const reportTexts = sectionTexts({
   noRunsText: "Generate a report, or wait for a schedule.",
   ofSchedule: "Runs of one schedule only.",
   ofBurst: "Runs of one burst only.",
+  sinceOnly: (time: string) => `Runs requested since ${time} only.`,
+  deliveryStatus: "Delivery",
+  undelivered: "Not or partly delivered",
   // one run
   requestedBy: "Requested by",
   started: "Started",
@@ -122,6 +146,7 @@ export const reportTexts = sectionTexts({
   fromSchedule: "Schedule",
   recipient: "Recipient",
   method: "Method",
+  lastAttempt: "Last attempt",
   redeliver: "Retry failed deliveries",
   redelivered: "The failed deliveries were queued again.",
   cancelRun: "Cancel report",
@@ -172,6 +197,9 @@ export const reportTexts = sectionTexts({
   noRunsText: "Gere um relatório ou espere por um agendamento.",
   ofSchedule: "Só execuções de um agendamento.",
   ofBurst: "Só execuções de uma divisão.",
+  sinceOnly: (time: string) => `Só execuções pedidas desde ${time}.`,
+  deliveryStatus: "Entrega",
+  undelivered: "Não entregue ou só em parte",
   requestedBy: "Pedido por",
   started: "Iniciado",
   duration: "Duração",
@@ -184,6 +212,7 @@ export const reportTexts = sectionTexts({
   fromSchedule: "Agendamento",
   recipient: "Destinatário",
   method: "Método",
+  lastAttempt: "Última tentativa",
   redeliver: "Repetir entregas falhadas",
   redelivered: "As entregas falhadas foram postas de novo na fila.",
   cancelRun: "Cancelar relatório",
