@@ -1,4 +1,4 @@
-import { foldCounts } from "./counts.ts";
+import { foldCounts } from "./fold_counts.ts";
 import { followStrandedJobs } from "./ended_jobs.ts";
 import { deleteOldFigures } from "./figures/type_figures.ts";
 import { recoverLostJobs } from "./lease.ts";

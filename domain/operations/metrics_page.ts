@@ -2,6 +2,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { gauge } from "../../infra/telemetry/instruments.ts";
 import { VERSION } from "../../infra/version.ts";
 import { readScanQueue } from "../files/scanner_status.ts";
+import { foldLagSeconds } from "../jobs/fold_counts.ts";
 import { countJobsBy } from "../jobs/job_counts.ts";
 import { JOB_STATUSES } from "../jobs/job_row.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
@@ -22,11 +23,12 @@ interface QueueState {
 
 /** Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. */
 export async function metricsPage(p: JobPlatform & { health: InstanceHealth }): Promise<string> {
-  const [statuses, queues, connections, scanning, checks] = await Promise.all([
+  const [statuses, queues, connections, scanning, foldLag, checks] = await Promise.all([
     countJobsBy(p.sql, { everything: true }, {}, "status"),
     readQueues(p, { everything: true }),
     countConnections(p.sql),
     readScanQueue(p),
+    foldLagSeconds(p.sql),
     p.health.recent(),
   ]);
   const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
@@ -54,6 +56,11 @@ export async function metricsPage(p: JobPlatform & { health: InstanceHealth }): 
       "steward_files_scanning_oldest_seconds",
       "How long the oldest of these files has waited.",
       scanning.oldestSeconds ?? 0,
+    ),
+    single(
+      "steward_job_counters_lag_seconds",
+      "Time since all changes of jobs were added to the counters; more than two minutes: the fold has a backlog.",
+      foldLag,
     ),
     gauge(
       {

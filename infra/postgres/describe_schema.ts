@@ -1,7 +1,8 @@
 import type { Sql } from "./postgres.ts";
 
 /**
- * Returns the schema `public` as text: enums, tables with columns, constraints, indexes and triggers, then functions.
+ * Returns the schema `public` as text: enums, tables with columns, constraints, indexes and triggers, then views and
+ * functions.
  * Equal schemas give equal text. Objects of extensions are left out. The committed copy (`schema.sql.txt`) shows
  * reviewers what a migration changes. A test compares it with the real schema.
  */
@@ -12,6 +13,9 @@ export async function describeSchema(sql: Sql): Promise<string> {
   const tables = await sql<{ oid: number; name: string; options: string[] | null }[]>`
     select oid::int, relname as name, reloptions as options from pg_class
     where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace order by relname`;
+  const views = await sql<{ name: string; definition: string }[]>`
+    select relname as name, pg_get_viewdef(oid) as definition from pg_class
+    where relkind = 'v' and relnamespace = 'public'::regnamespace order by relname`;
   const functions = await sql<{ definition: string }[]>`
     select pg_get_functiondef(p.oid) as definition from pg_proc p
     where p.pronamespace = 'public'::regnamespace and p.prokind in ('f', 'p')
@@ -22,6 +26,7 @@ export async function describeSchema(sql: Sql): Promise<string> {
     ...enums.map(({ name, labels }) => `enum ${name}: ${labels}`),
     "",
     ...described,
+    ...views.map(({ name, definition }) => `view ${name} as\n${definition}\n`),
     ...functions.map(({ definition }) => definition.trim() + "\n"),
   ].join("\n");
 }

@@ -4,7 +4,7 @@ import { cancelBatch } from "../../../domain/jobs/batches/cancel_batch.ts";
 import { addToBatch } from "../../../domain/jobs/batches/create_batch.ts";
 import { findStrandedBatches } from "../../../domain/jobs/batches/end_batches.ts";
 import { claimFromLanes } from "../../../domain/jobs/claim.ts";
-import { foldCounts } from "../../../domain/jobs/counts.ts";
+import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import { followStrandedJobs } from "../../../domain/jobs/ended_jobs.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { pruneJobs } from "../../../domain/jobs/prune.ts";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { foldCounts } from "../../../domain/jobs/counts.ts";
+import { foldCounts, foldLagSeconds } from "../../../domain/jobs/fold_counts.ts";
 import { countJobs } from "../../../domain/jobs/job_counts.ts";
 import { readJobStats } from "../../../domain/jobs/stats.ts";
 import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 import { mainPool } from "../../../infra/postgres/postgres.ts";
 
 const t = await setup();
@@ -89,4 +90,78 @@ Deno.test("folding leaves no deltas and no empty counters", async () => {
     (select count(*) from job_counts where n <= 0) as empty`;
   assert.deepEqual({ ...row }, { deltas: 0, empty: 0 });
   assert.equal((await readJobStats(sql, { everything: true })).scheduledJobs, 0);
+});
+
+const BACKLOG = 50_000;
+
+Deno.test("a backlog of changes is folded in several batches, and sums are exact all the time", async () => {
+  const tenantId = await t.tenant();
+  const reach = { everything: false as const, tenantId };
+  await sql`
+    insert into job_count_changes (tenant_id, status, type, priority, queue, job_type_name, n)
+    select ${tenantId}, 'Succeeded', 'Delayed', 2, 'q' || i % 7, 'test.backlog', 1 from generate_series(1, ${BACKLOG}) i`;
+  await sql`
+    insert into execution_count_changes (tenant_id, minute, n, duration_ms)
+    select ${tenantId}, date_trunc('minute', now()), 1, 10 from generate_series(1, ${BACKLOG})`;
+  await sql`update count_folds set folded_at = now() - interval '1 hour'`;
+  assert.ok(await foldLagSeconds(sql) >= 3_600);
+  const batches = new Set<number>();
+  let isFolded = false;
+  const folding = (async () => {
+    while (!await foldCounts(sql, { always: false }));
+    isFolded = true;
+  })();
+  while (!isFolded) {
+    const { succeededJobs, totalExecutions } = await readJobStats(sql, reach);
+    assert.deepEqual({ succeededJobs, totalExecutions }, {
+      succeededJobs: BACKLOG,
+      totalExecutions: BACKLOG,
+    });
+    const [counter] = await sql`select n from execution_counts where scope = ${tenantId}`;
+    batches.add(counter?.n ?? 0);
+  }
+  await folding;
+  await until(() => foldCounts(sql, { always: true }));
+  const [counter] = await sql`select n from execution_counts where scope = ${tenantId}`;
+  assert.equal(counter?.n, BACKLOG);
+  const [left] = await sql`
+    select (select count(*) from job_count_changes) as jobs, (select count(*) from execution_count_changes) as executions`;
+  assert.deepEqual({ ...left }, { jobs: 0, executions: 0 });
+  assert.ok([...batches].every((n) => n === BACKLOG || n % 20_000 === 0), `${[...batches]}`);
+  assert.ok(await foldLagSeconds(sql) < 60);
+});
+
+Deno.test("a fold does not read again what was folded while an old snapshot was held", async () => {
+  const holder = await sql.reserve();
+  await holder`begin isolation level repeatable read`;
+  await holder`select count(*) from job_counts`;
+  await sql`
+    insert into job_count_changes (tenant_id, status, type, priority, queue, job_type_name, n)
+    select null, 'Succeeded', 'Delayed', 2, 'held', 'test.backlog', 1 from generate_series(1, ${BACKLOG})`;
+  const before = (await readJobStats(sql, { everything: true })).succeededJobs;
+  await until(
+    async () => {
+      await foldCounts(sql, { always: true });
+      const [row] = await sql<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }[]>`
+      explain (analyze, buffers, format json) select count(*) from job_count_deltas`;
+      const { Plan: plan } = row?.["QUERY PLAN"][0] ?? {};
+      return (plan?.["Shared Hit Blocks"] ?? Infinity) + (plan?.["Shared Read Blocks"] ?? 0) < 100;
+    },
+    Boolean,
+    { what: "a read that leaves out the folded changes, which fill 500 pages," },
+  );
+  await holder`commit`;
+  holder.release();
+  assert.equal((await readJobStats(sql, { everything: true })).succeededJobs, before);
+});
+
+Deno.test("after a restore into a new server, whose transactions are counted from 1, all changes are counted", async () => {
+  const before = (await readJobStats(sql, { everything: true })).succeededJobs;
+  await sql`
+    update count_folds set folded_to = ((pg_current_xact_id()::text::bigint + 1000000)::text)::xid8`;
+  await sql`
+    insert into job_count_changes (status, type, priority, queue, job_type_name, n)
+    values ('Succeeded', 'Delayed', 2, 'restored', 'test.backlog', 3)`;
+  await foldCounts(sql, { always: true });
+  assert.equal((await readJobStats(sql, { everything: true })).succeededJobs, before + 3);
 });

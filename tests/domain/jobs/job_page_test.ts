@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { JOB_ORDERS, listJobs } from "../../../domain/jobs/job_list.ts";
 import { firstIdOf, newId, timeOfId } from "../../../domain/shared/ids.ts";
 import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../../../domain/jobs/job_row.ts";
-import { foldCounts } from "../../../domain/jobs/counts.ts";
+import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import type { JobFilters } from "../../../domain/jobs/job_filters.ts";
 import { setup } from "../../support/setup.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { foldCounts } from "../../../domain/jobs/counts.ts";
+import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { foldCounts } from "../../../domain/jobs/counts.ts";
+import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import { INSTANCES } from "../../support/in_one_instance.ts";
 import { setup } from "../../support/setup.ts";
 
