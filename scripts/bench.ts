@@ -12,7 +12,7 @@ import { notificationsLists, notificationsSend } from "./bench/notifications.ts"
 import { notificationsMail } from "./bench/notifications_mail.ts";
 import { notificationsRender } from "./bench/notifications_render.ts";
 import { remoteDrain, remoteLatency, remotePolls } from "./bench/remote_work.ts";
-import { reportsCsv, reportsLatency, reportsPdf, reportsXlsx } from "./bench/reports.ts";
+import { reportsCsv, reportsLatency, reportsLongPdf, reportsPdf, reportsXlsx } from "./bench/reports.ts";
 import { signInRate } from "./bench/sign_in.ts";
 import { tokenRefresh } from "./bench/token_refresh.ts";
 import { listUsers, readUser, roleChange, signIns } from "./bench/users.ts";
@@ -44,6 +44,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "reports-csv": reportsCsv,
   "reports-xlsx": reportsXlsx,
   "reports-pdf": reportsPdf,
+  "reports-long-pdf": reportsLongPdf,
   "reports-latency": reportsLatency,
   "files-reserve": filesReserve,
   "files-download-url": filesDownloadUrl,

@@ -35,16 +35,39 @@ const FILES = {
 export type FontName = keyof typeof FILES;
 
 interface Glyph {
+  id: number;
   advanceWidth: number;
+  /** The characters that it stands for. */
+  codePoints: number[];
 }
 
-/** A parsed font, shared by all documents. The PDF writer uses further members of it, which are not declared here. */
+/** Glyphs from left to right, and how each moves the pen. */
+interface GlyphRun {
+  glyphs: Glyph[];
+  positions: { xAdvance: number; xOffset: number; yOffset: number }[];
+}
+
+/** A font file with some of the glyphs. */
+interface Subset {
+  /** Adds a glyph. @returns its number in the subset */
+  includeGlyph(id: number): number;
+  encode(): Uint8Array;
+}
+
+/** A parsed font, shared by all documents. Lengths are in `unitsPerEm`. */
 export interface LoadedFont {
   postscriptName: string;
   unitsPerEm: number;
+  ascent: number;
+  descent: number;
+  capHeight: number;
+  bbox: { minX: number; minY: number; maxX: number; maxY: number };
   hasGlyphForCodePoint(codePoint: number): boolean;
   glyphForCodePoint(codePoint: number): Glyph;
-  layout(text: string, features?: unknown): unknown;
+  getGlyph(id: number): Glyph;
+  /** Shapes a text with the tables of the font. */
+  layout(text: string): GlyphRun;
+  createSubset(): Subset;
 }
 
 /** Unicode blocks and their fonts: first code point, last code point, font name. */
@@ -94,46 +117,38 @@ export function loadFont(name: FontName): LoadedFont {
   let font = loaded.get(name);
   if (!font) {
     const packed = Deno.readFileSync(join(import.meta.dirname ?? ".", `${FILES[name]}.ttf.gz`));
-    font = withQuickLayout(create(gunzipSync(packed)) as unknown as LoadedFont);
+    font = withSafeLayout(create(gunzipSync(packed)) as unknown as LoadedFont);
     loaded.set(name, font);
   }
   return font;
 }
 
-/** Latin text without combining marks: one glyph per character. */
-const UNSHAPED = /^[\x20-\x7e\u00a0-\u017f]*$/;
-
 /**
- * Lays out plain Latin text without the font's shaping tables, which contain only kerning for it. This makes a table of
- * words twenty times faster. Other text is shaped by the font; if that fails, it is laid out like plain text.
+ * Text of scripts that are drawn as one glyph per character: Latin, Greek, Cyrillic, Armenian and Georgian without
+ * combining marks, symbols, Chinese, Japanese and Korean.
  */
-function withQuickLayout(font: LoadedFont): LoadedFont {
-  const glyphs = new Map<number, Glyph>();
-  const glyphOf = (codePoint: number): Glyph => {
-    let glyph = glyphs.get(codePoint);
-    if (!glyph) glyphs.set(codePoint, glyph = font.glyphForCodePoint(codePoint));
-    return glyph;
-  };
+const UNSHAPED =
+  /^[\x20-\x7e\u00a0-\u02af\u0370-\u0482\u048a-\u0556\u0561-\u0587\u10a0-\u10ff\u1e00-\u1fff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u2bff\u3000-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff01-\uffef]*$/;
+
+/** Is each character of the text drawn as one glyph? The fonts' tables contain only kerning for such text. */
+export const isUnshaped = (text: string): boolean => UNSHAPED.test(text);
+
+/** Lets a text that the font cannot shape be drawn as one glyph per character. */
+function withSafeLayout(font: LoadedFont): LoadedFont {
   return Object.assign(Object.create(font) as LoadedFont, {
-    layout(text: string, features?: unknown) {
-      if (features !== undefined || !UNSHAPED.test(text)) {
-        try {
-          return font.layout(text, features);
-        } catch {
-          // fontkit fails on combining marks in unusual places. Such a text must not make the whole document fail.
-        }
-      }
-      const run = Array.from(text, (character) => glyphOf(character.codePointAt(0) ?? 0));
-      return {
-        glyphs: run,
-        positions: run.map(({ advanceWidth }) => ({
+    layout(text: string): GlyphRun {
+      try {
+        return font.layout(text);
+      } catch {
+        // fontkit fails on combining marks in unusual places. Such a text must not make the whole document fail.
+        const glyphs = Array.from(text, (character) => font.glyphForCodePoint(character.codePointAt(0) ?? 0));
+        const positions = glyphs.map(({ advanceWidth }) => ({
           xAdvance: advanceWidth,
-          yAdvance: 0,
           xOffset: 0,
           yOffset: 0,
-        })),
-        advanceWidth: run.reduce((sum, { advanceWidth }) => sum + advanceWidth, 0),
-      };
+        }));
+        return { glyphs, positions };
+      }
     },
   });
 }

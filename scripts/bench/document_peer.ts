@@ -1,12 +1,12 @@
 // Measures how long wasm-xlsxwriter or pdfkit takes to write the rows of reports_setup.ts, already in memory, to a file.
-// Prints the ms. Arguments: xlsx or pdf, number of rows, path of the file.
+// Prints the ms. Arguments: xlsx or pdf, number of rows, path of the file, and for pdf the number of columns.
 import PDFDocument from "pdfkit";
 import { createWriteStream } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { ExcelDateTime, Format, Workbook } from "wasm-xlsxwriter";
 import { CITIES } from "./reports_setup.ts";
 
-const [kind, count, file = ""] = Deno.args;
+const [kind, count, file = "", columns] = Deno.args;
 const TITLES = ["Number", "Name", "Email", "City", "Amount", "Active", "Created", "Day"];
 const rows = Array.from({ length: Number(count) }, (_, i) => {
   const n = i + 1;
@@ -52,10 +52,13 @@ async function writePdf(): Promise<void> {
   const document = new PDFDocument({ size: "A4", layout: "landscape", margin: 28 });
   const written = new Promise((resolve) => document.pipe(createWriteStream(file)).on("finish", resolve));
   document.registerFont("sans", font).font("sans").fontSize(8);
-  const width = (document.page.width - 56) / TITLES.length;
+  const columnCount = Number(columns ?? TITLES.length);
+  const width = (document.page.width - 56) / columnCount;
   let y = 28;
   const line = (cells: string[]) => {
-    cells.forEach((cell, c) => document.text(cell, 28 + c * width, y, { lineBreak: false }));
+    cells.slice(0, columnCount).forEach((cell, c) =>
+      document.text(cell, 28 + c * width, y, { lineBreak: false })
+    );
     y += 12;
   };
   line(TITLES);

@@ -43,6 +43,27 @@ export async function reportsPdf(setup: BenchSetup): Promise<void> {
   });
 }
 
+/**
+ * Time from the request for a PDF of 200,000 rows × 4 to its stored object, and how much memory it adds to that of one of
+ * 20,000 rows.
+ */
+export async function reportsLongPdf(setup: BenchSetup): Promise<void> {
+  const rows = scaled(200_000);
+  const reports = await openReportsSetup(setup, rows);
+  const short = await generateOnce(reports, "pdf", scaled(20_000), "bench-names");
+  const long = await generateOnce(reports, "pdf", rows, "bench-names");
+  const alone = await runPeer<number>("document_peer.ts", [
+    "pdf",
+    String(rows),
+    join(setup.folder, "peer.pdf"),
+    "4",
+  ]);
+  report(`pdf of ${rows} rows × 4`, long.ms / 1000, " s", { max: 12 });
+  report("time as a multiple of pdfkit alone, without tags", long.ms / alone, " ×", { max: 0.6 });
+  report("added memory of a pdf of a tenth of the rows", short.megabytes, " MB");
+  report("added memory", long.megabytes, " MB", { max: short.megabytes + 40 });
+}
+
 /** p95 of other requests while a report of each format runs: a list from the database, and a response from memory. */
 export async function reportsLatency(setup: BenchSetup): Promise<void> {
   const reports = await openReportsSetup(setup, ROWS.csv);
@@ -97,8 +118,12 @@ async function generateOnce(
   { service, generate, waitForScan }: ReportsSetup,
   format: Format,
   rows: number,
+  templateId?: string,
 ): Promise<{ ms: number; megabytes: number }> {
-  const { result: { id, ms }, megabytes } = await memoryGrowth(service, () => generate(format, rows));
+  const { result: { id, ms }, megabytes } = await memoryGrowth(
+    service,
+    () => generate(format, rows, templateId),
+  );
   await waitForScan(id);
   return { ms, megabytes };
 }

@@ -12,7 +12,7 @@ export interface ReportsSetup {
   service: MeasuredProcess;
   headers: Record<string, string>;
   /** Generates a document; resolves when its object is stored. */
-  generate(format: Format, rows: number): Promise<{ id: string; ms: number }>;
+  generate(format: Format, rows: number, templateId?: string): Promise<{ id: string; ms: number }>;
   /** Waits until a document is scanned, so that its scan does not affect the next measurement. */
   waitForScan(id: string): Promise<void>;
 }
@@ -37,12 +37,12 @@ export async function openReportsSetup(setup: BenchSetup, rows: number): Promise
   return {
     service,
     headers,
-    async generate(format, rows) {
+    async generate(format, rows, templateId = "bench-rows") {
       const started = performance.now();
       const response = await fetch(`${reports}/generate`, {
         method: "POST",
         headers: { ...headers, "content-type": "application/json" },
-        body: JSON.stringify({ templateId: "bench-rows", format: FORMATS[format], parameters: { rows } }),
+        body: JSON.stringify({ templateId, format: FORMATS[format], parameters: { rows } }),
       });
       const body = await response.json();
       if (response.status === 201) return { id: body.id, ms: performance.now() - started };

@@ -1,217 +1,306 @@
-import PDFDocument from "pdfkit";
-import { type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
-
-/** PDF structure types of content (ISO 32000, tagged PDF). */
-type Role = "H1" | "H2" | "P" | "TH" | "TD";
-type Group = "Document" | "Table" | "THead" | "TBody" | "TR";
-
-/** An indirect object of a PDF file; `end` writes it. */
-interface PdfObject {
-  data: Record<string, unknown>;
-  end(content: string): void;
-}
-
-/** An element of pdfkit's structure tree. */
-interface StructureElement {
-  add(child: StructureElement): this;
-  end(): void;
-}
-
-/** The part of pdfkit's document that is used here; the package has no types. */
-interface PdfKitDocument {
-  page: { width: number; height: number; xobjects: Record<string, unknown> };
-  ref(entries: Record<string, unknown>): PdfObject;
-  struct(
-    role: Role | Group,
-    options?: { scope?: "Column"; actual?: string },
-    content?: (() => void) | [],
-  ): StructureElement;
-  addStructure(element: StructureElement): this;
-  markContent(tag: "Artifact"): this;
-  endMarkedContent(): this;
-  addPage(): this;
-  registerFont(name: string, font: unknown): this;
-  font(name: string): this;
-  fontSize(size: number): this;
-  fillColor(color: string): this;
-  rect(x: number, y: number, width: number, height: number): this;
-  fill(color: string): this;
-  text(text: string, x: number, y: number, options: Record<string, unknown>): this;
-  widthOfString(text: string): number;
-  addContent(operators: string): this;
-  on(event: "data", listener: (chunk: Uint8Array<ArrayBuffer>) => void): this;
-  on(event: "end" | "error", listener: (error?: unknown) => void): this;
-  end(): void;
-  /** Contains pdfkit's cache of laid-out words, which otherwise grows with the document. */
-  _fontFamilies: Record<string, { layoutCache?: Record<string, unknown> }>;
-  /** The current font. */
-  _font: { ref(): unknown; encode(text: string): [glyphs: string[], positions: unknown] };
-}
+import { type FontName, isUnshaped } from "../../../../infra/fonts/fonts.ts";
+import { EmbeddedFont } from "./embedded_font.ts";
+import { PageContent } from "./page_content.ts";
+import { pdfDate, PdfFile, pdfText } from "./pdf_file.ts";
+import { PageTree } from "./page_tree.ts";
+import { type ElementOptions, type Role, StructureTree } from "./structure_tree.ts";
+import { hasRightToLeft, isPlain, runsOf } from "./text_runs.ts";
 
 export interface CanvasOptions {
-  size: "A4" | "A3";
+  /** Width and height of the pages in points. */
+  width: number;
+  height: number;
   title: string;
   author: string | null;
   createdAt: Date;
-  /** Does the PDF get a structure tree, which screen readers and copying the table need? */
-  isTagged: boolean;
+  /** Language of the text, such as `en` or `pt-BR`. */
+  language: string;
 }
 
-/** A PDF that is drawn page by page; finished bytes are taken with `take`. */
+/** How a text is drawn. `color` is `#rrggbb`. */
+export interface TextStyle {
+  /** The font of text in the Latin, Greek and Cyrillic scripts. */
+  font: "sans" | "bold";
+  size: number;
+  color: string;
+}
+
+/**
+ * A PDF that is drawn page by page; finished bytes are taken with `take`. All drawn content belongs to the structure
+ * tree or is decoration. Points count from the top left corner of a page.
+ */
 export class Canvas {
-  #document: PdfKitDocument;
-  #bytes: Uint8Array<ArrayBuffer>[] = [];
-  #ended: Promise<void>;
-  #known = new Set<FontName>();
-  #later: PdfObject;
-  /** The open elements of the structure tree, outermost first. Empty if the PDF is not tagged. */
-  #open: StructureElement[] = [];
+  readonly width: number;
+  readonly height: number;
+  readonly #file = new PdfFile();
+  readonly #content = new PageContent();
+  readonly #structure = new StructureTree(this.#file);
+  readonly #pages: PageTree;
+  readonly #fonts = new Map<FontName, EmbeddedFont>();
+  readonly #placeholder = this.#file.reserve();
+  /** The current page; 0 before the first one. */
+  #page = 0;
+  #isInText = false;
+  /** What the last operators set; it need not be set again. */
+  #embedded: EmbeddedFont | null = null;
+  #size = 0;
+  #color = "";
+  /** Start of the last text, in hundredths of points from the bottom left corner. Further texts are placed relative to it. */
+  #penX = 0;
+  #penY = 0;
 
-  constructor({ size, title, author, createdAt, isTagged }: CanvasOptions) {
-    const info = {
-      Title: title,
-      CreationDate: createdAt,
-      Producer: "Steward",
-      ...(author ? { Author: author } : {}),
-    };
-    // Without `font`, pdfkit would embed Helvetica.
-    this.#document = new PDFDocument({
-      size,
-      layout: "landscape",
-      margin: 0,
-      info,
-      lang: "en",
-      displayTitle: true,
-      tagged: isTagged,
-      autoFirstPage: false,
-      pdfVersion: "1.7",
-      font: loadFont("sans"),
-    }) as unknown as PdfKitDocument;
-    this.#later = this.#document.ref({
-      Type: "XObject",
-      Subtype: "Form",
-      FormType: 1,
-      BBox: [0, -10, 100, 20],
-    });
-    this.#ended = new Promise((resolve, reject) => {
-      this.#document.on("end", () => resolve());
-      this.#document.on("error", reject);
-    });
-    this.#document.on("data", (chunk) => this.#bytes.push(chunk));
-    if (!isTagged) return;
-    const root = this.#document.struct("Document");
-    this.#document.addStructure(root);
-    this.#open.push(root);
-  }
-
-  get width(): number {
-    return this.#document.page.width;
-  }
-
-  get height(): number {
-    return this.#document.page.height;
+  constructor(private readonly options: CanvasOptions) {
+    this.width = options.width;
+    this.height = options.height;
+    this.#pages = new PageTree(this.#file, options);
   }
 
   addPage(): void {
-    this.#document.addPage();
+    this.#endPage();
+    this.#page = this.#file.reserve();
   }
 
   /** Draws content that screen readers skip: boxes, page numbers, a repeated table head. */
   decoration(draw: () => void): void {
-    this.#document.markContent("Artifact");
+    this.#endText();
+    this.#content.add("/Artifact BMC\n");
     draw();
-    this.#document.endMarkedContent();
+    this.#endText();
+    this.#content.add("EMC\n");
   }
 
-  /** Draws content with a place in the structure tree. @param read text for screen readers instead of the drawn text */
-  taggedContent(role: Role, draw: () => void, read: string | null = null): void {
-    const group = this.#open.at(-1);
-    if (!group) return draw();
-    const actual = read === null ? {} : { actual: read };
-    const scope = role === "TH" ? { scope: "Column" as const } : {};
-    group.add(this.#document.struct(role, { ...actual, ...scope }, draw));
+  /** Opens an element of the structure tree; what is drawn until `close` belongs to it. */
+  open(role: Role, options: ElementOptions = {}): void {
+    this.#structure.open(role, options);
   }
 
-  /** Opens a group in the structure tree; content is added to it until `closeGroup`. */
-  openGroup(role: Group): void {
-    const parent = this.#open.at(-1);
-    if (!parent) return;
-    const group = this.#document.struct(role);
-    parent.add(group);
-    this.#open.push(group);
+  close(): void {
+    this.#structure.close();
   }
 
-  closeGroup(): void {
-    this.#open.pop()?.end();
+  /** Draws content of the innermost open element. */
+  content(draw: () => void): void {
+    this.#endText();
+    const number = this.#structure.addContent(this.#page);
+    this.#content.add(`/${this.#structure.role}<</MCID ${number}>>BDC\n`);
+    draw();
+    this.#endText();
+    this.#content.add("EMC\n");
   }
 
-  /** Adds an empty cell to the structure tree, for which nothing is drawn. */
+  /** Draws an element with one content. @param read text for screen readers instead of the drawn text */
+  element(role: Role, draw: () => void, options: ElementOptions = {}): void {
+    this.open(role, options);
+    this.content(draw);
+    this.close();
+  }
+
+  /**
+   * Draws a cell of a table, text only. It is as `element` but quicker, because cells share a text object.
+   * @param read text for screen readers instead of the drawn text
+   */
+  cell(draw: () => void, read: string | null): void {
+    const number = this.#structure.addElement("TD", this.#page, read);
+    this.#beginText();
+    this.#content.add("/TD<</MCID ");
+    this.#content.addHundredths(number * 100);
+    this.#content.add(">>BDC\n");
+    draw();
+    this.#content.add("EMC\n");
+  }
+
+  /** Adds a cell in which nothing is drawn. */
   emptyCell(): void {
-    this.#open.at(-1)?.add(this.#document.struct("TD", {}, []));
+    this.open("TD");
+    this.close();
   }
 
-  /** Fills a rectangle; y counts from the top. */
+  /** Fills a rectangle. */
   box(x: number, y: number, width: number, height: number, color: string): void {
-    this.#document.rect(x, y, width, height).fill(color);
+    this.#endText();
+    this.#setColor(color);
+    this.#add(x, this.height - y - height, width, height);
+    this.#content.add("re f\n");
   }
 
-  /** Draws text in one font. @returns its width */
-  draw(text: string, x: number, y: number, o: { font: FontName; size: number; color: string }): number {
-    this.#select(o.font, o.size);
-    const textWidth = this.#document.widthOfString(text);
-    this.#document.fillColor(o.color).text(text, x, y, {
-      lineBreak: false,
-      textWidth,
-      wordCount: 1,
-      baseline: "alphabetic",
-    });
-    return textWidth;
+  /** Draws a line of text at the baseline `y`. @returns its width */
+  text(line: string, x: number, y: number, style: TextStyle): number {
+    this.#beginText();
+    this.#setColor(style.color);
+    if (isPlain(line)) return this.#unshaped(line, x, y, style.font, style.size);
+    let at = x;
+    for (const run of runsOf(line)) {
+      const font = run.font === "sans" ? style.font : run.font;
+      const draw = isUnshaped(run.text) ? this.#unshaped : this.#shaped;
+      at += draw.call(this, run.text, at, y, font, style.size);
+    }
+    return at - x;
   }
 
   /** Draws a placeholder on the current page for a text that is known only at the end. All pages share one text. */
   drawPlaceholder(x: number, y: number): void {
-    this.#document.page.xobjects.Later = this.#later;
-    // The page's y axis points down, the y axis of the text up.
-    this.#document.addContent(`q 1 0 0 -1 ${x.toFixed(2)} ${y.toFixed(2)} cm /Later Do Q`);
+    this.#endText();
+    this.#content.add("q 1 0 0 1 ");
+    this.#add(x, this.height - y);
+    this.#content.add("cm/Later Do Q\n");
   }
 
   /** Sets the text of all placeholders. Call it once, with text of the main font. */
-  fillPlaceholder(text: string, o: { font: FontName; size: number; color: string }): void {
-    this.#select(o.font, o.size);
-    const font = this.#document._font;
-    const [glyphs] = font.encode(text);
-    const color = [1, 3, 5].map((at) => (parseInt(o.color.slice(at, at + 2), 16) / 255).toFixed(3));
-    this.#later.data.Resources = { Font: { F: font.ref() } };
-    this.#later.end(`BT ${color.join(" ")} rg /F ${o.size} Tf <${glyphs.join("")}> Tj ET`);
+  fillPlaceholder(text: string, { font, size, color }: TextStyle): void {
+    const embedded = this.#fontOf(font);
+    const content = new PageContent();
+    content.add(`${colorOperands(color)}rg BT/${embedded.name} ${size} Tf<`);
+    for (const character of text) content.addGlyph(embedded.glyphOf(character.codePointAt(0) ?? 0));
+    content.add(">Tj ET");
+    const resources = `/Resources<</Font<</${embedded.name} ${embedded.id} 0 R>>>>`;
+    const entries = `/Type/XObject/Subtype/Form/BBox[0 -10 200 20]${resources}`;
+    this.#file.writeStream(content.take(), entries, { id: this.#placeholder });
   }
 
   /** Removes and returns the finished bytes. */
   take(): Uint8Array<ArrayBuffer>[] {
-    return this.#bytes.splice(0);
+    return this.#file.take();
   }
 
-  /** Clears pdfkit's cache of laid-out words, so that memory use does not grow with the document. */
-  clearWordCache(): void {
-    for (const font of Object.values(this.#document._fontFamilies)) {
-      if (font.layoutCache) font.layoutCache = Object.create(null);
+  /** Ends the document. Then `take` returns the last bytes. */
+  end(): void {
+    this.#endPage();
+    this.#structure.end();
+    const file = this.#file;
+    const fonts = [...this.#fonts.values()];
+    for (const font of fonts) font.end();
+    const names = fonts.map(({ name, id }) => `/${name} ${id} 0 R`).join("");
+    this.#pages.end(`/Font<<${names}>>/XObject<</Later ${this.#placeholder} 0 R>>`);
+    const { title, author, createdAt, language } = this.options;
+    const authorEntry = author ? `/Author${pdfText(author)}` : "";
+    const info = file.write(
+      `<</Title${pdfText(title)}${authorEntry}/Producer(Steward)/CreationDate${pdfDate(createdAt)}>>`,
+    );
+    const root = file.write(
+      `<</Type/Catalog/Pages ${this.#pages.root} 0 R/Lang${pdfText(language)}` +
+        `/MarkInfo<</Marked true>>/StructTreeRoot ${this.#structure.root} 0 R` +
+        `/ViewerPreferences<</DisplayDocTitle true>>>>`,
+    );
+    file.end({ root, info, fileId: crypto.randomUUID().replaceAll("-", "") });
+  }
+
+  #endPage(): void {
+    if (this.#page === 0) return;
+    this.#endText();
+    const content = this.#file.writeStream(this.#content.take());
+    this.#pages.add(this.#page, content, this.#structure.pageKey);
+    this.#structure.endPage();
+    this.#embedded = null;
+    this.#color = "";
+  }
+
+  /** Draws text with one glyph per character. @returns its width */
+  #unshaped(text: string, x: number, y: number, font: FontName, size: number): number {
+    const embedded = this.#select(font, size);
+    this.#moveTo(x, y);
+    this.#content.add("<");
+    let width = 0;
+    for (let i = 0; i < text.length; i++) {
+      const codePoint = text.codePointAt(i) ?? 0;
+      if (codePoint > 0xffff) i++;
+      const glyph = embedded.glyphOf(codePoint);
+      width += embedded.widthOf(glyph);
+      this.#content.addGlyph(glyph);
     }
-  }
-
-  /** Ends the document. When this resolves, `take` returns the last bytes. */
-  async end(): Promise<void> {
-    this.#document.end(); // ends the root element too
-    await this.#ended;
+    this.#content.add(">Tj\n");
+    return width * size / 1000;
   }
 
   /**
-   * Selects a font. It is registered under its PostScript name; under other names pdfkit reloads it at every change.
+   * Draws text that the font shapes. Its glyphs may be in another order than its characters, so it also gets a text to
+   * copy. Text from right to left gets none: readers order its glyphs themselves, and would turn such a text round.
+   * @returns its width
    */
-  #select(font: FontName, size: number): void {
-    const loaded = loadFont(font);
-    if (!this.#known.has(font)) {
-      this.#document.registerFont(loaded.postscriptName, loaded);
-      this.#known.add(font);
+  #shaped(text: string, x: number, y: number, font: FontName, size: number): number {
+    const embedded = this.#select(font, size);
+    const content = this.#content;
+    const isCopied = !hasRightToLeft(text);
+    if (isCopied) content.add(`/Span<</ActualText${pdfText(text)}>>BDC\n`);
+    let pen = 0;
+    let isOpen = false;
+    const end = () => {
+      if (isOpen) content.add(">]TJ\n");
+      isOpen = false;
+    };
+    for (const glyph of embedded.shape(text)) {
+      const isMoved = glyph.x !== 0 || glyph.y !== 0;
+      if (isMoved) end();
+      if (!isOpen) {
+        this.#moveTo(x + (pen + glyph.x) * size / 1000, y - glyph.y * size / 1000);
+        content.add("[<");
+        isOpen = true;
+      }
+      content.addGlyph(glyph.glyph);
+      pen += glyph.advance;
+      if (isMoved) end();
+      else if (glyph.advance !== glyph.width) {
+        content.add(">");
+        content.addHundredths(Math.round((glyph.width - glyph.advance) * 100));
+        content.add("<");
+      }
     }
-    this.#document.font(loaded.postscriptName).fontSize(size);
+    end();
+    if (isCopied) content.add("EMC\n");
+    return pen * size / 1000;
+  }
+
+  #select(font: FontName, size: number): EmbeddedFont {
+    if (this.#embedded?.font === font && this.#size === size) return this.#embedded;
+    const embedded = this.#fontOf(font);
+    this.#content.add(`/${embedded.name} ${size} Tf\n`);
+    this.#embedded = embedded;
+    this.#size = size;
+    return embedded;
+  }
+
+  #fontOf(font: FontName): EmbeddedFont {
+    let embedded = this.#fonts.get(font);
+    if (!embedded) {
+      embedded = new EmbeddedFont(`F${this.#fonts.size + 1}`, font, this.#file);
+      this.#fonts.set(font, embedded);
+    }
+    return embedded;
+  }
+
+  #setColor(color: string): void {
+    if (color === this.#color) return;
+    this.#content.add(`${colorOperands(color)}rg\n`);
+    this.#color = color;
+  }
+
+  #moveTo(x: number, y: number): void {
+    const [toX, toY] = [Math.round(x * 100), Math.round((this.height - y) * 100)];
+    this.#content.addHundredths(toX - this.#penX);
+    this.#content.addHundredths(toY - this.#penY);
+    this.#content.add("Td");
+    this.#penX = toX;
+    this.#penY = toY;
+  }
+
+  #add(...numbers: number[]): void {
+    for (const number of numbers) this.#content.addHundredths(Math.round(number * 100));
+  }
+
+  #beginText(): void {
+    if (this.#isInText) return;
+    this.#content.add("BT\n");
+    this.#isInText = true;
+    this.#penX = 0;
+    this.#penY = 0;
+  }
+
+  #endText(): void {
+    if (!this.#isInText) return;
+    this.#content.add("ET\n");
+    this.#isInText = false;
   }
 }
+
+/** A color `#rrggbb` as three operands. */
+const colorOperands = (color: string): string =>
+  [1, 3, 5].map((at) => `${Math.round(parseInt(color.slice(at, at + 2), 16) / 2.55) / 100} `).join("");

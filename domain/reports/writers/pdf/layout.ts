@@ -34,8 +34,8 @@ const WIDTHS: Record<ColumnType, number> = {
   instant: 20,
   date: 11,
 };
-/** Widths of landscape pages in points. */
-const PAGE_WIDTH = { A4: 841.89, A3: 1190.55 };
+/** Width and height of landscape pages in points. */
+export const LANDSCAPE = { A4: [841.89, 595.28], A3: [1190.55, 841.89] } as const;
 /** Characters per line that fit on landscape A4 at a legible size. */
 const A4_CHARACTERS = 210;
 /** Average character width, relative to the font size. */
@@ -54,7 +54,7 @@ export function layOutTable(columns: Column[], given?: TableLayout["size"]): Tab
   );
   const total = wanted.reduce((sum, width) => sum + width, 0);
   const size = given ?? (total > A4_CHARACTERS ? "A3" : "A4");
-  const room = PAGE_WIDTH[size] - 2 * MARGIN;
+  const room = LANDSCAPE[size][0] - 2 * MARGIN;
   const fontSize = Math.min(9, Math.max(6, room / (total * CHARACTER)));
   let x = MARGIN;
   const placed = columns.map(({ title, type }, i) => {

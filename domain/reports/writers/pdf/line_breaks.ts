@@ -1,4 +1,4 @@
-import { decomposeMissing, graphemes, widthOf } from "./text_runs.ts";
+import { decomposeMissing, graphemes, isPlain, widthOf } from "./text_runs.ts";
 
 const MAX_CHARACTERS = 2_000;
 
@@ -7,6 +7,7 @@ const MAX_CHARACTERS = 2_000;
  * longer than `maxLines` ends with an ellipsis.
  */
 export function breakLines(given: string, width: number, maxLines: number): string[] {
+  if (given.length < 200 && isPlain(given) && widthOf(given) <= width) return [given];
   const text = decomposeMissing(
     given.length > MAX_CHARACTERS ? given.slice(0, MAX_CHARACTERS).toWellFormed() : given,
   );

@@ -1,18 +1,16 @@
-import type { FontName } from "../../../../infra/fonts/fonts.ts";
 import { readableText } from "../../cells.ts";
 import type { Row } from "../../rows.ts";
 import type { Column } from "../../columns.ts";
 import type { ChartData, ReportDocument } from "../../document.ts";
-import type { Canvas } from "./canvas.ts";
+import type { Canvas, TextStyle } from "./canvas.ts";
 import { COLORS, GAP, layOutTable, MARGIN, type PlacedColumn, type TableLayout } from "./layout.ts";
 import { breakLines } from "./line_breaks.ts";
-import { isPlain, runsOf, widthOf } from "./text_runs.ts";
+import { isPlain, widthOf } from "./text_runs.ts";
 
 const LINE = 1.32;
 const ASCENT = 1.05;
 const MAX_LINES = 8;
 const FOOT = 22;
-const PAGES_PER_CACHE = 100;
 /** Maximum length of a cell's replacement text; the same limit as in `breakLines`. */
 const MAX_READ_TEXT = 2_000;
 
@@ -32,15 +30,15 @@ export class TablePages {
   begin(): void {
     this.#newPage();
     const { canvas, document } = this;
-    canvas.taggedContent("H1", () => this.#line(document.title, MARGIN, 18, "bold", COLORS.ink));
-    canvas.taggedContent("P", () => this.#line(document.subtitle, MARGIN, 9, "sans", COLORS.soft));
+    canvas.element("H1", () => this.#line(document.title, MARGIN, 18, "bold", COLORS.ink));
+    canvas.element("P", () => this.#line(document.subtitle, MARGIN, 9, "sans", COLORS.soft));
     this.#y += 4;
     const facts = document.facts.map(([name, value]) => `${name}: ${value}`);
-    canvas.taggedContent("P", () => {
+    canvas.element("P", () => {
       for (const line of breakLines(facts.join("   ·   "), (canvas.width - 2 * MARGIN) / 8, 6)) {
         this.#line(line, MARGIN, 8, "sans", COLORS.ink);
       }
-    }, facts.join("; "));
+    }, { actual: facts.join("; ") });
     this.#y += 6;
   }
 
@@ -51,16 +49,16 @@ export class TablePages {
     if (title !== null) {
       this.#need(60);
       this.#y += 14;
-      canvas.taggedContent("H2", () => this.#line(title, MARGIN, 12, "bold", COLORS.ink));
+      canvas.element("H2", () => this.#line(title, MARGIN, 12, "bold", COLORS.ink));
       this.#y += 4;
     }
-    canvas.openGroup("Table");
-    canvas.openGroup("THead");
-    canvas.openGroup("TR");
-    this.#tableHead((draw, read) => canvas.taggedContent("TH", draw, read));
-    canvas.closeGroup();
-    canvas.closeGroup();
-    canvas.openGroup("TBody");
+    canvas.open("Table");
+    canvas.open("THead");
+    canvas.open("TR");
+    this.#tableHead((draw, actual) => canvas.element("TH", draw, { actual, scope: "Column" }));
+    canvas.close();
+    canvas.close();
+    canvas.open("TBody");
   }
 
   /** Draws a row. @returns true if the row started a new page, so that the previous page is finished */
@@ -76,17 +74,19 @@ export class TablePages {
     const height = Math.max(1, ...cells.map((lines) => lines.length)) * fontSize * LINE + GAP;
     const beginsPage = this.#y + height > this.canvas.height - MARGIN - FOOT;
     if (beginsPage) {
+      this.canvas.close(); // a table body for each page, so that the tags of finished rows leave memory
       this.#newPage();
+      this.canvas.open("TBody");
       this.#tableHead((draw) => this.canvas.decoration(draw)); // tagged on the first page only
     }
     if (this.#row++ % 2 === 1) this.#stripe(height, COLORS.stripe);
-    this.canvas.openGroup("TR");
+    this.canvas.open("TR");
     for (const [i, column] of columns.entries()) {
       const [lines = [], text = ""] = [cells[i], texts[i]];
       if (lines.length === 0) this.canvas.emptyCell();
-      else this.canvas.taggedContent("TD", () => this.#cell(lines, column), replacementText(text, lines));
+      else this.canvas.cell(() => this.#cell(lines, column), replacementText(text, lines));
     }
-    this.canvas.closeGroup();
+    this.canvas.close();
     this.#y += height;
     return beginsPage;
   }
@@ -107,12 +107,12 @@ export class TablePages {
 
   closeTable(count: number): void {
     const { canvas } = this;
-    canvas.closeGroup();
-    canvas.closeGroup();
+    canvas.close();
+    canvas.close();
     this.#need(24);
     this.#y += 6;
     const total = count === 0 ? "No rows." : `${count} ${count === 1 ? "row" : "rows"}`;
-    canvas.taggedContent("P", () => this.#line(total, MARGIN, 8, "sans", COLORS.soft));
+    canvas.element("P", () => this.#line(total, MARGIN, 8, "sans", COLORS.soft));
   }
 
   chart({ title, labels, series }: ChartData): void {
@@ -121,7 +121,7 @@ export class TablePages {
     const bars = labels.map((label, i) => ({ label, value: series[0]?.values[i] ?? 0 }));
     this.#need(60 + Math.min(bars.length, 20) * 16);
     this.#y += 14;
-    canvas.taggedContent("H2", () => this.#line(title, MARGIN, 12, "bold", COLORS.ink));
+    canvas.element("H2", () => this.#line(title, MARGIN, 12, "bold", COLORS.ink));
     this.#y += 4;
     const most = Math.max(...bars.map(({ value }) => value), 1);
     const room = canvas.width - 2 * MARGIN - 320;
@@ -131,10 +131,10 @@ export class TablePages {
       const number = String(Math.round(value * 100) / 100);
       const width = Math.max(1, Math.max(value, 0) / most * room);
       canvas.decoration(() => canvas.box(MARGIN + 222, this.#y + 2, width, 11, COLORS.bar));
-      canvas.taggedContent("P", () => {
+      canvas.element("P", () => {
         this.#draw(text, MARGIN + 214 - widthOf(text) * 8, this.#y + 10, 8, COLORS.ink);
         this.#draw(number, MARGIN + 228 + width, this.#y + 10, 8, COLORS.ink);
-      }, `${label}: ${number}`);
+      }, { actual: `${label}: ${number}` });
       this.#y += 16;
     }
   }
@@ -146,7 +146,6 @@ export class TablePages {
   #newPage(): void {
     this.canvas.addPage();
     this.#page++;
-    if (this.#page % PAGES_PER_CACHE === 0) this.canvas.clearWordCache();
     this.#row = 0;
     this.canvas.decoration(() => this.#foot());
     this.#y = MARGIN;
@@ -190,17 +189,21 @@ export class TablePages {
     canvas.decoration(() => canvas.box(MARGIN, this.#y, canvas.width - 2 * MARGIN, height, color));
   }
 
-  #line(text: string, x: number, size: number, font: FontName, color: string): void {
+  #line(text: string, x: number, size: number, font: TextStyle["font"], color: string): void {
     this.#y += size * ASCENT;
     this.#draw(text, x, this.#y, size, color, font);
     this.#y += size * (LINE - ASCENT) + 2;
   }
 
-  #draw(text: string, x: number, y: number, size: number, color: string, font: FontName = "sans"): void {
-    let at = x;
-    for (const run of runsOf(text)) {
-      at += this.canvas.draw(run.text, at, y, { font: run.font === "sans" ? font : run.font, size, color });
-    }
+  #draw(
+    text: string,
+    x: number,
+    y: number,
+    size: number,
+    color: string,
+    font: TextStyle["font"] = "sans",
+  ): void {
+    this.canvas.text(text, x, y, { font, size, color });
   }
 }
 

@@ -19,10 +19,13 @@ const bidi = (bidiFactory as unknown as () => Bidi)(); // the types wrongly desc
 /** Has the text only Latin characters of the main font? Then it needs no font or direction handling. */
 export const isPlain = (text: string): boolean => PLAIN.test(text);
 
+/** Has the text characters that are written from right to left? */
+export const hasRightToLeft = (text: string): boolean => RIGHT_TO_LEFT.test(text);
+
 /** Splits a line by font and direction. Characters that no font has become the replacement character. */
 export function runsOf(line: string): Run[] {
   if (isPlain(line)) return line === "" ? [] : [{ text: line, font: "sans" }];
-  if (!RIGHT_TO_LEFT.test(line)) return byFont(line);
+  if (!hasRightToLeft(line)) return byFont(line);
   return visualPieces(line).flatMap(({ text, isRightToLeft }) => {
     if (!isRightToLeft) return byFont(text);
     // pdfkit draws words from left to right, so each word is a run and the last word comes first.

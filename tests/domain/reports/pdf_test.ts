@@ -1,0 +1,172 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { FORMAT } from "../../../domain/reports/formats.ts";
+import type { Row } from "../../../domain/reports/rows.ts";
+import { breakLines } from "../../../domain/reports/writers/pdf/line_breaks.ts";
+import { runsOf, widthOf } from "../../../domain/reports/writers/pdf/text_runs.ts";
+import { rowOf, TEXTS, write } from "./documents.ts";
+import { numberAfter, pageContents, pages, pdfObjects, textOf, withRole } from "./pdf_objects.ts";
+
+Deno.test("a pdf embeds the fonts its texts need, and no others", async () => {
+  const fontsOf = async (rows: Row[]) => {
+    const { syntax } = pdfObjects(await write(FORMAT.Pdf, rows));
+    const names = [...syntax.values()].join("\n").match(/(?<=\/FontName\/[A-Z]{6}\+)[\w-]+/g) ?? [];
+    return names.sort();
+  };
+  assert.deepEqual(await fontsOf([rowOf("plain")]), ["NotoSans-Bold", "NotoSans-Regular"]);
+  assert.deepEqual(await fontsOf(TEXTS.map((label) => rowOf(label))), [
+    ...["DejaVuSans", "DroidSansFallback", "NotoEmoji-Regular", "NotoSans-Bold", "NotoSans-Regular"],
+  ]);
+});
+
+Deno.test("common scripts have a font, and ligature characters are spelled out", () => {
+  const texts = [
+    ...["สวัสดี น้ำ", "ສະບາຍດີ", "ភាសាខ្មែរ", "မြန်မာ", "தமிழ்", "বাংলা", "ગુજરાતી", "ਪੰਜਾਬੀ", "ଓଡ଼ିଆ", "తెలుగు"],
+    ...["ಕನ್ನಡ", "മലയാളം", "සිංහල", "नरेन्द्र", "አማርኛ", "ދިވެހި", "ܣܘܪܝܝܐ", "ߒߞߏ", "ᠮᠣᠩᠭᠣᠯ", "ᏣᎳᎩ", "ᐃᓄᒃᑎᑐᑦ"],
+    ...["ⵜⵉⴼⵉⵏⴰⵖ", "ꆈꌠ", "བོད་སྐད་", "ქართული", "Հայերեն", ...TEXTS],
+  ];
+  const drawn = (text: string) => runsOf(breakLines(text, 1e6, 1)[0] ?? "").map((run) => run.text).join("");
+  for (const text of texts) assert.ok(!drawn(text).includes("\ufffd"), text);
+  assert.equal(breakLines("\ufdfa", 1e6, 1)[0], "صلى الله عليه وسلم");
+  assert.ok(!drawn("\u{1d400}\u{1d7d8}").includes("\ufffd"));
+});
+
+Deno.test("no text breaks a pdf, also combining marks in scripts that do not use them", async () => {
+  const known = ["\u0eb3\u0ebc\u200d", "\u0b13\u0b5d\u0b62\u0b13\u0b28", "\u0f7c\u0fc4\u0f25\u0fb4\u0fb9"];
+  const any = fc.sample(fc.string({ unit: "binary", maxLength: 30 }), { numRuns: 200, seed: 7 });
+  const marks = fc.string({
+    unit: fc.integer({ min: 0x300, max: 0x1aff }).map((c) => String.fromCodePoint(c)),
+  });
+  const rows = [...known, ...any, ...fc.sample(marks, { numRuns: 200, seed: 7 })];
+  const objects = pdfObjects(await write(FORMAT.Pdf, rows.map((label) => rowOf(label.toWellFormed()))));
+  for (const content of pageContents(objects)) {
+    const marked = content.match(/\bB[DM]C\b/g)?.length;
+    assert.equal(marked, content.match(/\bEMC\b/g)?.length);
+    assert.equal(content.match(/^BT$/gm)?.length, content.match(/^ET$/gm)?.length);
+  }
+});
+
+Deno.test("a pdf has as many pages as its rows need, and shows their number on each", async () => {
+  const write500 = (count: number) =>
+    write(FORMAT.Pdf, Array.from({ length: count }, (_, i) => rowOf(`User ${i}`, i)));
+  assert.equal(pages(pdfObjects(await write500(0))).length, 1);
+  const objects = pdfObjects(await write500(2_000));
+  const contents = pageContents(objects);
+  assert.ok(contents.length > 64, "more than one node of the page tree");
+  assert.ok(contents.every((content) => content.includes("/Later Do")));
+  const root = [...objects.syntax.values()].find((text) => text.includes("/Type/Pages/Count")) ?? "";
+  assert.equal(/\/Count (\d+)/.exec(root)?.[1], String(contents.length));
+  assert.match(objects.contents.get(numberAfter(root, "/Later")) ?? "", /<(....){2,3}>Tj/);
+});
+
+const hundred = async () =>
+  pdfObjects(await write(FORMAT.Pdf, Array.from({ length: 100 }, (_, i) => rowOf(i ? "a" : null, i))));
+
+Deno.test("a pdf is tagged: headings, and one table whose head is read once", async () => {
+  const objects = await hundred();
+  const roles = ["Document", "H1", "H2", "Table", "THead", "TBody", "TR", "TH", "TD"];
+  assert.deepEqual(
+    roles.map((role) => [role, withRole(objects, role).size]),
+    Object.entries({
+      ...{ Document: 1, H1: 1, H2: 1, Table: 1, THead: 1, TBody: 4 },
+      ...{ TR: 101, TH: 6, TD: 600 },
+    }),
+  );
+  const all = [...objects.syntax.values()];
+  assert.ok(all.some((text) => /\/Type\/Catalog.*\/Lang<feff0065006e>.*\/Marked true/.test(text)));
+  assert.ok(
+    [...withRole(objects, "TH").values()].every((text) => text.includes("/A<</O/Table/Scope/Column>>")),
+  );
+  const empty = [...withRole(objects, "TD").values()].filter((text) => text.includes("/K[]"));
+  assert.equal(empty.length, 1, "an empty cell");
+});
+
+Deno.test("each element names its parent, and the parent names it", async () => {
+  const { syntax } = await hundred();
+  const kidsOf = (text: string) => {
+    const kids = /\/K\[(.*)\]/.exec(text)?.[1] ?? /\/K (\d+ 0 R)/.exec(text)?.[1] ?? "";
+    return [...kids.replaceAll(/<<.*?>>/g, "").matchAll(/(\d+) 0 R/g)].map(([, id]) => Number(id));
+  };
+  const root = [...syntax].find(([, text]) => text.includes("/Type/StructTreeRoot"))?.[0] ?? 0;
+  let elements = 0;
+  const walk = (parent: number) => {
+    for (const kid of kidsOf(syntax.get(parent) ?? "")) {
+      assert.equal(numberAfter(syntax.get(kid) ?? "", "/P"), parent);
+      elements++;
+      walk(kid);
+    }
+  };
+  walk(root);
+  assert.equal(elements, [...syntax.values()].filter((text) => text.startsWith("<</S/")).length);
+});
+
+Deno.test("drawn content links to its structure element, and back", async () => {
+  const objects = await hundred();
+  const { syntax } = objects;
+  const root = [...syntax.values()].find((text) => text.includes("/Type/StructTreeRoot")) ?? "";
+  const nodes = syntax.get(numberAfter(root, "/ParentTree")) ?? "";
+  const numbers = [...nodes.matchAll(/(\d+) 0 R/g)].map(([, id]) => syntax.get(Number(id)) ?? "").join("");
+  const elementsOf = new Map(
+    [...numbers.matchAll(/(\d+) (\d+) 0 R/g)].map(([, key, id]) => [key, Number(id)]),
+  );
+  for (const [number, content] of pageContents(objects).entries()) {
+    const page = pages(objects)[number] ?? "";
+    const key = /\/StructParents (\d+)/.exec(page)?.[1] ?? "";
+    const elements = syntax.get(elementsOf.get(key) ?? 0)?.match(/\d+(?= 0 R)/g) ?? [];
+    const drawn = [...content.matchAll(/\/(\w+)<<\/MCID (\d+) ?>>BDC/g)];
+    assert.ok(drawn.length > 20 || number > 2);
+    assert.deepEqual(drawn.map(([, , id]) => Number(id)), elements.map((_, i) => i));
+    for (const [, role, id] of drawn) {
+      const element = syntax.get(Number(elements[Number(id)])) ?? "";
+      assert.ok(element.startsWith(`<</S/${role}/`));
+      assert.match(element, new RegExp(`/K(\\[([\\d ]+ )?${id} |\\s${id}>>)`));
+      assert.equal(syntax.get(numberAfter(element, "/Pg")), page);
+    }
+  }
+});
+
+Deno.test("a cell that is broken inside a word has its whole text as ActualText", async () => {
+  const long = "an.address.longer.than.its.column".repeat(5);
+  const cells = withRole(pdfObjects(await write(FORMAT.Pdf, [rowOf(long), rowOf("short")])), "TD");
+  const read = [...cells.values()].flatMap((text) => /\/ActualText<(\w+)>/.exec(text)?.[1] ?? []);
+  assert.deepEqual(read.map(textOf), [long]);
+});
+
+Deno.test("a table of any length is tagged, and its elements have few children", async () => {
+  const objects = pdfObjects(
+    await write(FORMAT.Pdf, Array.from({ length: 8_000 }, (_, i) => rowOf("a", i))),
+  );
+  assert.equal(withRole(objects, "TR").size, 8_001);
+  assert.equal(withRole(objects, "TD").size, 48_000);
+  const kids = [...withRole(objects, "TBody").values()].map((text) => text.match(/ 0 R/g)?.length ?? 0);
+  assert.ok(Math.max(...kids) < 50);
+});
+
+Deno.test("text of scripts that need shaping can be copied", async () => {
+  const contents = pageContents(pdfObjects(await write(FORMAT.Pdf, [rowOf("नरेन्द्र"), rowOf("Привет")]))).join(
+    "",
+  );
+  const copied = [...contents.matchAll(/\/Span<<\/ActualText<(\w+)>>>BDC/g)].map(([, hex = ""]) =>
+    textOf(hex)
+  );
+  assert.deepEqual(copied, ["नरेन्द्र", "नरेन्द्र"], "in the table and in the chart");
+});
+
+Deno.test("lines are drawn left to right, whatever their reading direction", () => {
+  assert.deepEqual(runsOf("one two"), [{ text: "one two", font: "sans" }]);
+  assert.deepEqual(runsOf("שלום עולם").map((run) => run.text), ["עולם", " ", "שלום"]);
+  assert.deepEqual(runsOf("a 日本 😀").map(({ text, font }) => [text, font]), [
+    ...[["a ", "sans"], ["日本 ", "cjk"], ["😀", "emoji"]],
+  ]);
+  assert.deepEqual(runsOf("\u{10ffff}"), [{ text: "\ufffd", font: "sans" }]);
+  assert.deepEqual(runsOf(""), []);
+});
+
+Deno.test("long texts wrap at spaces, inside words if necessary, and end in an ellipsis", () => {
+  const lines = breakLines("a few words that go on " + "x".repeat(100), 10, 3);
+  assert.equal(lines.length, 3);
+  assert.ok(lines.every((line) => widthOf(line) <= 10));
+  assert.ok(lines[2]?.endsWith("…"));
+  assert.deepEqual(breakLines("one\ntwo", 100, 5), ["one", "two"]);
+  assert.deepEqual(breakLines("", 10, 3), [""]);
+});
