@@ -1,6 +1,6 @@
 import type { ChartKind, Total } from "./template_parts.ts";
 import type { Column } from "./columns.ts";
-import type { Looks } from "./looks.ts";
+import type { Looks } from "../looks/looks.ts";
 import type { PageLayout } from "./report_template.ts";
 import type { Row, RowBatch } from "./rows.ts";
 

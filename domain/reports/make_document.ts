@@ -2,7 +2,7 @@ import { readPoints, Tally } from "./charts/tally.ts";
 import { documentFacts } from "./document_facts.ts";
 import type { ChartData, DocumentPart, DocumentTable, ReportDocument } from "./document.ts";
 import { FORMAT, type ReportFormat } from "./formats.ts";
-import type { Looks } from "./looks.ts";
+import type { Looks } from "../looks/looks.ts";
 import type { ReportTemplate } from "./report_template.ts";
 import { type RowBatch, RowSource } from "./rows.ts";
 import { TableLines, type TableShape, totalsOf } from "./table_lines.ts";

@@ -1,13 +1,13 @@
 import { PostgresError } from "../../infra/postgres/failures.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { storeServiceFile } from "../files/service_files.ts";
+import { readLooks } from "../looks/looks.ts";
 import { Problem } from "../problems/problem.ts";
 import { createDeliveries } from "./delivery/create_deliveries.ts";
 import { DocumentThreadLost } from "./document_thread.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { FORMATS } from "./formats.ts";
-import { DEFAULT_LOOKS } from "./looks.ts";
 import { outageOf } from "../jobs/outage.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { requireTemplate } from "./registry.ts";
@@ -54,6 +54,7 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
   const template = requireTemplate(p.reports.templates, templateId);
   const parameters = JSON.parse(run.parametersJson);
   const scope = await readScope(p.sql, template, run.tenantId, parameters);
+  const looks = await readLooks(p, run.tenantId);
   const generatedAt = p.clock.now();
   const { extension, contentType } = FORMATS[format];
   const at = generatedAt.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-");
@@ -68,7 +69,7 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
       ...scope,
       requestedBy,
       generatedAt,
-      looks: DEFAULT_LOOKS,
+      looks,
     };
     const document = p.reports.threads.make(order, {
       signal: AbortSignal.any([signal, done.signal]),

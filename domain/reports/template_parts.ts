@@ -1,6 +1,7 @@
 import type postgres from "postgres";
 import type { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { PALETTE_SIZE } from "./charts/palette.ts";
 import type { Column, ColumnType } from "./columns.ts";
 
 /** The tenants that a query may read. */
@@ -68,7 +69,7 @@ export interface ChartPartDefinition<P, C extends string> extends QueryDefinitio
   title: ReportText<P>;
   /** The column of the labels: below the bars or the line, beside the slices. */
   label: NoInfer<C>;
-  /** The columns of the values: one series each, named by the column's title. A pie has one. */
+  /** The columns of the values: up to 8 series, named by the column's title. A pie has one. */
   values: readonly NoInfer<C>[];
 }
 
@@ -160,13 +161,11 @@ function checkChartPart(name: string, chart: ChartPartDefinition<AnyColumns, str
   const { kind, columns, label, values } = chart;
   oneOf(`${name}: its kind`, kind, KINDS);
   requireColumn(`${name}: its label`, columns, label);
-  if (!Array.isArray(values) || values.length === 0 || (kind === "pie" && values.length > 1)) {
+  const most = kind === "pie" ? 1 : PALETTE_SIZE;
+  if (!Array.isArray(values) || values.length === 0 || values.length > most) {
     const found = Array.isArray(values) ? `${values.length} columns` : typeof values;
-    throw new Error(
-      `${name}: its values are ${found}; expected a list of ${
-        kind === "pie" ? "one column" : "at least one column"
-      }`,
-    );
+    const expected = most === 1 ? "one column" : `1 to ${most} columns`;
+    throw new Error(`${name}: its values are ${found}; expected a list of ${expected}`);
   }
   for (const value of values) requireNumber(`${name}: its values`, columns, value);
 }

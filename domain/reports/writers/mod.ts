@@ -7,7 +7,7 @@ const WRITERS: Record<ReportFormat, () => Promise<ReportWriter>> = {
   [FORMAT.Pdf]: async () => (await import("./pdf/mod.ts")).writePdf,
   [FORMAT.Excel]: async () => (await import("./excel.ts")).writeExcel,
   [FORMAT.Csv]: async () => (await import("./csv.ts")).writeCsv,
-  [FORMAT.Html]: async () => (await import("./html.ts")).writeHtml,
+  [FORMAT.Html]: async () => (await import("./html/mod.ts")).writeHtml,
 };
 
 /** The formats that a template supports. */

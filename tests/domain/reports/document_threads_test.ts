@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { DEFAULT_LOOKS } from "../../../domain/reports/looks.ts";
 import type { DocumentOrder } from "../../../domain/reports/make_document.ts";
+import { LOOKS } from "./documents.ts";
 import { DocumentThreadLost } from "../../../domain/reports/document_thread.ts";
 import { DocumentThreads } from "../../../domain/reports/document_threads.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
@@ -22,7 +22,7 @@ const orderOf = (templateId: string, parameters: Record<string, unknown> = {}): 
   tenantName: null,
   requestedBy: null,
   generatedAt: new Date("2026-01-01T00:00:00Z"),
-  looks: DEFAULT_LOOKS,
+  looks: LOOKS,
 });
 const running = () => ({ signal: new AbortController().signal, stopping: new AbortController().signal });
 

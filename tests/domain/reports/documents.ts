@@ -9,11 +9,22 @@ import {
   type ReportTemplate,
   text,
 } from "../../../domain/reports/report_template.ts";
-import { DEFAULT_LOOKS } from "../../../domain/reports/looks.ts";
+import type { Looks } from "../../../domain/looks/looks.ts";
 import { documentOf } from "../../../domain/reports/make_document.ts";
 import { type Row, RowBatch } from "../../../domain/reports/rows.ts";
 import { writerOf } from "../../../domain/reports/writers/mod.ts";
 import { z } from "zod";
+
+export const LOOKS: Looks = {
+  productName: "Sample product",
+  logo: null,
+  primaryColour: "#24415f",
+  textColour: "#ffffff",
+  footer: "",
+  replyTo: null,
+  senderName: null,
+  senderAddress: "sender@example.test",
+};
 
 export const COLUMNS = {
   label: text("Label", 30),
@@ -87,7 +98,7 @@ export async function write(
     tenantName: "Ténant & Co",
     requestedBy: "someone@example.test",
     generatedAt: new Date("2026-03-01T10:20:30Z"),
-    looks: DEFAULT_LOOKS,
+    looks: LOOKS,
   };
   const source = { rows: batches, text: (given: unknown) => String(given) };
   const write = await writerOf(format);
