@@ -4,7 +4,7 @@ import { createOpenIdProviders } from "./domain/access/sign_in/oidc/providers.ts
 import { Rights } from "./domain/rights/rights.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
 import { ReservationWriter } from "./domain/files/reservation_writer.ts";
-import { attachedFiles } from "./domain/files/service_files.ts";
+import { attachedFiles } from "./domain/files/attached_files.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";
 import { EventFeed } from "./domain/events/feed/event_feed.ts";
 import { JobEvents } from "./domain/events/job_events.ts";

@@ -275,6 +275,12 @@ export const SETTINGS = {
     development: "",
     optional: true,
   },
+  NOTIFICATION_ATTACHMENTS_MAX_BYTES: {
+    schema: positive,
+    meaning:
+      "Largest total size of a message's attachments, in bytes. In the mail they are a third larger: stay below the limit of the mail servers",
+    default: "10485760",
+  },
   KV_PATH: {
     schema: z.string().min(1),
     meaning: "Deno KV file; absent: a file in DATA_DIR (development), the platform's KV (production)",

@@ -1,6 +1,5 @@
 import type { StoredObject } from "../../infra/objectstore/stored_object.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
-import type { AttachedFiles } from "../notifications/attached_files.ts";
 import { problem } from "../problems/problem.ts";
 import { contentKey, type DownloadUrl, signDownload } from "./download.ts";
 import { type FileRecord, fileRecord, type FileRow } from "./file.ts";
@@ -113,12 +112,6 @@ export async function openFileContent(
   return await p.objects.read(contentKey(await readFile(p.sql, fileId)));
 }
 
-/** How the notifications area reads attachments. */
-export const attachedFiles: AttachedFiles = {
-  readSize: async (q, fileId) => (await readFileState(q, fileId))?.sizeBytes ?? 0,
-  open: openFileContent,
-};
-
 /**
  * Signs a download URL of an Available file, valid for five minutes by default.
  * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
@@ -169,4 +162,4 @@ async function readFile(q: Sql, fileId: string): Promise<FileRow> {
   return row;
 }
 
-const fileNotFound = () => problem("FILE_NOT_FOUND", "The file does not exist.");
+export const fileNotFound = () => problem("FILE_NOT_FOUND", "The file does not exist.");

@@ -1,9 +1,32 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 
-/** Reads the files that messages attach. The files area provides it, because it is above this one. */
+/** Who attaches a file. */
+export type FileReader = Pick<Caller, "tenantId" | "userId" | "permissions">;
+
+/** A file that a message may attach. */
+export interface AttachableFile {
+  fileName: string;
+  contentType: string;
+  sizeBytes: number;
+  /** Why the file cannot be sent now; null if it can. */
+  mistake: string | null;
+}
+
+/** Reads and holds the files that messages attach. The files area provides it, because it is above this one. */
 export interface AttachedFiles {
-  /** Size in bytes; 0 if the file does not exist. */
+  /** Locks the files that `reader` may read, by id. A file that is left out is unknown to the reader. */
+  lock(tx: Tx, reader: FileReader, fileIds: string[]): Promise<Map<string, AttachableFile>>;
+  /** References locked files for a message. */
+  hold(tx: Tx, reader: FileReader, notificationId: string, fileIds: string[]): Promise<void>;
+  /** Releases the references of a message. */
+  release(tx: Tx, notificationId: string): Promise<void>;
+  /**
+   * Size in bytes.
+   * @throws FILE_NOT_FOUND, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, FILE_NOT_AVAILABLE_CONFLICT (Failed). A file
+   * that is still being scanned has a size.
+   */
   readSize(q: Sql, fileId: string): Promise<number>;
   /** Opens the content of a file. Throws if the file is not available. */
   open(p: Pick<Platform, "sql" | "objects">, fileId: string): Promise<ReadableStream<Uint8Array>>;

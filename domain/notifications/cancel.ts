@@ -2,6 +2,8 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/job_control.ts";
 import { problem } from "../problems/problem.ts";
 import { contentTag, requireTag } from "../shared/version.ts";
+import { releaseIn } from "./attachments.ts";
+import type { NotificationPlatform } from "./platform.ts";
 import { notificationNotFound, readNotification } from "./read.ts";
 import { type NotificationResult, type NotificationStatus, resultOf } from "./status.ts";
 
@@ -11,12 +13,12 @@ import { type NotificationResult, type NotificationStatus, resultOf } from "./st
  * @throws NOTIFICATION_NOT_FOUND, PRECONDITION_FAILED, NOTIFICATION_ALREADY_CANCELLED, NOTIFICATION_CANNOT_CANCEL
  */
 export async function cancelScheduled(
-  sql: Sql,
+  p: Pick<NotificationPlatform, "sql" | "attachedFiles">,
   tenantId: string | null,
   id: string,
   ifMatch: string | null = null,
 ): Promise<NotificationResult> {
-  return await transact(sql, async (tx) => {
+  return await transact(p.sql, async (tx) => {
     if (ifMatch !== null) {
       await tx`select from notifications
         where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid for update`;
@@ -28,6 +30,7 @@ export async function cancelScheduled(
       returning job_id`;
     if (cancelled) {
       await abandonJob(tx, cancelled.jobId);
+      await releaseIn(p, tx, id);
       return resultOf(id, "Cancelled");
     }
     const status = await readStatus(tx, tenantId, id);

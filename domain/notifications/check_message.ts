@@ -7,6 +7,9 @@ import type { Message, MessageRecipient } from "./message.ts";
 import { canonicalLocale } from "./templates/locales.ts";
 import { recipientsOfUsers, withKnownUsers } from "./user_recipients.ts";
 
+/** The member of a request that recipients of each kind are given in. */
+const RECIPIENT_MEMBERS = [["to", "recipients"], ["cc", "cc"], ["bcc", "bcc"]] as const;
+
 /**
  * Validates a message and its recipients. @returns it with a one-line subject, the users behind its recipients, and
  * duplicate recipients removed
@@ -29,15 +32,25 @@ export async function checkMessage(
     const mistake = addressMistake("Email", message.fromAddress);
     if (mistake) errors[`${field}fromAddress`] = [mistake];
   }
-  message.recipients.forEach(({ address }, index) => {
-    const mistake = addressMistake(channel, address);
-    if (mistake) errors[`${field}recipients.${index}.address`] = [mistake];
-  });
+  if (message.replyTo) {
+    const mistake = addressMistake("Email", message.replyTo);
+    if (mistake) errors[`${field}replyTo`] = [mistake];
+  }
+  for (const [kind, name] of RECIPIENT_MEMBERS) {
+    message.recipients.filter((recipient) => (recipient.kind ?? "to") === kind).forEach(
+      ({ address }, index) => {
+        const mistake = addressMistake(channel, address);
+        if (mistake) errors[`${field}${name}.${index}.address`] = [mistake];
+      },
+    );
+  }
   if (Object.keys(errors).length > 0) throw invalid(errors);
   if (message.locale && message.templateSlug) canonicalLocale(message.locale, `${field}locale`);
   if (channel === "InApp") await requireUsers(q, tenantId, message.recipients, field);
   const users = await recipientsOfUsers(q, tenantId, message, field);
-  const all = [...await withKnownUsers(q, tenantId, message), ...users];
+  const addressed = await withKnownUsers(q, tenantId, message);
+  const isTo = ({ kind }: MessageRecipient) => (kind ?? "to") === "to";
+  const all = [...addressed.filter(isTo), ...users, ...addressed.filter((recipient) => !isTo(recipient))];
   const recipients = [
     ...new Map(all.toReversed().map((r) => [addressKey(channel, r.address), r])).values(),
   ].reverse();

@@ -33,17 +33,18 @@ export interface PreparedMessage {
  * The content of a message: its own texts, or else those of its template, in the version of the time it was accepted.
  * The first run renders the template and stores the result, which later runs send. The result of a confidential message
  * is not stored, so every run renders it again.
- * @throws Problem if the template cannot be rendered
+ * @throws Problem if the template cannot be rendered, or the content of an attached file is gone
  */
 export async function contentOf(p: NotificationPlatform, held: HeldNotification): Promise<PreparedMessage> {
   const { templateData } = held;
   const rendition = hasStoredRendition(held) ? null : await render(p, held, templateData ?? {});
   const attachments = await Promise.all(
-    held.attachments.map(({ fileId, fileName, contentType }) =>
+    held.attachments.map(({ fileId, fileName, contentType, isInline = false }) =>
       p.attachedFiles.readSize(p.sql, fileId).then((sizeBytes): MailAttachment => ({
         fileName,
         contentType,
         sizeBytes,
+        contentId: isInline ? fileId : null,
         open: () => p.attachedFiles.open(p, fileId),
       }))
     ),

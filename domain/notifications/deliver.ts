@@ -11,6 +11,7 @@ import {
 } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
+import { releaseAttachments } from "./attachments.ts";
 import { extensionProviders } from "./channels/extension_providers.ts";
 import { inAppProviders } from "./channels/in_app.ts";
 import { pushProviders } from "./channels/push.ts";
@@ -63,6 +64,7 @@ export const deliveryJob = defineJob({
     const usesNoRetry = pauseMs !== null || hasOutage && context.waitsForDependencies;
     const result = resultOf(held, run, usesNoRetry || failures < maxRetries);
     await settleRun(result);
+    if (result.status === "Sent" || result.status === "Cancelled") await releaseAttachments(platform, held);
     if (held.templateSlug === DIGEST_TEMPLATE) await settleDigests(platform, held.id);
     if (result.status === "DeadLettered") throw new PermanentJobFailure(result.error ?? "");
     if (result.status === "Failed" && pauseMs !== null) throw new PostponeJob(result.error ?? "", pauseMs);

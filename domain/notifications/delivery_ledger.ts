@@ -48,6 +48,7 @@ export interface HeldNotification extends Holder {
   actionUrl: string | null;
   fromAddress: string | null;
   fromName: string | null;
+  replyTo: string | null;
   isConfidential: boolean;
   /** When the previous run took the message, if that run died and this one takes over. */
   interruptedAt?: Date | null;
@@ -118,12 +119,12 @@ export async function readDirectNotification(q: Sql, id: string): Promise<HeldNo
 const heldColumns = (q: Sql) =>
   q`n.id, n.tenant_id, n.channel, n.priority, n.subject, n.html_body, n.text_body, n.locale, n.template_slug,
     n.template_version_id, n.template_version, n.template_data, n.push_data, n.category, n.icon, n.action_url, n.from_address, n.from_name,
-    n.is_confidential, n.job_id, n.job_attempt as attempt,
+    n.reply_to, n.is_confidential, n.job_id, n.job_attempt as attempt,
     (select coalesce(json_agg(json_build_object('id', r.id, 'kind', r.kind, 'address', r.address,
         'displayName', r.display_name, 'status', r.status, ${recipientUserColumns(q)}) order by r.id), '[]')
       from notification_recipients r where r.notification_id = n.id) as recipients,
     (select coalesce(json_agg(json_build_object('fileId', a.file_id, 'fileName', a.file_name,
-        'contentType', a.content_type) order by a.position), '[]')
+        'contentType', a.content_type, 'isInline', a.is_inline, 'isHeld', a.is_held) order by a.position), '[]')
       from notification_attachments a where a.notification_id = n.id) as attachments`;
 
 /** The result of one run, as it is written to the ledger. */

@@ -3,6 +3,7 @@ import { nextRun } from "../jobs/cron.ts";
 import { insertJobs } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
 import { newId } from "../shared/ids.ts";
+import { isOneMail } from "./channels/email.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import type { RecipientPreference } from "./recipient_user.ts";
@@ -11,10 +12,10 @@ import { tenantKeyOf } from "./tenant_key.ts";
 /** The name of the job type that closes a digest and queues its mail. */
 export const DIGEST_JOB = "notifications.digest";
 
-/** True if the user gets this message in a digest: Low priority email with a category, not confidential, no attachments. */
+/** True if the user gets this message in a digest: Low priority email with a category, not confidential, no attachments, no cc or bcc. */
 export const isForDigest = (held: HeldNotification, { hasDigest }: RecipientPreference): boolean =>
   hasDigest && held.channel === "Email" && held.priority === "Low" && held.category !== null &&
-  !held.isConfidential && held.attachments.length === 0;
+  !held.isConfidential && held.attachments.length === 0 && !isOneMail(held);
 
 /**
  * Puts a message into its recipients' digests, each due at the user's next digest time. One transaction creates the

@@ -1,22 +1,24 @@
 import { waitAtMost } from "../../infra/timeout.ts";
 import { parseMailFrom } from "../../infra/mail/mail_from.ts";
-import { mainPool, type Pool, type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { mainPool, type Pool, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/job_control.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
 import type { OnceWork } from "../requests/idempotency.ts";
+import type { Caller } from "../rights/caller.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
+import { holdAttachments, lockAttachments, releaseAttachments } from "./attachments.ts";
 import { addressDomain, addressMistake } from "./addresses.ts";
 import { requireChannel } from "./channels/require_channel.ts";
 import { checkMessage } from "./check_message.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "./deliver.ts";
 import { type HeldNotification, readDirectNotification, settleNotification } from "./delivery_ledger.ts";
 import { findDeviceTokens } from "./devices.ts";
-import type { Message, MessageRecipient } from "./message.ts";
+import type { Message, MessageRecipient, RequestedAttachment } from "./message.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { type NotificationResult, type NotificationStatus, resultOf as answerOf } from "./status.ts";
-import { insertNotifications, type MessageSender } from "./store_notification.ts";
+import { insertNotifications, type MessageSender, type NewNotification } from "./store_notification.ts";
 import { writeWithRetry } from "./write_retry.ts";
 
 const RETRY_AFTER_MS = 5_000;
@@ -35,6 +37,8 @@ export interface DirectEmail {
   textBody: string | null;
   fromAddress: string | null;
   fromName: string | null;
+  replyTo: string | null;
+  attachments: RequestedAttachment[];
 }
 
 /**
@@ -45,8 +49,8 @@ export interface DirectEmail {
  */
 export async function sendDirectEmail(
   p: NotificationPlatform,
-  sender: MessageSender,
-  email: DirectEmail,
+  caller: Caller,
+  { attachments, ...email }: DirectEmail,
   once: OnceWork | null = null,
 ): Promise<NotificationResult> {
   const errors: FieldErrors = {};
@@ -60,7 +64,13 @@ export async function sendDirectEmail(
   const mistake = email.fromAddress && senderMistake(p, email.fromAddress);
   if (mistake) errors.fromAddress = [mistake];
   if (Object.keys(errors).length > 0) throw invalid(errors);
-  return await sendNow(p, sender, { channel: "Email", recipients, ...email }, once);
+  const store = async (tx: Tx, notification: NewNotification) => {
+    const locked = await lockAttachments(p, tx, caller, attachments, "");
+    const message = { ...notification.message, attachments: locked };
+    await insertNotifications(tx, [{ ...notification, message }]);
+    await holdAttachments(p, tx, caller, notification.id, locked);
+  };
+  return await sendNow(p, caller, { channel: "Email", recipients, ...email }, once, store);
 }
 
 /** Checks that a sender address has the domain of MAIL_FROM, the only domain known to belong to the service. */
@@ -122,6 +132,7 @@ async function sendNow(
   sender: MessageSender,
   given: Message,
   once: OnceWork | null,
+  store = (tx: Tx, notification: NewNotification) => insertNotifications(tx, [notification]),
 ): Promise<NotificationResult> {
   const earlier = once?.isRepeat ? await readInterrupted(p.sql, once.id) : null;
   if (earlier) return earlier;
@@ -138,7 +149,7 @@ async function sendNow(
     maxRetries,
     templateVersionId: null,
   };
-  await transact(p.sql, (tx) => insertNotifications(tx, [{ ...notification, status: "Sending" }]));
+  await transact(p.sql, (tx) => store(tx, { ...notification, status: "Sending" }));
   const held = await readDirectNotification(p.sql, id);
   const delivery = deliverDirect(p, sender, held);
   const ended = await waitAtMost(p.config.DIRECT_SEND_SECONDS * 1000, delivery);
@@ -165,7 +176,9 @@ async function deliverDirect(
   const deliver = async () => {
     try {
       const run = await deliverOwed(p, held);
-      return { run, status: await settleDirect(p, sender, held, run) };
+      const status = await settleDirect(p, sender, held, run);
+      if (status === "Sent") await releaseAttachments(p, held);
+      return { run, status };
     } finally {
       clearInterval(heartbeat);
     }

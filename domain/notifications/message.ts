@@ -15,6 +15,18 @@ export interface MessageAttachment {
   fileId: string;
   fileName: string;
   contentType: string;
+  /** Shown in the HTML body, which refers to it as `cid:` and the file id. */
+  isInline?: boolean;
+  /** The message holds a reference to the file until it can no longer be sent. */
+  isHeld?: boolean;
+}
+
+/** A file that a caller asks to attach. */
+export interface RequestedAttachment {
+  fileId: string;
+  /** Null: the name of the file. */
+  fileName: string | null;
+  isInline: boolean;
 }
 
 /** A message to be sent: fields that a caller may set, and some that only the service sets. */
@@ -37,7 +49,16 @@ export interface Message {
   pushData?: Record<string, string> | null;
   fromAddress?: string | null;
   fromName?: string | null;
+  /** Email address that answers go to. */
+  replyTo?: string | null;
   attachments?: MessageAttachment[];
   /** The content is never shown through the API and is deleted when it is sent. */
   isConfidential?: boolean;
+}
+
+/** A message as a caller sends it. */
+export interface CallerMessage extends Omit<Message, "attachments"> {
+  cc: MessageRecipient[];
+  bcc: MessageRecipient[];
+  attachments: RequestedAttachment[];
 }

@@ -1,4 +1,3 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/job_control.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import {
@@ -9,6 +8,7 @@ import {
   untilDone,
 } from "../shared/personal_data.ts";
 import { addressKey } from "./addresses.ts";
+import { releaseIn } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
@@ -49,9 +49,10 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
         ofTenant(q, tenantId, "tenant_key")
       } order by id`,
   },
-  async eraseUsers({ sql }, persons) {
+  async eraseUsers(p, persons) {
+    const { sql } = p;
     const { userIds, addresses } = persons;
-    await eraseReceived(sql, persons);
+    await eraseReceived(p, persons);
     await untilDone(() =>
       sql`delete from user_notifications where id = any(array(
         select id from user_notifications where user_id = any(${userIds}::uuid[]) limit ${ERASED_AT_ONCE}))`
@@ -77,6 +78,7 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
         text_body: "text",
         template_data: "jsonb",
         push_data: "jsonb",
+        reply_to: "text",
         last_error: "text",
       },
     }, addresses);
@@ -133,12 +135,15 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
   },
 };
 
+type ErasingPlatform = Pick<NotificationPlatform, "sql" | "attachedFiles">;
+
 /**
  * Erases the person as a recipient. The content of a message to nobody else goes too, and if it was not sent yet it is
  * cancelled. A message to several keeps its content for the others. Reads all recipients in the order of their ids:
  * an index on addresses would cost every message.
  */
-async function eraseReceived(sql: Sql, { userIds, addresses }: ErasedPersons): Promise<void> {
+async function eraseReceived(p: ErasingPlatform, { userIds, addresses }: ErasedPersons): Promise<void> {
+  const { sql } = p;
   for (let after = FIRST;;) {
     const rows = await sql<{ id: string; notificationId: string; isTheirs: boolean }[]>`
       select id, notification_id,
@@ -148,15 +153,15 @@ async function eraseReceived(sql: Sql, { userIds, addresses }: ErasedPersons): P
     ]}::text[])) is true as is_theirs
       from notification_recipients where id > ${after} order by id limit ${RECIPIENTS_AT_ONCE}`;
     const theirs = rows.filter(({ isTheirs }) => isTheirs);
-    for (const { id, notificationId } of theirs) await eraseRecipient(sql, id, notificationId);
+    for (const { id, notificationId } of theirs) await eraseRecipient(p, id, notificationId);
     const last = rows.at(-1);
     if (!last || rows.length < RECIPIENTS_AT_ONCE) return;
     after = last.id;
   }
 }
 
-async function eraseRecipient(sql: Sql, id: string, notificationId: string): Promise<void> {
-  await transact(sql, async (tx) => {
+async function eraseRecipient(p: ErasingPlatform, id: string, notificationId: string): Promise<void> {
+  await transact(p.sql, async (tx) => {
     const [message] = await tx<{ jobId: string | null; recipientCount: number }[]>`
       select job_id, recipient_count from notifications where id = ${notificationId} for update`;
     await tx`
@@ -167,11 +172,12 @@ async function eraseRecipient(sql: Sql, id: string, notificationId: string): Pro
     const others = await tx`select from notification_recipients
       where notification_id = ${notificationId} and address <> 'erased' limit 1`;
     if (others.length > 0) return;
+    await releaseIn(p, tx, notificationId);
     await tx`delete from notification_attachments where notification_id = ${notificationId}`;
     await tx`update notification_attempts set error_message = null where notification_id = ${notificationId}`;
     await tx`
       update notifications set subject = null, html_body = null, text_body = null, template_data = null,
-        push_data = null, action_url = null, last_error = null, updated_at = now(),
+        push_data = null, action_url = null, reply_to = null, last_error = null, updated_at = now(),
         status = case when status in ('Pending', 'Queued', 'Scheduled', 'Failed') then 'Cancelled' else status end
       where id = ${notificationId}`;
     if (message?.jobId) await abandonJob(tx, message.jobId);

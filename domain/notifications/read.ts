@@ -24,6 +24,7 @@ interface NotificationRow {
   templateVersion: number | null;
   fromAddress: string | null;
   fromName: string | null;
+  replyTo: string | null;
   retryCount: number;
   maxRetries: number;
   lastError: string | null;
@@ -47,6 +48,7 @@ export interface NotificationDetail extends NotificationRow {
     sentAt: Date | null;
     errorMessage: string | null;
   }[];
+  attachments: { fileId: string; fileName: string; contentType: string; inline: boolean }[];
   deliveryAttempts: {
     attemptNumber: number;
     providerName: string;
@@ -67,15 +69,18 @@ export async function readNotification(
     select n.id, channel, status, priority, subject, case when not is_confidential then html_body end as html_body,
       case when not is_confidential then text_body end as text_body, template_slug,
       coalesce(n.template_locale, v.locale) as template_locale, coalesce(n.template_version, v.version) as template_version,
-      from_address, from_name, retry_count, max_retries, last_error, category, scheduled_at, sent_at, created_at
+      from_address, from_name, reply_to, retry_count, max_retries, last_error, category, scheduled_at, sent_at, created_at
     from notifications n left join notification_template_versions v on v.id = n.template_version_id
     where n.id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
   if (!row) throw notificationNotFound(id);
-  const [recipients, deliveryAttempts] = await Promise.all([
+  const [recipients, attachments, deliveryAttempts] = await Promise.all([
     q<NotificationDetail["recipients"]>`
       select address, display_name, kind, user_id, status, reason, deliver_after, sent_at, error_message
       from notification_recipients
       where notification_id = ${id} order by id`,
+    q<NotificationDetail["attachments"]>`
+      select file_id, file_name, content_type, is_inline as inline from notification_attachments
+      where notification_id = ${id} order by position`,
     q<NotificationDetail["deliveryAttempts"]>`
       select row_number() over (order by id) as attempt_number, provider_name, is_success, duration_ms, attempted_at,
         error_message
@@ -86,6 +91,7 @@ export async function readNotification(
     channelDisplay: channelDisplay(row.channel),
     statusDisplay: STATUS_DISPLAY[row.status],
     recipients: recipients.map((each) => ({ ...each, address: shownAddress(row.channel, each.address) })),
+    attachments: [...attachments],
     deliveryAttempts: [...deliveryAttempts],
   };
 }

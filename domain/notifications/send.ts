@@ -1,13 +1,16 @@
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
-import { afterCommit, isTransaction, type Sql, type Tx } from "../../infra/postgres/postgres.ts";
+import { afterCommit, isTransaction, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { activeSpan } from "../../infra/telemetry/tracing.ts";
 import { wakeFor } from "../jobs/enqueue.ts";
 import { limitKeyOf } from "../jobs/job_type.ts";
+import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
+import { holdAttachments, lockAttachments } from "./attachments.ts";
 import { requireChannel } from "./channels/require_channel.ts";
 import { checkMessage } from "./check_message.ts";
+import { requireMailMembers } from "./mail_members.ts";
 import { deliveryJob } from "./deliver.ts";
-import type { Message, MessageRecipient } from "./message.ts";
+import type { CallerMessage, Message, MessageRecipient } from "./message.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { requireSmsText } from "./sms_text.ts";
 import {
@@ -129,31 +132,51 @@ export class MessageWriter {
 /** Queues a caller's message. Throws like `sendNotification`, and NOTIFICATION_CHANNEL_NOT_CONFIGURED. */
 export async function sendMessage(
   p: NotificationPlatform,
-  sender: MessageSender,
-  message: Message,
+  caller: Caller,
+  message: CallerMessage,
 ): Promise<NotificationResult> {
-  requireChannel(p, message.channel);
-  const when = { scheduledAt: null, field: "" };
-  return resultOf(
-    await p.messageWriter.write(p.sql, await prepareMessage(p, p.sql, sender, message, when)),
-    "Queued",
-  );
+  return resultOf(await acceptMessage(p, caller, message, { scheduledAt: null, field: "" }), "Queued");
 }
 
 /** Schedules a caller's message for `scheduledAt`. A past time is due at once. Throws like `sendMessage`. */
 export async function scheduleMessage(
   p: NotificationPlatform,
-  sender: MessageSender,
-  message: Message,
+  caller: Caller,
+  message: CallerMessage,
   scheduledAt: Date,
 ): Promise<NotificationResult> {
-  requireChannel(p, message.channel);
   const when = { scheduledAt, field: "notification." };
-  return resultOf(
-    await p.messageWriter.write(p.sql, await prepareMessage(p, p.sql, sender, message, when)),
-    "Scheduled",
-  );
+  return resultOf(await acceptMessage(p, caller, message, when), "Scheduled");
 }
+
+/** Stores a caller's message; one with attachments in the transaction that locks and references the files. */
+async function acceptMessage(
+  p: NotificationPlatform,
+  caller: Caller,
+  given: CallerMessage,
+  when: { scheduledAt: Date | null; field: string },
+): Promise<string> {
+  requireChannel(p, given.channel);
+  requireMailMembers(given, when.field);
+  const { cc, bcc, attachments: requested, recipients, ...rest } = given;
+  const message = { ...rest, recipients: [...recipients, ...ofKind("cc", cc), ...ofKind("bcc", bcc)] };
+  if (requested.length === 0) {
+    return await p.messageWriter.write(p.sql, await prepareMessage(p, p.sql, caller, message, when));
+  }
+  return await transact(p.sql, async (tx) => {
+    const outgoing = await prepareMessage(p, tx, caller, message, when);
+    const attachments = await lockAttachments(p, tx, caller, requested, when.field);
+    const id = await p.messageWriter.write(tx, {
+      ...outgoing,
+      message: { ...outgoing.message, attachments },
+    });
+    await holdAttachments(p, tx, caller, id, attachments);
+    return id;
+  });
+}
+
+const ofKind = (kind: "cc" | "bcc", recipients: MessageRecipient[]): MessageRecipient[] =>
+  recipients.map((recipient) => ({ ...recipient, kind }));
 
 /** An outgoing message with the template version it will be rendered from. */
 type AcceptedMessage = OutgoingMessage & Pick<NewNotification, "templateVersionId">;

@@ -48,21 +48,21 @@ export async function insertNotifications(
         id uuid, tenant_id uuid, channel notification_channel, status notification_status,
         priority notification_priority, subject text, html_body text, text_body text, locale text,
         template_slug text, template_version_id uuid, template_data jsonb, push_data jsonb, category text, icon text, action_url text,
-        from_address text, from_name text, is_confidential boolean, max_retries integer,
+        from_address text, from_name text, reply_to text, is_confidential boolean, max_retries integer,
         scheduled_at timestamptz, job_id uuid, created_by uuid, recipients json, attachments json)
     ), messages as (
       insert into notifications (id, tenant_id, channel, status, priority, subject, html_body, text_body, locale,
         template_slug, template_version_id, template_data, push_data, category, icon, action_url, from_address, from_name,
-        is_confidential, recipient_count, max_retries, scheduled_at, job_id, created_by)
+        reply_to, is_confidential, recipient_count, max_retries, scheduled_at, job_id, created_by)
       select id, tenant_id, channel, status, priority, subject, html_body, text_body, locale,
         template_slug, template_version_id, template_data, push_data, category, icon, action_url, from_address, from_name,
-        is_confidential, json_array_length(recipients), max_retries, scheduled_at, job_id, created_by
+        reply_to, is_confidential, json_array_length(recipients), max_retries, scheduled_at, job_id, created_by
       from given
     ), files as (
-      insert into notification_attachments (notification_id, position, file_id, file_name, content_type)
-      select given.id, a.position, a.file_id, a.file_name, a.content_type
+      insert into notification_attachments (notification_id, position, file_id, file_name, content_type, is_inline, is_held)
+      select given.id, a.position, a.file_id, a.file_name, a.content_type, a.is_inline, a.is_held
       from given cross join json_to_recordset(given.attachments) as a (
-        position smallint, file_id uuid, file_name text, content_type text)
+        position smallint, file_id uuid, file_name text, content_type text, is_inline boolean, is_held boolean)
     ) ${jobs.length > 0 ? q`, queued as (${jobInsertion(q, jobs)})` : q``}
     insert into notification_recipients (id, notification_id, kind, address, display_name, user_id, follows_user)
     select r.id, given.id, r.kind, r.address, r.display_name, r.user_id, r.follows_user
@@ -96,6 +96,7 @@ function rowOf({ id, sender, message: m, status, jobId, scheduledAt, maxRetries,
     action_url: m.actionUrl,
     from_address: m.fromAddress,
     from_name: m.fromName,
+    reply_to: m.replyTo,
     recipients: m.recipients.map(({ kind, address, displayName, userId, followsUser }) => ({
       id: newId(),
       kind: kind ?? "to",
@@ -104,11 +105,13 @@ function rowOf({ id, sender, message: m, status, jobId, scheduledAt, maxRetries,
       user_id: userId,
       follows_user: followsUser ?? false,
     })),
-    attachments: (m.attachments ?? []).map(({ fileId, fileName, contentType }, index) => ({
+    attachments: (m.attachments ?? []).map((attachment, index) => ({
       position: index + 1,
-      file_id: fileId,
-      file_name: fileName,
-      content_type: contentType,
+      file_id: attachment.fileId,
+      file_name: attachment.fileName,
+      content_type: attachment.contentType,
+      is_inline: attachment.isInline ?? false,
+      is_held: attachment.isHeld ?? false,
     })),
   };
 }

@@ -4,6 +4,7 @@ import { readCancelledEarly, readJobEnds } from "../jobs/job_ends.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { firstIdOf, newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
+import { sweepAttachments } from "./attachments.ts";
 import { foldCounts } from "./counts.ts";
 import { deliveryJob } from "./deliver.ts";
 import { INTERRUPTED } from "./delivery_ledger.ts";
@@ -14,13 +15,17 @@ import type { NotificationPlatform } from "./platform.ts";
 const BATCH_SIZE = 1_000;
 const NIL = "00000000-0000-0000-0000-000000000000";
 
-/** Settles messages whose job has ended without settling them, settles digests, and merges the count shards. */
+/**
+ * Settles messages whose job has ended without settling them, settles digests, releases files of ended messages, and
+ * merges the count shards.
+ */
 export const sweepJob = defineJob({
   name: "notifications.sweep",
   args: z.object({}),
   cron: "*/5 * * * *",
   async run(_args, { platform, db }: JobContext<NotificationPlatform>) {
     const settled = await settleAbandoned(db) + await settleCancelledEarly(platform);
+    await sweepAttachments(platform);
     await sweepDigests(platform);
     await foldCounts(db);
     return { settled };

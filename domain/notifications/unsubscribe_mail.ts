@@ -1,6 +1,6 @@
 import { forEachConcurrent } from "../../infra/http_out/provider_http.ts";
 import type { Platform } from "../shared/platform.ts";
-import { emailProviders } from "./channels/email.ts";
+import { emailProviders, isOneMail, MAX_RECIPIENTS_PER_MAIL } from "./channels/email.ts";
 import type { Content } from "./content.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
 import { failureAnswer, type Provider, type RecipientAnswer } from "./failover.ts";
@@ -9,15 +9,17 @@ import { unsubscribeUrl } from "./unsubscribe.ts";
 
 /** How many mails of one message are sent at the same time. */
 const CONCURRENCY = 5;
-/** Servers may limit a mail to 100 recipients (RFC 5321, 4.5.3.1.8), and some limit it to 50. */
-const MAX_RECIPIENTS_PER_MAIL = 50;
 /** Replaced by each recipient's own link when the mail is sent, so that the stored message contains no one's link. */
 const PLACEHOLDER = "https://unsubscribe.invalid/3f0c9c52a1";
 
-/** Adds `unsubscribeUrl` to the template data of a mail with a category if all its recipients are known users. */
+/**
+ * Adds `unsubscribeUrl` to the template data of a mail with a category if all its recipients are known users who get
+ * mails of their own.
+ */
 export function addUnsubscribePlaceholder(message: Message): Message {
   const { channel, category, templateSlug, templateData, recipients } = message;
-  const isForAll = channel === "Email" && category && templateSlug && recipients.every((r) => r.userId);
+  const isForAll = channel === "Email" && category && templateSlug &&
+    recipients.every((r) => r.userId && (r.kind ?? "to") === "to");
   if (!isForAll || templateData?.unsubscribeUrl !== undefined) return message;
   return { ...message, templateData: { ...templateData, unsubscribeUrl: PLACEHOLDER } };
 }
@@ -28,7 +30,7 @@ export const insertUnsubscribeUrl = (text: string, url: string): string => text.
 /**
  * The mail servers in failover order. Each user gets a separate mail, so that users do not see each other; if the message
  * has a category, it carries the user's own unsubscribe link (RFC 8058). Recipients who are not users share one mail per
- * fifty.
+ * fifty. All recipients of a message with cc or bcc share one mail.
  */
 export function userMailProviders(p: Platform, held: HeldNotification, content: Content): Provider[] {
   return emailProviders(p, held, content).map((shared, index) => ({
@@ -42,7 +44,9 @@ export function userMailProviders(p: Platform, held: HeldNotification, content: 
           return Array.from({ length: count }, () => failureAnswer(error, shared.name, p.log));
         }
       };
-      const isOwn = (r: HeldRecipient) => r.userId !== null && (held.category !== null || r.followsUser);
+      const isShared = isOneMail(held);
+      const isOwn = (r: HeldRecipient) =>
+        !isShared && r.userId !== null && (held.category !== null || r.followsUser);
       const answers = new Map<string, RecipientAnswer>();
       const others = owed.filter((recipient) => !isOwn(recipient));
       for (let from = 0; from < others.length && !signal?.aborted; from += MAX_RECIPIENTS_PER_MAIL) {

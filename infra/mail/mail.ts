@@ -8,6 +8,8 @@ export interface MailAttachment {
   fileName: string;
   contentType: string;
   sizeBytes: number;
+  /** The Content-ID of a part that the HTML shows as `cid:…`; absent: the file is attached. */
+  contentId?: string | null;
   /** Opens the content. It is called once per attempt, immediately before the content is sent. */
   open(): Promise<ReadableStream<Uint8Array>>;
 }
@@ -19,6 +21,10 @@ export interface MailMessage {
   to: MailAddress[];
   cc: MailAddress[];
   bcc: MailAddress[];
+  /** The addresses that this attempt delivers to; absent: all of to, cc and bcc. */
+  deliverTo?: string[];
+  /** Where answers go; absent: to the sender. */
+  replyTo?: MailAddress | null;
   subject: string;
   html: string | null;
   text: string | null;

@@ -14,7 +14,7 @@ const CONTROLS = /[\p{Cc}\u2028\u2029]+/gu;
  * message id and extra headers must be well formed. Throws MailDeliveryFailed (permanent, EINVALID) with what is not.
  */
 export function safeMessage(message: MailMessage): MailMessage {
-  if (message.to.length + message.cc.length + message.bcc.length === 0) {
+  if (recipientsOf(message).length === 0) {
     throw invalid("the message has no recipients");
   }
   if (!MESSAGE_ID.test(message.messageId)) {
@@ -35,6 +35,7 @@ export function safeMessage(message: MailMessage): MailMessage {
     to: message.to.map(safeAddress),
     cc: message.cc.map(safeAddress),
     bcc: message.bcc.map(safeAddress),
+    replyTo: message.replyTo ? safeAddress(message.replyTo) : null,
     subject: oneLine(message.subject),
     attachments: message.attachments.map((attachment) => ({
       fileName: oneLine(attachment.fileName).replace(/[/\\]/g, "_") || "attachment",
@@ -42,14 +43,16 @@ export function safeMessage(message: MailMessage): MailMessage {
         ? attachment.contentType
         : "application/octet-stream",
       sizeBytes: attachment.sizeBytes,
+      contentId: attachment.contentId ?? null,
       open: () => attachment.open(),
     })),
   };
 }
 
-/** All recipient addresses without duplicates, in the order to, cc, bcc. */
+/** The addresses to deliver to, without duplicates; by default all, in the order to, cc, bcc. */
 export function recipientsOf(message: MailMessage): string[] {
-  return [...new Set([...message.to, ...message.cc, ...message.bcc].map((recipient) => recipient.address))];
+  const { to, cc, bcc, deliverTo } = message;
+  return [...new Set(deliverTo ?? [...to, ...cc, ...bcc].map((recipient) => recipient.address))];
 }
 
 /** Makes external text fit for one line of a header, a log or an error message: control characters become spaces. */

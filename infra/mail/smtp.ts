@@ -107,6 +107,7 @@ function compose(message: MailMessage) {
     to: message.to.map(mailbox),
     cc: message.cc.map(mailbox),
     envelope: { from: message.from.address, to: recipientsOf(message), size: encodedSize(message) },
+    ...(message.replyTo ? { replyTo: mailbox(message.replyTo) } : {}),
     subject: message.subject,
     ...(message.html === null ? {} : { html: message.html }),
     ...(message.text === null && message.html !== null ? {} : { text: message.text ?? "" }),
@@ -114,7 +115,9 @@ function compose(message: MailMessage) {
     attachments: message.attachments.map((attachment) => ({
       filename: attachment.fileName,
       contentType: attachment.contentType,
-      contentDisposition: "attachment",
+      ...(attachment.contentId
+        ? { contentDisposition: "inline" as const, cid: attachment.contentId }
+        : { contentDisposition: "attachment" as const }),
       content: Readable.from(contentOf(attachment)),
     })),
     xMailer: false as const,

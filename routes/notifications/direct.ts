@@ -5,7 +5,7 @@ import type { NotificationResult } from "../../domain/notifications/status.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { optionalText, requiredText, uuid } from "../shared/validation.ts";
-import { addressList, bodyText, NotificationResultDto } from "./shapes.ts";
+import { addressList, attachments, bodyText, NotificationResultDto, replyTo } from "./shapes.ts";
 
 const access = inTenantOrService("send:notifications");
 const addresses = addressList.nullish().transform((list) => list ?? []);
@@ -43,6 +43,8 @@ export const directRoutes = [
       fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null)
         .meta({ description: "An address of the same domain as MAIL_FROM; absent: MAIL_FROM" }),
       fromName: optionalText(200),
+      replyTo,
+      attachments,
     }).meta({ id: "DirectEmailRequest" }),
     creates: "in steps",
     answers,

@@ -77,8 +77,8 @@ export const messageRoutes = [
       "NOTIFICATION_ALREADY_CANCELLED",
       "NOTIFICATION_CANNOT_CANCEL",
     ],
-    run: async ({ db, caller, params, call }) =>
-      ok(await cancelScheduled(db, caller.tenantId, params.id, call.ifMatch)),
+    run: async ({ platform, caller, params, call }) =>
+      ok(await cancelScheduled(platform, caller.tenantId, params.id, call.ifMatch)),
   }),
   endpoint({
     method: "post",

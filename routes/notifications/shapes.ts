@@ -38,10 +38,32 @@ const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?![/\\])[^
   error: "expected an http(s) URL or a path that begins with /",
 });
 
+const recipientList = z.array(
+  z.object({ address, displayName: optionalText(200) }).meta({ id: "RecipientDto" }),
+)
+  .max(MOST_RECIPIENTS).nullish().transform((list) => list ?? []);
+
+export const replyTo = z.string().trim().max(320).nullish().transform((value) => value || null)
+  .meta({ description: "An email address that answers go to" });
+export const attachments = z.array(
+  z.object({
+    fileId: uuid,
+    fileName: optionalText(255).meta({ description: "Absent: the name of the file" }),
+    inline: z.boolean().nullish().meta({
+      description: "True: the HTML body shows it, as `cid:` and the fileId",
+    }),
+  }).transform(({ inline, ...attachment }) => ({ ...attachment, isInline: inline ?? false }))
+    .meta({ id: "AttachmentRequest" }),
+).max(20).nullish().transform((list) => list ?? [])
+  .meta({ description: "Available files of the registry that the caller may read; only for Email" });
+
 export const SendRequest = z.object({
   channel,
-  recipients: z.array(z.object({ address, displayName: optionalText(200) }).meta({ id: "RecipientDto" }))
-    .max(MOST_RECIPIENTS).nullish().transform((list) => list ?? []),
+  recipients: recipientList,
+  cc: recipientList,
+  bcc: recipientList,
+  replyTo,
+  attachments,
   userIds: z.array(uuid).max(MOST_RECIPIENTS).nullish().transform((ids) => [...new Set(ids ?? [])]),
   subject: optionalText(1_000),
   htmlBody: bodyText,
@@ -92,6 +114,7 @@ export const NotificationDetailDto = z.object({
   }),
   fromAddress: z.string().nullable(),
   fromName: z.string().nullable(),
+  replyTo: z.string().nullable(),
   maxRetries: z.int(),
   lastError: z.string().nullable(),
   category: z.string().nullable(),
@@ -105,6 +128,12 @@ export const NotificationDetailDto = z.object({
     deliverAfter: timestamp.nullable().meta({ description: "End of the quiet hours it waits for" }),
     sentAt: timestamp.nullable(),
     errorMessage: z.string().nullable(),
+  })),
+  attachments: z.array(z.object({
+    fileId: z.uuid(),
+    fileName: z.string(),
+    contentType: z.string(),
+    inline: z.boolean(),
   })),
   deliveryAttempts: z.array(z.object({
     attemptNumber: z.int(),

@@ -84,8 +84,9 @@ function mailOf(p: Platform, held: HeldNotification, content: Content, owed: Hel
   const from = held.fromAddress
     ? { address: held.fromAddress, displayName: held.fromName }
     : { ...sender, displayName: held.fromName ?? sender.displayName };
+  const shown = isOneMail(held) ? shownRecipients(held, owed) : owed;
   const named = (kind: HeldRecipient["kind"]): MailAddress[] =>
-    owed.filter((recipient) => recipient.kind === kind).map(({ address, displayName }) => ({
+    shown.filter((recipient) => recipient.kind === kind).map(({ address, displayName }) => ({
       address,
       displayName,
     }));
@@ -96,10 +97,28 @@ function mailOf(p: Platform, held: HeldNotification, content: Content, owed: Hel
     to: named("to"),
     cc: named("cc"),
     bcc: named("bcc"),
+    deliverTo: owed.map(({ address }) => address),
+    replyTo: held.replyTo === null ? null : { address: held.replyTo, displayName: null },
     subject: content.subject ?? "",
     html: content.html,
     text: content.text,
     headers: content.headers ?? {},
     attachments: content.attachments,
   };
+}
+
+/** Servers may limit a mail to 100 recipients (RFC 5321, 4.5.3.1.8), and some limit it to 50. */
+export const MAX_RECIPIENTS_PER_MAIL = 50;
+
+/** True if all recipients of a message get the same mail: it has cc or bcc. */
+export const isOneMail = ({ recipients }: Pick<HeldNotification, "recipients">): boolean =>
+  recipients.length <= MAX_RECIPIENTS_PER_MAIL && recipients.some(({ kind }) => kind !== "to");
+
+/** The recipients that the headers of one mail name: those who get it now, and those who have got it already. */
+function shownRecipients(held: HeldNotification, owed: HeldRecipient[]): HeldRecipient[] {
+  const now = new Map(owed.map((recipient) => [recipient.id, recipient]));
+  return held.recipients.flatMap((recipient) => {
+    const shown = now.get(recipient.id) ?? recipient;
+    return now.has(recipient.id) || recipient.status === "Sent" ? [shown] : [];
+  });
 }

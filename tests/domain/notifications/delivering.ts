@@ -4,6 +4,7 @@ import { type Preferences, writePreferences } from "../../../domain/notification
 import { type NotificationDetail, readNotification } from "../../../domain/notifications/read.ts";
 import { sendNotification } from "../../../domain/notifications/send.ts";
 import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
+import { recipientsOf } from "../../../infra/mail/message_safety.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { jobContext } from "../../support/job_context.ts";
 import type { TestService } from "../../support/setup.ts";
@@ -27,7 +28,7 @@ export class FakeServer implements MailTransport {
 
   async send(message: MailMessage) {
     await this.before(message);
-    const all = [...message.to, ...message.cc, ...message.bcc].map(({ address }) => address);
+    const all = recipientsOf(message);
     const refused = all.flatMap((address) => {
       const reason = this.refusals.get(address);
       return reason ? [{ address, reason, permanent: reason.startsWith("5") }] : [];

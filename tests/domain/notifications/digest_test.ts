@@ -146,7 +146,7 @@ Deno.test("users who opted out, left or whose messages were cancelled before the
   clock.set("2026-05-04T12:00:00Z");
   const half = await queue(low([cid.userId, dan.userId]));
   assert.deepEqual(await run(half), { status: "Scheduled" });
-  await cancelScheduled(p.sql, tenantId, half);
+  await cancelScheduled(p, tenantId, half);
   await closeDigest((await digestsOf(cid.userId))[0]?.id ?? "");
   assert.deepEqual(await outcomes(half), { [cid.email]: "Skipped", [dan.email]: "Owed" });
   assert.equal((await read(half)).status, "Cancelled");

@@ -195,7 +195,7 @@ Deno.test("a waiting message can be cancelled, and its job then does nothing", a
   clock.set("2026-05-04T23:00:00Z");
   const id = await queue(mail([ann.userId]));
   await run(id);
-  assert.equal((await cancelScheduled(p.sql, tenantId, id)).status, "Cancelled");
+  assert.equal((await cancelScheduled(p, tenantId, id)).status, "Cancelled");
   clock.set("2026-05-05T08:00:00Z");
   assert.deepEqual(await run(id), { skipped: "the message is not waiting for this job" });
   assert.equal(server.takenBy(ann.email).length, 0);

@@ -33,6 +33,8 @@ Deno.test("an email is queued and delivered, and its detail shows every step", a
     templateVersion: null,
     fromAddress: null,
     fromName: null,
+    replyTo: null,
+    attachments: [],
     retryCount: 0,
     maxRetries: 3,
     lastError: null,
