@@ -1,10 +1,8 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { problem } from "../../problems/problem.ts";
-import { type Caller, holds, type TenantCaller } from "../../rights/caller.ts";
-import { PLATFORM_REACH } from "../../rights/catalog.ts";
-import { permissionCodes } from "../../rights/held_permissions.ts";
+import type { Caller, TenantCaller } from "../../rights/caller.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { endSessions } from "../sign_in/sessions.ts";
+import { requireTheirReach } from "../users/platform_reach.ts";
 import { lockExistingUser, lockTenantUser } from "../users/user_lock.ts";
 import { requireReach } from "../users/user_update.ts";
 import { clearWrongCodes } from "./failed_codes.ts";
@@ -21,7 +19,7 @@ export async function removeTenantUserFactors(
   userId: string,
 ): Promise<number> {
   return await transact(p.sql, async (tx) => {
-    requireReach(caller, await lockTenantUser(tx, userId, caller.tenantId));
+    await requireReach(tx, caller, await lockTenantUser(tx, userId, caller.tenantId));
     return await removeAll(p, tx, caller, userId);
   });
 }
@@ -30,32 +28,13 @@ export async function removeTenantUserFactors(
 export async function removeUserFactors(p: AccessPlatform, caller: Caller, userId: string): Promise<number> {
   return await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, userId);
+    await requireTheirReach(tx, caller, userId, null);
     return await removeAll(p, tx, { ...caller, tenantId: null }, userId);
   });
 }
 
-/**
- * Checks that the caller has the platform reach of the user. Otherwise a caller who may change users could weaken the sign-in of
- * a system administrator.
- * @throws MISSING_PERMISSION
- */
-async function requireTheirReach(tx: Tx, caller: Caller, userId: string): Promise<void> {
-  const held = await tx<{ code: string }[]>`${permissionCodes(tx, userId, null)}`;
-  const missing = held.map(({ code }) => code).filter((code) =>
-    PLATFORM_REACH.has(code) && !holds(caller, code)
-  );
-  if (missing.length === 0) return;
-  throw problem(
-    "MISSING_PERMISSION",
-    `The second factors of user ${userId} were not removed: the user holds ${
-      missing.join(", ")
-    }, which the caller does not hold.`,
-  );
-}
-
 /** A lost device may still be signed in, so the user's sessions end too. */
 async function removeAll(p: AccessPlatform, tx: Tx, caller: Caller, userId: string): Promise<number> {
-  await requireTheirReach(tx, caller, userId);
   const removed = await tx`delete from user_factors where user_id = ${userId}`;
   await tx`delete from recovery_codes where user_id = ${userId}`;
   await clearWrongCodes(tx, userId);

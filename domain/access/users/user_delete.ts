@@ -6,6 +6,7 @@ import { userAccessChanged } from "../access_changes.ts";
 import type { Acting } from "../roles/escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
+import { requireTheirReach } from "./platform_reach.ts";
 import { emitLinksChanged, emitUserDeleted } from "./user_events.ts";
 import {
   type LockedUser,
@@ -18,7 +19,7 @@ import {
 /**
  * Removes a user from the caller's tenant. If this is the user's only link, soft-deletes the user instead. The link's
  * row then stays, so that the tenant can still list the user among deleted ones.
- * @throws USER_NOT_FOUND, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ * @throws USER_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function removeTenantUser(
   p: UserPlatform,
@@ -30,6 +31,7 @@ export async function removeTenantUser(
   await transact(p.sql, async (tx) => {
     await lockLinkTargets(tx, [], await lockLinks(tx, userId));
     const user = await lockTenantUser(tx, userId, tenantId);
+    await requireTheirReach(tx, caller, userId, tenantId);
     requireVersion(ifMatch, user.version);
     requireNotSelf(caller, userId, "delete");
     await keepSystemAdmin(tx, userId, async () => {
@@ -41,7 +43,7 @@ export async function removeTenantUser(
 
 /**
  * Soft-deletes a user of any tenants. The email stays taken.
- * @throws USER_NOT_FOUND, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ * @throws USER_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function deleteUser(
   p: UserPlatform,
@@ -52,6 +54,7 @@ export async function deleteUser(
   await transact(p.sql, async (tx) => {
     await lockLinkTargets(tx, [], await lockLinks(tx, userId));
     const user = await lockExistingUser(tx, userId);
+    await requireTheirReach(tx, acting, userId, null);
     requireVersion(ifMatch, user.version);
     requireNotSelf(acting, userId, "delete");
     await keepSystemAdmin(

@@ -6,6 +6,7 @@ import type { DataSubject } from "../../shared/personal_data.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
+import { requireTheirReach } from "./platform_reach.ts";
 import { userNotFound } from "./user_details.ts";
 import { emitUserDeleted } from "./user_events.ts";
 import { requireNotSelf, type UserPlatform } from "./user_lock.ts";
@@ -30,7 +31,7 @@ const erasedEmail = (userId: string): string => `erased-${userId}@erased.invalid
  * log. The rest of the user's data is erased afterwards, by the addresses in the result.
  * @param caller with a tenant: erases only users without links to other tenants, unless it has manage:all-users
  * @returns null if the user is erased already
- * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function anonymizeUser(
   p: UserPlatform,
@@ -104,7 +105,7 @@ async function formerAddressesOnlyOf(tx: Tx, userId: string): Promise<string[]> 
   return free.map(({ address }) => address);
 }
 
-/** Checks who may export a user's data. @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN as for a change of the user */
+/** Checks who may export a user's data, and locks the user against an erasure. @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN as for a change of the user */
 export async function requireExportable(
   tx: Tx,
   caller: Caller,
@@ -112,7 +113,7 @@ export async function requireExportable(
   within: string | null,
 ): Promise<void> {
   const [user] = await tx<ErasableUser[]>`select id, email, phone_number, deleted_at, erased_at from users
-    where id = ${userId} and deleted_at is null`;
+    where id = ${userId} and deleted_at is null for share`;
   if (!user) throw userNotFound(userId);
   await requireReach(tx, caller, user, within, "l.is_active");
 }
@@ -126,6 +127,7 @@ export async function addressesOf(q: Sql, userId: string): Promise<string[]> {
 
 async function requireErasable(tx: Tx, caller: Caller, user: ErasableUser, within: string | null) {
   await requireReach(tx, caller, user, within, "true");
+  await requireTheirReach(tx, caller, user.id, null);
   requireNotSelf(caller, user.id, "erase");
 }
 

@@ -8,13 +8,14 @@ import type { Role } from "../roles/roles.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "./link_targets.ts";
 import { insertLinkRoles } from "./links.ts";
+import { requireTheirReach } from "./platform_reach.ts";
 import { readUserRoles } from "./user_details.ts";
 import { lockTenantUser, type UserPlatform } from "./user_lock.ts";
 
 /**
  * Replaces a user's roles in the caller's tenant with `roleIds`; other tenants stay unchanged. Roles the user already
  * holds need no permissions of the caller. A change invalidates the user's tokens.
- * @throws USER_NOT_FOUND, PRECONDITION_FAILED, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
+ * @throws USER_NOT_FOUND, PRECONDITION_FAILED, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, MISSING_PERMISSION,
  * LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function setTenantUserRoles(
@@ -39,6 +40,7 @@ export async function setTenantUserRoles(
     const taken = held.filter((id) => !roleIds.includes(id));
     await requireMayAssignRoles(tx, caller, given);
     if (given.length + taken.length > 0) {
+      await requireTheirReach(tx, caller, userId, tenantId);
       await keepSystemAdmin(tx, userId, async () => {
         await tx`delete from user_tenant_roles
           where user_id = ${userId} and tenant_id = ${tenantId} and role_id = any(${taken}::uuid[])`;

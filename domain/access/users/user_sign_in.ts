@@ -6,6 +6,7 @@ import { listOwnSessions, type OwnSession } from "../account/own_sessions.ts";
 import { clearWrongCodes } from "../factors/failed_codes.ts";
 import { clearFailedSignIns, clearFailuresOfDevices } from "../sign_in/failed_sign_ins.ts";
 import { endSessions } from "../sign_in/sessions.ts";
+import { requireTheirReach } from "./platform_reach.ts";
 import { readAdminUser } from "./user_details.ts";
 import { lockExistingUser, lockTenantUser, type UserPlatform } from "./user_lock.ts";
 import { requireReach } from "./user_update.ts";
@@ -24,7 +25,7 @@ export async function listUserSessions(
  * Ends one open session of a user, or all of them. Their tokens are rejected from the next request on.
  * @param sessionId null: all sessions; the user may have none.
  * @returns how many sessions ended.
- * @throws USER_NOT_FOUND, SESSION_NOT_FOUND
+ * @throws USER_NOT_FOUND, MISSING_PERMISSION, SESSION_NOT_FOUND
  */
 export async function endUserSessions(
   p: UserPlatform,
@@ -34,6 +35,7 @@ export async function endUserSessions(
 ): Promise<number> {
   return await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, userId);
+    await requireTheirReach(tx, caller, userId, null);
     const ended = await endSessions(p, tx, {
       userId,
       ...sessionId === null ? {} : { sessionId },
@@ -57,11 +59,12 @@ export async function endUserSessions(
 /**
  * Ends the lockout of a user and of their known devices, and deletes the record of failed sign-ins. Writes an audit row
  * only if the user was locked out.
- * @throws USER_NOT_FOUND
+ * @throws USER_NOT_FOUND, MISSING_PERMISSION
  */
 export async function unlockUser(p: UserPlatform, caller: Caller, userId: string): Promise<void> {
   await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, userId);
+    await requireTheirReach(tx, caller, userId, null);
     await unlock(tx, { ...caller, tenantId: null }, userId);
   });
 }
@@ -69,7 +72,7 @@ export async function unlockUser(p: UserPlatform, caller: Caller, userId: string
 /**
  * Like `unlockUser`, for a user of the caller's tenant. The lockout belongs to the user in all tenants, so the caller
  * must be allowed to change the user.
- * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION
  */
 export async function unlockTenantUser(
   p: UserPlatform,
@@ -77,7 +80,7 @@ export async function unlockTenantUser(
   userId: string,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    requireReach(caller, await lockTenantUser(tx, userId, caller.tenantId));
+    await requireReach(tx, caller, await lockTenantUser(tx, userId, caller.tenantId));
     await unlock(tx, caller, userId);
   });
 }

@@ -18,6 +18,7 @@ import {
   type User,
   userNotFound,
 } from "./user_details.ts";
+import { requireTheirReach } from "./platform_reach.ts";
 import { emitLinksChanged, emitUserUpdated } from "./user_events.ts";
 import {
   type LockedTenantUser,
@@ -46,8 +47,8 @@ export interface TenantUserChange extends UserChange {
 
 /**
  * Changes a user of the caller's tenant. The external id belongs to the link, so changing only that needs no reach.
- * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT,
- * USER_EXTERNAL_ID_CONFLICT
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION, PRECONDITION_FAILED, USER_SELF_CONFLICT,
+ * LAST_SYSTEM_ADMIN_CONFLICT, USER_EXTERNAL_ID_CONFLICT
  */
 export async function updateTenantUser(
   p: UserPlatform,
@@ -58,7 +59,7 @@ export async function updateTenantUser(
 ): Promise<Versioned<User>> {
   return await transact(p.sql, async (tx) => {
     const user = await lockTenantUser(tx, userId, caller.tenantId);
-    if (!changesOnlyLink(change)) requireReach(caller, user);
+    if (!changesOnlyLink(change)) await requireReach(tx, caller, user);
     requireVersion(ifMatch, user.version);
     if (change.isActive === false) requireNotSelf(caller, userId, "deactivate");
     await keepSystemAdmin(tx, userId, () => writeUser(p, tx, caller, user, change));
@@ -68,7 +69,7 @@ export async function updateTenantUser(
 
 /**
  * Activates or deactivates a user of the caller's tenant. Does nothing if the user already is in that state.
- * @throws USER_NOT_FOUND, USER_SELF_CONFLICT, CROSS_TENANT_FORBIDDEN, LAST_SYSTEM_ADMIN_CONFLICT
+ * @throws USER_NOT_FOUND, USER_SELF_CONFLICT, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION, LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function setTenantUserActive(
   p: UserPlatform,
@@ -79,14 +80,14 @@ export async function setTenantUserActive(
   await transact(p.sql, async (tx) => {
     const user = await lockTenantUser(tx, userId, caller.tenantId);
     if (!isActive) requireNotSelf(caller, userId, "deactivate");
-    requireReach(caller, user);
+    await requireReach(tx, caller, user);
     await keepSystemAdmin(tx, userId, () => writeUser(p, tx, caller, user, { isActive }));
   });
 }
 
 /**
  * Changes a user. If `tenants` is not null, it replaces all links and their roles.
- * @throws USER_NOT_FOUND, PRECONDITION_FAILED, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
+ * @throws USER_NOT_FOUND, MISSING_PERMISSION, PRECONDITION_FAILED, TENANT_NOT_FOUND, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
  * TENANT_CAPACITY_REACHED, USER_SELF_CONFLICT, LAST_SYSTEM_ADMIN_CONFLICT, USER_EXTERNAL_ID_CONFLICT
  */
 export async function updateUser(
@@ -102,6 +103,7 @@ export async function updateUser(
     const targets = await lockLinkTargets(tx, tenants ?? [], linked);
     const user = await lockUser(tx, userId);
     if (!user) throw userNotFound(userId);
+    await requireTheirReach(tx, acting, userId, null);
     requireVersion(ifMatch, user.version);
     if (fields.isActive === false) requireNotSelf(acting, userId, "deactivate");
     await keepSystemAdmin(tx, userId, async () => {
@@ -116,13 +118,19 @@ export async function updateUser(
 const changesOnlyLink = ({ externalId, ...ofUser }: TenantUserChange): boolean =>
   externalId !== undefined && Object.values(ofUser).every((value) => value === undefined);
 
-/** Checks who may change a user with active links to other tenants: only callers with manage:all-users. */
-export function requireReach(caller: TenantCaller, user: LockedTenantUser): void {
-  if (user.otherActiveLinks === 0 || holds(caller, "manage:all-users")) return;
-  throw problem(
-    "CROSS_TENANT_FORBIDDEN",
-    `User ${user.id} is active in other tenants; changing them needs manage:all-users or admin:system.`,
-  );
+/**
+ * Checks who may change a user of the caller's tenant: with active links to other tenants, only callers with
+ * manage:all-users; with platform reach, only callers who have it too.
+ * @throws CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION
+ */
+export async function requireReach(tx: Tx, caller: TenantCaller, user: LockedTenantUser): Promise<void> {
+  if (user.otherActiveLinks > 0 && !holds(caller, "manage:all-users")) {
+    throw problem(
+      "CROSS_TENANT_FORBIDDEN",
+      `User ${user.id} is active in other tenants; changing them needs manage:all-users or admin:system.`,
+    );
+  }
+  await requireTheirReach(tx, caller, user.id, null);
 }
 
 const FIELDS = [

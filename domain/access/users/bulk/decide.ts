@@ -238,6 +238,11 @@ function requireMayChange(
       "LAST_SYSTEM_ADMIN_CONFLICT: an import neither deactivates holders of admin:system nor takes their roles",
     );
   }
+  if (user.isSystemAdmin && changes.length > 0 && !importer.permissions.has("admin:system")) {
+    throw new RowRefused(
+      `MISSING_PERMISSION: the user holds admin:system; changing ${changes.join(", ")} needs it too`,
+    );
+  }
 }
 
 function requireRoom({ linked }: Deciding, { id, name, maxUsers, userCount }: FoundTenant): void {

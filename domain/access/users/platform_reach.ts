@@ -1,0 +1,31 @@
+import type { Tx } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import { holds } from "../../rights/caller.ts";
+import { PLATFORM_REACH } from "../../rights/catalog.ts";
+import { permissionCodes } from "../../rights/held_permissions.ts";
+import type { Acting } from "../roles/escalation.ts";
+
+/**
+ * Checks that the caller has the platform reach of the user it changes. Otherwise who may change the users of the platform
+ * tenant could lock out a system administrator, or take over that account. Like the limit on assigning roles, it looks
+ * at permissions only. Call it when the user is locked.
+ * @param within for a change of one link: only what the user holds in this tenant; null: what it holds at all
+ * @throws MISSING_PERMISSION
+ */
+export async function requireTheirReach(
+  tx: Tx,
+  acting: Acting,
+  userId: string,
+  within: string | null,
+): Promise<void> {
+  if (acting === null || holds(acting, "admin:system")) return;
+  const held = await tx<{ code: string }[]>`${permissionCodes(tx, userId, within)}`;
+  const missing = held.map(({ code }) => code).filter((code) =>
+    PLATFORM_REACH.has(code) && !acting.permissions.has(code)
+  );
+  if (missing.length === 0) return;
+  throw problem(
+    "MISSING_PERMISSION",
+    `User ${userId} was not changed: the user holds ${missing.join(", ")}, which the caller does not hold.`,
+  );
+}

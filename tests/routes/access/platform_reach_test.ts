@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { type Actor, setup } from "../../support/setup.ts";
+import { idOf, isSignedIn, refused } from "./answers.ts";
+import { ADMIN } from "./users.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const platform = t.platformTenantId;
+const clerk = await t.actor({ tenantId: platform, role: "Admin" });
+const eraser = await t.actor({ tenantId: platform, permissions: ["erase:users"] });
+const manager = await t.actor({ tenantId: platform, permissions: ["manage:all-users"] });
+const newSystemAdmin = () => t.actor({ role: "SystemAdmin" });
+
+const inTenant = (by: Actor, id: string, roleId: string | null) => ({
+  change: () => by.put(`/api/v1/users/${id}`, { firstName: "Other" }),
+  "deactivate by PUT": () => by.put(`/api/v1/users/${id}`, { isActive: false }),
+  deactivate: () => by.post(`/api/v1/users/${id}/deactivate`),
+  activate: () => by.post(`/api/v1/users/${id}/activate`),
+  delete: () => by.delete(`/api/v1/users/${id}`),
+  unlock: () => by.post(`/api/v1/users/${id}/unlock`),
+  "send a reset link": () => by.post(`/api/v1/users/${id}/password-reset`),
+  "remove factors": () => by.delete(`/api/v1/users/${id}/factors`),
+  "replace roles": () => by.put(`/api/v1/users/${id}/roles`, { roleIds: [roleId] }),
+});
+
+const anywhere = (by: Actor, id: string) => ({
+  change: () => by.put(`/api/v1/admin/users/${id}`, { firstName: "Other" }),
+  "remove all links": () => by.put(`/api/v1/admin/users/${id}`, { tenants: [] }),
+  deactivate: () => by.put(`/api/v1/admin/users/${id}`, { isActive: false }),
+  delete: () => by.delete(`/api/v1/admin/users/${id}`),
+  unlock: () => by.post(`/api/v1/admin/users/${id}/unlock`),
+  "send a reset link": () => by.post(`/api/v1/admin/users/${id}/password-reset`),
+  "end sessions": () => by.delete(`/api/v1/admin/users/${id}/sessions`),
+  "remove factors": () => by.delete(`/api/v1/admin/users/${id}/factors`),
+  erase: () => by.post(`/api/v1/admin/users/${id}/erase`, { reason: "asked" }),
+});
+
+Deno.test("who lacks admin:system changes no system administrator, by any route", async () => {
+  const target = await newSystemAdmin();
+  const state = () =>
+    sql`select version, is_active, deleted_at, first_name, erased_at from users where id = ${target.userId}`;
+  const [before] = await state();
+  const attempts = {
+    ...inTenant(clerk, target.userId, clerk.roleId),
+    "erase in the tenant": () => eraser.post(`/api/v1/users/${target.userId}/erase`, { reason: "asked" }),
+  };
+  for (
+    const [name, attempt] of [
+      ...Object.entries(attempts),
+      ...Object.entries(anywhere(manager, target.userId)),
+    ]
+  ) {
+    const answer = await attempt();
+    refused(answer, 403, "MISSING_PERMISSION");
+    assert.match(answer.body.detail, /the user holds admin:system, which the caller does not hold/, name);
+  }
+  assert.deepEqual((await state())[0], before);
+  assert.ok(await isSignedIn(target));
+  const mails = await sql`select from jobs where job_type_name = 'steward.password-reset-mail'`;
+  assert.equal(mails.length, 0);
+});
+
+Deno.test("a system administrator, and who has the same platform reach, may change them", async () => {
+  const target = await newSystemAdmin();
+  const other = await t.actor({ tenantId: platform, permissions: ["manage:all-users"] });
+  for (const name of ["change", "unlock", "end sessions", "send a reset link", "delete"] as const) {
+    assert.ok((await anywhere(t.systemAdmin, target.userId)[name]()).status < 300, name);
+    assert.ok((await anywhere(manager, other.userId)[name]()).status < 300, name);
+  }
+});
+
+Deno.test("other users of the platform tenant are changed as before", async () => {
+  const colleague = await t.actor({ tenantId: platform, role: "Visitor" });
+  const { change, unlock, deactivate, activate } = inTenant(clerk, colleague.userId, null);
+  for (const attempt of [change, unlock, deactivate, activate]) assert.equal((await attempt()).status, 200);
+});
+
+Deno.test("a tenant still removes the link of a system administrator to itself", async () => {
+  const target = await newSystemAdmin();
+  const admin = await t.actor({ permissions: ADMIN });
+  const role = await idOf(t.systemAdmin.post(`/api/v1/admin/users/${target.userId}/tenants`, {
+    tenantId: admin.tenantId,
+    roleIds: [admin.roleId],
+  }));
+  assert.equal(role, target.userId);
+  refused(await admin.post(`/api/v1/users/${target.userId}/deactivate`), 403, "CROSS_TENANT_FORBIDDEN");
+  assert.equal((await admin.put(`/api/v1/users/${target.userId}/roles`, { roleIds: [] })).status, 200);
+  assert.equal((await admin.delete(`/api/v1/users/${target.userId}`)).status, 200);
+  refused(await admin.get(`/api/v1/users/${target.userId}`), 404, "USER_NOT_FOUND");
+});
