@@ -122,6 +122,14 @@ export const ACCESS_PROBLEMS = {
     "This invitation is for another email. Sign in with that one, or ask for a new invitation.",
     "Este convite é para outro email. Inicie sessão com esse, ou peça um novo convite.",
   ),
+  INVITATION_INVITER_FORBIDDEN: entry(
+    403,
+    "Inviter lost the rights",
+    "The invitation was not accepted because who sent it is no longer active or no longer has the permissions of its roles.",
+    "Ask another administrator of the tenant to send the invitation again.",
+    "The person who invited you may no longer do so. Ask an administrator to send the invitation again.",
+    "Quem o convidou já não o pode fazer. Peça a um administrador que envie o convite de novo.",
+  ),
   USER_IMPORT_NOT_FOUND: entry(
     404,
     "Import not found",

@@ -33,6 +33,7 @@ export const invitationPage = mailedPage({
   texts: TEXTS,
   explained: [
     "INVITATION_INVALID",
+    "INVITATION_INVITER_FORBIDDEN",
     "TENANT_FORBIDDEN",
     "TENANT_CAPACITY_REACHED",
     "USER_ALREADY_ASSIGNED",

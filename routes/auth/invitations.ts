@@ -37,6 +37,7 @@ const accepted = {
 
 const JOIN_PROBLEMS = [
   "INVITATION_INVALID",
+  "INVITATION_INVITER_FORBIDDEN",
   "TENANT_FORBIDDEN",
   "ROLE_NOT_FOUND",
   "TENANT_CAPACITY_REACHED",
@@ -54,7 +55,7 @@ export const acceptInvitationRoutes = [
     access: anyone,
     body: z.object({ token }).meta({ id: "ReadInvitationRequest" }),
     answers: { 200: { description: "Who is invited where", schema: OfferedInvitationDto } },
-    problems: ["INVITATION_INVALID"],
+    problems: ["INVITATION_INVALID", "INVITATION_INVITER_FORBIDDEN"],
     run: async ({ db, body }) => ok(await readOffer(db, body.token)),
   }),
   endpoint({

@@ -12,6 +12,7 @@ import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
 import { linkUserToTenant } from "../users/links.ts";
 import { createUser } from "../users/user_create.ts";
 import { readUserTenant } from "../users/user_details.ts";
+import { requireInviter } from "./inviter.ts";
 
 /** What the holder of a link may know. */
 export interface OfferedInvitation {
@@ -43,10 +44,12 @@ interface OpenInvitation {
   id: string;
   tenantId: string;
   tenantName: string;
+  isTenantActive: boolean;
   email: string;
   firstName: string;
   lastName: string;
   roleIds: string[];
+  invitedBy: string;
   expiresAt: Date;
 }
 
@@ -58,9 +61,14 @@ interface Account {
   lockedForSeconds: number | null;
 }
 
-/** Reads the invitation of a token. Throws INVITATION_INVALID (unknown, used, revoked or expired). */
+/**
+ * Reads the invitation of a token.
+ * @throws INVITATION_INVALID (unknown, used, revoked or expired), INVITATION_INVITER_FORBIDDEN
+ */
 export async function readOffer(sql: Sql, token: string): Promise<OfferedInvitation> {
-  const { email, tenantName, expiresAt } = await readOpen(sql, token);
+  const open = await readOpen(sql, token);
+  if (open.isTenantActive) await requireInviter(sql, open);
+  const { email, tenantName, expiresAt } = open;
   const account = await findAccount(sql, email);
   if (!account) return { email, tenantName, expiresAt, account: "New" };
   return { email, tenantName, expiresAt, account: account.passwordHash === null ? "SignedIn" : "Password" };
@@ -70,7 +78,7 @@ export async function readOffer(sql: Sql, token: string): Promise<OfferedInvitat
  * Accepts an invitation. The link proves that the person reads the mail of the address. Without a user of that email, it
  * creates one, and `password` is their new password. Otherwise `password` must be that user's own: a link in a mailbox
  * must not replace a password. Wrong passwords count like failed sign-ins.
- * @throws INVITATION_INVALID, VALIDATION_ERROR (the password), RATE_LIMITED, ACCOUNT_LOCKED_UNAUTHORIZED,
+ * @throws INVITATION_INVALID, INVITATION_INVITER_FORBIDDEN, VALIDATION_ERROR (the password), RATE_LIMITED, ACCOUNT_LOCKED_UNAUTHORIZED,
  * CREDENTIALS_INVALID_UNAUTHORIZED, and errors of `joinTenant`
  */
 export async function acceptInvitation(
@@ -112,7 +120,7 @@ export async function acceptInvitation(
 
 /**
  * Accepts an invitation as the signed-in user, whose email it must name. Like every new link, it ends the user's sessions.
- * @throws INVITATION_INVALID, INVITATION_FORBIDDEN (of another email), and errors of `joinTenant`
+ * @throws INVITATION_INVALID, INVITATION_INVITER_FORBIDDEN, INVITATION_FORBIDDEN (of another email), and errors of `joinTenant`
  */
 export async function acceptInvitationAs(
   p: AccessPlatform,
@@ -163,6 +171,7 @@ async function close(tx: Tx, token: string): Promise<OpenInvitation> {
   if (tenants.get(open.tenantId)?.isActive === false) {
     throw problem("TENANT_FORBIDDEN", `The invitation was not accepted: ${open.tenantName} is not active.`);
   }
+  await requireInviter(tx, open);
   return open;
 }
 
@@ -183,7 +192,7 @@ async function recordAccepted(
 
 async function readOpen(q: Sql, token: string): Promise<OpenInvitation> {
   const [open] = await q<OpenInvitation[]>`
-    select i.id, i.tenant_id, t.name as tenant_name, i.email, i.first_name, i.last_name, i.role_ids, i.expires_at
+    select i.id, i.tenant_id, t.name as tenant_name, t.is_active as is_tenant_active, i.email, i.first_name, i.last_name, i.role_ids, i.invited_by, i.expires_at
     from invitations i join tenants t on t.id = i.tenant_id and t.deleted_at is null
     where i.token_hash = ${digest(token)} and i.status = 'Pending' and i.expires_at > now()`;
   if (!open) throw badToken();

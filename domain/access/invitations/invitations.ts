@@ -16,7 +16,7 @@ export interface Invitation {
   /** The roles that still exist, by name. */
   roles: { id: string; name: string }[];
   status: InvitationStatus;
-  /** Who invited: a user or a service account. */
+  /** Who sent the newest link: a user or a service account. Must still be allowed to when it is accepted. */
   invitedBy: string;
   createdAt: Date;
   /** When the newest link was mailed. */

@@ -61,13 +61,13 @@ export async function inviteUser(
 }
 
 async function requireNoMember(tx: Tx, tenantId: string, email: string): Promise<void> {
-  const [member] = await tx<{ id: string }[]>`
-    select u.id from users u join user_tenants l on l.user_id = u.id and l.tenant_id = ${tenantId}
+  const [member] = await tx`
+    select from users u join user_tenants l on l.user_id = u.id and l.tenant_id = ${tenantId}
     where lower(u.email) = lower(${email}) and u.deleted_at is null`;
   if (!member) return;
   throw problem(
     "USER_ALREADY_ASSIGNED",
-    `${email} was not invited: user ${member.id} of the tenant has this email.`,
+    `${email} was not invited: a user of the tenant has this email.`,
   );
 }
 
@@ -91,7 +91,7 @@ async function lockPending(tx: Tx, tenantId: string, id: string, attempt: string
 
 /**
  * Mails a new link, which is valid for seven days again; the former link stops working. The caller must be allowed to
- * grant the roles, as for a new invitation.
+ * grant the roles, as for a new invitation, and is the inviter from now on.
  * @throws INVITATION_NOT_FOUND, INVITATION_CLOSED_CONFLICT, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED,
  * STEP_UP_REQUIRED_FORBIDDEN
  */
@@ -112,7 +112,7 @@ export async function resendInvitation(
     requireTargets(targets, [link]);
     await requireMayAssignRoles(tx, caller, link.roleIds);
     await tx`update invitations set token_hash = ${digest(token)}, sent_at = now(), version = version + 1,
-      expires_at = now() + make_interval(days => ${LIFE_DAYS}) where id = ${id}`;
+      invited_by = ${caller.userId}, expires_at = now() + make_interval(days => ${LIFE_DAYS}) where id = ${id}`;
     await sendServiceMail(p, tx, mail);
     await recordAudit(tx, caller, {
       action: "invitation.resend",

@@ -12,6 +12,13 @@ const MAX_NAMED = 3;
 /** Who makes a change: an authenticated caller, or null for a CLI script, which needs no permission. */
 export type Acting = Caller | null;
 
+/** The permissions that roles have. */
+export const permissionsOfRoles = (q: Sql, roleIds: string[]) =>
+  q<{ code: string; reach: PermissionReach }[]>`
+  select distinct p.code, p.reach from role_permissions rp
+  join permissions p on p.id = rp.permission_id and p.deleted_at is null
+  where rp.role_id = any(${roleIds}::uuid[]) order by p.code`;
+
 /**
  * Prevents privilege escalation: a caller without admin:system may only assign roles whose permissions they all hold
  * in the token's tenant. The error lists the missing permissions and names users who may assign the roles.
@@ -22,10 +29,7 @@ export async function requireMayAssignRoles(q: Sql, acting: Acting, roleIds: str
   if (acting === null || roleIds.length === 0) return;
   const isStepUpDue = Boolean(acting.proof?.hasFactor && !acting.proof.isRecent);
   if (isSystemAdmin(acting) && !isStepUpDue) return;
-  const given = await q<{ code: string; reach: PermissionReach }[]>`
-    select distinct p.code, p.reach from role_permissions rp
-    join permissions p on p.id = rp.permission_id and p.deleted_at is null
-    where rp.role_id = any(${roleIds}::uuid[]) order by p.code`;
+  const given = await permissionsOfRoles(q, roleIds);
   const notHeld = isSystemAdmin(acting) ? [] : given.filter(({ code }) => !acting.permissions.has(code));
   if (notHeld.length === 0 && given.some(({ reach }) => reach === "Platform") && isStepUpDue) {
     requireStepUp(acting);
