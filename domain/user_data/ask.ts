@@ -1,12 +1,13 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { closeTenant, lockErasableTenant, requireTenantExists } from "../access/tenants/tenant_erase.ts";
+import { tenantNotFound } from "../access/tenants/tenants.ts";
 import { anonymizeUser, requireExportable } from "../access/users/user_erase.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { requireNoLegalHold } from "../files/personal_data.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
-import { type DataRequest, insertRequest } from "./data_request.ts";
+import { type DataRequest, endExports, insertRequest } from "./data_request.ts";
 import { eraseDataJob } from "./erasure_job.ts";
 import { exportDataJob } from "./export_job.ts";
 import type { UserDataPlatform } from "./platform.ts";
@@ -44,6 +45,9 @@ export async function exportTenant(
 ): Promise<DataRequest> {
   return await transact(p.sql, async (tx) => {
     await requireTenantExists(tx, tenantId);
+    const erasures =
+      await tx`select from data_requests where kind = 'TenantErasure' and tenant_id = ${tenantId}`;
+    if (erasures.length > 0) throw tenantNotFound(tenantId);
     const id = newId();
     const jobId = await enqueueJob(p, tx, exportDataJob, { requestId: id });
     await recordAudit(tx, caller, {
@@ -72,6 +76,7 @@ export async function eraseUser(
   return await transact(p.sql, async (tx) => {
     const person = await anonymizeUser(p, tx, caller, userId, o.within);
     if (!person) return await askAgain(p, tx, { userId });
+    await endExports(tx, { userIds: [userId] });
     const id = newId();
     const jobId = await enqueueJob(p, tx, eraseDataJob, { requestId: id });
     await recordAudit(tx, { ...caller, tenantId: o.within }, {
@@ -111,6 +116,7 @@ export async function eraseTenant(
     if (earlier.length > 0) return await askAgain(p, tx, { tenantId });
     await closeTenant(p, tx, tenant, o.name);
     await requireNoLegalHold(tx, tenantId);
+    await endExports(tx, { tenantId });
     const id = newId();
     const jobId = await enqueueJob(p, tx, eraseDataJob, { requestId: id });
     await recordAudit(tx, { ...caller, tenantId: null }, {

@@ -117,22 +117,38 @@ export const openParts = (q: Sql, parentId: string, limit: number) =>
     select id, user_id, addresses from data_requests
     where parent_id = ${parentId} and status <> 'Completed' order by id limit ${limit}`;
 
-/** Marks a request as Running. @returns false if it has ended, so that there is nothing to do */
+/**
+ * Marks a request as Running. A failed erasure may go on. A failed export may not: an erasure may have ended it.
+ * @returns false if it has ended, so that there is nothing to do
+ */
 export async function startRequest(q: Sql, id: string): Promise<boolean> {
   const started =
     await q`update data_requests set status = 'Running', error_message = null, completed_at = null
-    where id = ${id} and status <> 'Completed'`;
+    where id = ${id} and (status in ('Queued', 'Running')
+      or status = 'Failed' and kind in ('UserErasure', 'TenantErasure'))`;
   return started.count > 0;
+}
+
+/** Ends the exports about a user or tenant that have not ended, in the transaction that begins the erasure. */
+export async function endExports(tx: Tx, about: { userIds: string[] } | { tenantId: string }): Promise<void> {
+  const theirs = "userIds" in about
+    ? tx`kind = 'UserExport' and user_id = any(${about.userIds}::uuid[])`
+    : tx`kind = 'TenantExport' and tenant_id = ${about.tenantId}`;
+  await tx`update data_requests set status = 'Failed', step = null, completed_at = now(),
+      error_message = 'The export was ended, because an erasure of the same data began.'
+    where ${theirs} and status in ('Queued', 'Running')`;
 }
 
 export async function noteStep(q: Sql, id: string, step: string): Promise<void> {
   await q`update data_requests set step = ${step} where id = ${id}`;
 }
 
-/** Ends a request; the addresses of the person go. */
-export async function completeRequest(q: Sql, id: string, fileId: string | null): Promise<void> {
-  await q`update data_requests set status = 'Completed', step = null, addresses = null, file_id = ${fileId},
-    completed_at = now() where id = ${id}`;
+/** Ends an open request; the addresses of the person go. @returns false if it was ended meanwhile */
+export async function completeRequest(q: Sql, id: string, fileId: string | null): Promise<boolean> {
+  const completed =
+    await q`update data_requests set status = 'Completed', step = null, addresses = null, file_id = ${fileId},
+    completed_at = now() where id = ${id} and status in ('Queued', 'Running')`;
+  return completed.count > 0;
 }
 
 export async function failRequest(q: Sql, id: string, message: string): Promise<void> {

@@ -9,6 +9,7 @@ import type { ErasedPersons, PersonalData } from "../shared/personal_data.ts";
 import {
   completeRequest,
   type DataRequestRow,
+  endExports,
   failRequest,
   insertPart,
   noteStep,
@@ -90,6 +91,9 @@ async function eraseTenant(p: UserDataPlatform, request: DataRequestRow, signal:
     await noteStep(p.sql, id, area.area);
     await area.eraseTenant?.(p, tenantId);
   }
+  const exported = await p.sql<{ fileId: string }[]>`
+    select file_id from data_requests where tenant_id = ${tenantId} and kind = 'TenantExport' and file_id is not null`;
+  await purgeErased(p, exported.map(({ fileId }) => fileId), JOB_REASONS.tenantErased);
 }
 
 /** Anonymises the next members, and notes an erasure of each in the same transaction, so that a crash loses none. */
@@ -100,6 +104,7 @@ async function beginMembers(p: UserDataPlatform, request: DataRequestRow, tenant
       const person = await eraseMember(p, tx, userId, request.requestedBy);
       if (person) await insertPart(tx, request, person);
     }
+    await endExports(tx, { userIds });
   });
   return userIds.length;
 }

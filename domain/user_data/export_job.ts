@@ -2,7 +2,9 @@ import { z } from "zod";
 import { connectPostgres, type Pool } from "../../infra/postgres/postgres.ts";
 import { type ZipPart, zipStream } from "../../infra/zip_stream.ts";
 import { addressesOf } from "../access/users/user_erase.ts";
+import { purgeErased } from "../files/personal_data.ts";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
+import { JOB_REASONS } from "../files/purge_file.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { DataSubject, Exports, PersonalData } from "../shared/personal_data.ts";
@@ -22,7 +24,8 @@ export const EXPORT_DAYS = 7;
 
 /**
  * Writes an export: a ZIP with one file of JSON lines for each kind of rows. Rows go from cursors to the object store, so
- * memory stays flat. An attempt after a crash writes a new file; the sweep purges the unfinished one.
+ * memory stays flat. An attempt after a crash writes a new file; the sweep purges the unfinished one. An export that an
+ * erasure has ended purges its file.
  */
 export const exportDataJob = defineJob({
   name: "steward.export-data",
@@ -36,7 +39,10 @@ export const exportDataJob = defineJob({
     if (!request || !await startRequest(db, requestId)) return { exported: false };
     try {
       const { fileId, sizeBytes } = await writeExport(p, request, signal);
-      await completeRequest(db, requestId, fileId);
+      if (!await completeRequest(db, requestId, fileId)) {
+        await purgeErased(p, [fileId], JOB_REASONS.dataErased);
+        return { exported: false };
+      }
       return { exported: true, fileId, sizeBytes };
     } catch (error) {
       if (context.failures >= context.maxRetries && !signal.aborted) {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
+import { acrossTenants, afterStepUp, inTenant } from "../../domain/rights/checks.ts";
 import { eraseTenant, eraseUser, exportTenant, exportUser } from "../../domain/user_data/ask.ts";
 import { type DataRequest, listRequests, readRequest } from "../../domain/user_data/data_request.ts";
 import { accepted, ok } from "../shared/answer.ts";
@@ -36,7 +36,7 @@ const ofTenantUsers = [
     area: "Users",
     id: "exportUser",
     summary: "Export the personal data of a user that the tenant has",
-    access: inTenant("export:users"),
+    access: afterStepUp(inTenant("export:users")),
     params: userIdPath,
     creates: "atomically",
     answers: begun("export"),
@@ -50,7 +50,7 @@ const ofTenantUsers = [
     area: "Users",
     id: "eraseUser",
     summary: "Erase a user of this tenant only: personal data and messages go, the id stays",
-    access: inTenant("erase:users"),
+    access: afterStepUp(inTenant("erase:users")),
     params: userIdPath,
     body: EraseRequest,
     answers: begun("erasure"),
@@ -101,7 +101,7 @@ const ofUsers = [
     area: "Admin users",
     id: "exportUserAnywhere",
     summary: "Export all personal data of a user",
-    access: overUsers,
+    access: afterStepUp(overUsers),
     params: userIdPath,
     creates: "atomically",
     answers: begun("export"),
@@ -115,7 +115,7 @@ const ofUsers = [
     area: "Admin users",
     id: "eraseUserAnywhere",
     summary: "Erase a user of any tenants: personal data and messages go, the id stays",
-    access: overUsers,
+    access: afterStepUp(overUsers),
     params: userIdPath,
     body: EraseRequest,
     answers: begun("erasure"),
@@ -161,7 +161,7 @@ const ofTenants = [
     area: "Admin tenants",
     id: "exportTenant",
     summary: "Export everything of a tenant",
-    access: overTenants,
+    access: afterStepUp(overTenants),
     params: tenantPath,
     creates: "atomically",
     answers: begun("export"),
@@ -175,7 +175,7 @@ const ofTenants = [
     area: "Admin tenants",
     id: "eraseTenant",
     summary: "Erase an inactive tenant, its files, and the users who belong to no other tenant",
-    access: overTenants,
+    access: afterStepUp(overTenants),
     params: tenantPath,
     body: EraseTenantRequest,
     answers: begun("erasure"),

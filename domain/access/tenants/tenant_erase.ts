@@ -58,9 +58,9 @@ export async function closeTenant(
   if (!tenant.deletedAt) await emitTenantChanged(p, tx, id, { ...tenant, isActive: false }, true);
 }
 
-/** @throws TENANT_NOT_FOUND */
-export async function requireTenantExists(q: Sql, id: string): Promise<void> {
-  const found = await q`select from tenants where id = ${id} and erased_at is null`;
+/** Locks a tenant against its erasure. @throws TENANT_NOT_FOUND */
+export async function requireTenantExists(tx: Tx, id: string): Promise<void> {
+  const found = await tx`select from tenants where id = ${id} and erased_at is null for share`;
   if (found.length === 0) throw tenantNotFound(id);
 }
 

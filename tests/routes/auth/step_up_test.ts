@@ -42,6 +42,28 @@ Deno.test("creating credentials after a long time needs a step-up of users with 
   assert.equal((await user.client.post("/api/v1/api-keys", { ...key, name: "Other" })).status, 201);
 });
 
+Deno.test("exports and erasures of users and tenants need a step-up", async () => {
+  const user = await oldSystemAdmin();
+  const target = await person(t);
+  const [name] = ["Left"];
+  const left = await t.tenant({ name });
+  await sql`update tenants set is_active = false where id = ${left}`;
+  const asked = { reason: "asked" };
+  const attempts = [
+    () => user.client.post(`/api/v1/users/${target.id}/export`),
+    () => user.client.post(`/api/v1/users/${target.id}/erase`, asked),
+    () => user.client.post(`/api/v1/admin/users/${target.id}/export`),
+    () => user.client.post(`/api/v1/admin/tenants/${left}/export`),
+    () => user.client.post(`/api/v1/admin/users/${target.id}/erase`, asked),
+    () => user.client.post(`/api/v1/admin/tenants/${left}/erase`, { ...asked, name }),
+  ];
+  for (const attempt of attempts) assert.equal((await attempt()).body.code, "STEP_UP_REQUIRED_FORBIDDEN");
+  await user.client.post(path, { password: PASSWORD, code: user.app.code() });
+  const statuses = [];
+  for (const attempt of attempts) statuses.push((await attempt()).status);
+  assert.deepEqual(statuses, [404, 404, 202, 202, 202, 202], "the target is of another tenant");
+});
+
 Deno.test("users without a second factor, keys and programs need no step-up for the product's routes", async () => {
   const user = await person(t, { links: [t.platformTenantId], role: "SystemAdmin" });
   const client = bearer(t, await signIn(t, user.email));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { CLERK, done, signIn } from "./support.ts";
@@ -140,6 +141,65 @@ Deno.test("an erasure purges earlier exports of the user", async () => {
   await done(clerk, `/api/v1/users/${her.id}/erase`, { reason: "asked" });
   const record = (await clerk.get(`/api/v1/files/${fileId}`)).body;
   assert.deepEqual([record.status, record.purgeReason], ["Purged", "job:data-erased"]);
+});
+
+/** Runs `meanwhile` while an export waits for a query, then lets the export go on. @returns its status at the end */
+async function duringExport(by: Actor, path: string, meanwhile: () => Promise<void>) {
+  const { sql } = t.steward.platform;
+  const gate = connectPostgres(t.steward.platform.config.DATABASE_URL ?? "", { max: 1, work: "report" });
+  const wait = (q: Sql) => q`select pg_advisory_xact_lock_shared(4711)::text as waited`;
+  const waiting = { area: "waiting", user: { wait }, tenant: { wait } };
+  const restore = t.replace((p) => p, { personalData: [...t.steward.platform.personalData, waiting] });
+  try {
+    await gate`select pg_advisory_lock(4711)`;
+    const { body } = await by.post(path);
+    await until(() => by.get(body.statusUrl), ({ body }) => body.step === "waiting", { what: "the gate" });
+    await meanwhile();
+    await gate`select pg_advisory_unlock(4711)`;
+    const [job] = await sql`select job_id from data_requests where id = ${body.id}`;
+    await t.settled(job?.jobId, ["Succeeded"]);
+    return body.id as string;
+  } finally {
+    restore();
+    await gate.end({ timeout: 5 });
+  }
+}
+
+Deno.test("an export that runs when the user is erased does not finish, and its file is purged", async () => {
+  const { sql } = t.steward.platform;
+  const clerk = await t.actor({ permissions: CLERK });
+  const her = await person(clerk);
+  const id = await duringExport(clerk, `/api/v1/users/${her.id}/export`, async () => {
+    const erasure = await clerk.post(`/api/v1/users/${her.id}/erase`, { reason: "asked" });
+    assert.equal(erasure.status, 202);
+  });
+  const { body } = await clerk.get(`/api/v1/users/${her.id}/data-requests/${id}`);
+  assert.deepEqual([body.status, body.fileId], ["Failed", null]);
+  assert.match(body.errorMessage, /erasure of the same data/);
+  const files =
+    await sql`select status, purge_reason from files where file_name = ${`user-export-${her.id}.zip`}`;
+  assert.deepEqual(files.map((file) => ({ ...file })), [{
+    status: "Purged",
+    purgeReason: "job:data-erased",
+  }]);
+});
+
+Deno.test("an export of a tenant ends with the tenant's erasure; earlier ones are purged, new ones refused", async () => {
+  const { sql } = t.steward.platform;
+  const name = `Gone ${crypto.randomUUID()}`;
+  const tenantId = await t.tenant({ name });
+  await sql`update tenants set is_active = false where id = ${tenantId}`;
+  const at = `/api/v1/admin/tenants/${tenantId}`;
+  const admin = t.systemAdmin;
+  const earlier = await done(admin, `${at}/export`);
+  const id = await duringExport(admin, `${at}/export`, async () => {
+    await done(admin, `${at}/erase`, { reason: "contract ended", name });
+  });
+  const status = await admin.get(`${at}/data-requests/${id}`);
+  assert.deepEqual([status.body.status, status.body.fileId], ["Failed", null]);
+  const [file] = await sql`select purge_reason from files where id = ${earlier.fileId}`;
+  assert.equal(file?.purgeReason, "job:tenant-erased");
+  assert.equal((await admin.post(`${at}/export`)).body.code, "TENANT_NOT_FOUND");
 });
 
 Deno.test("an export is repeated with its Idempotency-Key", async () => {
