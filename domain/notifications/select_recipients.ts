@@ -57,9 +57,10 @@ export async function selectRecipients(
   return { due, skipped, waitsUntil: first, isCollected: collected.length > 0 };
 }
 
+/** Mails about an account, such as a link that ends soon, go to suppressed addresses and do not wait either. */
 function quietEnd(held: HeldNotification, preference: RecipientPreference, now: Date): Date | null {
   const { timeZoneId, quietFrom: from, quietTo: to } = preference;
-  if (held.priority === "Critical" || from === null || to === null) return null;
+  if (held.priority === "Critical" || ignoresSuppression(held) || from === null || to === null) return null;
   return quietUntil({ timeZoneId, from, to }, now);
 }
 

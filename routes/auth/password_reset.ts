@@ -4,6 +4,7 @@ import { requestPasswordReset, resetPassword } from "../../domain/access/account
 import { noContent } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { resetPage } from "./reset_page.ts";
+import { deviceToken } from "./shapes.ts";
 
 /** Password reset with a mailed link. */
 export const passwordResetRoutes = [
@@ -15,11 +16,15 @@ export const passwordResetRoutes = [
     id: "forgotPassword",
     summary: "Request a reset link by mail; the answer is the same for unknown addresses",
     access: anyone,
-    body: z.object({ email: z.string().trim().min(1).max(320) }).meta({ id: "ForgotPasswordRequest" }),
+    details:
+      "One requester gets at most five links in 30 minutes for one email: a device that sends its `deviceToken`, otherwise " +
+      "a network address. All network addresses together get at most 20.",
+    body: z.object({ email: z.string().trim().min(1).max(320), deviceToken })
+      .meta({ id: "ForgotPasswordRequest" }),
     answers: { 202: { description: "A link is sent if an active user has this address" } },
     problems: [],
-    async run({ platform, body }) {
-      await requestPasswordReset(platform, body.email);
+    async run({ platform, body, call }) {
+      await requestPasswordReset(platform, { ...body, ip: call.ip });
       return { status: 202, headers: {}, body: undefined };
     },
   }),

@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { sendServiceMail } from "../../notifications/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
+import { newId } from "../../shared/ids.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { endSessions } from "../sign_in/sessions.ts";
@@ -18,8 +19,12 @@ import { mailOwner, readMailOwner } from "./owner_mail.ts";
 /** Maximum number of unexpired requests of one user. It limits the mail that one user can cause. */
 const MAX_LIVE_REQUESTS = 5;
 
-const Requested = z.object({ userId: z.string(), sessionId: z.string(), newEmail: z.string() });
-type Requested = z.infer<typeof Requested>;
+/** A stored request: who asked, in which session, for which email. */
+interface Requested {
+  userId: string;
+  sessionId: string;
+  newEmail: string;
+}
 
 /**
  * Requests a link to the new email, and tells the current one. Only a job looks whether the new email is taken, so that
@@ -39,39 +44,50 @@ export async function requestEmailChange(
       select from users where id = ${userId} and password_hash = ${passwordHash} for no key update`;
     if (unchanged.count === 0) throw wrongOwnPassword();
     await requireSessionUnlocked(tx, sessionId);
-    if (await countLiveRequests(tx, userId) < MAX_LIVE_REQUESTS) {
-      await mailOwner(p, tx, { userId, kind: "email-change-requested" });
-    }
-    await enqueueJob(p, tx, emailChangeMailJob, { userId, sessionId, newEmail: o.newEmail });
+    if (await countLiveRequests(tx, userId) >= MAX_LIVE_REQUESTS) return;
+    await mailOwner(p, tx, { userId, kind: "email-change-requested" });
+    const changeId = newId();
+    await tx`insert into email_changes (id, user_id, new_email, session_id, expires_at)
+      values (${changeId}, ${userId}, ${o.newEmail}, ${sessionId}, ${inLifeTime(tx)})`;
+    await enqueueJob(p, tx, emailChangeMailJob, { changeId });
   });
 }
 
-/** Mails the link that confirms a new email. It works once, within 30 minutes. */
+/** Mails the link that confirms a new email. It works once, within 30 minutes. The email is not in the job's arguments. */
 export const emailChangeMailJob = defineJob({
   name: "steward.email-change-mail",
-  args: Requested,
-  run: (requested, { platform }: JobContext<AccessPlatform>) => mailLink(platform, requested),
+  args: z.object({ changeId: z.uuid() }),
+  run: ({ changeId }, { platform }: JobContext<AccessPlatform>) => mailLink(platform, changeId),
 });
 
-async function mailLink(p: AccessPlatform, { userId, sessionId, newEmail }: Requested): Promise<void> {
+async function mailLink(p: AccessPlatform, changeId: string): Promise<void> {
+  const [requested] = await p.sql<Requested[]>`
+    select user_id, session_id, new_email from email_changes
+    where id = ${changeId} and token_hash is null and expires_at > now()`;
+  if (!requested) return;
+  const { userId, sessionId, newEmail } = requested;
   const owner = await readMailOwner(p.sql, userId);
   if (!owner) return;
   const token = newSecret();
-  const mail = await emailChangeMail(p, owner, { newEmail, token });
+  const mail = await emailChangeMail(p, owner, { userId, newEmail, token });
   await transact(p.sql, async (tx) => {
     const user = await lockUser(tx, userId);
     const [session] = await tx`select from sessions where id = ${sessionId} and revoked_at is null`;
-    if (!session || !user?.isActive || await countLiveRequests(tx, userId) >= MAX_LIVE_REQUESTS) return;
-    // A request for a taken email counts too, and nobody gets its token.
-    await tx`insert into email_changes (token_hash, user_id, new_email, session_id, expires_at)
-      values (${digest(token)}, ${userId}, ${newEmail}, ${sessionId},
-        now() + make_interval(mins => ${LIFE_MINUTES}))`;
+    if (!session || !user?.isActive) return;
+    const given = await tx`update email_changes set token_hash = ${digest(token)}, expires_at = ${
+      inLifeTime(tx)
+    }
+      where id = ${changeId} and token_hash is null and expires_at > now()`;
+    if (given.count === 0) return;
+    // A request for a taken email stays too, and nobody gets its token.
     const [holder] = await tx<{ id: string }[]>`
       select id from users where lower(email) = lower(${newEmail}) and id <> ${userId}`;
     if (holder) await mailOwner(p, tx, { userId: holder.id, kind: "email-taken" });
     else await sendServiceMail(p, tx, mail);
   });
 }
+
+const inLifeTime = (q: Sql) => q`now() + make_interval(mins => ${LIFE_MINUTES})`;
 
 async function countLiveRequests(tx: Tx, userId: string): Promise<number> {
   const [live] = await tx<{ requests: number }[]>`

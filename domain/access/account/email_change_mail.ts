@@ -10,12 +10,14 @@ export const LIFE_MINUTES = 30;
 export async function emailChangeMail(
   p: AccessPlatform,
   owner: MailOwner,
-  { newEmail, token }: { newEmail: string; token: string },
+  { userId, newEmail, token }: { userId: string; newEmail: string; token: string },
 ): Promise<TemplatedMail | PlainMail> {
   // The page gets the token in the fragment, which appears in no server log and no Referer header.
   const confirmUrl = `${p.baseUrl()}/auth/confirm-email#token=${token}`;
   const firstName = owner.firstName || null;
-  const to = { address: newEmail, displayName: `${owner.firstName} ${owner.lastName}`.trim() || null };
+  const displayName = `${owner.firstName} ${owner.lastName}`.trim() || null;
+  // Before it is confirmed, only the user's id leads an erasure to this address.
+  const to = { address: newEmail, displayName, userId };
   return await linkMail(p, to, {
     token,
     templateSlug: "email-change",

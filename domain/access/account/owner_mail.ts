@@ -41,7 +41,7 @@ export async function mailOwner(
   const { title, text } = OWNER_MAILS[o.kind][localeForms(owner.locale).includes("pt") ? "pt" : "en"];
   const displayName = `${owner.firstName} ${owner.lastName}`.trim() || null;
   // No tenant owns the mail: users of a tenant may read the tenant's messages.
-  const mail = { tenantId: null, to: { address: o.address ?? owner.email, displayName } };
+  const mail = { tenantId: null, to: { address: o.address ?? owner.email, displayName, userId: o.userId } };
   const [{ at } = { at: null }] = await tx<{ at: Date }[]>`select now() as at`;
   const data = { kind: o.kind, title, text, firstName: owner.firstName || null, at };
   try {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { hashPassword } from "../../../infra/passwords.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
@@ -8,39 +8,64 @@ import { sendServiceMail } from "../../notifications/send.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
+import { addressKey } from "../sign_in/address.ts";
 import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
-import { forgetDevices } from "../sign_in/known_devices.ts";
+import { forgetDevices, knownDevice } from "../sign_in/known_devices.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
 import { mailOwner } from "./owner_mail.ts";
 import { passwordResetMail } from "./password_reset_mail.ts";
 
 const LIFE_MINUTES = 30;
-/** Maximum number of unexpired links of one user. It limits the mail that repeated requests for one email cause. */
+/** Maximum number of unexpired links of one user by one requester. It limits the mail that repeated requests cause. */
 const MAX_LIVE_LINKS = 5;
+/** Maximum number of unexpired links of one user by all network addresses together. */
+const MAX_LIVE_LINKS_BY_STRANGERS = 20;
+/** Who may change the user: no limit, because each request is audited. */
+const ADMINISTRATOR = "administrator";
+const ADDRESS = "address:";
 
 /**
  * Requests a mail with a reset link to the active user with this email. Only enqueues a job, so that neither the answer
  * nor its time reveals whether such a user exists.
+ * @param o.deviceToken of the device's last sign-in: a stranger cannot use up the links of a known device
  */
-export async function requestPasswordReset(p: AccessPlatform, email: string): Promise<void> {
-  await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob, { email }));
+export async function requestPasswordReset(
+  p: AccessPlatform,
+  o: { email: string; ip: string | null; deviceToken: string | null },
+): Promise<void> {
+  const [device] = o.deviceToken === null ? [] : await p.sql<{ id: string }[]>`
+    select d.id from (select ${o.email}::text as email) asked
+    left join users u on lower(u.email) = lower(asked.email)
+    join lateral (${knownDevice(p.sql, p.sql`u.id`, o.deviceToken)}) d on true`;
+  // Salted with the email, so that jobs and rows do not tell the network address.
+  const address = digest(`${addressKey(o.ip)} ${o.email.toLowerCase()}`).toString("hex").slice(0, 32);
+  const requester = device ? `device:${device.id}` : `${ADDRESS}${address}`;
+  await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob, { email: o.email, requester }));
 }
+
+/** Requests it for an administrator, whom no limit holds up. */
+export const requestResetByAdministrator = (p: AccessPlatform, tx: Tx, email: string): Promise<string> =>
+  enqueueJob(p, tx, passwordResetMailJob, { email, requester: ADMINISTRATOR });
 
 /** Mails a link to the active user with an email. The link works once, within 30 minutes. */
 export const passwordResetMailJob = defineJob({
   name: "steward.password-reset-mail",
-  args: z.object({ email: z.string() }),
-  run: ({ email }, { platform }: JobContext<AccessPlatform>) => mailResetLink(platform, email),
+  args: z.object({ email: z.string(), requester: z.string().default(`${ADDRESS}unknown`) }),
+  run: (asked, { platform }: JobContext<AccessPlatform>) => mailResetLink(platform, asked),
 });
 
-async function mailResetLink(p: AccessPlatform, email: string): Promise<void> {
+async function mailResetLink(
+  p: AccessPlatform,
+  { email, requester }: { email: string; requester: string },
+): Promise<void> {
   const [user] = await p.sql<{ id: string; email: string; firstName: string; lastName: string }[]>`
     select id, email, first_name, last_name from users
     where lower(email) = lower(${email}) and is_active and deleted_at is null`;
   if (!user) return;
   const token = newSecret();
-  const to = { address: user.email, displayName: `${user.firstName} ${user.lastName}`.trim() || null };
+  const displayName = `${user.firstName} ${user.lastName}`.trim() || null;
+  const to = { address: user.email, displayName, userId: user.id };
   const mail = await passwordResetMail(p, to, {
     token,
     resetUrl: resetUrl(p, token),
@@ -51,13 +76,22 @@ async function mailResetLink(p: AccessPlatform, email: string): Promise<void> {
     const isActive = await tx`select from users where id = ${user.id} and lower(email) = lower(${email})
       and is_active and deleted_at is null for no key update`;
     if (isActive.count === 0) return;
-    const [live] = await tx<{ links: number }[]>`
-      select count(*)::int as links from password_resets where user_id = ${user.id} and expires_at > now()`;
-    if ((live?.links ?? 0) >= MAX_LIVE_LINKS) return;
-    await tx`insert into password_resets (token_hash, user_id, expires_at)
-      values (${digest(token)}, ${user.id}, now() + make_interval(mins => ${LIFE_MINUTES}))`;
+    if (!await mayHaveLink(tx, user.id, requester)) return;
+    await tx`insert into password_resets (token_hash, user_id, requester, expires_at)
+      values (${digest(token)}, ${user.id}, ${requester}, now() + make_interval(mins => ${LIFE_MINUTES}))`;
     await sendServiceMail(p, tx, mail);
   });
+}
+
+/** May the requester have one more link of the user, whose row is locked? */
+async function mayHaveLink(tx: Tx, userId: string, requester: string): Promise<boolean> {
+  if (requester === ADMINISTRATOR) return true;
+  const [live = { own: 0, byStrangers: 0 }] = await tx<{ own: number; byStrangers: number }[]>`
+    select count(*) filter (where requester = ${requester})::int as own,
+      count(*) filter (where starts_with(requester, ${ADDRESS}))::int as by_strangers
+    from password_resets where user_id = ${userId} and expires_at > now()`;
+  if (live.own >= MAX_LIVE_LINKS) return false;
+  return !requester.startsWith(ADDRESS) || live.byStrangers < MAX_LIVE_LINKS_BY_STRANGERS;
 }
 
 /** URL of the page for the new password: RESET_URL, or the service's own page. */

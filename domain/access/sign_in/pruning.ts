@@ -36,8 +36,8 @@ export async function pruneSignIn(sql: Sql, signal: AbortSignal): Promise<Record
       sql`delete from invitations where id in (
         select id from invitations where expires_at < now() - interval '90 days' limit ${BATCH})`,
     emailChanges: () =>
-      sql`delete from email_changes where token_hash in (
-        select token_hash from email_changes where expires_at < now() limit ${BATCH})`,
+      sql`delete from email_changes where id in (
+        select id from email_changes where expires_at < now() limit ${BATCH})`,
     failedSignIns: () =>
       sql`delete from failed_sign_ins where subject in (
         select subject from failed_sign_ins where last_failed_at < now() - interval '15 minutes' limit ${BATCH})`,

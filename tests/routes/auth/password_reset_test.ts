@@ -121,6 +121,51 @@ Deno.test("a user gets at most five valid links, however often a reset is reques
   assert.equal((await mailsTo(t, user.email)).length, 5);
 });
 
+Deno.test("a stranger's requests hold up neither a known device nor an administrator", async () => {
+  const user = await person(t);
+  const { deviceToken } = (await signIn(t, user.email)).body;
+  for (let n = 0; n < 6; n++) await forgot(user.email);
+  const count = async () => (await mailsTo(t, user.email)).length;
+  assert.equal(await count(), 5);
+  const body = { email: user.email, deviceToken };
+  await withJobs(t, () => t.nobody.post("/api/v1/auth/forgot-password", { ...body, deviceToken: "forged" }));
+  assert.equal(await count(), 5, "a forged token counts as none");
+  for (let n = 0; n < 6; n++) await withJobs(t, () => t.nobody.post("/api/v1/auth/forgot-password", body));
+  assert.equal(await count(), 10, "a device has a limit of its own");
+  const admin = await t.actor({ tenantId: user.tenantId, permissions: ["update:users"] });
+  const send = () => withJobs(t, () => admin.post(`/api/v1/users/${user.id}/password-reset`));
+  for (let n = 0; n < 6; n++) assert.equal((await send()).status, 202);
+  assert.equal(await count(), 16);
+  const args = await sql`select from jobs where strpos(serialized_args, ${deviceToken}) > 0`;
+  assert.equal(args.length, 0);
+});
+
+Deno.test("all network addresses together get 20 links, each at most five", async () => {
+  const behind = await setup({ TRUSTED_PROXIES: "1" });
+  try {
+    const user = await person(behind);
+    const request = (ip: string) =>
+      withJobs(
+        behind,
+        () =>
+          behind.nobody.post("/api/v1/auth/forgot-password", { email: user.email }, {
+            "x-forwarded-for": ip,
+          }),
+      );
+    for (let n = 0; n < 24; n++) await request(`203.0.113.${n % 6}`);
+    assert.equal((await mailsTo(behind, user.email)).length, 20);
+  } finally {
+    await behind.stop();
+  }
+});
+
+Deno.test("quiet hours of the owner do not hold up a reset link", async () => {
+  const user = await person(t);
+  await sql`insert into notification_preferences (user_id, time_zone_id, quiet_from, quiet_to)
+    values (${user.id}, 'UTC', 0, 1439), (${crypto.randomUUID()}, 'UTC', 0, 1439)`;
+  assert.notEqual(await tokenFor(user.email), "");
+});
+
 Deno.test("a password change invalidates unused links", async () => {
   const user = await person(t);
   const token = await tokenFor(user.email);

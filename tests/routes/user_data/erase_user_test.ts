@@ -234,6 +234,20 @@ Deno.test("messages to a former address are erased too, unless another user has 
   assert.deepEqual(await Promise.all(sent.map(addressOf)), ["erased", second, "erased"]);
 });
 
+Deno.test("an email that was asked for and never confirmed is erased too, and is in no job", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const him = await person(clerk);
+  const newEmail = `wanted.${crypto.randomUUID()}@personal.example`;
+  const me = { authorization: `Bearer ${await sessionOf(him.email)}` };
+  await withJobs(t, () => t.nobody.post("/api/v1/auth/change-email", { newEmail, password: PASSWORD }, me));
+  assert.equal((await mailsTo(t, newEmail)).length, 1);
+  const found = await columnsWith(sql, [newEmail]);
+  assert.ok(found.some((each) => each.startsWith("notification_recipients.address:")), found.join());
+  assert.ok(!found.some((each) => each.startsWith("jobs.") || each.startsWith("job_")), found.join());
+  await done(clerk, `/api/v1/users/${him.id}/erase`, { reason: "asked" });
+  assert.deepEqual(await columnsWith(sql, [newEmail]), []);
+});
+
 Deno.test("an erased user is gone at once, and the email is free", async () => {
   const clerk = await t.actor({ permissions: CLERK });
   const her = await person(clerk);
