@@ -16,6 +16,7 @@ import type { SettledJob } from "./domain/jobs/job_row.ts";
 import { registerJobTypes } from "./domain/job_types.ts";
 import { allPersonalData } from "./domain/personal_data.ts";
 import { notifyEndpointCreator } from "./domain/notifications/endpoint_notice.ts";
+import { mailSenderLink, notifyLostSender } from "./domain/notifications/sender_notices.ts";
 import { finishDirectMessages } from "./domain/notifications/direct.ts";
 import { UserWakeUps } from "./domain/notifications/in_app/user_wake_up.ts";
 import { RenderThreads } from "./domain/notifications/rendering/mod.ts";
@@ -156,6 +157,10 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     attachedFiles,
     channelProviders: extensions.channelProviders,
     onEndpointDisabled: (tx, endpoint, reason) => notifyEndpointCreator(platform, tx, endpoint, reason),
+    senderNotices: {
+      mailLink: (tx, sender, link) => mailSenderLink(platform, tx, sender, link),
+      tellLost: (tx, sender) => notifyLostSender(platform, tx, sender),
+    },
     reservationWriter: new ReservationWriter(sql),
     userWakeUps: new UserWakeUps({ sql, config, log }),
     objects,

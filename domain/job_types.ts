@@ -4,6 +4,7 @@ import { eventsJobTypes } from "./events/job_types.ts";
 import { filesJobTypes } from "./files/job_types.ts";
 import type { AnyJobType, AttemptEvents, JobTypes } from "./jobs/job_type.ts";
 import { jobsJobTypes } from "./jobs/job_types.ts";
+import { looksJobTypes } from "./looks/job_types.ts";
 import { notificationsJobTypes } from "./notifications/job_types.ts";
 import type { ServicePlatform } from "./platform.ts";
 import { reportsJobTypes } from "./reports/job_types.ts";
@@ -16,6 +17,7 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   ...jobsJobTypes,
   ...accessJobTypes,
   ...filesJobTypes,
+  ...looksJobTypes,
   ...notificationsJobTypes,
   ...reportsJobTypes,
   ...requestsJobTypes,

@@ -23,6 +23,20 @@ export const json = <T extends z.ZodType>(schema: T) =>
     }
   }).pipe(schema);
 
+const IP_ADDRESS = z.union([z.ipv4(), z.ipv6()]);
+
+/** A name server: an IP address, with a port if it is not 53. */
+export const nameServer = z.string().transform((text, context) => {
+  const [, bracketed, plain, port = "53"] =
+    /^(?:\[([^\]]+)\]|([^:]+|[^:]*:[^:]*:.*?))(?::(\d+))?$/.exec(text) ?? [];
+  const hostname = bracketed ?? plain ?? "";
+  if (IP_ADDRESS.safeParse(hostname).success && Number(port) <= 65_535) {
+    return { hostname, port: Number(port) };
+  }
+  context.addIssue({ code: "custom", message: "expected an IP address such as 192.0.2.1 or 192.0.2.1:53" });
+  return z.NEVER;
+});
+
 /** A URL that credentials are sent to: https, or http only for localhost. */
 export const safeUrl = z.url().refine((value) => {
   const at = URL.parse(value);

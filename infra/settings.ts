@@ -9,6 +9,7 @@ import {
   isResetUrl,
   json,
   keys32,
+  nameServer,
   openIdProviders,
   origins,
   paths,
@@ -249,6 +250,12 @@ export const SETTINGS = {
     schema: z.string().min(3),
     meaning: "Sender of mail: `Name <address>` or an address",
     development: "Steward <steward@localhost>",
+  },
+  DNS_SERVER: {
+    schema: nameServer,
+    meaning:
+      "Name server that checks the TXT records of sender addresses: `address` or `address:port`; absent: that of the system",
+    optional: true,
   },
   PRODUCT_NAME: {
     schema: z.string().trim().min(1).max(100),

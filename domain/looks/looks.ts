@@ -1,10 +1,10 @@
-import type { MailAddress } from "../../infra/mail/mail.ts";
 import { parseMailFrom } from "../../infra/mail/mail_from.ts";
 import { subscribeToChanges } from "../../infra/postgres/changes.ts";
 import { isTransaction, mainPool, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 import { readableTextOn } from "./colours.ts";
+import { readVerifiedSenders, type VerifiedSender } from "./senders/sender.ts";
 
 /** Limits how long a change of another instance is missed if its announcement is lost. */
 const TTL_MS = 10_000;
@@ -57,12 +57,18 @@ const NONE: OwnLooks = {
   version: 0,
 };
 
-const caches = new WeakMap<Pool, TtlCache<OwnLooks>>();
+/** What the tenant has set, and its verified senders. */
+export interface StoredLooks {
+  own: OwnLooks;
+  senders: VerifiedSender[];
+}
 
-function cacheOf(pool: Pool): TtlCache<OwnLooks> {
+const caches = new WeakMap<Pool, TtlCache<StoredLooks>>();
+
+function cacheOf(pool: Pool): TtlCache<StoredLooks> {
   const existing = caches.get(pool);
   if (existing) return existing;
-  const cache = new TtlCache<OwnLooks>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
+  const cache = new TtlCache<StoredLooks>({ ttlMs: TTL_MS, maxEntries: MAX_ENTRIES });
   caches.set(pool, cache);
   subscribeToChanges(pool, "looks", () => cache.clear());
   return cache;
@@ -78,19 +84,28 @@ export async function readOwnLooks(q: Sql, tenantId: string, lock = q``): Promis
   return row ?? NONE;
 }
 
+/** Looks and senders as stored. They are cached, because every mail needs them; a transaction reads them itself. */
+export async function readStoredLooks(sql: Sql, tenantId: string | null): Promise<StoredLooks> {
+  if (tenantId === null) return { own: NONE, senders: [] };
+  const read = async () => {
+    const [own, senders] = await Promise.all([
+      readOwnLooks(sql, tenantId),
+      readVerifiedSenders(sql, tenantId),
+    ]);
+    return { own, senders };
+  };
+  return isTransaction(sql) ? await read() : await cacheOf(mainPool(sql)).read(tenantId, read);
+}
+
 /**
- * The looks of a tenant without the content of its logo. They are cached, because every mail needs them; a transaction
- * reads them itself.
+ * The looks of a tenant without the content of its logo.
  * @param tenantId null: messages of the service itself, which look as configured
  */
 export async function readPageLooks(
   p: Pick<Platform, "sql" | "config">,
   tenantId: string | null,
 ): Promise<PageLooks> {
-  if (tenantId === null) return looksOf(NONE, p.config);
-  const read = () => readOwnLooks(p.sql, tenantId);
-  const own = isTransaction(p.sql) ? await read() : await cacheOf(mainPool(p.sql)).read(tenantId, read);
-  return looksOf(own, p.config);
+  return looksOf(await readStoredLooks(p.sql, tenantId), p.config);
 }
 
 /** The looks of a tenant with the content of its logo, for PDFs and other documents. */
@@ -113,8 +128,9 @@ export async function readLogo(q: Sql, tenantId: string): Promise<Looks["logo"]>
 }
 
 /** The looks in effect: what the tenant has set, and the configuration for the rest. */
-export function looksOf(own: OwnLooks, config: Platform["config"]): PageLooks {
-  const sender: MailAddress = parseMailFrom(config.MAIL_FROM);
+export function looksOf({ own, senders }: StoredLooks, config: Platform["config"]): PageLooks {
+  const service = parseMailFrom(config.MAIL_FROM);
+  const sender = senders.find(({ isDefault }) => isDefault);
   const primaryColour = own.primaryColour ?? config.PRIMARY_COLOUR;
   return {
     productName: own.productName ?? config.PRODUCT_NAME,
@@ -123,7 +139,7 @@ export function looksOf(own: OwnLooks, config: Platform["config"]): PageLooks {
     textColour: own.textColour ?? readableTextOn(primaryColour),
     footer: own.footer ?? "",
     replyTo: own.replyTo,
-    senderName: own.productName ?? sender.displayName,
-    senderAddress: sender.address,
+    senderName: sender?.name ?? own.productName ?? service.displayName,
+    senderAddress: sender?.address ?? service.address,
   };
 }

@@ -1,9 +1,23 @@
-import type { PersonalData } from "../shared/personal_data.ts";
+import { mailKey } from "../../infra/mail/mail_address.ts";
+import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 
-/** How the messages, pages and documents of a tenant look. They contain no data of persons. */
+/** Looks and senders of a tenant. A sender address may be that of a person. */
 export const looksPersonalData: PersonalData = {
   area: "looks",
+  user: {
+    senders: (q, { addresses, tenantId }) =>
+      q`
+      select tenant_id, address, name, status, created_at from notification_senders
+      where address_key = any(${addresses.map(mailKey)}::text[]) and ${ofTenant(q, tenantId)} order by id`,
+  },
+  async eraseUsers({ sql }, { addresses }) {
+    await sql`delete from notification_senders where address_key = any(${addresses.map(mailKey)}::text[])`;
+  },
   tenant: {
+    senders: (q, tenantId) =>
+      q`
+      select id, address, name, method, status, is_default, verified_at, created_at from notification_senders
+      where tenant_id = ${tenantId} order by id`,
     looks: (q, tenantId) =>
       q`
       select product_name, primary_colour, text_colour, footer, reply_to, logo_content_type, logo_width, logo_height,
@@ -11,6 +25,7 @@ export const looksPersonalData: PersonalData = {
       from tenant_looks where tenant_id = ${tenantId}`,
   },
   async eraseTenant({ sql }, tenantId) {
+    await sql`delete from notification_senders where tenant_id = ${tenantId}`;
     await sql`delete from tenant_looks where tenant_id = ${tenantId}`;
   },
 };

@@ -37,7 +37,7 @@ export async function updateLooks(
 /** Checks the contrast of a chosen text colour. Without one, the service chooses a readable colour. */
 function requireReadable(own: OwnLooks, config: Platform["config"]): void {
   if (own.textColour === null) return;
-  const { primaryColour, textColour } = looksOf(own, config);
+  const { primaryColour, textColour } = looksOf({ own, senders: [] }, config);
   const contrast = contrastOf(primaryColour, textColour);
   if (contrast >= READABLE_CONTRAST) return;
   const found = `${textColour} on ${primaryColour} has a contrast of ${Math.floor(contrast * 10) / 10}:1`;

@@ -1,4 +1,4 @@
-import { domainToASCII } from "node:url";
+import { mailKey } from "../../infra/mail/mail_address.ts";
 import { declaredChannel, isBuiltIn } from "./channels/catalogue.ts";
 import type { BuiltInChannel, NotificationChannel } from "./status.ts";
 
@@ -42,17 +42,8 @@ function fits(channel: BuiltInChannel, address: string): boolean {
   return local.length <= 64 && domain.length <= 253 && LOCAL.test(local) && DOMAIN.test(domain);
 }
 
-/** The domain of an email address, normalized for comparison. */
-export function addressDomain(address: string): string {
-  const key = addressKey("Email", address);
-  return key.slice(key.lastIndexOf("@") + 1);
-}
-
 /** An address normalized for comparison: two addresses are the same if their keys are equal. */
 export function addressKey(channel: NotificationChannel, address: string): string {
   if (channel === "InApp") return address.toLowerCase();
-  if (channel !== "Email") return address;
-  const at = address.lastIndexOf("@");
-  const domain = address.slice(at + 1);
-  return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase();
+  return channel === "Email" ? mailKey(address) : address;
 }

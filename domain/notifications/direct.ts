@@ -1,5 +1,4 @@
 import { waitAtMost } from "../../infra/timeout.ts";
-import { parseMailFrom } from "../../infra/mail/mail_from.ts";
 import { mainPool, type Pool, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { abandonJob } from "../jobs/job_control.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
@@ -8,8 +7,9 @@ import type { OnceWork } from "../requests/idempotency.ts";
 import type { Caller } from "../rights/caller.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
+import { senderMistake } from "../looks/senders/mail_sender.ts";
 import { holdAttachments, lockAttachments, releaseAttachments } from "./attachments.ts";
-import { addressDomain, addressMistake } from "./addresses.ts";
+import { addressMistake } from "./addresses.ts";
 import { requireChannel } from "./channels/require_channel.ts";
 import { checkMessage } from "./check_message.ts";
 import { deliverOwed, deliveryJob, type DeliveryRun, resultOf } from "./deliver.ts";
@@ -61,8 +61,12 @@ export async function sendDirectEmail(
       return { address, kind };
     })
   );
-  const mistake = email.fromAddress && senderMistake(p, email.fromAddress);
-  if (mistake) errors.fromAddress = [mistake];
+  const { fromAddress } = email;
+  // `checkMessage` reports an error of the syntax
+  if (fromAddress !== null && !addressMistake("Email", fromAddress)) {
+    const mistake = await senderMistake(p, caller.tenantId, fromAddress);
+    if (mistake) errors.fromAddress = [mistake];
+  }
   if (Object.keys(errors).length > 0) throw invalid(errors);
   const store = async (tx: Tx, notification: NewNotification) => {
     const locked = await lockAttachments(p, tx, caller, attachments, "");
@@ -71,15 +75,6 @@ export async function sendDirectEmail(
     await holdAttachments(p, tx, caller, notification.id, locked);
   };
   return await sendNow(p, caller, { channel: "Email", recipients, ...email }, once, store);
-}
-
-/** Checks that a sender address has the domain of MAIL_FROM, the only domain known to belong to the service. */
-function senderMistake(p: NotificationPlatform, address: string): string | null {
-  if (addressMistake("Email", address)) return null; // `checkMessage` reports the syntax error
-  const own = addressDomain(parseMailFrom(p.config.MAIL_FROM).address);
-  return addressDomain(address) === own
-    ? null
-    : `"${address.slice(0, 100)}" is not in ${own}, the domain this service sends from`;
 }
 
 /** A direct push message. `userIds` addresses all devices of those users. */

@@ -34,6 +34,10 @@ export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: str
     "JOB_RECURRING_ALREADY_EXISTS",
     "The tenant already has a recurring job with this id.",
   ],
+  "public.notification_senders_address_unique": [
+    "NOTIFICATION_SENDER_ALREADY_EXISTS",
+    "The tenant already has a sender with this address.",
+  ],
   "public.notification_templates_slug_unique": [
     "NOTIFICATION_TEMPLATE_ALREADY_EXISTS",
     "A template with this slug and locale already exists.",

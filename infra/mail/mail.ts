@@ -18,6 +18,8 @@ export interface MailMessage {
   /** RFC 5322 id without angle brackets. It is the same at every attempt, so that receivers can detect duplicates. */
   messageId: string;
   from: MailAddress;
+  /** Who sends on behalf of `from`, and gets bounces; absent: `from` itself. */
+  sender?: MailAddress | null;
   to: MailAddress[];
   cc: MailAddress[];
   bcc: MailAddress[];

@@ -32,6 +32,7 @@ export function safeMessage(message: MailMessage): MailMessage {
   return {
     ...message,
     from: safeAddress(message.from),
+    sender: message.sender ? safeAddress(message.sender) : null,
     to: message.to.map(safeAddress),
     cc: message.cc.map(safeAddress),
     bcc: message.bcc.map(safeAddress),

@@ -104,10 +104,15 @@ function compose(message: MailMessage) {
   return {
     messageId: `<${message.messageId}>`,
     from: mailbox(message.from),
+    ...(message.sender ? { sender: mailbox(message.sender) } : {}),
     to: message.to.map(mailbox),
     cc: message.cc.map(mailbox),
-    envelope: { from: message.from.address, to: recipientsOf(message), size: encodedSize(message) },
     ...(message.replyTo ? { replyTo: mailbox(message.replyTo) } : {}),
+    envelope: {
+      from: (message.sender ?? message.from).address,
+      to: recipientsOf(message),
+      size: encodedSize(message),
+    },
     subject: message.subject,
     ...(message.html === null ? {} : { html: message.html }),
     ...(message.text === null && message.html !== null ? {} : { text: message.text ?? "" }),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { looksOf, type OwnLooks, readOwnLooks } from "../../domain/looks/looks.ts";
 import { MOST_LOGO_BYTES } from "../../domain/looks/logo_image.ts";
+import { readVerifiedSenders } from "../../domain/looks/senders/sender.ts";
 import { removeLogo, setLogo, updateLooks } from "../../domain/looks/write.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
@@ -50,9 +51,10 @@ const TenantLooksDto = z.object({
   }).meta({ description: "What is used: the tenant's values, and those of the service for the rest" }),
 }).meta({ id: "TenantLooksDto" });
 
-function answer({ config, baseUrl }: ServicePlatform, { tenantId }: TenantCaller, own: OwnLooks) {
+async function answer({ sql, config, baseUrl }: ServicePlatform, { tenantId }: TenantCaller, own: OwnLooks) {
   const { logo, version, ...rest } = own;
-  const { logo: _, ...effective } = looksOf(own, config);
+  const senders = await readVerifiedSenders(sql, tenantId);
+  const { logo: _, ...effective } = looksOf({ own, senders }, config);
   const { contentType, width, height } = logo ?? {};
   const shown = logo && { url: logoUrl(baseUrl(), tenantId, logo), contentType, width, height };
   return okVersioned({ ...rest, logo: shown, effective }, version);
@@ -72,7 +74,7 @@ export const tenantLooksRoutes = [
     answers,
     problems: [],
     run: async ({ platform, db, caller }) =>
-      answer(platform, caller, await readOwnLooks(db, caller.tenantId)),
+      await answer(platform, caller, await readOwnLooks(db, caller.tenantId)),
   }),
   endpoint({
     method: "put",
@@ -85,7 +87,7 @@ export const tenantLooksRoutes = [
     answers,
     problems: ["PRECONDITION_FAILED"],
     run: async ({ platform, caller, body, call }) =>
-      answer(platform, caller, await updateLooks(platform, caller, body, call.ifMatch)),
+      await answer(platform, caller, await updateLooks(platform, caller, body, call.ifMatch)),
   }),
   endpoint({
     method: "put",
@@ -100,7 +102,7 @@ export const tenantLooksRoutes = [
     problems: ["PRECONDITION_FAILED"],
     async run({ platform, db, caller, call }) {
       const content = await call.readContent(["image/png", "image/jpeg"]);
-      return answer(platform, caller, await setLogo(db, caller, content, call.ifMatch));
+      return await answer(platform, caller, await setLogo(db, caller, content, call.ifMatch));
     },
   }),
   endpoint({
@@ -113,6 +115,6 @@ export const tenantLooksRoutes = [
     answers,
     problems: ["TENANT_LOGO_NOT_FOUND", "PRECONDITION_FAILED"],
     run: async ({ platform, db, caller, call }) =>
-      answer(platform, caller, await removeLogo(db, caller, call.ifMatch)),
+      await answer(platform, caller, await removeLogo(db, caller, call.ifMatch)),
   }),
 ] as const;

@@ -41,7 +41,10 @@ export const directRoutes = [
       htmlBody: bodyText,
       textBody: bodyText,
       fromAddress: z.string().trim().max(320).nullish().transform((value) => value || null)
-        .meta({ description: "An address of the same domain as MAIL_FROM; absent: MAIL_FROM" }),
+        .meta({
+          description:
+            "A verified sender of the tenant, or an address of the domain of MAIL_FROM; absent: the default sender",
+        }),
       fromName: optionalText(200),
       replyTo,
       attachments,

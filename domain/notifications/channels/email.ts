@@ -4,9 +4,11 @@ import {
   type MailMessage,
   type MailTransport,
 } from "../../../infra/mail/mail.ts";
+import { mailDomain } from "../../../infra/mail/mail_address.ts";
 import { parseMailFrom } from "../../../infra/mail/mail_from.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { addressDomain, addressKey } from "../addresses.ts";
+import { senderFor } from "../../looks/senders/mail_sender.ts";
+import { addressKey } from "../addresses.ts";
 import type { Content } from "../content.ts";
 import type { HeldNotification, HeldRecipient } from "../delivery_ledger.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover.ts";
@@ -47,7 +49,7 @@ async function deliver(
     });
   };
   try {
-    const receipt = await transport.send(mailOf(p, held, content, owed), signal);
+    const receipt = await transport.send(await mailOf(p, held, content, owed), signal);
     return answers(receipt.refused, { accepted: true });
   } catch (error) {
     if (!(error instanceof MailDeliveryFailed)) throw error;
@@ -79,11 +81,15 @@ const NO_ANSWER = ["ECONNECTION", "EDNS", "ETIMEDOUT", "ESOCKET", "EPROTOCOL", "
 const isOutage = ({ code, responseCode, permanent }: MailDeliveryFailed): boolean =>
   !permanent && (responseCode !== null || NO_ANSWER.includes(code));
 
-function mailOf(p: Platform, held: HeldNotification, content: Content, owed: HeldRecipient[]): MailMessage {
-  const sender = parseMailFrom(p.config.MAIL_FROM);
-  const from = held.fromAddress
-    ? { address: held.fromAddress, displayName: held.fromName }
-    : { ...sender, displayName: held.fromName ?? sender.displayName };
+async function mailOf(
+  p: Platform,
+  held: HeldNotification,
+  content: Content,
+  owed: HeldRecipient[],
+): Promise<MailMessage> {
+  const { tenantId, fromAddress: address, fromName: name } = held;
+  const { from, sender, replyTo } = await senderFor(p, tenantId, { address, name });
+  const answersTo = held.replyTo ?? replyTo;
   const shown = isOneMail(held) ? shownRecipients(held, owed) : owed;
   const named = (kind: HeldRecipient["kind"]): MailAddress[] =>
     shown.filter((recipient) => recipient.kind === kind).map(({ address, displayName }) => ({
@@ -92,13 +98,14 @@ function mailOf(p: Platform, held: HeldNotification, content: Content, owed: Hel
     }));
   return {
     // always the domain of MAIL_FROM, so that the id does not depend on the message's sender address
-    messageId: `${held.id}@${addressDomain(sender.address)}`,
+    messageId: `${held.id}@${mailDomain(parseMailFrom(p.config.MAIL_FROM).address)}`,
     from,
+    sender,
     to: named("to"),
     cc: named("cc"),
     bcc: named("bcc"),
     deliverTo: owed.map(({ address }) => address),
-    replyTo: held.replyTo === null ? null : { address: held.replyTo, displayName: null },
+    replyTo: answersTo === null ? null : { address: answersTo, displayName: null },
     subject: content.subject ?? "",
     html: content.html,
     text: content.text,

@@ -20,5 +20,25 @@ export const resourceRows: Rows = {
   setTenantLogo: { own: () => ({}), code: "UNSUPPORTED_MEDIA_TYPE" },
   removeTenantLogo: { own: () => ({}), code: "TENANT_LOGO_NOT_FOUND" },
   showTenantLogo: { open: "the logo is public: mails and hosted pages show it" },
+  listNotificationSenders: { own: () => ({}) },
+  readNotificationSender: {
+    names: (id) => ({ params: { id: id("notificationSender") } }),
+    code: "NOTIFICATION_SENDER_NOT_FOUND",
+  },
+  addNotificationSender: { own: () => ({ body: { address: "o@outsider.example" } }) },
+  updateNotificationSender: {
+    names: (id) => ({ params: { id: id("notificationSender") }, body: { name: "O" } }),
+    code: "NOTIFICATION_SENDER_NOT_FOUND",
+  },
+  verifyNotificationSender: {
+    names: (id) => ({ params: { id: id("notificationSender") } }),
+    code: "NOTIFICATION_SENDER_NOT_FOUND",
+  },
+  removeNotificationSender: {
+    names: (id) => ({ params: { id: id("notificationSender") } }),
+    code: "NOTIFICATION_SENDER_NOT_FOUND",
+  },
+  showConfirmSenderPage: { open: "the same for everyone" },
+  confirmNotificationSender: { open: "needs the secret that was sent" },
   listApplicationUsage: { own: () => ({}) },
 };

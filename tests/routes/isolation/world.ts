@@ -28,6 +28,7 @@ const KINDS = [
   "inApp",
   "device",
   "suppression",
+  "notificationSender",
   "execution",
   "schedule",
   "application",
@@ -179,6 +180,10 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
       channel: "Email",
       address: "victims.suppressed@example.test",
       detail: MARKER,
+    }),
+    notificationSender: await made("/api/v1/notification-senders", {
+      address: "victim@victims.example",
+      name: MARKER,
     }),
     execution: await made("/api/v1/reports/generate-async", { templateId: "users", format: 3 }),
     schedule: await made("/api/v1/reports/schedules", {

@@ -54,6 +54,7 @@ const WITHOUT_KEY = [
     "purgeFile",
   ],
   ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
+  ...["verifyNotificationSender", "confirmNotificationSender"], // a repeat finds the sender verified
   "checkAccess", // it changes nothing
   ...["issueOAuthTokens", "revokeOAuthToken", "introspectToken", "readUserInfoByPost"], // the protocols of OAuth
   ...["authorizeClientByForm", "signOutByClientForm"],

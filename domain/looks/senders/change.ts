@@ -1,0 +1,173 @@
+import { randomBytes } from "node:crypto";
+import { mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
+import { announceChange } from "../../../infra/postgres/changes.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Actor, recordAudit } from "../../audit/audit.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { findUsersInTenant } from "../../rights/user_lookup.ts";
+import { newId } from "../../shared/ids.ts";
+import { digest, newSecret } from "../../shared/secrets.ts";
+import { requireVersion } from "../../shared/version.ts";
+import type { LooksPlatform } from "../platform.ts";
+import { countProof, lockSenders } from "./proofs.ts";
+import { readSender, type Sender, senderColumns, type SenderMethod } from "./sender.ts";
+
+const MOST_SENDERS = 100;
+/** How long a record is searched, and how long a mailed link works. */
+export const PROOF_TIME: Record<SenderMethod, string> = { Dns: "7 days", Mail: "24 hours" };
+/** A public host name: at least two labels, the last not a number, so no IP address and no name of a local network. */
+const PUBLIC_DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9-]{2,63}$/;
+
+export interface NewSender {
+  address: string;
+  name: string | null;
+  method: SenderMethod;
+}
+
+/**
+ * Adds a pending sender. `Dns`: a job searches the TXT record. `Mail`: a link is mailed to the address.
+ * @throws VALIDATION_ERROR, NOTIFICATION_SENDER_ALREADY_EXISTS, NOTIFICATION_SENDERS_LIMIT_CONFLICT, RATE_LIMITED
+ */
+export async function addSender(p: LooksPlatform, caller: TenantCaller, given: NewSender): Promise<Sender> {
+  const { tenantId } = caller;
+  const { address, name, method } = given;
+  requirePublicDomain(address);
+  return await transact(p.sql, async (tx) => {
+    await lockSenders(tx, tenantId);
+    const [counted] = await tx<{ count: number }[]>`
+      select count(*) from notification_senders where tenant_id = ${tenantId}`;
+    if ((counted?.count ?? 0) >= MOST_SENDERS) {
+      throw problem("NOTIFICATION_SENDERS_LIMIT_CONFLICT", `The tenant has ${MOST_SENDERS} senders already.`);
+    }
+    const id = newId();
+    await tx`
+      insert into notification_senders (id, tenant_id, address, address_key, name, method, dns_value, proof_ends_at,
+        next_check_at, created_by)
+      values (${id}, ${tenantId}, ${address}, ${mailKey(address)}, ${name}, ${method},
+        ${method === "Dns" ? await dnsValueOf(tx, tenantId, address) : null},
+        now() + ${PROOF_TIME[method]}::text::interval,
+        now() + ${method === "Dns" ? "1 minute" : PROOF_TIME.Mail}::text::interval, ${caller.userId})`;
+    if (method === "Mail") await mailLink(p, tx, caller, id);
+    const added = await readSender(tx, tenantId, id);
+    await auditSender(tx, caller, "add", added);
+    return added;
+  });
+}
+
+/** A host name that a name server on the internet can know, and at which a record can stand. */
+function requirePublicDomain(address: string): void {
+  const domain = mailDomain(address);
+  if (PUBLIC_DOMAIN.test(domain) && `_steward.${domain}`.length <= 253) return;
+  throw invalid({ address: [`"${domain.slice(0, 100)}" is not a public domain name such as example.com`] });
+}
+
+/** The senders of a tenant in one domain share a record. */
+async function dnsValueOf(tx: Tx, tenantId: string, address: string): Promise<string> {
+  const senders = await tx<{ address: string; dnsValue: string }[]>`
+    select address, dns_value from notification_senders where tenant_id = ${tenantId} and dns_value is not null`;
+  const same = senders.find((sender) => mailDomain(sender.address) === mailDomain(address));
+  return same?.dnsValue ?? `steward-verification=${randomBytes(18).toString("base64url")}`;
+}
+
+/** Mails a new link to a pending sender. Links of earlier mails stop working. */
+export async function mailLink(p: LooksPlatform, tx: Tx, caller: TenantCaller, id: string): Promise<void> {
+  await countProof(tx, caller.tenantId);
+  const token = newSecret();
+  const [sender] = await tx<Sender[]>`
+    update notification_senders set token_hash = ${digest(token)}
+    where id = ${id} and status = 'Pending' returning ${senderColumns(tx)}`;
+  if (!sender) throw new Error(`the sender ${id} is not pending although it is locked`);
+  const [user] = await findUsersInTenant(tx, caller.tenantId, [caller.userId]);
+  await p.senderNotices.mailLink(tx, sender, { token, requestedBy: user?.email ?? caller.userId });
+}
+
+/**
+ * Changes the name of a sender, or which sender is the default. Members left out keep their value.
+ * @throws NOTIFICATION_SENDER_NOT_FOUND, PRECONDITION_FAILED, NOTIFICATION_SENDER_NOT_VERIFIED_CONFLICT for a default
+ */
+export async function updateSender(
+  sql: Sql,
+  caller: TenantCaller,
+  id: string,
+  change: { name?: string | null | undefined; isDefault?: boolean | undefined },
+  ifMatch: string | null,
+): Promise<Sender> {
+  const { tenantId } = caller;
+  return await transact(sql, async (tx) => {
+    await lockSenders(tx, tenantId);
+    const before = await readSender(tx, tenantId, id, tx`for update`);
+    requireVersion(ifMatch, before.version);
+    const { name = before.name, isDefault = before.isDefault } = change;
+    if (isDefault && !before.isDefault && before.status !== "Verified") {
+      throw problem(
+        "NOTIFICATION_SENDER_NOT_VERIFIED_CONFLICT",
+        `The sender ${before.address} is ${before.status}; only a verified one can be the default.`,
+      );
+    }
+    if (isDefault && !before.isDefault) await clearDefault(tx, tenantId);
+    const after = await writeSender(
+      tx,
+      id,
+      tx`name = ${name}, is_default = ${isDefault}, version = version + 1`,
+    );
+    await auditSender(tx, caller, "update", after, before);
+    return after;
+  });
+}
+
+const clearDefault = (tx: Tx, tenantId: string) =>
+  tx`update notification_senders set is_default = false, version = version + 1
+    where tenant_id = ${tenantId} and is_default`;
+
+/** Writes members of a locked sender and tells the caches of all instances. */
+export async function writeSender(tx: Tx, id: string, members: ReturnType<Tx>): Promise<Sender> {
+  const [row] = await tx<Sender[]>`
+    update notification_senders set ${members} where id = ${id} returning ${senderColumns(tx)}`;
+  if (!row) throw new Error(`the sender ${id} is missing although it is locked`);
+  announceChange(tx, { topic: "looks", ids: [row.tenantId] });
+  return row;
+}
+
+/** Deletes a sender. @throws NOTIFICATION_SENDER_NOT_FOUND, PRECONDITION_FAILED */
+export async function removeSender(
+  sql: Sql,
+  caller: TenantCaller,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
+  await transact(sql, async (tx) => {
+    const before = await readSender(tx, caller.tenantId, id, tx`for update`);
+    requireVersion(ifMatch, before.version);
+    await tx`delete from notification_senders where id = ${id}`;
+    announceChange(tx, { topic: "looks", ids: [caller.tenantId] });
+    await auditSender(tx, caller, "remove", null, before);
+  });
+}
+
+/** Writes the audit row of a change. @param after null: it was deleted */
+export async function auditSender(
+  tx: Tx,
+  actor: Actor,
+  verb: string,
+  after: Sender | null,
+  before?: Sender,
+): Promise<void> {
+  const shown = (sender: Sender | null | undefined) =>
+    sender && {
+      address: sender.address,
+      name: sender.name,
+      method: sender.method,
+      status: sender.status,
+      isDefault: sender.isDefault,
+    };
+  const target = after ?? before;
+  await recordAudit(tx, actor, {
+    action: `notification-sender.${verb}`,
+    targetType: "notification-sender",
+    targetId: target?.id ?? "",
+    tenantId: target?.tenantId ?? null,
+    before: shown(before),
+    after: shown(after),
+  });
+}

@@ -1,0 +1,58 @@
+import type { MailAddress } from "../../../infra/mail/mail.ts";
+import { mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
+import { parseMailFrom } from "../../../infra/mail/mail_from.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { readStoredLooks } from "../looks.ts";
+
+/** Who a mail comes from. */
+export interface MailSender {
+  from: MailAddress;
+  /** MAIL_FROM, if `from` has another domain: the Sender header (RFC 5322, 3.6.2) and the envelope name it. */
+  sender: MailAddress | null;
+  replyTo: string | null;
+}
+
+/**
+ * The sender of a tenant's mail. Without a chosen address it is the tenant's default sender, or MAIL_FROM with the tenant's
+ * product name. A chosen address that is not verified any more is replaced in the same way.
+ * @param chosen the address and name that the message names
+ */
+export async function senderFor(
+  p: Pick<Platform, "sql" | "config">,
+  tenantId: string | null,
+  chosen: { address: string | null; name: string | null },
+): Promise<MailSender> {
+  const service = parseMailFrom(p.config.MAIL_FROM);
+  const { own: { productName, replyTo }, senders } = await readStoredLooks(p.sql, tenantId);
+  const isOfService = (address: string) => mailDomain(address) === mailDomain(service.address);
+  if (chosen.address !== null && isOfService(chosen.address)) {
+    return { from: { address: chosen.address, displayName: chosen.name }, sender: null, replyTo };
+  }
+  const wanted = chosen.address === null ? null : mailKey(chosen.address);
+  const verified = senders.find(({ address }) => mailKey(address) === wanted) ??
+    senders.find(({ isDefault }) => isDefault);
+  const { address, displayName } = verified
+    ? { address: verified.address, displayName: verified.name ?? productName }
+    : { ...service, displayName: productName ?? service.displayName };
+  return {
+    from: { address, displayName: chosen.name ?? displayName },
+    sender: isOfService(address) ? null : service,
+    replyTo,
+  };
+}
+
+/** Why a request may not name this sender address; null if it may: it is of MAIL_FROM's domain, or verified. */
+export async function senderMistake(
+  p: Pick<Platform, "sql" | "config">,
+  tenantId: string | null,
+  address: string,
+): Promise<string | null> {
+  const own = mailDomain(parseMailFrom(p.config.MAIL_FROM).address);
+  if (mailDomain(address) === own) return null;
+  const { senders } = await readStoredLooks(p.sql, tenantId);
+  if (senders.some((sender) => mailKey(sender.address) === mailKey(address))) return null;
+  return `"${
+    address.slice(0, 100)
+  }" is neither in ${own}, the domain this service sends from, nor a verified ` +
+    "sender of the tenant";
+}

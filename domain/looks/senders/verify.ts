@@ -1,0 +1,172 @@
+import { DnsUnavailable, readTxtRecords } from "../../../infra/dns.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import type { Actor } from "../../audit/audit.ts";
+import { problem } from "../../problems/problem.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { digest } from "../../shared/secrets.ts";
+import type { LooksPlatform } from "../platform.ts";
+import { auditSender, mailLink, PROOF_TIME, writeSender } from "./change.ts";
+import { countProof, lockSenders } from "./proofs.ts";
+import { readSender, recordName, type Sender } from "./sender.ts";
+
+/** Checks in a row that do not find the record of a verified sender, after which it is no longer used. */
+const MOST_MISSES = 3;
+
+/** What a check found. `Unknown`: the name server did not answer. */
+export type Finding = "Found" | "Missing" | "Unknown";
+
+/** Searches the record of a sender. */
+export async function searchRecord(p: Pick<Platform, "config" | "log">, sender: Sender): Promise<Finding> {
+  try {
+    const records = await readTxtRecords(recordName(sender), p.config.DNS_SERVER);
+    return records.some((record) => record.trim() === sender.dnsValue) ? "Found" : "Missing";
+  } catch (error) {
+    if (!(error instanceof DnsUnavailable)) throw error;
+    p.log.warn("a record of a sender could not be searched", { senderId: sender.id, error });
+    return "Unknown";
+  }
+}
+
+/**
+ * Checks a sender now: searches its record, or mails a new link. A failed one is pending again. A sender that is
+ * verified by mail stays as it is.
+ * @throws NOTIFICATION_SENDER_NOT_FOUND, RATE_LIMITED
+ */
+export async function verifySender(p: LooksPlatform, caller: TenantCaller, id: string): Promise<Sender> {
+  const { tenantId } = caller;
+  const sender = await transact(p.sql, async (tx) => {
+    await lockSenders(tx, tenantId);
+    const before = await readSender(tx, tenantId, id, tx`for update`);
+    if (before.method === "Mail" && before.status === "Verified") return before;
+    if (before.method === "Dns") await countProof(tx, tenantId);
+    const open = before.status === "Verified" ? before : await writeSender(
+      tx,
+      id,
+      tx`status = 'Pending', misses = 0, last_error = null,
+        proof_ends_at = now() + ${PROOF_TIME[before.method]}::text::interval, version = version + 1,
+        next_check_at = now() + ${before.method === "Dns" ? "1 minute" : PROOF_TIME.Mail}::text::interval`,
+    );
+    if (before.method === "Mail") await mailLink(p, tx, caller, id);
+    return open;
+  });
+  if (sender.method === "Mail") return sender;
+  const settled = await settleCheck(p, sender.id, await searchRecord(p, sender), caller);
+  return settled ?? await readSender(p.sql, tenantId, id);
+}
+
+/**
+ * Writes what a check found. A pending sender with its record is verified; one without it fails when its time is over. A
+ * verified one fails after three checks without the record; then mails come from MAIL_FROM and administrators are told.
+ * @returns null if the sender was deleted or failed meanwhile
+ */
+export async function settleCheck(
+  p: LooksPlatform,
+  id: string,
+  finding: Finding,
+  actor: Actor,
+): Promise<Sender | null> {
+  return await transact(p.sql, async (tx) => {
+    const before = await lockOpenSender(tx, id);
+    if (!before) return null;
+    if (finding === "Found" || before.method === "Mail" && before.status === "Verified") {
+      return await verify(tx, before, actor);
+    }
+    const misses = before.misses + (finding === "Missing" ? 1 : 0);
+    const isOver = before.status === "Pending" && before.isTimeOver;
+    const isLost = before.status === "Verified" && misses >= MOST_MISSES;
+    if (!isOver && !isLost) {
+      return await writeSender(
+        tx,
+        id,
+        tx`misses = ${misses}, checked_at = now(), last_error = ${errorOf(before, finding)},
+          next_check_at = now() + ${nextCheck(before, finding)}::text::interval`,
+      );
+    }
+    const after = await writeSender(
+      tx,
+      id,
+      tx`status = 'Failed', misses = ${misses}, checked_at = now(), next_check_at = null, token_hash = null,
+        last_error = ${errorOf(before, finding)}, version = version + 1`,
+    );
+    await auditSender(tx, isLost ? null : actor, "fail", after, before);
+    if (isLost) await p.senderNotices.tellLost(tx, after);
+    return after;
+  });
+}
+
+/** Locks a sender that can be checked, after its tenant's senders. */
+async function lockOpenSender(tx: Tx, id: string): Promise<Sender & { isTimeOver: boolean } | null> {
+  const [known] = await tx<
+    { tenantId: string }[]
+  >`select tenant_id from notification_senders where id = ${id}`;
+  if (!known) return null;
+  await lockSenders(tx, known.tenantId);
+  const [row] = await tx<(Sender & { isTimeOver: boolean })[]>`
+    select *, proof_ends_at <= now() as is_time_over from notification_senders
+    where id = ${id} and status <> 'Failed' for update`;
+  return row ?? null;
+}
+
+/** Sets a sender to Verified. The first one of a tenant becomes its default. The senders of the tenant are locked. */
+async function verify(tx: Tx, before: Sender, actor: Actor): Promise<Sender> {
+  const [known] = await tx`
+    select from notification_senders where tenant_id = ${before.tenantId} and is_default and status = 'Verified'`;
+  const becomesDefault = before.status === "Pending" && !known;
+  if (becomesDefault) {
+    await tx`update notification_senders set is_default = false, version = version + 1
+      where tenant_id = ${before.tenantId} and is_default and id <> ${before.id}`;
+  }
+  const isNew = before.status !== "Verified";
+  const after = await writeSender(
+    tx,
+    before.id,
+    tx`status = 'Verified', is_default = ${before.isDefault || becomesDefault}, misses = 0, last_error = null,
+      token_hash = null, checked_at = now(), version = version + ${isNew ? 1 : 0},
+      verified_at = case when status = 'Verified' then verified_at else now() end,
+      next_check_at = ${before.method === "Dns" ? tx`now() + interval '1 day'` : null}`,
+  );
+  if (isNew) await auditSender(tx, actor, "verify", after, before);
+  return after;
+}
+
+const errorOf = ({ method, dnsValue, ...sender }: Sender, finding: Finding): string =>
+  method === "Mail"
+    ? "The mailed link was not used within 24 hours."
+    : finding === "Unknown"
+    ? `The name server did not answer for ${recordName(sender)}.`
+    : `The TXT record ${recordName(sender)} with the value ${dnsValue} was not found.`;
+
+/** A pending record is searched at growing intervals, a verified one daily, and sooner if the name server failed. */
+function nextCheck({ status, misses }: Sender, finding: Finding): string {
+  if (status === "Verified") return finding === "Unknown" ? "1 hour" : "1 day";
+  return `${Math.min(2 ** misses, 60)} minutes`;
+}
+
+/** Verifies the sender of a mailed link. @throws NOTIFICATION_SENDER_TOKEN_INVALID */
+export async function confirmSender(
+  sql: Sql,
+  token: string,
+  origin: { traceId: string; ip: string | null },
+): Promise<Sender> {
+  return await transact(sql, async (tx) => {
+    const [known] = await tx<{ id: string; tenantId: string }[]>`
+      select id, tenant_id from notification_senders where token_hash = ${digest(token)}`;
+    if (!known) throw badToken();
+    await lockSenders(tx, known.tenantId);
+    const [open] = await tx<Sender[]>`
+      select * from notification_senders
+      where id = ${known.id} and token_hash = ${
+      digest(token)
+    } and status = 'Pending' and proof_ends_at > now()
+      for update`;
+    if (!open) throw badToken();
+    return await verify(tx, open, { userId: null, tenantId: known.tenantId, ...origin });
+  });
+}
+
+const badToken = () =>
+  problem(
+    "NOTIFICATION_SENDER_TOKEN_INVALID",
+    "The link was used already, is older than 24 hours, or is wrong.",
+  );

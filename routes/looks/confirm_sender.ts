@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { confirmSender } from "../../domain/looks/senders/verify.ts";
+import { CONFIRM_SENDER_PATH } from "../../domain/notifications/sender_notices.ts";
+import { anyone } from "../../domain/rights/checks.ts";
+import { mailedPage } from "../auth/mailed_page.ts";
+import { escapeHtml } from "../operations/page.ts";
+import { noContent } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+
+const TEXTS = {
+  en: {
+    title: "Confirm the sender address",
+    incomplete: "This link is incomplete. Open the whole link of the mail.",
+    explanation: "Whoever asked for it can then send mail from your address.",
+    confirm: "Confirm the address",
+    done: "Done. The address is confirmed.",
+  },
+  pt: {
+    title: "Confirme o endereço de remetente",
+    incomplete: "Esta ligação está incompleta. Abra a ligação completa da mensagem.",
+    explanation: "Quem o pediu poderá então enviar mensagens do seu endereço.",
+    confirm: "Confirmar o endereço",
+    done: "Pronto. O endereço está confirmado.",
+  },
+};
+
+/** A button that confirms: mail filters open links, and a visit alone must change nothing. */
+const confirmSenderPage = mailedPage({
+  texts: TEXTS,
+  explained: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
+  body: (t) =>
+    `<p>${escapeHtml(t.explanation)}</p>
+<p><button type="button">${escapeHtml(t.confirm)}</button></p>`,
+  script: `
+const button = document.querySelector("button");
+button.hidden = !token;
+button.addEventListener("click", async () => {
+  button.disabled = true;
+  const confirmed = await send("confirm");
+  button.disabled = false;
+  if (!confirmed) return;
+  button.hidden = true;
+  note.textContent = texts.done;
+});`,
+});
+
+/** The mailed link that proves a sender address. */
+export const confirmSenderRoutes = [
+  endpoint({
+    method: "get",
+    path: CONFIRM_SENDER_PATH,
+    area: "Looks",
+    id: "showConfirmSenderPage",
+    access: anyone,
+    summary: "The page of a mailed link; it asks for confirmation and changes nothing",
+    answers: { 200: { description: "A page in English or Portuguese", contentType: "text/html" } },
+    problems: [],
+    run: ({ call }) => confirmSenderPage(call.request),
+  }),
+  endpoint({
+    method: "post",
+    path: CONFIRM_SENDER_PATH,
+    area: "Looks",
+    id: "confirmNotificationSender",
+    access: anyone,
+    summary: "Confirm a sender address with the token of a mailed link",
+    body: z.object({ token: z.string().min(1).max(200) }).meta({ id: "ConfirmNotificationSenderRequest" }),
+    answers: { 204: { description: "The address is verified" } },
+    problems: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
+    async run({ db, body: { token }, call: { traceId, ip } }) {
+      await confirmSender(db, token, { traceId, ip });
+      return noContent();
+    },
+  }),
+] as const;

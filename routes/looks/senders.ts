@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { addSender, removeSender, updateSender } from "../../domain/looks/senders/change.ts";
+import {
+  listSenders,
+  readSender,
+  recordName,
+  type Sender,
+  SENDER_METHODS,
+  SENDER_STATUSES,
+} from "../../domain/looks/senders/sender.ts";
+import { verifySender } from "../../domain/looks/senders/verify.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { enumName, uuid } from "../shared/validation.ts";
+
+const path = "/api/v1/notification-senders";
+const area = "Looks";
+const read = inTenant("manage:settings", "send:notifications");
+const write = inTenant("manage:settings");
+const params = z.object({ id: uuid });
+
+const NotificationSenderDto = z.object({
+  id: z.uuid(),
+  address: z.string(),
+  name: z.string().nullable(),
+  method: z.enum(SENDER_METHODS),
+  status: z.enum(SENDER_STATUSES),
+  isDefault: z.boolean().meta({ description: "Mails that name no sender come from it while it is verified" }),
+  dnsRecord: z.object({ name: z.string(), value: z.string() }).nullable()
+    .meta({ description: "The TXT record that proves the domain; null for a sender verified by mail" }),
+  proofEndsAt: z.iso.datetime().nullable().meta({
+    description: "While it is pending: until when it can be proved",
+  }),
+  lastError: z.string().nullable(),
+  checkedAt: z.iso.datetime().nullable(),
+  verifiedAt: z.iso.datetime().nullable(),
+  createdAt: z.iso.datetime(),
+}).meta({ id: "NotificationSenderDto" });
+
+const shown = (sender: Sender) => {
+  const { tenantId: _, dnsValue, misses: __, version: ___, proofEndsAt, ...rest } = sender;
+  return {
+    ...rest,
+    proofEndsAt: sender.status === "Pending" ? proofEndsAt : null,
+    dnsRecord: dnsValue === null ? null : { name: recordName(sender), value: dnsValue },
+  };
+};
+
+const name = requiredName(100).nullable().meta({
+  description: "Shown by mail programs; null: the product name",
+});
+const sender = { etag: true, description: "The sender", schema: NotificationSenderDto } as const;
+
+/** Addresses that the tenant sends mail from. */
+export const senderRoutes = [
+  endpoint({
+    method: "get",
+    path,
+    area,
+    id: "listNotificationSenders",
+    access: read,
+    summary: "List the tenant's sender addresses",
+    query: z.object(pageQuery()),
+    answers: { 200: { description: "A page of senders", schema: pagedResultOf(NotificationSenderDto) } },
+    problems: [],
+    async run({ db, caller, query }) {
+      const { items, ...rest } = await listSenders(db, caller.tenantId, query);
+      return ok({ items: items.map(shown), ...rest });
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: `${path}/{id}`,
+    area,
+    id: "readNotificationSender",
+    access: read,
+    params,
+    summary: "Read a sender address",
+    answers: { 200: sender },
+    problems: ["NOTIFICATION_SENDER_NOT_FOUND"],
+    async run({ db, caller, params: { id } }) {
+      const found = await readSender(db, caller.tenantId, id);
+      return okVersioned(shown(found), found.version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path,
+    area,
+    id: "addNotificationSender",
+    access: write,
+    summary: "Add a sender address, proved by a TXT record of its domain or by a link mailed to it",
+    body: z.object({
+      address: z.email().max(254),
+      name: name.default(null),
+      method: enumName(SENDER_METHODS).default("Dns"),
+    }).meta({ id: "AddNotificationSenderRequest" }),
+    creates: "atomically",
+    answers: { 201: { ...sender, description: "The pending sender" } },
+    problems: [
+      "NOTIFICATION_SENDER_ALREADY_EXISTS",
+      "NOTIFICATION_SENDERS_LIMIT_CONFLICT",
+      "NOTIFICATION_TEMPLATE_NOT_FOUND",
+      "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
+    ],
+    async run({ platform, caller, body }) {
+      const added = await addSender(platform, caller, body);
+      const answer = created(shown(added), `${path}/${added.id}`);
+      return { ...answer, headers: { ...answer.headers, etag: etagOf(added.version) } };
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: `${path}/{id}`,
+    area,
+    id: "updateNotificationSender",
+    access: write,
+    params,
+    summary: "Change the name of a sender, or make it the default; omitted members keep their values",
+    body: z.object({
+      name: name.optional(),
+      isDefault: z.boolean().optional(),
+    }).meta({ id: "UpdateNotificationSenderRequest" }),
+    answers: { 200: sender },
+    problems: [
+      "NOTIFICATION_SENDER_NOT_FOUND",
+      "NOTIFICATION_SENDER_NOT_VERIFIED_CONFLICT",
+      "PRECONDITION_FAILED",
+    ],
+    async run({ db, caller, params: { id }, body, call }) {
+      const changed = await updateSender(db, caller, id, body, call.ifMatch);
+      return okVersioned(shown(changed), changed.version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: `${path}/{id}/verify`,
+    area,
+    id: "verifyNotificationSender",
+    access: write,
+    params,
+    summary: "Search the TXT record now, or mail a new link; a failed sender is pending again",
+    details: "A tenant may start 30 proofs an hour.",
+    answers: { 200: sender },
+    problems: [
+      "NOTIFICATION_SENDER_NOT_FOUND",
+      "RATE_LIMITED",
+      "NOTIFICATION_TEMPLATE_NOT_FOUND",
+      "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
+    ],
+    async run({ platform, caller, params: { id } }) {
+      const checked = await verifySender(platform, caller, id);
+      return okVersioned(shown(checked), checked.version);
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: `${path}/{id}`,
+    area,
+    id: "removeNotificationSender",
+    access: write,
+    params,
+    summary: "Delete a sender; mails then come from the default sender or the service's own address",
+    answers: { 204: { description: "Deleted" } },
+    problems: ["NOTIFICATION_SENDER_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ db, caller, params: { id }, call }) {
+      await removeSender(db, caller, id, call.ifMatch);
+      return noContent();
+    },
+  }),
+] as const;

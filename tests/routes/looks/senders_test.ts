@@ -1,0 +1,379 @@
+import assert from "node:assert/strict";
+import { checkDueSenders } from "../../../domain/looks/senders/check_job.ts";
+import { startReceiver } from "../../infra/mail/receiver.ts";
+import { startNameServer } from "../../support/name_server.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+
+const names = await startNameServer();
+const mail = await startReceiver();
+const t = await setup({
+  DNS_SERVER: names.address,
+  SMTP_URL: mail.url,
+  MAIL_FROM: "Steward <service@steward.test>",
+});
+Deno.test.afterAll(async () => {
+  await t.stop();
+  await mail[Symbol.asyncDispose]();
+  names.stop();
+});
+
+const path = "/api/v1/notification-senders";
+const { platform } = t.steward;
+const { sql } = platform;
+let count = 0;
+const newDomain = () => `tenant${++count}.example`;
+const manager = () => t.actor({ permissions: ["manage:settings", "send:notifications"] });
+const add = async (by: Actor, body: Record<string, unknown>) => (await by.post(path, body)).body;
+const verify = (by: Actor, { id }: { id: string }) => by.post(`${path}/${id}/verify`);
+const read = async (by: Actor, { id }: { id: string }) => (await by.get(`${path}/${id}`)).body;
+
+/** A verified sender of a new domain. */
+async function verified(by: Actor, address = `orders@${newDomain()}`, name: string | null = null) {
+  const sender = await add(by, { address, name });
+  names.records.set(sender.dnsRecord.name, ["v=spf1 -all", sender.dnsRecord.value]);
+  const { body } = await verify(by, sender);
+  assert.equal(body.status, "Verified");
+  return body;
+}
+
+/** Has the job check a sender now. */
+async function checkNow({ id }: { id: string }) {
+  await sql`update notification_senders set next_check_at = now() where id = ${id}`;
+  await checkDueSenders(platform);
+}
+
+/** The mail that `recipient` gets. */
+const mailFor = (recipient: string) =>
+  until(() => mail.received.find(({ to }) => to.includes(recipient)), Boolean, {
+    what: `a mail for ${recipient}`,
+  });
+
+/** A header of a mail, its lines joined. */
+const headerOf = (raw: string, name: string) =>
+  new RegExp(`^${name}: (.*(?:\\r\\n[ \\t].*)*)`, "im").exec(raw)?.[1]?.replaceAll(/\r\n\s*/g, " ");
+
+const send = async (by: Actor, recipient: string) => {
+  const sent = await by.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: recipient }],
+    subject: "Hello",
+    textBody: "Hello",
+  });
+  assert.equal(sent.status, 200);
+  return (await mailFor(recipient))!;
+};
+
+Deno.test("a sender is pending until its TXT record is found; then the tenant's mails come from it", async () => {
+  const by = await manager();
+  const created = await by.post(path, { address: `Orders@${newDomain()}`, name: "Northwind" });
+  assert.equal(created.status, 201);
+  assert.equal(created.headers.get("location"), new URL(`${path}/${created.body.id}`, t.url).pathname);
+  const { dnsRecord, ...rest } = created.body;
+  assert.equal(rest.status, "Pending");
+  assert.equal(rest.method, "Dns");
+  assert.equal(dnsRecord.name, `_steward.tenant${count}.example`);
+  assert.match(dnsRecord.value, /^steward-verification=[\w-]{24}$/);
+  const missing = await verify(by, created.body);
+  assert.equal(missing.body.status, "Pending");
+  assert.match(
+    missing.body.lastError,
+    /_steward\.tenant\d+\.example with the value steward-verification=.* was not found/,
+  );
+  assert.equal(names.queries.at(-1), dnsRecord.name);
+  assert.equal((await send(by, "before@example.test")).from, "service@steward.test");
+
+  names.records.set(dnsRecord.name, ["something else", dnsRecord.value]);
+  const { body } = await verify(by, created.body);
+  assert.equal(body.status, "Verified");
+  assert.ok(body.isDefault, "the first verified sender becomes the default");
+  assert.equal(body.lastError, null);
+  assert.ok(body.verifiedAt);
+  const { from, raw } = await send(by, "after@example.test");
+  assert.equal(headerOf(raw, "From"), `Northwind <Orders@tenant${count}.example>`);
+  assert.equal(headerOf(raw, "Sender"), "Steward <service@steward.test>");
+  assert.equal(from, "service@steward.test", "bounces come to the service");
+  const { body: { effective } } = await by.get("/api/v1/tenant-looks");
+  assert.equal(effective.senderAddress, `Orders@tenant${count}.example`);
+  assert.equal(effective.senderName, "Northwind");
+});
+
+Deno.test("mails without a verified sender come from MAIL_FROM with the tenant's product name", async () => {
+  const by = await manager();
+  await by.put("/api/v1/tenant-looks", { productName: "Wind & Co" });
+  const { raw } = await send(by, "named@example.test");
+  assert.equal(headerOf(raw, "From"), `"Wind & Co" <service@steward.test>`);
+  assert.equal(headerOf(raw, "Sender"), undefined);
+});
+
+Deno.test("answers go to the tenant's reply-to address, or to that of the message", async () => {
+  const by = await manager();
+  await by.put("/api/v1/tenant-looks", { replyTo: "help@northwind.example" });
+  const { raw } = await send(by, "answers@example.test");
+  assert.equal(headerOf(raw, "Reply-To"), "help@northwind.example");
+  await by.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: "own@example.test" }],
+    subject: "Hello",
+    textBody: "Hello",
+    replyTo: "clerk@northwind.example",
+  });
+  assert.equal(headerOf((await mailFor("own@example.test"))!.raw, "Reply-To"), "clerk@northwind.example");
+});
+
+Deno.test("the job searches a pending record at growing intervals and gives up after seven days", async () => {
+  const by = await manager();
+  const sender = await add(by, { address: `a@${newDomain()}` });
+  const dueIn = async () => {
+    const [row] = await sql`
+      select round(extract(epoch from next_check_at - now()) / 60)::int as minutes, misses from notification_senders
+      where id = ${sender.id}`;
+    return row?.minutes;
+  };
+  const intervals = [await dueIn()];
+  for (let check = 0; check < 8; check++) {
+    await checkNow(sender);
+    intervals.push(await dueIn());
+  }
+  assert.deepEqual(intervals, [1, 1, 2, 4, 8, 16, 32, 60, 60]);
+  await sql`update notification_senders set proof_ends_at = now() where id = ${sender.id}`;
+  await checkNow(sender);
+  const failed = await read(by, sender);
+  assert.equal(failed.status, "Failed");
+  assert.equal(await dueIn(), null);
+  names.records.set(sender.dnsRecord.name, [sender.dnsRecord.value]);
+  assert.equal((await verify(by, sender)).body.status, "Verified", "a failed sender can be verified later");
+});
+
+Deno.test("a verified sender fails after three daily checks without its record, and administrators are notified", async () => {
+  const by = await manager();
+  const visitor = await t.actor({ tenantId: by.tenantId ?? "", role: "Visitor" });
+  const admin = await t.actor({ tenantId: by.tenantId ?? "", role: "Admin" });
+  const sender = await verified(by);
+  names.records.delete(sender.dnsRecord.name);
+  await checkNow(sender);
+  names.isSilent = true;
+  await checkNow(sender);
+  names.isSilent = false;
+  await checkNow(sender);
+  assert.equal(
+    (await read(by, sender)).status,
+    "Verified",
+    "a name server that does not answer proves nothing",
+  );
+  await checkNow(sender);
+  const lost = await read(by, sender);
+  assert.equal(lost.status, "Failed");
+  assert.ok(lost.isDefault, "it is the default again when its record is back");
+  assert.equal((await send(by, "lost@example.test")).from, "service@steward.test");
+  assert.match((await send(by, "lost2@example.test")).raw, /^From: Steward <service@steward\.test>/m);
+  const inbox = async (user: Actor) =>
+    (await user.get(`/api/v1/user-notifications?userId=${user.userId}&category=senders`)).body.items;
+  await until(async () => (await inbox(by)).length, (length) => length === 1);
+  await until(async () => (await inbox(admin)).length, (length) => length === 1);
+  assert.equal((await inbox(by))[0].title, `Mail is no longer sent from ${sender.address}`);
+  assert.deepEqual(await inbox(visitor), []);
+  names.records.set(sender.dnsRecord.name, [sender.dnsRecord.value]);
+  await verify(by, sender);
+  assert.match((await send(by, "back@example.test")).raw, new RegExp(`^From: ${sender.address}\\r`, "m"));
+});
+
+Deno.test("a record that is back before the third check keeps the sender", async () => {
+  const by = await manager();
+  const sender = await verified(by);
+  for (const isThere of [false, false, true, false, false]) {
+    names.records.set(sender.dnsRecord.name, isThere ? [sender.dnsRecord.value] : []);
+    await checkNow(sender);
+  }
+  assert.equal((await read(by, sender)).status, "Verified");
+});
+
+Deno.test("an address is proved by a mailed link, which works once and asks before it confirms", async () => {
+  const by = await manager();
+  const sender = await add(by, { address: "clerk@mailed.example", method: "Mail" });
+  assert.equal(sender.dnsRecord, null);
+  const { raw } = (await mailFor("clerk@mailed.example"))!;
+  const text = raw.replaceAll("=\r\n", "").replaceAll("=3D", "=");
+  assert.match(
+    text,
+    new RegExp(`${by.email.replaceAll(".", "\\.")} asks to send mail from clerk@mailed.example`),
+  );
+  const token = /\/senders\/confirm#token=([\w-]+)/.exec(text)?.[1];
+  const page = await t.nobody.get("/senders/confirm", { "accept-language": "pt" });
+  assert.match(page.body, /<h1>Confirme o endereço de remetente<\/h1>/);
+  assert.equal((await read(by, sender)).status, "Pending", "a visit confirms nothing");
+  const answers = await Promise.all([1, 2, 3].map(() => t.nobody.post("/senders/confirm", { token })));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 400, 400]);
+  assert.equal(answers.find(({ status }) => status === 400)?.body.code, "NOTIFICATION_SENDER_TOKEN_INVALID");
+  const confirmed = await read(by, sender);
+  assert.equal(confirmed.status, "Verified");
+  assert.equal((await verify(by, sender)).body.status, "Verified", "there is nothing left to prove");
+  const stored =
+    await sql`select * from notification_senders where token_hash is not null and id = ${sender.id}`;
+  assert.deepEqual([...stored], []);
+});
+
+Deno.test("a mailed link ends after 24 hours and when a newer one is mailed", async () => {
+  const by = await manager();
+  const sender = await add(by, { address: "late@mailed.example", method: "Mail" });
+  const tokenOf = (raw: string) =>
+    /#token=([\w-]+)/.exec(raw.replaceAll("=\r\n", "").replaceAll("=3D", "="))?.[1];
+  const first = tokenOf((await mailFor("late@mailed.example"))!.raw);
+  await verify(by, sender);
+  const mails = await until(
+    () => mail.received.filter(({ to }) => to.includes("late@mailed.example")),
+    ({ length }) => length === 2,
+  );
+  const second = mails.map(({ raw }) => tokenOf(raw)).find((token) => token !== first);
+  const confirm = async (token?: string) => (await t.nobody.post("/senders/confirm", { token })).body.code;
+  assert.equal(await confirm(first), "NOTIFICATION_SENDER_TOKEN_INVALID");
+  await sql`update notification_senders set proof_ends_at = now() where id = ${sender.id}`;
+  assert.equal(await confirm(second), "NOTIFICATION_SENDER_TOKEN_INVALID");
+  await checkNow(sender);
+  const failed = await read(by, sender);
+  assert.equal(failed.status, "Failed");
+  assert.equal(failed.lastError, "The mailed link was not used within 24 hours.");
+});
+
+Deno.test("each tenant proves an address for itself", async () => {
+  const [one, other] = [await manager(), await manager()];
+  const address = `shared@${newDomain()}`;
+  const first = await verified(one, address);
+  const second = await add(other, { address });
+  assert.notEqual(second.dnsRecord.value, first.dnsRecord.value);
+  assert.equal((await verify(other, second)).body.status, "Pending");
+  names.records.set(first.dnsRecord.name, [first.dnsRecord.value, second.dnsRecord.value]);
+  assert.equal((await verify(other, second)).body.status, "Verified");
+  const same = await add(one, { address: `billing@tenant${count}.example` });
+  assert.equal(
+    same.dnsRecord.value,
+    first.dnsRecord.value,
+    "senders of a tenant in one domain share the record",
+  );
+  assert.equal(
+    (await one.post(path, { address: address.toUpperCase() })).body.code,
+    "NOTIFICATION_SENDER_ALREADY_EXISTS",
+  );
+  assert.equal((await verify(one, second)).body.code, "NOTIFICATION_SENDER_NOT_FOUND");
+});
+
+Deno.test("one verified sender is the default, also if two are chosen at the same time", async () => {
+  const by = await manager();
+  const [one, two, three] = [await verified(by), await verified(by), await verified(by)];
+  assert.deepEqual([one.isDefault, two.isDefault], [true, false]);
+  await Promise.all([two, three].map(({ id }) => by.put(`${path}/${id}`, { isDefault: true })));
+  const { items } = (await by.get(path)).body;
+  assert.equal(items.filter(({ isDefault }: { isDefault: boolean }) => isDefault).length, 1);
+  const pending = await add(by, { address: `x@${newDomain()}` });
+  const refused = await by.put(`${path}/${pending.id}`, { isDefault: true });
+  assert.equal(refused.body.code, "NOTIFICATION_SENDER_NOT_VERIFIED_CONFLICT");
+  const renamed = await by.put(`${path}/${two.id}`, { name: "Two" });
+  assert.equal(renamed.body.name, "Two");
+  const [current] = items.filter(({ isDefault }: { isDefault: boolean }) => isDefault);
+  await by.put(`${path}/${current.id}`, { isDefault: false });
+  assert.equal((await send(by, "nodefault@example.test")).from, "service@steward.test");
+  assert.equal(
+    (await by.delete(`${path}/${two.id}`, { "if-match": `"1"` })).body.code,
+    "PRECONDITION_FAILED",
+  );
+  assert.equal((await by.delete(`${path}/${two.id}`)).status, 204);
+  assert.equal((await by.get(`${path}/${two.id}`)).body.code, "NOTIFICATION_SENDER_NOT_FOUND");
+});
+
+Deno.test("a direct email names a verified sender of its tenant, and of no other", async () => {
+  const [by, other] = [await manager(), await manager()];
+  const sender = await verified(by, `direct@${newDomain()}`, "Direct");
+  const email = {
+    to: ["direct@example.test"],
+    subject: "Hi",
+    htmlBody: "<p>Hi</p>",
+    fromAddress: sender.address,
+  };
+  assert.equal((await by.post("/api/v1/notifications/email", email)).body.status, "Sent");
+  const { raw, from } = (await mailFor("direct@example.test"))!;
+  assert.equal(headerOf(raw, "From"), `Direct <${sender.address}>`);
+  assert.equal(from, "service@steward.test");
+  const refused = await other.post("/api/v1/notifications/email", email);
+  assert.equal(refused.body.code, "VALIDATION_ERROR");
+  assert.match(
+    refused.body.errors.fromAddress[0],
+    /neither in steward\.test, .* nor a verified sender of the tenant/,
+  );
+  const pending = await add(by, { address: `pending@${newDomain()}` });
+  const early = await by.post("/api/v1/notifications/email", { ...email, fromAddress: pending.address });
+  assert.equal(early.body.code, "VALIDATION_ERROR");
+});
+
+Deno.test("wrong addresses are refused, and proofs are limited per tenant", async () => {
+  const by = await manager();
+  const wrong = [
+    "x",
+    "a@localhost",
+    "a@127.0.0.1",
+    "a@[127.0.0.1]",
+    "a@b.example\r\nBcc: c@d.example",
+    "a@-x.example",
+  ];
+  for (const address of wrong) {
+    const { body } = await by.post(path, { address });
+    assert.equal(body.code, "VALIDATION_ERROR", address);
+    assert.ok(body.errors.address, address);
+  }
+  const sender = await add(by, { address: `a@${newDomain()}` });
+  const before = names.queries.length;
+  const answers = [];
+  for (let proof = 0; proof < 31; proof++) answers.push(await verify(by, sender));
+  assert.equal(answers.at(-2)?.status, 200);
+  assert.equal(answers.at(-1)?.body.code, "RATE_LIMITED");
+  assert.ok(Number(answers.at(-1)?.headers.get("retry-after")) > 3_000);
+  assert.equal(names.queries.length, before + 30);
+  assert.equal(
+    (await by.post(path, { address: "x@strangers.example", method: "Mail" })).body.code,
+    "RATE_LIMITED",
+  );
+  await sql`update tenant_looks set proofs_since = now() - interval '61 minutes' where tenant_id = ${by.tenantId}`;
+  assert.equal((await verify(by, sender)).status, 200);
+});
+
+Deno.test("a tenant has at most 100 senders, and only manage:settings changes them", async () => {
+  const by = await manager();
+  await sql`
+    insert into notification_senders (id, tenant_id, address, address_key, method, proof_ends_at)
+    select gen_random_uuid(), ${by.tenantId}, n || '@many.example', n || '@many.example', 'Mail', now()
+    from generate_series(1, 99) n`;
+  const both = await Promise.all(
+    ["y", "z"].map((local) => by.post(path, { address: `${local}@many.example` })),
+  );
+  assert.deepEqual(both.map(({ status }) => status).sort(), [201, 409]);
+  assert.equal(both.find(({ status }) => status === 409)?.body.code, "NOTIFICATION_SENDERS_LIMIT_CONFLICT");
+  const reader = await t.actor({ tenantId: by.tenantId ?? "", permissions: ["send:notifications"] });
+  assert.equal((await reader.get(path)).body.totalCount, 100);
+  for (
+    const { body } of [
+      await reader.post(path, { address: "a@b.example" }),
+      await reader.delete(`${path}/${crypto.randomUUID()}`),
+    ]
+  ) {
+    assert.equal(body.code, "MISSING_PERMISSION");
+  }
+  const member = await t.actor({ tenantId: by.tenantId ?? "", permissions: ["read:users"] });
+  assert.equal((await member.get(path)).body.code, "MISSING_PERMISSION");
+});
+
+Deno.test("every decision about a sender is audited; those of the job have no actor", async () => {
+  const by = await manager();
+  const sender = await add(by, { address: `a@${newDomain()}` });
+  names.records.set(sender.dnsRecord.name, [sender.dnsRecord.value]);
+  await checkNow(sender);
+  await by.put(`${path}/${sender.id}`, { name: "A" });
+  await by.delete(`${path}/${sender.id}`);
+  const rows = await sql`
+    select action, actor_id, tenant_id from audit_log where target_id = ${sender.id} order by id`;
+  assert.deepEqual(rows.map(({ action, actorId }) => [action, actorId]), [
+    ["notification-sender.add", by.userId],
+    ["notification-sender.verify", null],
+    ["notification-sender.update", by.userId],
+    ["notification-sender.remove", by.userId],
+  ]);
+  assert.ok(rows.every(({ tenantId }) => tenantId === by.tenantId));
+});
