@@ -12,6 +12,16 @@ export const url = (protocols: string[]) =>
     error: `expected a URL beginning with ${protocols.join(" or ")}`,
   });
 
+/** Connection URL of Postgres. It may name several hosts, separated by commas. */
+export const databaseUrl = z.string().refine((value) => {
+  const isOneHost = url(["postgres:", "postgresql:"]);
+  const [, start = "", hosts = "", end = ""] = /^(\w+:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/s.exec(value) ?? [];
+  return hosts.split(",").every((host) => isOneHost.safeParse(start + host + end).success);
+}, {
+  error:
+    "expected a URL such as postgres://user:password@host:5432/database; several hosts: host1:5432,host2:5432",
+});
+
 /** Text that contains JSON with the shape of `schema`. */
 export const json = <T extends z.ZodType>(schema: T) =>
   z.string().transform((text, context): unknown => {

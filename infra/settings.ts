@@ -2,6 +2,7 @@ import { z } from "zod";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "./http_out/signing_secret.ts";
 import {
   corsOrigins,
+  databaseUrl,
   fcmServiceAccount,
   flag,
   isAllowList,
@@ -69,8 +70,9 @@ export const SETTINGS = {
     default: "info",
   },
   DATABASE_URL: {
-    schema: url(["postgres:", "postgresql:"]),
-    meaning: "Postgres 14 or later; absent in development: embedded",
+    schema: databaseUrl,
+    meaning:
+      "Postgres 14 or later; several hosts (`host1:5432,host2:5432`): the one that is the primary; absent in development: embedded",
     development: "",
   },
   DATABASE_POOL: {

@@ -10,7 +10,7 @@ import { contentOf, dumpOf, holds, manifestOf, readIndex } from "./backup/folder
 import { EXIT, Failure, isPooled } from "./shared/run_script.ts";
 import { hashingStream } from "./shared/hashing_stream.ts";
 import { openConfiguredStore } from "./shared/object_store.ts";
-import { runTool } from "./shared/postgres_tools.ts";
+import { runTool, toolEnvironment } from "./shared/postgres_tools.ts";
 
 const HELP = `Usage: DATABASE_URL=postgres://... S3_ENDPOINT=https://... deno task restore [options] FOLDER
 
@@ -46,7 +46,7 @@ await runBackupScript(HELP, async ({ folder, withObjects, databaseUrl }) => {
     const args = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"];
     await runTool("pg_restore", [
       ...args,
-      `--dbname=${new URL(databaseUrl).pathname.slice(1)}`,
+      `--dbname=${toolEnvironment(databaseUrl).PGDATABASE}`,
       dumpOf(folder),
     ], databaseUrl);
     console.log(`restored the database as of ${JSON.parse(manifest).startedAt}`);

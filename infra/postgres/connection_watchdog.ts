@@ -1,8 +1,6 @@
-import { waitAtMost } from "../timeout.ts";
-import postgres from "postgres";
-import { openDriver } from "./driver_workarounds.ts";
-import { openSocket, type ServerAddress } from "./server_socket.ts";
-import { WatchedSocket } from "./watched_socket.ts";
+import type postgres from "postgres";
+import type { DatabaseServer } from "./database_server.ts";
+import type { WatchedSocket } from "./watched_socket.ts";
 
 /**
  * A connection counts as silent after waiting this long for an answer. Then the server is asked over another
@@ -19,8 +17,7 @@ const UNREACHABLE_MS = 8_000;
 const LATE_MS = 5_000;
 
 export interface WatchOptions {
-  url: string;
-  address: ServerAddress;
+  server: DatabaseServer;
   /** Maximum duration of a statement, in ms; 0: no limit. */
   statementMs: number;
   /** True behind a pooler: then process ids are the pooler's, and the server cannot be asked about them. */
@@ -45,13 +42,12 @@ export class ConnectionWatchdog {
   readonly #watched = new Set<Watched>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #isChecking = false;
-  #opened = 0;
 
   constructor(private readonly o: WatchOptions) {}
 
-  /** Opens a connection and watches it until it closes. Connections rotate over the hosts to try first. */
+  /** Opens a connection and watches it until it closes. */
   open(): WatchedSocket {
-    const socket = new WatchedSocket(openSocket(this.o.address, this.#opened++));
+    const socket = this.o.server.openWatched();
     const watched = { socket, askAt: 0, idle: 0 };
     this.#watched.add(watched);
     this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS);
@@ -114,7 +110,7 @@ export class ConnectionWatchdog {
     const query = (sql: postgres.Sql) =>
       sql<{ pid: number }[]>`
         select pid from pg_stat_activity where pid = any(${`{${pids}}`}::int[]) and coalesce(state, '') not like 'idle%'`;
-    const { rows, isReached } = await queryOnNewConnection(this.o.url, this.o.address, query, ANSWER_MS);
+    const { rows, isReached } = await this.o.server.queryOnce(query, ANSWER_MS);
     if (!isReached) return "no answer";
     return rows === null || this.o.pooled ? "unknown" : new Set(rows.map(({ pid }) => pid));
   }
@@ -122,36 +118,6 @@ export class ConnectionWatchdog {
 
 /** `unknown`: the server is reachable, but the answer is not usable. */
 type Answer = Set<number> | "unknown" | "no answer";
-
-/**
- * Runs `query` on a new connection and closes it.
- * @returns `isReached` false if no answer came within `withinMs`; `rows` null if there was no answer or an error.
- */
-export async function queryOnNewConnection<R>(
-  url: string,
-  address: ServerAddress,
-  query: (sql: postgres.Sql) => PromiseLike<R[]>,
-  withinMs: number,
-): Promise<{ rows: R[] | null; isReached: boolean }> {
-  let opened: WatchedSocket | undefined;
-  const sql = openDriver(url, {
-    max: 1,
-    prepare: false,
-    fetch_types: false,
-    onnotice: () => {},
-    ssl: false,
-    connection: { application_name: "steward-watch" },
-    socket: () => opened = new WatchedSocket(openSocket(address, 0)),
-  });
-  const asked = query(sql).then((rows) => ({ rows, isReached: true }), (error) => ({
-    rows: null,
-    isReached: error instanceof postgres.PostgresError,
-  }));
-  const answer = await waitAtMost(withinMs, asked);
-  opened?.destroy();
-  await sql.end({ timeout: 0 });
-  return answer ?? { rows: null, isReached: false };
-}
 
 const noAnswer = (silentMs: number): Error =>
   Object.assign(new Error(`the database has not answered for ${Math.round(silentMs / 100) / 10} s`), {

@@ -4,8 +4,8 @@ import postgres from "postgres";
 import { isConnectionLost } from "./failures.ts";
 import { ListenConnection } from "./listen_connection.ts";
 import type { PendingQuery, Pool, Tx } from "./sql_types.ts";
-import { openSocket, type ServerAddress } from "./server_socket.ts";
-import { WatchedSocket } from "./watched_socket.ts";
+import type { ServerAddress } from "./server_socket.ts";
+import type { WatchedSocket } from "./watched_socket.ts";
 
 type Options = postgres.Options<Record<string, postgres.PostgresType>>;
 
@@ -56,19 +56,19 @@ export function startTransactionsWith(sql: Pool, settings: string): void {
  * Replaces the pool's `listen` by a connection that is checked, because the driver does not notice lost packets on it. The
  * first call opens the connection, and `end` closes it too.
  * @param open opens a driver with one connection and the given options
+ * @param openSocket opens its socket
  */
 export function replaceListen(
   sql: Pool,
   open: (own: UndeclaredOptions & Options) => postgres.Sql,
-  address: ServerAddress,
+  openSocket: () => WatchedSocket,
 ): void {
   const end = sql.end.bind(sql);
   let listener: ListenConnection | undefined;
   const openListener = () =>
     new ListenConnection((notified, lost) => {
       let current: WatchedSocket | undefined;
-      let opened = 0;
-      const socket = () => current = new WatchedSocket(openSocket(address, opened++));
+      const socket = () => current = openSocket();
       const driver = open({ max_lifetime: null, onnotify: notified, onclose: lost, socket });
       return { sql: driver, socket: () => current };
     });

@@ -1,6 +1,5 @@
-import { addressOf } from "./driver_workarounds.ts";
 import type { Pool } from "./sql_types.ts";
-import { queryOnNewConnection } from "./connection_watchdog.ts";
+import { DatabaseServer } from "./database_server.ts";
 
 const CHECK_EVERY_MS = 5_000;
 /** Consecutive checks without an answer that are tolerated: half a minute. */
@@ -18,7 +17,10 @@ export class PoolHealth {
   #isComparing = false;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(private readonly sql: Pool, private readonly url: string, checkEveryMs = CHECK_EVERY_MS) {
+  readonly #server: DatabaseServer;
+
+  constructor(private readonly sql: Pool, url: string, checkEveryMs = CHECK_EVERY_MS) {
+    this.#server = new DatabaseServer(url);
     this.#timer = setInterval(() => this.#check(), checkEveryMs);
   }
 
@@ -35,12 +37,7 @@ export class PoolHealth {
     if (!this.#isQuerying) this.#queryPool();
     if (++this.#missed <= MAX_MISSED || this.#isComparing) return;
     this.#isComparing = true;
-    const { rows } = await queryOnNewConnection(
-      this.url,
-      addressOf(this.url),
-      (sql) => sql`select 1`,
-      ANSWER_MS,
-    );
+    const { rows } = await this.#server.queryOnce((sql) => sql`select 1`, ANSWER_MS);
     this.#isComparing = false;
     this.#isStuck = rows !== null && this.#missed > MAX_MISSED;
   }

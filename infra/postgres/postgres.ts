@@ -2,7 +2,6 @@ import postgres from "postgres";
 import { inSpan } from "../telemetry/tracing.ts";
 import { arrayTypes } from "./arrays.ts";
 import {
-  addressOf,
   copyOf,
   openDriver,
   replaceListen,
@@ -12,6 +11,7 @@ import {
   unlessLost,
   whileConnected,
 } from "./driver_workarounds.ts";
+import { DatabaseServer } from "./database_server.ts";
 import { isConnectionLost, PostgresError, SQLSTATE } from "./failures.ts";
 import { sessionSettings, statementLimitMs, transactionSettings, type Work } from "./session_limits.ts";
 import { ConnectionWatchdog } from "./connection_watchdog.ts";
@@ -70,7 +70,7 @@ export function connectPostgres(url: string, o: PoolOptions): Pool {
   const work = o.work ?? "service";
   const pooled = o.pooled ?? false;
   const statementMs = o.statementMs ?? statementLimitMs(work);
-  const address = addressOf(url);
+  const server = new DatabaseServer(url);
   const settings = {
     prepare: !pooled && (o.prepare ?? true),
     connect_timeout: CONNECT_SECONDS,
@@ -88,15 +88,15 @@ export function connectPostgres(url: string, o: PoolOptions): Pool {
       ...arrayTypes,
     },
     // `socket` chooses among several hosts and encrypts. The driver gets one host and no TLS.
-    ...(address.path ? {} : { host: address.host[0] ?? "", port: address.port[0] ?? 5432 }),
+    ...server.firstHost,
     ssl: false as const,
   };
-  const watchdog = new ConnectionWatchdog({ url, address, statementMs, pooled, onGivenUp: o.onGivenUp });
+  const watchdog = new ConnectionWatchdog({ server, statementMs, pooled, onGivenUp: o.onGivenUp });
   const idle = o.idleSeconds === undefined ? {} : { idle_timeout: o.idleSeconds };
   const open = () => watchdog.open();
   const sql = openDriver(url, { ...settings, ...idle, max: o.max, socket: open }) as unknown as Pool;
   if (pooled) startTransactionsWith(sql, transactionSettings(work, statementMs));
-  replaceListen(sql, (own) => openDriver(url, { ...settings, ...own, max: 1 }), address);
+  replaceListen(sql, (own) => openDriver(url, { ...settings, ...own, max: 1 }), () => server.openWatched());
   return sql;
 }
 

@@ -1,9 +1,8 @@
 import type { Socket } from "node:net";
 import postgres from "postgres";
+import { DatabaseServer } from "./database_server.ts";
 import { reportSettings } from "./session_limits.ts";
-import { addressOf } from "./driver_workarounds.ts";
 import type { Pool } from "./sql_types.ts";
-import { openSocket } from "./server_socket.ts";
 import { type RowFrames, RowInterceptor } from "./row_interceptor.ts";
 import { waitAtMost } from "../timeout.ts";
 
@@ -74,8 +73,10 @@ function arrayLiteral(values: readonly unknown[]): string {
  */
 export function connectReportReader(url: string): ReportReader {
   const interceptor = new RowInterceptor();
+  const server = new DatabaseServer(url);
   const sockets: Socket[] = [];
   const settings = {
+    ...server.firstHost,
     max: 1,
     connect_timeout: 10,
     fetch_types: false,
@@ -85,9 +86,8 @@ export function connectReportReader(url: string): ReportReader {
     transform: { undefined: null },
     types: TYPES,
   };
-  const address = addressOf(url);
   const socket = async () => {
-    const opened = interceptor.attach(await openSocket(address, 0, interceptor.onread));
+    const opened = interceptor.attach(await server.open(interceptor.onread));
     sockets.push(opened);
     return opened;
   };

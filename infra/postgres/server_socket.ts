@@ -1,11 +1,15 @@
 import { connect, isIP, type OnReadOpts, type Socket } from "node:net";
 import { connect as secure } from "node:tls";
 
-/** Address and TLS settings of a server, as postgres.js parses them from a connection URL. */
+/** Address, account and TLS settings of a server, as postgres.js parses them from a connection URL. */
 export interface ServerAddress {
+  /** Hosts and ports have the same order. */
   host: string[];
   port: number[];
   path: string | false;
+  user: string;
+  pass: string;
+  database: string;
   ssl: string | boolean | object | null;
   sslnegotiation?: string | null;
 }
@@ -15,31 +19,21 @@ const SSL_REQUEST = Uint8Array.of(0, 0, 0, 8, 4, 210, 22, 47);
 const ACCEPTED = 0x53;
 
 /**
- * Connects to the first host that answers, with TLS as `ssl` requires, like postgres.js does.
- * @param first index of the host to try first
+ * Connects to one host of `address`, with TLS as `ssl` requires, like postgres.js does.
+ * @param index which host
  * @param onread reads into this buffer instead of emitting "data" events; without effect on TLS
- * @throws Error of the last host tried
  */
 export async function openSocket(
   address: ServerAddress,
-  first: number,
+  index: number,
   onread?: OnReadOpts,
 ): Promise<Socket> {
   if (address.path) return await opened(connect({ path: address.path, onread }), "connect");
-  const { host: hosts, port: ports } = address;
-  let failure: unknown = new Error("the database URL names no host");
-  for (let n = 0; n < hosts.length; n++) {
-    const i = (first + n) % hosts.length;
-    const [host = "", port = 5432] = [hosts[i], ports[i]];
-    try {
-      return address.ssl
-        ? await openEncrypted(host, port, address)
-        : await opened(connect({ port, host, onread }), "connect");
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw failure;
+  const host = address.host[index];
+  if (!host) throw new Error("the database URL names no host");
+  const port = address.port[index] ?? 5432;
+  if (address.ssl) return await openEncrypted(host, port, address);
+  return await opened(connect({ port, host, onread }), "connect");
 }
 
 /** Uses Node's TLS: Deno's TLS cannot encrypt without verifying the certificate, which `sslmode=require` asks for. */

@@ -19,7 +19,8 @@ export class WatchedSocket extends EventEmitter {
 
   constructor(opening: Promise<Socket>) {
     super();
-    opening.then((inner) => this.#open(inner), (error) => this.fail(error));
+    // Not at once: postgres.js takes over a new socket in later microtasks, and crashes if it closes before.
+    opening.then((inner) => this.#open(inner), (error) => setTimeout(() => this.fail(error)));
   }
 
   write(bytes: Uint8Array, done?: () => void): boolean {

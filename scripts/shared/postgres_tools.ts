@@ -1,16 +1,17 @@
+import { addressOf } from "../../infra/postgres/driver_workarounds.ts";
 import { EXIT, Failure } from "./run_script.ts";
 
 /** Connection settings as environment variables of the client tools; arguments would be visible to other users. */
 export function toolEnvironment(databaseUrl: string): Record<string, string> {
-  const url = new URL(databaseUrl);
-  const sslMode = url.searchParams.get("sslmode");
+  const { host, port, user, pass, database, ssl } = addressOf(databaseUrl);
   return {
-    PGHOST: url.hostname.replace(/^\[|\]$/g, ""),
-    PGPORT: url.port || "5432",
-    PGUSER: decodeURIComponent(url.username),
-    PGPASSWORD: decodeURIComponent(url.password),
-    PGDATABASE: decodeURIComponent(url.pathname.slice(1)),
-    ...(sslMode ? { PGSSLMODE: sslMode } : {}),
+    PGHOST: host.join(","),
+    PGPORT: port.join(","),
+    PGUSER: user,
+    PGPASSWORD: pass,
+    PGDATABASE: database,
+    ...(host.length > 1 ? { PGTARGETSESSIONATTRS: "primary" } : {}),
+    ...(typeof ssl === "string" ? { PGSSLMODE: ssl } : {}),
   };
 }
 

@@ -7,6 +7,9 @@ const folder = folders.find((path) =>
   ["initdb", "postgres", "pg_dump", "pg_restore"].every((name) => isFile(`${path}/${name}`))
 );
 
+/** Folder of the installed server's programs and client tools; undefined if Postgres is not installed. */
+export const systemPostgresFolder = folder;
+
 /** Whether Postgres with its client tools is installed on this machine; tests that need it are skipped otherwise. */
 export const systemPostgresInstalled = folder !== undefined;
 

@@ -16,8 +16,8 @@ export interface Instance {
   /** Its URL; stays the same after restarts. */
   url: string;
   process: ServiceProcess;
-  /** The proxy between this instance and Postgres. */
-  postgres: TcpProxy;
+  /** The proxy between this instance and Postgres; null if Postgres was given to `startSystem`. */
+  postgres: TcpProxy | null;
   /** Starts the instance again after its end, with additional variables. */
   restart(env?: Record<string, string>): Promise<void>;
 }
@@ -50,8 +50,13 @@ export interface System {
   stop(): Promise<void>;
 }
 
-/** @param postgresFolder Postgres' data folder; default: in the temporary folder of everything else */
-export async function startSystem(o: { postgresFolder?: string } = {}): Promise<System> {
+/**
+ * @param o.postgresFolder Postgres' data folder; default: in the temporary folder of everything else
+ * @param o.databaseUrl a database that the caller runs; default: the system starts Postgres
+ */
+export async function startSystem(
+  o: { postgresFolder?: string; databaseUrl?: string } = {},
+): Promise<System> {
   const folder = await Deno.makeTempDir({ prefix: "steward-trouble-" });
   const store = await startEmbeddedObjectStore({ dir: join(folder, "objects"), port: 0, ...STORE_KEYS });
   const storeProxy = await TcpProxy.start({ hostname: "127.0.0.1", port: store.port });
@@ -63,16 +68,18 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
   const port = freePort();
   const startServer = () =>
     startEmbeddedPostgres({ dir: postgresFolder, password: "trouble", port, settings: { fsync: "off" } });
-  let postgres: EmbeddedPostgres = await startServer();
-  const databaseUrl = postgres.url;
+  let postgres: EmbeddedPostgres | null = o.databaseUrl ? null : await startServer();
+  const databaseUrl = o.databaseUrl ?? postgres?.url ?? "";
 
   const publicPort = freePort();
   async function startInstance(): Promise<Instance> {
-    const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
+    const { proxy, url } = o.databaseUrl
+      ? { proxy: null, url: databaseUrl }
+      : await TcpProxy.forDatabase(databaseUrl);
     const env = {
       DATABASE_URL: url,
       DATA_DIR: join(folder, "data"), // one set of token keys for all instances
-      KV_PATH: join(folder, `kv-${proxy.port}`),
+      KV_PATH: join(folder, `kv-${crypto.randomUUID()}`),
       PORT: String(freePort()),
       PUBLIC_URL: `http://127.0.0.1:${publicPort}`,
       S3_ENDPOINT: `http://127.0.0.1:${storeProxy.port}`,
@@ -112,13 +119,13 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
     async killPostgres() {
       const [pid] = (await Deno.readTextFile(join(postgresFolder, "postmaster.pid"))).split("\n");
       process.kill(Number(pid), "SIGQUIT"); // Postgres' immediate shutdown: it recovers at the next start
-      await postgres.stop();
+      await postgres?.stop();
     },
     async startPostgres() {
       const pidFile = join(postgresFolder, "postmaster.pid");
       const [pid] = (await Deno.readTextFile(pidFile).catch(() => "")).split("\n");
       if (pid && isAlive(Number(pid))) return;
-      await postgres.stop();
+      await postgres?.stop();
       postgres = await startServer();
     },
     async stop() {
@@ -126,13 +133,13 @@ export async function startSystem(o: { postgresFolder?: string } = {}): Promise<
       await Promise.all(instances.map(({ process }) => process.stop()));
       await Promise.all(
         [...instances.map(({ postgres }) => postgres), storeProxy, mailProxy].map((proxy) =>
-          proxy[Symbol.asyncDispose]()
+          proxy?.[Symbol.asyncDispose]()
         ),
       );
       await mailbox[Symbol.asyncDispose]();
       await server.shutdown();
       await store.stop();
-      await postgres.stop();
+      await postgres?.stop();
       await Deno.remove(folder, { recursive: true });
     },
   };

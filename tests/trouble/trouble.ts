@@ -52,22 +52,22 @@ const FAILURES: Record<string, Failure> = {
   "every connection to Postgres is cut": {
     async run({ instances }) {
       for (let n = 0; n < 5; n++) {
-        instances.forEach(({ postgres }) => postgres.cut());
+        instances.forEach(({ postgres }) => postgres?.cut());
         await pause(1_000);
       }
     },
   },
   "the Postgres connections of one instance are half-open": {
     async run({ instances: [, , third] }) {
-      third?.postgres.halfOpen();
+      third?.postgres?.halfOpen();
       await pause(10_000);
     },
   },
   "packets between one instance and Postgres are lost": {
     async run({ instances: [first] }) {
-      first?.postgres.blackHole();
+      first?.postgres?.blackHole();
       await pause(20_000);
-      await first?.postgres.pass();
+      await first?.postgres?.pass();
     },
   },
   "the object store is down": {

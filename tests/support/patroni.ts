@@ -1,0 +1,245 @@
+// Three Postgres servers that Patroni keeps as one primary and two standbys, with etcd as its store. Everything runs on
+// loopback in a temporary folder. The programs are Debian's packages `patroni`, `etcd-server` and `postgresql`.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import process from "node:process";
+import { freePort } from "../../infra/embedded/free_port.ts";
+import { findProgram, isAlive, succeeds } from "./processes.ts";
+import { systemPostgresFolder } from "./system_postgres.ts";
+import { until } from "./until.ts";
+
+const programs = { patroni: findProgram("patroni"), etcd: findProgram("etcd") };
+const PASSWORD = "failover";
+const MEMBERS = 3;
+const AS_POSTGRES = ["--reuid=postgres", "--regid=postgres", "--init-groups", "--"];
+/**
+ * Seconds. A primary whose machine is gone is replaced after `ttl`. Patroni needs `loop_wait` + 2 × `retry_timeout`
+ * within it.
+ */
+const TIMES = { ttl: 5, loop_wait: 1, retry_timeout: 2 };
+
+/** Whether Patroni, etcd and Postgres are installed; tests that need them are skipped otherwise. */
+export const canRunPatroni = Object.values(programs).every((path) => path !== undefined) &&
+  systemPostgresFolder !== undefined && Deno.uid() === 0;
+
+export interface Member {
+  name: string;
+  port: number;
+  /** Kills all processes of the server with SIGKILL, as a crash would. Patroni goes on. */
+  killPostgres(): Promise<void>;
+  /** Kills the server and its Patroni, as the loss of the machine would. */
+  killMachine(): Promise<void>;
+  /** Stops all processes of the machine; they go on with `thaw`. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** Starts Patroni if it does not run. */
+  start(): void;
+}
+
+export interface PatroniCluster extends AsyncDisposable {
+  /** Connection URL with all hosts. */
+  url: string;
+  members: Member[];
+  /** The member that accepts writes; waits for one. */
+  primary(): Promise<Member>;
+  /** Waits until one member is the primary and all others follow it, one of them synchronously. */
+  settled(): Promise<void>;
+}
+
+interface ClusterView {
+  members: { name: string; role: string; state: string }[];
+}
+
+export async function startPatroni(): Promise<PatroniCluster> {
+  const folder = await Deno.makeTempDir({ prefix: "patroni-" });
+  await succeeds("chown", "postgres", folder);
+  const etcd = await startEtcd(folder);
+  const members: OwnMember[] = [];
+  for (let n = 1; n <= MEMBERS; n++) members.push(await createMember(folder, `pg${n}`, etcd.port));
+  members[0]?.start(); // it becomes the primary; the others copy it
+  await until(() => primaryOf(members), Boolean, { what: "a primary", withinMs: 60_000 });
+  for (const member of members.slice(1)) member.start();
+  const cluster = {
+    url: `postgres://postgres:${PASSWORD}@${
+      members.map(({ port }) => `127.0.0.1:${port}`).join(",")
+    }/postgres`,
+    members,
+    async primary() {
+      const primary = await until(() => primaryOf(members), Boolean, { what: "a primary", withinMs: 60_000 });
+      assert.ok(primary);
+      return primary;
+    },
+    async settled() {
+      await until(() => viewOf(members), isSettled, {
+        what: "one primary and two standbys",
+        withinMs: 120_000,
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      for (const member of members) {
+        await member.thaw();
+        await member.killMachine();
+      }
+      etcd.process.kill("SIGKILL");
+      await etcd.process.status;
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+  await cluster.settled();
+  return cluster;
+}
+
+function isSettled(view: ClusterView | undefined): boolean {
+  const count = (role: string, state: string) =>
+    view?.members.filter((member) => member.role === role && member.state === state).length ?? 0;
+  const following = ["streaming", "running"].map((state) => ({
+    synchronous: count("sync_standby", state),
+    all: count("sync_standby", state) + count("replica", state),
+  }));
+  const standbys = following.reduce((sum, { all }) => sum + all, 0);
+  return count("leader", "running") === 1 && standbys === MEMBERS - 1 &&
+    following.some(({ synchronous }) => synchronous > 0);
+}
+
+interface OwnMember extends Member {
+  restPort: number;
+}
+
+async function viewOf(members: OwnMember[]): Promise<ClusterView | undefined> {
+  for (const { restPort } of members) {
+    const view = await ask(restPort, "/cluster");
+    if (view) return await view.json();
+  }
+}
+
+/** The member whose server has no other primary above it, as its own Patroni says. */
+async function primaryOf(members: OwnMember[]): Promise<OwnMember | undefined> {
+  const answers = await Promise.all(members.map(async (member) => {
+    const answer = await ask(member.restPort, "/primary");
+    await answer?.body?.cancel();
+    return answer?.status === 200;
+  }));
+  return members[answers.indexOf(true)];
+}
+
+async function ask(port: number, path: string): Promise<Response | null> {
+  return await fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(1_000) }).catch(() =>
+    null
+  );
+}
+
+async function startEtcd(folder: string): Promise<{ port: number; process: Deno.ChildProcess }> {
+  const [port, peerPort] = [freePort(), freePort()];
+  const [client, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
+  const process = new Deno.Command(programs.etcd ?? "etcd", {
+    args: [
+      ...[
+        "--data-dir",
+        join(folder, "etcd"),
+        "--listen-client-urls",
+        client,
+        "--advertise-client-urls",
+        client,
+      ],
+      ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer],
+      ...["--initial-cluster", `default=${peer}`, "--unsafe-no-fsync"],
+    ],
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  await until(async () => (await ask(port, "/health"))?.ok, Boolean, { what: "etcd" });
+  return { port, process };
+}
+
+async function createMember(folder: string, name: string, etcdPort: number): Promise<OwnMember> {
+  const [port, restPort] = [freePort(), freePort()];
+  const [config, data] = [join(folder, `${name}.yml`), join(folder, name)];
+  const settings = patroniSettings({ name, data, port, restPort, etcdPort });
+  await Deno.writeTextFile(config, JSON.stringify(settings)); // JSON is YAML too
+  let patroni: Deno.ChildProcess | undefined;
+  const signalServer = async (signal: Deno.Signal) => {
+    for (const pid of await serverProcesses(data)) signalIfAlive(pid, signal);
+  };
+  const signalMachine = async (signal: Deno.Signal) => {
+    if (patroni) signalIfAlive(patroni.pid, signal); // first: it would start the server again
+    await signalServer(signal);
+  };
+  return {
+    name,
+    port,
+    restPort,
+    killPostgres: () => signalServer("SIGKILL"),
+    async killMachine() {
+      await signalMachine("SIGKILL");
+      await patroni?.status;
+      patroni = undefined;
+    },
+    freeze: () => signalMachine("SIGSTOP"),
+    thaw: () => signalMachine("SIGCONT"),
+    start() {
+      patroni ??= new Deno.Command("setpriv", {
+        args: [...AS_POSTGRES, programs.patroni ?? "patroni", config],
+        stdin: "null",
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+    },
+  };
+}
+
+function patroniSettings(
+  o: { name: string; data: string; port: number; restPort: number; etcdPort: number },
+): object {
+  const account = (username: string) => ({ username, password: PASSWORD });
+  const [address, restAddress] = [o.port, o.restPort].map((port) => `127.0.0.1:${port}`);
+  return {
+    scope: "steward",
+    name: o.name,
+    restapi: { listen: restAddress, connect_address: restAddress },
+    etcd3: { host: `127.0.0.1:${o.etcdPort}` },
+    bootstrap: {
+      dcs: {
+        ...TIMES,
+        synchronous_mode: true,
+        primary_start_timeout: 0, // a crashed primary is replaced at once
+        master_start_timeout: 0, // the same in Patroni before 3.0
+        postgresql: { use_pg_rewind: true, parameters: { max_connections: 200, wal_log_hints: "on" } },
+      },
+      initdb: [{ encoding: "UTF8" }, { locale: "C.UTF-8" }, "data-checksums", "no-sync"],
+    },
+    postgresql: {
+      listen: address,
+      connect_address: address,
+      data_dir: o.data,
+      pgpass: `${o.data}.pgpass`,
+      bin_dir: systemPostgresFolder,
+      authentication: {
+        superuser: account("postgres"),
+        replication: account("replicator"),
+        rewind: account("rewinder"),
+      },
+      pg_hba: ["host all all 127.0.0.1/32 md5", "host replication replicator 127.0.0.1/32 md5"],
+      parameters: { unix_socket_directories: "", fsync: "off" },
+    },
+  };
+}
+
+/** The server with this data folder, and its child processes. */
+async function serverProcesses(data: string): Promise<number[]> {
+  const [line] = (await Deno.readTextFile(join(data, "postmaster.pid")).catch(() => "")).split("\n");
+  const server = Number(line);
+  if (!server || !isAlive(server)) return [];
+  const children = [];
+  for await (const { name } of Deno.readDir("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await Deno.readTextFile(`/proc/${name}/stat`).catch(() => "");
+    const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (Number(parent) === server) children.push(Number(name));
+  }
+  return [server, ...children];
+}
+
+function signalIfAlive(pid: number, signal: Deno.Signal): void {
+  if (isAlive(pid)) process.kill(pid, signal);
+}
