@@ -22,11 +22,12 @@ const programs = new Map(
 const interpreter = () =>
   /^#! *(\S+)/.exec(Deno.readTextFileSync(programs.get("swift-proxy-server") ?? ""))?.[1] ?? "python3";
 
-/** Swift keeps an object's metadata in the file's extended attributes, which not every file system supports. */
+/** Swift keeps an object's metadata in the file's extended attributes. A file system in memory may not support them. */
+const DISK = "/var/tmp";
 const KEEPS_ATTRIBUTES = `
 import os, tempfile
 import swift.common.ring
-with tempfile.NamedTemporaryFile() as f: os.setxattr(f.name, "user.swift", b"1")
+with tempfile.NamedTemporaryFile(dir="${DISK}") as f: os.setxattr(f.name, "user.swift", b"1")
 `;
 
 /** Whether Swift and memcached are installed and can store objects here; tests that need them are skipped otherwise. */
@@ -45,7 +46,7 @@ b.get_ring().save("${folder}/${server}.ring.gz")
 
 /** Starts memcached and the four servers on free ports. All state is in a folder that is removed at the end. */
 export async function startSwift(): Promise<TestSwift> {
-  const folder = await Deno.makeTempDir({ prefix: "swift-" });
+  const folder = await Deno.makeTempDir({ dir: DISK, prefix: "swift-" });
   for (const name of ["device/sdv", "cache"]) await Deno.mkdir(join(folder, name), { recursive: true });
   const ports = { account: freePort(), container: freePort(), object: freePort(), proxy: freePort() };
   const memcached = freePort();
