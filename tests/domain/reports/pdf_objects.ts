@@ -35,6 +35,34 @@ export function pdfObjects(bytes: Uint8Array): PdfObjects {
 export const pageContents = (objects: PdfObjects): string[] =>
   pages(objects).map((page) => objects.contents.get(numberAfter(page, "/Contents")) ?? "");
 
+/** The texts drawn on each page, one for each drawing operator. */
+export function pageTexts(objects: PdfObjects): string[][] {
+  const root = [...objects.syntax.values()].find((text) => text.includes("/Type/Pages/Count")) ?? "";
+  const fonts = new Map(
+    [.../\/Font<<(.*?)>>/.exec(root)?.[1]?.matchAll(/\/(F\d+) (\d+) 0 R/g) ?? []].map(([, name = "", id]) => {
+      const map = numberAfter(objects.syntax.get(Number(id)) ?? "", "/ToUnicode");
+      return [name, glyphTexts(objects.contents.get(map) ?? "")];
+    }),
+  );
+  return pageContents(objects).map((content) => {
+    let font: string[] = [];
+    const texts: string[] = [];
+    for (const [, name, glyphs] of content.matchAll(/\/(F\d+) [\d.]+ Tf|<((?:[0-9a-f]{4})+)>(?=Tj)/g)) {
+      if (name !== undefined) font = fonts.get(name) ?? [];
+      else {texts.push(
+          (glyphs?.match(/..../g) ?? []).map((glyph) => font[parseInt(glyph, 16)] ?? "").join(""),
+        );}
+    }
+    return texts;
+  });
+}
+
+/** The text of each glyph, from a font's map to Unicode. */
+const glyphTexts = (map: string): string[] =>
+  [...map.matchAll(/\[((?:<\w+>)+)\]/g)].flatMap(([, entries = ""]) =>
+    [...entries.matchAll(/<(\w+)>/g)].map(([, hex]) => textOf(`feff${hex}`))
+  );
+
 /** The syntax of the pages, in their order. */
 export function pages({ syntax }: PdfObjects): string[] {
   const catalog = [...syntax.values()].find((text) => text.includes("/Type/Catalog")) ?? "";

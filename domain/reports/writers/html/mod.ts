@@ -24,7 +24,9 @@ export const writeHtml: ReportWriter = async function* (document) {
 };
 
 function headOf({ title, subtitle, facts, parts, layout, looks }: ReportDocument): string {
-  const sizes = parts.flatMap((part) => part.kind === "table" ? [layOutTable(part.columns).size] : []);
+  const sizes = parts.flatMap((part) =>
+    part.kind === "table" ? [layOutTable(part.columns, { layout, shown: part.shown }).size] : []
+  );
   const paper = `${sizes.includes("A3") ? "A3" : "A4"} ${layout}`;
   const listed = facts.map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join("");
   return `<!DOCTYPE html>

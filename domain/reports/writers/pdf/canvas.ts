@@ -1,10 +1,12 @@
 import { type FontName, isUnshaped } from "../../../../infra/fonts/fonts.ts";
+import type { PathStep } from "../../charts/drawing.ts";
 import { EmbeddedFont } from "./embedded_font.ts";
+import { type EmbeddedImage, embedImage, type ImageSource } from "./image.ts";
 import { PageContent } from "./page_content.ts";
 import { pdfDate, PdfFile, pdfText } from "./pdf_file.ts";
 import { PageTree } from "./page_tree.ts";
 import { type ElementOptions, type Role, StructureTree } from "./structure_tree.ts";
-import { hasRightToLeft, isPlain, runsOf } from "./text_runs.ts";
+import { hasRightToLeft, isPlain, runsOf, type Weight } from "./text_runs.ts";
 
 export interface CanvasOptions {
   /** Width and height of the pages in points. */
@@ -19,8 +21,9 @@ export interface CanvasOptions {
 
 /** How a text is drawn. `color` is `#rrggbb`. */
 export interface TextStyle {
+  isItalic?: boolean;
   /** The font of text in the Latin, Greek and Cyrillic scripts. */
-  font: "sans" | "bold";
+  font: Weight;
   size: number;
   color: string;
 }
@@ -37,6 +40,7 @@ export class Canvas {
   readonly #structure = new StructureTree(this.#file);
   readonly #pages: PageTree;
   readonly #fonts = new Map<FontName, EmbeddedFont>();
+  readonly #sources = new Map<ImageSource, EmbeddedImage>();
   readonly #placeholder = this.#file.reserve();
   /** The current page; 0 before the first one. */
   #page = 0;
@@ -123,6 +127,46 @@ export class Canvas {
     this.#content.add("re f\n");
   }
 
+  /** Draws a line through points. */
+  line(points: readonly (readonly [x: number, y: number])[], width: number, color: string): void {
+    this.#endText();
+    this.#content.add(`q ${colorOperands(color)}RG 1 j `);
+    this.#add(width);
+    this.#content.add("w ");
+    this.#path(points.map((at, i) => ({ to: i === 0 ? "move" : "line", at })));
+    this.#content.add("S Q\n");
+  }
+
+  /** Fills an area. @param outline its colour and width; null: it has none */
+  area(path: readonly PathStep[], color: string, outline: { color: string; width: number } | null): void {
+    this.#endText();
+    this.#setColor(color);
+    if (!outline) {
+      this.#path(path);
+      return this.#content.add("f\n");
+    }
+    this.#content.add(`q ${colorOperands(outline.color)}RG 1 j `);
+    this.#add(outline.width);
+    this.#content.add("w ");
+    this.#path(path);
+    this.#content.add("B Q\n");
+  }
+
+  /** Draws an image; it is embedded once. */
+  image(source: ImageSource, x: number, y: number, width: number, height: number): void {
+    this.#endText();
+    let image = this.#sources.get(source);
+    if (!image) {
+      image = embedImage(this.#file, `I${this.#sources.size + 1}`, source);
+      this.#sources.set(source, image);
+    }
+    this.#content.add("q ");
+    this.#add(width);
+    this.#content.add("0 0 ");
+    this.#add(height, x, this.height - y - height);
+    this.#content.add(`cm/${image.name} Do Q\n`);
+  }
+
   /** Draws a line of text at the baseline `y`. @returns its width */
   text(line: string, x: number, y: number, style: TextStyle): number {
     this.#beginText();
@@ -170,7 +214,8 @@ export class Canvas {
     const fonts = [...this.#fonts.values()];
     for (const font of fonts) font.end();
     const names = fonts.map(({ name, id }) => `/${name} ${id} 0 R`).join("");
-    this.#pages.end(`/Font<<${names}>>/XObject<</Later ${this.#placeholder} 0 R>>`);
+    const images = [...this.#sources.values()].map(({ name, id }) => `/${name} ${id} 0 R`).join("");
+    this.#pages.end(`/Font<<${names}>>/XObject<</Later ${this.#placeholder} 0 R${images}>>`);
     const { title, author, createdAt, language } = this.options;
     const authorEntry = author ? `/Author${pdfText(author)}` : "";
     const info = file.write(
@@ -280,6 +325,19 @@ export class Canvas {
     this.#content.add("Td");
     this.#penX = toX;
     this.#penY = toY;
+  }
+
+  #path(steps: readonly PathStep[]): void {
+    for (const step of steps) {
+      if (step.to === "close") this.#content.add("h ");
+      else if (step.to === "curve") {
+        for (const [x, y] of [step.first, step.second, step.at]) this.#add(x, this.height - y);
+        this.#content.add("c ");
+      } else {
+        this.#add(step.at[0], this.height - step.at[1]);
+        this.#content.add(step.to === "move" ? "m " : "l ");
+      }
+    }
   }
 
   #add(...numbers: number[]): void {

@@ -1,20 +1,24 @@
+import { readableTextOn } from "../../../looks/colours.ts";
+import type { Looks } from "../../../looks/looks.ts";
 import { isNumeric } from "../../cells.ts";
 import type { Column, ColumnType } from "../../columns.ts";
+import type { PageLayout } from "../../report_template.ts";
 
 export const MARGIN = 28;
 export const GAP = 4;
 export const COLORS = {
   ink: "#1a2230",
   soft: "#4a5568",
-  head: "#24415f",
-  stripe: "#f1f4f8",
-  bar: "#3f6ea5",
-  paper: "#ffffff",
+  grid: "#d5dbe5",
+  stripe: "#f4f6f9",
+  group: "#e6ebf2",
 };
 
 export interface PlacedColumn {
   title: string;
   type: ColumnType;
+  /** Position of its cell in a row. */
+  position: number;
   x: number;
   width: number;
   alignRight: boolean;
@@ -24,6 +28,8 @@ export interface TableLayout {
   size: "A4" | "A3";
   fontSize: number;
   columns: PlacedColumn[];
+  headColor: string;
+  headTextColor: string;
 }
 
 const WIDTHS: Record<ColumnType, number> = {
@@ -34,36 +40,53 @@ const WIDTHS: Record<ColumnType, number> = {
   instant: 20,
   date: 11,
 };
-/** Width and height of landscape pages in points. */
-export const LANDSCAPE = { A4: [841.89, 595.28], A3: [1190.55, 841.89] } as const;
-/** Characters per line that fit on landscape A4 at a legible size. */
-const A4_CHARACTERS = 210;
+/** Short and long side of the pages in points. */
+const SIDES = { A4: [595.28, 841.89], A3: [841.89, 1190.55] } as const;
+/** Characters per line that fit on A4 at a legible size. */
+const A4_CHARACTERS = { landscape: 210, portrait: 150 };
 /** Average character width, relative to the font size. */
 const CHARACTER = 0.55;
 /** Width of the gap between two columns, in characters. */
 const GAPS = 2.5;
 /** Width of a bold character relative to a regular one. */
 const BOLD = 1.15;
+const DEFAULT_HEAD = "#24415f";
+
+export function pageSize(size: "A4" | "A3", layout: PageLayout): { width: number; height: number } {
+  const [short, long] = SIDES[size];
+  return layout === "landscape" ? { width: long, height: short } : { width: short, height: long };
+}
 
 /**
  * Places the columns on a page in proportion to their widths. Many columns get A3 instead of A4, not a smaller font.
+ * @param o.size the size of the pages; absent: the one that the columns need
+ * @param o.shown positions of the columns; absent: all
  */
-export function layOutTable(columns: Column[], given?: TableLayout["size"]): TableLayout {
-  const wanted = columns.map(({ width, type, title }) =>
+export function layOutTable(
+  columns: Column[],
+  o: { layout?: PageLayout; size?: "A4" | "A3"; looks?: Pick<Looks, "primaryColour">; shown?: number[] } = {},
+): TableLayout {
+  const { layout = "landscape", shown = [...columns.keys()] } = o;
+  const drawn = shown.flatMap((position) => {
+    const column = columns[position];
+    return column ? [{ ...column, position }] : [];
+  });
+  const wanted = drawn.map(({ width, type, title }) =>
     Math.max(Math.min(width ?? WIDTHS[type], 48), longestWord(title) * BOLD) + GAPS
   );
   const total = wanted.reduce((sum, width) => sum + width, 0);
-  const size = given ?? (total > A4_CHARACTERS ? "A3" : "A4");
-  const room = LANDSCAPE[size][0] - 2 * MARGIN;
-  const fontSize = Math.min(9, Math.max(6, room / (total * CHARACTER)));
+  const size = o.size ?? (total > A4_CHARACTERS[layout] ? "A3" : "A4");
+  const room = pageSize(size, layout).width - 2 * MARGIN;
+  const fontSize = Math.round(Math.min(9, Math.max(6, room / (total * CHARACTER))) * 100) / 100;
   let x = MARGIN;
-  const placed = columns.map(({ title, type }, i) => {
+  const placed = drawn.map(({ title, type, position }, i) => {
     const width = room * (wanted[i] ?? 0) / total;
-    const column = { title, type, x, width, alignRight: isNumeric(type) };
+    const column = { title, type, position, x, width, alignRight: isNumeric(type) };
     x += width;
     return column;
   });
-  return { size, fontSize, columns: placed };
+  const headColor = o.looks?.primaryColour ?? DEFAULT_HEAD;
+  return { size, fontSize, columns: placed, headColor, headTextColor: readableTextOn(headColor) };
 }
 
 /** Length of the longest word of a title. Columns are at least as wide, so that no word is broken. */

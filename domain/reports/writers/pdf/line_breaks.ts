@@ -1,4 +1,4 @@
-import { decomposeMissing, graphemes, isPlain, widthOf } from "./text_runs.ts";
+import { decomposeMissing, graphemes, isPlain, type Weight, widthOf } from "./text_runs.ts";
 
 const MAX_CHARACTERS = 2_000;
 
@@ -6,20 +6,25 @@ const MAX_CHARACTERS = 2_000;
  * Breaks a text into lines of at most `width` (at font size 1): at spaces if possible, otherwise inside a word. Text
  * longer than `maxLines` ends with an ellipsis.
  */
-export function breakLines(given: string, width: number, maxLines: number): string[] {
-  if (given.length < 200 && isPlain(given) && widthOf(given) <= width) return [given];
+export function breakLines(
+  given: string,
+  width: number,
+  maxLines: number,
+  weight: Weight = "sans",
+): string[] {
+  if (given.length < 200 && isPlain(given) && widthOf(given, weight) <= width) return [given];
   const text = decomposeMissing(
     given.length > MAX_CHARACTERS ? given.slice(0, MAX_CHARACTERS).toWellFormed() : given,
   );
-  if (text.length < 200 && !text.includes("\n") && widthOf(text) <= width) return [printable(text)];
+  if (text.length < 200 && !text.includes("\n") && widthOf(text, weight) <= width) return [printable(text)];
   const lines: string[] = [];
   for (const paragraph of printable(text, true).split("\n")) {
-    for (const line of breakParagraph(paragraph, width)) {
-      if (lines.length === maxLines) return withEllipsis(lines, width);
+    for (const line of breakParagraph(paragraph, width, weight)) {
+      if (lines.length === maxLines) return withEllipsis(lines, width, weight);
       lines.push(line);
     }
   }
-  if (given.length > MAX_CHARACTERS) return withEllipsis(lines, width);
+  if (given.length > MAX_CHARACTERS) return withEllipsis(lines, width, weight);
   return lines;
 }
 
@@ -29,11 +34,11 @@ function printable(text: string, keepLines = false): string {
   return spaced.replaceAll(/\p{Cc}/gu, (c) => c === "\n" && keepLines ? c : " ");
 }
 
-function* breakParagraph(paragraph: string, width: number): Generator<string> {
+function* breakParagraph(paragraph: string, width: number, weight: Weight): Generator<string> {
   let line = "";
   let used = 0;
   for (const word of paragraph.match(/\S+\s*|\s+/g) ?? [""]) {
-    const needed = widthOf(word.trimEnd());
+    const needed = widthOf(word.trimEnd(), weight);
     if (line !== "" && used + needed > width) {
       yield line.trimEnd();
       line = "";
@@ -41,11 +46,11 @@ function* breakParagraph(paragraph: string, width: number): Generator<string> {
     }
     if (needed <= width) {
       line += word;
-      used += widthOf(word);
+      used += widthOf(word, weight);
       continue;
     }
     for (const { segment: character } of graphemes.segment(word)) {
-      const advance = widthOf(character);
+      const advance = widthOf(character, weight);
       if (line !== "" && used + advance > width) {
         yield line;
         line = "";
@@ -58,8 +63,8 @@ function* breakParagraph(paragraph: string, width: number): Generator<string> {
   yield line.trimEnd();
 }
 
-function withEllipsis(lines: string[], width: number): string[] {
+function withEllipsis(lines: string[], width: number, weight: Weight): string[] {
   let last = [...lines.at(-1) ?? ""];
-  while (last.length > 0 && widthOf(last.join("")) + widthOf("…") > width) last = last.slice(0, -1);
+  while (last.length > 0 && widthOf(last.join("") + "…", weight) > width) last = last.slice(0, -1);
   return [...lines.slice(0, -1), last.join("").trimEnd() + "…"];
 }

@@ -27,6 +27,8 @@ export interface ElementOptions {
   scope?: "Column" | "Row";
   /** How many columns a cell spans. */
   columns?: number;
+  /** The place of a figure on its page: left, bottom, right and top from the bottom left corner. */
+  box?: [number, number, number, number];
   /** Language of the content, if it is not the document's. */
   lang?: string;
 }
@@ -146,11 +148,12 @@ export class StructureTree {
   }
 }
 
-function entriesOf({ actual, alt, scope, columns, lang }: ElementOptions): string {
+function entriesOf({ actual, alt, scope, columns, lang, box }: ElementOptions): string {
   let entries = "";
   if (actual !== undefined && actual !== null) entries += `/ActualText${pdfText(actual)}`;
   if (alt !== undefined) entries += `/Alt${pdfText(alt)}`;
   if (lang !== undefined) entries += `/Lang${pdfText(lang)}`;
+  if (box) entries += `/A<</O/Layout/Placement/Block/BBox[${box.map((at) => at.toFixed(2)).join(" ")}]>>`;
   if (scope === undefined && columns === undefined) return entries;
   const scopeEntry = scope === undefined ? "" : `/Scope/${scope}`;
   const spanEntry = columns === undefined ? "" : `/ColSpan ${columns}`;

@@ -1,215 +1,104 @@
-import { readableText } from "../../cells.ts";
-import type { Row } from "../../rows.ts";
-import type { Column } from "../../columns.ts";
-import type { ChartData, ReportDocument } from "../../document.ts";
-import type { Canvas, TextStyle } from "./canvas.ts";
-import { COLORS, GAP, layOutTable, MARGIN, type PlacedColumn, type TableLayout } from "./layout.ts";
-import { breakLines } from "./line_breaks.ts";
-import { isPlain, widthOf } from "./text_runs.ts";
+import type { DocumentTable, GroupLine, TableLine } from "../../document.ts";
+import type { TableLayout } from "./layout.ts";
+import { COLORS } from "./layout.ts";
+import type { Pages } from "./pages.ts";
+import { type TableRow, TableRows } from "./table_rows.ts";
 
-const LINE = 1.32;
-const ASCENT = 1.05;
-const MAX_LINES = 8;
-const FOOT = 22;
-/** Maximum length of a cell's replacement text; the same limit as in `breakLines`. */
-const MAX_READ_TEXT = 2_000;
+/** A row and what must be on its page: the headings of groups that begin with it, the totals below it. */
+interface Block {
+  rows: TableRow[];
+  hasRow: boolean;
+}
 
-/** Draws the pages of a document: title, tables with a head on every page, charts and page numbers. */
+const newBlock = (): Block => ({ rows: [], hasRow: false });
+
+/**
+ * Draws a table over pages. Its head is repeated on every page, and so are the headings of the open groups. A group's
+ * heading stays with its first row, totals with the row above them.
+ */
 export class TablePages {
-  #y = 0;
-  #page = 0;
-  #row = 0;
-  #layout: TableLayout = { size: "A4", fontSize: 9, columns: [] };
+  readonly #rows: TableRows;
+  #block = newBlock();
+  /** The open groups, outermost first. */
+  #groups: GroupLine[] = [];
+  #count = 0;
 
-  constructor(
-    readonly canvas: Canvas,
-    private readonly size: TableLayout["size"],
-    private readonly document: ReportDocument,
-  ) {}
-
-  begin(): void {
-    this.#newPage();
-    const { canvas, document } = this;
-    canvas.element("H1", () => this.#line(document.title, MARGIN, 18, "bold", COLORS.ink));
-    canvas.element("P", () => this.#line(document.subtitle, MARGIN, 9, "sans", COLORS.soft));
-    this.#y += 4;
-    const facts = document.facts.map(([name, value]) => `${name}: ${value}`);
-    canvas.element("P", () => {
-      for (const line of breakLines(facts.join("   ·   "), (canvas.width - 2 * MARGIN) / 8, 6)) {
-        this.#line(line, MARGIN, 8, "sans", COLORS.ink);
-      }
-    }, { actual: facts.join("; ") });
-    this.#y += 6;
+  constructor(private readonly pages: Pages, layout: TableLayout, private readonly table: DocumentTable) {
+    this.#rows = new TableRows(pages, layout, table);
   }
 
-  openTable(columns: Column[], title: string | null): void {
-    const { canvas } = this;
-    this.#layout = layOutTable(columns, this.size);
-    this.#row = 0;
-    if (title !== null) {
-      this.#need(60);
-      this.#y += 14;
-      canvas.element("H2", () => this.#line(title, MARGIN, 12, "bold", COLORS.ink));
-      this.#y += 4;
-    }
+  begin(): void {
+    const { pages, table } = this;
+    const head = this.#rows.head(false);
+    const titleHeight = table.title === null ? 0 : 34;
+    pages.need(titleHeight + head.height * (4 + 2 * table.groups.length)); // with the first rows
+    if (table.title !== null) this.#title(table.title);
+    const { canvas } = pages;
     canvas.open("Table");
     canvas.open("THead");
     canvas.open("TR");
-    this.#tableHead((draw, actual) => canvas.element("TH", draw, { actual, scope: "Column" }));
+    head.draw();
     canvas.close();
     canvas.close();
     canvas.open("TBody");
   }
 
-  /** Draws a row. @returns true if the row started a new page, so that the previous page is finished */
-  addRow(row: Row): boolean {
-    const { columns, fontSize } = this.#layout;
-    const texts = columns.map(({ type }, i) => {
-      const cell = row[i] ?? null;
-      return cell === null ? "" : readableText(cell, type);
-    });
-    const cells = columns.map(({ width }, i) =>
-      texts[i] ? breakLines(texts[i], (width - 2 * GAP) / fontSize, MAX_LINES) : []
-    );
-    const height = Math.max(1, ...cells.map((lines) => lines.length)) * fontSize * LINE + GAP;
-    const beginsPage = this.#y + height > this.canvas.height - MARGIN - FOOT;
-    if (beginsPage) {
-      this.canvas.close(); // a table body for each page, so that the tags of finished rows leave memory
-      this.#newPage();
-      this.canvas.open("TBody");
-      this.#tableHead((draw) => this.canvas.decoration(draw)); // tagged on the first page only
-    }
-    if (this.#row++ % 2 === 1) this.#stripe(height, COLORS.stripe);
-    this.canvas.open("TR");
-    for (const [i, column] of columns.entries()) {
-      const [lines = [], text = ""] = [cells[i], texts[i]];
-      if (lines.length === 0) this.canvas.emptyCell();
-      else this.canvas.cell(() => this.#cell(lines, column), replacementText(text, lines));
-    }
-    this.canvas.close();
-    this.#y += height;
-    return beginsPage;
-  }
-
-  #cell(lines: string[], { x, width, alignRight }: PlacedColumn): void {
-    const { fontSize } = this.#layout;
-    for (const [n, line] of lines.entries()) {
-      const y = this.#y + GAP / 2 + n * fontSize * LINE + fontSize * ASCENT;
-      const from = alignRight ? x + width - GAP - widthOf(line) * fontSize : x + GAP;
-      this.#draw(line, from, y, fontSize, COLORS.ink);
+  add(lines: TableLine[]): void {
+    for (const line of lines) {
+      if (line.kind !== "total" && this.#block.hasRow) this.#drawBlock();
+      this.#block.rows.push(this.#rows.layOut(line));
+      if (line.kind !== "row") continue;
+      this.#block.hasRow = true;
+      this.#count++;
     }
   }
 
-  /** Fills in the total page number at the foot of all pages. */
-  finish(): void {
-    this.canvas.fillPlaceholder(String(this.#page), { font: "sans", size: 7, color: COLORS.soft });
-  }
-
-  closeTable(count: number): void {
-    const { canvas } = this;
+  end(): void {
+    this.#drawBlock();
+    const { pages } = this;
+    const { canvas } = pages;
     canvas.close();
     canvas.close();
-    this.#need(24);
-    this.#y += 6;
-    const total = count === 0 ? "No rows." : `${count} ${count === 1 ? "row" : "rows"}`;
-    canvas.element("P", () => this.#line(total, MARGIN, 8, "sans", COLORS.soft));
+    pages.need(24);
+    pages.y += 6;
+    const total = this.#count === 0 ? "No rows." : `${this.#count} ${this.#count === 1 ? "row" : "rows"}`;
+    canvas.element("P", () => pages.text(total, { font: "sans", size: 8, color: COLORS.soft }));
+    pages.y += 14;
   }
 
-  chart({ title, labels, series }: ChartData): void {
-    if (labels.length === 0) return;
-    const { canvas } = this;
-    const bars = labels.map((label, i) => ({ label, value: series[0]?.values[i] ?? 0 }));
-    this.#need(60 + Math.min(bars.length, 20) * 16);
-    this.#y += 14;
-    canvas.element("H2", () => this.#line(title, MARGIN, 12, "bold", COLORS.ink));
-    this.#y += 4;
-    const most = Math.max(...bars.map(({ value }) => value), 1);
-    const room = canvas.width - 2 * MARGIN - 320;
-    for (const { label, value } of bars) {
-      this.#need(16);
-      const [text = ""] = breakLines(label, 210 / 8, 1);
-      const number = String(Math.round(value * 100) / 100);
-      const width = Math.max(1, Math.max(value, 0) / most * room);
-      canvas.decoration(() => canvas.box(MARGIN + 222, this.#y + 2, width, 11, COLORS.bar));
-      canvas.element("P", () => {
-        this.#draw(text, MARGIN + 214 - widthOf(text) * 8, this.#y + 10, 8, COLORS.ink);
-        this.#draw(number, MARGIN + 228 + width, this.#y + 10, 8, COLORS.ink);
-      }, { actual: `${label}: ${number}` });
-      this.#y += 16;
-    }
-  }
-
-  #need(height: number): void {
-    if (this.#y + height > this.canvas.height - MARGIN - FOOT) this.#newPage();
-  }
-
-  #newPage(): void {
-    this.canvas.addPage();
-    this.#page++;
-    this.#row = 0;
-    this.canvas.decoration(() => this.#foot());
-    this.#y = MARGIN;
-  }
-
-  #foot(): void {
-    const y = this.canvas.height - MARGIN + 6;
-    const number = `Page ${this.#page} of `;
-    this.#draw(number, MARGIN, y, 7, COLORS.soft);
-    this.canvas.drawPlaceholder(MARGIN + widthOf(number) * 7, y);
-    const { name } = this.document;
-    this.#draw(name, this.canvas.width - MARGIN - widthOf(name) * 7, y, 7, COLORS.soft);
-  }
-
-  /** @param drawTitle calls `draw` to draw a column title; it decides whether the title is tagged or decoration */
-  #tableHead(drawTitle: (draw: () => void, read: string | null) => void): void {
-    const { columns, fontSize } = this.#layout;
-    const titles = columns.map(({ title, width }) =>
-      breakLines(title, (width - 2 * GAP) / fontSize / 1.08, 3)
+  #title(title: string): void {
+    const { pages } = this;
+    pages.canvas.element(
+      "H2",
+      () => pages.text(title, { font: "bold", size: 12, color: COLORS.ink }, { maxLines: 2 }),
     );
-    const height = Math.max(...titles.map((lines) => lines.length)) * fontSize * LINE + GAP + 2;
-    this.#stripe(height, COLORS.head);
-    for (const [i, column] of columns.entries()) {
-      const lines = titles[i] ?? [];
-      drawTitle(() => this.#title(lines, column), replacementText(column.title, lines));
+    pages.y += 6;
+  }
+
+  #drawBlock(): void {
+    const { rows } = this.#block;
+    this.#block = newBlock();
+    const height = rows.reduce((sum, row) => sum + row.height, 0);
+    // A group begins with at least two rows, if it has them.
+    const second = rows.some(({ group }) => group) ? rows.at(-1)?.height ?? 0 : 0;
+    if (!this.pages.hasRoom(height + second)) this.#nextPage(rows);
+    for (const row of rows) {
+      if (!this.pages.hasRoom(row.height)) this.#nextPage([row]); // the block is higher than a page
+      row.draw();
+      if (row.group) this.#groups = [...this.#groups.slice(0, row.group.level - 1), row.group];
     }
-    this.#y += height;
   }
 
-  #title(lines: string[], { x, width, alignRight }: PlacedColumn): void {
-    const { fontSize } = this.#layout;
-    for (const [n, line] of lines.entries()) {
-      const y = this.#y + GAP / 2 + 1 + n * fontSize * LINE + fontSize * ASCENT;
-      const from = alignRight ? x + width - GAP - widthOf(line) * fontSize * 1.06 : x + GAP;
-      this.#draw(line, from, y, fontSize, COLORS.paper, "bold");
+  /** @param following the rows that the page begins with */
+  #nextPage(following: TableRow[]): void {
+    const { pages } = this;
+    pages.canvas.close(); // a table body for each page, so that the tags of finished rows leave memory
+    pages.newPage();
+    this.#rows.head(true).draw();
+    const begun = following.find(({ group }) => group)?.group?.level ?? Infinity;
+    for (const group of this.#groups) {
+      if (group.level < begun) this.#rows.groupRow(group, true).draw();
     }
-  }
-
-  #stripe(height: number, color: string): void {
-    const { canvas } = this;
-    canvas.decoration(() => canvas.box(MARGIN, this.#y, canvas.width - 2 * MARGIN, height, color));
-  }
-
-  #line(text: string, x: number, size: number, font: TextStyle["font"], color: string): void {
-    this.#y += size * ASCENT;
-    this.#draw(text, x, this.#y, size, color, font);
-    this.#y += size * (LINE - ASCENT) + 2;
-  }
-
-  #draw(
-    text: string,
-    x: number,
-    y: number,
-    size: number,
-    color: string,
-    font: TextStyle["font"] = "sans",
-  ): void {
-    this.canvas.text(text, x, y, { font, size, color });
+    pages.canvas.open("TBody");
   }
 }
-
-/**
- * A cell's text for screen readers; null if the drawn line is enough. Broken lines would be read as cut words, and
- * right-to-left text in the wrong order.
- */
-const replacementText = (text: string, lines: string[]): string | null =>
-  lines.length === 1 && isPlain(text) ? null : text.slice(0, MAX_READ_TEXT).toWellFormed();

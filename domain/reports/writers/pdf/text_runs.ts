@@ -84,19 +84,24 @@ export const decomposeMissing = (line: string): string =>
     (character) => fontOf(character) === null ? character.normalize("NFKC") : character,
   );
 
-const advances = new Map<number, number>();
+/** The font of text in the Latin, Greek and Cyrillic scripts. */
+export type Weight = "sans" | "bold";
+
+const advances = { sans: new Map<number, number>(), bold: new Map<number, number>() };
 const MAX_CACHED_ADVANCES = 70_000;
 
 /** The width of a text at font size 1: the sum of its characters. Good enough for line breaks and never too small. */
-export function widthOf(text: string): number {
+export function widthOf(text: string, weight: Weight = "sans"): number {
+  const cached = advances[weight];
   let width = 0;
   for (const character of text) {
     const codePoint = character.codePointAt(0) ?? 0;
-    let advance = advances.get(codePoint);
+    let advance = cached.get(codePoint);
     if (advance === undefined) {
-      const font = loadFont(fontOf(character) ?? "sans");
+      const found = fontOf(character) ?? "sans";
+      const font = loadFont(found === "sans" ? weight : found);
       advance = font.glyphForCodePoint(codePoint).advanceWidth / font.unitsPerEm;
-      if (advances.size < MAX_CACHED_ADVANCES) advances.set(codePoint, advance);
+      if (cached.size < MAX_CACHED_ADVANCES) cached.set(codePoint, advance);
     }
     width += advance;
   }
