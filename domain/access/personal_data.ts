@@ -9,7 +9,7 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
     profile: (q, { userId }) =>
       q`
       select id, email, first_name, last_name, phone_number, is_active, app_ids, metadata, lockout_expires_at,
-        last_login_at, created_at, updated_at, deleted_at from users where id = ${userId}`,
+        last_login_at, email_verified_at, created_at, updated_at, deleted_at from users where id = ${userId}`,
     links: (q, { userId, tenantId }) =>
       q`
       select l.tenant_id, t.name as tenant_name, l.is_active, l.is_default, l.external_id, l.created_at,

@@ -7,6 +7,7 @@ import type { Caller, ServiceAccountCaller } from "../rights/caller.ts";
 import { KEY_PREFIX } from "../rights/key_rights.ts";
 import type { ServiceAccountRights } from "../rights/service_account_rights.ts";
 import type { OAuthPlatform } from "./platform.ts";
+import { scopeOf } from "./tokens/grant.ts";
 import { readLiveToken } from "./tokens/live_token.ts";
 
 /** A service account that asks; `tenantId` null: about all its tenants. */
@@ -89,7 +90,7 @@ async function ofClientToken(p: Parts, token: string): Promise<ActiveToken | nul
     ...active(p, user?.id ?? client.clientId, user?.rights.permissions ?? []),
     aud: String(claims.aud),
     client_id: client.clientId,
-    scope: scopes.join(" "),
+    ...scopeOf(scopes),
     ...user ? { ver: user.rights.securityVersion, sid: user.sessionId } : {},
     ...tenantId === null ? {} : { tenant_id: tenantId },
     ...timesOf(claims),

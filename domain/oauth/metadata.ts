@@ -33,7 +33,7 @@ export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {
     id_token_signing_alg_values_supported: ["RS256"],
     access_token_signing_alg_values_supported: [...TOKEN_ALGORITHMS],
     token_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
-    introspection_endpoint_auth_methods_supported: [...SECRET_AUTHENTICATION],
+    introspection_endpoint_auth_methods_supported: [...SECRET_AUTHENTICATION, "Bearer"], // RFC 8414: a token type
     revocation_endpoint_auth_methods_supported: [...CLIENT_AUTHENTICATION],
     code_challenge_methods_supported: ["S256"],
     prompt_values_supported: [...PROMPTS],
@@ -52,6 +52,7 @@ export function providerMetadata(p: Pick<Platform, "tokens" | "baseUrl">) {
       "given_name",
       "family_name",
       "email",
+      "email_verified",
     ],
     ui_locales_supported: ["en", "pt"],
     authorization_response_iss_parameter_supported: true,

@@ -4,6 +4,8 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 export interface AddressedUser {
   id: string;
   email: string;
+  /** A link that was mailed to the email was used. */
+  isEmailVerified: boolean;
   phoneNumber: string | null;
   firstName: string;
   lastName: string;
@@ -21,7 +23,7 @@ export async function findUsersInTenant(
 ): Promise<AddressedUser[]> {
   if (ids.length === 0) return [];
   return await q<AddressedUser[]>`
-    select u.id, u.email, u.phone_number, u.first_name, u.last_name from users u
+    select u.id, u.email, u.email_verified_at is not null as is_email_verified, u.phone_number, u.first_name, u.last_name from users u
     where u.id = any(${ids}::uuid[]) and u.is_active and u.deleted_at is null
       and (${tenantId}::uuid is null or exists (
         select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active))`;
@@ -35,7 +37,7 @@ export async function findUsersByEmail(
 ): Promise<AddressedUser[]> {
   if (emails.length === 0) return [];
   return await q<AddressedUser[]>`
-    select u.id, u.email, u.phone_number, u.first_name, u.last_name from users u
+    select u.id, u.email, u.email_verified_at is not null as is_email_verified, u.phone_number, u.first_name, u.last_name from users u
     where lower(u.email) = any(array(select lower(email) from unnest(${emails}::text[]) as given (email)))
       and u.is_active and u.deleted_at is null
       and (${tenantId}::uuid is null or exists (

@@ -77,14 +77,14 @@ async function answerRequest(
 /** To the console's sign-in page, and back with the same request. */
 function toSignIn(
   { clock }: ServicePlatform,
-  { prompts, loginHint, maxAgeSeconds }: AuthorizationRequest,
+  { prompts, loginHint, maxAgeSeconds, idTokenHint }: AuthorizationRequest,
   given: URLSearchParams,
 ): Answer {
   const back = new URLSearchParams(given);
   const left = [...prompts].filter((prompt) => !FULFILLED_BY_SIGN_IN.includes(prompt));
   back.delete("prompt");
   if (left.length > 0) back.set("prompt", left.join(" "));
-  const isNewNeeded = left.length < prompts.size || maxAgeSeconds !== null;
+  const isNewNeeded = left.length < prompts.size || maxAgeSeconds !== null || idTokenHint !== null;
   if (isNewNeeded) back.set(SIGNED_IN_AFTER, String(clock.now().getTime()));
   const query = new URLSearchParams({
     to: `../oauth/authorize?${back}`,

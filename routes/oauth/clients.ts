@@ -154,9 +154,9 @@ export const clientRoutes = [
     access,
     params,
     summary: "Change an OAuth client; effective at once",
-    body: z.object(given).partial().meta({
+    body: z.object({ ...given, kind: enumName(CLIENT_KINDS) }).partial().meta({
       id: "UpdateOAuthClientRequest",
-      description: "Members left out keep their value",
+      description: "Members left out keep their value. The kind cannot change",
     }),
     answers: { 200: { etag: true, description: "Changed", schema: OAuthClientDto } },
     problems: [...changed, "OAUTH_AUDIENCE_CONFLICT"],

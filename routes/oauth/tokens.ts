@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isSameAudience } from "../../domain/oauth/clients/audience.ts";
 import { requireClient } from "../../domain/oauth/tokens/authenticate_client.ts";
 import { grantToProgram } from "../../domain/oauth/tokens/client_credentials.ts";
 import { readLiveToken } from "../../domain/oauth/tokens/live_token.ts";
@@ -28,7 +29,7 @@ const TokenDto = z.object({
   expires_in: z.int(),
   refresh_token: z.string().optional(),
   id_token: z.string().optional(),
-  scope: z.string(),
+  scope: z.string().optional().meta({ description: "Absent if the token has no scope" }),
 }).meta({ id: "OAuthTokens" });
 
 const UserInfoDto = z.object({
@@ -38,6 +39,9 @@ const UserInfoDto = z.object({
   given_name: z.string().optional(),
   family_name: z.string().optional(),
   email: z.string().optional(),
+  email_verified: z.boolean().optional().meta({
+    description: "True once a link that was mailed to this address was used",
+  }),
 }).meta({ id: "UserInfo" });
 
 async function issueTokens(platform: ServicePlatform, call: Call): Promise<Answer> {
@@ -46,7 +50,7 @@ async function issueTokens(platform: ServicePlatform, call: Call): Promise<Answe
   const grantType = requireParameter(parameters, "grant_type");
   const audience = "client" in by ? by.client.audience : platform.config.TOKEN_AUDIENCE;
   const resource = parameters.get("resource");
-  if (resource !== undefined && resource !== audience) { // RFC 8707
+  if (resource !== undefined && !isSameAudience(resource, audience)) { // RFC 8707
     throw new OAuthError("invalid_target", "The resource must be the audience of the client.");
   }
   switch (grantType) {
@@ -117,7 +121,9 @@ export const tokenRoutes = [
     form: z.object({
       grant_type: z.enum(["authorization_code", "refresh_token", "client_credentials"]),
       code: text,
-      redirect_uri: text,
+      redirect_uri: text.meta({
+        description: "May be left out; otherwise that of the authorization request",
+      }),
       code_verifier: text,
       refresh_token: text,
       scope: text,

@@ -112,7 +112,7 @@ export async function confirmEmailChange(
     const { userId, sessionId, newEmail } = used;
     const user = await lockUser(tx, userId);
     if (!user?.isActive) throw badToken();
-    await tx`update users set email = ${newEmail}, version = version + 1, updated_at = now() where id = ${userId}`;
+    await tx`update users set email = ${newEmail}, email_verified_at = now(), version = version + 1, updated_at = now() where id = ${userId}`;
     await tx`delete from email_changes where user_id = ${userId}`;
     await tx`delete from password_resets where user_id = ${userId}`;
     await endSessions(p, tx, { userId, exceptSessionId: sessionId, reason: "email changed" });

@@ -15,6 +15,7 @@ import { endSessions } from "../sign_in/sessions.ts";
 import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
 import { mailOwner } from "./owner_mail.ts";
 import { passwordResetMail } from "./password_reset_mail.ts";
+import { noteVerifiedEmail } from "./verified_email.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired links of one user by one requester. It limits the mail that repeated requests cause. */
@@ -127,6 +128,7 @@ export async function resetPassword(
       where id = ${userId} and is_active and deleted_at is null`;
     if (changed.count === 0) throw badToken();
     await tx`delete from password_resets where user_id = ${userId}`;
+    await noteVerifiedEmail(tx, userId);
     await clearFailedSignIns(tx, userId);
     await forgetDevices(tx, userId);
     await endSessions(p, tx, { userId, reason: "password reset" });

@@ -4,6 +4,7 @@ import { recordAudit } from "../../audit/audit.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { digest } from "../../shared/secrets.ts";
+import { noteVerifiedEmail } from "../account/verified_email.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { requireGoodPassword } from "../passwords/password_rules.ts";
 import { addressKey } from "../sign_in/address.ts";
@@ -181,6 +182,7 @@ async function recordAccepted(
   userId: string,
   { traceId, ip }: Origin,
 ): Promise<void> {
+  await noteVerifiedEmail(tx, userId);
   await tx`update invitations set accepted_user_id = ${userId} where id = ${id}`;
   await recordAudit(tx, { userId, tenantId, traceId, ip }, {
     action: "invitation.accept",

@@ -80,7 +80,7 @@ async function anonymize(
       erasedEmail(userId)
     }, password_hash = null, first_name = '', last_name = '',
         phone_number = null, metadata = '{}', app_ids = '{}', is_active = false, lockout_expires_at = null,
-        last_login_at = null, deleted_at = coalesce(deleted_at, now()), erased_at = now(), version = version + 1,
+        last_login_at = null, email_verified_at = null, deleted_at = coalesce(deleted_at, now()), erased_at = now(), version = version + 1,
         updated_at = now()
       where id = ${userId}`;
     await userAccessChanged(p, tx, userId, { linkedAnd: [] });

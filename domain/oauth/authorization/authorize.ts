@@ -73,7 +73,10 @@ async function fits(
   const hint = await p.tokens.verifyIssued(idTokenHint, "JWT", { evenIfExpired: true }).catch(() => {
     throw new OAuthError("invalid_request", "The id_token_hint is no ID token of this service.");
   });
-  return hint.sub === session.userId;
+  if (hint.sub === session.userId) return true;
+  // Who was sent to the sign-in and came back as another user would be sent there again without end.
+  if (signedInAfter === null) return false;
+  throw new OAuthError("login_required", "Another user than that of the id_token_hint signed in.");
 }
 
 /** The tenant of the tokens: that of the client, else the requested one, else as at a sign-in. */

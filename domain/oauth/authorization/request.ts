@@ -1,3 +1,4 @@
+import { isSameAudience } from "../clients/audience.ts";
 import { isRegistered } from "../clients/redirect_uris.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { PROMPTS } from "../metadata.ts";
@@ -68,7 +69,7 @@ export function readRequest(trusted: TrustedReturn, parameters: Parameters): Aut
   }
   const { client } = trusted;
   const resource = parameters.get("resource");
-  if (resource !== undefined && resource !== client.audience) {
+  if (resource !== undefined && !isSameAudience(resource, client.audience)) {
     throw new OAuthError("invalid_target", "The resource must be the audience of the client.");
   }
   for (const name of ["state", "nonce", "login_hint"]) {
@@ -78,7 +79,7 @@ export function readRequest(trusted: TrustedReturn, parameters: Parameters): Aut
   }
   return {
     ...trusted,
-    scopes: listOf(parameters.get("scope")).filter((scope) => client.scopes.includes(scope)),
+    scopes: scopesOf(client, listOf(parameters.get("scope"))),
     nonce: parameters.get("nonce") ?? null,
     codeChallenge: codeChallenge(parameters),
     prompts: prompts(parameters),
@@ -88,6 +89,13 @@ export function readRequest(trusted: TrustedReturn, parameters: Parameters): Aut
     tenantId: tenant(parameters),
     signedInAfter: signedInAfter(parameters),
   };
+}
+
+/** Those of the wanted scopes that the client may have. If it may have none, the answer could not say so. */
+function scopesOf(client: KnownClient, wanted: string[]): string[] {
+  const scopes = wanted.filter((scope) => client.scopes.includes(scope));
+  if (scopes.length > 0 || wanted.length === 0) return scopes;
+  throw new OAuthError("invalid_scope", "The client may have none of the scopes.");
 }
 
 /** PKCE is always needed, with S256: a plain challenge would show the verifier to everyone who sees the request. */

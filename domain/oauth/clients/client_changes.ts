@@ -3,7 +3,7 @@ import { announceChange } from "../../../infra/postgres/changes.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { newKey } from "../../access/keys/new_key.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { problem } from "../../problems/problem.ts";
+import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -27,7 +27,10 @@ export interface NewClient extends ClientSettings {
 }
 
 /** Members to change; absent ones keep their value. */
-export type ClientChange = { [M in keyof ClientSettings]?: ClientSettings[M] | undefined };
+export type ClientChange = { [M in keyof ClientSettings]?: ClientSettings[M] | undefined } & {
+  /** Only the one that it has. */
+  kind?: ClientKind | undefined;
+};
 
 type Changing = Pick<Platform, "sql" | "config" | "tokens" | "baseUrl">;
 
@@ -73,18 +76,24 @@ async function ownerFor(q: Sql, caller: Caller): Promise<string | null> {
 
 /**
  * Changes a client, effective for its next request. Tokens it already has keep their claims.
- * @throws OAUTH_CLIENT_NOT_FOUND, PRECONDITION_FAILED, OAUTH_CLIENT_REVOKED_CONFLICT, and see `createClient`
+ * @throws OAUTH_CLIENT_NOT_FOUND, PRECONDITION_FAILED, OAUTH_CLIENT_REVOKED_CONFLICT, VALIDATION_ERROR (also for another
+ * kind), and see `createClient`
  */
 export async function updateClient(
   p: Changing,
   caller: Caller,
   id: string,
-  change: ClientChange,
+  { kind: wantedKind, ...change }: ClientChange,
   ifMatch: string | null,
 ): Promise<Versioned<OAuthClient>> {
   return await transact(p.sql, async (tx) => {
     const before = await lockLive(tx, caller, id, ifMatch);
     const { kind, tenantId } = before.value;
+    if (wantedKind !== undefined && wantedKind !== kind) {
+      throw invalid({
+        kind: [`expected ${kind}: the kind of a client cannot change; create another client`],
+      });
+    }
     const former = settingsOf(before.value);
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
     const after: ClientSettings = { ...former, ...given };

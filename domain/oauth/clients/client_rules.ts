@@ -2,6 +2,7 @@ import type { Tx } from "../../../infra/postgres/postgres.ts";
 import type { Config } from "../../../infra/config.ts";
 import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
+import { isSameAudience } from "./audience.ts";
 import type { ClientKind, ClientSettings } from "./client.ts";
 import { redirectUriFault } from "./redirect_uris.ts";
 
@@ -28,7 +29,7 @@ export function requireClientRules(
       "expected at least one: a public client cannot use anything but the user's sign-in",
     ];
   }
-  if (audience === o.config.TOKEN_AUDIENCE || audience === o.issuer) {
+  if ([o.config.TOKEN_AUDIENCE, o.issuer].some((own) => isSameAudience(audience, own))) {
     errors.audience = ["expected another audience than the service's own, whose API would accept the tokens"];
   } else if ([CLIENT_ID_PREFIX, ACCOUNT_ID_PREFIX].some((prefix) => audience.startsWith(prefix))) {
     errors.audience = ["expected no client id, which is the audience of ID tokens"];

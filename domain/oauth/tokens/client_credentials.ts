@@ -4,7 +4,7 @@ import { STANDARD_SCOPES } from "../clients/client.ts";
 import { listOf, OAuthError, type Parameters } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
 import type { Authenticated } from "./authenticate_client.ts";
-import { answerOf, type TokenAnswer } from "./grant.ts";
+import { answerOf, scopeOf, type TokenAnswer } from "./grant.ts";
 
 /** Scopes about a user. These tokens are not for a user. */
 const OF_USERS: ReadonlySet<string> = new Set(STANDARD_SCOPES);
@@ -37,7 +37,7 @@ export async function grantToProgram(
       lifeSeconds: ACCESS_TOKEN_SECONDS,
       claims: {
         client_id: client.clientId,
-        scope: scopes.join(" "),
+        ...scopeOf(scopes),
         ...client.tenantId === null ? {} : { tenant_id: client.tenantId },
       },
     }),

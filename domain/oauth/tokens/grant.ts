@@ -19,8 +19,13 @@ export interface TokenAnswer {
   expires_in: number;
   refresh_token?: string;
   id_token?: string;
-  scope: string;
+  /** Absent without scopes: an empty value is none of RFC 6749. */
+  scope?: string;
 }
+
+/** The scopes as a claim or a member of an answer. */
+export const scopeOf = (scopes: readonly string[]): { scope?: string } =>
+  scopes.length === 0 ? {} : { scope: scopes.join(" ") };
 
 /**
  * Signs the access token of a grant: the claims of RFC 9068, those of the service, and the ones that the client asks for.
@@ -45,7 +50,7 @@ export async function signAccessToken(
       client_id: client.clientId,
       sid: sessionId,
       ver: securityVersion,
-      scope: scopes.join(" "),
+      ...scopeOf(scopes),
       ...tenantId === null ? {} : { tenant_id: tenantId },
       ...rights ? { permissions: [...rights.permissions].sort() } : {},
     },
@@ -57,5 +62,5 @@ export const answerOf = (accessToken: string, scopes: readonly string[]): TokenA
   access_token: accessToken,
   token_type: "Bearer",
   expires_in: ACCESS_TOKEN_SECONDS,
-  scope: scopes.join(" "),
+  ...scopeOf(scopes),
 });

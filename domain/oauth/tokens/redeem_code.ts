@@ -32,7 +32,8 @@ export async function redeemCode(
 ): Promise<TokenAnswer> {
   const code = requireParameter(parameters, "code");
   const verifier = requireParameter(parameters, "code_verifier");
-  const redirectUri = requireParameter(parameters, "redirect_uri");
+  // PKCE binds the code to its client, so OAuth 2.1 needs no redirect_uri here. Older clients send it.
+  const redirectUri = parameters.get("redirect_uri");
   const redeemed = await transact(p.sql, async (tx) => {
     const grant = await lockCode(tx, code);
     if (!grant || grant.clientId !== client.id) throw refused("The code is unknown, or of another client.");
@@ -42,7 +43,9 @@ export async function redeemCode(
       return null; // this transaction must commit
     }
     if (grant.expired) throw refused("The code has expired.");
-    if (grant.redirectUri !== redirectUri) throw refused("The redirect_uri is not that of the code.");
+    if (redirectUri !== undefined && grant.redirectUri !== redirectUri) {
+      throw refused("The redirect_uri is not that of the code.");
+    }
     if (!fits(verifier, grant.codeChallenge)) {
       throw refused("The code_verifier does not fit the code_challenge.");
     }

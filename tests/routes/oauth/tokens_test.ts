@@ -112,7 +112,6 @@ Deno.test("a code needs its verifier, its client and its redirect URI, and such 
     { code_verifier: "" },
     { code_verifier: "KK7Fi1eeCUM5OWtrTBHzYkqAD0yTMYuJPcgrzU7jqAE" },
     { redirect_uri: "https://app.test/callback/" },
-    { redirect_uri: "" },
     { code: `${code}x` },
     { code: "" },
   ];
@@ -348,6 +347,7 @@ Deno.test("userinfo shows what the scopes allow, by GET and POST, to pages of ev
     given_name: "Some",
     family_name: "Body",
     email: who.email,
+    email_verified: false,
   };
   const origin = { origin: "https://spa.test" };
   for (const method of ["GET", "POST"]) {

@@ -1,0 +1,5 @@
+const withoutSlash = (audience: string): string => audience.replace(/\/+$/, "");
+
+/** Do two audiences name the same API? A trailing slash makes no difference, because libraries add and remove it. */
+export const isSameAudience = (one: string, other: string): boolean =>
+  withoutSlash(one) === withoutSlash(other);
