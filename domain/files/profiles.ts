@@ -29,7 +29,7 @@ const office = [
   "application/vnd.ms-powerpoint",
 ];
 
-/** Exports of personal data. Only the user who asked for one sees its file. */
+/** Exports of personal data, and results of imports into several tenants. Only the user who asked for one sees its file. */
 export const EXPORT_PROFILE = "export";
 
 /** The built-in profiles, which the configuration can override. */
@@ -58,7 +58,12 @@ export const defaultProfiles: readonly FileProfile[] = [
     contentTypes: ["application/pdf", `${ooxml}spreadsheetml.sheet`, "text/csv", "text/html"],
     serviceOnly: true,
   },
-  { name: EXPORT_PROFILE, maxBytes: 500 * mebibyte, contentTypes: ["application/zip"], serviceOnly: true },
+  {
+    name: EXPORT_PROFILE,
+    maxBytes: 500 * mebibyte,
+    contentTypes: ["application/zip", "text/csv"],
+    serviceOnly: true,
+  },
 ];
 
 const contentType = z.string().transform(normalizeContentType).pipe(
@@ -119,7 +124,9 @@ const aliases: Record<string, string> = {
   "application/x-gzip": "application/gzip",
   "application/csv": "text/csv",
   "text/x-csv": "text/csv",
+  "application/x-csv": "text/csv",
   "text/comma-separated-values": "text/csv",
+  "text/x-comma-separated-values": "text/csv",
 };
 
 /** Normalizes a media type: lower case, no parameters such as charset, common aliases replaced. */

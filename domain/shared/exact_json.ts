@@ -38,3 +38,31 @@ export function parseOrText(text: string): unknown {
     return text;
   }
 }
+
+/**
+ * Finds a number in a value of `parseExactly` that would lose digits as a double. `1.0` and `1e3` lose none.
+ * @param at path of the value
+ * @returns its path with the number, such as `metadata.id: 12345678901234567890`; null if there is none
+ */
+export function lostDigits(value: unknown, at: string): string | null {
+  if (isExactNumber(value)) {
+    const source = JSON.stringify(value);
+    return digitsOf(String(Number(source))) === digitsOf(source) ? null : `${at}: ${source}`;
+  }
+  if (typeof value !== "object" || value === null) return null;
+  for (const [name, member] of Object.entries(value)) {
+    const lost = lostDigits(member, `${at}.${name}`);
+    if (lost) return lost;
+  }
+  return null;
+}
+
+/** The digits and exponent of a decimal number, the same for every way to write it. */
+function digitsOf(text: string): string {
+  const [, sign = "", whole = text, part = "", exponent = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];
+  const digits = `${whole}${part}`.replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
+  return `${sign}${significant}e${Number(exponent) - part.length + digits.length - significant.length}`;
+}

@@ -11,6 +11,7 @@ import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
 import { versionedAnswer } from "./answers.ts";
+import { requireExactMetadata } from "./exact_metadata.ts";
 import {
   AddLinkRequest,
   AdminUpdateUserRequest,
@@ -66,7 +67,8 @@ export const adminUsersRoutes = [
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
     ],
-    async run({ platform, caller, body }) {
+    async run({ platform, caller, body, call }) {
+      requireExactMetadata(call);
       const { value } = await createUser(platform, caller, body, { audited: null, rolesOf: caller.tenantId });
       return created(value, locationOf(value.id));
     },
@@ -105,8 +107,10 @@ export const adminUsersRoutes = [
       "LAST_SYSTEM_ADMIN_CONFLICT",
       "USER_EXTERNAL_ID_CONFLICT",
     ],
-    run: async ({ platform, caller, params, body, call }) =>
-      versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch)),
+    async run({ platform, caller, params, body, call }) {
+      requireExactMetadata(call);
+      return versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch));
+    },
   }),
   endpoint({
     method: "delete",

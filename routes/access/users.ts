@@ -20,6 +20,7 @@ import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { removedFactors } from "./admin_sign_in.ts";
 import { versionedAnswer } from "./answers.ts";
+import { requireExactMetadata } from "./exact_metadata.ts";
 import { RoleDto } from "./role_shapes.ts";
 import {
   CreateUserRequest,
@@ -96,7 +97,8 @@ export const usersRoutes = [
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
     ],
-    async run({ platform, caller, body }) {
+    async run({ platform, caller, body, call }) {
+      requireExactMetadata(call);
       const { value } = await createTenantUser(platform, caller, body);
       return created(value, `/api/v1/users/${value.id}`);
     },
@@ -119,8 +121,10 @@ export const usersRoutes = [
       "LAST_SYSTEM_ADMIN_CONFLICT",
       "USER_EXTERNAL_ID_CONFLICT",
     ],
-    run: async ({ platform, caller, params, body, call }) =>
-      versionedAnswer(await updateTenantUser(platform, caller, params.id, body, call.ifMatch)),
+    async run({ platform, caller, params, body, call }) {
+      requireExactMetadata(call);
+      return versionedAnswer(await updateTenantUser(platform, caller, params.id, body, call.ifMatch));
+    },
   }),
   endpoint({
     method: "delete",

@@ -1,3 +1,4 @@
+import { lostDigits } from "../../shared/exact_json.ts";
 import type { Metadata } from "./user_details.ts";
 
 const MAX_BYTES = 8_192;
@@ -8,6 +9,12 @@ export function metadataMistake(metadata: Metadata): string | null {
   if (!isAtMost(metadata, MAX_DEPTH)) return `expected at most ${MAX_DEPTH} levels`;
   const { byteLength } = new TextEncoder().encode(JSON.stringify(metadata));
   return byteLength > MAX_BYTES ? `expected at most ${MAX_BYTES} bytes of JSON, found ${byteLength}` : null;
+}
+
+/** Why metadata of `parseExactly` cannot be stored with all its digits; null if it can. */
+export function inexactMetadata(metadata: unknown): string | null {
+  const lost = lostDigits(metadata, "metadata");
+  return lost && `${lost} has more digits than a number of JSON keeps; send it as a text`;
 }
 
 /** Is the value nested at most `levels` deep? */

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { metadataMistake } from "../../access/users/metadata.ts";
+import { inexactMetadata, metadataMistake } from "../../access/users/metadata.ts";
 import type { BulkRow } from "../../access/users/bulk/bulk_row.ts";
 import { isAcceptedHash } from "../../../infra/passwords.ts";
+import { parseOrText } from "../../shared/exact_json.ts";
 import { optionalName } from "../../shared/name.ts";
 import { requireStorableText } from "../../shared/storable.ts";
 import { Problem } from "../../problems/problem.ts";
@@ -37,7 +38,8 @@ const metadata = z.unknown().transform((value, context) => {
     context.addIssue("expected a JSON object");
     return {};
   }
-  const mistake = metadataMistake(object as Record<string, unknown>);
+  const mistake = metadataMistake(object as Record<string, unknown>) ??
+    (typeof value === "string" ? inexactMetadata(parseOrText(value)) : null);
   if (mistake) context.addIssue(mistake);
   return object as Record<string, unknown>;
 });

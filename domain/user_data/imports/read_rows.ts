@@ -1,3 +1,5 @@
+import { inexactMetadata } from "../../access/users/metadata.ts";
+import { hasLongNumber, parseExactly } from "../../shared/exact_json.ts";
 import type { CsvRecord } from "../../access/permissions/csv.ts";
 import { columnsOf } from "./columns.ts";
 import { CsvSplitter } from "./csv_stream.ts";
@@ -127,5 +129,7 @@ function rowOf(element: string): RawRow {
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
     return { fault: "expected a JSON object" };
   }
-  return { values: value as Record<string, unknown> };
+  const { metadata } = (hasLongNumber(element) ? parseExactly(element) : {}) as { metadata?: unknown };
+  const fault = inexactMetadata(metadata);
+  return fault === null ? { values: value as Record<string, unknown> } : { fault };
 }

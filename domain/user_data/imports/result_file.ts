@@ -1,21 +1,26 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { FilePlatform } from "../../files/platform.ts";
+import { EXPORT_PROFILE } from "../../files/profiles.ts";
 import { storeServiceFile } from "../../files/service_files.ts";
 import { BYTE_ORDER_MARK, csvText, LINE_END } from "../../shared/csv_text.ts";
 import type { RunningImport } from "./user_import.ts";
 
 export const RESULT_SCOPE = "user-import-result";
 const PAGE = 5_000;
+/** Days until the result of an import is purged, unless somebody purges it earlier. */
+const RESULT_DAYS = 30;
 
 /** Stores a CSV file with the outcome of each row in the tenant of the imported file; returns its id. */
 export async function storeResult(p: FilePlatform, o: RunningImport): Promise<string> {
   const { fileId } = await storeServiceFile(p, {
     tenantId: o.actingTenantId,
-    profile: "report",
+    // The result of an import into several tenants names users of all of them, so only who started it sees it.
+    profile: o.tenantId === null ? EXPORT_PROFILE : "report",
     fileName: `user-import-${o.id}.csv`,
     contentType: "text/csv",
     createdBy: o.createdBy,
     owner: { scope: RESULT_SCOPE, id: o.id },
+    keepUntil: new Date(p.clock.now().getTime() + RESULT_DAYS * 86_400_000),
   }, ReadableStream.from(lines(p.sql, o.id)).pipeThrough(new TextEncoderStream()));
   return fileId;
 }
