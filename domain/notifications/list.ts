@@ -2,8 +2,18 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { limitTo } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { channelDisplay } from "./channels/catalogue.ts";
-import { countByStatus, type NotificationFilter, ofTenant, total } from "./counts.ts";
+import { shownAddress } from "./addresses.ts";
+import { countByStatus, total } from "./counts.ts";
 import {
+  countSearched,
+  isByRecipient,
+  isSearch,
+  messageConditions,
+  pageToRecipients,
+  type SearchFilter,
+} from "./search.ts";
+import {
+  type DeliveryState,
   type NotificationChannel,
   type NotificationPriority,
   type NotificationStatus,
@@ -18,7 +28,12 @@ export interface NotificationSummary {
   statusDisplay: string;
   priority: NotificationPriority;
   subject: string | null;
+  /** The first recipient; null if the address is not shown or erased. */
+  recipient: string | null;
   recipientCount: number;
+  templateSlug: string | null;
+  category: string | null;
+  deliveryState: DeliveryState | null;
   retryCount: number;
   scheduledAt: Date | null;
   sentAt: Date | null;
@@ -30,24 +45,25 @@ type NotificationRow = Omit<NotificationSummary, "channelDisplay" | "statusDispl
 /** From this offset on, a page is read from the nearer end of the list. */
 const DEEP_OFFSET = 1_000;
 
-/** A page of the tenant's messages, newest first. */
+/** A page of the tenant's messages, newest first; those found by recipient in the order of their ids, which is that of time. */
 export async function listNotifications(
   q: Sql,
-  filter: NotificationFilter,
+  filter: SearchFilter,
   page: PageRequest,
 ): Promise<PagedResult<NotificationSummary>> {
   const offset = offsetOf(page);
   const newest = { order: "desc", offset, limit: page.pageSize } as const;
-  const counting = countByStatus(q, filter);
-  const [rows, counts] = offset < DEEP_OFFSET
+  const counting = isSearch(filter) ? countSearched(q, filter) : countByStatus(q, filter).then(total);
+  const [rows, count] = offset < DEEP_OFFSET
     ? await Promise.all([readRows(q, filter, newest), counting])
-    : [await readRows(q, filter, nearerEnd(newest, total(await counting))), await counting];
+    : [await readRows(q, filter, nearerEnd(newest, await counting)), await counting];
   const items = rows.map((row) => ({
     ...row,
+    recipient: row.recipient === null ? null : shownAddress(row.channel, row.recipient),
     channelDisplay: channelDisplay(row.channel),
     statusDisplay: STATUS_DISPLAY[row.status],
   }));
-  return pagedResult(items, total(counts), page);
+  return pagedResult(items, count, page);
 }
 
 interface RowRange {
@@ -67,17 +83,20 @@ function nearerEnd(newest: RowRange, total: number): RowRange {
 /** Rows, newest first. For a deep page the ids are found first by an index-only scan, then their rows are read. */
 async function readRows(
   q: Sql,
-  { tenantId, channel, status, fromDate, toDate }: NotificationFilter,
+  filter: SearchFilter,
   { order, offset, limit }: RowRange,
 ): Promise<NotificationRow[]> {
   const direction = order === "asc" ? q`asc` : q`desc`;
   const columns =
     q`n.id, n.channel, n.status, n.priority, n.subject, n.recipient_count, n.retry_count, n.scheduled_at,
-    n.sent_at, n.created_at`;
-  const range = q`notifications n where ${ofTenant(q, tenantId)}
-    ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
-    ${fromDate ? q`and created_at >= ${fromDate}` : q``} ${toDate ? q`and created_at <= ${toDate}` : q``}
+    n.sent_at, n.created_at, n.template_slug, n.category, n.delivery_state, (select r.address
+      from notification_recipients r where r.notification_id = n.id order by r.id limit 1) as recipient`;
+  const range = q`notifications n where ${messageConditions(q, filter)}
     order by n.created_at ${direction}, n.id ${direction} ${limitTo(q, { offset, limit })}`;
+  if (isByRecipient(filter)) {
+    const page = pageToRecipients(q, filter, { order, offset, limit });
+    return await q`select ${columns} from (${page}) page join notifications n using (id) order by n.id desc`;
+  }
   if (offset < DEEP_OFFSET && order === "desc") return await q`select ${columns} from ${range}`;
   return await q`
     select ${columns} from (select n.id from ${range}) page join notifications n using (id)

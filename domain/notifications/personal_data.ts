@@ -166,6 +166,7 @@ async function eraseRecipient(p: ErasingPlatform, id: string, notificationId: st
       select job_id, recipient_count from notifications where id = ${notificationId} for update`;
     await tx`
       update notification_recipients set address = 'erased', display_name = null, error_message = null, user_id = null,
+        delivery_detail = null,
         follows_user = false, status = case when status in ('Owed', 'Collected') then 'Skipped' else status end,
         reason = case when status in ('Owed', 'Collected') then 'NoAddress' else reason end
       where id = ${id}`;

@@ -3,6 +3,7 @@ import { problem } from "../problems/problem.ts";
 import { shownAddress } from "./addresses.ts";
 import { channelDisplay } from "./channels/catalogue.ts";
 import {
+  type DeliveryState,
   type NotificationChannel,
   type NotificationPriority,
   type NotificationStatus,
@@ -32,6 +33,7 @@ interface NotificationRow {
   scheduledAt: Date | null;
   sentAt: Date | null;
   createdAt: Date;
+  deliveryState: DeliveryState | null;
 }
 
 export interface NotificationDetail extends NotificationRow {
@@ -47,6 +49,9 @@ export interface NotificationDetail extends NotificationRow {
     deliverAfter: Date | null;
     sentAt: Date | null;
     errorMessage: string | null;
+    deliveryState: DeliveryState | null;
+    deliveryStateAt: Date | null;
+    deliveryDetail: string | null;
   }[];
   attachments: { fileId: string; fileName: string; contentType: string; inline: boolean }[];
   deliveryAttempts: {
@@ -69,13 +74,15 @@ export async function readNotification(
     select n.id, channel, status, priority, subject, case when not is_confidential then html_body end as html_body,
       case when not is_confidential then text_body end as text_body, template_slug,
       coalesce(n.template_locale, v.locale) as template_locale, coalesce(n.template_version, v.version) as template_version,
-      from_address, from_name, reply_to, retry_count, max_retries, last_error, category, scheduled_at, sent_at, created_at
+      from_address, from_name, reply_to, retry_count, max_retries, last_error, category, scheduled_at, sent_at, created_at,
+      delivery_state
     from notifications n left join notification_template_versions v on v.id = n.template_version_id
     where n.id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
   if (!row) throw notificationNotFound(id);
   const [recipients, attachments, deliveryAttempts] = await Promise.all([
     q<NotificationDetail["recipients"]>`
-      select address, display_name, kind, user_id, status, reason, deliver_after, sent_at, error_message
+      select address, display_name, kind, user_id, status, reason, deliver_after, sent_at, error_message,
+        delivery_state, delivery_state_at, delivery_detail
       from notification_recipients
       where notification_id = ${id} order by id`,
     q<NotificationDetail["attachments"]>`

@@ -4,6 +4,7 @@ import { newId } from "../shared/ids.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { Message } from "./message.ts";
 import type { NotificationStatus } from "./status.ts";
+import { tenantKeyOf } from "./tenant_key.ts";
 
 /** The sender of a message; all null for the service itself. */
 export interface MessageSender {
@@ -64,8 +65,11 @@ export async function insertNotifications(
       from given cross join json_to_recordset(given.attachments) as a (
         position smallint, file_id uuid, file_name text, content_type text, is_inline boolean, is_held boolean)
     ) ${jobs.length > 0 ? q`, queued as (${jobInsertion(q, jobs)})` : q``}
-    insert into notification_recipients (id, notification_id, kind, address, display_name, user_id, follows_user)
-    select r.id, given.id, r.kind, r.address, r.display_name, r.user_id, r.follows_user
+    insert into notification_recipients (id, notification_id, tenant_key, kind, address, display_name, user_id, follows_user)
+    select r.id, given.id, coalesce(given.tenant_id, ${
+    tenantKeyOf(null)
+  }::uuid), r.kind, r.address, r.display_name,
+      r.user_id, r.follows_user
     from given cross join json_to_recordset(given.recipients) as r (
       id uuid, kind text, address text, display_name text, user_id uuid, follows_user boolean)`;
 }

@@ -12,6 +12,8 @@ import { sweepDigests } from "./digest_settle.ts";
 import { emitNotificationFailed } from "./notification_events.ts";
 import type { NotificationPlatform } from "./platform.ts";
 
+import { tenantKeyOf } from "./tenant_key.ts";
+
 const BATCH_SIZE = 1_000;
 const NIL = "00000000-0000-0000-0000-000000000000";
 
@@ -26,11 +28,24 @@ export const sweepJob = defineJob({
   async run(_args, { platform, db }: JobContext<NotificationPlatform>) {
     const settled = await settleAbandoned(db) + await settleCancelledEarly(platform);
     await sweepAttachments(platform);
+    await fillTenantKeys(db);
     await sweepDigests(platform);
     await foldCounts(db);
     return { settled };
   },
 });
+
+/** Fills the tenant of recipients that the previous version inserted, newest first, so that a search finds them. */
+export async function fillTenantKeys(sql: Sql): Promise<void> {
+  for (;;) {
+    const { count } = await sql`
+      update notification_recipients r set tenant_key = coalesce(n.tenant_id, ${tenantKeyOf(null)}::uuid)
+      from notifications n where n.id = r.notification_id and r.id = any(array(
+        select id from notification_recipients where tenant_key is null
+        order by id desc limit ${BATCH_SIZE} for update skip locked))`;
+    if (count < BATCH_SIZE) return;
+  }
+}
 
 /** A direct message without a heartbeat for this long counts as interrupted. Heartbeats come every 2 s. */
 const HEARTBEAT_TIMEOUT = "20 seconds";

@@ -9,6 +9,7 @@ import type { Message, MessageRecipient } from "./message.ts";
 import type { Outcome } from "./outcome.ts";
 import { declaredChannel } from "./channels/catalogue.ts";
 import type { NotificationChannel } from "./status.ts";
+import { tenantKeyOf } from "./tenant_key.ts";
 
 /**
  * The recipients for a message's `userIds`, with their current addresses. Delivery reads the addresses again. A user
@@ -114,7 +115,7 @@ export async function followUsers(
     }
   }
   if (moved.length > 0) await writeAddresses(sql, moved);
-  const devices = deviceless.length > 0 ? await toDevices(sql, held.id, deviceless) : NO_DEVICES;
+  const devices = deviceless.length > 0 ? await toDevices(sql, held, deviceless) : NO_DEVICES;
   skipped.push(...devices.none.map((recipient) => skip(recipient, "NoAddress", NO_DEVICE)));
   return { found: [...found, ...moved, ...devices.found], skipped };
 }
@@ -145,7 +146,7 @@ const NO_DEVICES: Devices = { found: [], none: [] };
  */
 async function toDevices(
   sql: Sql,
-  notificationId: string,
+  { id: notificationId, tenantId }: Pick<HeldNotification, "id" | "tenantId">,
   recipients: HeldRecipient[],
 ): Promise<Devices> {
   return await transact(sql, async (tx) => {
@@ -167,9 +168,9 @@ async function toDevices(
       firsts.push({ ...recipient, address: first });
       others.push(...rest.map((address) => ({ ...recipient, id: newId(), address })));
     }
-    await tx`insert into notification_recipients (id, notification_id, kind, address, display_name, user_id,
+    await tx`insert into notification_recipients (id, notification_id, tenant_key, kind, address, display_name, user_id,
         follows_user)
-      select id, ${notificationId}, 'to', address, display_name, user_id, true
+      select id, ${notificationId}, ${tenantKeyOf(tenantId)}, 'to', address, display_name, user_id, true
       from unnest(${others.map((r) => r.id)}::uuid[], ${others.map((r) => r.address)}::text[],
         ${others.map((r) => r.displayName)}::text[], ${others.map((r) => r.userId)}::uuid[])
         as given (id, address, display_name, user_id)`;

@@ -14,16 +14,19 @@ import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { instant, queryInstant, uuid } from "../shared/validation.ts";
 import {
   channel,
+  deliveryState,
   NotificationDetailDto,
   NotificationResultDto,
   NotificationStatsDto,
   NotificationSummaryDto,
   SendRequest,
+  slug,
   status,
 } from "./shapes.ts";
 
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
+const search = z.string().trim().min(1).max(320);
 const dates = { fromDate: queryInstant.optional(), toDate: queryInstant.optional() };
 const refusals: ProblemCode[] = [
   "NOTIFICATION_CHANNEL_NOT_CONFIGURED",
@@ -100,11 +103,22 @@ export const messageRoutes = [
     id: "listNotifications",
     summary: "List the tenant's messages, newest first",
     access,
-    query: z.object({ ...pageQuery(), channel: channel.optional(), status: status.optional(), ...dates }),
+    query: z.object({
+      ...pageQuery(),
+      channel: channel.optional(),
+      status: status.optional(),
+      ...dates,
+      recipient: search.optional().meta({ description: "An address or its beginning, in any letter case" }),
+      userId: uuid.optional(),
+      templateSlug: slug.optional(),
+      category: search.optional(),
+      deliveryState: deliveryState.optional(),
+    }),
     answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummaryDto) } },
     problems: [],
-    run: async ({ db, caller, query }) =>
-      ok(await listNotifications(db, { tenantId: caller.tenantId, ...query }, query)),
+    async run({ db, caller: { tenantId }, query: { page, pageSize, ...filter } }) {
+      return ok(await listNotifications(db, { tenantId, ...filter }, { page, pageSize }));
+    },
   }),
   endpoint({
     method: "get",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { channelNames } from "../../domain/notifications/channels/catalogue.ts";
 import { channelName } from "../../domain/notifications/channels/channel_name.ts";
 import {
+  DELIVERY_STATES,
   NOTIFICATION_PRIORITIES,
   RECIPIENT_STATUSES,
   SKIP_REASONS,
@@ -100,7 +101,20 @@ const common = {
   createdAt: timestamp,
 };
 
-export const NotificationSummaryDto = z.object({ ...common, recipientCount: z.int() })
+export const deliveryState = enumName(DELIVERY_STATES);
+const reportedState = z.enum(DELIVERY_STATES).nullable().meta({
+  description:
+    "What the provider reported after it had accepted the message; of several reports, the strongest",
+});
+
+export const NotificationSummaryDto = z.object({
+  ...common,
+  recipient: z.string().nullable().meta({ description: "The first recipient" }),
+  recipientCount: z.int(),
+  templateSlug: z.string().nullable(),
+  category: z.string().nullable(),
+  deliveryState: reportedState,
+})
   .meta({ id: "NotificationSummaryDto" });
 
 export const NotificationDetailDto = z.object({
@@ -118,6 +132,7 @@ export const NotificationDetailDto = z.object({
   maxRetries: z.int(),
   lastError: z.string().nullable(),
   category: z.string().nullable(),
+  deliveryState: reportedState,
   recipients: z.array(z.object({
     address: z.string(),
     displayName: z.string().nullable(),
@@ -128,6 +143,9 @@ export const NotificationDetailDto = z.object({
     deliverAfter: timestamp.nullable().meta({ description: "End of the quiet hours it waits for" }),
     sentAt: timestamp.nullable(),
     errorMessage: z.string().nullable(),
+    deliveryState: reportedState,
+    deliveryStateAt: timestamp.nullable(),
+    deliveryDetail: z.string().nullable().meta({ description: "The provider's reason" }),
   })),
   attachments: z.array(z.object({
     fileId: z.uuid(),

@@ -39,6 +39,7 @@ Deno.test("an email is queued and delivered, and its detail shows every step", a
     maxRetries: 3,
     lastError: null,
     category: "orders",
+    deliveryState: null,
     scheduledAt: null,
   });
   assert.ok(sentAt >= createdAt);
