@@ -284,6 +284,18 @@ export const SETTINGS = {
     development: "",
     optional: true,
   },
+  NOTIFICATION_RETENTION_DAYS: {
+    schema: positive.max(3650),
+    meaning:
+      "Days to keep messages that were sent, cancelled or have failed, with recipients and attempts, and in-app notifications",
+    default: "365",
+  },
+  NOTIFICATION_BODY_RETENTION_DAYS: {
+    schema: positive.max(3650),
+    meaning:
+      "Days to keep the texts, template data and attached files of such messages, and in-app notifications that were read",
+    default: "90",
+  },
   NOTIFICATION_ATTACHMENTS_MAX_BYTES: {
     schema: positive,
     meaning:

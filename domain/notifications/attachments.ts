@@ -78,7 +78,7 @@ export async function sweepAttachments(
 async function findReleasable(q: Sql): Promise<string[]> {
   const rows = await q<{ id: string }[]>`
     select distinct n.id from notification_attachments a join notifications n on n.id = a.notification_id
-    where a.is_held and n.status in ('Sent', 'Cancelled') limit ${BATCH_SIZE}`;
+    where a.is_held and (n.status in ('Sent', 'Cancelled') or n.body_expired_at is not null) limit ${BATCH_SIZE}`;
   return rows.map(({ id }) => id);
 }
 

@@ -73,7 +73,7 @@ export interface Hold {
  * Takes messages, each for one run of a job: Queued, Scheduled or Failed becomes Sending. A later run of the same job
  * takes over a message that an earlier run left in Sending when it died. A job that is not the message's own (a dead
  * letter that was queued again) takes the message only while it is DeadLettered, and owes it again to all recipients who
- * have not got it.
+ * have not got it. A message whose content has expired is not taken.
  * The condition on the status is written as `case` so that no index can serve it. With an index on the status, the
  * planner underestimates the open messages of a large backlog and reads all of them for every batch.
  * @returns in the given order; null if the run cannot take the message: it is cancelled, sent, or held by another job.
@@ -87,7 +87,7 @@ export async function holdNotifications(q: Sql, holds: Hold[]): Promise<(HeldNot
       as h (id, job_id, attempt, failures)
     where n.id = h.id and case when n.job_id = h.job_id
       then n.status in ('Queued', 'Scheduled', 'Failed') or n.status = 'Sending' and n.job_attempt < h.attempt
-      else n.status = 'DeadLettered' end
+      else n.status = 'DeadLettered' and n.body_expired_at is null end
     returning ${heldColumns(q)}, (select case when before.status = 'Sending' then before.updated_at end
       from notifications before where before.id = n.id) as interrupted_at,
       (select before.status = 'DeadLettered' from notifications before where before.id = n.id) as is_revived`;

@@ -34,6 +34,8 @@ interface NotificationRow {
   sentAt: Date | null;
   createdAt: Date;
   deliveryState: DeliveryState | null;
+  /** The texts and the template data were deleted at the end of their retention. */
+  bodyExpired: boolean;
 }
 
 export interface NotificationDetail extends NotificationRow {
@@ -75,7 +77,7 @@ export async function readNotification(
       case when not is_confidential then text_body end as text_body, template_slug,
       coalesce(n.template_locale, v.locale) as template_locale, coalesce(n.template_version, v.version) as template_version,
       from_address, from_name, reply_to, retry_count, max_retries, last_error, category, scheduled_at, sent_at, created_at,
-      delivery_state
+      delivery_state, body_expired_at is not null as body_expired
     from notifications n left join notification_template_versions v on v.id = n.template_version_id
     where n.id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
   if (!row) throw notificationNotFound(id);

@@ -22,13 +22,16 @@ export async function retryNotification(
     const [row] = await tx<{ priority: NotificationPriority; jobId: string | null }[]>`
       update notifications set status = 'Queued', retry_count = 0, job_attempt = 0, updated_at = now()
       where id = ${id} and tenant_id is not distinct from ${sender.tenantId}::uuid
-        and status in ('Failed', 'DeadLettered')
+        and status in ('Failed', 'DeadLettered') and body_expired_at is null
       returning priority, job_id`;
     if (!row) {
       const status = await readStatus(tx, sender.tenantId, id);
+      const isExpired = status === "Failed" || status === "DeadLettered";
       throw problem(
         "NOTIFICATION_CANNOT_RETRY",
-        `The notification ${id} is ${status}; expected Failed or DeadLettered.`,
+        isExpired
+          ? `The content of the notification ${id} was deleted after its retention; send a new message.`
+          : `The notification ${id} is ${status}; expected Failed or DeadLettered.`,
       );
     }
     if (row.jobId !== null) await abandonJob(tx, row.jobId);

@@ -119,7 +119,13 @@ export const NotificationSummaryDto = z.object({
 
 export const NotificationDetailDto = z.object({
   ...common,
-  htmlBody: z.string().nullable().meta({ description: "null also if the content is confidential" }),
+  htmlBody: z.string().nullable().meta({
+    description: "null also if the content is confidential or expired",
+  }),
+  bodyExpired: z.boolean().meta({
+    description:
+      "The content was deleted after NOTIFICATION_BODY_RETENTION_DAYS; the message cannot be sent again",
+  }),
   textBody: z.string().nullable(),
   templateSlug: z.string().nullable(),
   templateLocale: z.string().nullable(),

@@ -40,6 +40,7 @@ Deno.test("an email is queued and delivered, and its detail shows every step", a
     lastError: null,
     category: "orders",
     deliveryState: null,
+    bodyExpired: false,
     scheduledAt: null,
   });
   assert.ok(sentAt >= createdAt);
