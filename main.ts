@@ -152,7 +152,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     jobWriter: new JobWriter(sql),
     workPolls: new WorkPolls({ sql, log, leaseSeconds: config.JOB_LEASE_SECONDS }),
     auditWriter: new AuditWriter(sql),
-    personalData: allPersonalData,
+    // Extensions come first: their tables may refer to those of the areas.
+    personalData: [...extensions.personalData, ...allPersonalData],
     messageWriter: new MessageWriter({ sql, wakeUps }),
     attachedFiles,
     channelProviders: extensions.channelProviders,

@@ -8,6 +8,7 @@ import type { ChannelProvider } from "../../domain/notifications/channels/channe
 import { isProblemCode } from "../../domain/problems/catalogue.ts";
 import type { ReportExtensions } from "../../domain/reports/reports.ts";
 import { CATALOG_PERMISSIONS } from "../../domain/rights/catalog.ts";
+import type { PersonalData } from "../../domain/shared/personal_data.ts";
 import type { ExtensionMigrations } from "../../infra/postgres/migrate.ts";
 import { extensionSection } from "../console/resources/extension_pages.tsx";
 import type { ConsoleSection } from "../console/shared/page.ts";
@@ -30,6 +31,8 @@ export interface Assembly {
   sections: ConsoleSection[];
   reports: ReportExtensions;
   channelProviders: ChannelProvider[];
+  /** In exports, the folder of an extension is `extensions/NAME`. */
+  personalData: PersonalData[];
   migrations: ExtensionMigrations[];
 }
 
@@ -75,8 +78,21 @@ export function assemble(extensions: readonly LoadedExtension[], services: () =>
       ...provider,
       send: (message, context) => provider.send(message, { ...context, steward: services() }),
     })),
+    personalData: extensions.flatMap(personalDataOf),
     migrations: migrationsOf(extensions),
   };
+}
+
+function personalDataOf({ name, personalData }: LoadedExtension): PersonalData[] {
+  if (!personalData) return [];
+  const { user, tenant, eraseUsers, eraseTenant } = personalData;
+  return [{
+    area: `extensions/${name}`,
+    ...user ? { user } : {},
+    ...tenant ? { tenant } : {},
+    ...eraseUsers ? { eraseUsers: ({ sql }, persons) => eraseUsers(sql, persons) } : {},
+    ...eraseTenant ? { eraseTenant: ({ sql }, tenantId) => eraseTenant(sql, tenantId) } : {},
+  }];
 }
 
 function roleGrants(names: Names, { name, tenantRoles = {} }: LoadedExtension) {

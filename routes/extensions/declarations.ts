@@ -61,6 +61,18 @@ const channel = z.object({
   providers: z.array(provider),
 });
 
+/** Queries of an export, by the name of the file. */
+const exported = z.record(
+  z.string().regex(/^[a-z0-9][a-z0-9-]*$/, "expected a name of lower-case letters, digits and hyphens"),
+  work,
+);
+const personalData = z.strictObject({
+  user: exported.optional(),
+  tenant: exported.optional(),
+  eraseUsers: work.optional(),
+  eraseTenant: work.optional(),
+});
+
 /** What `assemble` relies on. An extension is not always type-checked, so these are the checks of its start. */
 const EXTENSION = z.object({
   permissions: z.array(permission),
@@ -72,6 +84,7 @@ const EXTENSION = z.object({
   events: z.record(z.string(), z.object({ description: text, example: z.unknown() })),
   channels: z.array(channel),
   providers: z.array(provider.extend({ channel: text })),
+  personalData,
   migrations: z.instanceof(URL, {
     error: "expected a URL, such as new URL('./migrations/', import.meta.url)",
   }),

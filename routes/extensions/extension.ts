@@ -21,6 +21,7 @@ import {
   type TableStorage,
 } from "../../domain/resources/define_resource.ts";
 import type { Resource } from "../../domain/resources/resource.ts";
+import type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/personal_data.ts";
 import type { Log } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { EndpointSpec } from "../shared/endpoint.ts";
@@ -126,6 +127,20 @@ export interface ExtensionPermission {
   description: string;
 }
 
+/**
+ * What an extension does with personal data in its tables, for exports and erasures of users and tenants. Exported rows
+ * contain no secret. Erasing works in bounded statements, may run again after a crash, and must leave no address, name or
+ * telephone number of the persons.
+ */
+export interface ExtensionPersonalData {
+  /** The rows about a person, by the name of the file. */
+  user?: Exports<DataSubject>;
+  /** All rows of a tenant. */
+  tenant?: Exports<string>;
+  eraseUsers?(db: Sql, persons: ErasedPersons): Promise<void>;
+  eraseTenant?(db: Sql, tenantId: string): Promise<void>;
+}
+
 /** A product's code beside the service. Every member but the name is optional. */
 export interface Extension {
   /** Lower-case letters, digits and underscores. Also the name of the database schema of its migrations. */
@@ -146,6 +161,8 @@ export interface Extension {
   providers?: (ExtensionProvider & { channel: string })[];
   /** URLs of further Postgres databases by name. Reports read from them (`database: "billing"`). */
   databases?: Record<string, string | undefined>;
+  /** Takes part in exports and erasures; needed if its tables have data about persons or tenants. */
+  personalData?: ExtensionPersonalData;
   /** Folder of its migrations: `new URL("./migrations/", import.meta.url)`. */
   migrations?: URL;
 }
@@ -162,6 +179,7 @@ const MEMBERS: ReadonlySet<string> = new Set<keyof Extension>([
   "channels",
   "providers",
   "databases",
+  "personalData",
   "migrations",
 ]);
 

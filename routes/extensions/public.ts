@@ -12,6 +12,7 @@ export {
   type ExtensionChannel,
   type ExtensionJob,
   type ExtensionPermission,
+  type ExtensionPersonalData,
   type ExtensionProvider,
   type ExtensionRoute,
   type JobInput,
@@ -102,6 +103,7 @@ export { type PagedResult, pagedResult, type PageRequest } from "../../domain/sh
 export { pagedResultOf, pageQuery } from "../shared/paging.ts";
 
 // What handlers work with
+export type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/personal_data.ts";
 export { afterCommit, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 export type { Log, LogFields } from "../../infra/log.ts";
 export { newId } from "../../domain/shared/ids.ts";

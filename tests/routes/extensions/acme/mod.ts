@@ -116,6 +116,24 @@ export default defineExtension({
   resources: [customers],
   reports: [payments],
   migrations: new URL("./migrations/", import.meta.url),
+  personalData: {
+    user: {
+      orders: (q, { userId, tenantId }) =>
+        q`
+        select id, tenant_id, note from acme.orders
+        where user_id = ${userId} and (${tenantId}::uuid is null or tenant_id = ${tenantId}) order by id`,
+    },
+    async eraseUsers(db, { userIds, addresses }) {
+      await db`update acme.orders set note = '' where user_id = any(${userIds}::uuid[])`;
+      await db`update acme.orders set note = 'erased' where note = any(${addresses}::text[])`;
+    },
+    tenant: {
+      orders: (q, tenantId) => q`select id, note from acme.orders where tenant_id = ${tenantId} order by id`,
+    },
+    async eraseTenant(db, tenantId) {
+      await db`delete from acme.orders where tenant_id = ${tenantId}`;
+    },
+  },
   routes: [
     defineRoute({
       method: "post",
