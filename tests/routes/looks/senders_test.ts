@@ -37,10 +37,17 @@ async function verified(by: Actor, address = `orders@${newDomain()}`, name: stri
   return body;
 }
 
-/** Has the job check a sender now. */
+/** Checks a sender now. The service's own job may be the one that does it. */
 async function checkNow({ id }: { id: string }) {
-  await sql`update notification_senders set next_check_at = now() where id = ${id}`;
+  const [due] = await sql<{ at: Date }[]>`
+    update notification_senders set next_check_at = clock_timestamp() where id = ${id} returning next_check_at as at`;
   await checkDueSenders(platform);
+  await until(async () => {
+    const [row] = await sql`select checked_at >= ${
+      due?.at ?? null
+    } as is_checked from notification_senders where id = ${id}`;
+    return row?.isChecked;
+  });
 }
 
 /** The mail that `recipient` gets. */
