@@ -1,6 +1,7 @@
 import type { MailAttachment } from "../../infra/mail/mail.ts";
 import type { HeldNotification } from "./delivery_ledger.ts";
 import type { NotificationPlatform } from "./platform.ts";
+import { inLayout } from "./templates/in_layout.ts";
 import { renderTemplate, renderVersionById, type Rendition, textOf } from "./templates/render.ts";
 
 /** The content of a message, ready for a provider. */
@@ -21,6 +22,9 @@ export interface Content {
  * makes the template show a link instead of the attachments.
  */
 export const LINK_INSTEAD = "linkInstead";
+
+/** A member of the template data of the service's own mails: the id of the tenant in whose looks they are shown. */
+export const LOOKS_OF = "looksOf";
 
 /** A message ready to be sent. */
 export interface PreparedMessage {
@@ -68,7 +72,17 @@ async function textsOf(
 ): Promise<Pick<Content, "subject" | "html" | "text">> {
   const { subject, htmlBody: html, textBody } = rendition ?? held;
   const text = textBody ?? (html === null ? null : await textOf(p, held.tenantId, html));
-  return { subject, html, text };
+  const texts = { subject, html, text };
+  const isTemplated = held.channel === "Email" && held.templateSlug !== null;
+  return isTemplated
+    ? await inLayout(p, looksTenantOf(held), texts, rendition?.locale ?? held.locale)
+    : texts;
+}
+
+/** The tenant in whose looks a mail is shown: its own, or the one that a mail of the service is about. */
+function looksTenantOf({ tenantId, isConfidential, templateData }: HeldNotification): string | null {
+  const named = templateData?.[LOOKS_OF];
+  return tenantId === null && isConfidential && typeof named === "string" ? named : tenantId;
 }
 
 /** True if an earlier run has rendered the template and stored the result. */

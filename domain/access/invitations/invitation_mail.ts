@@ -1,3 +1,4 @@
+import { LOOKS_OF } from "../../notifications/content.ts";
 import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
 import { readDefaultLocale } from "../../notifications/templates/locales.ts";
 import { newSecret } from "../../shared/secrets.ts";
@@ -19,6 +20,7 @@ export async function newInvitationMail(
     tenantName: tenant?.name ?? "",
     firstName: o.firstName || null,
     expiresInDays: LIFE_DAYS,
+    [LOOKS_OF]: o.tenantId,
   };
   const to = { address: o.email, displayName: `${o.firstName} ${o.lastName}`.trim() || null };
   const mail = await linkMail(p, to, {

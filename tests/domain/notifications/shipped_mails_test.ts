@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { renderTemplate } from "../../../domain/notifications/templates/render.ts";
+import { inLayout } from "../../../domain/notifications/templates/in_layout.ts";
 import { openBrowser } from "../../support/chromium.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -23,10 +24,15 @@ const MAILS = [
     data: { confirmUrl: url, newEmail: "a&b@example.test", firstName: null, expiresInMinutes: 30 },
   },
 ];
+const { platform } = t.steward;
 const mails = () =>
   Promise.all(
     MAILS.flatMap((mail) =>
-      ["en", "pt"].map((locale) => renderTemplate(t.steward.platform, null, { ...mail, locale }))
+      ["en", "pt"].map(async (locale) => {
+        const { subject, htmlBody, textBody } = await renderTemplate(platform, null, { ...mail, locale });
+        const shown = await inLayout(platform, null, { subject, html: htmlBody, text: textBody }, locale);
+        return { subject, htmlBody: shown.html, textBody: shown.text, locale };
+      })
     ),
   );
 
