@@ -160,6 +160,13 @@ export const SETTINGS = {
     development: "c3Rld2FyZC1kZXZlbG9wbWVudC1mYWN0b3Ita2V5ISE=",
     optional: true,
   },
+  TARGET_KEYS: {
+    schema: keys32,
+    meaning:
+      "Comma-separated keys that encrypt the credentials of report targets, each 32 bytes in base64 (`openssl rand -base64 32`); the first encrypts, all decrypt; absent in production: no report targets",
+    development: "c3Rld2FyZC1kZXZlbG9wbWVudC10YXJnZXQta2V5ISE=",
+    optional: true,
+  },
   REQUIRE_SECOND_FACTOR_FOR_PLATFORM: {
     schema: flag,
     meaning: "`true`: users with permissions that reach every tenant need a second factor",
@@ -335,7 +342,8 @@ export const SETTINGS = {
   },
   WEBHOOK_SECRET: {
     schema: z.string().regex(SIGNING_SECRET, SIGNING_SECRET_EXPECTED),
-    meaning: "Key that signs the webhooks of reports (Standard Webhooks); absent: no delivery by webhook",
+    meaning:
+      "Key that signs the webhooks of reports (Standard Webhooks) of tenants without a secret of their own; absent: these have no signed webhooks",
     development: "whsec_c3Rld2FyZC1kZXZlbG9wbWVudC13ZWJob29rLWtleQ==",
     optional: true,
   },

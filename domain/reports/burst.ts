@@ -3,6 +3,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { type FieldErrors, invalid, Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import { burstTargetPath, METHOD } from "./delivery/options.ts";
+import { requireReceiver } from "./delivery/receivers.ts";
 import type { Execution } from "./execution.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { requireTemplate } from "./registry.ts";
@@ -140,7 +141,7 @@ function refuseRepetitions(errors: FieldErrors, { delivery }: ReportRequest, { i
 /**
  * Queues all documents of a burst in one transaction.
  * @returns the executions, in the order of the values
- * @throws as `checkBurst`
+ * @throws as `checkBurst` and `requireReceiver`
  */
 export async function requestBurst(
   p: ReportPlatform,
@@ -151,6 +152,7 @@ export async function requestBurst(
   const { requests } = checkBurst(p, requester, request, burst);
   const burstId = newId();
   return await transact(p.sql, async (tx) => {
+    await requireReceiver(p, tx, requester.tenantId, request.delivery);
     const queued: Execution[] = [];
     for (const checked of requests) queued.push(await queueReport(p, tx, requester, checked, { burstId }));
     return queued;

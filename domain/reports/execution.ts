@@ -53,6 +53,7 @@ export interface Execution {
 export interface DeliveryOutcome {
   method: number;
   recipient: string;
+  targetId: string | null;
   status: "Owed" | "Delivered" | "Failed";
   errorMessage: string | null;
   attempts: number;
@@ -124,7 +125,7 @@ export async function readVisibleExecution(
 /** The deliveries of an execution, in the order of its recipients. */
 export async function listDeliveries(q: Sql, executionId: string): Promise<DeliveryOutcome[]> {
   return await q<DeliveryOutcome[]>`
-    select method, recipient, status, error_message, attempts, updated_at from report_deliveries
+    select method, recipient, target_id, status, error_message, attempts, updated_at from report_deliveries
     where execution_id = ${executionId} order by id`;
 }
 

@@ -45,8 +45,14 @@ export const reportPersonalData: PersonalData<ReportPlatform> = {
       select id, template_id, name, description, cron_expression, time_zone_id, format, parameters_json,
         delivery_json, is_active, created_by, created_at from report_schedules
       where tenant_id = ${tenantId} order by id`,
+    targets: (q, tenantId) =>
+      q`
+      select id, name, kind, endpoint, region, bucket, prefix, path_style, access_key_id, created_by, created_at
+      from report_targets where tenant_id = ${tenantId} order by id`,
   },
   async eraseTenant({ sql }, tenantId) {
+    await sql`delete from report_targets where tenant_id = ${tenantId}`;
+    await sql`delete from report_webhook_secrets where tenant_id = ${tenantId}`;
     await sql`delete from report_schedules where tenant_id = ${tenantId}`;
     while (await deleteExecutions(sql, tenantId) > 0);
   },
@@ -63,7 +69,11 @@ const TEXTS = [
     key: { id: "uuid" },
     columns: { parameters_json: "text", delivery_json: "text", burst_json: "text", description: "text" },
   },
-  { table: "report_deliveries", key: { id: "uuid" }, columns: { error_message: "text" } },
+  {
+    table: "report_deliveries",
+    key: { id: "uuid" },
+    columns: { options_json: "text", error_message: "text" },
+  },
 ] as const;
 
 /** Deletes one batch of executions and releases their documents. */

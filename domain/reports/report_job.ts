@@ -3,6 +3,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { defineJob, type JobContext, PermanentJobFailure } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
 import { DeliveryOptionsShape } from "./delivery/options.ts";
+import { requireReceiver } from "./delivery/receivers.ts";
 import type { ReportFormat } from "./formats.ts";
 import { rethrowOutages } from "../jobs/outage.ts";
 import type { ReportPlatform } from "./platform.ts";
@@ -36,6 +37,7 @@ export const reportJob = defineJob({
         }
         try {
           const checked = checkRequest(platform, requester, { ...request, requestedBy: null });
+          await requireReceiver(platform, tx, tenantId, checked.delivery);
           await queueReport(platform, tx, requester, checked, { id: jobId });
         } catch (error) {
           throw error instanceof Problem ? new PermanentJobFailure(error.message) : error;

@@ -5,6 +5,7 @@ import type { Caller } from "../rights/caller.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
 import { checkDelivery, type DeliveryOptions } from "./delivery/options.ts";
+import { requireReceiver } from "./delivery/receivers.ts";
 import type { Execution } from "./execution.ts";
 import { type ReportFormat, STATUS } from "./formats.ts";
 import { generateJob } from "./generate_job.ts";
@@ -59,18 +60,24 @@ export function checkRequest(
   const parameters = parseParameters(template, request.parameters);
   const required = requiredPermissions(template, requester.tenantId, parameters);
   requireAll(requester, required);
-  const delivery = request.delivery && checkDelivery(p, request.delivery, request.burstValue);
+  const delivery = request.delivery && checkDelivery(request.delivery, request.burstValue);
   return { ...request, parameters, delivery, template, requiredPermissions: required };
 }
 
-/** Checks and queues a report; the execution and its job are one transaction. @throws as `checkRequest` */
+/**
+ * Checks and queues a report; the execution and its job are one transaction.
+ * @throws as `checkRequest` and `requireReceiver`
+ */
 export async function requestReport(
   p: ReportPlatform,
   requester: Requester,
   request: ReportRequest,
 ): Promise<Execution> {
   const checked = checkRequest(p, requester, request);
-  return await transact(p.sql, (tx) => queueReport(p, tx, requester, checked));
+  return await transact(p.sql, async (tx) => {
+    await requireReceiver(p, tx, requester.tenantId, checked.delivery);
+    return await queueReport(p, tx, requester, checked);
+  });
 }
 
 /**

@@ -10,6 +10,7 @@ import { requireShallow, requireStorableText } from "../shared/storable.ts";
 import { requireVersion } from "../shared/version.ts";
 import { type Burst, BurstShape, checkBurst } from "./burst.ts";
 import { type DeliveryOptions, DeliveryOptionsShape } from "./delivery/options.ts";
+import { requireReceiver } from "./delivery/receivers.ts";
 import type { ReportFormat } from "./formats.ts";
 import { holdsAll } from "./permissions.ts";
 import type { ReportPlatform } from "./platform.ts";
@@ -42,7 +43,7 @@ export interface ScheduleChange {
 
 /**
  * Creates a schedule that runs with its creator's permissions.
- * @throws as `checkRequest` and `checkBurst`; VALIDATION_ERROR for the cron expression or the time zone
+ * @throws as `checkRequest`, `checkBurst` and `requireReceiver`; VALIDATION_ERROR for the cron expression or the time zone
  */
 export async function createSchedule(
   p: ReportPlatform,
@@ -58,6 +59,7 @@ export async function createSchedule(
   requireSchedule(given.cronExpression, given.timeZoneId);
   const id = newId();
   return await transact(p.sql, async (tx) => {
+    await requireReceiver(p, tx, caller.tenantId, delivery);
     await tx`
       insert into report_schedules (id, tenant_id, template_id, name, description, cron_expression, time_zone_id, format,
         parameters_json, required_permissions, delivery_json, burst_json, next_run_at, created_by)
@@ -99,6 +101,7 @@ export async function updateSchedule(
       delivery: readDelivery(change.deliveryOptionsJson ?? before.deliveryJson),
     }, readBurst(change.burstJson ?? before.burstJson));
     requireSchedule(cronExpression, timeZoneId);
+    await requireReceiver(p, tx, caller.tenantId, delivery);
     const run = {
       format,
       parametersJson: JSON.stringify(parameters),

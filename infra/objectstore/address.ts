@@ -1,3 +1,11 @@
+/** A signed request, ready to be sent. */
+export interface SignedRequest {
+  url: URL;
+  method: string;
+  headers: Headers;
+  body: Uint8Array<ArrayBuffer> | undefined;
+}
+
 /** Location and credentials of the bucket. The service calls `endpoint`. URLs are signed for `publicEndpoint`. */
 export interface ObjectStoreConfig {
   endpoint: string;
@@ -8,6 +16,8 @@ export interface ObjectStoreConfig {
   secretKey: string;
   /** true: `endpoint/bucket/key`; false: `bucket.endpoint/key` (virtual-host). */
   pathStyle: boolean;
+  /** Sends the signed requests, instead of fetch. */
+  transport?: (request: SignedRequest, signal: AbortSignal) => Promise<Response>;
 }
 
 /** The part of the configuration that locates the bucket. */

@@ -1,7 +1,7 @@
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
 import { AwsV4Signer } from "aws4fetch";
 import { createHash } from "node:crypto";
-import { amzDate, encodeRfc3986, objectUrl } from "./address.ts";
+import { amzDate, encodeRfc3986, objectUrl, type SignedRequest } from "./address.ts";
 import { boundedBody } from "./bounded_body.ts";
 import { errorOfAnswer, errorOfNetwork, ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
 import { inSpan } from "../telemetry/tracing.ts";
@@ -67,7 +67,10 @@ export class BoundedS3Client extends S3Client {
       signal?.removeEventListener("abort", onAbort);
     };
     try {
-      const response = await this.#clock.retryIfSkewed(async () => send(await this.#sign(o), abort.signal));
+      const { transport = send } = this.#config;
+      const response = await this.#clock.retryIfSkewed(async () =>
+        transport(await this.#sign(o), abort.signal)
+      );
       if (response.status !== expected) {
         const { code } = await S3Errors.parseServerError(response);
         throw errorOfAnswer(action, expected, response.status, code);
@@ -115,13 +118,6 @@ export class BoundedS3Client extends S3Client {
     const signed = await signer.sign();
     return { url, method: o.method, headers: signed.headers, body: hasBody ? body : undefined };
   }
-}
-
-interface SignedRequest {
-  url: URL;
-  method: string;
-  headers: Headers;
-  body: Bytes | undefined;
 }
 
 function send({ url, method, headers, body }: SignedRequest, signal: AbortSignal): Promise<Response> {

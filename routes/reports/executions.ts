@@ -17,6 +17,7 @@ import {
   ExecutionDetailDto,
   executionSummary,
   ExecutionSummaryDto,
+  RedeliveryRequest,
   ReportId,
   reportLocation,
   reportPage,
@@ -123,14 +124,16 @@ export const executionRoutes = [
     path: "/api/v1/reports/{id}/redeliver",
     area: "Reports",
     id: "redeliverReport",
-    summary: "Deliver again to the recipients that did not get the report",
+    summary: "Deliver again to recipients that did not get the report, to named ones, or with other options",
     access,
     params: ReportId,
+    body: RedeliveryRequest,
+    bodyOptional: true,
     answers: { 202: { description: "The status URL", schema: TrackingDto } },
     creates: "atomically",
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "REPORT_NOT_AVAILABLE", "FORBIDDEN"],
-    async run({ platform, caller, params }) {
-      const execution = await redeliver(platform, caller, params.id);
+    async run({ platform, caller, params, body }) {
+      const execution = await redeliver(platform, caller, params.id, body);
       return accepted(tracking(platform, execution), reportLocation(execution.id));
     },
   }),

@@ -2,6 +2,7 @@ import { executionRoutes } from "./executions.ts";
 import { generationRoutes } from "./generation.ts";
 import { linkRoutes } from "./links.ts";
 import { scheduleRoutes } from "./schedules.ts";
+import { targetRoutes } from "./targets.ts";
 
 /** Every route of the reports area. */
 export const reportsRoutes = [
@@ -9,4 +10,5 @@ export const reportsRoutes = [
   ...scheduleRoutes, // before `/reports/{id}`, which matches their paths too
   ...executionRoutes,
   ...linkRoutes,
+  ...targetRoutes,
 ] as const;

@@ -87,6 +87,7 @@ export const ExecutionDetailDto = z.object({
     z.object({
       method: z.int(),
       recipient: z.string(),
+      targetId: z.uuid().nullable(),
       status: z.enum(["Owed", "Delivered", "Failed"]),
       errorMessage: z.string().nullable(),
       attempts: z.int(),
@@ -135,6 +136,17 @@ export const AsyncGenerationRequest = z.object({
   delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
   burst: BurstShape.nullish().transform((value) => value ?? null),
 }).meta({ id: "ReportAsyncGenerationRequest" });
+
+export const RedeliveryRequest = z.object({
+  recipients: z.array(z.string().min(1).max(2_000)).min(1).max(100).nullish().transform((value) =>
+    value ?? null
+  ),
+  delivery: DeliveryOptionsShape.nullish().transform((value) => value ?? null),
+}).meta({
+  id: "ReportRedeliveryRequest",
+  description:
+    "recipients: these of the execution's deliveries; delivery: other options with their own recipients; neither: all whose delivery failed",
+});
 
 export const ReportId = z.object({ id: uuid });
 

@@ -5,6 +5,7 @@ import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import { deliverJob } from "./deliver_job.ts";
 import { type DeliveryOptions, executionTargetPath, METHOD } from "./options.ts";
+import { findTarget } from "./targets.ts";
 
 /** For a document without deliveries, the job only checks the scan. It starts this late, when most scans are done. */
 const SCAN_MS = 2_000;
@@ -12,17 +13,40 @@ const SCAN_MS = 2_000;
 /** Inserts the deliveries of a completed execution and enqueues the job that waits for the scan and then delivers. */
 export async function createDeliveries(p: Platform, tx: Tx, execution: Execution): Promise<void> {
   const options: DeliveryOptions | null = execution.deliveryJson && JSON.parse(execution.deliveryJson);
-  const recipients = options ? recipientsOf(options, execution) : [];
+  const recipients = options ? await recipientsOf(tx, options, execution) : [];
   if (!options || recipients.length === 0) {
     return await enqueueDelivery(p, tx, execution, new Date(p.clock.now().getTime() + SCAN_MS));
   }
   await tx`
-    insert into report_deliveries (id, execution_id, method, recipient)
-    select id, ${execution.id}, ${options.method}, recipient
+    insert into report_deliveries (id, execution_id, method, target_id, recipient)
+    select id, ${execution.id}, ${options.method}, ${options.targetId ?? null}, recipient
     from unnest(${recipients.map(newId)}::uuid[], ${recipients}::text[]) given (id, recipient)
     on conflict on constraint report_deliveries_once do nothing`;
   await tx`update report_executions set delivery_status = 'Pending' where id = ${execution.id}`;
   await enqueueDelivery(p, tx, execution);
+}
+
+/**
+ * Inserts deliveries of a document with other options than the execution's. A recipient who is among its deliveries gets
+ * it again.
+ * @returns the recipients
+ */
+export async function addDeliveries(
+  tx: Tx,
+  execution: Execution,
+  options: DeliveryOptions,
+): Promise<string[]> {
+  const recipients = await recipientsOf(tx, options, execution);
+  const rows = await tx<{ recipient: string }[]>`
+    insert into report_deliveries (id, execution_id, method, target_id, recipient, options_json)
+    select id, ${execution.id}, ${options.method}, ${options.targetId ?? null}, recipient, ${
+    JSON.stringify(options)
+  }
+    from unnest(${recipients.map(newId)}::uuid[], ${recipients}::text[]) given (id, recipient)
+    on conflict on constraint report_deliveries_once do update set status = 'Owed', attempts = 0,
+      notification_id = null, error_message = null, options_json = excluded.options_json, updated_at = now()
+    returning recipient`;
+  return rows.map(({ recipient }) => recipient);
 }
 
 /** Enqueues the delivery job of an execution; it replaces an earlier one. @param startsAt null: immediately */
@@ -41,8 +65,11 @@ export async function enqueueDelivery(
   await tx`update report_executions set delivery_job_id = ${jobId} where id = ${execution.id}`;
 }
 
-function recipientsOf(options: DeliveryOptions, execution: Execution): string[] {
-  if (options.method === METHOD.Email) return options.recipients;
-  if (options.method === METHOD.Storage) return [executionTargetPath(options, execution)];
-  return options.method === METHOD.Webhook && options.webhookUrl ? [options.webhookUrl] : [];
+async function recipientsOf(tx: Tx, options: DeliveryOptions, execution: Execution): Promise<string[]> {
+  const { method, targetId, webhookUrl } = options;
+  if (method === METHOD.Email) return options.recipients;
+  if (method === METHOD.Storage) return [executionTargetPath(options, execution)];
+  if (method !== METHOD.Webhook) return [];
+  if (targetId === undefined) return webhookUrl ? [webhookUrl] : [];
+  return [(await findTarget(tx, execution.tenantId, targetId))?.name ?? targetId];
 }

@@ -7,6 +7,7 @@ import { type Execution, listDeliveries } from "../execution.ts";
 import { rethrowOutages } from "../../jobs/outage.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { rejectDocument } from "../run.ts";
+import { deliverToBucket } from "./bucket_delivery.ts";
 import { deliverByCopy } from "./copy_delivery.ts";
 import {
   finishDelivery,
@@ -18,9 +19,12 @@ import {
 } from "./delivery.ts";
 import { deliverByEmail } from "./email_delivery.ts";
 import { METHOD } from "./options.ts";
+import { deliverToSlack } from "./slack_delivery.ts";
+import { openTarget } from "./target_secrets.ts";
 import { deliverByWebhook } from "./webhook_delivery.ts";
 
 const args = z.object({ executionId: z.uuid() });
+const TIMEOUT_MS = 30 * 60_000;
 const MIN_WAIT_MS = 250;
 const MAX_WAIT_MS = 60_000;
 /** Factor between one wait and the next. */
@@ -37,6 +41,7 @@ type Deliverable = Execution & { storedFileId: string };
 export const deliverJob = defineJob({
   name: "steward.report-deliver",
   args,
+  timeoutMs: TIMEOUT_MS, // a large document is copied to another bucket
   run: ({ executionId }, context: JobContext<ReportPlatform>) =>
     rethrowOutages(() => deliverDocument(context.platform, executionId, context)),
 });
@@ -87,10 +92,10 @@ async function deliver(
   p: ReportPlatform,
   execution: Deliverable,
   delivery: OwedDelivery,
-  { log, waitsForDependencies }: JobContext,
+  { log, signal, waitsForDependencies }: JobContext,
 ): Promise<Outcome> {
-  const outcome = await deliverBy(p, execution, delivery).catch((error): Outcome => {
-    if (databaseFailure(error)) throw error;
+  const outcome = await deliverBy(p, execution, delivery, signal).catch((error): Outcome => {
+    if (databaseFailure(error) || signal.aborted) throw error;
     log.error("a report could not be delivered", {
       executionId: execution.id,
       method: delivery.method,
@@ -110,15 +115,34 @@ async function deliverBy(
   p: ReportPlatform,
   execution: Deliverable,
   delivery: OwedDelivery,
+  signal: AbortSignal,
 ): Promise<Outcome> {
+  if (delivery.targetId !== null) {
+    return await deliverToTarget(p, execution, { ...delivery, targetId: delivery.targetId }, signal);
+  }
   switch (delivery.method) {
     case METHOD.Email:
       return await deliverByEmail(p, execution, delivery);
     case METHOD.Storage:
       return await deliverByCopy(p, execution, delivery);
     case METHOD.Webhook:
-      return await deliverByWebhook(p, execution, delivery);
+      return delivery.options.webhookFormat === "slack"
+        ? await deliverToSlack(p, execution, delivery.recipient)
+        : await deliverByWebhook(p, execution, delivery);
     default:
       return { status: "Failed", reason: `Delivery method ${delivery.method} is not supported.` };
   }
+}
+
+async function deliverToTarget(
+  p: ReportPlatform,
+  execution: Deliverable,
+  delivery: OwedDelivery & { targetId: string },
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const target = await openTarget(p, p.sql, execution.tenantId, delivery.targetId);
+  if (!target) return { status: "Failed", reason: "The report target was deleted." };
+  return target.kind === "slack"
+    ? await deliverToSlack(p, execution, target.secret)
+    : await deliverToBucket(p, execution, delivery, target, signal);
 }

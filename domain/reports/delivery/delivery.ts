@@ -3,13 +3,16 @@ import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import { STATUS } from "../formats.ts";
 import { emitDeliveryEnd } from "../report_events.ts";
-import type { DeliveryMethod } from "./options.ts";
+import type { DeliveryMethod, DeliveryOptions } from "./options.ts";
 
 /** An open delivery: one recipient who has not yet received the document. */
 export interface OwedDelivery {
   id: string;
   method: DeliveryMethod;
+  /** An address, a path, a URL, or the name of a Slack target. */
   recipient: string;
+  targetId: string | null;
+  options: DeliveryOptions;
   notificationId: string | null;
   attempts: number;
 }
@@ -36,9 +39,12 @@ export async function readDeliverable(
 }
 
 export async function listOwed(q: Sql, executionId: string): Promise<OwedDelivery[]> {
-  return await q<OwedDelivery[]>`
-    select id, method, recipient, notification_id, attempts from report_deliveries
-    where execution_id = ${executionId} and status = 'Owed' order by id`;
+  const rows = await q<(OwedDelivery & { optionsJson: string })[]>`
+    select d.id, d.method, d.recipient, d.target_id, d.notification_id, d.attempts,
+      coalesce(d.options_json, e.delivery_json, '{}') as options_json
+    from report_deliveries d join report_executions e on e.id = d.execution_id
+    where d.execution_id = ${executionId} and d.status = 'Owed' order by d.id`;
+  return rows.map(({ optionsJson, ...row }) => ({ ...row, options: JSON.parse(optionsJson) }));
 }
 
 /** Records the result of an attempt on an open (`Owed`) delivery. */

@@ -24,7 +24,7 @@ export async function deliverByEmail(
 ): Promise<Outcome> {
   if (delivery.notificationId) return await outcomeOf(p, delivery.notificationId);
   const attach = (execution.fileSizeBytes ?? 0) <= MAX_ATTACHMENT_BYTES;
-  const { emailSubject }: DeliveryOptions = JSON.parse(execution.deliveryJson ?? "{}");
+  const { emailSubject } = delivery.options;
   const { id, tenantId, createdBy, traceId, storedFileId } = execution;
   try {
     const earlier = await transact(p.sql, async (tx): Promise<string | null> => {
@@ -36,7 +36,7 @@ export async function deliverByEmail(
         channel: "Email",
         recipients: [{ address: delivery.recipient }],
         templateSlug: "report-ready",
-        templateData: await templateData(p, tx, execution, !attach),
+        templateData: await templateData(p, tx, execution, delivery.options, !attach),
         ...(emailSubject ? { subject: emailSubject } : {}),
         ...(attach
           ? {
@@ -62,10 +62,10 @@ export async function deliverByEmail(
 async function templateData(
   p: ReportPlatform,
   tx: Tx,
-  { id, reportName, deliveryJson }: Deliverable,
+  { id, reportName }: Deliverable,
+  { emailBody }: DeliveryOptions,
   isLinked: boolean,
 ): Promise<Record<string, unknown>> {
-  const { emailBody }: DeliveryOptions = JSON.parse(deliveryJson ?? "{}");
   const data = { reportName, ...(emailBody ? { message: emailBody } : {}) };
   const { url, expiresAt } = await createReportLink(p, tx, id);
   const link = {

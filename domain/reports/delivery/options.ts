@@ -2,13 +2,16 @@ import { z } from "zod";
 import { deliveryPath } from "../../files/service_files.ts";
 import { addressKey, addressMistake } from "../../notifications/addresses.ts";
 import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
-import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 
 /** How a document is delivered; the numbers are those of the API. */
 export const METHOD = { Download: 1, Email: 2, Storage: 3, Webhook: 4 } as const;
 export type DeliveryMethod = typeof METHOD[keyof typeof METHOD];
 
+export const WEBHOOK_FORMATS = ["standard", "slack"] as const;
+
+/** Stored options without these members stay equal. */
+const absentIfNull = <T>(value: T | null | undefined): T | undefined => value ?? undefined;
 const optionalText = (max: number) => z.string().max(max).nullish().transform((value) => value ?? null);
 
 /** The delivery options that callers give. `checkDelivery` checks what each method needs. */
@@ -22,6 +25,12 @@ export const DeliveryOptionsShape = z.object({
   emailSubject: optionalText(500),
   emailBody: optionalText(20_000),
   webhookUrl: optionalText(2_000),
+  webhookFormat: z.enum(WEBHOOK_FORMATS).nullish().transform(absentIfNull).meta({
+    description: "What is posted to webhookUrl: a signed message (standard, the default) or a Slack message",
+  }),
+  targetId: z.uuid({ error: "expected a UUID" }).toLowerCase().nullish().transform(absentIfNull).meta({
+    description: "A report target of the tenant: for Storage one of kind s3, for Webhook one of kind slack",
+  }),
   targetPath: optionalText(500).meta({
     description: "May contain {date}, {templateId}, {executionId}, {fileName} and, in a burst, {value}",
   }),
@@ -32,24 +41,25 @@ const MAX_RECIPIENTS = 50;
 const PLACEHOLDER = /\{(\w*)\}/g;
 
 /**
- * Checks that delivery options have what their method needs. Removes duplicate recipients.
+ * Checks that delivery options have what their method needs; `requireReceiver` checks targets and secrets. Removes
+ * duplicate recipients.
  * @param burstValue the value for `{value}` in a target path, if the document belongs to a burst
  * @throws VALIDATION_ERROR naming every `delivery.<field>`
  */
-export function checkDelivery(
-  { config }: Pick<Platform, "config">,
-  options: DeliveryOptions,
-  burstValue?: string,
-): DeliveryOptions {
+export function checkDelivery(options: DeliveryOptions, burstValue?: string): DeliveryOptions {
   const errors: FieldErrors = {};
   const refuse = (field: string, message: string) => (errors[`delivery.${field}`] ??= []).push(message);
   if (options.method === METHOD.Email) checkRecipients(options.recipients, refuse);
   if (options.method === METHOD.Storage) checkTarget(options.targetPath, burstValue ?? null, refuse);
   if (options.method === METHOD.Webhook) {
-    if (config.WEBHOOK_SECRET === null) {
-      refuse("method", "webhooks are disabled: WEBHOOK_SECRET is not set");
-    }
-    checkWebhook(options.webhookUrl, refuse);
+    if (options.targetId === undefined) checkWebhook(options.webhookUrl, refuse);
+    else if (options.webhookUrl) refuse("webhookUrl", "expected a targetId or a webhookUrl, not both");
+  } else if (options.webhookFormat !== undefined) {
+    refuse("webhookFormat", "only delivery by webhook (method 4) has a format");
+  }
+  const hasTarget = options.method === METHOD.Storage || options.method === METHOD.Webhook;
+  if (options.targetId !== undefined && !hasTarget) {
+    refuse("targetId", "only delivery to storage (method 3) or by webhook (method 4) has a target");
   }
   if (Object.keys(errors).length > 0) throw invalid(errors);
   const once = new Map(options.recipients.map((address) => [addressKey("Email", address), address]));

@@ -1,40 +1,94 @@
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { problem } from "../../problems/problem.ts";
+import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { type Execution, readVisibleExecution } from "../execution.ts";
 import { STATUS } from "../formats.ts";
-import { enqueueDelivery } from "./create_deliveries.ts";
+import { addDeliveries, enqueueDelivery } from "./create_deliveries.ts";
+import { checkDelivery, type DeliveryOptions, METHOD } from "./options.ts";
+import { requireReceiver } from "./receivers.ts";
+
+/** Who gets the document again. Without members: everyone whose delivery failed. */
+export interface Redelivery {
+  /** Recipients of earlier deliveries, also of successful ones. */
+  recipients: string[] | null;
+  /** Other options, with recipients of their own. */
+  delivery: DeliveryOptions | null;
+}
 
 /**
- * Delivers a document again to the recipients whose delivery failed. Other recipients get nothing again. Without failed
- * deliveries it does nothing.
- * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, REPORT_NOT_AVAILABLE
+ * Delivers a document again. Without a recipient to deliver to, it does nothing.
+ * @throws REPORT_NOT_FOUND, MISSING_PERMISSION, REPORT_NOT_AVAILABLE; VALIDATION_ERROR for unknown recipients or as
+ * `checkDelivery` and `requireReceiver`
  */
-export async function redeliver(p: Platform, caller: Caller, id: string): Promise<Execution> {
+export async function redeliver(
+  p: Platform,
+  caller: Caller,
+  id: string,
+  to: Redelivery,
+): Promise<Execution> {
   return await transact(p.sql, async (tx) => {
     const execution = await readVisibleExecution(tx, caller, id, true);
-    if (execution.status === STATUS.Delivered) return execution;
-    if (execution.status !== STATUS.Completed) {
+    if (execution.status !== STATUS.Completed && execution.status !== STATUS.Delivered) {
       throw problem(
         "REPORT_NOT_AVAILABLE",
-        "The execution has no document; only a Completed execution can be delivered again.",
+        "The execution has no document to deliver; its status must be Completed.",
       );
     }
-    const failed = await tx<{ recipient: string }[]>`
-      update report_deliveries set status = 'Owed', attempts = 0, notification_id = null, error_message = null,
-        updated_at = now()
-      where execution_id = ${id} and status = 'Failed' returning recipient`;
-    if (failed.length === 0) return execution;
-    await tx`update report_executions set error_message = null, delivery_status = 'Pending' where id = ${id}`;
+    const recipients = await chooseDeliveries(p, tx, execution, to);
+    if (recipients.length === 0) return execution;
+    const [changed] = await tx<Execution[]>`
+      update report_executions set status = ${STATUS.Completed}, error_message = null, delivery_status = 'Pending'
+      where id = ${id} returning *`;
+    if (!changed) throw new Error("a locked execution was not updated");
     await enqueueDelivery(p, tx, execution);
     await recordAudit(tx, caller, {
       action: "report.redeliver",
       targetType: "report",
       targetId: id,
-      after: { recipients: failed.map((row) => row.recipient) },
+      after: { recipients, ...to.delivery && { method: to.delivery.method } },
     });
-    return { ...execution, errorMessage: null, deliveryStatus: "Pending" };
+    return changed;
   });
+}
+
+/** Makes the chosen deliveries open (`Owed`). @returns their recipients */
+async function chooseDeliveries(
+  p: Platform,
+  tx: Tx,
+  execution: Execution,
+  { recipients, delivery }: Redelivery,
+): Promise<string[]> {
+  if (delivery) {
+    if (recipients) throw invalid({ recipients: ["expected recipients or delivery, not both"] });
+    if (delivery.method === METHOD.Download) {
+      throw invalid({ "delivery.method": ["delivery by download (method 1) sends nothing"] });
+    }
+    const checked = checkDelivery(delivery, execution.burstValue ?? undefined);
+    await requireReceiver(p, tx, execution.tenantId, checked);
+    return await addDeliveries(tx, execution, checked);
+  }
+  if (recipients) await requireKnown(tx, execution.id, recipients);
+  const chosen = recipients
+    ? tx`status <> 'Owed' and recipient = any(${recipients}::text[])`
+    : tx`status = 'Failed'`;
+  const rows = await tx<{ recipient: string }[]>`
+    update report_deliveries set status = 'Owed', attempts = 0, notification_id = null, error_message = null,
+      updated_at = now()
+    where execution_id = ${execution.id} and ${chosen} returning recipient`;
+  return rows.map(({ recipient }) => recipient);
+}
+
+/** @throws VALIDATION_ERROR naming the recipients to whom the document was never delivered */
+async function requireKnown(tx: Tx, executionId: string, recipients: string[]): Promise<void> {
+  const rows = await tx<{ recipient: string }[]>`
+    select recipient from report_deliveries where execution_id = ${executionId}`;
+  const known = new Set(rows.map(({ recipient }) => recipient));
+  const unknown = recipients.flatMap((recipient, index) =>
+    known.has(recipient)
+      ? []
+      : [[`recipients.${index}`, ["expected a recipient of the execution's deliveries"]]]
+  );
+  if (unknown.length > 0) throw invalid(Object.fromEntries(unknown));
 }

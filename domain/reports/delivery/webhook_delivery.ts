@@ -5,11 +5,12 @@ import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import type { Outcome, OwedDelivery } from "./delivery.ts";
 import { createReportLink } from "./link.ts";
+import { NO_SECRET } from "./receivers.ts";
+import { isTemporaryRefusal } from "./webhook_answers.ts";
+import { readSigningSecrets } from "./webhook_secrets.ts";
 
 /** A delivery fails after this many refusals, such as status 404. */
 const MAX_REFUSALS = 8;
-/** Client errors that are temporary: Request Timeout, Too Early, Too Many Requests. */
-const TEMPORARY_REFUSALS: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
  * Posts a signed message with a link to the document (Standard Webhooks). The message id is the delivery's id, so that
@@ -21,8 +22,9 @@ export async function deliverByWebhook(
   execution: Execution & { storedFileId: string },
   { id, recipient, attempts }: OwedDelivery,
 ): Promise<Outcome> {
-  if (p.config.WEBHOOK_SECRET === null) {
-    return { status: "Failed", reason: "Webhooks are disabled: WEBHOOK_SECRET is not set." };
+  const secrets = await readSigningSecrets(p, p.sql, execution.tenantId);
+  if (secrets.length === 0) {
+    return { status: "Failed", reason: `The message cannot be signed: ${NO_SECRET}.` };
   }
   const { url, expiresAt } = await createReportLink(p, p.sql, execution.id);
   const now = p.clock.now();
@@ -42,7 +44,7 @@ export async function deliverByWebhook(
   const headers = {
     "content-type": "application/json",
     "user-agent": "steward-webhook",
-    ...signatureHeaders([p.config.WEBHOOK_SECRET], id, now, body),
+    ...signatureHeaders(secrets, id, now, body),
     ...(execution.traceId ? { traceparent: traceparent(execution.traceId) } : {}),
   };
   try {
@@ -50,7 +52,7 @@ export async function deliverByWebhook(
       .send({ url: recipient, method: "POST", headers, body });
     if (status >= 200 && status < 300) return { status: "Delivered" };
     const reason = `The receiver answered ${status}.`;
-    if (status >= 500 || TEMPORARY_REFUSALS.has(status)) return { status: "Owed", reason, isAway: true };
+    if (isTemporaryRefusal(status)) return { status: "Owed", reason, isAway: true };
     return { status: status === 410 || attempts + 1 >= MAX_REFUSALS ? "Failed" : "Owed", reason };
   } catch (error) {
     if (error instanceof OutboundRefused) return { status: "Failed", reason: `Refused: ${error.message}.` };

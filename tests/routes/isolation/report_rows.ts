@@ -1,3 +1,4 @@
+import { resourceRows as resource } from "../../support/isolation.ts";
 import type { Row, Rows } from "./rows.ts";
 
 const execution: Row = {
@@ -10,8 +11,18 @@ const schedule = (body?: unknown): Row => ({
   code: "REPORT_SCHEDULE_NOT_FOUND",
 });
 
-/** Report executions and schedules. */
+const TARGET_NOT_FOUND = "REPORT_TARGET_NOT_FOUND";
+
+/** Report executions, schedules and targets. */
 export const reportRows: Rows = {
+  ...resource(
+    "reportTarget",
+    { one: "reportTarget", many: "reportTargets", notFound: TARGET_NOT_FOUND },
+    { name: "Outsider's", kind: "slack", webhookUrl: "https://hooks.example.test/outsider" },
+  ),
+  testReportTarget: { names: (id) => ({ params: { id: id("reportTarget") } }), code: TARGET_NOT_FOUND },
+  readReportWebhookSecret: { own: () => ({}) },
+  rotateReportWebhookSecret: { own: () => ({}) },
   generateReport: { own: () => ({ body: { templateId: "users", format: 3 } }) },
   generateReportAsync: { own: () => ({ body: { templateId: "users", format: 3 } }) },
   listReportTemplates: { own: () => ({}) },

@@ -31,6 +31,7 @@ const KINDS = [
   "notificationSender",
   "execution",
   "schedule",
+  "reportTarget",
   "application",
   "setting",
   "apiKey",
@@ -213,6 +214,11 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
       secret: MARKER,
     }),
     webhookEndpoint,
+    reportTarget: await made("/api/v1/report-targets", {
+      name: MARKER,
+      kind: "slack",
+      webhookUrl: "https://hooks.example.test/slack",
+    }),
     webhookDelivery: await inserted("webhook_deliveries", {
       endpoint_id: webhookEndpoint,
       event_type: "user.created",

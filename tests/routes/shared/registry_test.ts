@@ -55,7 +55,7 @@ const WITHOUT_KEY = [
   ],
   ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
   ...["verifyNotificationSender", "confirmNotificationSender"], // a repeat finds the sender verified
-  "checkAccess", // it changes nothing
+  ...["checkAccess", "testReportTarget"], // they change nothing
   ...["issueOAuthTokens", "revokeOAuthToken", "introspectToken", "readUserInfoByPost"], // the protocols of OAuth
   ...["authorizeClientByForm", "signOutByClientForm"],
   ...["claimWork", "heartbeatWork", "settleWork"], // repeats are recognised by requestId and attempt

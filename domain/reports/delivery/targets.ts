@@ -1,0 +1,157 @@
+import { z } from "zod";
+import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import { defineResource } from "../../resources/define_resource.ts";
+import type { ResourceSource } from "../../resources/resource.ts";
+import { tableSource } from "../../resources/table_source.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { newId } from "../../shared/ids.ts";
+import { requireVersion } from "../../shared/version.ts";
+import { checkTarget, type TargetPlace } from "./target_checks.ts";
+import { sealSecret } from "./target_secrets.ts";
+import {
+  CreateTarget,
+  HIDDEN,
+  type Target,
+  TARGET_KINDS,
+  TargetDto,
+  type TargetFields,
+  type TargetKind,
+  UpdateTarget,
+} from "./target_shapes.ts";
+
+export type { TargetKind } from "./target_shapes.ts";
+
+const NOT_FOUND = "REPORT_TARGET_NOT_FOUND";
+
+const table = tableSource<Target, Record<string, never>, Record<string, never>>({
+  one: "reportTarget",
+  table: "report_targets",
+  columns: {
+    id: "id",
+    name: "name",
+    kind: "kind",
+    endpoint: "endpoint",
+    region: "region",
+    bucket: "bucket",
+    prefix: "prefix",
+    pathStyle: "path_style",
+    accessKeyId: "access_key_id",
+    secretAccessKey: `case when kind = 's3' then '${HIDDEN}' end`,
+    webhookUrl: `case when kind = 'slack' then '${HIDDEN}' end`,
+    createdBy: "created_by",
+    createdAt: "created_at",
+    updatedAt: "updated_at",
+  },
+  writable: {},
+  search: "fold(name)",
+  sorts: { name: "lower(name)", createdAt: "created_at" },
+  filters: { kind: "kind" },
+  softDeleted: false,
+  notFound: NOT_FOUND,
+});
+
+type Commands = ResourceSource<Target, z.output<typeof CreateTarget>, z.output<typeof UpdateTarget>>;
+
+const commands: Commands = {
+  list: table.list,
+  read: table.read,
+  remove: table.remove,
+  async create({ config }, tx, caller, input) {
+    const id = newId();
+    // On creation there is no secret to keep.
+    const { secretAccessKey, webhookUrl } = Object.fromEntries(
+      Object.entries(input).map(([field, value]) => [field, value === HIDDEN ? null : value]),
+    ) as typeof input;
+    const place = checkTarget({ ...input, secretAccessKey, webhookUrl }, config.OUTBOUND_ALLOW);
+    const secret = sealSecret(config, id, secretAccessKey ?? webhookUrl ?? "");
+    await tx`
+      insert into report_targets (id, tenant_id, name, kind, endpoint, region, bucket, prefix, path_style,
+        access_key_id, secret, created_by)
+      values (${id}, ${caller.tenantId}, ${input.name}, ${input.kind}, ${place.endpoint}, ${place.region},
+        ${place.bucket}, ${place.prefix}, ${place.pathStyle}, ${place.accessKeyId}, ${secret}, ${caller.userId})`;
+    const created = await table.read(tx, caller, id);
+    await audit(tx, caller, "create", id, { after: created.value });
+    return created;
+  },
+  async update({ config }, tx, caller, id, input, ifMatch) {
+    const { before, version, secret: sealed } = await lockTarget(tx, caller, id, ifMatch);
+    if (input.kind !== undefined && input.kind !== before.kind) {
+      throw invalid({ kind: [`the kind cannot be changed; it is ${before.kind}`] });
+    }
+    const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+    const changed = { ...before, ...given } as TargetFields;
+    const place = checkTarget(changed, config.OUTBOUND_ALLOW);
+    const sent = changed.kind === "s3" ? changed.secretAccessKey : changed.webhookUrl;
+    const secret = sent && sent !== HIDDEN ? sealSecret(config, id, sent) : sealed;
+    if (secret === sealed && changed.name === before.name && isSamePlace(place, before)) {
+      return { value: before, version };
+    }
+    await tx`
+      update report_targets set name = ${changed.name}, endpoint = ${place.endpoint}, region = ${place.region},
+        bucket = ${place.bucket}, prefix = ${place.prefix}, path_style = ${place.pathStyle},
+        access_key_id = ${place.accessKeyId}, secret = ${secret}, version = version + 1, updated_at = now()
+      where id = ${id}`;
+    const after = await table.read(tx, caller, id);
+    const hasNewSecret = secret !== sealed;
+    await audit(tx, caller, "update", id, { before, after: { ...after.value, hasNewSecret } });
+    return after;
+  },
+};
+
+/** A tenant's targets for report deliveries. Every caller in the tenant may choose one, so all may read them. */
+export const reportTargets = defineResource({
+  one: "reportTarget",
+  many: "reportTargets",
+  path: "report-targets",
+  area: "Reports",
+  managedBy: "manage:webhooks",
+  result: TargetDto,
+  create: CreateTarget,
+  update: UpdateTarget,
+  query: z.object({ kind: z.enum(TARGET_KINDS).optional() }),
+  sortable: ["name", "createdAt"],
+  notFound: NOT_FOUND,
+  unique: { report_targets_name_unique: "The tenant already has a report target with this name." },
+  problems: ["REPORT_TARGET_UNAVAILABLE"],
+  commands,
+});
+
+/** Name and kind of a target of the tenant; null if there is none. */
+export async function findTarget(
+  q: Sql,
+  tenantId: string | null,
+  id: string,
+): Promise<{ name: string; kind: TargetKind } | null> {
+  const [target] = await q<{ name: string; kind: TargetKind }[]>`
+    select name, kind from report_targets where id = ${id} and tenant_id = ${tenantId}`;
+  return target ?? null;
+}
+
+async function lockTarget(tx: Tx, caller: TenantCaller, id: string, ifMatch: string | null) {
+  const [row] = await tx<{ version: number; secret: string }[]>`
+    select version, secret from report_targets
+    where id = ${id} and tenant_id = ${caller.tenantId} for no key update`;
+  if (!row) throw problem(NOT_FOUND, `The tenant has no report target ${id}.`);
+  requireVersion(ifMatch, row.version);
+  const { value, version } = await table.read(tx, caller, id);
+  return { before: value, version, secret: row.secret };
+}
+
+const isSamePlace = (after: TargetPlace, before: Target): boolean =>
+  Object.entries(after).every(([field, value]) => before[field as keyof TargetPlace] === value);
+
+const audit = (
+  tx: Tx,
+  caller: TenantCaller,
+  verb: string,
+  id: string,
+  change: { before?: unknown; after?: unknown },
+) =>
+  recordAudit(tx, caller, {
+    action: `reportTarget.${verb}`,
+    targetType: "reportTarget",
+    targetId: id,
+    ...change,
+  });

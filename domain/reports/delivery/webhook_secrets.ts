@@ -1,0 +1,68 @@
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { OLD_SECRET_HOURS } from "../../events/signing_secrets.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import type { Platform } from "../../shared/platform.ts";
+import { newSigningSecret } from "../../shared/secrets.ts";
+
+/** The state of a tenant's secret, without the secret. */
+export interface WebhookSecretState {
+  /** False: WEBHOOK_SECRET of the service signs. */
+  isOwn: boolean;
+  createdAt: Date | null;
+  /** Until when the secret before this one also signs. */
+  oldValidUntil: Date | null;
+}
+
+/**
+ * Gives the tenant a new secret for its report webhooks. The one before, which may be that of the service, also signs for
+ * OLD_SECRET_HOURS, so that receivers have time to switch.
+ */
+export async function rotateWebhookSecret(
+  sql: Sql,
+  caller: TenantCaller,
+): Promise<{ secret: string; oldSecretHours: number }> {
+  const { tenantId } = caller;
+  const secret = newSigningSecret();
+  await transact(sql, async (tx) => {
+    await tx`select from tenants where id = ${tenantId} for no key update`; // one rotation at a time
+    await tx`update report_webhook_secrets
+      set valid_until = clock_timestamp() + make_interval(hours => ${OLD_SECRET_HOURS})
+      where tenant_id = ${tenantId} and valid_until is null`;
+    await tx`insert into report_webhook_secrets (tenant_id, secret) values (${tenantId}, ${secret})`;
+    await recordAudit(tx, caller, {
+      action: "reportWebhookSecret.rotate",
+      targetType: "reportWebhookSecret",
+      targetId: tenantId,
+    });
+  });
+  return { secret, oldSecretHours: OLD_SECRET_HOURS };
+}
+
+/** Reads when the tenant's secret was created and until when the one before signs. */
+export async function readWebhookSecretState(q: Sql, tenantId: string): Promise<WebhookSecretState> {
+  const [state] = await q<WebhookSecretState[]>`
+    select count(*) > 0 as is_own, max(created_at) as created_at,
+      coalesce(max(valid_until), min(created_at) + make_interval(hours => ${OLD_SECRET_HOURS})) as old_valid_until
+    from report_webhook_secrets where tenant_id = ${tenantId}`;
+  if (!state) throw new Error("an aggregate returned no row");
+  return state;
+}
+
+/** The secrets that sign a tenant's report webhooks now, the current one first; empty if there is none. */
+export async function readSigningSecrets(
+  { config }: Pick<Platform, "config">,
+  q: Sql,
+  tenantId: string | null,
+): Promise<string[]> {
+  const shared = config.WEBHOOK_SECRET === null ? [] : [config.WEBHOOK_SECRET];
+  if (tenantId === null) return shared;
+  const rows = await q<{ secret: string; isValid: boolean; replacesShared: boolean }[]>`
+    select secret, valid_until is null or valid_until > now() as is_valid,
+      min(created_at) over () > now() - make_interval(hours => ${OLD_SECRET_HOURS}) as replaces_shared
+    from report_webhook_secrets where tenant_id = ${tenantId} order by valid_until desc nulls first`;
+  const [newest] = rows;
+  if (!newest) return shared;
+  const own = rows.filter(({ isValid }) => isValid).map(({ secret }) => secret);
+  return newest.replacesShared ? [...own, ...shared] : own;
+}

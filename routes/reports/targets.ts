@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { reportTargets } from "../../domain/reports/delivery/targets.ts";
+import { tryTarget } from "../../domain/reports/delivery/try_target.ts";
+import {
+  readWebhookSecretState,
+  rotateWebhookSecret,
+} from "../../domain/reports/delivery/webhook_secrets.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
+import { resourceRoutes } from "../resources/resource_routes.ts";
+import { ok } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { ReportId } from "./shapes.ts";
+
+const area = "Reports";
+const access = inTenant("manage:webhooks");
+const timestamp = z.iso.datetime().nullable();
+
+/** A tenant's targets for report deliveries, and the secret of its report webhooks. */
+export const targetRoutes = [
+  ...resourceRoutes(reportTargets),
+  endpoint({
+    method: "post",
+    path: "/api/v1/report-targets/{id}/test",
+    area,
+    id: "testReportTarget",
+    summary: "Test a report target: write and delete a small object, or post a message",
+    access,
+    params: ReportId,
+    answers: {
+      200: {
+        description: "Whether it succeeded, otherwise why not",
+        schema: z.object({ succeeded: z.boolean(), reason: z.string().nullable() })
+          .meta({ id: "ReportTargetTestDto" }),
+      },
+    },
+    problems: ["REPORT_TARGET_NOT_FOUND", "REPORT_TARGET_UNAVAILABLE"],
+    async run({ platform, caller, params }) {
+      const reason = await tryTarget(platform, caller, params.id);
+      return ok({ succeeded: reason === null, reason });
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/report-webhook-secret",
+    area,
+    id: "readReportWebhookSecret",
+    summary: "Read when the secret of the tenant's report webhooks was created",
+    access,
+    answers: {
+      200: {
+        description: "Its state, without the secret",
+        schema: z.object({
+          isOwn: z.boolean().meta({ description: "false: the secret of the service signs" }),
+          createdAt: timestamp,
+          oldValidUntil: timestamp.meta({ description: "Until when the secret before also signs" }),
+        }).meta({ id: "ReportWebhookSecretStateDto" }),
+      },
+    },
+    problems: [],
+    run: async ({ db, caller }) => ok(await readWebhookSecretState(db, caller.tenantId)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/report-webhook-secret/rotate",
+    area,
+    id: "rotateReportWebhookSecret",
+    summary: "Give the tenant a new secret for its report webhooks; the old one also signs for one day",
+    access,
+    showsSecret: true,
+    answers: {
+      200: {
+        description: "The new secret, shown only in this answer",
+        schema: z.object({ secret: z.string(), oldSecretHours: z.int() })
+          .meta({ id: "ReportWebhookSecretDto" }),
+      },
+    },
+    problems: [],
+    run: async ({ db, caller }) => ok(await rotateWebhookSecret(db, caller)),
+  }),
+] as const;

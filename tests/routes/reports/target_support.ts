@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { startEmbeddedObjectStore } from "../../../infra/embedded/objectstore/server.ts";
+import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
+import type { Actor } from "../../support/setup.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { until } from "../../support/until.ts";
+import { CSV } from "./support.ts";
+
+export const TARGETS = "/api/v1/report-targets";
+export const MANAGER = ["manage:webhooks"];
+
+/** A store of somebody else, with its own credentials and bucket, behind a proxy that can refuse connections. */
+export async function startOtherStore() {
+  const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const keys = { accessKey: "partner-key", secretKey: "partner-secret-9f2c" };
+  const region = "eu-west-3";
+  const store = await startEmbeddedObjectStore({ dir: join(folder, "objects"), port: 0, region, ...keys });
+  const bucket = "partner-inbox";
+  const proxy = await TcpProxy.start({ hostname: "127.0.0.1", port: store.port });
+  const { endpoint } = store;
+  const objects = connectObjectStore({
+    endpoint,
+    publicEndpoint: endpoint,
+    region,
+    bucket,
+    ...keys,
+    pathStyle: true,
+  });
+  await objects.ensureBucket();
+  const target = {
+    kind: "s3",
+    endpoint: `http://127.0.0.1:${proxy.port}`,
+    region,
+    bucket,
+    prefix: "from/steward",
+    accessKeyId: keys.accessKey,
+    secretAccessKey: keys.secretKey,
+  };
+  return {
+    objects,
+    proxy,
+    target,
+    async stop() {
+      await proxy.refuse();
+      await store.stop();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+/** A Slack-compatible receiver that gives these answers in order, then `ok`. */
+export function startSlack(...answers: [status: number, body: string][]) {
+  const texts: string[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+    texts.push((await request.json()).text);
+    const [status, body] = answers[texts.length - 1] ?? [200, "ok"];
+    return new Response(body, { status });
+  });
+  return {
+    texts,
+    url: `http://127.0.0.1:${server.addr.port}/services/T0/B0/x7secretx7`,
+    stop: () => server.shutdown(),
+  };
+}
+
+let count = 0;
+export async function createTarget(actor: Actor, target: Record<string, unknown>): Promise<string> {
+  const { status, body } = await actor.post(TARGETS, { name: `Target ${++count}`, ...target });
+  assert.equal(status, 201, JSON.stringify(body));
+  return body.id;
+}
+
+export async function generate(
+  actor: Actor,
+  delivery: unknown,
+  request: Record<string, unknown> = { templateId: "cells" },
+): Promise<string> {
+  const body = { format: CSV, ...request, delivery };
+  const answer = await actor.post("/api/v1/reports/generate-async", body);
+  assert.equal(answer.status, 202, JSON.stringify(answer.body));
+  return answer.body.id;
+}
+
+/** The execution once its deliveries have ended. */
+// deno-lint-ignore no-explicit-any -- answers of every shape
+export async function delivered(actor: Actor, id: string): Promise<any> {
+  const { body } = await until(
+    () => actor.get(`/api/v1/reports/${id}`),
+    ({ body }) => body.deliveryStatus !== null && body.deliveryStatus !== "Pending",
+  );
+  return body;
+}
