@@ -87,7 +87,7 @@ async function recoverBatch(
     const ids = lost.map(({ id }) => id);
     const dead = lost.filter((job) => job.isLast).map((job) => job.id);
     await tx`
-      insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id)
+      insert into job_attempts (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id)
       select id, tenant_id, attempts, 'Abandoned', started_at, now(), ${error}, worker_id
       from jobs where id = any(${ids}::uuid[])`;
     const released = await tx<EndedJob[]>`

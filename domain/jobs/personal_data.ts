@@ -6,7 +6,13 @@ const TEXTS: ErasableTexts[] = [
   {
     table: "jobs",
     key: { id: "uuid" },
-    columns: { serialized_args: "text", last_error: "text", unique_key: "text", wait_reason: "text" },
+    columns: {
+      serialized_args: "text",
+      last_error: "text",
+      unique_key: "text",
+      wait_reason: "text",
+      output: "text",
+    },
   },
   {
     table: "dead_letter_jobs",
@@ -15,7 +21,7 @@ const TEXTS: ErasableTexts[] = [
   },
   { table: "recurring_jobs", key: { id: "uuid" }, columns: { serialized_args: "text", unique_key: "text" } },
   {
-    table: "job_executions",
+    table: "job_attempts",
     key: { job_id: "uuid", attempt_number: "integer" },
     columns: { error_message: "text", output: "text" },
   },
@@ -71,7 +77,7 @@ export const jobPersonalData: PersonalData = {
         { id: string }[]
       >`select id from jobs where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}`;
       const ids = jobs.map(({ id }) => id);
-      for (const table of ["job_log_lines", "job_progress", "job_executions", "dead_letter_jobs"]) {
+      for (const table of ["job_log_lines", "job_progress", "job_attempts", "dead_letter_jobs"]) {
         await sql`delete from ${sql(table)} where job_id = any(${ids}::uuid[])`;
       }
       return await sql`delete from jobs where id = any(${ids}::uuid[])`;

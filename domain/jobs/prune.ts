@@ -63,7 +63,7 @@ async function pruneBatch(
       order by id limit ${AT_ONCE} for update skip locked`;
     const ids = jobs.map((job) => job.id);
     if (ids.length === 0) return { pruned: 0, last: null };
-    await tx`delete from job_executions where job_id = any(${ids}::uuid[])`;
+    await tx`delete from job_attempts where job_id = any(${ids}::uuid[])`;
     await tx`delete from job_log_lines where job_id = any(${ids}::uuid[])`;
     await tx`delete from job_progress where job_id = any(${ids}::uuid[])`;
     await tx`delete from jobs where id = any(${ids}::uuid[])`;

@@ -24,7 +24,7 @@ const MESSAGE_LENGTH = 8 * 1024;
 /** How one attempt ended, and the next status of its job. Times are the worker's `performance.now()`. */
 export interface Settlement {
   job: ClaimedJob;
-  /** Status of the execution row; null: a postponed attempt has none. */
+  /** Status of the execution; null: a postponed attempt has none. */
   execution: "Succeeded" | "Failed" | "Abandoned" | null;
   next: "Succeeded" | "Failed" | "DeadLettered" | "Enqueued" | "Scheduled";
   countsAsFailure: boolean;
@@ -136,7 +136,7 @@ export function retryDelayMs(retry: number, random = Math.random()): number {
 }
 
 /**
- * Writes how attempts ended: the job's status, an execution row unless the job was postponed, and a dead letter if the
+ * Writes how attempts ended: the job's status, the attempt unless the job was postponed, and a dead letter if the
  * retries are used up. A result is accepted only if this worker still holds the job with the same attempt number (fencing); a late result
  * changes nothing.
  * @returns the jobs whose result was accepted, and those that waited for their end.
@@ -194,23 +194,57 @@ function endedAttempts(settlements: Settlement[], settled: SettledJob[]): EndedA
   });
 }
 
+type Settled = SettledJob & EndedJob;
+
+/** Successes are written by a statement of their own, because they are most of all ends and need one row each. */
+async function writeSettlements(sql: Sql, workerId: string, settlements: Settlement[]): Promise<Settled[]> {
+  const successes = settlements.filter(({ next }) => next === "Succeeded");
+  const others = settlements.filter(({ next }) => next !== "Succeeded");
+  if (others.length === 0) return await writeSuccesses(sql, workerId, successes);
+  if (successes.length === 0) return await writeOthers(sql, workerId, others);
+  return await transact(sql, async (tx) => [
+    ...await writeSuccesses(tx, workerId, successes),
+    ...await writeOthers(tx, workerId, others),
+  ]);
+}
+
 /**
- * Start and end times are the statement's time minus the time elapsed on the worker's clock. They are never before the
- * claim: the transaction's time may be earlier, and the database's clock may have been set back.
+ * Writes the successful attempt into the row of its job. Start and end times are the statement's time minus the time
+ * elapsed on the worker's clock. They are never before the claim: the transaction's time may be earlier, and the
+ * database's clock may have been set back.
  *
  * `id = any(…)` finds all rows in one search of the index. The worker's id is compared as part of the join: as a
  * condition on `jobs` alone, the planner expects one row of this worker, scans the table and compares each of its rows
  * with each settlement (264 ms for 500 settlements, against 25 ms).
  */
-async function writeSettlements(
-  q: Sql,
-  workerId: string,
-  settlements: Settlement[],
-): Promise<(SettledJob & EndedJob)[]> {
+async function writeSuccesses(q: Sql, workerId: string, settlements: Settlement[]): Promise<Settled[]> {
   const now = performance.now();
   const column = <T>(read: (s: Settlement) => T): T[] => settlements.map(read);
-  return await q<(SettledJob & EndedJob)[]>`
-    with ended as (
+  return await q<Settled[]>`
+    with ended as materialized (
+      select *, ${workerId}::uuid as worker_id
+      from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
+        ${column((s) => s.output)}::text[], ${column((s) => s.outcome ?? null)}::text[],
+        ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
+        as given (id, attempt, output, outcome, started_ago, ended_ago)
+    )
+    update jobs j set status = 'Succeeded', worker_id = null, settled_by = e.worker_id, output = e.output,
+      outcome = e.outcome, wait_reason = null, outage_since = null,
+      started_at = greatest(statement_timestamp() - e.started_ago * interval '1 ms', j.started_at),
+      completed_at = greatest(statement_timestamp() - e.ended_ago * interval '1 ms', j.started_at),
+      lease_until = null, deadline = null, claim_request_id = null
+    from ended e
+    where j.id = any(array(select id from ended))
+      and j.id = e.id and j.attempts = e.attempt and j.worker_id is not distinct from e.worker_id
+    returning j.id, j.attempts, j.status, j.has_children, j.batch_id, 0 as due_in_ms`;
+}
+
+/** Writes ends other than success: the next status of the job, and a row for the attempt unless it was postponed. */
+async function writeOthers(q: Sql, workerId: string, settlements: Settlement[]): Promise<Settled[]> {
+  const now = performance.now();
+  const column = <T>(read: (s: Settlement) => T): T[] => settlements.map(read);
+  return await q<Settled[]>`
+    with ended as materialized (
       select *, ${workerId}::uuid as worker_id, statement_timestamp() - started_ago * interval '1 ms' as began_at,
         statement_timestamp() - ended_ago * interval '1 ms' as ended_at
       from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
@@ -218,20 +252,18 @@ async function writeSettlements(
         ${column((s) => Number(s.countsAsFailure))}::int[],
         ${column((s) => s.isOutage === null ? null : Number(s.isOutage))}::int[],
         ${column((s) => s.delayMs)}::float8[], ${column((s) => s.error)}::text[],
-        ${column((s) => s.waitReason)}::text[], ${column((s) => s.output)}::text[],
-        ${column((s) => s.outcome ?? null)}::text[],
+        ${column((s) => s.waitReason)}::text[], ${column((s) => s.outcome ?? null)}::text[],
         ${column((s) => now - s.startedAt)}::float8[], ${column((s) => now - s.endedAt)}::float8[])
-        as e (id, attempt, execution, next, counts, is_outage, delay_ms, error, wait_reason, output, outcome,
+        as e (id, attempt, execution, next, counts, is_outage, delay_ms, error, wait_reason, outcome,
           started_ago, ended_ago)
     ), settled as (
       update jobs j set worker_id = null, failures = j.failures + e.counts,
-        status = case when e.next <> 'Succeeded' and j.cancel_requested_at is not null then 'Cancelled'
-          else e.next end::job_status,
+        status = case when j.cancel_requested_at is not null then 'Cancelled' else e.next end::job_status,
         last_error = coalesce(e.error, j.last_error), wait_reason = e.wait_reason,
         outage_since = case when e.is_outage = 1 then coalesce(j.outage_since, now())
           when e.is_outage is null then j.outage_since end,
-        due_at = case when e.next in ('Failed', 'Enqueued', 'Scheduled') then now() + e.delay_ms * interval '1 ms' else j.due_at end,
-        completed_at = case when e.next in ('Succeeded', 'DeadLettered') or j.cancel_requested_at is not null
+        due_at = case when e.next = 'DeadLettered' then j.due_at else now() + e.delay_ms * interval '1 ms' end,
+        completed_at = case when e.next = 'DeadLettered' or j.cancel_requested_at is not null
           then greatest(e.ended_at, j.started_at) end,
         postponed_attempt = case when e.next = 'Scheduled' then e.attempt else j.postponed_attempt end,
         lease_until = null, deadline = null, claim_request_id = null
@@ -241,10 +273,10 @@ async function writeSettlements(
       returning j.id, j.tenant_id, j.attempts, j.status, j.has_children, j.batch_id, j.started_at,
         e.delay_ms as due_in_ms
     ), recorded as (
-      insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message, worker_id,
-        output, outcome)
+      insert into job_attempts (job_id, tenant_id, attempt_number, status, started_at, completed_at, error_message,
+        worker_id, outcome)
       select e.id, s.tenant_id, e.attempt, e.execution, greatest(e.began_at, s.started_at),
-        greatest(e.ended_at, s.started_at), e.error, ${workerId}, e.output, e.outcome
+        greatest(e.ended_at, s.started_at), e.error, ${workerId}, e.outcome
       from ended e join settled s on s.id = e.id
       where e.execution is not null
     )

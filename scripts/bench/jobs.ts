@@ -182,4 +182,4 @@ const runGraphileWorker = async (databaseUrl: string) =>
     await isInstalled("node") ? "node" : undefined,
   );
 
-const truncateJobs = (sql: Sql) => sql`truncate jobs, job_executions, job_count_changes, job_counts`;
+const truncateJobs = (sql: Sql) => sql`truncate jobs, job_attempts, job_count_changes, job_counts`;

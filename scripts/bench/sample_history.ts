@@ -10,17 +10,19 @@ const OLD_QUEUE_JOBS = 100;
 export async function fillJobs(sql: Sql, finished: number): Promise<void> {
   await sql`
     insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at, created_at,
-      started_at, completed_at, attempts, max_retries)
+      started_at, completed_at, attempts, max_retries, settled_by)
     select uuidv7(make_interval(secs => -n / 10.0)), 'bench.type' || n % 20, '{}', 'FireAndForget',
       case when n % 50 = 0 then 'Failed' when n % 97 = 0 then 'DeadLettered' else 'Succeeded' end::job_status,
       n % 4, case when n > ${finished - OLD_QUEUE_JOBS}::int then 'old' else 'default' end, 'default||',
       now() + interval '1 day', now() - make_interval(secs => n / 10.0),
-      now() - make_interval(secs => n / 10.0), now() - make_interval(secs => n / 10.0), 1, 3
+      now() - make_interval(secs => n / 10.0), now() - make_interval(secs => n / 10.0), 1, 3,
+      case when n % 50 <> 0 and n % 97 <> 0 then uuidv7() end
     from generate_series(1, ${finished}::int) n`;
   await sql`
-    insert into job_executions (job_id, attempt_number, status, started_at, completed_at, worker_id)
-    select id, 1, 'Succeeded', started_at, completed_at, id from jobs where job_type_name like 'bench.type%'`;
-  await vacuumAndCheckpoint(sql, ["jobs", "job_executions"]);
+    insert into job_attempts (job_id, attempt_number, status, started_at, completed_at, worker_id)
+    select id, 1, 'Failed', started_at, completed_at, id from jobs
+    where job_type_name like 'bench.type%' and status in ('Failed', 'DeadLettered')`;
+  await vacuumAndCheckpoint(sql, ["jobs", "job_attempts"]);
 }
 
 /** Inserts `messages` notifications of a tenant over all channels, and as many in-app messages of one of its users. */

@@ -134,7 +134,7 @@ Deno.test("after an erasure, no text column of any table has the person's values
       ...[
         "jobs.serialized_args",
         "jobs.unique_key",
-        "job_executions.output",
+        "jobs.output",
         "recurring_jobs.serialized_args",
       ],
       ...["report_schedules.delivery_json", "notification_suppressions.address", "webhook_deliveries.body"],
