@@ -4,9 +4,11 @@ import type { Platform } from "../shared/platform.ts";
 import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { HandedOver, type JobTypes, PermanentJobFailure, PostponeJob } from "./job_type.ts";
+import { SharedTimeouts } from "./shared_timeouts.ts";
 import { failed, interrupted, type Settlement, succeeded, waitsForDependencies } from "./settle.ts";
 
 const OUTPUT_LENGTH = 64 * 1024;
+const timeouts = new SharedTimeouts();
 
 /** A running attempt. Once it is aborted or stopped, the result of its handler is ignored. */
 export interface Attempt {
@@ -30,7 +32,7 @@ export function runAttempt(
   const times = () => ({ startedAt, endedAt: performance.now() });
   const controller = new AbortController();
   const { promise, resolve } = Promise.withResolvers<Settlement | null>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let cancelTimeout = () => {};
   let opened: AttemptReporter | undefined;
   const reporter = () => opened ??= o.notes.open(job);
   let abortedFor: string | null = null;
@@ -38,7 +40,7 @@ export function runAttempt(
     const settlement = abortedFor === null || outcome === null
       ? outcome
       : interrupted(job, times(), abortedFor);
-    clearTimeout(timer);
+    cancelTimeout();
     if (!opened) resolve(settlement);
     else opened.flush().then(() => resolve(settlement)); // an ended job must show everything it reported
   };
@@ -51,11 +53,11 @@ export function runAttempt(
   } else if (!args?.success) {
     fail(new PermanentJobFailure(`the arguments do not fit ${type.name}: ${args?.reason}`));
   } else {
-    timer = setTimeout(() => {
+    cancelTimeout = timeouts.start(type.timeoutMs, () => {
       const error = new Error(`the attempt took longer than the ${type.timeoutMs} ms ${type.name} may take`);
       controller.abort(error);
       fail(error);
-    }, type.timeoutMs);
+    });
     const platform = type.cron === undefined ? o.platform : o.upkeepPlatform ?? o.platform;
     const context = {
       platform,

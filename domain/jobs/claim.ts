@@ -22,7 +22,7 @@ export interface ClaimedJob {
   traceId: string | null;
   /** How long all attempts have met an unavailable dependency, in ms at the claim; null: the last attempt did not. */
   outageMs: number | null;
-  /** Time from the due time to the claim, later to the start of the attempt, in ms. */
+  /** Time from the due time to the claim, later to the start of the attempt, in ms. Negative if the clock was set back. */
   waitedMs: number;
   /** How often a worker lost its lease while it held the job. */
   lostLeases: number;
@@ -30,7 +30,7 @@ export interface ClaimedJob {
   type?: AnyJobType;
 }
 
-type ClaimedRow = ClaimedJob & { lane: string; priority: number; dueAt: Date };
+type ClaimedRow = ClaimedJob & { lane: string; priority: number };
 
 /** The claimed jobs, and the lanes that had fewer jobs than requested. */
 export interface Claim {
@@ -43,7 +43,8 @@ export interface Claim {
  * should start: round robin over the lanes, and within a lane by priority, due time and id. Rows that other workers
  * have locked are skipped, so claims never wait for each other. The key-share lock on the worker's own row ensures
  * that a worker already declared dead claims nothing. Neither does one that does not know of a pause yet. That row is
- * locked only if jobs are due, so a claim that finds none writes nothing.
+ * locked only if jobs are due, so a claim that finds none writes nothing. Locked rows are found again by their place in
+ * the table, which costs less than by id. A row that has moved since the statement began is left for the next claim.
  * @param pausedTypes their jobs in these lanes are left
  */
 export async function claimFromLanes(
@@ -56,20 +57,20 @@ export async function claimFromLanes(
   const paused = pausedTypes.length === 0 ? sql`` : sql`and not ${isOfType(sql, pausedTypes)}`;
   const rows = await sql<ClaimedRow[]>`
     with due as (
-      select candidate.id
+      select candidate.row
       from unnest(${lanes}::text[]) p (lane)
       cross join lateral (
-        select j.id from jobs j where j.status = 'Enqueued' and j.lane = p.lane ${paused}
+        select j.ctid as row from jobs j where j.status = 'Enqueued' and j.lane = p.lane ${paused}
         order by j.priority, j.due_at, j.id limit ${take} for update skip locked
       ) candidate
     ), alive as (
       select id from job_workers where id = ${workerId} and not pauses_changed and exists (select from due) for key share
     )
     update jobs set status = 'Processing', worker_id = ${workerId}, attempts = attempts + 1, started_at = now()
-    where id = any(array(select id from due)) and exists (select from alive)
+    where ctid = any(array(select due.row from due)) and exists (select from alive)
     returning id, tenant_id, job_type_name, serialized_args, attempts, failures, max_retries, created_by, trace_id,
-      extract(epoch from now() - outage_since)::float8 * 1000 as outage_ms, lost_leases,
-      greatest(extract(epoch from now() - due_at)::float8 * 1000, 0) as waited_ms, priority, lane, due_at`;
+      date_part('epoch', now() - outage_since) * 1000 as outage_ms, lost_leases,
+      date_part('epoch', now() - due_at) * 1000 as waited_ms, priority, lane`;
   const byLane = Map.groupBy(rows.sort(inLaneOrder), ({ lane }) => lane);
   return {
     jobs: interleave(lanes.map((lane) => byLane.get(lane) ?? [])),
@@ -103,7 +104,7 @@ function isOfType(sql: Sql, types: PausedType[]) {
 }
 
 const inLaneOrder = (a: ClaimedRow, b: ClaimedRow): number =>
-  a.priority - b.priority || a.dueAt.getTime() - b.dueAt.getTime() || (a.id < b.id ? -1 : 1);
+  a.priority - b.priority || b.waitedMs - a.waitedMs || (a.id < b.id ? -1 : 1);
 
 /** The first item of every list, then the second of every list, and so on. */
 function interleave<T>(lists: T[][]): T[] {

@@ -220,7 +220,7 @@ async function writeSettlements(sql: Sql, workerId: string, settlements: Settlem
 async function writeSuccesses(q: Sql, workerId: string, settlements: Settlement[]): Promise<Settled[]> {
   const now = performance.now();
   const column = <T>(read: (s: Settlement) => T): T[] => settlements.map(read);
-  return await q<Settled[]>`
+  const rows = await q<Pick<Settled, "id" | "hasChildren" | "batchId">[]>`
     with ended as materialized (
       select *, ${workerId}::uuid as worker_id
       from unnest(${column((s) => s.job.id)}::uuid[], ${column((s) => s.job.attempts)}::int[],
@@ -236,7 +236,11 @@ async function writeSuccesses(q: Sql, workerId: string, settlements: Settlement[
     from ended e
     where j.id = any(array(select id from ended))
       and j.id = e.id and j.attempts = e.attempt and j.worker_id is not distinct from e.worker_id
-    returning j.id, j.attempts, j.status, j.has_children, j.batch_id, 0 as due_in_ms`;
+    returning j.id, j.has_children, j.batch_id`;
+  const attempts = new Map(settlements.map(({ job }) => [job.id, job.attempts]));
+  return rows.map(({ id, hasChildren, batchId }) => {
+    return { id, hasChildren, batchId, status: "Succeeded", attempts: attempts.get(id) ?? 0, dueInMs: 0 };
+  });
 }
 
 /** Writes ends other than success: the next status of the job, and a row for the attempt unless it was postponed. */

@@ -217,7 +217,7 @@ export class Worker {
     while (this.#placesTaken < concurrency) {
       const next = prefetched.shift();
       if (!next) break;
-      next.job.waitedMs += performance.now() - next.since;
+      next.job.waitedMs = Math.max(0, next.job.waitedMs) + performance.now() - next.since;
       this.#start(next.job);
     }
     if (prefetched.length > 0) this.#scheduleRelease();
