@@ -368,6 +368,10 @@ Deno.test("the list filters by channel, status and time, newest first, and count
     retryCount: 0,
     scheduledAt: null,
     sentAt: summary.sentAt,
+    recipient: "+351912345678",
+    templateSlug: null,
+    category: null,
+    deliveryState: null,
   });
   assert.equal((await list("channel=sms")).totalCount, 1);
   assert.equal((await list("channel=Email&status=Sent")).totalCount, 5);
