@@ -82,6 +82,7 @@ Deno.test("every creating POST supports an Idempotency-Key, or rejects it becaus
       "rotateJobTypeSecret",
       "rotateOAuthClientSecret",
       "rotateServiceAccount",
+      "rotateReportWebhookSecret",
       "rotateWebhookSecret",
       "startTotp",
     ],
