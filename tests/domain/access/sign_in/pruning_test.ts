@@ -1,3 +1,4 @@
+import { transact } from "../../../../infra/postgres/postgres.ts";
 import assert from "node:assert/strict";
 import { pruneSignIn } from "../../../../domain/access/sign_in/pruning.ts";
 import { newId } from "../../../../domain/shared/ids.ts";
@@ -93,4 +94,13 @@ Deno.test("pruning deletes in several batches and stops between them when aborte
     select sha256(n::text::bytea), ${userId}, now() from generate_series(1, 2500) n`;
   assert.equal((await pruneSignIn(sql, AbortSignal.abort())).passwordResets, 0);
   assert.equal((await pruneSignIn(sql, signal)).passwordResets, 2500);
+});
+
+Deno.test("unconfirmed authenticator apps are found by an index", async () => {
+  const plan = await transact(sql, async (tx) => {
+    await tx`set local enable_seqscan = off`;
+    return await tx`explain select id from user_factors
+      where confirmed_at is null and created_at < now() - interval '1 day' limit 1000`;
+  });
+  assert.match(JSON.stringify(plan), /user_factors_unconfirmed/);
 });
