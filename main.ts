@@ -39,6 +39,7 @@ import { shareChanges } from "./infra/postgres/changes.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
 import { PoolHealth } from "./infra/postgres/pool_health.ts";
 import { openPools } from "./infra/postgres/pools.ts";
+import { Replica } from "./infra/postgres/replica.ts";
 import { readConfigOrExit, runService, waitUntilStopped } from "./infra/process.ts";
 import { openProviders } from "./infra/providers.ts";
 import { openScanner } from "./infra/scanner/configured_scanner.ts";
@@ -106,6 +107,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const pools = openPools(config, log);
   const { sql } = pools;
   databaseClock.follow(sql, log);
+  const replica = await Replica.open({ config, sql, clock, log });
   const poolHealth = new PoolHealth(sql, config.DATABASE_URL ?? "");
   const stopping = new AbortController();
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
@@ -140,6 +142,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     log,
     clock,
     sql,
+    replica,
     tokens: await openTokens(config, { issuer: () => baseUrl, clock }),
     rights,
     openIdProviders: createOpenIdProviders({ config, clock }),
@@ -208,7 +211,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
       await waitUntilStopped(log, [scanner.close(), ...mail, finishDirectMessages(platform)]);
       platform.renderThreads.close();
       for (const part of [metrics, databaseClock, poolHealth]) part.stop();
-      await waitUntilStopped(log, [pools.end()]);
+      await waitUntilStopped(log, [pools.end(), replica?.stop() ?? Promise.resolve()]);
       await stack.stop();
     },
   };

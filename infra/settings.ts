@@ -75,6 +75,17 @@ export const SETTINGS = {
       "Postgres 14 or later; several hosts (`host1:5432,host2:5432`): the one that is the primary; absent in development: embedded",
     development: "",
   },
+  DATABASE_REPLICA_URL: {
+    schema: databaseUrl,
+    meaning:
+      "Read replica for reports and for lists of the console; several hosts: any of them; absent: none",
+    optional: true,
+  },
+  DATABASE_REPLICA_MAX_LAG_SECONDS: {
+    schema: z.coerce.number().min(0).max(3_600),
+    meaning: "Age of its data above which the replica is not used",
+    default: "5",
+  },
   DATABASE_POOL: {
     schema: positive.max(200),
     meaning: "Maximum number of connections to Postgres per instance",

@@ -20,6 +20,7 @@ import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
 import { refusalCodes } from "./shared/openapi_refusals.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
+import { onReplica } from "./shared/replica_reads.ts";
 import { logSecurityEvent } from "./shared/security_log.ts";
 import { TimeLimit } from "./shared/time_limit.ts";
 import { queryValues } from "./shared/validation.ts";
@@ -234,6 +235,8 @@ async function run(
     if (o.checkAnswers) checkAnswer(spec, answer);
     return answer;
   };
+  const read = async (db: Sql) => await work(db, null);
+  if (spec.method === "get") return await onReplica(platform, call, read) ?? await read(platform.sql);
   if (key === null || presented === null) return await work(platform.sql, null);
   const leaseSeconds = o.platform.config.JOB_LEASE_SECONDS;
   return await answeredOnce(

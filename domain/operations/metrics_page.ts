@@ -100,6 +100,14 @@ function instanceGauges(p: JobPlatform): string[] {
       "Maximum number of database connections of this instance.",
       p.config.DATABASE_POOL,
     ),
+    gauge(
+      {
+        name: "steward_database_replica_lag_seconds",
+        help: "How old the data of the read replica is; absent while it does not answer.",
+        labels: [],
+      },
+      p.replica && Number.isFinite(p.replica.lagMs) ? [{ values: [], value: p.replica.lagMs / 1000 }] : [],
+    ),
     single(
       "steward_event_loop_delay_seconds",
       "Longest delay of a timer in the last 30 seconds.",

@@ -44,7 +44,9 @@ let allow = () => {};
 async function make({ order, sources }: Extract<ToWorker, { do: "make" }>): Promise<number> {
   templates ??= loadReportTemplates(sources.templates);
   const template = requireTemplate(await templates, order.templateId);
-  const url = template.database === undefined ? sources.databaseUrl : sources.databases[template.database];
+  const url = template.database === undefined
+    ? order.replicaUrl ?? sources.databaseUrl
+    : sources.databases[template.database];
   if (url === undefined) throw new Error(`no extension declares the database "${template.database}"`);
   const pieces = makeDocument(url, template, order, stopping.signal);
   const piece = new Piece();

@@ -22,6 +22,8 @@ export interface DocumentOrder {
   requestedBy: string | null;
   generatedAt: Date;
   looks: Looks;
+  /** A read replica of the service's own database, to be read instead of it; null: none now. */
+  replicaUrl: string | null;
 }
 
 /**

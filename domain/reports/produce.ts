@@ -70,6 +70,8 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
       requestedBy,
       generatedAt,
       looks,
+      // A long query may conflict with changes that the replica receives. So later runs read the primary.
+      replicaUrl: run.attempts === 1 ? p.replica?.url() ?? null : null,
     };
     const document = p.reports.threads.make(order, {
       signal: AbortSignal.any([signal, done.signal]),

@@ -3,6 +3,7 @@ import type { Config } from "../../infra/config.ts";
 import type { Log } from "../../infra/log.ts";
 import type { ObjectStore } from "../../infra/objectstore/objectstore.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Replica } from "../../infra/postgres/replica.ts";
 import type { Providers } from "../../infra/providers.ts";
 import type { Scanner } from "../../infra/scanner/scanner.ts";
 import type { Tokens } from "../../infra/tokens.ts";
@@ -19,6 +20,8 @@ export interface Platform extends Providers {
   log: Log;
   clock: Clock;
   sql: Sql;
+  /** Null without a read replica. */
+  replica: Replica | null;
   tokens: Tokens;
   /** Wakes workers for jobs, at once or at a job's due time. */
   wakeUps: WakeUps;

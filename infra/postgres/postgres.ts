@@ -11,7 +11,7 @@ import {
   unlessLost,
   whileConnected,
 } from "./driver_workarounds.ts";
-import { DatabaseServer } from "./database_server.ts";
+import { DatabaseServer, type ServerRole } from "./database_server.ts";
 import { isConnectionLost, PostgresError, SQLSTATE } from "./failures.ts";
 import { sessionSettings, statementLimitMs, transactionSettings, type Work } from "./session_limits.ts";
 import { ConnectionWatchdog } from "./connection_watchdog.ts";
@@ -58,6 +58,8 @@ export interface PoolOptions {
   pooled?: boolean;
   /** Called for every connection that was closed because the database no longer answered on it. */
   onGivenUp?: (silentMs: number) => void;
+  /** Which of several hosts. Default: the primary. */
+  role?: ServerRole;
   /** Seconds after which an idle connection is closed. Default: never. */
   idleSeconds?: number;
 }
@@ -70,7 +72,7 @@ export function connectPostgres(url: string, o: PoolOptions): Pool {
   const work = o.work ?? "service";
   const pooled = o.pooled ?? false;
   const statementMs = o.statementMs ?? statementLimitMs(work);
-  const server = new DatabaseServer(url);
+  const server = new DatabaseServer(url, o.role);
   const settings = {
     prepare: !pooled && (o.prepare ?? true),
     connect_timeout: CONNECT_SECONDS,

@@ -129,6 +129,7 @@ export async function createConsole(
         "user-agent": request.headers.get("user-agent") ?? "",
         ...traceparent ? { traceparent } : {},
       },
+      mayBeStale: !state.hasChanged && request.method === "GET",
       locale: state.locale,
     });
     const viewer = await readViewer(api, session.userId);
@@ -148,6 +149,7 @@ export async function createConsole(
       now: p.clock.now(),
     };
     const t = commonTexts[v.locale];
+    const mark = p.replica && request.method === "POST" ? [cookies.changed()] : [];
     const show = async (view: View): Promise<Response> => {
       const unread = await unreadCount(api, viewer);
       const open = viewer.isLimited ? [] : sections.map(({ title, nav }) => ({
@@ -157,13 +159,13 @@ export async function createConsole(
       return await html(
         <Layout urls={urls()} v={v} view={view} nav={open} unread={unread} />,
         view.status ?? 200,
-        state.flash ? [cookies.noFlash()] : [],
+        [...state.flash ? [cookies.noFlash()] : [], ...mark],
       );
     };
     const answer = async (outcome: Outcome): Promise<Response> => {
       if (outcome instanceof Response) return outcome;
-      if ("goTo" in outcome) return goTo(outcome.goTo, outcome.flash ? [cookies.flash(outcome.flash)] : []);
-      return await show(outcome);
+      if (!("goTo" in outcome)) return await show(outcome);
+      return goTo(outcome.goTo, [...outcome.flash ? [cookies.flash(outcome.flash)] : [], ...mark]);
     };
     let sent: FormData | null = null;
     /** Renews the sign-in, then continues what it interrupted: sends the form, or opens the page. */
@@ -215,7 +217,7 @@ export async function createConsole(
         return await show(await stepUpView(v, { to: address, form: sent ? formAsText(sent) : "" }, null));
       }
       if (request.method === "POST") {
-        return goTo(backTo(request, base()), [cookies.flash(failure.flash)]);
+        return goTo(backTo(request, base()), [cookies.flash(failure.flash), ...mark]);
       }
       return await show(refusalView(failure, v));
     }

@@ -1,5 +1,6 @@
 import { freePort } from "../../infra/embedded/free_port.ts";
-import { isFile } from "./processes.ts";
+import { isFile, succeeds } from "./processes.ts";
+import { until } from "./until.ts";
 
 /** Where Debian and others install the server's programs, newest version first, and the client tools beside them. */
 const folders = ["18", "17", "16", "15", "14"].map((version) => `/usr/lib/postgresql/${version}/bin`);
@@ -18,6 +19,14 @@ export interface SystemPostgres {
   tools: string;
   /** Connection string of the database with this name; creates it if it does not exist. */
   database(name: string): Promise<string>;
+  /** Starts a standby of this server. `name`: the database of its connection string. */
+  standby(name: string): Promise<SystemStandby>;
+  stop(): Promise<void>;
+}
+
+export interface SystemStandby {
+  url: string;
+  /** Stops it as a crash would. */
   stop(): Promise<void>;
 }
 
@@ -46,27 +55,40 @@ export async function startSystemPostgres(o: { host?: string } = {}): Promise<Sy
   if (isRoot) await run(["chown", "postgres", dir]);
   await run(as([`${folder}/initdb`, "-D", `${dir}/data`, "-U", "steward", "-A", "trust", "--no-sync"]));
   await Deno.writeTextFile(`${dir}/data/pg_hba.conf`, "host all all samenet trust\n", { append: true });
-  const [command = "", ...args] = as([
-    ...[`${folder}/postgres`, "-D", `${dir}/data`, "-p", String(port), "-k", dir],
-    ...["-c", "fsync=off", "-c", `listen_addresses=127.0.0.1,${host}`, "-c", "max_connections=200"],
-  ]);
-  const server = new Deno.Command(command, { args, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+  /** Starts the server with the data folder `name` on `port`. */
+  const start = async (name: string, port: number): Promise<Deno.ChildProcess> => {
+    const [command = "", ...args] = as([
+      ...[`${folder}/postgres`, "-D", `${dir}/${name}`, "-p", String(port), "-k", dir],
+      ...["-c", "fsync=off", "-c", `listen_addresses=127.0.0.1,${host}`, "-c", "max_connections=200"],
+    ]);
+    const server = new Deno.Command(command, { args, stdin: "null", stdout: "null", stderr: "null" }).spawn();
+    const isReady = () => succeeds(`${folder}/pg_isready`, "-q", "-h", "127.0.0.1", "-p", String(port));
+    await until(isReady, Boolean, { what: "Postgres", withinMs: 20_000 });
+    return server;
+  };
+  const stop = async (name: string, server: Deno.ChildProcess) => {
+    await run(as([`${folder}/pg_ctl`, "stop", "-D", `${dir}/${name}`, "-m", "immediate"])); // its data is not needed any more
+    await server.status;
+  };
+  const server = await start("data", port);
   const client = { PGHOST: "127.0.0.1", PGPORT: String(port), PGUSER: "steward" };
-  for (const since = performance.now();;) {
-    const ready = await run([`${folder}/pg_isready`, "-q"], client).then(() => true, () => false);
-    if (ready) break;
-    if (performance.now() - since > 20_000) throw new Error("Postgres did not start");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const urlOf = (port: number, name: string) => `postgres://steward:unused@${host}:${port}/${name}`;
   return {
     tools: folder,
     async database(name) {
       await run([`${folder}/createdb`, name], client);
-      return `postgres://steward:unused@${host}:${port}/${name}`;
+      return urlOf(port, name);
+    },
+    async standby(name) {
+      const copy = ["-R", "-X", "stream", "--no-sync", "--checkpoint=fast"];
+      const from = ["-h", "127.0.0.1", "-p", String(port), "-U", "steward"];
+      await run(as([`${folder}/pg_basebackup`, "-D", `${dir}/standby`, ...copy, ...from]));
+      const standbyPort = freePort();
+      const standby = await start("standby", standbyPort);
+      return { url: urlOf(standbyPort, name), stop: () => stop("standby", standby) };
     },
     async stop() {
-      await run(as([`${folder}/pg_ctl`, "stop", "-D", `${dir}/data`, "-m", "immediate"])); // its data is not needed any more
-      await server.status;
+      await stop("data", server);
       await Deno.remove(dir, { recursive: true });
     },
   };

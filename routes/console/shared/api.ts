@@ -90,6 +90,8 @@ export class Api {
       token: string | null;
       ip: string | null;
       headers: Record<string, string>;
+      /** May lists be some seconds old? Then a read replica may answer them. */
+      mayBeStale?: boolean;
       /** The language of the errors. */
       locale: Locale;
     },
@@ -127,7 +129,9 @@ export class Api {
     { params, query }: { params: Record<string, string>; query: URLSearchParams },
     more: Query = {},
   ): Promise<Page<Row<Id>>> {
-    return await (await this.operate(id, { params, query: { ...queryOf(id, query), ...more } })).json();
+    const headers: Record<string, string> = this.o.mayBeStale ? { "cache-control": "max-stale" } : {};
+    return await (await this.operate(id, { params, query: { ...queryOf(id, query), ...more }, headers }))
+      .json();
   }
 
   /** Calls an operation and returns the raw response, for streams and documents. @throws Refusal */

@@ -11,6 +11,9 @@ const DEVICE_SECONDS = 90 * 24 * 60 * 60;
 const FLASH = "steward_flash";
 const OIDC_START = "steward_begun";
 const TIME_ZONE = "steward_tz";
+const CHANGED = "steward_changed";
+/** After a change by the viewer, lists are read from the primary for this long, so that they show the change. */
+const CHANGED_SECONDS = 60;
 const OIDC_START_SECONDS = 60 * 60;
 const PREFERENCE_SECONDS = 365 * 24 * 60 * 60;
 const THEMES: readonly Theme[] = ["auto", "light", "dark"];
@@ -26,6 +29,8 @@ export interface BrowserState {
   /** `deviceToken` of the last sign-in with this browser. HttpOnly. */
   deviceToken: string | null;
   flash: Flash | null;
+  /** Has the viewer changed something within the last minute? */
+  hasChanged: boolean;
   locale: Locale;
   timeZone: string;
   theme: Theme;
@@ -41,6 +46,7 @@ export function readCookies(base: URL, headers: Headers): BrowserState {
     oidcStart: read(OIDC_START) || null,
     deviceToken: read(DEVICE) || null,
     flash: readFlash(read(FLASH)),
+    hasChanged: read(CHANGED) === "1",
     locale: localeOf(read("steward_locale"), headers.get("accept-language")),
     timeZone: knownTimeZone(decodeURIComponentOr(read(TIME_ZONE))),
     theme,
@@ -69,6 +75,7 @@ export function cookieWriter(base: URL) {
       }),
     flash: (flash: Flash) =>
       write(FLASH, Buffer.from(JSON.stringify(flash)).toString("base64url").slice(0, 3_000), 60),
+    changed: () => write(CHANGED, "1", CHANGED_SECONDS),
     noFlash: () => write(FLASH, "", 0),
     preference: (name: "theme" | "locale", value: string) =>
       write(`steward_${name}`, value, PREFERENCE_SECONDS),
