@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Pool, Tx } from "./postgres.ts";
+import { requireFeatures } from "./required_features.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
 /** Key of the advisory lock that migrating processes take, so that one migrates at a time. Any fixed number works. */
@@ -50,7 +51,9 @@ export async function migrate(
     await tx`select pg_advisory_xact_lock(${LOCK})`;
     await tx`create table if not exists schema_migrations
       (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz(3) not null default now())`;
-    const pending = pendingOf(migrations, await readApplied(tx));
+    const applied = await readApplied(tx);
+    if (applied.length === 0) await requireFeatures(tx);
+    const pending = pendingOf(migrations, applied);
     for (const migration of pending) await apply(tx, migration);
     const missing = await missingChannels(tx, extensions);
     for (const channel of missing) await addChannel(tx, channel);

@@ -29,6 +29,25 @@ Deno.test("every time column has millisecond precision", async () => {
   assert.deepEqual([...others], [], "use timestamptz(3)");
 });
 
+Deno.test("a database that lacks a feature of Postgres is not migrated: the error names what is missing", async () => {
+  const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
+  // as a database that speaks Postgres' protocol without NOTIFY, and whose advisory locks do nothing
+  await sql.unsafe(`
+    create function public.pg_notify(text, text) returns void language plpgsql as
+      $$ begin raise exception 'LISTEN and NOTIFY are not supported'; end $$;
+    create view public.pg_locks as select * from pg_catalog.pg_locks where false;
+    set search_path = public, pg_catalog`);
+  await assert.rejects(migrate(sql), (error: Error) => {
+    assert.match(
+      error.message,
+      /^the database \(PostgreSQL .*\) lacks advisory locks \(division by zero\); NOTIFY \(LISTEN and NOTIFY are not supported\)$/,
+    );
+    return true;
+  });
+  assert.deepEqual([...await sql`select tablename from pg_tables where schemaname = 'public'`], []);
+  await sql.end();
+});
+
 Deno.test("migrating twice runs nothing the second time", async () => {
   const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
   assert.ok((await migrate(sql)).length > 0);
