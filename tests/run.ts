@@ -5,7 +5,7 @@ import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 
-const FILES_OF_A_GROUP = 8;
+const FILES_OF_A_GROUP = 20;
 /** Tests of at most so many failed groups run once more. */
 const REPEATED_GROUPS = 3;
 /** These take long, or measure time or memory. They start first, each in a group of its own. */

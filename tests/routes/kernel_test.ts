@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { inOneInstance } from "../support/in_one_instance.ts";
-import { setup } from "../support/setup.ts";
+import { setupShared } from "../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 Deno.test("an unknown route is a 404 problem, a wrong method is a 405 with Allow", async () => {

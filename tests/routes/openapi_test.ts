@@ -8,13 +8,13 @@ import { ENDPOINTS } from "../../routes/endpoints.ts";
 import type { Endpoint } from "../../routes/shared/endpoint.ts";
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
 import type { HttpClient } from "../support/http.ts";
-import { setup } from "../support/setup.ts";
+import { setupShared } from "../support/setup.ts";
 import { pathOf } from "../support/isolation.ts";
 import { ROWS } from "./isolation/all_rows.ts";
 import type { Ask } from "./isolation/rows.ts";
 import { buildWorld } from "./isolation/world.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const world = await buildWorld(t);
 const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;

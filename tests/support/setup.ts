@@ -243,6 +243,32 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
   };
 }
 
+interface Shared {
+  service: Promise<TestService>;
+  /** Test files that use it and have not ended. */
+  files: number;
+}
+const sharedServices = new Map<string, Shared>();
+
+/**
+ * Like `setup`, but the test files of a worker that ask for the same settings share one service. It is for files whose
+ * tests read and change only the data of tenants and users that they create. `stop` of the last file stops it.
+ */
+export async function setupShared(env: Record<string, string> = {}): Promise<TestService> {
+  const key = JSON.stringify(Object.entries(env).sort());
+  const shared = sharedServices.get(key) ?? { service: setup(env), files: 0 };
+  sharedServices.set(key, shared);
+  shared.files++;
+  const service = await shared.service;
+  return {
+    ...service,
+    systemAdmin: await service.actor({ role: "SystemAdmin" }),
+    async stop() {
+      if (--shared.files === 0) await service.stop();
+    },
+  };
+}
+
 /** Settings of the bucket of an instance; the store may be embedded in the instance. */
 function storeOf({ platform }: Steward): Record<string, string> {
   const { S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY } = platform.config;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { names } from "./answers.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 const ADMIN = "/api/v1/admin/tenants";

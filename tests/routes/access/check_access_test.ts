@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { HttpClient } from "../../support/http.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { refused } from "./answers.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const CHECK = "/api/v1/access/check";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { auditOf, isSignedIn, refused } from "./answers.ts";
 import { ADMIN, createUser, newUser } from "./users.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 

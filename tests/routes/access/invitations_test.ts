@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { HttpAnswer } from "../../support/http.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "../auth/people.ts";
 import { auditOf, idOf, isSignedIn, refused } from "./answers.ts";
 import { ADMIN, createUser } from "./users.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;

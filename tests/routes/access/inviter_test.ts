@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { idOf, refused } from "./answers.ts";
 import { ADMIN, createUser } from "./users.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const PASSWORD = "a quite new password";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 

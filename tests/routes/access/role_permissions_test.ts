@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { auditOf, isSignedIn, names, refused } from "./answers.ts";
 import { ROLES, rolesOf } from "./roles.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 const { sql } = t.steward.platform;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { HttpClient } from "../../support/http.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { idOf, names, refused } from "./answers.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 const { sql } = t.steward.platform;

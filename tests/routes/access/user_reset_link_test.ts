@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { auditOf, isSignedIn, refused } from "./answers.ts";
 import { ADMIN } from "./users.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const admin = await t.actor({ permissions: ADMIN });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import type axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
@@ -8,6 +9,8 @@ import { type Actor, setup, type TestService } from "../../support/setup.ts";
 /** The axe script is large, so it is read only when needed, and added to a page once. */
 const AXE = Deno.readTextFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")));
 const LOAD_AXE = `globalThis.loadAxe = () => { ${AXE} }`;
+/** Loading a page takes much processor time, also from what the page waits for. */
+const RELOAD_PAUSE_MS = 200;
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 /** A test that needs Chromium; ignored if Chromium is not installed. */
@@ -97,6 +100,7 @@ export class Viewing {
     const startedAt = performance.now();
     while (!await isThere()) {
       assert.ok(performance.now() - startedAt < 15_000, `${this.page.url()} did not come to show it`);
+      await pause(RELOAD_PAUSE_MS);
       await this.page.reload();
     }
   }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const ours = await t.actor({ permissions: ALL });

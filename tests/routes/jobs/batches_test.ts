@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import type { Actor } from "../../support/setup.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const actor = await t.actor();
 const { sql } = t.steward.platform;

@@ -3,9 +3,9 @@ import { claimFromLanes } from "../../../domain/jobs/claim.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
 import { newId } from "../../../domain/shared/ids.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const actor = await t.actor();
 const { sql } = t.steward.platform;

@@ -3,9 +3,9 @@ import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readSigningSecrets } from "../../../domain/jobs/remote/signing_secrets.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const permissions = ["manage:job-types"];
 const tenant = await t.actor({ permissions });

@@ -3,10 +3,10 @@ import { fireDueRecurringJobs } from "../../../domain/jobs/fire_recurring.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const permissions = ["manage:jobs"];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { defineJob, PostponeJob } from "../../../domain/jobs/job_type.ts";
 import { until } from "../../support/until.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
 const ATTEMPTS = 3;
 const waiting = defineJob({
@@ -15,7 +15,7 @@ const waiting = defineJob({
   },
 });
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 t.steward.platform.jobTypes.register(waiting);
 const actor = await t.actor();

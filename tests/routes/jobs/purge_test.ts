@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Actor } from "../../support/setup.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const url = "/api/v1/dead-letter-jobs";

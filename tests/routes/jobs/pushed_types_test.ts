@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { RemoteWorker } from "../../support/remote_work.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const permissions = ["manage:job-types", "work:jobs"];
 const type = "/api/v1/job-types/pushed.somewhere";

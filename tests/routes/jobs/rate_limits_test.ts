@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const permissions = ["manage:job-types", "work:jobs", "manage:jobs"];

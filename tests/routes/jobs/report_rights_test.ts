@@ -7,9 +7,9 @@ import { updateRecurringJob } from "../../../domain/jobs/recurring.ts";
 import { triggerRecurringJob } from "../../../domain/jobs/recurring_control.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { HttpClient } from "../../support/http.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 

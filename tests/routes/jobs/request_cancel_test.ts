@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { RemoteWorker } from "../../support/remote_work.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const tenant = await t.actor({ permissions: ["manage:job-types", "work:jobs"] });

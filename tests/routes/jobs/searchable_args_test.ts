@@ -3,9 +3,9 @@ import { z } from "zod";
 import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
 import { defineJob } from "../../../domain/jobs/job_type.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const url = "/api/v1/jobs";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { fireDueRecurringJobs } from "../../../domain/jobs/fire_recurring.ts";
 import { pruneJobs } from "../../../domain/jobs/prune.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const url = "/api/v1/jobs";

@@ -1,9 +1,9 @@
 // What remote workers report in heartbeats and settlements.
 import assert from "node:assert/strict";
 import { RemoteWorker } from "../../support/remote_work.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const tenant = await t.actor({ permissions: ["manage:job-types", "work:jobs"] });
 const worker = new RemoteWorker(tenant, "one");

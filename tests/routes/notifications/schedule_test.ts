@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { settleCancelledEarly } from "../../../domain/notifications/sweep.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { email, hurry, jobOf, path, refused, settledDetail, templates } from "./notifications.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { storeServiceFile } from "../../../domain/files/service_files.ts";
 import { sendNotification } from "../../../domain/notifications/send.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { email, path, refused, sent, settledDetail, templates } from "./notifications.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const outbox = async (channel: string, to: string) =>

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { refused, templates } from "./notifications.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const other = await t.actor({ permissions: ["send:notifications"] });

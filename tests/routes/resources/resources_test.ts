@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { conformsToGenericContract } from "./conformance.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 conformsToGenericContract("applications", {

@@ -4,9 +4,9 @@ import { z } from "zod";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { shapeOf } from "../../../routes/shared/body_members.ts";
 import { HttpClient } from "../../support/http.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 /** PUT and DELETE routes of things without a version: no route reads one of them alone. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { unknownMembers } from "../../../routes/shared/body_members.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 const recurring = (members: object) => ({

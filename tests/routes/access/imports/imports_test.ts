@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { transact } from "../../../../infra/postgres/postgres.ts";
-import { setup } from "../../../support/setup.ts";
+import { setupShared } from "../../../support/setup.ts";
 import { auditOf, isSignedIn, refused } from "../answers.ts";
 import { createUser } from "../users.ts";
 import { BCRYPT, counts, IMPORTER, Importing, newEmail } from "./importing.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const importing = new Importing(t);
