@@ -38,14 +38,28 @@ export interface DocumentTable {
   shown: number[];
   /** Which totals the rows below the table have, in print order; empty: none. */
   totals: Total[];
-  /** The rows as Postgres sends them, for formats without groups and totals. Instead of `lines`, and once. */
+  /** The rows as Postgres sends them. Instead of `lines`, and once. */
   batches(): AsyncIterable<RowBatch>;
+  /** What `lines` puts between the rows, for a writer that reads `batches`. */
+  sections(): TableSections;
   /** The rows with headings of groups and totals between them, batch by batch. Instead of `batches`, and once. */
   lines(): AsyncIterable<TableLine[]>;
 }
 
+/** Makes the headings of groups and the totals between rows. */
+export interface TableSections {
+  /** Positions of the columns whose cells it needs; empty: there is nothing to put between the rows. */
+  readonly needed: readonly number[];
+  /** Counts a row. @returns the lines before it: the totals of groups that ended, and headings of those that begin */
+  next(cells: Row): BetweenLine[];
+  /** The lines after the last row. */
+  end(): BetweenLine[];
+}
+
+export type BetweenLine = GroupLine | TotalLine;
+
 /** One line of a table, in print order. */
-export type TableLine = RowLine | GroupLine | TotalLine;
+export type TableLine = RowLine | BetweenLine;
 
 export interface RowLine {
   kind: "row";

@@ -110,7 +110,10 @@ function tableOf(
   async function* batches(): AsyncGenerator<RowBatch> {
     for await (const batch of source.rows(table)) {
       rows.count += batch.count;
-      tally?.add(batch);
+      if (tally) {
+        tally.add(batch);
+        batch.rewind();
+      }
       yield batch;
     }
     if (tally) tally.isComplete = true;
@@ -123,6 +126,7 @@ function tableOf(
     shown: [...shape.columns.keys()].filter((position) => !shape.groups.includes(position)),
     totals: totalsOf(shape),
     batches,
+    sections: () => new TableLines(shape),
     async *lines() {
       const lines = new TableLines(shape);
       for await (const batch of batches()) yield lines.add(batch.rows());

@@ -23,6 +23,9 @@ export class RowBatch {
   readonly #buffer: Buffer;
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
+  /** How many rows `next` has moved to, and where the following one begins. */
+  #row = 0;
+  #at = 0;
 
   /** @param pick for each column of the template, the position of its cell in a row */
   constructor({ bytes, count }: RowFrames, pick: number[]) {
@@ -35,46 +38,40 @@ export class RowBatch {
     this.#ends = new Int32Array(most);
   }
 
-  /**
-   * Visits all cells, row by row, in column order.
-   * @param cell gets the byte range of a cell, from `start` up to but not including `end`; `start` is -1 for null
-   */
-  walk(cell: (column: number, start: number, end: number) => void, rowEnds: () => void): void {
-    const pick = this.#pick;
-    for (let row = 0, at = 0; row < this.count; row++) {
-      at = this.#locate(at);
-      for (let c = 0; c < pick.length; c++) {
-        const position = pick[c] ?? 0;
-        cell(c, this.#starts[position] ?? NULL, this.#ends[position] ?? 0);
-      }
-      rowEnds();
-    }
+  /** Is there a row after the current one? */
+  get hasNext(): boolean {
+    return this.#row < this.count;
+  }
+
+  /** Moves to the next row; false after the last one. */
+  next(): boolean {
+    if (this.#row === this.count) return false;
+    this.#row++;
+    this.#at = this.#locate(this.#at);
+    return true;
+  }
+
+  /** Where the bytes of a cell of the current row begin; -1 for null. */
+  start(column: number): number {
+    return this.#starts[this.#pick[column] ?? 0] ?? NULL;
+  }
+
+  /** Where the bytes of a cell of the current row end. */
+  end(column: number): number {
+    return this.#ends[this.#pick[column] ?? 0] ?? 0;
+  }
+
+  /** A cell of the current row as text. */
+  text(column: number): string | null {
+    const start = this.start(column);
+    return start === NULL ? null : this.#buffer.toString("utf8", start, this.end(column));
   }
 
   /** Decodes the rows to text. */
   rows(): Row[] {
     const rows: Row[] = [];
-    let row: Row = [];
-    this.walk(
-      (_, start, end) => row.push(start === NULL ? null : this.#buffer.toString("utf8", start, end)),
-      () => {
-        rows.push(row);
-        row = [];
-      },
-    );
+    while (this.next()) rows.push(this.#pick.map((_, column) => this.text(column)));
     return rows;
-  }
-
-  /** Decodes the cells of some columns, row by row. */
-  *cellsOf(columns: number[]): Generator<Row> {
-    const picked = columns.map((column) => this.#pick[column] ?? 0);
-    for (let row = 0, at = 0; row < this.count; row++) {
-      at = this.#locate(at);
-      yield picked.map((position) => {
-        const start = this.#starts[position] ?? NULL;
-        return start === NULL ? null : this.#buffer.toString("utf8", start, this.#ends[position]);
-      });
-    }
   }
 
   /** Finds the byte ranges of the cells of the row at offset `at`. @returns the offset of the next row */
@@ -91,6 +88,12 @@ export class RowBatch {
       this.#ends[i] = from;
     }
     return next;
+  }
+
+  /** Goes back before the first row. */
+  rewind(): void {
+    this.#row = 0;
+    this.#at = 0;
   }
 }
 

@@ -1,6 +1,6 @@
 import { readableText } from "./cells.ts";
 import type { Column } from "./columns.ts";
-import type { TableLine } from "./document.ts";
+import type { BetweenLine, TableLine, TableSections } from "./document.ts";
 import { ColumnTotal } from "./exact_total.ts";
 import type { Row } from "./rows.ts";
 import type { Total } from "./template_parts.ts";
@@ -39,7 +39,7 @@ interface Section {
  * Makes the lines of a table from its rows, in one pass: headings where a group begins, totals where it ends. Memory
  * holds one set of totals for each level.
  */
-export class TableLines {
+export class TableLines implements TableSections {
   #sections: Section[] = [];
   /** The group values of the previous row; null before the first row. */
   #values: (string | null)[] | null = null;
@@ -48,32 +48,39 @@ export class TableLines {
     this.#sections.push(this.#newSection());
   }
 
+  get needed(): number[] {
+    return [...new Set([...this.shape.groups, ...this.shape.totals.keys()])];
+  }
+
   /** The lines of further rows. */
   add(rows: Row[]): TableLine[] {
     const lines: TableLine[] = [];
-    for (const cells of rows) {
-      if (this.shape.groups.length > 0) this.#changeGroup(cells, lines);
-      for (const section of this.#sections) {
-        section.rowCount++;
-        for (const { column, collected } of section.totals) collected.add(cells[column] ?? null);
-      }
-      lines.push({ kind: "row", cells });
+    for (const cells of rows) lines.push(...this.next(cells), { kind: "row", cells });
+    return lines;
+  }
+
+  next(cells: Row): BetweenLine[] {
+    const lines = this.shape.groups.length > 0 ? this.#changeGroup(cells) : [];
+    for (const section of this.#sections) {
+      section.rowCount++;
+      for (const { column, collected } of section.totals) collected.add(cells[column] ?? null);
     }
     return lines;
   }
 
   /** The last lines: the totals of the open groups, and of the table. A table without rows has none. */
-  end(): TableLine[] {
-    const lines: TableLine[] = [];
+  end(): BetweenLine[] {
+    const lines: BetweenLine[] = [];
     if (this.#sections[0]?.rowCount) this.#close(0, lines);
     return lines;
   }
 
-  #changeGroup(cells: Row, lines: TableLine[]): void {
+  #changeGroup(cells: Row): BetweenLine[] {
+    const lines: BetweenLine[] = [];
     const { groups } = this.shape;
     const values = this.#values;
     const same = values === null ? 0 : groups.findIndex((column, i) => (cells[column] ?? null) !== values[i]);
-    if (same < 0) return;
+    if (same < 0) return lines;
     if (values !== null) this.#close(same + 1, lines);
     this.#values = groups.map((column) => cells[column] ?? null);
     for (const [i, column] of groups.entries()) {
@@ -81,17 +88,18 @@ export class TableLines {
       lines.push({ kind: "group", level: i + 1, column, value: cells[column] ?? null });
       this.#sections.push(this.#newSection());
     }
+    return lines;
   }
 
   /** Ends the groups from the innermost one up to `level`. */
-  #close(level: number, lines: TableLine[]): void {
+  #close(level: number, lines: BetweenLine[]): void {
     while (this.#sections.length > level) {
       const section = this.#sections.pop();
       if (section) this.#addTotals(section, this.#sections.length, lines);
     }
   }
 
-  #addTotals({ rowCount, totals }: Section, level: number, lines: TableLine[]): void {
+  #addTotals({ rowCount, totals }: Section, level: number, lines: BetweenLine[]): void {
     for (const [total, name] of TOTAL_LABELS) {
       const own = totals.filter(({ collected }) => collected.total === total);
       if (own.length === 0) continue;

@@ -29,15 +29,17 @@ export class Tally {
     this.#sum = chart.sum === undefined ? -1 : names.indexOf(chart.sum);
   }
 
+  /** Reads a batch to its end. */
   add(batch: RowBatch): void {
     const type = this.columns[this.chart.by]?.type ?? "text";
-    for (const [by, weight] of batch.cellsOf(this.#sum < 0 ? [this.#by] : [this.#by, this.#sum])) {
-      const given = labelOf(by ?? null, type);
+    while (batch.next()) {
+      const weight = this.#sum < 0 ? null : batch.text(this.#sum);
+      const given = labelOf(batch.text(this.#by), type);
       const label = this.#values.has(given) || this.#values.size < MAX_VALUES ? given : OTHERS;
       let sum = this.#values.get(label);
       if (!sum) this.#values.set(label, sum = new ExactSum());
       if (this.#sum < 0) sum.add("1");
-      else if (weight !== null && weight !== undefined && Number.isFinite(Number(weight))) sum.add(weight);
+      else if (weight !== null && Number.isFinite(Number(weight))) sum.add(weight);
     }
   }
 
@@ -96,7 +98,8 @@ export async function readPoints(
     omitted: 0,
   };
   for await (const batch of batches) {
-    for (const [name = null, ...cells] of batch.cellsOf(positions)) {
+    while (batch.next()) {
+      const [name = null, ...cells] = positions.map((position) => batch.text(position));
       if (data.labels.length === MAX_VALUES) {
         data.omitted++;
         continue;

@@ -53,13 +53,16 @@ class LineWriter {
     if (this.#to.length < maxLength) this.#to = new Uint8Array(maxLength);
     this.#from = batch.bytes;
     this.#at = 0;
-    batch.walk((column, start, end) => {
-      if (column > 0) this.#to[this.#at++] = COMMA;
-      if (start >= 0) this.#cell(this.types[column] ?? "text", start, end);
-    }, () => {
+    const count = this.types.length;
+    while (batch.next()) {
+      for (let column = 0; column < count; column++) {
+        if (column > 0) this.#to[this.#at++] = COMMA;
+        const start = batch.start(column);
+        if (start >= 0) this.#cell(this.types[column] ?? "text", start, batch.end(column));
+      }
       this.#to[this.#at++] = CR;
       this.#to[this.#at++] = LF;
-    });
+    }
     return this.#to.subarray(0, this.#at);
   }
 

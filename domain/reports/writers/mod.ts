@@ -5,7 +5,7 @@ import type { ReportWriter } from "./writer.ts";
 /** Each writer is loaded at its first use, because fonts and compression code are large. */
 const WRITERS: Record<ReportFormat, () => Promise<ReportWriter>> = {
   [FORMAT.Pdf]: async () => (await import("./pdf/mod.ts")).writePdf,
-  [FORMAT.Excel]: async () => (await import("./excel.ts")).writeExcel,
+  [FORMAT.Excel]: async () => (await import("./excel/mod.ts")).writeExcel,
   [FORMAT.Csv]: async () => (await import("./csv.ts")).writeCsv,
   [FORMAT.Html]: async () => (await import("./html/mod.ts")).writeHtml,
 };

@@ -64,6 +64,7 @@ tr.odd { background: var(--stripe); }
 td { overflow-wrap: anywhere; white-space: pre-line; } td.t { white-space: nowrap; }
 .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 tr.group th { background: var(--group); } tr.group.l2 th { padding-left: 1.8rem; } tr.group.l3 th { padding-left: 3rem; }
+tr.sum.l2 > th:first-child { padding-left: 1.8rem; } tr.sum.l3 > th:first-child { padding-left: 3rem; }
 tr.sum > * { font-weight: 600; border-top: 1px solid var(--soft); }
 tfoot { display: table-row-group; } tfoot tr.sum > * { border-top: 2px solid var(--ink); }
 figure { margin: 0; } svg { max-width: 100%; height: auto; } .empty, footer { color: var(--soft); }

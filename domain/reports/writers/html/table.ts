@@ -85,7 +85,9 @@ class TableBody {
     if (level === 0) this.end = "tfoot";
     const first = Math.max(0, shown.findIndex((position) => cells[position] !== null));
     const scope = first === 0 ? "" : ` scope="row"`;
-    let text = `<tr class="sum"><th colspan="${first || shown.length}"${scope}>${escape(label)}</th>`;
+    let text = `<tr class="sum l${Math.min(level, 3)}"><th colspan="${first || shown.length}"${scope}>${
+      escape(label)
+    }</th>`;
     if (first === 0) text += `</tr>\n<tr class="sum">`;
     for (const [i, { type }] of this.#columns.entries()) {
       if (i >= first) text += htmlCell(cells[shown[i] ?? 0] ?? null, total === "count" ? "integer" : type);
