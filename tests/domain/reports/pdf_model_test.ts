@@ -39,6 +39,7 @@ function groupedTable(cities: number, size: number): DocumentPart {
     shown: [2, 3, 4],
     totals: totalsOf(shape),
     batches: () => assert.fail("groups need lines"),
+    sections: () => assert.fail("lines have the headings and totals"),
     async *lines() {
       const lines = new TableLines(shape);
       for (const row of rows) yield await Promise.resolve(lines.add([row]));

@@ -51,7 +51,7 @@ function dataRows({ title, labels, series }: ChartData, first: number, hasValues
   const names = series.map(({ name }, s) => textCell(`${columnLetters(s + 2)}${head}`, name, STYLE.head));
   return [
     heading,
-    rowOf(head, [textCell(`A${head}`, "", STYLE.head), ...names]),
+    rowOf(head, [`<c r="A${head}" s="${STYLE.head}"/>`, ...names]),
     ...labels.map((label, i) => {
       const row = head + 1 + i;
       const values = series.map(({ values }, s) => {
