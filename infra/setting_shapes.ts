@@ -1,8 +1,19 @@
 // Schemas that parse environment variables.
+import { createPublicKey } from "node:crypto";
 import { z } from "zod";
 import { readAllowList } from "./http_out/addresses.ts";
 import { algorithmOf } from "./signing_keys.ts";
 import { parseSmsUrl } from "./sms/sms_url.ts";
+
+/** True for a public key: the base64 of its SPKI form. */
+export function isPublicKey(text: string): boolean {
+  try {
+    createPublicKey({ key: Uint8Array.fromBase64(text) as never, format: "der", type: "spki" });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export const flag = z.stringbool();
 export const port = z.coerce.number().int().min(0).max(65_535);

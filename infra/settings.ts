@@ -7,6 +7,7 @@ import {
   flag,
   isAllowList,
   isKeyList,
+  isPublicKey,
   isResetUrl,
   json,
   keys32,
@@ -300,6 +301,44 @@ export const SETTINGS = {
     meaning:
       "SMS: Twilio-compatible gateway `https://ACCOUNT_SID:AUTH_TOKEN@api.twilio.com?from=NUMBER` (or `messagingService=MG…`), or several in failover order, comma-separated; absent: the outbox in development, no SMS in production",
     development: "",
+    optional: true,
+  },
+  NOTIFICATION_FEEDBACK_TWILIO: {
+    schema: z.string().min(16),
+    meaning:
+      "Auth token of the Twilio account, which signs status callbacks and replies (STOP, START); absent: text messages have no feedback",
+    optional: true,
+  },
+  NOTIFICATION_FEEDBACK_SES: {
+    schema: z.string().regex(
+      /^\s*arn:[^,\s]+:sns:[^,\s]+(\s*,\s*arn:[^,\s]+:sns:[^,\s]+)*\s*$/,
+      "expected ARNs of SNS topics",
+    ),
+    meaning:
+      "ARN of the SNS topic that Amazon SES sends its events to, or several, comma-separated; absent: none",
+    optional: true,
+  },
+  NOTIFICATION_FEEDBACK_SENDGRID: {
+    schema: z.string().refine(isPublicKey, "expected a public key (base64 of its SPKI form)"),
+    meaning: "Verification key of SendGrid's signed event webhook; absent: none",
+    optional: true,
+  },
+  NOTIFICATION_FEEDBACK_MAILGUN: {
+    schema: z.string().min(16),
+    meaning: "Webhook signing key of Mailgun; absent: none",
+    optional: true,
+  },
+  NOTIFICATION_FEEDBACK_POSTMARK: {
+    schema: z.string().regex(
+      /^[^:]+:.{16,}$/,
+      "expected user:password, with a password of at least 16 characters",
+    ),
+    meaning: "`user:password` of the basic authentication of Postmark's webhooks; absent: none",
+    optional: true,
+  },
+  NOTIFICATION_FEEDBACK_STANDARD_WEBHOOKS: {
+    schema: z.string().regex(SIGNING_SECRET, SIGNING_SECRET_EXPECTED),
+    meaning: "Secret of feedback in the format of Standard Webhooks, for other providers; absent: none",
     optional: true,
   },
   NOTIFICATION_RETENTION_DAYS: {

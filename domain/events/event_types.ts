@@ -28,6 +28,9 @@ export interface EventData {
   "tenant.created": TenantData;
   "tenant.changed": TenantData & { isDeleted: boolean };
   "notification.failed": { notificationId: string; channel: string; errorMessage: string | null };
+  "notification.delivered": RecipientReport;
+  "notification.bounced": RecipientReport;
+  "notification.complained": RecipientReport;
 }
 
 interface UserData {
@@ -36,6 +39,15 @@ interface UserData {
   firstName: string;
   lastName: string;
   isActive: boolean;
+}
+
+/** What a provider reported about one recipient. */
+interface RecipientReport {
+  notificationId: string;
+  channel: string;
+  recipientId: string;
+  address: string;
+  detail: string | null;
 }
 
 interface AttemptData {
@@ -109,6 +121,13 @@ const attempt = {
   attempt: 1,
   durationMs: 250,
 };
+const recipientReport = {
+  notificationId: "01990000-0000-7000-8000-000000000007",
+  channel: "Email",
+  recipientId: "01990000-0000-7000-8000-000000000008",
+  address: "ann@example.com",
+};
+
 const tenant = { name: "Northwind", type: "Standard", isActive: true, parentTenantId: null };
 
 /** Every event type, with a description and an example of its data. */
@@ -200,6 +219,18 @@ export const EVENT_TYPES: { [T in EventType]: EventDeclaration<EventData[T]> } =
       channel: "Email",
       errorMessage: "550 no such mailbox",
     },
+  },
+  "notification.delivered": {
+    description: "The provider reported that a recipient has got a message",
+    example: { ...recipientReport, detail: "250 ok" },
+  },
+  "notification.bounced": {
+    description: "The provider reported, after it had accepted a message, that a recipient did not get it",
+    example: { ...recipientReport, detail: "550 5.1.1 no such mailbox" },
+  },
+  "notification.complained": {
+    description: "The provider reported that a recipient marked a message as unwanted",
+    example: { ...recipientReport, detail: "abuse" },
   },
 };
 

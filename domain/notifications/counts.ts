@@ -121,21 +121,6 @@ const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
 export const ofTenant = (q: Sql, tenantId: string | null) =>
   tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
 
-/** Message counts by status. Sending counts as pending. */
-export async function readStats(q: Sql, filter: NotificationFilter) {
-  const counts = await countByStatus(q, filter);
-  const of = (status: NotificationStatus) => counts.get(status) ?? 0;
-  return {
-    totalNotifications: total(counts),
-    pendingNotifications: of("Pending") + of("Sending"),
-    sentNotifications: of("Sent"),
-    failedNotifications: of("Failed"),
-    deadLetteredNotifications: of("DeadLettered"),
-    scheduledNotifications: of("Scheduled"),
-    queuedNotifications: of("Queued"),
-  };
-}
-
 export const total = (counts: Map<NotificationStatus, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 

@@ -1,5 +1,6 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { emitEvents } from "../events/emit.ts";
+import type { DeliveryState } from "./status.ts";
 
 interface FailedNotification {
   id: string;
@@ -17,6 +18,35 @@ export async function emitNotificationFailed(tx: Tx, messages: FailedNotificatio
       type: "notification.failed",
       tenantId,
       data: { notificationId: id, channel, errorMessage: error },
+    })),
+  );
+}
+
+interface ReportedNotification {
+  id: string;
+  tenantId: string | null;
+  channel: string;
+  state: DeliveryState;
+  recipientId: string;
+  address: string;
+  detail: string | null;
+}
+
+const REPORTS = {
+  Delivered: "notification.delivered",
+  Bounced: "notification.bounced",
+  Complained: "notification.complained",
+} as const;
+
+/** Emits what providers reported about recipients, each to the endpoints of the message's tenant. */
+export async function emitNotificationReports(tx: Tx, reports: ReportedNotification[]): Promise<void> {
+  await emitEvents(
+    {},
+    tx,
+    reports.map(({ id, tenantId, channel, state, recipientId, address, detail }) => ({
+      type: REPORTS[state],
+      tenantId,
+      data: { notificationId: id, channel, recipientId, address, detail },
     })),
   );
 }

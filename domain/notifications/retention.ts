@@ -32,6 +32,7 @@ export const retentionJob = defineJob({
     const cutoffs = { content, facts };
     const messages = await walk((after) => expireMessages(db, after, cutoffs), signal);
     await sweepAttachments(p);
+    await deleteReceipts(db, facts, signal);
     const inApp = await walk((after) => deleteInApp(db, after, cutoffs), signal);
     return {
       bodiesDeleted: messages.expired,
@@ -86,6 +87,17 @@ async function expireMessages(q: Sql, after: string, { content, facts }: Cutoffs
     select (select count(*) from expired) as expired, (select count(*) from deleted) as deleted,
       (select id from page order by id desc limit 1) as last`;
   return step;
+}
+
+/** Deletes the receipts of providers' requests that came before the cutoff. */
+async function deleteReceipts(q: Sql, before: Date, signal: AbortSignal): Promise<void> {
+  for (let deleted = AT_ONCE; deleted === AT_ONCE && !signal.aborted;) {
+    const { count } = await q`
+      delete from notification_feedback_receipts r using (select provider, receipt from notification_feedback_receipts
+        where received_at < ${before} limit ${AT_ONCE}) old
+      where r.provider = old.provider and r.receipt = old.receipt`;
+    deleted = count;
+  }
 }
 
 /** One step through in-app notifications: read ones go when the content of messages goes, others with the facts. */

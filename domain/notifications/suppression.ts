@@ -144,6 +144,14 @@ export async function findSuppressions(
   return new Map(rows.map((row) => [row.addressKey, row.reason]));
 }
 
+/** Lifts the suppression of a number that has sent STOP. One for another reason stays. */
+export async function liftUnsubscribed(q: Sql, tenantId: string | null, number: string): Promise<void> {
+  await q`delete from notification_suppressions where tenant_key = ${
+    tenantKeyOf(tenantId)
+  } and channel = 'Sms'
+    and address_key = ${addressKey("Sms", number)} and reason = 'Unsubscribed'`;
+}
+
 /** Suppresses addresses that a provider has reported as dead. An existing suppression stays unchanged. */
 export async function recordSuppressions(
   q: Sql,

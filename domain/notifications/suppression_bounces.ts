@@ -55,5 +55,6 @@ export async function suppressBounced(
 }
 
 /** True for the service's own confidential mail, such as a password reset: it is always tried, as a mailbox may exist again. */
-export const ignoresSuppression = ({ tenantId, isConfidential }: HeldNotification): boolean =>
-  tenantId === null && isConfidential;
+export const ignoresSuppression = (
+  { tenantId, isConfidential }: Pick<HeldNotification, "tenantId" | "isConfidential">,
+): boolean => tenantId === null && isConfidential;

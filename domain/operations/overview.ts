@@ -10,7 +10,7 @@ import { countRecurringJobs } from "../jobs/recurring.ts";
 import { type JobDashboardStats, readJobStats } from "../jobs/stats.ts";
 import { readThroughput, type Throughput, type ThroughputWindow } from "../jobs/throughput.ts";
 import { listWorkers, type LiveWorker } from "../jobs/lease.ts";
-import { readStats } from "../notifications/counts.ts";
+import { readStats } from "../notifications/stats.ts";
 import { Problem } from "../problems/problem.ts";
 import { UNDELIVERED } from "../reports/delivery/delivery_status.ts";
 import { type Execution, listExecutions } from "../reports/execution.ts";

@@ -42,6 +42,14 @@ export const NOTIFICATION_PROBLEMS = {
     "The message was not delivered. Fix the reason below, then send it again.",
     "A mensagem não foi entregue. Resolva o motivo abaixo e envie-a de novo.",
   ),
+  NOTIFICATION_FEEDBACK_UNAUTHORIZED: entry(
+    401,
+    "Feedback was refused",
+    "A request to the route for providers' feedback has no valid signature, is too old, or names a topic that is not configured.",
+    "Check the setting NOTIFICATION_FEEDBACK_… of the provider, and that PUBLIC_URL is the URL that the provider calls.",
+    "The provider's request was refused. Ask the operator to check the settings of the feedback.",
+    "O pedido do fornecedor foi recusado. Peça ao operador que verifique as definições do retorno de entregas.",
+  ),
   NOTIFICATION_CHANNEL_NOT_CONFIGURED: entry(
     400,
     "No provider for this channel",

@@ -4,6 +4,8 @@ import type { Outbox } from "../mail/outbox.ts";
 export interface SmsMessage {
   to: string;
   text: string;
+  /** URL that the provider reports the delivery to; absent: it does not. */
+  statusCallback?: string | null;
 }
 
 /** A way to send text messages. */

@@ -18,8 +18,9 @@ export function createTwilio(smsUrl: string, name = "sms"): SmsTransport {
   const credentials = new TextEncoder().encode(`${user}:${password}`).toBase64();
   return {
     name,
-    async send({ to, text }, signal) {
+    async send({ to, text, statusCallback }, signal) {
       const body = new URLSearchParams({ To: to, ...sender, Body: text });
+      if (statusCallback) body.set("StatusCallback", statusCallback);
       let answer: ProviderAnswer;
       try {
         answer = await callProvider(

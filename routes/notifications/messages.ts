@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { cancelScheduled } from "../../domain/notifications/cancel.ts";
-import { readStats } from "../../domain/notifications/counts.ts";
+import { readStats } from "../../domain/notifications/stats.ts";
 import { listNotifications } from "../../domain/notifications/list.ts";
 import { readNotification } from "../../domain/notifications/read.ts";
 import { retryNotification } from "../../domain/notifications/retry.ts";

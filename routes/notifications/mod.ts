@@ -1,5 +1,6 @@
 import { deviceRoutes } from "./devices.ts";
 import { directRoutes } from "./direct.ts";
+import { feedbackRoutes } from "./feedback.ts";
 import { messageRoutes } from "./messages.ts";
 import { preferenceRoutes } from "./preferences.ts";
 import { streamRoutes } from "./stream.ts";
@@ -19,4 +20,5 @@ export const notificationsRoutes = [
   ...preferenceRoutes,
   ...suppressionRoutes,
   ...streamRoutes,
+  ...feedbackRoutes,
 ] as const;

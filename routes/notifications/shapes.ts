@@ -177,6 +177,11 @@ export const NotificationStatsDto = z.object({
   deadLetteredNotifications: z.int(),
   scheduledNotifications: z.int(),
   queuedNotifications: z.int(),
+  deliveredNotifications: z.int().meta({
+    description: "By the strongest report of a provider, beside the status",
+  }),
+  bouncedNotifications: z.int(),
+  complainedNotifications: z.int(),
 }).meta({ id: "NotificationStatsDto" });
 
 export const NotificationTemplateDto = z.object({

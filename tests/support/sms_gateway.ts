@@ -10,6 +10,8 @@ export interface SmsGateway {
   /** The value of SMS_URL for this gateway. */
   smsUrl: string;
   accepted: AcceptedSms[];
+  /** The StatusCallback of each accepted message; null: none. */
+  callbacks: (string | null)[];
   /** Numbers of all requests, in order. */
   requested: string[];
   maxConcurrent: number;
@@ -78,6 +80,7 @@ export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
     if (to.endsWith("429")) return failure(429, 20429, "Too Many Requests", pause);
     if (to.endsWith("500")) return failure(500, 20500, "Internal Server Error");
     gateway.accepted.push({ to, sender, text });
+    gateway.callbacks.push(form.get("StatusCallback"));
     const sid = `SM${crypto.randomUUID().replaceAll("-", "")}`;
     return Response.json({ sid, status: "queued", to, body: text, error_code: null }, { status: 201 });
   };
@@ -96,6 +99,7 @@ export function startSmsGateway(o: { sender?: string } = {}): SmsGateway {
   const gateway: SmsGateway = {
     smsUrl: `http://${credentials}@127.0.0.1:${server.addr.port}/gateway?${o.sender ?? "from=+15550100"}`,
     accepted: [],
+    callbacks: [],
     requested: [],
     maxConcurrent: 0,
     connections: new Set<string>(),

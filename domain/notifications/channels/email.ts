@@ -10,6 +10,7 @@ import type { Platform } from "../../shared/platform.ts";
 import { senderFor } from "../../looks/senders/mail_sender.ts";
 import { addressKey } from "../addresses.ts";
 import type { Content } from "../content.ts";
+import { feedbackHeaders } from "../feedback/adapters.ts";
 import type { HeldNotification, HeldRecipient } from "../delivery_ledger.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover.ts";
 
@@ -109,7 +110,7 @@ async function mailOf(
     subject: content.subject ?? "",
     html: content.html,
     text: content.text,
-    headers: content.headers ?? {},
+    headers: { ...content.headers, ...feedbackHeaders(p.config, held.id) },
     attachments: content.attachments,
   };
 }

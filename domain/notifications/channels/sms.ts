@@ -3,6 +3,7 @@ import { SmsRefused, type SmsTransport } from "../../../infra/sms/sms.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Content } from "../content.ts";
 import type { HeldRecipient } from "../delivery_ledger.ts";
+import { statusCallback } from "../feedback/adapters.ts";
 import { type Provider, ProviderFailed, type RecipientAnswer } from "../failover.ts";
 import { smsText, smsTextMistake } from "../sms_text.ts";
 
@@ -17,12 +18,13 @@ export function smsProviders(p: Platform, content: Content): Provider[] {
       const text = smsText(content);
       const mistake = smsTextMistake(text);
       if (mistake) throw new ProviderFailed(mistake, true);
-      return await sendToAll(transport, owed, text, signal);
+      return await sendToAll(p, transport, owed, text, signal);
     },
   }));
 }
 
 async function sendToAll(
+  p: Pick<Platform, "config" | "baseUrl">,
   transport: SmsTransport,
   owed: HeldRecipient[],
   text: string,
@@ -39,7 +41,8 @@ async function sendToAll(
   await forEachConcurrent(owed, CONCURRENCY, async (recipient) => {
     if (signal?.aborted) return "stop";
     try {
-      await transport.send({ to: recipient.address, text }, signal);
+      const callback = statusCallback(p.config, p.baseUrl(), recipient.id);
+      await transport.send({ to: recipient.address, text, statusCallback: callback }, signal);
       answers.set(recipient, { accepted: true });
     } catch (error) {
       // when the run is aborted, this number stays untried; the answers for the others are still returned

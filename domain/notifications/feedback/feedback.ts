@@ -1,0 +1,114 @@
+import { timingSafeEqual } from "node:crypto";
+import type { HttpOut } from "../../../infra/http_out/http_out.ts";
+import { invalid, problem } from "../../problems/problem.ts";
+import type { DeliveryState } from "../status.ts";
+import type { SuppressionReason } from "../suppression.ts";
+
+/** A request of a provider. */
+export interface FeedbackRequest {
+  /** The public URL that the provider called, with its query. */
+  url: string;
+  headers: Headers;
+  body: Uint8Array;
+  now: Date;
+  /** Requests to the provider: for its certificate and to confirm a subscription. */
+  http: HttpOut;
+}
+
+/** What a provider reports about one recipient of a message. */
+export interface DeliveryReport {
+  /** The id in our Message-ID or in the provider's metadata: that of a message or of a recipient. */
+  reference: string;
+  /** Null: the reference alone names the recipient. */
+  address: string | null;
+  state: DeliveryState;
+  /** Why the address gets no more messages; null if it still does. */
+  suppression: SuppressionReason | null;
+  /** The provider's reason. */
+  detail: string | null;
+  at: Date | null;
+}
+
+/** The wish of a person who answered a text message. */
+export interface Reply {
+  number: string;
+  wants: "stop" | "start";
+}
+
+export interface Feedback {
+  reports: DeliveryReport[];
+  reply?: Reply;
+  /** Names the request if it may take effect only once. */
+  receipt?: string;
+}
+
+/** One provider's format of feedback. */
+export interface FeedbackAdapter {
+  /**
+   * Checks the signature and reads the request.
+   * @param secret the provider's setting. @throws NOTIFICATION_FEEDBACK_UNAUTHORIZED, VALIDATION_ERROR
+   */
+  read(request: FeedbackRequest, secret: string): Feedback | Promise<Feedback>;
+  /** Mail headers by which the provider repeats the reference in its reports, because it may replace the Message-ID. */
+  headers?(reference: string): Record<string, string>;
+}
+
+/** The name of the reference in a provider's metadata. */
+export const REFERENCE = "steward-id";
+
+/** The length at which a provider's reason is cut. */
+const DETAIL_LENGTH = 1_000;
+
+/** A report, or none if it names no message of this service. */
+export function reportOf(
+  references: (string | null | undefined)[],
+  report: Omit<DeliveryReport, "reference" | "detail" | "at"> & {
+    detail?: string | null | undefined;
+    at?: unknown;
+  },
+): DeliveryReport[] {
+  const reference = references.map(readReference).find((id) => id !== null);
+  if (!reference) return [];
+  const detail = report.detail ? storable(report.detail.slice(0, DETAIL_LENGTH)) : null;
+  const address = report.address === null ? null : storable(report.address);
+  return [{ ...report, reference, address, detail, at: readTime(report.at) }];
+}
+
+/** A provider's text without the characters that Postgres cannot store. */
+export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "");
+
+const ID = /^<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:@|$)/i;
+
+/** The id in a Message-ID or in metadata; null if it is not one of ours. */
+const readReference = (text: string | null | undefined): string | null =>
+  text ? ID.exec(text.trim())?.[1]?.toLowerCase() ?? null : null;
+
+/** An instant from ISO 8601 or seconds; null if it is neither. */
+function readTime(value: unknown): Date | null {
+  const at = typeof value === "number" ? new Date(value * 1000) : new Date(String(value ?? ""));
+  const year = at.getUTCFullYear();
+  return year >= 2000 && year <= 9999 ? at : null;
+}
+
+/** The body as JSON. @throws VALIDATION_ERROR */
+export function readJsonBody(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch {
+    throw invalid({ body: ["expected a JSON document in UTF-8"] });
+  }
+}
+
+/** Compares a signature or secret in a time that does not depend on where they differ. */
+export function isSame(given: string | null | undefined, expected: string): boolean {
+  const [a, b] = [given ?? "", expected].map((text) => new TextEncoder().encode(text)) as [
+    Uint8Array,
+    Uint8Array,
+  ];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** @throws NOTIFICATION_FEEDBACK_UNAUTHORIZED unless `isValid` */
+export function requireValid(isValid: boolean, mistake: string): void {
+  if (!isValid) throw problem("NOTIFICATION_FEEDBACK_UNAUTHORIZED", `The request was refused: ${mistake}.`);
+}

@@ -1,0 +1,28 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+import { countByStatus, type NotificationFilter, total } from "./counts.ts";
+import { countSearched } from "./search.ts";
+import type { DeliveryState, NotificationStatus } from "./status.ts";
+
+/** Message counts by status, and by the report of a provider. Sending counts as pending. */
+export async function readStats(q: Sql, filter: NotificationFilter) {
+  const reported = (deliveryState: DeliveryState) => countSearched(q, { ...filter, deliveryState });
+  const [counts, delivered, bounced, complained] = await Promise.all([
+    countByStatus(q, filter),
+    reported("Delivered"),
+    reported("Bounced"),
+    reported("Complained"),
+  ]);
+  const of = (status: NotificationStatus) => counts.get(status) ?? 0;
+  return {
+    totalNotifications: total(counts),
+    pendingNotifications: of("Pending") + of("Sending"),
+    sentNotifications: of("Sent"),
+    failedNotifications: of("Failed"),
+    deadLetteredNotifications: of("DeadLettered"),
+    scheduledNotifications: of("Scheduled"),
+    queuedNotifications: of("Queued"),
+    deliveredNotifications: delivered,
+    bouncedNotifications: bounced,
+    complainedNotifications: complained,
+  };
+}

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import { FEEDBACK_PATH } from "../../domain/notifications/feedback/adapters.ts";
+import { receiveFeedback } from "../../domain/notifications/feedback/receive.ts";
+import { anyone } from "../../domain/rights/checks.ts";
+import { ok, text } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+
+/** What providers of mail and text messages report after they have accepted a message. */
+export const feedbackRoutes = [
+  endpoint({
+    method: "post",
+    path: `${FEEDBACK_PATH}/{provider}`,
+    area: "Notifications",
+    id: "receiveNotificationFeedback",
+    summary: "Take a delivery report of a provider",
+    details:
+      "For the webhooks of `twilio`, `ses`, `sendgrid`, `mailgun`, `postmark` and `standard-webhooks`, in the " +
+      "provider's own format and with its signature. A provider whose setting NOTIFICATION_FEEDBACK_… is absent is " +
+      "unknown. Repeated requests change nothing.",
+    access: anyone,
+    unlimited: true,
+    params: z.object({ provider: z.string().max(100) }),
+    answers: {
+      200: {
+        description:
+          "The reports were taken; `ignored`: repeated, out of order, or not about messages of this service",
+        schema: z.object({ applied: z.int(), ignored: z.int() }).meta({ id: "NotificationFeedbackResult" }),
+        alsoAs: ["text/xml"],
+      },
+    },
+    problems: ["ROUTE_NOT_FOUND", "NOTIFICATION_FEEDBACK_UNAUTHORIZED", "VALIDATION_ERROR", "BODY_TOO_LARGE"],
+    async run({ platform, params: { provider }, call }) {
+      const { headers } = call.request;
+      const request = { search: call.url.search, headers, body: await call.bytes() };
+      const result = await receiveFeedback(platform, provider, request);
+      return provider === "twilio" ? text("<Response/>", "text/xml") : ok(result);
+    },
+  }),
+] as const;
