@@ -230,7 +230,7 @@ async function writeSuccesses(q: Sql, workerId: string, settlements: Settlement[
     )
     update jobs j set status = 'Succeeded', worker_id = null, settled_by = e.worker_id, output = e.output,
       outcome = e.outcome, wait_reason = null, outage_since = null,
-      started_at = greatest(statement_timestamp() - e.started_ago * interval '1 ms', j.started_at),
+      began_at = greatest(statement_timestamp() - e.started_ago * interval '1 ms', j.started_at),
       completed_at = greatest(statement_timestamp() - e.ended_ago * interval '1 ms', j.started_at),
       lease_until = null, deadline = null, claim_request_id = null
     from ended e
