@@ -4,6 +4,7 @@ import { type BenchSetup, openBenchSetup } from "./bench/bench_setup.ts";
 import { filesScan } from "./bench/files_scan.ts";
 import { filesSweeps } from "./bench/files_sweeps.ts";
 import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
+import { heldSnapshot } from "./bench/held_snapshot.ts";
 import { importUsers } from "./bench/import_users.ts";
 import { idleMemory, startUp, startUpExtension } from "./bench/instance.ts";
 import { drain, enqueue, fullLedger, latency, twoProcesses } from "./bench/jobs.ts";
@@ -33,6 +34,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "latency": latency,
   "full-ledger": fullLedger,
   "two-processes": twoProcesses,
+  "held-snapshot": heldSnapshot,
   "remote-drain": remoteDrain,
   "remote-latency": remoteLatency,
   "remote-polls": remotePolls,

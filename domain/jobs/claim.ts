@@ -2,6 +2,7 @@ import { isLockTimeout } from "../../infra/postgres/failures.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { AnyJobType } from "./job_type.ts";
 import type { PausedType } from "./known_pauses.ts";
+import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
 import { type ClaimPlan, limitPlan } from "./lanes.ts";
 
 const PROMOTED_AT_ONCE = 1_000;
@@ -46,22 +47,35 @@ export interface Claim {
  * locked only if jobs are due, so a claim that finds none writes nothing. Locked rows are found again by their place in
  * the table, which costs less than by id. A row that has moved since the statement began is left for the next claim.
  * @param pausedTypes their jobs in these lanes are left
+ * @param floors where the waiting jobs of each lane begin
  */
 export async function claimFromLanes(
   sql: Sql,
   workerId: string,
   plan: ClaimPlan,
   pausedTypes: PausedType[] = [],
+  floors?: LaneFloors,
 ): Promise<Claim> {
   const { lanes, take } = plan;
+  const ages = lanes.map((lane) => floors?.agesOf(lane) ?? []);
+  const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
+  const queriedAt = performance.now();
   const paused = pausedTypes.length === 0 ? sql`` : sql`and not ${isOfType(sql, pausedTypes)}`;
   const rows = await sql<ClaimedRow[]>`
     with due as (
       select candidate.row
-      from unnest(${lanes}::text[]) p (lane)
+      from unnest(${lanes}::text[], ${agesOf(0)}::float8[], ${agesOf(1)}::float8[], ${agesOf(2)}::float8[],
+        ${agesOf(3)}::float8[]) p (lane, age0, age1, age2, age3)
       cross join lateral (
-        select j.ctid as row from jobs j where j.status = 'Enqueued' and j.lane = p.lane ${paused}
-        order by j.priority, j.due_at, j.id limit ${take} for update skip locked
+        select of_priority.row
+        from (values (0, age0), (1, age1), (2, age2), (3, age3)) s (priority, age)
+        cross join lateral (
+          select j.ctid as row from jobs j
+          where j.status = 'Enqueued' and j.lane = p.lane and j.priority = s.priority
+            and ${sinceFloor(sql, "s.age")} ${paused}
+          order by j.due_at, j.id limit ${take} for update skip locked
+        ) of_priority
+        limit ${take}
       ) candidate
     ), alive as (
       select id from job_workers where id = ${workerId} and not pauses_changed and exists (select from due) for key share
@@ -71,6 +85,7 @@ export async function claimFromLanes(
     returning id, tenant_id, job_type_name, serialized_args, attempts, failures, max_retries, created_by, trace_id,
       date_part('epoch', now() - outage_since) * 1000 as outage_ms, lost_leases,
       date_part('epoch', now() - due_at) * 1000 as waited_ms, priority, lane`;
+  floors?.note(rows, queriedAt);
   const byLane = Map.groupBy(rows.sort(inLaneOrder), ({ lane }) => lane);
   return {
     jobs: interleave(lanes.map((lane) => byLane.get(lane) ?? [])),

@@ -1,6 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Claim, type ClaimedJob, claimFromLanes, claimLimited, parkPausedJobs } from "./claim.ts";
 import { laneParts, REMOTE_MARK } from "./job_row.ts";
+import { LaneFloors } from "./lane_floors.ts";
 import { KnownPauses } from "./known_pauses.ts";
 import type { JobTypes } from "./job_type.ts";
 import { type CapacityFor, PushedLanes } from "./remote/pushed_lanes.ts";
@@ -16,6 +17,7 @@ export class Claimer {
   #turns: LaneTurns;
   readonly #pauses: KnownPauses;
   readonly #pushed: PushedLanes;
+  readonly #floors: LaneFloors;
   #searchedAt = -Infinity;
   #searchFrom = "";
   /** Lanes of the last claim that returned jobs. An idle worker tries them before it searches, so that a job starts earlier. */
@@ -36,6 +38,7 @@ export class Claimer {
   ) {
     this.#pauses = new KnownPauses(sql, onPausesChanged);
     this.#pushed = new PushedLanes(sql, capacityFor);
+    this.#floors = new LaneFloors(sql, () => this.searchAgain());
     const works = (lane: string) => queues === null || queues.includes(laneParts(lane).queue);
     this.#turns = new LaneTurns((lane) => works(lane) && !this.#pauses.isPaused(lane));
   }
@@ -92,7 +95,8 @@ export class Claimer {
   async #search(): Promise<void> {
     this.#searchedAt = performance.now();
     this.#mayTryRemembered = true;
-    const [lanes, pushed] = await Promise.all([findLanes(this.sql, this.#searchFrom), this.#pushed.find()]);
+    const searching = findLanes(this.sql, this.#searchFrom, REMOTE_MARK, this.#floors);
+    const [lanes, pushed] = await Promise.all([searching, this.#pushed.find()]);
     this.#searchFrom = nextSearchStart(lanes);
     this.#turns.replace([...lanes, ...pushed]);
   }
@@ -114,6 +118,6 @@ export class Claimer {
   async #takeUnlimited(workerId: string, plan: ClaimPlan): Promise<Claim> {
     const { types } = this.#pauses;
     if (types.length > 0) await parkPausedJobs(this.sql, plan.lanes, types);
-    return await claimFromLanes(this.sql, workerId, plan, types);
+    return await claimFromLanes(this.sql, workerId, plan, types, this.#floors);
   }
 }

@@ -1,4 +1,5 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
 import { AFTER_LANES, laneParts, REMOTE_MARK } from "./job_row.ts";
 
 /** Maximum number of lanes one search finds; the next search continues after them. */
@@ -15,21 +16,46 @@ export interface ClaimPlan {
  * lane, regardless of the number of waiting jobs.
  * @param after name of the lane after which the search starts; the empty text starts at the first lane.
  * @param end the search ends before this name; default: before the lanes of remote types.
+ * @param floors lanes with floors are probed there; the search skips through the gaps between their names.
  */
-export async function findLanes(sql: Sql, after: string, end = REMOTE_MARK): Promise<string[]> {
+export async function findLanes(
+  sql: Sql,
+  after: string,
+  end = REMOTE_MARK,
+  floors?: LaneFloors,
+): Promise<string[]> {
+  const slow = floors?.slow.filter((lane) => lane > after && lane < end) ?? [];
+  const ages = slow.map((lane) => floors?.agesOf(lane) ?? []);
+  const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
   const rows = await sql<{ lane: string }[]>`
-    with recursive found (lane, n) as (
-      (select j.lane, 1 from jobs j where j.status = 'Enqueued' and j.lane > ${after} and j.lane < ${end}
-        order by j.lane limit 1)
+    with recursive found (lane, until, n) as (
+      select first.lane, gap.until, 1
+      from unnest(${[after, ...slow]}::text[], ${[...slow, end]}::text[]) gap (since, until)
+      cross join lateral (
+        select j.lane from jobs j where j.status = 'Enqueued' and j.lane > gap.since and j.lane < gap.until
+        order by j.lane limit 1
+      ) first
       union all
-      select following.lane, found.n + 1
+      select following.lane, found.until, found.n + 1
       from found cross join lateral (
-        select j.lane from jobs j where j.status = 'Enqueued' and j.lane > found.lane and j.lane < ${end}
+        select j.lane from jobs j where j.status = 'Enqueued' and j.lane > found.lane and j.lane < found.until
         order by j.lane limit 1
       ) following
       where found.n < ${LANES_AT_ONCE}
+    ), slow as (
+      select lane
+      from unnest(${slow}::text[], ${agesOf(0)}::float8[], ${agesOf(1)}::float8[], ${agesOf(2)}::float8[],
+        ${agesOf(3)}::float8[]) p (lane, age0, age1, age2, age3)
+      where exists (
+        select from (values (0, age0), (1, age1), (2, age2), (3, age3)) s (priority, age)
+        cross join lateral (
+          select from jobs j where j.status = 'Enqueued' and j.lane = p.lane and j.priority = s.priority
+            and ${sinceFloor(sql, "s.age")}
+          limit 1
+        ) of_priority
+      )
     )
-    select lane from found`;
+    select lane from found union all select lane from slow order by lane limit ${LANES_AT_ONCE}`;
   return rows.map(({ lane }) => lane);
 }
 

@@ -10,6 +10,8 @@ import { failed, settleJobs, writeDeadLetters } from "./settle.ts";
 /** A worker that has not renewed its lease for this long is considered dead; its jobs run again. */
 export const LEASE_SECONDS = 60;
 const RECOVERED_AT_ONCE = 500;
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** Opens a lease and returns the worker's id. All jobs that the worker claims belong to this lease. */
 export async function openLease(sql: Sql, host: string): Promise<string> {
@@ -59,6 +61,10 @@ export async function recoverLostJobs(
   }
 }
 
+/**
+ * Jobs of dead workers are those between the ids of living ones. So the search does not read the index entries of the jobs
+ * that living workers have ended, which a held snapshot keeps from being removed.
+ */
 async function recoverBatch(
   sql: Sql,
   leaseSeconds: number,
@@ -72,8 +78,14 @@ async function recoverBatch(
         extract(epoch from deadline - started_at)::float8 * 1000 as timeout_ms
       from jobs j
       where id = any(array(
-          select id from jobs j where status = 'Processing' and lease_until is null
-            and not exists (select from job_workers w where w.id = j.worker_id) limit ${RECOVERED_AT_ONCE}
+          select dead.id from (
+            select id as after, lead(id, 1, ${LAST_ID}) over (order by id) as before
+            from (select id from job_workers union all select ${FIRST_ID}::uuid) known
+          ) gap cross join lateral (
+            select id from jobs where status = 'Processing' and lease_until is null
+              and worker_id > gap.after and worker_id < gap.before
+            limit ${RECOVERED_AT_ONCE}
+          ) dead limit ${RECOVERED_AT_ONCE}
         ) || array(
           select id from jobs where lease_until <= now() order by lease_until limit ${RECOVERED_AT_ONCE}
         ))

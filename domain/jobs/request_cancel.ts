@@ -34,9 +34,9 @@ export async function requestCancel(sql: Sql, caller: JobActor, id: string): Pro
   });
 }
 
-/** Ids of the jobs that a worker holds and was asked to stop. */
-export async function findCancelRequests(sql: Sql, workerId: string): Promise<Set<string>> {
+/** Those of the jobs that a worker holds and was asked to stop. */
+export async function findCancelRequests(sql: Sql, workerId: string, held: string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
-    select id from jobs where status = 'Processing' and worker_id = ${workerId} and cancel_requested_at is not null`;
+    select id from jobs where id = any(${held}::uuid[]) and worker_id = ${workerId} and cancel_requested_at is not null`;
   return new Set(rows.map(({ id }) => id));
 }

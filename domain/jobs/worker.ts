@@ -168,8 +168,9 @@ export class Worker {
 
   /** Stops the jobs that callers asked to cancel. */
   async checkCancelRequests(): Promise<void> {
-    if (this.#running.size + this.#prefetched.length === 0) return;
-    const asked = await findCancelRequests(this.o.sql, this.#lease.id);
+    const ids = [...this.#running, ...this.#prefetched].map(({ job }) => job.id);
+    if (ids.length === 0) return;
+    const asked = await findCancelRequests(this.o.sql, this.#lease.id, ids);
     if (asked.size === 0) return;
     for (const attempt of this.#running) if (asked.has(attempt.job.id)) attempt.cancel();
     const held = this.#prefetched.splice(0);

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import { Claimer } from "../../../domain/jobs/claimer.ts";
+import { insertJobs, type NewJob } from "../../../domain/jobs/enqueue.ts";
+import { laneName } from "../../../domain/jobs/job_row.ts";
+import { JobTypes } from "../../../domain/jobs/job_type.ts";
+import { openLease } from "../../../domain/jobs/lease.ts";
+import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { until } from "../../support/until.ts";
+
+/** Enough dead entries that a claim which reads them all takes some milliseconds on any machine. */
+const ENDED = 120_000;
+const url = await createTestDatabase();
+const sql = connectPostgres(url, { max: 5 });
+const holder = postgres(url, { max: 1 });
+Deno.test.afterAll(async () => {
+  await holder.end();
+  await sql.end();
+});
+
+const enqueue = (queue: string, o: Partial<NewJob> = {}) =>
+  transact(sql, (tx) =>
+    insertJobs({ wakeUps: { at() {} } }, tx, [
+      { jobTypeName: "test.floors", serializedArgs: "{}", maxRetries: 0, queue, ...o },
+    ]));
+
+/** Jobs of the queue that are claimed and end while the snapshot of `holder` is held. */
+async function endJobs(queue: string): Promise<void> {
+  const id = crypto.randomUUID();
+  await sql`
+    insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at, max_retries)
+    select uuidv7(), 'test.floors', '{}', 'FireAndForget', 'Enqueued', 2, ${queue}, ${laneName(queue)},
+      now() - interval '1 minute', 3 from generate_series(1, ${ENDED})`;
+  await sql`update jobs set status = 'Processing', worker_id = ${id}, attempts = 1 where queue = ${queue}`;
+  await sql`update jobs set status = 'Cancelled', worker_id = null, completed_at = now() where queue = ${queue}`;
+}
+
+Deno.test("while a snapshot is held, claims do not read the entries of ended jobs, and miss no job", async () => {
+  const connection = await holder.reserve();
+  await connection`begin isolation level repeatable read`;
+  await connection`select count(*) from users`;
+  await endJobs("held");
+  const workerId = await openLease(sql, "test");
+  const claimer = new Claimer(sql, new JobTypes(), null, () => Infinity, () => {});
+  const claim = async () => {
+    claimer.searchAgain();
+    return (await claimer.claim(workerId, 1)).jobs[0]?.id;
+  };
+  const millisecondsOf = async (expected: string | undefined) => {
+    const started = performance.now();
+    assert.equal(await claim(), expected);
+    return performance.now() - started;
+  };
+  let slow = 0;
+  await until(
+    async () => {
+      const [id] = await enqueue("held");
+      slow = Math.max(slow, await millisecondsOf(id));
+      const times: number[] = [];
+      for (let n = 0; n < 5; n++) times.push(await millisecondsOf((await enqueue("held"))[0]));
+      return Math.min(...times) < slow / 3;
+    },
+    Boolean,
+    { what: "a claim that skips the ended jobs" },
+  );
+
+  // Other priorities, other lanes around the slow one, and jobs that were due long before.
+  const [low] = await enqueue("held", { priority: "Low" });
+  const [critical] = await enqueue("held", { priority: "Critical" });
+  assert.deepEqual([await claim(), await claim()], [critical, low]);
+  const others = [...await enqueue("first"), ...await enqueue("iron")];
+  assert.deepEqual(new Set([await claim(), await claim()]), new Set(others));
+  const [old] = await enqueue("held");
+  await sql`update jobs set due_at = now() - interval '1 hour' where id = ${old ?? ""}`;
+  assert.equal(await until(claim), old);
+
+  await connection`commit`;
+  connection.release();
+  const [last] = await enqueue("held");
+  assert.equal(await until(claim), last);
+});
