@@ -115,4 +115,5 @@ export const notificationRows: Rows = {
   liftNotificationSuppression: suppression,
   showUnsubscribePage: { open: "its link is in the user's mail only" },
   unsubscribe: { open: "its link is in the user's mail only" },
+  receiveNotificationFeedback: { open: "providers sign their requests" },
 };

@@ -57,6 +57,7 @@ const WITHOUT_KEY = [
   ...["verifyNotificationSender", "confirmNotificationSender"], // a repeat finds the sender verified
   ...["checkAccess", "testReportTarget"], // they change nothing
   ...["issueOAuthTokens", "revokeOAuthToken", "introspectToken", "readUserInfoByPost"], // the protocols of OAuth
+  "receiveNotificationFeedback", // the webhooks of providers
   ...["authorizeClientByForm", "signOutByClientForm"],
   ...["claimWork", "heartbeatWork", "settleWork"], // repeats are recognised by requestId and attempt
   ...["eraseUser", "eraseUserAnywhere", "eraseTenant"], // a repeat returns the same erasure
