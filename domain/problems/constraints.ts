@@ -38,6 +38,10 @@ export const CONSTRAINT_PROBLEMS: Record<string, [code: ProblemCode, detail: str
     "NOTIFICATION_SENDER_ALREADY_EXISTS",
     "The tenant already has a sender with this address.",
   ],
+  "public.document_templates_slug_unique": [
+    "DOCUMENT_TEMPLATE_ALREADY_EXISTS",
+    "A document template with this slug and locale already exists.",
+  ],
   "public.notification_templates_slug_unique": [
     "NOTIFICATION_TEMPLATE_ALREADY_EXISTS",
     "A template with this slug and locale already exists.",

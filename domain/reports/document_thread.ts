@@ -1,7 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { PostgresError } from "../../infra/postgres/failures.ts";
-import type { DocumentOrder } from "./make_document.ts";
-import type { DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
+import type { AnyOrder, DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
 
 /** How many chunks stay valid after they were yielded; more than the streams that consume them can buffer. */
 const KEPT_PIECES = 8;
@@ -44,7 +43,7 @@ export class DocumentThread {
    * document.
    * @throws the signal's reason, DocumentThreadLost, PostgresError, or an error of the template
    */
-  async *make(order: DocumentOrder, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
+  async *make(order: AnyOrder, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
     signal.throwIfAborted();
     const wake = () => this.#wake();
     signal.addEventListener("abort", wake, { once: true });

@@ -1,6 +1,5 @@
-import type { DocumentOrder } from "./make_document.ts";
 import { DocumentThread } from "./document_thread.ts";
-import type { DocumentSources } from "./document_worker.ts";
+import type { AnyOrder, DocumentSources } from "./document_worker.ts";
 
 const IDLE_MS = 30_000;
 
@@ -24,7 +23,7 @@ export class DocumentThreads {
    * @param o.stopping when aborted, all idle threads are terminated and no thread is kept
    */
   async *make(
-    order: DocumentOrder,
+    order: AnyOrder,
     { signal, stopping }: { signal: AbortSignal; stopping: AbortSignal },
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
     const thread = this.#take(stopping);

@@ -2,6 +2,7 @@
 // finished bytes, so that formatting a report does not block requests.
 import { parentPort } from "node:worker_threads";
 import { PostgresError } from "../../infra/postgres/failures.ts";
+import { type BlockOrder, makeBlocks } from "./document_templates/make_blocks.ts";
 import { type DocumentOrder, makeDocument } from "./make_document.ts";
 import { loadReportTemplates, type ReportTemplates, requireTemplate } from "./registry.ts";
 
@@ -14,8 +15,11 @@ export interface DocumentSources {
   templates: { folder: string | null; extensions: readonly string[] };
 }
 
+/** A report, or a document of a document template. */
+export type AnyOrder = DocumentOrder | BlockOrder;
+
 /** Messages to the thread. `more` acknowledges a chunk of bytes; `stop` cancels the current document. */
-export type ToWorker = { do: "make"; order: DocumentOrder; sources: DocumentSources } | { do: "more" } | {
+export type ToWorker = { do: "make"; order: AnyOrder; sources: DocumentSources } | { do: "more" } | {
   do: "stop";
 };
 
@@ -42,13 +46,7 @@ let allowed = 0;
 let allow = () => {};
 
 async function make({ order, sources }: Extract<ToWorker, { do: "make" }>): Promise<number> {
-  templates ??= loadReportTemplates(sources.templates);
-  const template = requireTemplate(await templates, order.templateId);
-  const url = template.database === undefined
-    ? order.replicaUrl ?? sources.databaseUrl
-    : sources.databases[template.database];
-  if (url === undefined) throw new Error(`no extension declares the database "${template.database}"`);
-  const pieces = makeDocument(url, template, order, stopping.signal);
+  const pieces = "markup" in order ? drawBlocks(order) : await generateReport(order, sources);
   const piece = new Piece();
   for (let next = await pieces.next();; next = await pieces.next()) {
     if (next.done) {
@@ -60,6 +58,21 @@ async function make({ order, sources }: Extract<ToWorker, { do: "make" }>): Prom
       if (piece.isFull) await send(piece.take());
     }
   }
+}
+
+async function* drawBlocks(order: BlockOrder): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
+  yield* await Promise.resolve(makeBlocks(order));
+  return 0;
+}
+
+async function generateReport(order: DocumentOrder, sources: DocumentSources) {
+  templates ??= loadReportTemplates(sources.templates);
+  const template = requireTemplate(await templates, order.templateId);
+  const url = template.database === undefined
+    ? order.replicaUrl ?? sources.databaseUrl
+    : sources.databases[template.database];
+  if (url === undefined) throw new Error(`no extension declares the database "${template.database}"`);
+  return makeDocument(url, template, order, stopping.signal);
 }
 
 /** Collects bytes into chunks of PIECE_BYTES, because each message costs the receiving thread time. */

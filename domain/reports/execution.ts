@@ -34,6 +34,8 @@ export interface Execution {
   burstId: string | null;
   /** The burst value of this document, as text. */
   burstValue: string | null;
+  /** The version of the document template; null: it is a report. */
+  documentVersionId: string | null;
   runId: string | null;
   /** `attempts`: runs started; `failures`: those that failed, not counting crashes and outages. */
   attempts: number;

@@ -7,11 +7,10 @@ import { STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { describeFailure, produceDocument, RunSuperseded } from "./produce.ts";
 import { checkRequest, queueReport, type ReportRequest, type Requester } from "./request_report.ts";
+import { takeSlot } from "./request_slot.ts";
 import { beginRun, failRun } from "./run.ts";
 
 const LIMIT_MS = 60_000;
-/** The `retry-after` header when no slot became free. */
-const RETRY_AFTER_S = 10;
 /** How long after the time limit the run may take to stop by itself. */
 const GRACE_MS = 2_000;
 /** How long after the time limit the execution's job starts. It runs the report again if this instance has crashed. */
@@ -55,18 +54,6 @@ export async function generateNow(
   }
 }
 
-/** @throws REPORT_BUSY_UNAVAILABLE */
-async function takeSlot(p: ReportPlatform): Promise<() => void> {
-  const { slots, slotWaitMs } = p.reports;
-  const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(busy(slotWaitMs)), slotWaitMs);
-  try {
-    return await slots.take(patience.signal);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** The execution of an interrupted request; null if it has failed or was deleted. */
 async function findInterrupted(sql: Sql, id: string): Promise<Execution | null> {
   const [execution] = await sql<Execution[]>`
@@ -93,13 +80,6 @@ async function runWithin(
     throw signal.aborted ? signal.reason : error;
   });
 }
-
-const busy = (waitedMs: number): Problem =>
-  problem(
-    "REPORT_BUSY_UNAVAILABLE",
-    `The maximum number of reports is running, and none ended within ${waitedMs / 1000} s.`,
-    { headers: { "retry-after": String(RETRY_AFTER_S) } },
-  );
 
 const tooLarge = (limitMs: number): Problem =>
   problem(

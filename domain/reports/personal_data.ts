@@ -49,11 +49,17 @@ export const reportPersonalData: PersonalData<ReportPlatform> = {
       q`
       select id, name, kind, endpoint, region, bucket, prefix, path_style, access_key_id, created_by, created_at
       from report_targets where tenant_id = ${tenantId} order by id`,
+    "document-templates": (q, tenantId) =>
+      q`
+      select id, slug, name, locale, title_template, body_template, required_variables, sample_data, version,
+        created_at, updated_at from document_templates where tenant_id = ${tenantId} order by slug, locale`,
   },
   async eraseTenant({ sql }, tenantId) {
     await sql`delete from report_targets where tenant_id = ${tenantId}`;
     await sql`delete from report_webhook_secrets where tenant_id = ${tenantId}`;
     await sql`delete from report_schedules where tenant_id = ${tenantId}`;
+    await sql`delete from document_templates where tenant_id = ${tenantId}`;
+    await sql`delete from document_template_versions where tenant_id = ${tenantId}`;
     while (await deleteExecutions(sql, tenantId) > 0);
   },
 };

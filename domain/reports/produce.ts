@@ -4,7 +4,9 @@ import { storeServiceFile } from "../files/service_files.ts";
 import { readLooks } from "../looks/looks.ts";
 import { Problem } from "../problems/problem.ts";
 import { createDeliveries } from "./delivery/create_deliveries.ts";
+import { orderDocument } from "./document_templates/order.ts";
 import { DocumentThreadLost } from "./document_thread.ts";
+import type { AnyOrder } from "./document_worker.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { FORMATS } from "./formats.ts";
@@ -48,31 +50,31 @@ export async function produceDocument(p: ReportPlatform, run: Run, signal: Abort
   }
 }
 
-async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): Promise<StoredDocument> {
-  const startedAt = performance.now();
-  const { templateId, format, requestedBy } = run;
+/** What the thread generates, and the name of the file. */
+async function orderOf(p: ReportPlatform, run: Run): Promise<{ order: AnyOrder; fileName: string }> {
+  const { documentVersionId, templateId, format, requestedBy } = run;
+  if (documentVersionId !== null) return await orderDocument(p, { ...run, documentVersionId });
   const template = requireTemplate(p.reports.templates, templateId);
   const parameters = JSON.parse(run.parametersJson);
   const scope = await readScope(p.sql, template, run.tenantId, parameters);
   const looks = await readLooks(p, run.tenantId);
   const generatedAt = p.clock.now();
-  const { extension, contentType } = FORMATS[format];
   const at = generatedAt.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-");
-  const fileName = `${templateId}-${at}.${extension}`;
+  // A long query may conflict with changes that the replica receives. So later runs read the primary.
+  const replicaUrl = run.attempts === 1 ? p.replica?.url() ?? null : null;
+  return {
+    order: { templateId, format, parameters, ...scope, requestedBy, generatedAt, looks, replicaUrl },
+    fileName: `${templateId}-${at}.${FORMATS[format].extension}`,
+  };
+}
+
+async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): Promise<StoredDocument> {
+  const startedAt = performance.now();
+  const { order, fileName } = await orderOf(p, run);
+  const { contentType } = FORMATS[run.format];
   const done = new AbortController(); // stops the generation if storing fails
   const progress = { rowCount: 0, bytes: 0 };
   async function* pieces() {
-    const order = {
-      templateId,
-      format,
-      parameters,
-      ...scope,
-      requestedBy,
-      generatedAt,
-      looks,
-      // A long query may conflict with changes that the replica receives. So later runs read the primary.
-      replicaUrl: run.attempts === 1 ? p.replica?.url() ?? null : null,
-    };
     const document = p.reports.threads.make(order, {
       signal: AbortSignal.any([signal, done.signal]),
       stopping: p.stopping,

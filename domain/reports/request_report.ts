@@ -32,6 +32,11 @@ export interface ReportRequest {
   burstValue?: string;
 }
 
+/** What an execution is made of. */
+export type QueuedRequest =
+  & Pick<ReportRequest, "format" | "parameters" | "requestedBy" | "delivery" | "scheduleId" | "burstValue">
+  & { template: Pick<ReportTemplate, "id" | "name">; requiredPermissions: string[] };
+
 /** A request that was checked and can run. */
 export interface CheckedRequest extends ReportRequest {
   template: ReportTemplate;
@@ -85,13 +90,14 @@ export async function requestReport(
  * @param o.startsAt when the job is due; absent: immediately
  * @param o.id the execution's id; absent: a new one
  * @param o.burstId the burst of this document, if the request has a `burstValue`
+ * @param o.documentVersionId the version of a document template, for a document that is no report
  */
 export async function queueReport(
   p: ReportPlatform,
   tx: Tx,
   requester: Requester,
-  request: CheckedRequest,
-  o: { startsAt?: Date; id?: string; burstId?: string } = {},
+  request: QueuedRequest,
+  o: { startsAt?: Date; id?: string; burstId?: string; documentVersionId?: string } = {},
 ): Promise<Execution> {
   const id = o.id ?? newId();
   const { template, format, delivery } = request;
@@ -100,13 +106,14 @@ export async function queueReport(
   const [execution] = await tx<Execution[]>`
     insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
       required_permissions, delivery_json, requested_by, created_by, schedule_id, trace_id, burst_id,
-      burst_value, created_at)
+      burst_value, document_version_id, created_at)
     values (${id}, ${requester.tenantId}, ${template.id}, ${executionName(template, request)}, ${format},
       ${STATUS.Queued},
       ${JSON.stringify(request.parameters)}, ${request.requiredPermissions}::text[],
       ${delivery && JSON.stringify(delivery)}, ${requestedBy}, ${requester.userId},
       ${request.scheduleId ?? null}, ${requester.traceId},
-      ${o.burstId ?? null}, ${o.burstId ? request.burstValue ?? "" : null}, ${p.clock.now()})
+      ${o.burstId ?? null}, ${o.burstId ? request.burstValue ?? "" : null},
+      ${o.documentVersionId ?? null}, ${p.clock.now()})
     returning *`;
   if (!execution) throw new Error("an inserted execution was not returned");
   const jobId = await enqueueJob(p, tx, generateJob, { executionId: id }, {

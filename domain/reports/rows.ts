@@ -100,7 +100,7 @@ export class RowBatch {
 const FAULT = "REPORT_TEMPLATE_FAULT";
 
 /** A mistake in the template itself. Its message is shown in the execution. */
-class TemplateFault extends Error {
+export class TemplateFault extends Error {
   override name = "TemplateFault";
   /** Identifies the error after it was posted from another thread, where its class is lost. */
   readonly code = FAULT;

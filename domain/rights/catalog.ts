@@ -63,6 +63,10 @@ export const CATALOG_PERMISSIONS: CatalogPermission[] = [
     "work:jobs": "Claim and settle jobs of declared types",
   }),
   ...tenantReach("Notifications", { "send:notifications": "Send messages and manage templates" }),
+  ...tenantReach("Documents", {
+    "manage:document-templates": "Change templates of documents such as invoices and letters",
+    "generate:documents": "Generate documents from templates and see them",
+  }),
   ...tenantReach("Resources", {
     "manage:applications": "Change applications",
     "manage:settings": "Change settings",

@@ -1,3 +1,4 @@
+import { documentTemplateRoutes } from "./document_templates.ts";
 import { executionRoutes } from "./executions.ts";
 import { generationRoutes } from "./generation.ts";
 import { linkRoutes } from "./links.ts";
@@ -11,4 +12,5 @@ export const reportsRoutes = [
   ...executionRoutes,
   ...linkRoutes,
   ...targetRoutes,
+  ...documentTemplateRoutes,
 ] as const;

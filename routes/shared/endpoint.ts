@@ -24,6 +24,7 @@ export const AREAS = {
   "Events": "Publishing events and polling for them",
   "Webhook endpoints": "Webhook endpoints of the tenant and their deliveries",
   "Reports": "Templates, executions, schedules",
+  "Document templates": "Templates of documents such as invoices and letters",
   "Jobs": "Background jobs, recurring jobs, dead letters",
   "Files": "The file registry",
   "Notifications": "Messages and in-app notifications",

@@ -45,6 +45,10 @@ const PORTUGUESE = new Map(Object.entries({
   "Claim and settle jobs of declared types": "Obter e concluir tarefas de tipos declarados",
   "Notifications": "Notificações",
   "Send messages and manage templates": "Enviar mensagens e gerir modelos",
+  "Documents": "Documentos",
+  "Change templates of documents such as invoices and letters":
+    "Alterar modelos de documentos, como faturas e cartas",
+  "Generate documents from templates and see them": "Gerar documentos a partir de modelos e vê-los",
   "Resources": "Recursos",
   "Change applications": "Alterar aplicações",
   "Change settings": "Alterar definições",

@@ -13,7 +13,16 @@ const schedule = (body?: unknown): Row => ({
 
 const TARGET_NOT_FOUND = "REPORT_TARGET_NOT_FOUND";
 
-/** Report executions, schedules and targets. */
+const documentTemplate = (more: Record<string, unknown> = {}): Row => ({
+  names: (id) => ({
+    params: { id: id("documentTemplate"), ...more.params ?? {} },
+    ...more.body ? { body: more.body } : {},
+  }),
+  code: "DOCUMENT_TEMPLATE_NOT_FOUND",
+});
+const own = { titleTemplate: "Own", bodyTemplate: "<page><p>Own</p></page>" };
+
+/** Report executions, schedules, targets and document templates. */
 export const reportRows: Rows = {
   ...resource(
     "reportTarget",
@@ -41,5 +50,17 @@ export const reportRows: Rows = {
   triggerReportSchedule: schedule(),
   pauseReportSchedule: schedule(),
   resumeReportSchedule: schedule(),
+  listDocumentTemplates: { own: () => ({}) },
+  listDocumentTemplateSamples: { own: () => ({}) },
+  createDocumentTemplate: { own: () => ({ body: { slug: "outsiders-document", name: "Own", ...own } }) },
+  previewDocumentTemplate: { own: () => ({ body: own }) },
+  readDocumentTemplate: documentTemplate(),
+  updateDocumentTemplate: documentTemplate({ body: { name: "Mallory" } }),
+  deleteDocumentTemplate: documentTemplate(),
+  listDocumentTemplateVersions: documentTemplate(),
+  readDocumentTemplateVersion: documentTemplate({ params: { version: "1" } }),
+  restoreDocumentTemplateVersion: documentTemplate({ params: { version: "1" } }),
+  renderDocumentTemplate: documentTemplate({ body: { data: {} } }),
+  generateDocuments: documentTemplate({ body: { data: {} } }),
   followReportLink: { open: "needs the secret of the link" },
 };

@@ -30,6 +30,7 @@ const KINDS = [
   "suppression",
   "notificationSender",
   "execution",
+  "documentTemplate",
   "schedule",
   "reportTarget",
   "application",
@@ -187,6 +188,12 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
       name: MARKER,
     }),
     execution: await made("/api/v1/reports/generate-async", { templateId: "users", format: 3 }),
+    documentTemplate: await made("/api/v1/document-templates", {
+      slug: "victims-document",
+      name: MARKER,
+      titleTemplate: MARKER,
+      bodyTemplate: `<page><p>${MARKER}</p></page>`,
+    }),
     schedule: await made("/api/v1/reports/schedules", {
       templateId: "users",
       name: MARKER,

@@ -54,6 +54,7 @@ const WITHOUT_KEY = [
     "purgeFile",
   ],
   ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
+  ...["renderDocumentTemplate", "previewDocumentTemplate"],
   ...["verifyNotificationSender", "confirmNotificationSender"], // a repeat finds the sender verified
   ...["checkAccess", "testReportTarget"], // they change nothing
   ...["issueOAuthTokens", "revokeOAuthToken", "introspectToken", "readUserInfoByPost"], // the protocols of OAuth

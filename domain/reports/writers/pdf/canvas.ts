@@ -19,6 +19,9 @@ export interface CanvasOptions {
   language: string;
 }
 
+/** How far italic text leans: the shift to the right per height. */
+const SLANT = 0.2;
+
 /** How a text is drawn. `color` is `#rrggbb`. */
 export interface TextStyle {
   isItalic?: boolean;
@@ -41,7 +44,8 @@ export class Canvas {
   readonly #pages: PageTree;
   readonly #fonts = new Map<FontName, EmbeddedFont>();
   readonly #sources = new Map<ImageSource, EmbeddedImage>();
-  readonly #placeholder = this.#file.reserve();
+  /** The object that all placeholders draw; null: there is none. */
+  #placeholder: number | null = null;
   /** The current page; 0 before the first one. */
   #page = 0;
   #isInText = false;
@@ -169,6 +173,24 @@ export class Canvas {
 
   /** Draws a line of text at the baseline `y`. @returns its width */
   text(line: string, x: number, y: number, style: TextStyle): number {
+    return style.isItalic ? this.#italic(line, x, y, style) : this.#upright(line, x, y, style);
+  }
+
+  /** Draws slanted text, because the fonts have no italic styles. */
+  #italic(line: string, x: number, y: number, style: TextStyle): number {
+    this.#endText();
+    this.#content.add(`q 1 0 ${SLANT} 1 `);
+    this.#add(-SLANT * (this.height - y), 0);
+    this.#content.add("cm\n");
+    this.#forgetState();
+    const width = this.#upright(line, x, y, style);
+    this.#endText();
+    this.#content.add("Q\n");
+    this.#forgetState();
+    return width;
+  }
+
+  #upright(line: string, x: number, y: number, style: TextStyle): number {
     this.#beginText();
     this.#setColor(style.color);
     if (isPlain(line)) return this.#unshaped(line, x, y, style.font, style.size);
@@ -183,6 +205,7 @@ export class Canvas {
 
   /** Draws a placeholder on the current page for a text that is known only at the end. All pages share one text. */
   drawPlaceholder(x: number, y: number): void {
+    this.#placeholder ??= this.#file.reserve();
     this.#endText();
     this.#content.add("q 1 0 0 1 ");
     this.#add(x, this.height - y);
@@ -191,6 +214,7 @@ export class Canvas {
 
   /** Sets the text of all placeholders. Call it once, with text of the main font. */
   fillPlaceholder(text: string, { font, size, color }: TextStyle): void {
+    if (this.#placeholder === null) return;
     const embedded = this.#fontOf(font);
     const content = new PageContent();
     content.add(`${colorOperands(color)}rg BT/${embedded.name} ${size} Tf<`);
@@ -214,8 +238,9 @@ export class Canvas {
     const fonts = [...this.#fonts.values()];
     for (const font of fonts) font.end();
     const names = fonts.map(({ name, id }) => `/${name} ${id} 0 R`).join("");
+    const later = this.#placeholder === null ? "" : `/Later ${this.#placeholder} 0 R`;
     const images = [...this.#sources.values()].map(({ name, id }) => `/${name} ${id} 0 R`).join("");
-    this.#pages.end(`/Font<<${names}>>/XObject<</Later ${this.#placeholder} 0 R${images}>>`);
+    this.#pages.end(`/Font<<${names}>>/XObject<<${later}${images}>>`);
     const { title, author, createdAt, language } = this.options;
     const authorEntry = author ? `/Author${pdfText(author)}` : "";
     const info = file.write(
@@ -235,8 +260,7 @@ export class Canvas {
     const content = this.#file.writeStream(this.#content.take());
     this.#pages.add(this.#page, content, this.#structure.pageKey);
     this.#structure.endPage();
-    this.#embedded = null;
-    this.#color = "";
+    this.#forgetState();
   }
 
   /** Draws text with one glyph per character. @returns its width */
@@ -342,6 +366,12 @@ export class Canvas {
 
   #add(...numbers: number[]): void {
     for (const number of numbers) this.#content.addHundredths(Math.round(number * 100));
+  }
+
+  /** Font and colour are set again by the next operators. */
+  #forgetState(): void {
+    this.#embedded = null;
+    this.#color = "";
   }
 
   #beginText(): void {

@@ -1,0 +1,116 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import { matches, pageOf } from "../../shared/list_order.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+
+/** A stored template of a tenant. */
+export interface DocumentTemplate {
+  id: string;
+  tenantId: string;
+  slug: string;
+  name: string;
+  /** A language tag: language of the document, and format of its numbers and dates. */
+  locale: string;
+  /** Title of the document. */
+  titleTemplate: string;
+  bodyTemplate: string;
+  /** Comma-separated names. */
+  requiredVariables: string;
+  /** Data for previews. */
+  sampleData: Record<string, unknown>;
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+  changedBy: string | null;
+}
+
+export type DocumentTemplateSummary = Pick<
+  DocumentTemplate,
+  "id" | "slug" | "name" | "locale" | "version" | "createdAt" | "updatedAt"
+>;
+
+/** One version of a template. It never changes, and it is kept when the template is deleted. */
+export interface DocumentTemplateVersion extends
+  Pick<
+    DocumentTemplate,
+    | "name"
+    | "locale"
+    | "titleTemplate"
+    | "bodyTemplate"
+    | "requiredVariables"
+    | "sampleData"
+    | "version"
+    | "changedBy"
+  > {
+  id: string;
+  templateId: string;
+  changedAt: Date;
+}
+
+export const documentTemplateNotFound = (id: string) =>
+  problem("DOCUMENT_TEMPLATE_NOT_FOUND", `There is no document template ${id} in this tenant.`);
+
+/** A template of the tenant. @param lock such as `for update` @throws DOCUMENT_TEMPLATE_NOT_FOUND */
+export async function readDocumentTemplate(
+  q: Sql,
+  tenantId: string,
+  id: string,
+  lock = q``,
+): Promise<DocumentTemplate> {
+  const [row] = await q<DocumentTemplate[]>`
+    select * from document_templates where id = ${id} and tenant_id = ${tenantId} ${lock}`;
+  if (!row) throw documentTemplateNotFound(id);
+  return row;
+}
+
+/** A page of the tenant's templates by slug and locale. @param search part of the slug or name */
+export async function listDocumentTemplates(
+  q: Sql,
+  tenantId: string,
+  search: string | undefined,
+  page: PageRequest,
+): Promise<PagedResult<DocumentTemplateSummary>> {
+  const where = q`tenant_id = ${tenantId} and ${matches(q, "fold(slug || ' ' || name)", search)}`;
+  const [[counted], items] = await Promise.all([
+    q<{ count: number }[]>`select count(*) as count from document_templates where ${where}`,
+    q<DocumentTemplateSummary[]>`
+      select id, slug, name, locale, version, created_at, updated_at from document_templates where ${where}
+      order by slug, lower(locale), id ${pageOf(q, page)}`,
+  ]);
+  return pagedResult(items, counted?.count ?? 0, page);
+}
+
+/** The versions of a template with time and author, newest first. @throws DOCUMENT_TEMPLATE_NOT_FOUND */
+export async function listDocumentTemplateVersions(
+  q: Sql,
+  tenantId: string,
+  id: string,
+): Promise<Pick<DocumentTemplateVersion, "version" | "changedAt" | "changedBy">[]> {
+  await readDocumentTemplate(q, tenantId, id);
+  return await q`select version, changed_at, changed_by from document_template_versions
+    where template_id = ${id} order by version desc`;
+}
+
+/** One version of a template. @throws DOCUMENT_TEMPLATE_NOT_FOUND */
+export async function readDocumentTemplateVersion(
+  q: Sql,
+  tenantId: string,
+  id: string,
+  version: number,
+): Promise<DocumentTemplateVersion> {
+  await readDocumentTemplate(q, tenantId, id);
+  const [row] = await q<DocumentTemplateVersion[]>`
+    select * from document_template_versions where template_id = ${id} and version = ${version}`;
+  if (row) return row;
+  throw problem("DOCUMENT_TEMPLATE_NOT_FOUND", `The document template ${id} has no version ${version}.`);
+}
+
+/** The version that an execution names. */
+export async function readDocumentVersionById(q: Sql, id: string): Promise<DocumentTemplateVersion> {
+  const [row] = await q<DocumentTemplateVersion[]>`
+    select * from document_template_versions where id = ${id}`;
+  if (!row) {
+    throw new Error(`the version ${id} of a document template is missing; versions are never deleted`);
+  }
+  return row;
+}

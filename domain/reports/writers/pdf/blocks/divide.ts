@@ -1,0 +1,82 @@
+import type { Piece } from "./piece.ts";
+
+/** A piece with its place on its page. */
+export interface PlacedPiece {
+  piece: Piece;
+  y: number;
+  /** A head that was drawn before, on an earlier page. */
+  isRepeated: boolean;
+}
+
+/** The content does not fit: the page is too small for its header and footer, or for one row of a table. */
+export class PageTooSmall extends Error {
+  override readonly name = "PageTooSmall";
+}
+
+const MIN_HEIGHT = 60;
+
+/**
+ * Divides pieces into pages. Pieces that keep the next one stay together as long as one page can hold them.
+ * @param o.top begin of the content of a page, by its number; `bottom` its end
+ */
+export function divide(
+  pieces: Piece[],
+  { top, bottom }: { top(page: number): number; bottom: number },
+): PlacedPiece[][] {
+  if (bottom - top(1) < MIN_HEIGHT) {
+    throw new PageTooSmall("header and footer leave less than 21 mm of the page for its content");
+  }
+  let page: PlacedPiece[] = [];
+  const pages = [page];
+  let y = top(1);
+  const newPage = () => {
+    page = [];
+    pages.push(page);
+    y = top(pages.length);
+  };
+  const place = (piece: Piece) => {
+    if (page.length > 0) y += piece.above;
+    page.push({ piece, y, isRepeated: false });
+    y += piece.height;
+  };
+  for (const chain of chainsOf(pieces)) {
+    const [first] = chain;
+    if (!first) continue;
+    if (first.isPageBreak) {
+      newPage();
+      continue;
+    }
+    const height = chain.reduce((sum, { height, above }) => sum + height + above, 0);
+    const room = bottom - top(pages.length + 1) - (first.repeated?.height ?? 0);
+    if (y + height > bottom && page.length > 0 && height - first.above <= room) beginWith(first);
+    for (const piece of chain) {
+      if (y + (page.length > 0 ? piece.above : 0) + piece.height > bottom && page.length > 0) {
+        beginWith(piece);
+      }
+      if (y + piece.height > bottom) {
+        throw new PageTooSmall("a row of a table or a group of columns is higher than a page");
+      }
+      place(piece);
+    }
+  }
+  return pages;
+
+  function beginWith(piece: Piece): void {
+    newPage();
+    if (!piece.repeated) return;
+    page.push({ piece: piece.repeated, y, isRepeated: true });
+    y += piece.repeated.height;
+  }
+}
+
+/** Pieces that belong together. */
+function* chainsOf(pieces: Piece[]): Generator<Piece[]> {
+  let chain: Piece[] = [];
+  for (const piece of pieces) {
+    chain.push(piece);
+    if (piece.keepsNext) continue;
+    yield chain;
+    chain = [];
+  }
+  if (chain.length > 0) yield chain;
+}

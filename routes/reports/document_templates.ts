@@ -1,0 +1,322 @@
+import { z } from "zod";
+import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
+import { requestDocuments } from "../../domain/reports/document_templates/generate.ts";
+import { previewDocument } from "../../domain/reports/document_templates/render.ts";
+import { documentSamples } from "../../domain/reports/document_templates/samples.ts";
+import {
+  type DocumentTemplate,
+  listDocumentTemplates,
+  listDocumentTemplateVersions,
+  readDocumentTemplate,
+  readDocumentTemplateVersion,
+} from "../../domain/reports/document_templates/template.ts";
+import {
+  createDocumentTemplate,
+  deleteDocumentTemplate,
+  restoreDocumentTemplateVersion,
+  updateDocumentTemplate,
+} from "../../domain/reports/document_templates/write.ts";
+import { inTenant } from "../../domain/rights/checks.ts";
+import { requiredName } from "../../domain/shared/name.ts";
+import { accepted, type Answer, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { queryInteger, requiredText, uuid } from "../shared/validation.ts";
+import { reportLocation, tracking, TrackingDto } from "./shapes.ts";
+
+const area = "Document templates";
+const reading = inTenant("manage:document-templates", "generate:documents");
+const changing = inTenant("manage:document-templates");
+const params = z.object({ id: uuid });
+const versionParams = z.object({ id: uuid, version: queryInteger(1, 2_147_483_647) });
+
+const slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+  error: "expected 1 to 63 lower-case letters, digits and hyphens",
+});
+const title = requiredText(1_000).meta({ description: "Title of the document and name of its file" });
+const body = requiredText(200_000).meta({
+  description: "Markup with variables; see the README of document templates",
+});
+const variables = z.string().max(2_000).meta({
+  description: "Names that the data must have, comma-separated",
+});
+const data = z.record(z.string(), z.unknown());
+const texts = { titleTemplate: title, bodyTemplate: body };
+const locale = requiredText(35).nullish().transform((tag) => tag ?? "en");
+const timestamp = z.iso.datetime();
+
+const summaryFields = {
+  id: z.uuid(),
+  slug: z.string(),
+  name: z.string(),
+  locale: z.string(),
+  version: z.int(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+};
+const contentFields = {
+  titleTemplate: z.string(),
+  bodyTemplate: z.string(),
+  requiredVariables: z.string(),
+  sampleData: data,
+};
+const SummaryDto = z.object(summaryFields).meta({ id: "DocumentTemplateSummaryDto" });
+const TemplateDto = z.object({ ...summaryFields, ...contentFields }).meta({ id: "DocumentTemplateDto" });
+const VersionItem = z.object({
+  version: z.int(),
+  changedAt: timestamp,
+  changedBy: z.uuid().nullable(),
+}).meta({ id: "DocumentTemplateVersionItem" });
+const VersionDto = z.object({
+  templateId: z.uuid(),
+  version: z.int(),
+  name: z.string(),
+  locale: z.string(),
+  ...contentFields,
+  changedAt: timestamp,
+  changedBy: z.uuid().nullable(),
+}).meta({ id: "DocumentTemplateVersionDto" });
+const SampleDto = z.object({
+  slug: z.string(),
+  name: z.string(),
+  locale: z.string(),
+  ...contentFields,
+}).meta({ id: "DocumentTemplateSampleDto" });
+
+const templateOf = ({ tenantId: _, changedBy: __, ...template }: DocumentTemplate) => template;
+
+const pdf = (content: Uint8Array): Answer => ({
+  status: 200,
+  headers: { "content-type": "application/pdf", "content-disposition": "inline" },
+  body: content,
+});
+const PDF = { 200: { description: "The document", contentType: "application/pdf" } };
+
+/** Templates of documents such as invoices, their versions and the documents made of them. */
+export const documentTemplateRoutes = [
+  endpoint({
+    method: "get",
+    path: "/api/v1/document-templates",
+    area,
+    id: "listDocumentTemplates",
+    summary: "List the tenant's document templates by slug and locale",
+    access: reading,
+    query: z.object({
+      ...pageQuery(),
+      search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
+    }),
+    answers: { 200: { description: "A page of templates", schema: pagedResultOf(SummaryDto) } },
+    problems: [],
+    run: async ({ db, caller, query }) =>
+      ok(await listDocumentTemplates(db, caller.tenantId, query.search, query)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/document-templates/samples",
+    area,
+    id: "listDocumentTemplateSamples",
+    summary: "List the shipped samples, to copy and change",
+    access: reading,
+    answers: { 200: { description: "The samples", schema: z.array(SampleDto) } },
+    problems: [],
+    run: () => Promise.resolve(ok(documentSamples())),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/document-templates",
+    area,
+    id: "createDocumentTemplate",
+    summary: "Create a document template",
+    access: changing,
+    body: z.object({
+      slug,
+      name: requiredName(200),
+      locale,
+      ...texts,
+      requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      sampleData: data.nullish().transform((sample) => sample ?? {}),
+    }).meta({ id: "CreateDocumentTemplateRequest" }),
+    creates: "atomically",
+    answers: { 201: { etag: true, description: "The template", schema: TemplateDto } },
+    problems: ["DOCUMENT_TEMPLATE_INVALID", "DOCUMENT_TEMPLATE_ALREADY_EXISTS"],
+    async run({ platform, caller, body }) {
+      const template = await createDocumentTemplate(platform, caller, body);
+      const answer = created(templateOf(template), `/api/v1/document-templates/${template.id}`);
+      return { ...answer, headers: { ...answer.headers, etag: etagOf(template.version) } };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/document-templates/preview",
+    area,
+    id: "previewDocumentTemplate",
+    summary: "Draw a template that is not stored, as PDF",
+    access: reading,
+    body: z.object({
+      ...texts,
+      locale,
+      requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      data: data.nullish().transform((given) => given ?? {}),
+    }).meta({ id: "PreviewDocumentTemplateRequest" }),
+    answers: PDF,
+    problems: ["DOCUMENT_TEMPLATE_INVALID", "DOCUMENT_TEMPLATE_VARIABLES_MISSING", "REPORT_BUSY_UNAVAILABLE"],
+    async run({ platform, caller, body: { data, ...source } }) {
+      return pdf(await previewDocument(platform, source, { tenantId: caller.tenantId, key: null, data }));
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/document-templates/{id}",
+    area,
+    id: "readDocumentTemplate",
+    summary: "Read a document template with its texts",
+    access: reading,
+    params,
+    answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
+    problems: ["DOCUMENT_TEMPLATE_NOT_FOUND"],
+    async run({ db, caller, params }) {
+      const template = await readDocumentTemplate(db, caller.tenantId, params.id);
+      return okVersioned(templateOf(template), template.version);
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/api/v1/document-templates/{id}",
+    area,
+    id: "updateDocumentTemplate",
+    summary: "Change a document template and increase its version; omitted members keep their values",
+    access: changing,
+    params,
+    body: z.object({
+      name: requiredName(200).optional(),
+      titleTemplate: title.optional(),
+      bodyTemplate: body.optional(),
+      requiredVariables: variables.nullish().transform((list) => list === null ? "" : list),
+      sampleData: data.nullish().transform((sample) => sample === null ? {} : sample),
+    }).meta({ id: "UpdateDocumentTemplateRequest" }),
+    answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
+    problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "DOCUMENT_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params, body, call }) {
+      const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+      const template = await updateDocumentTemplate(platform, caller, params.id, given, call.ifMatch);
+      return okVersioned(templateOf(template), template.version);
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/document-templates/{id}",
+    area,
+    id: "deleteDocumentTemplate",
+    summary: "Delete a document template; documents that were requested are still made",
+    access: changing,
+    params,
+    answers: { 204: { description: "Deleted" } },
+    problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params, call }) {
+      await deleteDocumentTemplate(platform, caller, params.id, call.ifMatch);
+      return noContent();
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/document-templates/{id}/versions",
+    area,
+    id: "listDocumentTemplateVersions",
+    summary: "List the versions of a document template, newest first",
+    access: reading,
+    params,
+    answers: { 200: { description: "The versions", schema: z.array(VersionItem) } },
+    problems: ["DOCUMENT_TEMPLATE_NOT_FOUND"],
+    run: async ({ db, caller, params }) =>
+      ok(await listDocumentTemplateVersions(db, caller.tenantId, params.id)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/document-templates/{id}/versions/{version}",
+    area,
+    id: "readDocumentTemplateVersion",
+    summary: "Read one version of a document template; a version never changes",
+    access: reading,
+    params: versionParams,
+    answers: { 200: { description: "The version", schema: VersionDto } },
+    problems: ["DOCUMENT_TEMPLATE_NOT_FOUND"],
+    async run({ db, caller, params: { id, version } }) {
+      const { id: _, ...rest } = await readDocumentTemplateVersion(db, caller.tenantId, id, version);
+      return ok(rest);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/document-templates/{id}/versions/{version}/restore",
+    area,
+    id: "restoreDocumentTemplateVersion",
+    summary: "Create a new version with the texts of an earlier one",
+    access: changing,
+    params: versionParams,
+    creates: "atomically",
+    answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
+    problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "DOCUMENT_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
+    async run({ platform, caller, params: { id, version }, call }) {
+      const template = await restoreDocumentTemplateVersion(platform, caller, id, version, call.ifMatch);
+      return okVersioned(templateOf(template), template.version);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/document-templates/{id}/render",
+    area,
+    id: "renderDocumentTemplate",
+    summary: "Draw a document as PDF without storing it; without data, with the template's sample data",
+    access: reading,
+    params,
+    bodyOptional: true,
+    body: z.object({ data: data.nullish().transform((given) => given ?? null) })
+      .meta({ id: "RenderDocumentTemplateRequest" }),
+    answers: PDF,
+    problems: [
+      "DOCUMENT_TEMPLATE_NOT_FOUND",
+      "DOCUMENT_TEMPLATE_INVALID",
+      "DOCUMENT_TEMPLATE_VARIABLES_MISSING",
+      "REPORT_BUSY_UNAVAILABLE",
+    ],
+    async run({ db, platform, caller, params, body }) {
+      const template = await readDocumentTemplate(db, caller.tenantId, params.id);
+      const { tenantId } = caller;
+      const given = body.data ?? template.sampleData;
+      return pdf(await previewDocument(platform, template, { tenantId, key: null, data: given }));
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/document-templates/{id}/generate",
+    area,
+    id: "generateDocuments",
+    summary: "Generate one document, or one for each item, in the background and deliver them",
+    access: inTenant("generate:documents"),
+    params,
+    body: z.object({
+      data: data.nullish().transform((given) => given ?? null),
+      items: z.array(
+        z.object({
+          data,
+          name: z.string().trim().min(1).max(200).nullish().transform((name) => name ?? null).meta({
+            description: "Names the document among the others; absent: its number",
+          }),
+          recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((list) =>
+            list ?? []
+          )
+            .meta({ description: "Who gets this document, where delivery is by email" }),
+        }).meta({ id: "DocumentItem" }),
+      ).min(1).max(100).nullish().transform((items) => items ?? null),
+      delivery: DeliveryOptionsShape.nullish().transform((options) => options ?? null),
+    }).meta({ id: "GenerateDocumentsRequest" }),
+    creates: "atomically",
+    answers: { 202: { description: "The status URL", schema: TrackingDto } },
+    problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "DOCUMENT_TEMPLATE_VARIABLES_MISSING"],
+    async run({ platform, caller, params, body }) {
+      const [first] = await requestDocuments(platform, caller, params.id, body);
+      if (!first) throw new Error("no document was queued");
+      return accepted(tracking(platform, first), reportLocation(first.id));
+    },
+  }),
+] as const;
