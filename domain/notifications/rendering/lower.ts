@@ -1,8 +1,9 @@
 import Handlebars from "handlebars";
 import { condition, each, withBlock } from "./blocks.ts";
-import { lowerExpression } from "./expressions.ts";
+import { functionOf, lowerCall, lowerExpression } from "./expressions.ts";
 import { applyFilters } from "./filters/apply.ts";
 import type { Lowering } from "./lowering.ts";
+import { lowerPartial } from "./partials.ts";
 import type { OutputTag } from "./scan.ts";
 import { type Emit, type Read, write } from "./scope.ts";
 import type { BlockStatement, OutputStatement, Program, Statement } from "./syntax.ts";
@@ -36,6 +37,8 @@ function lowerStatement(statement: Statement, lowering: Lowering): Emit | null {
       return lowerOutput(statement, lowering);
     case "BlockStatement":
       return lowerBlock(statement, lowering);
+    case "PartialStatement":
+      return lowerPartial(statement, lowering, lowerProgram);
   }
 }
 
@@ -45,20 +48,17 @@ function lowerOutput(statement: OutputStatement, lowering: Lowering): Emit {
   const tag: OutputTag = next.done ? { offset: 0, filters: [] } : next.value;
   const name = statement.path.type === "PathExpression" ? statement.path.original : "a literal";
   if (next.done) throw source.invalidAt(0, `the position of the tag \`${name}\` could not be found`);
-  if (statement.params.length > 0 || (statement.hash?.pairs.length ?? 0) > 0) {
-    throw source.invalidAt(
-      tag.offset,
-      `\`${name}\` is not a helper: an output tag holds one variable and filters, as in {{ name | upper }}`,
-    );
-  }
-  const read: Read = applyFilters(lowerExpression(statement.path, lowering), tag.filters, lowering);
+  const isCall = statement.params.length > 0 || (statement.hash?.pairs.length ?? 0) > 0;
+  if (lowering.body && name === "body" && !isCall && tag.filters.length === 0) return lowering.body;
+  const value = isCall ? lowerCall(statement, lowering) : lowerExpression(statement.path, lowering);
+  const read: Read = applyFilters(value, tag.filters, lowering);
   if (lowering.isHtml && statement.escaped) {
     return (run, scope) => write(run, Handlebars.escapeExpression(textOf(read(run, scope), run.budget)));
   }
   return (run, scope) => write(run, textOf(read(run, scope), run.budget));
 }
 
-/** Turns an `if`, `unless`, `each` or `with` block into a closure. Throws TemplateInvalid for other blocks. */
+/** Turns an `if`, `unless`, `each`, `with` or comparison block into a closure. Throws TemplateInvalid for other blocks. */
 function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
   const name = block.path.type === "PathExpression" ? block.path.original : "";
   const [subject, ...surplus] = block.params;
@@ -66,8 +66,11 @@ function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
     const { line, column } = block.loc.start;
     return lowering.source.invalidAtLine(line, column, reason);
   };
+  if (functionOf(block.path)?.isCondition) return lowerComparison(block, lowering);
   if (!["if", "unless", "each", "with"].includes(name)) {
-    throw invalid(`\`${name}\` is not a block; the blocks are if, unless, each and with`);
+    throw invalid(
+      `\`${name}\` is not a block; the blocks are if, unless, each, with and comparisons such as eq`,
+    );
   }
   if (subject === undefined || surplus.length > 0) {
     throw invalid(`\`${name}\` takes one value, found ${block.params.length}`);
@@ -92,6 +95,14 @@ function lowerBlock(block: BlockStatement, lowering: Lowering): Emit {
     return condition(read, zero, whenTrue, whenFalse);
   }
   return name === "each" ? each(read, body, otherwise) : withBlock(read, body, otherwise);
+}
+
+/** `{{#eq a b}}`: like `{{#if (eq a b)}}`. */
+function lowerComparison(block: BlockStatement, lowering: Lowering): Emit {
+  const read = lowerCall(block, lowering);
+  const early = startsBefore(block.inverse, block.program) ? lowerOptional(block.inverse, lowering) : null;
+  const body = lowerOptional(block.program, lowering);
+  return condition(read, null, body, early ?? lowerOptional(block.inverse, lowering));
 }
 
 function lowerOptional(program: Program | undefined, lowering: Lowering): Emit {

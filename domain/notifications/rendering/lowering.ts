@@ -1,12 +1,38 @@
 import type { Names } from "./expressions.ts";
 import type { OutputTag } from "./scan.ts";
-import type { Source } from "./source.ts";
+import type { Emit } from "./scope.ts";
+
+/** The texts of a layout or partial, and its texts by key in the language of the render. */
+export interface PartSource {
+  html: string | null;
+  text: string | null;
+  texts: Readonly<Record<string, string>>;
+}
+
+/** A partial compiled for one part, and how many levels of partials it has, itself included. */
+export interface CompiledPartial {
+  emit: Emit;
+  levels: number;
+}
+
+/** The partials of a template, and which of them are being compiled. */
+export interface Partials {
+  /** By slug. */
+  sources: Readonly<Record<string, PartSource>>;
+  /** Partials that are compiled for this part already, by slug. */
+  compiled: Map<string, CompiledPartial>;
+  /** Slugs of the partials around, outermost first. */
+  path: readonly string[];
+  /** Levels of partials below, found so far. */
+  levels: number;
+}
 
 /** The state of lowering (turning the syntax tree into closures): source, visible names and remaining output tags. */
 export interface Lowering extends Names {
-  source: Source;
-  locale: string;
   /** True for the HTML part: output is escaped except in `{{{ }}}` and `{{& }}`. */
   isHtml: boolean;
   tags: Iterator<OutputTag>;
+  partials: Partials;
+  /** In a layout: writes what `{{{ body }}}` stands for. */
+  body: Emit | null;
 }

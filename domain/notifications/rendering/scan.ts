@@ -16,9 +16,10 @@ export interface Scan {
 }
 
 const MAX_NESTING = 50;
+const MAX_CALL_DEPTH = 10;
 /** The start of a tag. The alternatives have the same order as in Handlebars' lexer. */
 const OPENING =
-  /(?<raw>\{\{\{\{)|\{\{~?(?:(?<partial>#?>)|(?<decorator>#?\*)|(?<block>#)|(?<end>\/)|(?<alternative>\^\s*~?\}\}|\s*else\s*~?\}\})|(?<inverse>\^)|(?<chain>\s*else\b)|(?<unescaped>\{)|(?<longComment>!--)|(?<comment>!)|&?)/y;
+  /(?<raw>\{\{\{\{)|\{\{~?(?:(?<partialBlock>#>)|(?<partial>>)|(?<decorator>#?\*)|(?<block>#)|(?<end>\/)|(?<alternative>\^\s*~?\}\}|\s*else\s*~?\}\})|(?<inverse>\^)|(?<chain>\s*else\b)|(?<unescaped>\{)|(?<longComment>!--)|(?<comment>!)|&?)/y;
 const CLOSE = /~?\}\}/y;
 const CLOSE_UNESCAPED = /\}~?\}\}/y;
 const COMMENT_END = /\}\}/g;
@@ -80,6 +81,7 @@ export function scan(source: Source): Scan {
 
 type Kind =
   | "raw"
+  | "partialBlock"
   | "partial"
   | "decorator"
   | "block"
@@ -111,16 +113,17 @@ function commentEnd(source: Source, open: number, terminator: RegExp): number {
 function rejectUnsupported(source: Source, open: number, kind: Kind): void {
   const unsupported: Partial<Record<Kind, string>> = {
     raw: "raw blocks (`{{{{ }}}}`) are not supported",
-    partial: "partials (`{{> }}`) are not supported",
+    partialBlock: "partial blocks (`{{#> }}`) are not supported",
     decorator: "decorators (`{{* }}`) are not supported",
   };
   const reason = unsupported[kind];
   if (reason !== undefined) throw source.invalidAt(open, reason);
 }
 
-/** The offset of the first `|` outside of strings, or else of the closing braces. */
+/** The offset of the first `|` outside of strings and parentheses, or else of the closing braces. */
 function expressionEnd(source: Source, open: number, from: number, close: RegExp): number {
   const { text } = source;
+  let depth = 0;
   for (let at = from; at < text.length;) {
     close.lastIndex = at;
     if (close.test(text)) return at;
@@ -131,11 +134,16 @@ function expressionEnd(source: Source, open: number, from: number, close: RegExp
       at = skip(SEGMENT, text, at) ?? fail(source, at, "the `[` that starts here is not closed");
     } else if (char === "a" && /\s/.test(text[at - 1] ?? "")) {
       at = skip(BLOCK_PARAMETERS, text, at) ?? at + 1;
-    } else if (char === "(") {
-      fail(source, at, "sub-expressions in parentheses are not supported");
     } else if (char === "|") {
+      if (depth > 0) fail(source, at, "filters are not allowed in parentheses; use a function such as date");
       return at;
-    } else at++;
+    } else {
+      if (char === "(" && ++depth > MAX_CALL_DEPTH) {
+        fail(source, at, `parentheses may be nested at most ${MAX_CALL_DEPTH} levels deep`);
+      }
+      if (char === ")") depth--;
+      at++;
+    }
   }
   return fail(source, open, "the tag that starts here is not closed");
 }

@@ -22,6 +22,8 @@ export interface LoopScope extends Scope {
 /** The state of one render: its data, its remaining budget and its output so far. */
 export interface Run {
   root: unknown;
+  /** The tenant's looks. */
+  looks: Readonly<Record<string, unknown>>;
   budget: Budget;
   output: string;
 }

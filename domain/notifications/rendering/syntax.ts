@@ -15,7 +15,14 @@ export interface Literal extends Located {
   type: "StringLiteral" | "NumberLiteral" | "BooleanLiteral" | "NullLiteral" | "UndefinedLiteral";
   value?: string | number | boolean;
 }
-export type Expression = PathExpression | Literal;
+/** A call in parentheses. */
+export interface SubExpression extends Located {
+  type: "SubExpression";
+  path: Expression;
+  params: Expression[];
+  hash?: Hash;
+}
+export type Expression = PathExpression | SubExpression | Literal;
 export interface Hash extends Located {
   pairs: ({ key: string; value: Expression } & Located)[];
 }
@@ -39,7 +46,14 @@ export interface BlockStatement extends Located {
   program?: Program;
   inverse?: Program;
 }
+export interface PartialStatement extends Located {
+  type: "PartialStatement";
+  name: Expression;
+  params: Expression[];
+  hash?: Hash;
+}
 export type Statement =
+  | PartialStatement
   | OutputStatement
   | BlockStatement
   | { type: "ContentStatement"; value: string }

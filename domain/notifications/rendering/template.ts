@@ -1,6 +1,7 @@
 import { Budget } from "./budget.ts";
 import { TemplateInvalid, type TemplatePart, TemplateVariablesMissing } from "./errors.ts";
 import { lowerProgram } from "./lower.ts";
+import type { PartSource } from "./lowering.ts";
 import { parseSource } from "./parse.ts";
 import { Source } from "./source.ts";
 import { missingVariables } from "./required_variables.ts";
@@ -13,6 +14,12 @@ export interface TemplateSource {
   text: string | null;
   locale: string;
   requiredVariables: string[];
+  /** The texts of `t` by key; absent: none. */
+  texts?: Readonly<Record<string, string>>;
+  /** Surrounds the HTML, and the text if it has one itself; absent: nothing does. */
+  layout?: PartSource | null;
+  /** Partials by slug. */
+  partials?: Readonly<Record<string, PartSource>>;
 }
 
 export interface RenderedTemplate {
@@ -27,8 +34,9 @@ export interface CompiledTemplate {
    * Renders all parts. Together they may take 100 ms and 1 MiB. HTML output is escaped except in `{{{ }}}` and `{{& }}`.
    * Line breaks in the subject become spaces. Throws TemplateVariablesMissing, TemplateLimitExceeded, and TemplateInvalid
    * if a filter argument from the data is invalid.
+   * @param looks what `@looks` stands for
    */
-  render(data: Record<string, unknown>): RenderedTemplate;
+  render(data: Record<string, unknown>, looks?: Readonly<Record<string, unknown>>): RenderedTemplate;
 }
 
 const LINE_BREAKS = /\r\n|[\n\v\f\r\x85\u2028\u2029]/g;
@@ -36,15 +44,21 @@ const LINE_BREAKS = /\r\n|[\n\v\f\r\x85\u2028\u2029]/g;
 /** Compiles a template. Throws TemplateInvalid with part, line and column. */
 export function compileTemplate(source: TemplateSource): CompiledTemplate {
   const locale = canonicalLocale(source.locale);
-  const subject = compilePart("subject", source.subject, locale);
-  const html = compilePart("html", source.html, locale);
-  const text = compilePart("text", source.text, locale);
+  const { layout, texts = {} } = source;
+  const compile = (part: TemplatePart, text: string | null, surrounding: string | null = null) => {
+    const own = compilePart(part, text, { ...source, texts, locale, body: null });
+    if (own === null || surrounding === null) return own;
+    return compileLayout(part, surrounding, { ...source, texts: layout?.texts ?? {}, locale, body: own });
+  };
+  const subject = compile("subject", source.subject);
+  const html = compile("html", source.html, layout?.html ?? null);
+  const text = compile("text", source.text, layout?.text ?? null);
   const required = [...source.requiredVariables];
   return {
-    render(data) {
+    render(data, looks = {}) {
       const missing = missingVariables(required, data);
       if (missing.length > 0) throw new TemplateVariablesMissing(missing);
-      const run = { root: data, budget: new Budget(), output: "" };
+      const run = { root: data, looks, budget: new Budget(), output: "" };
       const scope = rootScope(data);
       const render = (part: Emit | null): string | null => {
         if (part === null) return null;
@@ -59,23 +73,46 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   };
 }
 
-function compilePart(part: TemplatePart, text: string | null, locale: string): Emit | null {
+interface PartOptions extends Pick<TemplateSource, "partials"> {
+  texts: Readonly<Record<string, string>>;
+  locale: string;
+  /** For a layout: what its `{{{ body }}}` writes. */
+  body: Emit | null;
+}
+
+function compilePart(part: TemplatePart, text: string | null, o: PartOptions): Emit | null {
   if (text === null) return null;
   const source = new Source(part, text);
   const { program, tags } = parseSource(source);
   const remaining = tags.values();
   const emit = lowerProgram(program, {
     source,
-    locale,
+    locale: o.locale,
+    texts: o.texts,
     parameters: [],
     isHtml: part === "html",
     tags: remaining,
+    partials: { sources: o.partials ?? {}, compiled: new Map(), path: [], levels: 0 },
+    body: o.body,
   });
   const unused = remaining.next();
   if (!unused.done) {
     throw source.invalidAt(unused.value.offset, "this tag matches no statement of the template");
   }
   return emit;
+}
+
+/** Compiles the layout of a part. An error of it stands at the start of the part, whose source it is not in. */
+function compileLayout(part: TemplatePart, text: string, o: PartOptions): Emit | null {
+  try {
+    // the body gets the data of the render, wherever in the layout it stands
+    const body: Emit = (run) => o.body?.(run, rootScope(run.root));
+    return compilePart(part, text, { ...o, body });
+  } catch (error) {
+    if (!(error instanceof TemplateInvalid)) throw error;
+    const { line, column, reason } = error;
+    throw new TemplateInvalid(part, 1, 1, `in the layout, line ${line}, column ${column}: ${reason}`);
+  }
 }
 
 function canonicalLocale(tag: string): string {
