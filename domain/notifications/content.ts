@@ -94,11 +94,11 @@ async function render(
   held: HeldNotification,
   data: Record<string, unknown>,
 ): Promise<Rendition | null> {
-  const { templateSlug, templateVersionId } = held;
+  const { templateSlug, templateVersionId: versionId, templatePins: pins } = held;
   if (templateSlug === null) return null;
-  const rendered = templateVersionId === null
+  const rendered = versionId === null
     ? await renderTemplate(p, held.tenantId, { slug: templateSlug, locale: held.locale, data })
-    : { templateSlug, ...await renderVersionById(p, held.tenantId, templateVersionId, data) };
+    : { templateSlug, ...await renderVersionById(p, held.tenantId, { versionId, pins }, data) };
   const hasOwnBody = !hasStoredRendition(held) && (held.htmlBody !== null || held.textBody !== null);
   return {
     ...rendered,

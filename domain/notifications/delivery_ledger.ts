@@ -10,6 +10,7 @@ import type {
   NotificationStatus,
   RecipientStatus,
 } from "./status.ts";
+import type { TemplatePins } from "./templates/parts.ts";
 import type { Rendition } from "./templates/render.ts";
 
 export interface HeldRecipient extends RecipientUser {
@@ -39,6 +40,8 @@ export interface HeldNotification extends Holder {
   templateSlug: string | null;
   /** The template version of the time it was accepted; null without a template, or if it is older than versioning. */
   templateVersionId: string | null;
+  /** The versions of its layout and partials; null if it has none. */
+  templatePins: TemplatePins | null;
   /** The template version it was rendered from; null before it is rendered. */
   templateVersion: number | null;
   templateData: Record<string, unknown> | null;
@@ -118,7 +121,7 @@ export async function readDirectNotification(q: Sql, id: string): Promise<HeldNo
 
 const heldColumns = (q: Sql) =>
   q`n.id, n.tenant_id, n.channel, n.priority, n.subject, n.html_body, n.text_body, n.locale, n.template_slug,
-    n.template_version_id, n.template_version, n.template_data, n.push_data, n.category, n.icon, n.action_url, n.from_address, n.from_name,
+    n.template_version_id, n.template_pins, n.template_version, n.template_data, n.push_data, n.category, n.icon, n.action_url, n.from_address, n.from_name,
     n.reply_to, n.is_confidential, n.job_id, n.job_attempt as attempt,
     (select coalesce(json_agg(json_build_object('id', r.id, 'kind', r.kind, 'address', r.address,
         'displayName', r.display_name, 'status', r.status, ${recipientUserColumns(q)}) order by r.id), '[]')

@@ -19,13 +19,8 @@ import {
   type RecipientStatus,
   resultOf,
 } from "./status.ts";
-import {
-  insertNotifications,
-  type MessageSender,
-  type NewNotification,
-  type OutgoingMessage,
-} from "./store_notification.ts";
-import { requireRenderable } from "./templates/render.ts";
+import { insertNotifications, type MessageSender, type OutgoingMessage } from "./store_notification.ts";
+import { type PinnedTemplate, requireRenderable } from "./templates/render.ts";
 import { addUnsubscribePlaceholder } from "./unsubscribe_mail.ts";
 
 /**
@@ -39,10 +34,10 @@ export async function sendNotification(
   message: Message,
 ): Promise<{ notificationId: string }> {
   const outgoing = await prepareMessage(p, tx, sender, message, { scheduledAt: null, field: "" });
-  const templateVersionId = await requireRenderable(tx, sender.tenantId, outgoing.message);
+  const pinned = await requireRenderable(tx, sender.tenantId, outgoing.message);
   const { ids: [notificationId = ""], wake } = await storeMessages(p, tx, [{
     ...outgoing,
-    templateVersionId,
+    ...pinned,
   }]);
   afterCommit(tx, wake);
   return { notificationId };
@@ -120,8 +115,8 @@ export class MessageWriter {
    * @param sql a transaction to store it in; a pool: its own commit, shared with concurrent calls
    */
   async write(sql: Sql, outgoing: OutgoingMessage): Promise<string> {
-    const templateVersionId = await requireRenderable(sql, outgoing.sender.tenantId, outgoing.message);
-    const accepted = { ...outgoing, templateVersionId };
+    const pinned = await requireRenderable(sql, outgoing.sender.tenantId, outgoing.message);
+    const accepted = { ...outgoing, ...pinned };
     if (!isTransaction(sql)) return await this.#writes.add(accepted);
     const { ids: [id = ""], wake } = await storeMessages(this.p, sql, [accepted]);
     afterCommit(sql, wake);
@@ -179,7 +174,7 @@ const ofKind = (kind: "cc" | "bcc", recipients: MessageRecipient[]): MessageReci
   recipients.map((recipient) => ({ ...recipient, kind }));
 
 /** An outgoing message with the template version it will be rendered from. */
-type AcceptedMessage = OutgoingMessage & Pick<NewNotification, "templateVersionId">;
+type AcceptedMessage = OutgoingMessage & PinnedTemplate;
 
 /** Validates a message. @param o.field prefix of the field names in errors */
 async function prepareMessage(

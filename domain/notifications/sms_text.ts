@@ -23,7 +23,7 @@ export function smsTextMistake(text: string): string | null {
  * @throws VALIDATION_ERROR, RATE_LIMITED
  */
 export async function requireSmsText(
-  p: Pick<NotificationPlatform, "sql" | "renderThreads">,
+  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">,
   tenantId: string | null,
   message: Message,
   field: string,

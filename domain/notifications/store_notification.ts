@@ -4,6 +4,7 @@ import { newId } from "../shared/ids.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { Message } from "./message.ts";
 import type { NotificationStatus } from "./status.ts";
+import type { TemplatePins } from "./templates/parts.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
 /** The sender of a message; all null for the service itself. */
@@ -32,6 +33,8 @@ export interface NewNotification {
   maxRetries: number;
   /** The template version it will be rendered from; null without a template. */
   templateVersionId: string | null;
+  /** The versions of its layout and partials; null or absent if it has none. */
+  templatePins?: TemplatePins | null;
 }
 
 /**
@@ -48,15 +51,15 @@ export async function insertNotifications(
       select * from json_to_recordset(${jsonRows(notifications.map(rowOf))}::text::json) as n (
         id uuid, tenant_id uuid, channel notification_channel, status notification_status,
         priority notification_priority, subject text, html_body text, text_body text, locale text,
-        template_slug text, template_version_id uuid, template_data jsonb, push_data jsonb, category text, icon text, action_url text,
+        template_slug text, template_version_id uuid, template_pins jsonb, template_data jsonb, push_data jsonb, category text, icon text, action_url text,
         from_address text, from_name text, reply_to text, is_confidential boolean, max_retries integer,
         scheduled_at timestamptz, job_id uuid, created_by uuid, recipients json, attachments json)
     ), messages as (
       insert into notifications (id, tenant_id, channel, status, priority, subject, html_body, text_body, locale,
-        template_slug, template_version_id, template_data, push_data, category, icon, action_url, from_address, from_name,
+        template_slug, template_version_id, template_pins, template_data, push_data, category, icon, action_url, from_address, from_name,
         reply_to, is_confidential, recipient_count, max_retries, scheduled_at, job_id, created_by)
       select id, tenant_id, channel, status, priority, subject, html_body, text_body, locale,
-        template_slug, template_version_id, template_data, push_data, category, icon, action_url, from_address, from_name,
+        template_slug, template_version_id, template_pins, template_data, push_data, category, icon, action_url, from_address, from_name,
         reply_to, is_confidential, json_array_length(recipients), max_retries, scheduled_at, job_id, created_by
       from given
     ), files as (
@@ -93,6 +96,7 @@ function rowOf({ id, sender, message: m, status, jobId, scheduledAt, maxRetries,
     locale: m.locale,
     template_slug: m.templateSlug,
     template_version_id: rest.templateVersionId,
+    template_pins: rest.templatePins,
     template_data: m.templateData,
     push_data: m.pushData,
     category: m.category,

@@ -1,3 +1,4 @@
+import { TEMPLATE_KINDS } from "../../domain/notifications/templates/read.ts";
 import { z } from "zod";
 import { channelNames } from "../../domain/notifications/channels/catalogue.ts";
 import { channelName } from "../../domain/notifications/channels/channel_name.ts";
@@ -193,7 +194,28 @@ export const NotificationTemplateDto = z.object({
   createdAt: timestamp,
 }).meta({ id: "NotificationTemplateDto" });
 
+/** Texts of the function `t`, by language and key. */
+export const templateTexts = z.record(
+  z.string().regex(/^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/, "expected a language tag such as pt-BR"),
+  z.record(z.string().min(1).max(100), z.string().max(5_000)).refine(
+    (texts) => Object.keys(texts).length <= 500,
+    "expected at most 500 texts",
+  ),
+).refine((languages) => Object.keys(languages).length <= 30, "expected at most 30 languages").meta({
+  description: "Texts of the function `t`, by language and key",
+  example: { en: { greeting: "Hello {name}" }, pt: { greeting: "Olá {name}" } },
+});
+
+const composed = {
+  kind: z.enum(TEMPLATE_KINDS),
+  layoutSlug: z.string().nullable().meta({
+    description: "The layout around it; null: the default layout, unless the HTML is a whole document",
+  }),
+  texts: templateTexts.nullable(),
+};
+
 export const NotificationTemplateListItem = NotificationTemplateDto.extend({
+  kind: composed.kind,
   isShipped: z.boolean().meta({
     description: "True for a built-in template, which tenants cannot change",
   }),
@@ -202,6 +224,7 @@ export const NotificationTemplateListItem = NotificationTemplateDto.extend({
 
 export const NotificationTemplateDetailDto = NotificationTemplateDto.extend({
   isShipped: z.boolean(),
+  ...composed,
   subjectTemplate: z.string().nullable(),
   htmlBodyTemplate: z.string().nullable(),
   textBodyTemplate: z.string().nullable(),
@@ -222,6 +245,7 @@ export const NotificationTemplateVersionDto = z.object({
   ...versionMade,
   name: z.string(),
   locale: z.string(),
+  ...composed,
   subjectTemplate: z.string().nullable(),
   htmlBodyTemplate: z.string().nullable(),
   textBodyTemplate: z.string().nullable(),
@@ -232,6 +256,12 @@ export const TemplatePreview = z.object({
   subject: z.string().nullable(),
   htmlBody: z.string().nullable(),
   textBody: z.string().nullable(),
+});
+
+export const TemplatePreviewDto = TemplatePreview.extend({
+  documentHtml: z.string().nullable().meta({
+    description: "The HTML as a mail shows it, in the looks of the tenant",
+  }),
 }).meta({ id: "NotificationTemplatePreview" });
 
 export const RenderedNotification = z.object({

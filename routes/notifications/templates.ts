@@ -1,13 +1,20 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
-import { inTenant, inTenantOrService } from "../../domain/rights/checks.ts";
-import { readDefaultLocale } from "../../domain/notifications/templates/locales.ts";
+import { byPerson, inTenant, inTenantOrService } from "../../domain/rights/checks.ts";
+import { canonicalLocale, readDefaultLocale } from "../../domain/notifications/templates/locales.ts";
 import {
   listTemplates,
   readTemplate,
   type StoredTemplate,
+  TEMPLATE_KINDS,
 } from "../../domain/notifications/templates/read.ts";
-import { previewTemplate, renderForRequest } from "../../domain/notifications/templates/render.ts";
+import { inLayout } from "../../domain/notifications/templates/in_layout.ts";
+import { sendTemplateTest } from "../../domain/notifications/templates/test_send.ts";
+import {
+  previewTemplate,
+  renderForRequest,
+  sampleDataOf,
+} from "../../domain/notifications/templates/render.ts";
 import {
   createTemplate,
   deleteTemplate,
@@ -20,9 +27,17 @@ import { contentTag } from "../../domain/shared/version.ts";
 import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { optionalText, queryBoolean, queryInteger, requiredText, uuid } from "../shared/validation.ts";
+import {
+  enumName,
+  optionalText,
+  queryBoolean,
+  queryInteger,
+  requiredText,
+  uuid,
+} from "../shared/validation.ts";
 import {
   bodyText,
+  NotificationResultDto,
   NotificationTemplateDetailDto,
   NotificationTemplateDto,
   NotificationTemplateListItem,
@@ -31,7 +46,8 @@ import {
   RenderedNotification,
   slug,
   templateData,
-  TemplatePreview,
+  TemplatePreviewDto,
+  templateTexts,
 } from "./shapes.ts";
 
 const area = "Notification templates";
@@ -42,6 +58,12 @@ const versionParams = z.object({
   version: queryInteger(1, 2_147_483_647),
 });
 const variables = z.string().max(2_000);
+const kind = enumName(TEMPLATE_KINDS).default("Template").meta({
+  description:
+    "A layout surrounds templates where it has `{{{ body }}}`; a partial is a piece of them: `{{> slug}}`",
+});
+const layoutSlug = slug.nullish().transform((value) => value ?? null);
+const texts = templateTexts.nullish().transform((value) => value ?? null);
 const kept = (max: number) => z.string().max(max).nullish();
 const Settings = z.object({ defaultLocale: z.string().nullable() }).meta({ id: "NotificationSettingsDto" });
 
@@ -53,7 +75,7 @@ const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplat
   version,
   createdAt,
 });
-const detailOf = ({ tenantId, changedBy: _, ...rest }: StoredTemplate) => ({
+const detailOf = ({ tenantId, changedBy: _, partSlugs: __, ...rest }: StoredTemplate) => ({
   ...rest,
   isShipped: tenantId === null,
 });
@@ -69,6 +91,9 @@ export const templateRoutes = [
     access,
     body: z.object({
       slug,
+      kind,
+      layoutSlug,
+      texts,
       name: requiredName(200),
       subjectTemplate: optionalText(1_000),
       htmlBodyTemplate: bodyText,
@@ -100,6 +125,8 @@ export const templateRoutes = [
       htmlBodyTemplate: kept(1_000_000),
       textBodyTemplate: kept(1_000_000),
       requiredVariables: variables.nullish().transform((value) => value === null ? "" : value),
+      layoutSlug: slug.nullish(),
+      texts: templateTexts.nullish(),
     }).meta({ id: "UpdateNotificationTemplateRequest" }),
     answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
     problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
@@ -135,14 +162,15 @@ export const templateRoutes = [
       locale: z.string().max(35).optional(),
       includeShipped: queryBoolean.default(false).meta({ description: "Also the built-in templates" }),
       search: z.string().max(200).optional().meta({ description: "Part of the slug or name" }),
+      kind: enumName(TEMPLATE_KINDS).optional(),
     }),
     answers: {
       200: { description: "A page of templates", schema: pagedResultOf(NotificationTemplateListItem) },
     },
     problems: [],
     run: async ({ db, caller, query }) => {
-      const { locale = null, includeShipped, search } = query;
-      const filter = { tenantId: caller.tenantId, locale, includeShipped, search };
+      const { locale = null, includeShipped, search, kind } = query;
+      const filter = { tenantId: caller.tenantId, locale, includeShipped, search, kind };
       return ok(await listTemplates(db, filter, query));
     },
   }),
@@ -184,7 +212,7 @@ export const templateRoutes = [
     answers: { 200: { description: "The version", schema: NotificationTemplateVersionDto } },
     problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
     async run({ db, caller, params: { id, version } }) {
-      const { id: _, ...rest } = await readTemplateVersion(db, caller.tenantId, id, version);
+      const { id: _, partSlugs: __, ...rest } = await readTemplateVersion(db, caller.tenantId, id, version);
       return ok(rest);
     },
   }),
@@ -203,6 +231,46 @@ export const templateRoutes = [
       const template = await restoreTemplateVersion(platform, caller, id, version, call.ifMatch);
       return okVersioned(summaryOf(template), template.version);
     },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notification-templates/{id}/sample-data",
+    area,
+    id: "readTemplateSampleData",
+    summary: "Data with a fitting value for every variable that a template, its layout and its partials use",
+    access,
+    params,
+    answers: { 200: { description: "The data", schema: templateData } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID"],
+    async run({ platform, db, caller, params: { id } }) {
+      const template = await readTemplate(db, caller.tenantId, id);
+      return ok(await sampleDataOf(platform, caller.tenantId, template));
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/notification-templates/{id}/test",
+    area,
+    id: "sendTemplateTest",
+    summary: "Mail a template to the caller's own address, with `[Test]` before its subject",
+    details: "A user may send ten tests a minute. Without `data` the mail has sample data.",
+    access: byPerson(access),
+    params,
+    body: z.object({ data: templateData.nullish(), locale: optionalText(35) }).meta({
+      id: "SendTemplateTestRequest",
+    }),
+    bodyOptional: true,
+    creates: "atomically",
+    answers: { 200: { description: "The queued message", schema: NotificationResultDto } },
+    problems: [
+      "NOTIFICATION_TEMPLATE_NOT_FOUND",
+      "NOTIFICATION_TEMPLATE_INVALID",
+      "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
+      "NOTIFICATION_CHANNEL_NOT_CONFIGURED",
+      "RATE_LIMITED",
+    ],
+    run: async ({ platform, caller, params: { id }, body: { data, locale } }) =>
+      ok(await sendTemplateTest(platform, caller, id, { data: data ?? null, locale: locale || null })),
   }),
   endpoint({
     method: "post",
@@ -236,11 +304,28 @@ export const templateRoutes = [
       locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
       data: templateData.nullish(),
+      kind,
+      layoutSlug,
+      texts,
     }).meta({ id: "PreviewNotificationTemplateRequest" }),
-    answers: { 200: { description: "The rendered texts", schema: TemplatePreview } },
+    answers: { 200: { description: "The rendered texts", schema: TemplatePreviewDto } },
     problems: ["NOTIFICATION_TEMPLATE_VARIABLES_MISSING", "NOTIFICATION_TEMPLATE_INVALID"],
-    run: async ({ platform, caller, body: { data, ...texts } }) =>
-      ok(await previewTemplate(platform, caller.tenantId, texts, data ?? {})),
+    async run({ platform, caller, body: { data, ...given } }) {
+      const { subject, htmlBody, textBody } = await previewTemplate(
+        platform,
+        caller.tenantId,
+        given,
+        data ?? {},
+      );
+      const shown = { subject, html: htmlBody, text: textBody };
+      const { html: documentHtml } = await inLayout(
+        platform,
+        caller.tenantId,
+        shown,
+        canonicalLocale(given.locale),
+      );
+      return ok({ subject, htmlBody, textBody, documentHtml });
+    },
   }),
   endpoint({
     method: "get",

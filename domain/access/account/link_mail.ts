@@ -16,7 +16,7 @@ export interface LinkMail extends Pick<TemplatedMail, "templateSlug" | "locale" 
  * link, uses the fallback, so that the person always gets a mail with the link.
  */
 export async function linkMail(
-  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "log">,
+  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl" | "log">,
   to: TemplatedMail["to"],
   { token, fallback, ...template }: LinkMail,
 ): Promise<TemplatedMail | PlainMail> {
@@ -34,7 +34,7 @@ export async function linkMail(
 
 /** Why the template cannot produce a mail with the link; null if it can. */
 async function templateMistake(
-  p: Pick<NotificationPlatform, "sql" | "renderThreads">,
+  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">,
   { templateSlug, locale, data }: Pick<TemplatedMail, "templateSlug" | "locale" | "data">,
   token: string,
 ): Promise<string | null> {

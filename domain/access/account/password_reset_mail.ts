@@ -11,7 +11,7 @@ export interface ResetLink {
 
 /** Builds the mail with a reset link from the service's template `password-reset`, or from a default text. */
 export const passwordResetMail = (
-  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "log">,
+  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl" | "log">,
   to: TemplatedMail["to"],
   { token, ...link }: ResetLink & { token: string },
 ): Promise<TemplatedMail | PlainMail> =>

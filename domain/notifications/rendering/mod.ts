@@ -8,5 +8,6 @@ export { FILTER_NAMES } from "./filters/apply.ts";
 export { htmlToText } from "./html_text/mod.ts";
 export { RenderQueueFull, RenderThreads } from "./render_threads.ts";
 export { parseRequiredVariables } from "./required_variables.ts";
+export type { Inspection } from "./inspect.ts";
 export type { PartSource } from "./lowering.ts";
 export { compileTemplate, type RenderedTemplate, type TemplateSource } from "./template.ts";

@@ -1,14 +1,13 @@
 import { RENDER_MILLISECONDS } from "./budget.ts";
 import { TemplateInvalid, TemplateLimitExceeded, TemplateVariablesMissing } from "./errors.ts";
-import type { FromRenderWorker, RenderFailure, RenderTask } from "./render_worker.ts";
-import type { RenderedTemplate } from "./template.ts";
+import type { FromRenderWorker, RenderFailure, RenderResult, RenderTask } from "./render_worker.ts";
 
 /** A thread that has not answered after this time hangs and is terminated. Renders also check their own time limit. */
 const THREAD_TIMEOUT_MS = 10_000;
 
 interface Waiting {
   task: RenderTask;
-  resolve(rendered: RenderedTemplate): void;
+  resolve(result: RenderResult<RenderTask>): void;
   reject(error: Error): void;
 }
 
@@ -38,17 +37,18 @@ export class RenderThreads {
    * @param o.maxWaiting maximum waiting tasks of the tenant; absent: no limit.
    * @throws TemplateInvalid, TemplateVariablesMissing, TemplateLimitExceeded, RenderQueueFull
    */
-  run(
-    task: RenderTask,
+  run<T extends RenderTask>(
+    task: T,
     o: { tenantId: string | null; maxWaiting?: number | undefined },
-  ): Promise<RenderedTemplate> {
+  ): Promise<RenderResult<T>> {
     const tenant = o.tenantId ?? "";
     const queue = this.#waiting.get(tenant) ?? [];
     if (queue.length >= (o.maxWaiting ?? Infinity)) {
       return Promise.reject(new RenderQueueFull(`${queue.length} renders are waiting`));
     }
     return new Promise((resolve, reject) => {
-      queue.push({ task, resolve, reject });
+      // the thread answers with the result of the task's kind
+      queue.push({ task, resolve: resolve as Waiting["resolve"], reject });
       this.#waiting.set(tenant, queue);
       this.#startNext();
     });
@@ -94,7 +94,7 @@ class RenderThread {
   #worker = new Worker(import.meta.resolve("./render_worker.ts"), { type: "module", name: "render" });
   usable = true;
 
-  async execute(task: RenderTask, timeoutMs: number): Promise<RenderedTemplate> {
+  async execute(task: RenderTask, timeoutMs: number): Promise<RenderResult<RenderTask>> {
     const { promise, resolve, reject } = Promise.withResolvers<FromRenderWorker>();
     this.#worker.onmessage = ({ data }: MessageEvent<FromRenderWorker>) => resolve(data);
     this.#worker.onerror = (event) => {
@@ -113,7 +113,7 @@ class RenderThread {
       clearTimeout(timer);
     }
     if ("failed" in answer) throw errorOf(answer.failed);
-    return answer.rendered;
+    return answer.done;
   }
 
   terminate(): void {

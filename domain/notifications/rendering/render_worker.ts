@@ -6,6 +6,8 @@ import {
   TemplateVariablesMissing,
 } from "./errors.ts";
 import { htmlToText } from "./html_text/mod.ts";
+import { type Inspection, inspectTemplate } from "./inspect.ts";
+import { sampleData } from "./sample_data.ts";
 import {
   type CompiledTemplate,
   compileTemplate,
@@ -19,16 +21,27 @@ export type RenderTask =
     do: "render";
     source: TemplateSource;
     data: Record<string, unknown>;
+    /** What `@looks` stands for; absent: the template does not use it. */
+    looks?: Record<string, unknown> | null;
     /** Cache key of the compiled source; null: it is not cached. */
     key: string | null;
   }
   /** Only checks that the source compiles. */
   | { do: "compile"; source: TemplateSource }
+  /** Finds its partials. */
+  | { do: "inspect"; source: Pick<TemplateSource, "subject" | "html" | "text"> }
+  /** Makes data with all its variables. */
+  | { do: "sample"; source: TemplateSource }
   /** Converts HTML to plain text. */
   | { do: "text"; html: string };
 
-/** The answer of the thread. If the template has no text part, `rendered.text` is made from the HTML. */
-export type FromRenderWorker = { rendered: RenderedTemplate } | { failed: RenderFailure };
+/** The result of a task. If a rendered template has no text part, `text` is made from the HTML. */
+export type RenderResult<T extends RenderTask> = T extends { do: "inspect" } ? Inspection
+  : T extends { do: "sample" } ? Record<string, unknown>
+  : RenderedTemplate;
+
+/** The answer of the thread. */
+export type FromRenderWorker = { done: RenderResult<RenderTask> } | { failed: RenderFailure };
 
 /** An error as it is passed between threads. */
 export type RenderFailure =
@@ -41,14 +54,17 @@ const MAX_CACHED = 500;
 /** LRU cache of compiled templates by key. */
 const cache = new Map<string, CompiledTemplate>();
 
-function execute(task: RenderTask): RenderedTemplate {
+function execute(task: RenderTask): RenderResult<RenderTask> {
   const nothing = { subject: null, html: null, text: null };
   if (task.do === "text") return { ...nothing, text: htmlToText(task.html) };
   if (task.do === "compile") {
     compileTemplate(task.source);
     return nothing;
   }
-  const { subject, html, text } = compileCached(task.key, task.source).render(task.data);
+  if (task.do === "inspect") return inspectTemplate(task.source);
+  if (task.do === "sample") return sampleData(task.source);
+  const { key, source, data, looks } = task;
+  const { subject, html, text } = compileCached(key, source).render(data, looks ?? {});
   return { subject, html, text: text ?? (html === null ? null : htmlToText(html)) };
 }
 
@@ -80,7 +96,7 @@ const scope = globalThis as unknown as {
 };
 scope.onmessage = ({ data: task }) => {
   try {
-    scope.postMessage({ rendered: execute(task) });
+    scope.postMessage({ done: execute(task) });
   } catch (error) {
     scope.postMessage({ failed: failureOf(error) });
   }

@@ -5,7 +5,7 @@ import type { PartSource } from "./lowering.ts";
 import { parseSource } from "./parse.ts";
 import { Source } from "./source.ts";
 import { missingVariables } from "./required_variables.ts";
-import { type Emit, rootScope } from "./scope.ts";
+import { type Emit, rootScope, write } from "./scope.ts";
 
 /** The sources of a template. `locale` is a BCP 47 tag. A part is null if the template does not have it. */
 export interface TemplateSource {
@@ -16,6 +16,10 @@ export interface TemplateSource {
   requiredVariables: string[];
   /** The texts of `t` by key; absent: none. */
   texts?: Readonly<Record<string, string>>;
+  /** True for a layout: its `{{{ body }}}` shows the member `body` of the data. */
+  isLayout?: boolean;
+  /** The slug of a partial, which must not contain itself. */
+  partialSlug?: string | null;
   /** Surrounds the HTML, and the text if it has one itself; absent: nothing does. */
   layout?: PartSource | null;
   /** Partials by slug. */
@@ -46,7 +50,12 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   const locale = canonicalLocale(source.locale);
   const { layout, texts = {} } = source;
   const compile = (part: TemplatePart, text: string | null, surrounding: string | null = null) => {
-    const own = compilePart(part, text, { ...source, texts, locale, body: null });
+    const own = compilePart(part, text, {
+      ...source,
+      texts,
+      locale,
+      body: source.isLayout ? sampleBody : null,
+    });
     if (own === null || surrounding === null) return own;
     return compileLayout(part, surrounding, { ...source, texts: layout?.texts ?? {}, locale, body: own });
   };
@@ -73,7 +82,13 @@ export function compileTemplate(source: TemplateSource): CompiledTemplate {
   };
 }
 
-interface PartOptions extends Pick<TemplateSource, "partials"> {
+/** Shows what a preview gives as the body of a layout. */
+const sampleBody: Emit = (run) => {
+  const { body } = run.root as { body?: unknown };
+  if (typeof body === "string") write(run, body);
+};
+
+interface PartOptions extends Pick<TemplateSource, "partials" | "partialSlug"> {
   texts: Readonly<Record<string, string>>;
   locale: string;
   /** For a layout: what its `{{{ body }}}` writes. */
@@ -92,7 +107,12 @@ function compilePart(part: TemplatePart, text: string | null, o: PartOptions): E
     parameters: [],
     isHtml: part === "html",
     tags: remaining,
-    partials: { sources: o.partials ?? {}, compiled: new Map(), path: [], levels: 0 },
+    partials: {
+      sources: o.partials ?? {},
+      compiled: new Map(),
+      path: o.partialSlug ? [o.partialSlug] : [],
+      levels: 0,
+    },
     body: o.body,
   });
   const unused = remaining.next();

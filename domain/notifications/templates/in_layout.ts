@@ -30,3 +30,17 @@ export async function inLayout<T extends MailTexts>(
     text: text === null || looks.footer === "" ? text : `${text}\n\n${looks.footer}`,
   };
 }
+
+/** What `@looks` stands for in templates. */
+export async function shownLooks(
+  p: Pick<Platform, "sql" | "config" | "baseUrl">,
+  tenantId: string | null,
+): Promise<Record<string, unknown>> {
+  const { logo, senderName: _, senderAddress: __, ...looks } = await readPageLooks(p, tenantId);
+  return {
+    ...looks,
+    logoUrl: logo && tenantId !== null ? logoUrl(p.baseUrl(), tenantId, logo) : null,
+    logoWidth: logo?.width ?? null,
+    logoHeight: logo?.height ?? null,
+  };
+}

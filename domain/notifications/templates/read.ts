@@ -4,6 +4,10 @@ import { matches, pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./locales.ts";
 
+/** A template is sent, a layout surrounds templates, a partial is a piece of them. */
+export const TEMPLATE_KINDS = ["Template", "Layout", "Partial"] as const;
+export type TemplateKind = typeof TEMPLATE_KINDS[number];
+
 /** A stored template. `tenantId` is null for a shipped template. */
 export interface StoredTemplate {
   id: string;
@@ -16,6 +20,13 @@ export interface StoredTemplate {
   textBodyTemplate: string | null;
   /** Comma-separated names. */
   requiredVariables: string;
+  kind: TemplateKind;
+  /** The layout around it; null: the default layout of mails. */
+  layoutSlug: string | null;
+  /** The texts of the function `t`, by language and key. */
+  texts: Record<string, Record<string, string>> | null;
+  /** Slugs of the partials it names itself. */
+  partSlugs: string[];
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -28,7 +39,7 @@ export type FoundTemplate = StoredTemplate & { versionId: string };
 export type TemplateSummary =
   & Pick<
     StoredTemplate,
-    "id" | "slug" | "name" | "locale" | "version" | "createdAt" | "updatedAt"
+    "id" | "slug" | "name" | "locale" | "kind" | "version" | "createdAt" | "updatedAt"
   >
   & { isShipped: boolean };
 
@@ -48,7 +59,7 @@ export const templateNotFound = (id: string) =>
   problem("NOTIFICATION_TEMPLATE_NOT_FOUND", `There is no template ${id} in this tenant.`);
 
 /**
- * The template with `slug` in the best matching locale. In each locale, the tenant's own template has priority over the
+ * The template, layout or partial with `slug` in the best matching locale. In each locale, the tenant's own template has priority over the
  * shipped one.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND
  */
@@ -57,6 +68,7 @@ export async function findTemplate(
   tenantId: string | null,
   slug: string,
   locale: string | null,
+  kind: TemplateKind = "Template",
 ): Promise<FoundTemplate> {
   const wanted = locale === null ? null : canonicalLocale(locale);
   // order: the requested locale and its shorter forms, then the tenant's default (longest form first), then English
@@ -65,7 +77,7 @@ export async function findTemplate(
     select t.*, v.id as version_id from notification_templates t
     join notification_template_versions v on v.template_id = t.id and v.version = t.version
     left join notification_settings s on s.tenant_id = ${tenantId}
-    where t.slug = ${slug} and (t.tenant_id = ${tenantId} or t.tenant_id is null)
+    where t.slug = ${slug} and t.kind = ${kind} and (t.tenant_id = ${tenantId} or t.tenant_id is null)
       and (lower(t.locale) = any(${localeChain(wanted, null)}::text[]) or ${matchesDefault})
     order by array_position(${localeForms(wanted)}::text[], lower(t.locale)),
       ${matchesDefault} desc nulls last,
@@ -74,7 +86,7 @@ export async function findTemplate(
   const searched = localeChain(wanted, await readDefaultLocale(q, tenantId));
   throw problem(
     "NOTIFICATION_TEMPLATE_NOT_FOUND",
-    `No template has the slug "${slug}" in any of the locales ${searched.join(", ")}.`,
+    `No ${kind.toLowerCase()} has the slug "${slug}" in any of the locales ${searched.join(", ")}.`,
   );
 }
 
@@ -86,6 +98,7 @@ export interface TemplateFilter {
   includeShipped: boolean;
   /** Part of the slug or name. */
   search?: string | undefined;
+  kind?: TemplateKind | undefined;
 }
 
 /** A page of templates by slug and locale. */
@@ -95,7 +108,7 @@ export async function listTemplates(
   page: PageRequest,
 ): Promise<PagedResult<TemplateSummary>> {
   const rows = await q<(TemplateSummary & { totalCount: number })[]>`
-    select id, slug, name, locale, version, created_at, updated_at, tenant_id is null as is_shipped,
+    select id, slug, name, locale, kind, version, created_at, updated_at, tenant_id is null as is_shipped,
       count(*) over () as total_count
     from notification_templates where ${fitting(q, filter)}
     order by slug, lower(locale), tenant_id nulls last, id ${pageOf(q, page)}`;
@@ -110,9 +123,10 @@ async function countTemplates(q: Sql, filter: TemplateFilter): Promise<number> {
   return row?.count ?? 0;
 }
 
-function fitting(q: Sql, { tenantId, locale, includeShipped, search }: TemplateFilter) {
+function fitting(q: Sql, { tenantId, locale, includeShipped, search, kind }: TemplateFilter) {
   const own = tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
   return q`(${own} or (${includeShipped} and tenant_id is null))
     and (${locale}::text is null or lower(locale) = lower(replace(${locale}, '_', '-')))
+    and (${kind ?? null}::text is null or kind = ${kind ?? null})
     and ${matches(q, "fold(slug || ' ' || name)", search)}`;
 }

@@ -1,9 +1,10 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { problem } from "../../problems/problem.ts";
+import { Problem, problem } from "../../problems/problem.ts";
 import type { Message } from "../message.ts";
 import type { NotificationPlatform } from "../platform.ts";
 import {
   htmlToText,
+  type Inspection,
   parseRequiredVariables,
   type RenderedTemplate,
   RenderQueueFull,
@@ -14,10 +15,12 @@ import {
   TemplateVariablesMissing,
 } from "../rendering/mod.ts";
 import { missingVariables } from "../rendering/required_variables.ts";
+import { shownLooks } from "./in_layout.ts";
 import { canonicalLocale } from "./locales.ts";
+import { type Composed, pinParts, sourceOf, type TemplatePins } from "./parts.ts";
 import { findTemplate, type StoredTemplate } from "./read.ts";
 import { findRequirements } from "./template_cache.ts";
-import { readVersionById } from "./versions.ts";
+import { readVersionById, requireTemplateVersion } from "./versions.ts";
 
 /** A rendered template. */
 export interface Rendition {
@@ -32,7 +35,7 @@ export interface Rendition {
 /** Maximum waiting renders of one tenant for requests. Renders for deliveries have no limit. */
 const MAX_WAITING = 50;
 
-type Renderer = Pick<NotificationPlatform, "sql" | "renderThreads">;
+type Renderer = Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">;
 interface RenderOptions {
   slug: string;
   locale: string | null;
@@ -51,7 +54,9 @@ export async function renderTemplate(
   o: RenderOptions,
 ): Promise<Rendition> {
   const template = await findTemplate(p.sql, tenantId, o.slug, o.locale);
-  return { ...await fillIn(p, tenantId, template.versionId, template, o), templateSlug: template.slug };
+  const pins = await pinParts(p.sql, tenantId, template, o.locale);
+  const filled = await fillIn(p, tenantId, { ...template, id: template.versionId }, pins, o);
+  return { ...filled, templateSlug: template.slug };
 }
 
 /** Like `renderTemplate`, for a request. @throws RATE_LIMITED if MAX_WAITING renders of the tenant wait already */
@@ -61,49 +66,77 @@ export const renderForRequest = (
   o: RenderOptions,
 ): Promise<Rendition> => renderTemplate(p, tenantId, { ...o, maxWaiting: MAX_WAITING });
 
-/** Renders the template version that a message refers to. @throws NOTIFICATION_TEMPLATE_INVALID */
+/** Renders a stored template with its current parts, for a request. Throws like `renderForRequest`. */
+export async function renderStored(
+  p: Renderer,
+  tenantId: string | null,
+  template: StoredTemplate,
+  { data, locale }: { data: Record<string, unknown>; locale: string | null },
+): Promise<Omit<Rendition, "templateSlug">> {
+  const pins = await pinParts(p.sql, tenantId, template, locale ?? template.locale);
+  const { id } = await requireTemplateVersion(p.sql, template.id, template.version);
+  return await fillIn(p, tenantId, { ...template, id }, pins, { data, maxWaiting: MAX_WAITING });
+}
+
+/** Renders the template version that a message refers to, with its pinned parts. @throws NOTIFICATION_TEMPLATE_INVALID */
 export async function renderVersionById(
   p: Renderer,
   tenantId: string | null,
-  versionId: string,
+  { versionId, pins }: { versionId: string; pins: TemplatePins | null },
   data: Record<string, unknown>,
 ): Promise<Omit<Rendition, "templateSlug">> {
-  return await fillIn(p, tenantId, versionId, await readVersionById(p.sql, versionId), { data });
+  return await fillIn(p, tenantId, await readVersionById(p.sql, versionId), pins, { data });
 }
 
 async function fillIn(
   p: Renderer,
   tenantId: string | null,
-  versionId: string,
-  template: SourceFields & Pick<StoredTemplate, "version">,
+  template: TemplateFields & Pick<StoredTemplate, "version"> & { id: string },
+  pins: TemplatePins | null,
   { data, maxWaiting }: Pick<RenderOptions, "data" | "maxWaiting">,
 ): Promise<Omit<Rendition, "templateSlug">> {
-  const task = { do: "render", key: versionId, source: sourceOf(template), data } as const;
+  const source = await sourceOf(p.sql, template, pins);
+  const key = pins ? `${template.id} ${JSON.stringify(pins)}` : template.id;
+  const looks = await looksFor(p, tenantId, source);
+  const task = { do: "render", key, source, data, looks } as const;
   const rendered = await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting }));
-  return { ...textsOf(rendered), locale: template.locale, templateVersion: template.version };
+  return { ...textsOf(rendered), locale: source.locale, templateVersion: template.version };
+}
+
+/** What `@looks` stands for; null if the template does not use it. */
+async function looksFor(p: Renderer, tenantId: string | null, source: TemplateSource) {
+  const parts = [source, source.layout, ...Object.values(source.partials ?? {})];
+  if (!parts.some((part) => part?.html?.includes("@looks") || part?.text?.includes("@looks"))) return null;
+  return await shownLooks(p, tenantId);
 }
 
 const textsOf = ({ subject, html, text }: RenderedTemplate) => ({ subject, htmlBody: html, textBody: text });
 
+/** The template of a message as it was when the message was accepted. */
+export interface PinnedTemplate {
+  templateVersionId: string | null;
+  templatePins: TemplatePins | null;
+}
+
 /**
  * Refuses a message whose template is missing, or whose data lacks required variables, before it is stored. The template
  * is rendered when the message is sent.
- * @returns the id of the template version for the message; null without a template
+ * @returns what the message keeps of its template; null without a template
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, NOTIFICATION_TEMPLATE_VARIABLES_MISSING
  */
 export async function requireRenderable(
   sql: Sql,
   tenantId: string | null,
   message: Pick<Message, "templateSlug" | "locale" | "templateData">,
-): Promise<string | null> {
-  if (!message.templateSlug) return null;
+): Promise<PinnedTemplate> {
+  if (!message.templateSlug) return { templateVersionId: null, templatePins: null };
   const template = await findRequirements(sql, tenantId, message.templateSlug, message.locale ?? null);
   const missing = missingVariables(
     parseRequiredVariables(template.requiredVariables),
     message.templateData ?? {},
   );
   if (missing.length > 0) throw problemOf(new TemplateVariablesMissing(missing));
-  return template.versionId;
+  return { templateVersionId: template.versionId, templatePins: template.pins };
 }
 
 /**
@@ -114,12 +147,54 @@ export async function requireRenderable(
 export async function previewTemplate(
   p: Renderer,
   tenantId: string | null,
-  template: SourceFields,
+  given: GivenTemplate,
   data: Record<string, unknown>,
 ): Promise<Pick<Rendition, "subject" | "htmlBody" | "textBody">> {
-  const locale = canonicalLocale(template.locale);
-  const task = { do: "render", key: null, source: sourceOf({ ...template, locale }), data } as const;
+  const { source } = await composed(p, tenantId, given);
+  const looks = await looksFor(p, tenantId, source);
+  const task = { do: "render", key: null, source, data, looks } as const;
   return textsOf(await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING })));
+}
+
+/** A template that is not stored yet. */
+export type GivenTemplate = Omit<TemplateFields, "partSlugs"> & { slug?: string };
+
+/** The source of a template that is not stored, and the slugs of its partials. */
+async function composed(
+  p: Renderer,
+  tenantId: string | null,
+  given: GivenTemplate,
+): Promise<{ source: TemplateSource; inspection: Inspection }> {
+  const locale = canonicalLocale(given.locale);
+  const { subjectTemplate: subject, htmlBodyTemplate: html, textBodyTemplate: text } = given;
+  const inspect = { do: "inspect", source: { subject, html, text } } as const;
+  const inspection = await withProblems(p.renderThreads.run(inspect, { tenantId, maxWaiting: MAX_WAITING }));
+  const template = { ...given, locale, partSlugs: inspection.partials };
+  try {
+    const pins = await pinParts(p.sql, tenantId, template, locale, { skipsMissing: true });
+    return { source: await sourceOf(p.sql, template, pins), inspection };
+  } catch (refusal) {
+    if (!(refusal instanceof Problem) || refusal.code !== "NOTIFICATION_TEMPLATE_NOT_FOUND") throw refusal;
+    throw problem(
+      "NOTIFICATION_TEMPLATE_INVALID",
+      `The template uses a part that is missing. ${refusal.message}`,
+    );
+  }
+}
+
+/**
+ * Data with a fitting value for every variable that a stored template and its parts use.
+ * @throws NOTIFICATION_TEMPLATE_INVALID, NOTIFICATION_TEMPLATE_NOT_FOUND for a part that is missing, RATE_LIMITED
+ */
+export async function sampleDataOf(
+  p: Renderer,
+  tenantId: string | null,
+  template: StoredTemplate,
+): Promise<Record<string, unknown>> {
+  const source = await sourceOf(p.sql, template, await pinParts(p.sql, tenantId, template, null));
+  return await withProblems(
+    p.renderThreads.run({ do: "sample", source }, { tenantId, maxWaiting: MAX_WAITING }),
+  );
 }
 
 /** HTML with fewer characters is converted on the main thread, which is faster than passing it to a render thread. */
@@ -141,28 +216,41 @@ export async function textOf(
 export const textForRequest = (p: Renderer, tenantId: string | null, html: string): Promise<string> =>
   withProblems(textOf(p, tenantId, html, { maxWaiting: MAX_WAITING }));
 
-/** Compiles a template to check it. @throws NOTIFICATION_TEMPLATE_INVALID with line and column, RATE_LIMITED */
+/**
+ * Compiles a template with its parts to check it.
+ * @returns the slugs of the partials it names
+ * @throws NOTIFICATION_TEMPLATE_INVALID with line and column, RATE_LIMITED
+ */
 export async function requireValidTemplate(
   p: Renderer,
   tenantId: string | null,
-  template: SourceFields,
-): Promise<void> {
-  const task = { do: "compile", source: sourceOf(template) } as const;
+  template: GivenTemplate,
+): Promise<string[]> {
+  const { source, inspection } = await composed(p, tenantId, template);
+  if (template.kind === "Layout") requireBodies(template, inspection);
+  const task = { do: "compile", source } as const;
   await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING }));
+  return inspection.partials;
 }
 
-type SourceFields = Pick<
-  StoredTemplate,
-  "locale" | "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate" | "requiredVariables"
->;
+/** A layout shows the template in each of its texts. */
+function requireBodies(template: GivenTemplate, { withBody }: Inspection): void {
+  const lacking = (["html", "text"] as const).filter((part) =>
+    template[`${part}BodyTemplate`] !== null && !withBody.includes(part)
+  );
+  if (template.htmlBodyTemplate !== null && lacking.length === 0) return;
+  const part = template.htmlBodyTemplate === null ? "html" : lacking[0] ?? "html";
+  throw problemOf(
+    new TemplateInvalid(part, 1, 1, "a layout needs {{{ body }}}, which stands for the template"),
+  );
+}
 
-const sourceOf = (template: SourceFields): TemplateSource => ({
-  subject: template.subjectTemplate,
-  html: template.htmlBodyTemplate,
-  text: template.textBodyTemplate,
-  locale: template.locale,
-  requiredVariables: parseRequiredVariables(template.requiredVariables),
-});
+type TemplateFields =
+  & Composed
+  & Pick<
+    StoredTemplate,
+    "kind" | "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate" | "requiredVariables"
+  >;
 
 /** Awaits `work` and converts rendering errors to problems of the catalogue. */
 async function withProblems<T>(work: Promise<T>): Promise<T> {

@@ -1,13 +1,17 @@
 import { announceChange, subscribeToChanges } from "../../../infra/postgres/changes.ts";
 import { isTransaction, mainPool, type Pool, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
 import { TtlCache } from "../../shared/ttl_cache.ts";
+import { pinParts, type TemplatePins } from "./parts.ts";
 import { findTemplate, type FoundTemplate } from "./read.ts";
 
 /** Lifetime of an entry. It bounds how long a change made by another instance is missed if its invalidation is lost. */
 const TTL_MS = 600;
 const MAX_ENTRIES = 500;
 
-type Requirements = Pick<FoundTemplate, "requiredVariables" | "versionId">;
+/** What a new message needs to know of its template. */
+interface Requirements extends Pick<FoundTemplate, "requiredVariables" | "versionId"> {
+  pins: TemplatePins | null;
+}
 
 const caches = new WeakMap<Pool, TtlCache<Requirements>>();
 
@@ -21,7 +25,7 @@ function cacheOf(pool: Pool): TtlCache<Requirements> {
 }
 
 /**
- * The current version of a template and its required variables. They are cached, because many messages use the same
+ * The current version of a template, its required variables, and the versions of its parts. They are cached, because many messages use the same
  * template; a transaction reads them itself.
  * @throws NOTIFICATION_TEMPLATE_NOT_FOUND, VALIDATION_ERROR for an invalid locale
  */
@@ -32,8 +36,9 @@ export async function findRequirements(
   locale: string | null,
 ): Promise<Requirements> {
   const read = async () => {
-    const { requiredVariables, versionId } = await findTemplate(sql, tenantId, slug, locale);
-    return { requiredVariables, versionId };
+    const template = await findTemplate(sql, tenantId, slug, locale);
+    const { requiredVariables, versionId } = template;
+    return { requiredVariables, versionId, pins: await pinParts(sql, tenantId, template, locale) };
   };
   if (isTransaction(sql)) return await read();
   return await cacheOf(mainPool(sql)).read(JSON.stringify([tenantId, slug, locale]), read);

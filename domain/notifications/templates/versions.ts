@@ -13,6 +13,10 @@ export interface TemplateVersion extends
     | "htmlBodyTemplate"
     | "textBodyTemplate"
     | "requiredVariables"
+    | "kind"
+    | "layoutSlug"
+    | "texts"
+    | "partSlugs"
     | "changedBy"
   > {
   id: string;
@@ -60,3 +64,10 @@ export async function readVersionById(q: Sql, id: string): Promise<TemplateVersi
   if (!row) throw new Error(`the template version ${id} is missing although versions are never deleted`);
   return row;
 }
+
+/** The template versions with these ids, as pinned in a message. */
+export const readVersionsById = async (q: Sql, ids: string[]): Promise<TemplateVersion[]> =>
+  ids.length === 0 ? [] : [
+    ...await q<TemplateVersion[]>`
+      select * from notification_template_versions where id = any(${ids}::uuid[])`,
+  ];

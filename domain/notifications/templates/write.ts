@@ -21,10 +21,13 @@ export type NewTemplate = Pick<
   | "htmlBodyTemplate"
   | "textBodyTemplate"
   | "requiredVariables"
+  | "kind"
+  | "layoutSlug"
+  | "texts"
 >;
-type Writer = Pick<NotificationPlatform, "sql" | "renderThreads">;
+type Writer = Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">;
 /** A change of a template. A member that is left out stays unchanged; null removes a text. */
-export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale">>;
+export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale" | "kind">>;
 
 /**
  * Creates a template in the caller's tenant.
@@ -37,14 +40,16 @@ export async function createTemplate(
 ): Promise<StoredTemplate> {
   const template = { ...given, locale: canonicalLocale(given.locale) };
   requireSomeText(template);
-  await requireValidTemplate(p, caller.tenantId, template);
+  requireNoLayout(template);
+  const partSlugs = await requireValidTemplate(p, caller.tenantId, template);
   return await transact(p.sql, async (tx) => {
     const [row] = await tx<StoredTemplate[]>`
       insert into notification_templates (id, tenant_id, slug, name, locale, subject_template, html_body_template,
-        text_body_template, required_variables, changed_by)
+        text_body_template, required_variables, changed_by, kind, layout_slug, texts, part_slugs)
       values (${newId()}, ${caller.tenantId}, ${template.slug}, ${template.name}, ${template.locale},
         ${template.subjectTemplate}, ${template.htmlBodyTemplate}, ${template.textBodyTemplate},
-        ${template.requiredVariables}, ${caller.userId})
+        ${template.requiredVariables}, ${caller.userId}, ${template.kind}, ${template.layoutSlug},
+        ${jsonOf(template.texts)}::text::jsonb, ${partSlugs}::text[])
       returning *`;
     const created = row as StoredTemplate;
     invalidateTemplates(tx);
@@ -83,10 +88,18 @@ export async function restoreTemplateVersion(
   ifMatch: string | null,
 ): Promise<StoredTemplate> {
   await requireOwnTemplate(p.sql, caller.tenantId, id);
-  const { subjectTemplate, htmlBodyTemplate, textBodyTemplate, requiredVariables } =
-    await requireTemplateVersion(p.sql, id, version);
-  const texts = { subjectTemplate, htmlBodyTemplate, textBodyTemplate, requiredVariables };
-  return await changeTemplate(p, caller, id, texts, ifMatch);
+  const former = await requireTemplateVersion(p.sql, id, version);
+  const { subjectTemplate, htmlBodyTemplate, textBodyTemplate, requiredVariables, layoutSlug, texts } =
+    former;
+  const change = {
+    subjectTemplate,
+    htmlBodyTemplate,
+    textBodyTemplate,
+    requiredVariables,
+    layoutSlug,
+    texts,
+  };
+  return await changeTemplate(p, caller, id, change, ifMatch);
 }
 
 /** Writes a change of a template as its next version. */
@@ -101,7 +114,8 @@ async function changeTemplate(
   requireVersion(ifMatch, stored.version);
   // Checked before the row is locked, because compiling may be slow. Each part is checked on its own, so a concurrent
   // change of another part does not matter.
-  await requireValidTemplate(p, caller.tenantId, { ...stored, ...change });
+  requireNoLayout({ ...stored, ...change });
+  const partSlugs = await requireValidTemplate(p, caller.tenantId, { ...stored, ...change });
   return await transact(p.sql, async (tx) => {
     const before = await requireOwnTemplate(tx, caller.tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
@@ -110,7 +124,10 @@ async function changeTemplate(
     const [row] = await tx<StoredTemplate[]>`
       update notification_templates set name = ${after.name}, subject_template = ${after.subjectTemplate},
         html_body_template = ${after.htmlBodyTemplate}, text_body_template = ${after.textBodyTemplate},
-        required_variables = ${after.requiredVariables}, version = version + 1, updated_at = now(),
+        required_variables = ${after.requiredVariables}, layout_slug = ${after.layoutSlug},
+        texts = ${
+      jsonOf(after.texts)
+    }::text::jsonb, part_slugs = ${partSlugs}::text[], version = version + 1, updated_at = now(),
         changed_by = ${caller.userId}
       where id = ${id} returning *`;
     invalidateTemplates(tx);
@@ -145,6 +162,14 @@ async function requireOwnTemplate(
     select * from notification_templates where id = ${id} and tenant_id is not distinct from ${tenantId}::uuid ${lock}`;
   if (!row) throw templateNotFound(id);
   return row;
+}
+
+const jsonOf = (texts: StoredTemplate["texts"]): string | null => texts && JSON.stringify(texts);
+
+/** Only templates have a layout: a layout cannot be in another, and a partial is a piece of a template. */
+function requireNoLayout({ kind, layoutSlug }: Pick<NewTemplate, "kind" | "layoutSlug">): void {
+  if (kind === "Template" || layoutSlug === null) return;
+  throw invalid({ layoutSlug: [`a template of the kind ${kind} has no layout; expected null`] });
 }
 
 function requireSomeText(

@@ -9,7 +9,9 @@ import { framedHtml, HtmlFrame } from "./frame.tsx";
 import { notificationTexts } from "./texts.ts";
 
 /** A rendered message. */
-export type RenderedMessage = Answer<"previewNotificationTemplate">;
+export type RenderedMessage =
+  & Omit<Answer<"previewNotificationTemplate">, "documentHtml">
+  & { documentHtml?: string | null };
 
 const FRAME = "html-preview";
 
@@ -64,7 +66,8 @@ export const previewActions = (
   },
   async body(v: Visit, form: FormData): Promise<Outcome> {
     try {
-      return framedHtml((await render(v, form)).htmlBody ?? "");
+      const { htmlBody, documentHtml = htmlBody } = await render(v, form);
+      return framedHtml(documentHtml ?? "");
     } catch (refusal) {
       if (refusal instanceof Refusal) return new Response(null, { status: 204 });
       throw refusal;

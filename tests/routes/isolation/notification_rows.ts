@@ -81,6 +81,14 @@ export const notificationRows: Rows = {
     names: (id) => ({ body: { templateSlug: id("templateSlug"), locale: "en", data: {} } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
   },
+  readTemplateSampleData: {
+    names: (id) => ({ params: { id: id("template") } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
+  sendTemplateTest: {
+    names: (id) => ({ params: { id: id("template") }, body: {} }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
   previewNotificationTemplate: { own: () => ({ body: { textBodyTemplate: "{{ x }}", data: { x: 1 } } }) },
   readNotificationSettings: { own: () => ({}) },
   updateNotificationSettings: { own: () => ({ body: { defaultLocale: "pt" } }) },

@@ -105,7 +105,7 @@ Deno.test("a template with an error is rejected with line and column", async () 
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ htmlBodyTemplate: "<p>\n  {{ name | shout }}</p>" }, /html template, line 2, column \d+: .*shout/],
     [{ subjectTemplate: "{{#if a}}" }, /subject template, line 1/],
-    [{ textBodyTemplate: "{{> secrets}}" }, /text template, line 1, column 1: partials/],
+    [{ textBodyTemplate: "{{> secrets}}" }, /text template, line 1, column 1: there is no partial `secrets`/],
   ];
   const { id } = await made({ slug: "mended" });
   for (const [change, reason] of cases) {
@@ -168,12 +168,19 @@ Deno.test("unstored templates are rendered like stored ones, and rejected with t
     data: { a: "<é>", n: 1234.5 },
   });
   assert.equal(shown.status, 200);
-  assert.deepEqual(shown.body, {
+  const { documentHtml, ...rest } = shown.body;
+  assert.match(documentHtml, /^<!doctype html>\n<html lang="pt-PT">[^]*<p>&lt;é&gt; 1234,50<\/p>/);
+  assert.deepEqual(rest, {
     subject: "<É>",
     htmlBody: "<p>&lt;é&gt; 1234,50</p>",
     textBody: "<é> 1234,50",
   });
-  assert.deepEqual((await preview({})).body, { subject: null, htmlBody: null, textBody: null });
+  assert.deepEqual((await preview({})).body, {
+    subject: null,
+    htmlBody: null,
+    textBody: null,
+    documentHtml: null,
+  });
   const wrong = await preview({ htmlBodyTemplate: "ok\n {{ a | shout }}" });
   refused(wrong, 400, "NOTIFICATION_TEMPLATE_INVALID");
   assert.match(wrong.body.errors.htmlBodyTemplate[0], /^line 2, column \d+: .*shout/);
@@ -284,6 +291,7 @@ Deno.test("the list shows the tenant's own by locale, and the shipped ones on re
     "createdAt",
     "id",
     "isShipped",
+    "kind",
     "locale",
     "name",
     "slug",
@@ -378,6 +386,9 @@ Deno.test("every version of a template is stored, can be read and restored as a 
     htmlBodyTemplate: null,
     textBodyTemplate: "one",
     requiredVariables: "name",
+    kind: "Template",
+    layoutSlug: null,
+    texts: null,
   });
   assert.equal((await ann.get(`${of}/2`)).body.textBodyTemplate, "two");
 

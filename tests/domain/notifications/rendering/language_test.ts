@@ -92,7 +92,7 @@ Deno.test("an error is reported with part, line, column and the expected syntax"
     ["{{ log level=1 }}", 1, 1, /`log` is not a function/],
     ["{{#if (lookup a b)}}{{/if}}", 1, 7, /`lookup` is not a function/],
     ["{{> header}}", 1, 1, /there is no partial `header`/],
-    ["{{#> header}}{{/header}}", 1, 1, /partials/],
+    ["{{#> header}}{{/header}}", 1, 1, /partial blocks/],
     ["{{* inline}}", 1, 1, /decorators/],
     ["{{{{raw}}}}{{{{/raw}}}}", 1, 1, /raw blocks/],
     ["{{@nope}}", 1, 3, /`@nope` is unknown/],

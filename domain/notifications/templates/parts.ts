@@ -1,0 +1,125 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { Problem } from "../../problems/problem.ts";
+import type { PartSource, TemplateSource } from "../rendering/mod.ts";
+import { parseRequiredVariables } from "../rendering/required_variables.ts";
+import { canonicalLocale, localeForms, readDefaultLocale } from "./locales.ts";
+import { findTemplate, type StoredTemplate } from "./read.ts";
+import { readVersionsById, type TemplateVersion } from "./versions.ts";
+
+/** Layouts, partials and their partials of one template. */
+const MOST_PARTS = 50;
+
+/** What a message keeps besides the version of its template, so that it is rendered as it was accepted. */
+export interface TemplatePins {
+  /** The language of the texts, if the template or one of its parts has texts. */
+  language: string | null;
+  /** Ids of the versions of its layout and partials, by slug. */
+  parts: Record<string, string>;
+}
+
+/** The members of a template or version that lead to its parts. */
+export type Composed = Pick<StoredTemplate, "locale" | "layoutSlug" | "partSlugs" | "texts">;
+
+/**
+ * The current versions of the layout and partials of a template, searched in its own locale with the usual fall back.
+ * @param wanted the requested language
+ * @param o.skipsMissing partials that do not exist are left out: the compiler reports them with their position
+ * @returns null if it uses none and has no texts
+ * @throws NOTIFICATION_TEMPLATE_NOT_FOUND for a layout or partial that does not exist
+ */
+export async function pinParts(
+  q: Sql,
+  tenantId: string | null,
+  template: Composed,
+  wanted: string | null,
+  o: { skipsMissing?: boolean } = {},
+): Promise<TemplatePins | null> {
+  const parts: Record<string, string> = {};
+  let hasTexts = template.texts !== null;
+  const open = [
+    ...template.layoutSlug === null ? [] : [{ slug: template.layoutSlug, kind: "Layout" as const }],
+    ...template.partSlugs.map((slug) => ({ slug, kind: "Partial" as const })),
+  ];
+  for (let next = open.shift(); next; next = open.shift()) {
+    const { slug, kind } = next;
+    if (Object.hasOwn(parts, slug) || Object.keys(parts).length >= MOST_PARTS) continue;
+    const found = await findTemplate(q, tenantId, slug, template.locale, kind).catch((refusal) => {
+      if (o.skipsMissing && refusal instanceof Problem && kind === "Partial") return null;
+      throw refusal;
+    });
+    if (!found) continue;
+    parts[slug] = found.versionId;
+    hasTexts ||= found.texts !== null;
+    open.push(...found.partSlugs.map((inner) => ({ slug: inner, kind: "Partial" as const })));
+  }
+  if (!hasTexts && Object.keys(parts).length === 0) return null;
+  const language = wanted === null ? await readDefaultLocale(q, tenantId) : canonicalLocale(wanted);
+  return { language: hasTexts ? language : null, parts };
+}
+
+type SourceFields =
+  & Composed
+  & Pick<
+    StoredTemplate,
+    "kind" | "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate" | "requiredVariables"
+  >
+  & { slug?: string };
+
+/** The source of a template with its pinned parts. */
+export async function sourceOf(
+  q: Sql,
+  template: SourceFields,
+  pins: TemplatePins | null,
+): Promise<TemplateSource> {
+  const { kind, locale, layoutSlug, texts } = template;
+  const language = pins?.language ?? null;
+  const source: TemplateSource = {
+    subject: template.subjectTemplate,
+    html: template.htmlBodyTemplate,
+    text: template.textBodyTemplate,
+    locale: language !== null && languageIn(texts, [language]) !== null ? language : locale,
+    requiredVariables: parseRequiredVariables(template.requiredVariables),
+    isLayout: kind === "Layout",
+    partialSlug: kind === "Partial" ? template.slug ?? null : null,
+    texts: textsIn(texts, language, locale),
+  };
+  if (!pins) return source;
+  const versions = new Map(
+    (await readVersionsById(q, Object.values(pins.parts))).map((version) => [version.id, version]),
+  );
+  const partOf = (version: TemplateVersion): PartSource => ({
+    html: version.htmlBodyTemplate,
+    text: version.textBodyTemplate,
+    texts: textsIn(version.texts, language, locale),
+  });
+  const partials = Object.entries(pins.parts).flatMap(([slug, id]) => {
+    const version = versions.get(id);
+    return version ? [[slug, version] as const] : [];
+  });
+  const layout = partials.find(([slug]) => slug === layoutSlug)?.[1];
+  return {
+    ...source,
+    layout: layout ? partOf(layout) : null,
+    partials: Object.fromEntries(
+      partials.filter(([, version]) => version.kind === "Partial").map((
+        [slug, version],
+      ) => [slug, partOf(version)]),
+    ),
+  };
+}
+
+type Texts = StoredTemplate["texts"];
+
+/** The language of `texts` that fits best: that of the first wanted tag, or of one of its shorter forms. */
+function languageIn(texts: Texts, wanted: readonly (string | null)[]): string | null {
+  const known = new Map(Object.keys(texts ?? {}).map((language) => [language.toLowerCase(), language]));
+  const form = wanted.flatMap(localeForms).find((each) => known.has(each));
+  return form === undefined ? null : known.get(form) ?? null;
+}
+
+/** The texts of the best fitting language, completed from those of the template's own locale. */
+function textsIn(texts: Texts, language: string | null, locale: string): Record<string, string> {
+  if (!texts) return {};
+  const of = (found: string | null) => found === null ? {} : texts[found];
+  return { ...of(languageIn(texts, [locale])), ...of(languageIn(texts, [language, locale])) };
+}
