@@ -266,7 +266,9 @@ Deno.test("all accepted work completes although an instance is killed meanwhile"
           where id = any(${accepted.files}::uuid[]) and status = 'Available') as files`;
     return left ?? { jobs: -1, notifications: -1, files: -1 };
   };
-  await until(unfinished, ({ jobs, notifications, files }) => jobs + notifications + files === 0);
+  const isNone = ({ jobs, notifications, files }: Awaited<ReturnType<typeof unfinished>>) =>
+    jobs + notifications + files === 0;
+  await until(unfinished, isNone, { what: "the end of all accepted work", withinMs: 120_000 });
 });
 
 Deno.test("a file whose scan kills its worker twice ends Failed; the file scanned at the same time ends Available", async () => {

@@ -13,7 +13,7 @@ import { buildWorld, type Kind } from "./isolation/world.ts";
 
 const SECONDS = Number(Deno.env.get("STEWARD_FUZZ_SECONDS") ?? "4");
 const SEED = Number(Deno.env.get("STEWARD_FUZZ_SEED") ?? Date.now() % 1_000_000_000);
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 const AT_ONCE = 4;
 const RENEWED_MS = 2_000;
 

@@ -88,7 +88,7 @@ Deno.test("a report whose process is killed again and again while it generates i
         return (await actor.get(`/api/v1/reports/${body.id}`)).body.status;
       },
       (status) => status === STATUS.Completed,
-      { withinMs: 90_000 },
+      { withinMs: 180_000 },
     );
     const { body: detail } = await actor.get(`/api/v1/reports/${body.id}`);
     assert.equal(detail.rowCount, 1_200);

@@ -22,7 +22,7 @@ export async function ended(by: Actor, statusUrl: string) {
   const { body } = await until(
     () => by.get(statusUrl),
     ({ body }) => ["Completed", "Failed"].includes(body.status),
-    { what: `the end of ${statusUrl}`, withinMs: 60_000 },
+    { what: `the end of ${statusUrl}`, withinMs: 120_000 },
   );
   assert.equal(body.status, "Completed", JSON.stringify(body));
   return body;

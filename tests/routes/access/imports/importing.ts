@@ -67,6 +67,7 @@ export class Importing {
     return await until(
       async () => (await actor.get(path)).body as Imported,
       ({ status }) => status === "Completed" || status === "Failed",
+      { what: "the end of the import", withinMs: 120_000 },
     );
   }
 

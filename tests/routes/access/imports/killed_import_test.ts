@@ -6,7 +6,7 @@ import { setup } from "../../../support/setup.ts";
 import { until } from "../../../support/until.ts";
 import { counts, IMPORTER, Importing } from "./importing.ts";
 
-const ROWS = 30_000;
+const ROWS = 12_000;
 const KILLS = 3;
 const t = await setup({ JOB_CONCURRENCY: "0", JOB_LEASE_SECONDS: "2" });
 Deno.test.afterAll(() => t.stop());
