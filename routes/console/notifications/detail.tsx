@@ -8,6 +8,7 @@ import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import {
   channelLabel,
+  DeliveryBadge,
   type Detail,
   isCancellable,
   isRetriable,
@@ -56,6 +57,7 @@ async function detailPage(v: Visit): Promise<View> {
             {message.lastError}
           </Notice>
         )}
+        <SuppressionWarning v={v} message={message} />
         <Card>
           <MessageFacts v={v} message={message} />
         </Card>
@@ -72,6 +74,11 @@ async function detailPage(v: Visit): Promise<View> {
             <Attempts v={v} message={message} />
           </Card>
         </div>
+        {message.attachments.length > 0 && (
+          <Card title={t.attachments}>
+            <Attachments message={message} />
+          </Card>
+        )}
         <Card title={t.content}>
           <Content v={v} message={message} />
         </Card>
@@ -80,6 +87,31 @@ async function detailPage(v: Visit): Promise<View> {
   };
 }
 
+/** Recipients who would be skipped again if the message is sent again. */
+function SuppressionWarning({ v, message }: { v: Visit; message: Detail }) {
+  const t = notificationTexts[v.locale];
+  const addresses = message.recipients.flatMap(({ reason, address }) =>
+    reason === "Suppressed" ? [address] : []
+  );
+  if (!isRetriable(message) || addresses.length === 0) return null;
+  return (
+    <Notice tone="warn" title={t.suppressedTitle}>
+      {t.suppressedText(addresses.slice(0, 5).join(", "), addresses.length)}{" "}
+      <a href="suppressions">{t.suppressedLink}</a>
+    </Notice>
+  );
+}
+
+const Attachments = ({ message }: { message: Detail }) => (
+  <ul>
+    {message.attachments.map(({ fileId, fileName, contentType }) => (
+      <li>
+        <a href={`files/${fileId}`}>{fileName}</a> <span class="muted">{contentType}</span>
+      </li>
+    ))}
+  </ul>
+);
+
 function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
   const t = notificationTexts[v.locale];
   const { templateSlug: slug, templateLocale, templateVersion, fromAddress, fromName } = message;
@@ -87,7 +119,13 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
   return (
     <Facts
       facts={[
-        [t.status, <StatusBadge locale={v.locale} status={message.status} />],
+        [
+          t.status,
+          <>
+            <StatusBadge locale={v.locale} status={message.status} />{" "}
+            <DeliveryBadge locale={v.locale} state={message.deliveryState} />
+          </>,
+        ],
         [t.channel, channelLabel(v.locale, message.channel)],
         [t.priority, notificationPriorityLabels[v.locale][message.priority]],
         [t.category, message.category],
@@ -104,6 +142,7 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
           </a>,
         ],
         sender && [t.sender, sender],
+        message.replyTo && [t.replyTo, message.replyTo],
         [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
       ]}
     />
@@ -118,14 +157,14 @@ function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
       cell: ({ address, displayName, kind }) => (
         <>
           {displayName ?? address}
-          {kind !== "to" && ` (${kind})`}
+          {kind !== "to" && ` (${kind === "cc" ? t.cc : t.bcc})`}
           {displayName && <span class="sub">{address}</span>}
         </>
       ),
     },
     {
       head: t.outcome,
-      cell: ({ status, reason, errorMessage, deliverAfter, sentAt }) => (
+      cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
         <>
           <RecipientBadge locale={v.locale} message={message} status={status} />{" "}
           {sentAt && <Time v={v} at={sentAt} />}
@@ -136,6 +175,14 @@ function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
             </span>
           )}
           {errorMessage && <span class="sub">{errorMessage}</span>}
+          {reported.deliveryState && (
+            <>
+              <br />
+              <DeliveryBadge locale={v.locale} state={reported.deliveryState} />{" "}
+              <Time v={v} at={reported.deliveryStateAt} />
+              {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
+            </>
+          )}
         </>
       ),
     },
@@ -167,7 +214,8 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
   const t = notificationTexts[v.locale];
   const { id, htmlBody, textBody, templateSlug, sentAt } = message;
   if (htmlBody === null && textBody === null) {
-    return <p class="muted">{templateSlug && sentAt === null ? t.renderedLater : t.noContent}</p>;
+    const missing = templateSlug && sentAt === null ? t.renderedLater : t.noContent;
+    return <p class="muted">{message.bodyExpired ? t.bodyExpired : missing}</p>;
   }
   return (
     <>

@@ -1,6 +1,6 @@
 import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink, CsrfField } from "../components/forms.tsx";
-import { choice, list, period, timeColumn } from "../components/list.tsx";
+import { choice, hidden, list, period, search, timeColumn } from "../components/list.tsx";
 import { type Column, RowCheck } from "../components/table.tsx";
 import { Figure, number, Time } from "../components/values.tsx";
 import { done, runEach } from "../shared/actions.ts";
@@ -10,6 +10,8 @@ import type { Outcome, View, Visit } from "../shared/page.ts";
 import {
   channelChoices,
   channelLabel,
+  DeliveryBadge,
+  deliveryChoices,
   isCancellable,
   isRetriable,
   notificationPriorityLabels,
@@ -44,6 +46,11 @@ export async function listPage(v: Visit): Promise<View> {
       filters: [
         choice("channel", t.channel, channelChoices(v.locale)),
         choice("status", t.status, statusChoices(v.locale)),
+        search(t.recipient, "recipient"),
+        choice("deliveryState", t.reported, deliveryChoices(v.locale)),
+        hidden("userId"),
+        hidden("templateSlug"),
+        hidden("category"),
         ...period(t),
       ],
       everySeconds: 5,
@@ -135,9 +142,10 @@ function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
     },
     {
       head: t.status,
-      cell: ({ status, scheduledAt }) => (
+      cell: ({ status, scheduledAt, deliveryState }) => (
         <>
-          <StatusBadge locale={v.locale} status={status} />
+          <StatusBadge locale={v.locale} status={status} />{" "}
+          <DeliveryBadge locale={v.locale} state={deliveryState} />
           {status === "Scheduled" && scheduledAt && (
             <span class="sub">
               <Time v={v} at={scheduledAt} />
@@ -146,7 +154,17 @@ function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
         </>
       ),
     },
-    { head: t.recipients, align: "end", cell: ({ recipientCount }) => number(v, recipientCount) },
+    {
+      head: t.recipients,
+      cell: ({ recipient, recipientCount }) => (
+        <>
+          <span class="break">{recipient ?? number(v, recipientCount)}</span>
+          {recipient && recipientCount > 1 && (
+            <span class="sub">{t.moreRecipients(number(v, recipientCount - 1))}</span>
+          )}
+        </>
+      ),
+    },
     { head: t.retries, align: "end", cell: ({ retryCount }) => number(v, retryCount), wideOnly: true },
     timeColumn(v, t.created, "createdAt"),
     timeColumn(v, t.sent, "sentAt", { wideOnly: true }),

@@ -1,5 +1,7 @@
 import { channelDisplay, channelNames, isBuiltIn } from "../../../domain/notifications/channels/catalogue.ts";
 import {
+  DELIVERY_STATES,
+  type DeliveryState,
   NOTIFICATION_PRIORITIES,
   type NotificationChannel,
   type RecipientStatus,
@@ -89,6 +91,20 @@ const recipientOutcomeLabels = defineTexts({
   NotDelivered: "Não entregue",
 });
 
+const DELIVERY_TONES: Record<DeliveryState, Tone> = { Delivered: "ok", Bounced: "bad", Complained: "bad" };
+
+const deliveryStateLabels = defineTexts(
+  { Delivered: "Delivered", Bounced: "Bounced", Complained: "Complaint" },
+  { Delivered: "Entregue", Bounced: "Devolvida", Complained: "Queixa" },
+);
+
+/** What the provider reported after it had accepted the message, as a coloured label; nothing without a report. */
+export const DeliveryBadge = ({ locale, state }: { locale: Locale; state: DeliveryState | null }) =>
+  state && <Badge tone={DELIVERY_TONES[state]}>{deliveryStateLabels[locale][state]}</Badge>;
+
+export const deliveryChoices = (locale: Locale): Choice[] =>
+  DELIVERY_STATES.map((value) => ({ value, label: deliveryStateLabels[locale][value] }));
+
 /** Why a recipient was skipped. */
 export const skipReasonLabels: Record<Locale, Record<SkipReason, string>> = defineTexts({
   OptedOut: "The user has turned off this category on this channel",
@@ -123,8 +139,9 @@ export const statusChoices = (locale: Locale): Choice[] =>
 export const priorityChoices = (locale: Locale): Choice[] =>
   NOTIFICATION_PRIORITIES.map((value) => ({ value, label: notificationPriorityLabels[locale][value] }));
 
-/** Whether the message can be sent again. */
-export const isRetriable = ({ status }: Pick<Summary, "status">): boolean =>
-  status === "Failed" || status === "DeadLettered";
+/** Whether the message can be sent again. A list does not know whether the content has expired. */
+export const isRetriable = (
+  { status, bodyExpired }: Pick<Summary, "status"> & { bodyExpired?: boolean },
+): boolean => (status === "Failed" || status === "DeadLettered") && !bodyExpired;
 /** Whether the message can still be cancelled. */
 export const isCancellable = ({ status }: Pick<Summary, "status">): boolean => status === "Scheduled";

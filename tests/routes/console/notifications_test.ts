@@ -50,6 +50,48 @@ inBrowser(
   },
 );
 
+inBrowser("a message shows attachments, copies, reports and suppressed recipients", async (b) => {
+  const actor = await t.actor({ permissions: ["send:notifications"] });
+  const { sql } = t.steward.platform;
+  const answer = await actor.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: "first@example.com" }],
+    cc: [{ address: "copy@example.com" }],
+    bcc: [{ address: "gone@example.com" }],
+    replyTo: "answers@example.com",
+    subject: "With reports",
+    textBody: "x",
+  });
+  const id = answer.body.notificationId;
+  await t.settled(
+    (await sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`)[0]?.jobId ?? "",
+  );
+  await sql`insert into notification_attachments (notification_id, position, file_id, file_name, content_type)
+    values (${id}, 1, ${crypto.randomUUID()}, 'terms.pdf', 'application/pdf')`;
+  await sql`update notifications set status = 'DeadLettered', delivery_state = 'Bounced' where id = ${id}`;
+  await sql`update notification_recipients set delivery_state = 'Bounced', delivery_detail = '550 unknown',
+    delivery_state_at = now() where notification_id = ${id} and address = 'first@example.com'`;
+  await sql`update notification_recipients set status = 'Skipped', reason = 'Suppressed', sent_at = null
+    where notification_id = ${id} and kind = 'bcc'`;
+  const viewing = await openConsole(b, t, actor);
+  const { page } = viewing;
+  await viewing.open(`notifications/${id}`);
+  for (const text of ["terms.pdf", "answers@example.com", "(copy)", "(blind copy)", "550 unknown"]) {
+    await page.getByText(text).first().waitFor();
+  }
+  assert.equal(await page.getByText("Bounced", { exact: true }).count(), 2, "the message and its recipient");
+  await page.getByText("it skips gone@example.com (1)").waitFor();
+  await sql`update notifications set body_expired_at = now(), text_body = null where id = ${id}`;
+  await viewing.open(`notifications/${id}`);
+  await page.getByText("The content was deleted").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Send again" }).count(), 0);
+  await viewing.open("notifications?recipient=FIRST@");
+  await page.getByRole("cell", { name: "first@example.com and 2 more" }).waitFor();
+  await viewing.open("notifications?recipient=nobody");
+  assert.equal(await page.getByRole("link", { name: "With reports" }).count(), 0);
+  await viewing.close();
+});
+
 inBrowser("messages are filtered by the query, and selected ones are cancelled or sent again", async (b) => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
   const later = new Date(Date.now() + 864e5).toISOString();
