@@ -58,9 +58,11 @@ export class Fields {
     return this.errors[name];
   }
 
-  /** The ETag that was read with the resource. */
+  /** The ETag that was read with the resource. After a 412 it is the current one: sending again then overwrites. */
   etag = (): string | undefined =>
-    this.form ? this.form.get("etag")?.toString() : this.values.etag?.toString();
+    this.form && this.sent?.refusal?.code !== "PRECONDITION_FAILED"
+      ? this.form.get("etag")?.toString()
+      : this.values.etag?.toString();
 
   /** A single-line input. */
   text(name: string, label: string, more: More<typeof TextField> = {}) {

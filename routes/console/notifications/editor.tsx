@@ -170,7 +170,8 @@ function editorView(v: Visit, sent: Sent | null, template: Template | null, etag
               <button type="submit" class="button primary">{isStored ? save : create}</button>
               {template && (
                 <span class="muted">
-                  {t.version} {template.version} · {t.changed} <Time v={v} at={template.updatedAt} />
+                  <a href={`templates/${template.id}/versions`}>{t.version} {template.version}</a> ·{" "}
+                  {t.changed} <Time v={v} at={template.updatedAt} />
                 </span>
               )}
             </div>

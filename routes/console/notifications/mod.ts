@@ -10,6 +10,7 @@ import { editorPages } from "./editor.tsx";
 import { templatesPage } from "./templates.tsx";
 import { templateTexts } from "./template_texts.ts";
 import { notificationTexts } from "./texts.ts";
+import { versionPages } from "./versions.tsx";
 
 const permissions = ["send:notifications"];
 const forSenders = (pages: ConsolePage[]): ConsolePage[] => pages.map((page) => ({ ...page, permissions }));
@@ -46,6 +47,7 @@ export const notificationsSection: ConsoleSection = {
       ...messagePages,
       { path: "templates", get: templatesPage },
       ...editorPages,
+      ...versionPages,
       ...suppressionPages,
     ]),
     preferencesPage,

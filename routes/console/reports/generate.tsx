@@ -5,7 +5,7 @@ import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { field } from "../shared/page.ts";
-import { readTemplate } from "./model.tsx";
+import { readTargets, readTemplate } from "./model.tsx";
 import { readRequest, valuesOf } from "./request.ts";
 import { atInputs, requestFields } from "./request_fields.tsx";
 import { reportTexts } from "./texts.ts";
@@ -15,7 +15,10 @@ export const generatePage = formPage({
   path: "reports/{templateId}",
   async show(v, sent) {
     const t = reportTexts[v.locale];
-    const template = await readTemplate(v, v.params.templateId);
+    const [template, targets] = await Promise.all([
+      readTemplate(v, v.params.templateId),
+      readTargets(v),
+    ]);
     const { displayName, description } = template;
     const templateId = encodeURIComponent(template.templateId);
     const from = v.query.get("from");
@@ -37,7 +40,7 @@ export const generatePage = formPage({
       body: (
         <Card>
           <Form fields={f} action={`reports/${templateId}`} submit={t.generate} intro={description}>
-            {requestFields(f, template)}
+            {requestFields(f, template, targets)}
             {f.select("when", t.when, choicesOf({ later: t.inBackground, now: t.now }))}
           </Form>
         </Card>

@@ -1,4 +1,5 @@
 import type { ConsoleSection } from "../shared/page.ts";
+import { deliverPage } from "./deliver.tsx";
 import { generatePage } from "./generate.tsx";
 import { runPages } from "./run.tsx";
 import { runsPage } from "./runs.tsx";
@@ -7,6 +8,8 @@ import { editSchedulePage, newSchedulePage } from "./schedule_form.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 import { schedulesPage } from "./schedules.tsx";
 import { templatesPage } from "./templates.tsx";
+import { targetTexts } from "./target_texts.ts";
+import { targetPages } from "./targets.tsx";
 import { reportTexts } from "./texts.ts";
 
 /** Report templates, runs and schedules. The API checks the permissions of each report's data. */
@@ -24,15 +27,23 @@ export const reportsSection: ConsoleSection = {
       label: { en: scheduleTexts.en.schedules, pt: scheduleTexts.pt.schedules },
       icon: "schedules",
     },
+    {
+      path: "report-targets",
+      label: { en: targetTexts.en.targets, pt: targetTexts.pt.targets },
+      icon: "upload",
+      permissions: ["manage:webhooks"],
+    },
   ],
   pages: [
     { path: "reports", get: templatesPage },
     generatePage,
     { path: "report-runs", get: runsPage },
     ...runPages,
+    deliverPage,
     { path: "report-schedules", get: schedulesPage },
     newSchedulePage,
     ...schedulePages,
     editSchedulePage,
+    ...targetPages,
   ],
 };

@@ -3,6 +3,7 @@ import { labelled } from "../components/list.tsx";
 import type { Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
+import { orNull } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
@@ -16,6 +17,7 @@ import { deliveryStatusTexts, reportDeliveryLabels, reportStatusTexts, reportTex
 export type Template = Row<"listReportTemplates">;
 export type Parameter = Template["parameters"][number];
 export type Run = Answer<"readReportExecution">;
+export type Target = Row<"listReportTargets">;
 export type Schedule = Answer<"readReportSchedule">;
 
 /** In the order of the API's numbers, which start at 1. */
@@ -79,6 +81,12 @@ export async function readTemplates(v: Visit): Promise<Template[]> {
   });
   const templates = await v.api.call("listReportTemplates");
   return templates.map((each) => ({ ...translate(each), parameters: each.parameters.map(translate) }));
+}
+
+/** The targets of the viewer's tenant; none without a tenant. */
+export async function readTargets(v: Visit): Promise<Target[]> {
+  const page = await orNull(v.api.call("listReportTargets", { query: { pageSize: 100 } }));
+  return page?.items ?? [];
 }
 
 /** @throws Problem 404 if the template does not exist or the viewer may not use it. */

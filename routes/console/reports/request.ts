@@ -27,7 +27,8 @@ function valueOf(v: Visit, { valueType }: Parameter, text: string): string | num
   return text;
 }
 
-function readDelivery(form: FormData) {
+/** Reads the inputs of `deliveryFields`; null: no delivery. */
+export function readDelivery(form: FormData) {
   const method = Number(field(form, "method"));
   switch (method) {
     case 2:
@@ -38,13 +39,20 @@ function readDelivery(form: FormData) {
         emailBody: optionalField(form, "emailBody"),
       };
     case 3:
-      return { method, targetPath: field(form, "targetPath") };
+      return { method, targetPath: field(form, "targetPath"), ...target(field(form, "bucketId")) };
     case 4:
-      return { method, webhookUrl: field(form, "webhookUrl") };
+      if (field(form, "chatId")) return { method, ...target(field(form, "chatId")) };
+      return {
+        method,
+        webhookUrl: field(form, "webhookUrl"),
+        ...field(form, "webhookFormat") === "slack" && { webhookFormat: "slack" },
+      };
     default:
       return null;
   }
 }
+
+const target = (targetId: string) => targetId ? { targetId } : {};
 
 function readBurst(v: Visit, form: FormData, template: Template) {
   const name = field(form, "burstParameter");
@@ -84,6 +92,8 @@ export function valuesOf(
     format,
     ...delivery,
     recipients: delivery?.recipients.join("\n"),
+    bucketId: delivery?.targetId,
+    chatId: delivery?.targetId,
     burstParameter: burst?.parameter,
     burstLines: burst?.items.map(({ value, recipients }) =>
       recipients.length > 0 ? `${value} | ${recipients.join(", ")}` : String(value)

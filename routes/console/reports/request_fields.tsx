@@ -2,7 +2,8 @@ import type { Fields } from "../components/fields.tsx";
 import type { Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
-import { formatChoices, methodChoices, type Parameter, type Template } from "./model.tsx";
+import { choicesOf } from "../components/list.tsx";
+import { formatChoices, methodChoices, type Parameter, type Target, type Template } from "./model.tsx";
 import { parameterField } from "./request.ts";
 import { reportTexts } from "./texts.ts";
 
@@ -36,7 +37,7 @@ function inputOf(name: string): string {
 }
 
 /** Inputs for parameters, format, delivery and bursting. `readRequest` reads them. */
-export function requestFields(f: Fields, template: Template) {
+export function requestFields(f: Fields, template: Template, targets: Target[]) {
   const t = reportTexts[f.v.locale];
   const { parameters } = template;
   return (
@@ -47,7 +48,7 @@ export function requestFields(f: Fields, template: Template) {
         <div class="pair">{parameters.map((parameter) => parameterInput(f, parameter))}</div>
       </fieldset>
       {f.select("format", t.format, formatChoices(template.supportedFormats), { required: true })}
-      {deliveryFields(f)}
+      {deliveryFields(f, targets)}
       {parameters.length > 0 && burstFields(f, parameters)}
     </>
   );
@@ -75,8 +76,11 @@ function parameterInput(f: Fields, parameter: Parameter) {
 }
 
 /** Delivery inputs. CSS shows only those of the chosen method. */
-function deliveryFields(f: Fields) {
+export function deliveryFields(f: Fields, targets: Target[]) {
   const t = reportTexts[f.v.locale];
+  const ofKind = (kind: Target["kind"]) =>
+    targets.filter((target) => target.kind === kind).map(({ id, name }) => ({ value: id, label: name }));
+  const [buckets, chats] = [ofKind("s3"), ofKind("slack")];
   return (
     <fieldset class="by-choice">
       <legend>{t.delivery}</legend>
@@ -87,9 +91,14 @@ function deliveryFields(f: Fields) {
         {f.area("emailBody", t.emailBody, { rows: 3 })}
       </div>
       <div class="when-3">
+        {buckets.length > 0 && f.select("bucketId", t.bucketTarget, buckets, { any: t.ownStorage })}
         {f.text("targetPath", t.targetPath, { maxlength: 500, hint: t.targetPathHint })}
       </div>
-      <div class="when-4">{f.text("webhookUrl", t.webhookUrl, { type: "url", maxlength: 2000 })}</div>
+      <div class="when-4">
+        {chats.length > 0 && f.select("chatId", t.chatTarget, chats, { any: t.urlBelow })}
+        {f.text("webhookUrl", t.webhookUrl, { type: "url", maxlength: 2000 })}
+        {f.select("webhookFormat", t.webhookFormat, choicesOf({ standard: t.signed, slack: t.slackMessage }))}
+      </div>
     </fieldset>
   );
 }

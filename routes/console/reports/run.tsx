@@ -3,10 +3,10 @@ import { timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, bytes, CopyValue, duration, Facts, number, Time } from "../components/values.tsx";
-import { action, done, toDocument } from "../shared/actions.ts";
+import { done, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
-import { type ConsolePage, mayInFiles, type View, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import {
   deliveryToneOf,
   formatName,
@@ -117,6 +117,7 @@ function Progress({ v, run }: { v: Visit; run: Run }) {
             icon="download"
             tone="primary"
           />
+          <ButtonLink href={`report-runs/${run.id}/deliver`} label={t.deliver} icon="notifications" />
         </div>
       )}
     </>
@@ -170,6 +171,19 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
     { head: t.outcome, cell: ({ status }) => <Badge tone={DELIVERY_TONES[status]}>{d[status]}</Badge> },
     { head: t.error, cell: ({ errorMessage }) => errorMessage ?? "" },
     timeColumn(v, t.lastAttempt, "updatedAt", { wideOnly: true }),
+    {
+      head: t.redeliverOne,
+      align: "end",
+      cell: ({ recipient, status }) =>
+        status !== "Owed" && (
+          <ActionButton
+            v={v}
+            action={`report-runs/${run.id}/redeliver`}
+            label={t.redeliverOne}
+            fields={{ recipient }}
+          />
+        ),
+    },
   ];
   const canRedeliver = run.status === COMPLETED && run.deliveries.some(({ status }) => status === "Failed");
   return (
@@ -192,6 +206,14 @@ async function deleteRun(v: Visit) {
   return done("report-runs", isMoving(run) ? t.cancelled : t.deleted);
 }
 
+/** Delivers again to the recipient of a row, or to all whose delivery failed. */
+async function redeliver(v: Visit, form: FormData) {
+  const recipient = field(form, "recipient");
+  const body = recipient ? { recipients: [recipient] } : {};
+  await v.api.call("redeliverReport", { params: v.params, body });
+  return done(pathOf(v), reportTexts[v.locale].redelivered);
+}
+
 const pathOf = ({ params }: Visit): string => `report-runs/${params.id}`;
 
 /** The page of a run, its download and its actions. */
@@ -202,9 +224,5 @@ export const runPages: ConsolePage[] = [
     get: (v) => toDocument(v.api.call("downloadReport", { params: v.params }), pathOf(v)),
   },
   { path: "report-runs/{id}/delete", post: deleteRun },
-  action(
-    "report-runs/{id}/redeliver",
-    "redeliverReport",
-    (v) => done(pathOf(v), reportTexts[v.locale].redelivered),
-  ),
+  { path: "report-runs/{id}/redeliver", post: redeliver },
 ];

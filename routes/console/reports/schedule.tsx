@@ -8,8 +8,16 @@ import { CopyValue, exactTime, Facts, number, Time } from "../components/values.
 import { action, done } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
-import { formatName, isMoving, methodLabel, nameIn, readTemplates, RunBadges } from "./model.tsx";
-import type { Schedule, Template } from "./model.tsx";
+import {
+  formatName,
+  isMoving,
+  methodLabel,
+  nameIn,
+  readTargets,
+  readTemplates,
+  RunBadges,
+} from "./model.tsx";
+import type { Schedule, Target, Template } from "./model.tsx";
 import { ParametersCard } from "./parameters_card.tsx";
 import { runColumns } from "./runs.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
@@ -23,10 +31,11 @@ async function schedulePage(v: Visit): Promise<View> {
   const t = scheduleTexts[v.locale];
   const r = reportTexts[v.locale];
   const { params, params: { id } } = v;
-  const [schedule, runs, templates] = await Promise.all([
+  const [schedule, runs, templates, targets] = await Promise.all([
     v.api.call("readReportSchedule", { params }),
     v.api.call("listReportExecutions", { query: { scheduleId: id, pageSize: 10 } }),
     readTemplates(v),
+    readTargets(v),
   ]);
   return {
     title: schedule.name,
@@ -42,7 +51,7 @@ async function schedulePage(v: Visit): Promise<View> {
           </div>
           <div class="grid-2">
             <ParametersCard v={v} templates={templates} of={schedule} />
-            <DeliveryCard v={v} schedule={schedule} />
+            <DeliveryCard v={v} schedule={schedule} targets={targets} />
           </div>
           <Card title={t.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
             <DataTable
@@ -141,11 +150,18 @@ export function RunTimes({ v, cron, zone }: { v: Visit; cron: string; zone: stri
   );
 }
 
-function DeliveryCard({ v, schedule: { deliveryOptionsJson, burstJson } }: { v: Visit; schedule: Schedule }) {
+function DeliveryCard(
+  { v, schedule: { deliveryOptionsJson, burstJson }, targets }: {
+    v: Visit;
+    schedule: Schedule;
+    targets: Target[];
+  },
+) {
   const t = reportTexts[v.locale];
   const delivery: DeliveryOptions | null = deliveryOptionsJson && JSON.parse(deliveryOptionsJson);
   const burst: Burst | null = burstJson && JSON.parse(burstJson);
-  const { recipients = [], emailSubject, targetPath, webhookUrl } = delivery ?? {};
+  const { recipients = [], emailSubject, targetPath, webhookUrl, targetId } = delivery ?? {};
+  const target = targets.find(({ id }) => id === targetId);
   return (
     <Card title={t.delivery}>
       <Facts
@@ -154,6 +170,7 @@ function DeliveryCard({ v, schedule: { deliveryOptionsJson, burstJson } }: { v: 
           recipients.length > 0 && [t.recipients, recipients.join(", ")],
           emailSubject && [t.subject, emailSubject],
           targetPath && [t.targetPath, <code>{targetPath}</code>],
+          targetId && [t.target, target ? target.name : <code>{targetId}</code>],
           webhookUrl && [t.webhookUrl, <code>{webhookUrl}</code>],
           burst && [t.burstParameter, burst.parameter],
           burst && [t.burstLines, burst.items.map(({ value }) => String(value)).join(", ")],

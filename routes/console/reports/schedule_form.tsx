@@ -4,7 +4,7 @@ import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { field, optionalField, type View, type Visit } from "../shared/page.ts";
-import { readTemplate, readTemplates, type Template } from "./model.tsx";
+import { readTargets, readTemplate, readTemplates, type Target, type Template } from "./model.tsx";
 import { readRequest, valuesOf } from "./request.ts";
 import { atInputs, requestFields } from "./request_fields.tsx";
 import { RunTimes } from "./schedule.tsx";
@@ -18,14 +18,14 @@ export const newSchedulePage = formPage({
   async show(v, sent) {
     const templateId = v.query.get("template");
     if (!templateId) return await templateChoice(v);
-    const template = await readTemplate(v, templateId);
+    const [template, targets] = await Promise.all([readTemplate(v, templateId), readTargets(v)]);
     const f = new Fields(v, atInputs(v, sent), "createReportSchedule", {
       ...valuesOf(v, template, null),
       cronExpression: "0 8 * * 1",
       timeZoneId: v.timeZone,
       name: template.displayName,
     });
-    return formView(f, template);
+    return formView(f, template, targets);
   },
   async send(v, form) {
     const template = await readTemplate(v, v.query.get("template") ?? "");
@@ -46,9 +46,12 @@ export const editSchedulePage = formPage({
   path: "report-schedules/{id}/edit",
   async show(v, sent) {
     const { value: schedule, etag } = await v.api.versioned("readReportSchedule", { params: v.params });
-    const template = await readTemplate(v, schedule.templateId);
+    const [template, targets] = await Promise.all([
+      readTemplate(v, schedule.templateId),
+      readTargets(v),
+    ]);
     const values = { ...schedule, ...valuesOf(v, template, schedule), etag };
-    return formView(new Fields(v, atInputs(v, sent), "createReportSchedule", values), template);
+    return formView(new Fields(v, atInputs(v, sent), "createReportSchedule", values), template, targets);
   },
   async send(v, form) {
     const { params } = v;
@@ -98,7 +101,7 @@ async function templateChoice(v: Visit): Promise<View> {
   };
 }
 
-function formView(f: Fields, template: Template): View {
+function formView(f: Fields, template: Template, targets: Target[]): View {
   const { v } = f;
   const t = scheduleTexts[v.locale];
   const { id } = v.params;
@@ -119,7 +122,7 @@ function formView(f: Fields, template: Template): View {
           {f.text("name", t.name)}
           {f.area("description", t.description, { rows: 2 })}
           {cronFields(f)}
-          {requestFields(f, template)}
+          {requestFields(f, template, targets)}
         </Form>
       </Card>
     ),

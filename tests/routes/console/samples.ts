@@ -90,6 +90,11 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
       redirectUris: ["https://orders.test/callback"],
       audience: "https://orders.test",
     }),
+    "report-targets": await make("report-targets", {
+      name: long.slice(0, 100),
+      kind: "slack",
+      webhookUrl: "https://hooks.example.test/x",
+    }),
     webhooks: await make("webhook-endpoints", { url: "http://127.0.0.1:9/hook", eventTypes: ["*"] }),
   };
 }

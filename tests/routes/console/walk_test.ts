@@ -15,6 +15,7 @@ const NO_PAGES = [
   "notifications/people",
   "permissions/import/template",
   "report-runs/{id}/download",
+  "templates/{id}/versions/{version}/body",
   "account/security/{id}/remove", // only for the owner of a factor; see security_test.ts
 ];
 const samples = await makeSamples(t);
@@ -74,6 +75,7 @@ const OPEN: Record<string, string[]> = {
   ],
   "200 200 200 403 404": [
     "report-runs/{id}",
+    "report-runs/{id}/deliver",
     "report-schedules/{id}",
     "report-schedules/{id}/edit",
   ],
@@ -100,11 +102,14 @@ const OPEN: Record<string, string[]> = {
   "200 200 403 403 404": [
     "notifications/{id}",
     "templates/{id}",
+    "templates/{id}/versions",
+    "templates/{id}/versions/{version}",
     "invitations/new",
     "user-imports/new",
     "users/bring-in",
   ],
   "200 403 403 403 200": [
+    "report-targets/new",
     "users/{id}/links",
     "users/{id}/links/new",
     "users/{id}/data",
@@ -112,6 +117,8 @@ const OPEN: Record<string, string[]> = {
   ],
   "200 403 403 403 403": [
     "tenants/{id}/join",
+    "report-targets",
+    "report-targets/{id}",
     "permissions/new",
     "permissions/import",
     "permissions/{id}",
@@ -144,7 +151,7 @@ const OPEN: Record<string, string[]> = {
 /** The address of a page, with the id of a sample. */
 function addressOf(path: string): string {
   const sample = samples[path.split("/")[0] ?? ""];
-  const address = path.replace(/\{\w+\}/, sample ?? "{}");
+  const address = path.replace("{version}", "1").replace(/\{\w+\}/, sample ?? "{}");
   assert.ok(!address.includes("{"), `${path}: samples.ts has something to show`);
   return address;
 }

@@ -1,0 +1,120 @@
+import { ButtonLink } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { Tabs } from "../components/tabs.tsx";
+import { Facts } from "../components/values.tsx";
+import { Refusal } from "../shared/api.ts";
+import type { Answer } from "../shared/operations.ts";
+import type { Outcome, View, Visit } from "../shared/page.ts";
+import { framedHtml } from "./frame.tsx";
+import { PreviewErrors } from "./live_preview.tsx";
+import { templateTexts } from "./template_texts.ts";
+import { notificationTexts } from "./texts.ts";
+import { versionTexts } from "./version_texts.ts";
+
+type Version = Answer<"readNotificationTemplateVersion">;
+
+/** One version as its recipients would see it: on a phone and on a desktop, in light or dark colours. */
+export async function versionPage(v: Visit): Promise<View> {
+  const t = versionTexts[v.locale];
+  const { params } = v;
+  const version = await v.api.call("readNotificationTemplateVersion", { params });
+  const rendered = await render(v, version).catch((refusal) => {
+    if (refusal instanceof Refusal && refusal.status < 500) return refusal;
+    throw refusal;
+  });
+  const list = `templates/${params.id}/versions`;
+  const here = `${list}/${params.version}`;
+  const isDark = v.query.get("colours") === "dark";
+  const body = `${here}/body?colours=${isDark ? "dark" : "light"}`;
+  return {
+    title: t.versionOf(version.version),
+    crumbs: [
+      { href: "templates", label: templateTexts[v.locale].title },
+      { href: list, label: t.versions },
+    ],
+    actions: (
+      <ButtonLink
+        href={`${list}?newer=${version.version}&older=${version.version - 1 || 1}`}
+        label={t.compare}
+      />
+    ),
+    body: rendered instanceof Refusal ? <PreviewErrors refusal={rendered} /> : (
+      <Card>
+        <Facts facts={[[notificationTexts[v.locale].subject, rendered.subject]]} />
+        <p class="hint">{t.sampleNote}</p>
+        {rendered.htmlBody === null ? <p class="muted">{t.noHtml}</p> : (
+          <>
+            <Tabs
+              label={t.colours}
+              tabs={[
+                { href: here, label: t.light, isCurrent: !isDark },
+                { href: `${here}?colours=dark`, label: t.dark, isCurrent: isDark },
+              ]}
+            />
+            <div class="devices">
+              <Device label={t.phone} width="phone" src={body} isDark={isDark} />
+              <Device label={t.desktop} width="desktop" src={body} isDark={isDark} />
+            </div>
+          </>
+        )}
+        {rendered.textBody && (
+          <details open={rendered.htmlBody === null}>
+            <summary>{notificationTexts[v.locale].previewText}</summary>
+            <pre
+              class="code-block"
+              tabindex={0}
+              role="region"
+              aria-label={notificationTexts[v.locale].textBody}
+            >
+              {rendered.textBody}
+            </pre>
+          </details>
+        )}
+      </Card>
+    ),
+  };
+}
+
+/** An iframe as wide as a device. */
+const Device = (
+  { label, width, src, isDark }: { label: string; width: string; src: string; isDark: boolean },
+) => (
+  <figure class={`device ${width}`}>
+    <figcaption>{label}</figcaption>
+    <iframe class={`preview ${isDark ? "dark" : "light"}`} title={label} sandbox="" src={src}></iframe>
+  </figure>
+);
+
+/** The HTML of a version in the colours of the address, for the iframes. */
+export async function versionBody(v: Visit): Promise<Outcome> {
+  const version = await v.api.call("readNotificationTemplateVersion", { params: v.params });
+  const { htmlBody } = await render(v, version);
+  return framedHtml(inColours(htmlBody ?? "", v.query.get("colours") === "dark" ? "dark" : "light"));
+}
+
+/**
+ * The document as a reader with this colour scheme sees it. A frame cannot choose a scheme: the browser takes the one of
+ * the system. So the conditions are replaced by ones that always or never hold.
+ */
+const inColours = (html: string, scheme: "light" | "dark"): string =>
+  html
+    .replaceAll(
+      /\(\s*prefers-color-scheme\s*:\s*(light|dark)\s*\)/gi,
+      (_, wanted: string) => wanted.toLowerCase() === scheme ? "(min-width: 0)" : "(max-width: 0)",
+    )
+    .replaceAll(/(color-schemes?\s*:\s*|content=["'])light dark\b/gi, `$1${scheme}`);
+
+const render = (v: Visit, version: Version) => {
+  const { locale, subjectTemplate, htmlBodyTemplate, textBodyTemplate, requiredVariables } = version;
+  const names = requiredVariables.split(",").map((name) => name.trim()).filter(Boolean);
+  return v.api.call("previewNotificationTemplate", {
+    body: {
+      locale,
+      subjectTemplate,
+      htmlBodyTemplate,
+      textBodyTemplate,
+      requiredVariables,
+      data: Object.fromEntries(names.map((name) => [name, name])),
+    },
+  });
+};

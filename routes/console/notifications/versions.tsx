@@ -1,0 +1,147 @@
+import { ActionButton, ButtonLink, SelectField } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { DataTable } from "../components/table.tsx";
+import { Badge, CopyValue, Time } from "../components/values.tsx";
+import { action, done } from "../shared/actions.ts";
+import type { Answer, Row } from "../shared/operations.ts";
+import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { LineDifferences, lineDifferences } from "./line_differences.tsx";
+import { templateTexts } from "./template_texts.ts";
+import { versionBody, versionPage } from "./version.tsx";
+import { versionTexts } from "./version_texts.ts";
+
+type Item = Row<"listNotificationTemplateVersions">;
+type Version = Answer<"readNotificationTemplateVersion">;
+type Template = Answer<"readNotificationTemplate">;
+
+/** Whether the viewer may restore versions: in a tenant, built-in templates cannot be changed. */
+export const mayRestore = (v: Visit, template: Template): boolean =>
+  !template.isShipped || v.viewer.tenant === null;
+
+/** The versions of a template, and the differences between two of them: by default the last two. */
+async function versionsPage(v: Visit): Promise<View> {
+  const t = versionTexts[v.locale];
+  const { params } = v;
+  const [template, versions] = await Promise.all([
+    v.api.call("readNotificationTemplate", { params }),
+    v.api.call("listNotificationTemplateVersions", { params }),
+  ]);
+  const [newest, before] = versions.map(({ version }) => version);
+  const chosen = (name: string, otherwise = 0) => Number(v.query.get(name)) || otherwise;
+  const newer = chosen("newer", newest);
+  const older = chosen("older", before ?? newest);
+  const read = (version: number) =>
+    v.api.call("readNotificationTemplateVersion", { params: { ...params, version: String(version) } });
+  const [was, is] = await Promise.all([read(older), read(newer)]);
+  const here = `templates/${template.id}`;
+  return {
+    title: t.versions,
+    crumbs: [{ href: "templates", label: templateTexts[v.locale].title }, {
+      href: here,
+      label: template.name,
+    }],
+    actions: <ButtonLink href={here} label={t.back} />,
+    body: (
+      <>
+        <Card title={t.differences(older, newer)}>
+          <form method="get" action={`${here}/versions`} class="row compare">
+            <VersionSelect label={t.olderVersion} name="older" value={older} versions={versions} />
+            <VersionSelect label={t.newerVersion} name="newer" value={newer} versions={versions} />
+            <button type="submit" class="button">{t.compare}</button>
+          </form>
+          <Differences v={v} was={was} is={is} />
+        </Card>
+        <Card>
+          <DataTable
+            caption={t.caption}
+            rows={versions}
+            empty={null}
+            columns={[
+              {
+                head: templateTexts[v.locale].version,
+                cell: ({ version }) => (
+                  <span class="row">
+                    <a href={`${here}/versions/${version}`}>{t.versionOf(version)}</a>
+                    {version === newest && <Badge tone="ok">{t.current}</Badge>}
+                  </span>
+                ),
+              },
+              { head: t.changed, cell: ({ changedAt }) => <Time v={v} at={changedAt} /> },
+              {
+                head: t.changedBy,
+                cell: ({ changedBy }) => changedBy ? <CopyValue v={v} value={changedBy} /> : t.service,
+              },
+              {
+                head: t.compare,
+                cell: ({ version }) =>
+                  version > 1 && (
+                    <a href={`${here}/versions?older=${version - 1}&newer=${version}`}>
+                      {version - 1} → {version}
+                    </a>
+                  ),
+              },
+              {
+                head: t.restore,
+                cell: ({ version }) =>
+                  version !== newest && mayRestore(v, template) && (
+                    <ActionButton
+                      v={v}
+                      action={`${here}/versions/${version}/restore`}
+                      label={t.restore}
+                      icon="retry"
+                      confirm={t.restoreConfirm(version)}
+                    />
+                  ),
+              },
+            ]}
+          />
+        </Card>
+      </>
+    ),
+  };
+}
+
+function VersionSelect(
+  { label, name, value, versions }: { label: string; name: string; value: number; versions: Item[] },
+) {
+  const choices = versions.map(({ version }) => ({ value: String(version), label: String(version) }));
+  return <SelectField label={label} name={name} value={String(value)} choices={choices} />;
+}
+
+/** The differences of every text that changed. */
+function Differences({ v, was, is }: { v: Visit; was: Version; is: Version }) {
+  const t = templateTexts[v.locale];
+  const texts = [
+    [t.name, was.name, is.name],
+    [t.subject, was.subjectTemplate, is.subjectTemplate],
+    [t.html, was.htmlBodyTemplate, is.htmlBodyTemplate],
+    [t.text, was.textBodyTemplate, is.textBodyTemplate],
+    [t.required, was.requiredVariables, is.requiredVariables],
+  ] as const;
+  const changed = texts
+    .map(([label, before, after]) => ({ label, parts: lineDifferences(before ?? "", after ?? "") }))
+    .filter(({ parts }) => parts.length > 0);
+  if (changed.length === 0) return <p class="muted">{versionTexts[v.locale].none}</p>;
+  return (
+    <>
+      {changed.map(({ label, parts }) => (
+        <section class="stack">
+          <h3>{label}</h3>
+          <LineDifferences v={v} label={label} parts={parts} />
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** The pages of a template's versions. */
+export const versionPages: ConsolePage[] = [
+  { path: "templates/{id}/versions", get: versionsPage },
+  { path: "templates/{id}/versions/{version}", get: versionPage },
+  { path: "templates/{id}/versions/{version}/body", get: versionBody },
+  action(
+    "templates/{id}/versions/{version}/restore",
+    "restoreNotificationTemplateVersion",
+    (v, { version }) => done(`templates/${v.params.id}/versions`, versionTexts[v.locale].restored(version)),
+  ),
+];

@@ -1,0 +1,207 @@
+import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
+import { choice, listView, timeColumn } from "../components/list.tsx";
+import { Fields, Form } from "../components/fields.tsx";
+import { Card } from "../components/notice.tsx";
+import { Badge, Facts, Time } from "../components/values.tsx";
+import { shownOnce } from "../integration/shown_once.tsx";
+import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import type { Answer } from "../shared/operations.ts";
+import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { targetTexts } from "./target_texts.ts";
+
+type Target = Answer<"readReportTarget">;
+
+/** The tenant's targets for report deliveries, and the state of the secret of its report webhooks. */
+async function targetsPage(v: Visit): Promise<View> {
+  const t = targetTexts[v.locale];
+  const secret = await v.api.call("readReportWebhookSecret");
+  return await listView(v, "listReportTargets", {
+    path: "report-targets",
+    icon: "files",
+    title: t.targets,
+    actions: (
+      <>
+        <ButtonLink href="report-targets/new?kind=s3" label={t.newBucket} icon="plus" tone="primary" />
+        <ButtonLink href="report-targets/new?kind=slack" label={t.newChat} icon="plus" />
+      </>
+    ),
+    top: <SecretCard v={v} secret={secret} />,
+    caption: t.caption,
+    empty: [t.none, t.noneText],
+    filters: [choice("kind", t.kind, { s3: t.s3, slack: t.slack })],
+    columns: [
+      { head: t.name, sort: "name", cell: ({ id, name }) => <a href={`report-targets/${id}`}>{name}</a> },
+      { head: t.kind, cell: ({ kind }) => <Badge tone="idle">{t[kind]}</Badge> },
+      {
+        head: t.place,
+        cell: ({ endpoint, bucket, prefix }) =>
+          bucket && (
+            <>
+              <code>{[bucket, prefix].filter(Boolean).join("/")}</code>
+              <span class="sub">{endpoint}</span>
+            </>
+          ),
+      },
+      timeColumn(v, t.changed, "updatedAt", { wideOnly: true }),
+    ],
+  });
+}
+
+function SecretCard({ v, secret }: { v: Visit; secret: Answer<"readReportWebhookSecret"> }) {
+  const t = targetTexts[v.locale];
+  const { isOwn, createdAt, oldValidUntil } = secret;
+  const isOldValid = oldValidUntil !== null && new Date(oldValidUntil) > v.now;
+  return (
+    <Card
+      title={t.webhookSecret}
+      actions={
+        <ActionButton
+          v={v}
+          action="report-targets/webhook-secret"
+          label={t.rotate}
+          icon="keys"
+          confirm={t.rotateConfirm}
+        />
+      }
+    >
+      <p class="muted">{isOwn ? t.ownSecret : t.sharedSecret}</p>
+      <Facts
+        facts={[
+          createdAt && [t.secretCreated, <Time v={v} at={createdAt} />],
+          isOldValid && [t.oldSecret, <Time v={v} at={oldValidUntil} />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** Creates a new secret and shows it. It is not shown again. */
+async function rotate(v: Visit): Promise<Outcome> {
+  const t = targetTexts[v.locale];
+  const { secret } = await v.api.call("rotateReportWebhookSecret");
+  return shownOnce(v, {
+    title: t.rotated,
+    crumb: { href: "report-targets", label: t.targets },
+    secret,
+    label: t.webhookSecret,
+    back: { href: "report-targets", label: t.back },
+  });
+}
+
+const kindOf = (kind: string | null) => kind === "slack" ? "slack" : "s3";
+
+const newPage = formPage({
+  path: "report-targets/new",
+  show(v, sent) {
+    const kind = kindOf(sent?.form ? field(sent.form, "kind") : v.query.get("kind"));
+    return targetForm(v, sent, { kind, pathStyle: true }, null);
+  },
+  async send(v, form) {
+    const body = { kind: kindOf(field(form, "kind")), ...bodyOf(form) };
+    const { id } = await v.api.call("createReportTarget", { body });
+    return done(`report-targets/${id}`, targetTexts[v.locale].created);
+  },
+});
+
+const targetPage = formPage({
+  path: "report-targets/{id}",
+  async show(v, sent) {
+    const { value, etag } = await v.api.versioned("readReportTarget", { params: v.params });
+    return targetForm(v, sent, { ...value, etag }, value);
+  },
+  async send(v, form) {
+    const { params } = v;
+    await v.api.call("updateReportTarget", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
+    return done(`report-targets/${params.id}`, targetTexts[v.locale].saved);
+  },
+});
+
+/** What the inputs of the target's kind say. A secret that was left empty stays as it is. */
+function bodyOf(form: FormData) {
+  const secret = (name: string) => field(form, name) === "" ? {} : { [name]: field(form, name) };
+  const name = field(form, "name");
+  if (field(form, "kind") === "slack") return { name, ...secret("webhookUrl") };
+  const { endpoint, region, bucket, prefix, accessKeyId } = Object.fromEntries(
+    ["endpoint", "region", "bucket", "prefix", "accessKeyId"].map((each) => [each, field(form, each)]),
+  );
+  const pathStyle = form.get("pathStyle") === "true";
+  return { name, endpoint, region, bucket, prefix, pathStyle, accessKeyId, ...secret("secretAccessKey") };
+}
+
+function targetForm(
+  v: Visit,
+  sent: Sent | null,
+  values: Record<string, unknown>,
+  target: Target | null,
+): View {
+  const t = targetTexts[v.locale];
+  const f = new Fields(v, sent, "createReportTarget", values);
+  const here = target ? `report-targets/${target.id}` : "report-targets/new";
+  const isBucket = values.kind === "s3";
+  const kept = target ? { hint: t.keptSecret } : {};
+  return {
+    title: target?.name ?? (isBucket ? t.newBucket : t.newChat),
+    crumbs: [{ href: "report-targets", label: t.targets }],
+    actions: target && (
+      <>
+        <ActionButton v={v} action={`${here}/test`} label={t.test} icon="play" tone="primary" />
+        <DeleteButton v={v} action={`${here}/delete`} confirm={t.removeConfirm(target.name)} />
+      </>
+    ),
+    body: (
+      <Card>
+        <Form fields={f} action={here} back="report-targets">
+          <input type="hidden" name="kind" value={String(values.kind)} />
+          {f.text("name", t.name, { required: true })}
+          {isBucket
+            ? (
+              <>
+                {f.text("endpoint", t.endpoint, { type: "url", required: true, hint: t.endpointHint })}
+                <div class="pair">
+                  {f.text("bucket", t.bucket, { required: true })}
+                  {f.text("prefix", t.prefix, { hint: t.prefixHint })}
+                  {f.text("region", t.region, { placeholder: "us-east-1" })}
+                  {f.text("accessKeyId", t.accessKeyId, { required: true })}
+                </div>
+                {f.text("secretAccessKey", t.secretAccessKey, {
+                  type: "password",
+                  required: !target,
+                  autocomplete: "off",
+                  ...kept,
+                })}
+                {f.check("pathStyle", t.pathStyle)}
+              </>
+            )
+            : f.text("webhookUrl", t.webhookUrl, {
+              type: "password",
+              required: !target,
+              autocomplete: "off",
+              hint: target ? t.keptSecret : t.webhookUrlHint,
+            })}
+        </Form>
+      </Card>
+    ),
+  };
+}
+
+const forManagers = (pages: ConsolePage[]): ConsolePage[] =>
+  pages.map((page) => ({ ...page, permissions: ["manage:webhooks"] }));
+
+/** The pages of report targets. */
+export const targetPages: ConsolePage[] = forManagers([
+  { path: "report-targets", get: targetsPage },
+  { path: "report-targets/webhook-secret", post: rotate },
+  newPage,
+  targetPage,
+  action("report-targets/{id}/test", "testReportTarget", (v, { succeeded, reason }) => {
+    const t = targetTexts[v.locale];
+    const path = `report-targets/${v.params.id}`;
+    if (succeeded) return done(path, t.tested);
+    return { goTo: path, flash: { tone: "bad", text: t.testFailed(reason ?? "") } };
+  }),
+  action(
+    "report-targets/{id}/delete",
+    "deleteReportTarget",
+    (v) => done("report-targets", targetTexts[v.locale].removed),
+  ),
+]);
