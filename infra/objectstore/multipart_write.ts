@@ -4,7 +4,7 @@ import { splitIntoParts } from "./split_stream.ts";
 import type { BoundedS3Client } from "./s3_client.ts";
 import { unquoteEtag } from "./xml.ts";
 
-/** Bytes in memory per running write. S3 allows 10,000 parts, so a write is limited to about 80 GiB. */
+/** Size of a part; a running write has two in memory. S3 allows 10,000 parts, so a write is limited to about 80 GiB. */
 export const PART_BYTES = 8 * 1024 * 1024;
 
 const PART_TIMEOUT_MS = 120_000;
@@ -15,8 +15,8 @@ export interface WriteContext extends UploadContext {
 }
 
 /**
- * Writes a stream of unknown length with one part in memory. Uses a single PUT if it fits into one part, else a
- * multipart upload. If anything fails, the upload is aborted, so nothing is left in the store.
+ * Writes a stream of unknown length. Uses a single PUT if it fits into one part, else a multipart upload, which reads the
+ * next part while one is sent. If anything fails, the upload is aborted, so nothing is left in the store.
  */
 export async function writeStream(
   context: WriteContext,
@@ -49,16 +49,25 @@ async function putInParts(
   rest: AsyncIterable<Uint8Array<ArrayBuffer>>,
 ): Promise<StoredObject> {
   const uploadId = await createUpload(context, context.contentType);
+  const etags: string[] = [];
+  let sending = Promise.resolve();
+  const send = (part: Uint8Array<ArrayBuffer>) => {
+    sending = putPart(context, uploadId, etags.length + 1, part).then((etag) => void etags.push(etag));
+    sending.catch(() => undefined); // it is awaited later, after the next part was read
+  };
   try {
-    const etags = [await putPart(context, uploadId, 1, first)];
     let sizeBytes = first.length;
+    send(first);
     for await (const part of rest) {
-      etags.push(await putPart(context, uploadId, etags.length + 1, part));
+      await sending;
+      send(part);
       sizeBytes += part.length;
     }
+    await sending;
     context.signal?.throwIfAborted();
     return { sizeBytes, etag: await completeUpload(context, uploadId, etags) };
   } catch (error) {
+    await sending.catch(() => undefined); // a part that arrives after the abort would stay in the store
     // Best effort: the original error is thrown. A lifecycle rule of the bucket removes parts that are left.
     await abortUpload({ ...context, signal: undefined }, uploadId).catch(() => undefined);
     throw error;

@@ -1,6 +1,6 @@
 /**
- * Splits a stream into parts of exactly `size` bytes; the last one may be shorter. Every part is a view of the same
- * buffer, valid only until the next part is requested. An abort throws the signal's reason. Leaving the loop cancels
+ * Splits a stream into parts of exactly `size` bytes; the last one may be shorter. Parts are views of
+ * two buffers in turn: a part is valid until the one after the next is requested. An abort throws the signal's reason. Leaving the loop cancels
  * the source.
  */
 export async function* splitIntoParts(
@@ -12,6 +12,7 @@ export async function* splitIntoParts(
   const onAbort = () => void reader.cancel(signal?.reason).catch(() => undefined);
   signal?.addEventListener("abort", onAbort, { once: true });
   let buffer = new Uint8Array(64 * 1024);
+  let other: Uint8Array<ArrayBuffer> | null = null;
   let filled = 0;
   let ended = false;
   try {
@@ -30,6 +31,7 @@ export async function* splitIntoParts(
         filled += take;
         if (filled === size) {
           yield buffer;
+          [buffer, other] = [other ?? new Uint8Array(size), buffer];
           filled = 0;
         }
       }
