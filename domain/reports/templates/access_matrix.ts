@@ -31,6 +31,7 @@ export const accessMatrixReport = defineReport({
     isEffective: boolean("Effective"),
     tenant: text("Tenant", 24),
   },
+  groupBy: ["tenant", "email"],
   chart: { title: "Grants by permission", by: "permission" },
   query: (sql, { tenantIds, parameters: { permission, roleName, onlyEffective } }) =>
     sql`

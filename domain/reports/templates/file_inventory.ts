@@ -41,7 +41,8 @@ export const fileInventoryReport = defineReport({
     fileId: text("File", 38),
     tenant: text("Tenant", 20),
   },
-  chart: { title: "Bytes by profile", by: "profile", sum: "sizeBytes" },
+  totals: { sizeBytes: "sum" },
+  chart: { title: "Bytes by profile", kind: "pie", by: "profile", sum: "sizeBytes" },
   query: (sql, { tenantIds, parameters: { createdFrom, createdTo, status, profile } }) =>
     sql`
     select f.created_at, f.file_name, f.profile, f.status, f.size_bytes,

@@ -32,7 +32,8 @@ export const jobExecutionsReport = defineReport({
     jobId: text("Job", 36),
     tenant: text("Tenant", 24),
   },
-  chart: { title: "Attempts by outcome", by: "status" },
+  totals: { durationMs: ["average", "max"] },
+  chart: { title: "Attempts by outcome", kind: "pie", by: "status" },
   query: (sql, { tenantIds, parameters: { from, to, status, jobTypeName } }) =>
     sql`
     select e.started_at, e.completed_at,

@@ -36,7 +36,7 @@ export const notificationDeliveriesReport = defineReport({
     notificationId: text("Message", 36),
     tenant: text("Tenant", 24),
   },
-  chart: { title: "Recipients by outcome", by: "outcome" },
+  chart: { title: "Recipients by outcome", kind: "pie", by: "outcome" },
   query: (sql, { tenantIds, parameters: { from, to, channel, outcome } }) =>
     sql`
     select n.created_at, n.channel, n.status, r.status as outcome, r.sent_at,

@@ -27,6 +27,7 @@ export const rolePermissionsReport = defineReport({
     description: text("What it allows", 44),
     tenant: text("Tenant", 24),
   },
+  groupBy: ["tenant", "role"],
   chart: { title: "Permissions by role", by: "role" },
   query: (sql, { tenantIds, parameters: { roleName, isSystemRole } }) =>
     sql`

@@ -33,6 +33,7 @@ export const tenantsOverviewReport = defineReport({
     lastLoginAt: instant("Last sign-in"),
     createdAt: instant("Created"),
   },
+  totals: { userCount: "sum", fileCount: "sum", fileBytes: "sum" },
   chart: { title: "Users by tenant", by: "name", sum: "userCount" },
   query: (sql, { parameters: { type, isActive } }) =>
     sql`

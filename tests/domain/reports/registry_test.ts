@@ -21,12 +21,12 @@ const definition = {
   columns: { a: text("A") },
 };
 
-/** The example of the README, as a deployment would copy it. */
-async function readmeExample(): Promise<string> {
+/** An example of the README, as a deployment would copy it. */
+async function readmeExample(number = 1): Promise<string> {
   const readme = await Deno.readTextFile(
     join(import.meta.dirname ?? ".", "../../../domain/reports/README.md"),
   );
-  return /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
+  return [...readme.matchAll(/```ts\n([\s\S]*?)```/g)][number - 1]?.[1] ?? "";
 }
 
 Deno.test("the built-in templates have unique ids, and a deployment's folder adds templates", async () => {
@@ -36,6 +36,14 @@ Deno.test("the built-in templates have unique ids, and a deployment's folder add
   const templates = await loadReportTemplates({ folder, extensions: [] });
   assert.equal(templates.size, 10);
   assert.equal(templates.get("users-by-domain")?.name, "Users by mail domain");
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("the README's example with several parts is accepted", async () => {
+  const folder = await folderOf({ "invoices.js": await readmeExample(2) });
+  const template = (await loadReportTemplates({ folder, extensions: [] })).get("invoices");
+  assert.deepEqual(template?.parts.map(({ kind }) => kind), ["chart", "table"]);
+  assert.equal(template?.layout, "portrait");
   await Deno.remove(folder, { recursive: true });
 });
 

@@ -23,7 +23,18 @@ async function rowsOf(by: Actor, templateId: string, parameters = {}): Promise<R
 
 Deno.test("there are nine built-in reports, and each of them runs", async () => {
   const { body } = await t.systemAdmin.get("/api/v1/reports");
-  const own = ["cells", "export-only", "failing", "foreign", "lines", "moody", "regional", "slow", "trickle"];
+  const own = [
+    "cells",
+    "everything",
+    "export-only",
+    "failing",
+    "foreign",
+    "lines",
+    "moody",
+    "regional",
+    "slow",
+    "trickle",
+  ];
   const ids = body.map((item: { templateId: string }) => item.templateId).filter((id: string) =>
     !own.includes(id)
   );
@@ -35,6 +46,21 @@ Deno.test("there are nine built-in reports, and each of them runs", async () => 
   assert.equal(
     body.find((item: { templateId: string }) => item.templateId === "tenants-overview").isGlobal,
     true,
+  );
+});
+
+Deno.test("groups and totals of built-in reports are in their html documents", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const html = async (by: Actor, templateId: string) => {
+    const { status, body } = await by.post("/api/v1/reports/generate", { templateId, format: 4 });
+    assert.equal(status, 201, `${templateId}: ${JSON.stringify(body)}`);
+    return new TextDecoder().decode((await fetchDocument(by, body.id)).bytes);
+  };
+  assert.match(await html(admin, "access-matrix"), new RegExp(`scope="rowgroup">Email: ${admin.email}</th>`));
+  assert.match(await html(admin, "role-permissions"), /scope="rowgroup">Role: Visitor<\/th>/);
+  assert.match(
+    await html(t.systemAdmin, "tenants-overview"),
+    /<tfoot>\n<tr class="sum l0"><th [^>]*>Total<\/th>/,
   );
 });
 
