@@ -23,6 +23,7 @@ const orderOf = (templateId: string, parameters: Record<string, unknown> = {}): 
   requestedBy: null,
   generatedAt: new Date("2026-01-01T00:00:00Z"),
   looks: LOOKS,
+  replicaUrl: null,
 });
 const running = () => ({ signal: new AbortController().signal, stopping: new AbortController().signal });
 

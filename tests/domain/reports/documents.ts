@@ -99,6 +99,7 @@ export async function write(
     requestedBy: "someone@example.test",
     generatedAt: new Date("2026-03-01T10:20:30Z"),
     looks: LOOKS,
+    replicaUrl: null,
   };
   const source = { rows: batches, text: (given: unknown) => String(given) };
   const write = await writerOf(format);
