@@ -435,6 +435,18 @@ export const SETTINGS = {
     meaning: "Days to keep finished jobs and their executions; dead letters stay until they are purged",
     default: "30",
   },
+  MAINTENANCE_BATCH: {
+    schema: z.coerce.number().int().min(1).max(10_000),
+    meaning:
+      "Maximum rows that a batch of a maintenance job (prune, sweep, retention) takes in one transaction",
+    default: "1000",
+  },
+  MAINTENANCE_BUDGET_MS: {
+    schema: z.coerce.number().int().min(10).max(60_000),
+    meaning:
+      "Milliseconds after which a maintenance job makes room for other jobs; it goes on a moment later",
+    default: "10000",
+  },
   OUTBOUND_ALLOW: {
     schema: z.string().refine(isAllowList, {
       error: "expected hosts, host:port or CIDR ranges, comma-separated",

@@ -12,7 +12,7 @@ import type { EventScope } from "./feed/event_scope.ts";
 const ON_DEMAND = ["job.succeeded", "job.failed"] as const;
 type OnDemand = typeof ON_DEMAND[number];
 /** How long the events are stored after a poll. */
-const INTEREST_DAYS = 7;
+export const INTEREST_DAYS = 7;
 /** How often a poll's interest is written again. */
 const INTEREST_WRITE_MS = 3_600_000;
 const MAX_INTERESTS = 10_000;
@@ -87,10 +87,6 @@ export class JobEvents implements AttemptEvents {
     return wanted;
   }
 }
-
-/** Deletes interests of polls that have not asked again. */
-export const pruneInterests = (q: Sql): PromiseLike<unknown> =>
-  q`delete from event_interests where polled_at < now() - make_interval(days => ${INTEREST_DAYS})`;
 
 /**
  * The event of an ended attempt. Deliveries emit none: each would lead to another delivery. Interrupted and postponed

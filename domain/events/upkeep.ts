@@ -1,52 +1,69 @@
-import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { defineJob } from "../jobs/job_type.ts";
 import { readJobEnds } from "../jobs/job_ends.ts";
-import { firstIdOf } from "../shared/ids.ts";
+import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
+import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { enqueueDeliveries } from "./emit.ts";
-import { numberEvents } from "./feed/number_events.ts";
-import { pruneInterests } from "./job_events.ts";
+import { numberBatch } from "./feed/number_events.ts";
+import { INTEREST_DAYS } from "./job_events.ts";
+import type { EventPlatform } from "./platform.ts";
 import { KEY_HOURS } from "./publish.ts";
 
 const KEPT_DAYS = 30;
-const BATCH = 500;
 /** A delivery overdue by more than this may have lost its job. */
 const OVERDUE_MINUTES = 15;
 
+/** Deletes deliveries that have ended and were created more than 30 days ago. */
+export const pruneDeliveries = deleteExpired({
+  table: "webhook_deliveries",
+  column: "created_at",
+  keptFor: `${KEPT_DAYS} days`,
+  and: "status <> 'Pending'",
+});
+
 /**
  * Every ten minutes: enqueues lost delivery jobs again, numbers events that nobody has polled, and deletes old deliveries
- * and events, and expired secrets and keys.
+ * and events, and expired secrets, keys and interests of polls that have not asked again.
  */
-export const upkeepJob = defineJob({
+export const upkeepJob = maintenanceJob<EventPlatform>({
   name: "events.upkeep",
-  args: z.object({}),
   cron: "*/10 * * * *",
-  maxRetries: 0,
-  async run(_args, { platform, db, signal }) {
-    await db`delete from webhook_secrets where valid_until < now()`;
-    await pruneInterests(db);
-    await db`delete from event_keys where created_at < now() - make_interval(hours => ${KEY_HOURS})`;
-    return {
-      resumed: await resumeLost(platform),
-      numbered: await numberEvents(db),
-      pruned: await pruneDeliveries(platform, signal),
-      prunedEvents: await pruneEvents(platform, signal),
-    };
+  works: {
+    resumed: { limit: 500, run: resumeLost },
+    numbered: { limit: 5_000, run: ({ sql }, { limit }) => numberBatch(sql, FIRST_ID, limit) },
+    pruned: pruneDeliveries,
+    prunedEvents: { limit: 1_000, run: pruneEvents },
+    prunedSecrets: deleteExpired({ table: "webhook_secrets", column: "valid_until" }),
+    prunedInterests: deleteExpired({
+      table: "event_interests",
+      column: "polled_at",
+      keptFor: `${INTEREST_DAYS} days`,
+    }),
+    prunedKeys: deleteExpired({ table: "event_keys", column: "created_at", keptFor: `${KEY_HOURS} hours` }),
   },
 });
 
 /** Enqueues a new job for Pending deliveries whose job has ended: it was cancelled, or failed on our side. */
-export async function resumeLost(p: Pick<Platform, "sql" | "wakeUps">): Promise<number> {
+export async function resumeLost(
+  p: Pick<Platform, "sql" | "wakeUps">,
+  { limit = 500, after = null }: Partial<Batch> = {},
+): Promise<BatchResult> {
+  const [dueAfter = "-infinity", idAfter = FIRST_ID] = after?.split(" ") ?? [];
   return await transact(p.sql, async (tx) => {
-    const overdue = await tx<{ id: string; jobId: string; tenantId: string }[]>`
-      select d.id, d.job_id, e.tenant_id from webhook_deliveries d
+    const overdue = await tx<{ id: string; jobId: string; tenantId: string; nextAttemptAt: Date }[]>`
+      select d.id, d.job_id, d.next_attempt_at, e.tenant_id from webhook_deliveries d
       join webhook_endpoints e on e.id = d.endpoint_id
       where d.status = 'Pending' and d.next_attempt_at < now() - make_interval(mins => ${OVERDUE_MINUTES})
-      order by d.next_attempt_at limit ${BATCH} for update of d skip locked`;
+        and (d.next_attempt_at, d.id) > (${dueAfter}::text::timestamptz, ${idAfter}::text::uuid)
+      order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked`;
     const ends = await readJobEnds(tx, overdue.map(({ jobId }) => jobId));
     const lost = overdue.filter(({ jobId }) => ends.has(jobId));
-    if (lost.length === 0) return 0;
+    const last = overdue.length < limit ? undefined : overdue.at(-1);
+    const result = {
+      rows: lost.length,
+      after: last ? `${last.nextAttemptAt.toISOString()} ${last.id}` : null,
+    };
+    if (lost.length === 0) return result;
     const jobIds = await enqueueDeliveries(
       p,
       tx,
@@ -55,41 +72,20 @@ export async function resumeLost(p: Pick<Platform, "sql" | "wakeUps">): Promise<
     await tx`update webhook_deliveries d set job_id = given.job_id
       from unnest(${lost.map(({ id }) => id)}::uuid[], ${jobIds}::uuid[]) as given (id, job_id)
       where d.id = given.id`;
-    return lost.length;
+    return result;
   });
 }
 
-/** Deletes deliveries that have ended and were created more than 30 days ago; returns how many. */
-export const pruneDeliveries = (p: Pick<Platform, "sql">, signal?: AbortSignal): Promise<number> =>
-  deleteInBatches(
-    () =>
-      p.sql`delete from webhook_deliveries where id in (
-      select id from webhook_deliveries
-      where created_at < now() - make_interval(days => ${KEPT_DAYS}) and status <> 'Pending' limit ${BATCH})`,
-    signal,
-  );
-
 /** Deletes events of more than 30 days ago; returns how many. */
-export function pruneEvents(p: Pick<Platform, "sql" | "clock">, signal?: AbortSignal): Promise<number> {
+export async function pruneEvents(
+  p: Pick<Platform, "sql" | "clock">,
+  { limit = 1_000, after = null }: Partial<Batch> = {},
+): Promise<BatchResult> {
   const firstKept = firstIdOf(new Date(p.clock.now().getTime() - KEPT_DAYS * 86_400_000));
-  return deleteInBatches(
-    () =>
-      p.sql`delete from events where id in (
-      select id from events where id < ${firstKept} order by id limit ${BATCH})`,
-    signal,
-  );
-}
-
-/** Repeats a statement that deletes up to BATCH rows until it deletes fewer; returns how many rows it deleted. */
-async function deleteInBatches(
-  deleteSome: () => PromiseLike<{ count: number }>,
-  signal?: AbortSignal,
-): Promise<number> {
-  let deleted = 0;
-  let count = BATCH;
-  while (count >= BATCH && !signal?.aborted) {
-    ({ count } = await deleteSome());
-    deleted += count;
-  }
-  return deleted;
+  const gone = await p.sql<{ id: string }[]>`
+    delete from events where id = any(array(
+      select id from events where id > ${after ?? FIRST_ID} and id < ${firstKept} order by id limit ${limit}))
+    returning id`;
+  const last = gone.map(({ id }) => id).sort().at(-1) ?? null;
+  return { rows: gone.length, after: gone.length < limit ? null : last };
 }

@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { Batch } from "../jobs/maintenance.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { PartUpload } from "./parts.ts";
 
@@ -49,18 +50,21 @@ export async function deleteDiscarded(p: Storage, fileIds: string[], signal?: Ab
   }
 }
 
-/** Deletes all objects that are due for deletion, in batches. @returns how many objects were deleted */
-export async function deleteDueObjects(p: Storage, signal?: AbortSignal): Promise<number> {
-  let deleted = 0;
-  for (;;) {
-    const due = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
-      where delete_at <= ${p.clock.now()} order by delete_at limit ${BATCH}`;
-    for (const row of due) {
-      signal?.throwIfAborted(); // each deletion may be slow when the store is slow
-      deleted += await deleteObject(p, row) ? 1 : 0;
-    }
-    if (due.length < BATCH) return deleted;
+/**
+ * Tries to delete one batch of the objects that are due for deletion. What cannot be deleted is due again later.
+ * @returns how many were due
+ */
+export async function deleteDueObjects(
+  p: Storage,
+  { limit = BATCH, signal }: Partial<Batch> = {},
+): Promise<number> {
+  const due = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
+    where delete_at <= ${p.clock.now()} order by delete_at limit ${limit}`;
+  for (const row of due) {
+    signal?.throwIfAborted(); // each deletion may be slow when the store is slow
+    await deleteObject(p, row);
   }
+  return due.length;
 }
 
 interface DueObject {
@@ -69,8 +73,8 @@ interface DueObject {
   uploadId: string | null;
 }
 
-/** Deletes one object. Deleting it twice is harmless, so instances need no lock. @returns whether it was deleted */
-async function deleteObject(p: Storage, { key, writableUntil, uploadId }: DueObject): Promise<boolean> {
+/** Deletes one object. Deleting it twice is harmless, so instances need no lock. */
+async function deleteObject(p: Storage, { key, writableUntil, uploadId }: DueObject): Promise<void> {
   const now = p.clock.now();
   try {
     // Abort first, so that the parts cannot be joined into an object after the deletion.
@@ -79,12 +83,11 @@ async function deleteObject(p: Storage, { key, writableUntil, uploadId }: DueObj
   } catch (error) {
     p.log.warn("an object could not be deleted; the sweep will retry", { error });
     await p.sql`update file_objects set delete_at = ${new Date(now.getTime() + RETRY_MS)} where key = ${key}`;
-    return false;
+    return;
   }
   if (writableUntil !== null && writableUntil > now) {
     await p.sql`update file_objects set delete_at = writable_until where key = ${key}`;
   } else {
     await p.sql`delete from file_objects where key = ${key}`;
   }
-  return true;
 }

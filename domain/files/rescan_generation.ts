@@ -42,6 +42,15 @@ export async function requestRescan(q: Sql): Promise<boolean> {
   return inserted.count > 0 || (await q`select from scan_generations limit 1`).length > 0;
 }
 
+/** For how long the newest generation has been known while files wait for it, in seconds; 0 if no file waits. */
+export async function rescanLagSeconds(q: Sql): Promise<number> {
+  const [row] = await q<{ seconds: number }[]>`
+    select extract(epoch from now() - seen_at)::float8 as seconds
+    from (select * from scan_generations order by id desc limit 1) newest
+    where exists (select from files where status = 'Available' and scan_generation < newest.id)`;
+  return Math.max(0, row?.seconds ?? 0);
+}
+
 /** How far the rescan with the newest generation is. */
 export interface RescanProgress {
   engine: string | null;

@@ -1,7 +1,7 @@
-import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { type AnyJobType, defineJob, type JobContext } from "../jobs/job_type.ts";
+import type { AnyJobType } from "../jobs/job_type.ts";
+import { type Batch, maintenanceJob, type Work } from "../jobs/maintenance.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 import { emitFilesPurged } from "./file_events.ts";
@@ -13,51 +13,24 @@ import { scanFileJob } from "./scan_job.ts";
 const BATCH = 100;
 /** A scan that is overdue by this much has lost its job. */
 const STUCK_MS = 15 * 60_000;
-const NoArgs = z.object({});
-const EVERY_MINUTE = "* * * * *";
 
 /** The cleanup jobs of the file registry. Each runs once a minute. */
-export const fileSweeps: AnyJobType[] = [
-  sweep(
-    "files.expire-reservations",
-    ({ platform, signal }) => inBatches(signal, () => expireReservations(platform, signal)),
-  ),
-  sweep(
-    "files.collect-expired",
-    ({ platform, signal }) => inBatches(signal, () => collectExpired(platform, signal)),
-  ),
-  sweep(
-    "files.requeue-stuck-scans",
-    ({ platform, signal }) => inBatches(signal, () => requeueStuckScans(platform)),
-  ),
-  sweep("files.delete-leftovers", ({ platform, signal }) => deleteDueObjects(platform, signal)),
+export const fileSweeps: AnyJobType<FilePlatform>[] = [
+  sweep("files.expire-reservations", expireReservations),
+  sweep("files.collect-expired", collectExpired),
+  sweep("files.requeue-stuck-scans", requeueStuckScans),
+  sweep("files.delete-leftovers", deleteDueObjects),
 ];
 
-function sweep(
-  name: string,
-  work: (context: JobContext<FilePlatform>) => Promise<number>,
-): AnyJobType<FilePlatform> {
-  return defineJob({
-    name,
-    args: NoArgs,
-    cron: EVERY_MINUTE,
-    maxRetries: 0, // the next minute tries again
-    run: async (_args, context) => ({ done: await work(context) }),
-  });
-}
-
-/** Repeats `step` until a batch is not full. Each batch has its own transaction, so transactions stay small. */
-async function inBatches(signal: AbortSignal, step: () => Promise<number>): Promise<number> {
-  for (let done = 0;;) {
-    signal.throwIfAborted();
-    const size = await step();
-    done += size;
-    if (size < BATCH) return done;
-  }
+function sweep(name: string, run: Work<FilePlatform>["run"]): AnyJobType<FilePlatform> {
+  return maintenanceJob({ name, cron: "* * * * *", works: { done: { limit: BATCH, run } } });
 }
 
 /** Purges one batch of Pending files whose upload time has expired. A legal hold keeps even an empty reservation. */
-export async function expireReservations(p: Platform, signal?: AbortSignal): Promise<number> {
+export async function expireReservations(
+  p: Platform,
+  { limit = BATCH, signal }: Partial<Batch> = {},
+): Promise<number> {
   const now = p.clock.now();
   const ids = await transact(p.sql, async (tx) => {
     const rows = await tx<FileRow[]>`
@@ -65,7 +38,7 @@ export async function expireReservations(p: Platform, signal?: AbortSignal): Pro
         version = version + 1
       where id in (
         select id from files where status = 'Pending' and not legal_hold and upload_expires_at <= ${now}
-        order by upload_expires_at limit ${BATCH} for update skip locked)
+        order by upload_expires_at limit ${limit} for update skip locked)
       returning *`;
     await auditServicePurges(tx, "Pending", rows);
     await emitFilesPurged(p, tx, rows);
@@ -76,7 +49,10 @@ export async function expireReservations(p: Platform, signal?: AbortSignal): Pro
 }
 
 /** Purges one batch of files without references whose retention has ended. */
-export async function collectExpired(p: Platform, signal?: AbortSignal): Promise<number> {
+export async function collectExpired(
+  p: Platform,
+  { limit = BATCH, signal }: Partial<Batch> = {},
+): Promise<number> {
   const now = p.clock.now();
   const ids = await transact(p.sql, async (tx) => {
     const rows = await tx<FileRow[]>`
@@ -86,7 +62,7 @@ export async function collectExpired(p: Platform, signal?: AbortSignal): Promise
         select id from files
         where status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
           and retention_class <> 'Permanent' and collect_at <= ${now}
-        order by collect_at limit ${BATCH} for update skip locked)
+        order by collect_at limit ${limit} for update skip locked)
       returning *`;
     await auditServicePurges(tx, null, rows);
     await emitFilesPurged(p, tx, rows);
@@ -103,7 +79,10 @@ async function discardAll(tx: Tx, rows: { id: string }[], now: Date): Promise<st
 }
 
 /** Enqueues a new scan for one batch of stuck files. If the lost scan still finishes, the first verdict counts. */
-export async function requeueStuckScans(p: Platform): Promise<number> {
+export async function requeueStuckScans(
+  p: Platform,
+  { limit = BATCH }: Partial<Batch> = {},
+): Promise<number> {
   const now = p.clock.now();
   const stuckSince = new Date(now.getTime() - STUCK_MS);
   return await transact(p.sql, async (tx) => {
@@ -111,7 +90,7 @@ export async function requeueStuckScans(p: Platform): Promise<number> {
       update files set scan_due_at = ${now}
       where id in (
         select id from files where status = 'Scanning' and scan_due_at <= ${stuckSince}
-        order by scan_due_at limit ${BATCH} for update skip locked)
+        order by scan_due_at limit ${limit} for update skip locked)
       returning id, tenant_id, created_by`;
     for (const { id, tenantId, createdBy } of stuck) {
       await enqueueJob(p, tx, scanFileJob, { fileId: id }, { tenantId, createdBy });

@@ -16,13 +16,17 @@ export async function readJobEnds(q: Sql, ids: string[]): Promise<Map<string, Jo
 }
 
 /**
- * Arguments by job id, of the jobs of a type that were cancelled within the last day and before their scheduled time.
- * For areas whose rows wait for the same time.
+ * A page of the jobs of a type that were cancelled within the last day and before their scheduled time, in the order of
+ * their ids. For areas whose rows wait for the same time.
  */
-export async function readCancelledEarly(q: Sql, jobTypeName: string): Promise<Map<string, string>> {
-  const rows = await q<{ id: string; serializedArgs: string }[]>`
+export async function readCancelledEarly(
+  q: Sql,
+  jobTypeName: string,
+  { limit, after }: { limit: number; after: string },
+): Promise<{ id: string; serializedArgs: string }[]> {
+  return await q<{ id: string; serializedArgs: string }[]>`
     select id, serialized_args from jobs
     where status = 'Cancelled' and job_type_name = ${jobTypeName} and completed_at > now() - interval '1 day'
-      and scheduled_at > completed_at`;
-  return new Map(rows.map(({ id, serializedArgs }) => [id, serializedArgs]));
+      and scheduled_at > completed_at and id > ${after}
+    order by id limit ${limit}`;
 }

@@ -1,10 +1,12 @@
-import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Batch, type BatchResult, positionAfter } from "../jobs/maintenance.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
+import { FIRST_ID } from "../shared/ids.ts";
 import type { FileReader } from "./attached_files.ts";
 import type { MessageAttachment, RequestedAttachment } from "./message.ts";
 import type { NotificationPlatform } from "./platform.ts";
 
-const BATCH_SIZE = 1_000;
+const BATCH_SIZE = 200;
 
 /**
  * Locks the files that a caller attaches, so that none is purged before `holdAttachments` references it.
@@ -67,19 +69,18 @@ export async function releaseAttachments(
 /** Releases the files of the messages that were sent, were cancelled, or have lost their content. */
 export async function sweepAttachments(
   p: Pick<NotificationPlatform, "sql" | "attachedFiles">,
-): Promise<void> {
-  for (;;) {
-    const ids = await findReleasable(p.sql);
-    await releaseMessages(p, ids);
-    if (ids.length < BATCH_SIZE) return;
-  }
-}
-
-async function findReleasable(q: Sql): Promise<string[]> {
-  const rows = await q<{ id: string }[]>`
-    select distinct n.id from notification_attachments a join notifications n on n.id = a.notification_id
-    where a.is_held and (n.status in ('Sent', 'Cancelled') or n.body_expired_at is not null) limit ${BATCH_SIZE}`;
-  return rows.map(({ id }) => id);
+  { limit = BATCH_SIZE, after = null }: Partial<Batch> = {},
+): Promise<BatchResult> {
+  const held = await p.sql<{ id: string; isReleasable: boolean }[]>`
+    with held as (
+      select distinct notification_id as id from notification_attachments
+      where is_held and notification_id > ${after ?? FIRST_ID} order by 1 limit ${limit}
+    )
+    select held.id, n.status in ('Sent', 'Cancelled') or n.body_expired_at is not null as is_releasable
+    from held join notifications n on n.id = held.id order by 1`;
+  const releasable = held.filter(({ isReleasable }) => isReleasable).map(({ id }) => id);
+  await releaseMessages(p, releasable);
+  return { rows: releasable.length, after: positionAfter(held, limit) };
 }
 
 async function releaseMessages(

@@ -4,6 +4,7 @@ import { tenantKeyOf } from "./tenant_key.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
+const FOLD_LIMIT = 1_000;
 /** The last day with a four-digit year. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 
@@ -124,24 +125,38 @@ export const ofTenant = (q: Sql, tenantId: string | null) =>
 export const total = (counts: Map<NotificationStatus, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 
-/** Merges the count shards of past days and hours into one row each, so that sums read few rows. */
-export async function foldCounts(q: Sql): Promise<void> {
-  await q`
+/** Merges count shards of past days into one row each, so that sums read few rows. @returns how many shards */
+export async function foldDays(q: Sql, limit = FOLD_LIMIT): Promise<number> {
+  const [row] = await q<{ n: number }[]>`
     with folded as (
-      delete from notification_counts where day < current_date - 1 and shard <> 0
+      delete from notification_counts where ctid = any(array(
+        select ctid from notification_counts where day < current_date - 1 and shard <> 0
+        order by day limit ${limit} for update skip locked))
       returning tenant_key, day, channel, status, count
+    ), added as (
+      insert into notification_counts as c (tenant_key, day, channel, status, shard, count)
+      select tenant_key, day, channel, status, 0, sum(count) from folded
+      group by tenant_key, day, channel, status order by 1, 2, 3, 4
+      on conflict (tenant_key, day, channel, status, shard) do update set count = c.count + excluded.count
     )
-    insert into notification_counts as c (tenant_key, day, channel, status, shard, count)
-    select tenant_key, day, channel, status, 0, sum(count) from folded
-    group by tenant_key, day, channel, status order by 1, 2, 3, 4
-    on conflict (tenant_key, day, channel, status, shard) do update set count = c.count + excluded.count`;
-  await q`
+    select count(*)::int as n from folded`;
+  return row?.n ?? 0;
+}
+
+/** Like `foldDays`, for past hours. */
+export async function foldHours(q: Sql, limit = FOLD_LIMIT): Promise<number> {
+  const [row] = await q<{ n: number }[]>`
     with folded as (
-      delete from notification_hour_counts where hour < now() - interval '3 hours' and shard <> 0
+      delete from notification_hour_counts where ctid = any(array(
+        select ctid from notification_hour_counts where hour < now() - interval '3 hours' and shard <> 0
+        order by hour limit ${limit} for update skip locked))
       returning tenant_key, hour, channel, status, count
+    ), added as (
+      insert into notification_hour_counts as c (tenant_key, hour, channel, status, shard, count)
+      select tenant_key, hour, channel, status, 0, sum(count) from folded
+      group by tenant_key, hour, channel, status order by 1, 2, 3, 4
+      on conflict (tenant_key, hour, channel, status, shard) do update set count = c.count + excluded.count
     )
-    insert into notification_hour_counts as c (tenant_key, hour, channel, status, shard, count)
-    select tenant_key, hour, channel, status, 0, sum(count) from folded
-    group by tenant_key, hour, channel, status order by 1, 2, 3, 4
-    on conflict (tenant_key, hour, channel, status, shard) do update set count = c.count + excluded.count`;
+    select count(*)::int as n from folded`;
+  return row?.n ?? 0;
 }

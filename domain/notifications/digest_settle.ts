@@ -1,28 +1,33 @@
-import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { readJobEnds } from "../jobs/job_ends.ts";
+import { type Batch, type BatchResult, positionAfter } from "../jobs/maintenance.ts";
 import { enqueueDigests } from "./digest_collect.ts";
+import { FIRST_ID } from "../shared/ids.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { tenantOfKey } from "./tenant_key.ts";
 
 export const DIGEST_TEMPLATE = "notification-digest";
 const BATCH_SIZE = 500;
+/** What has been overdue for this long was left behind. */
+const IDLE = "10 minutes";
 
 /**
  * Copies the outcome of digest mails to the messages in them. Idempotent: the delivery job calls it for its own mail, and
  * the sweep calls it again for mails whose process died in between.
  * @param notificationId the digest mail to settle; null: all
- * @returns how many digests it settled, at most BATCH_SIZE
+ * @returns how many digests it settled, at most `limit`
  */
 export async function settleDigests(
   p: Pick<NotificationPlatform, "sql">,
   notificationId: string | null,
+  limit = BATCH_SIZE,
 ): Promise<number> {
   return await transact(p.sql, async (tx) => {
     const finished = await tx<{ id: string }[]>`
       select d.id from notification_digests d join notifications n on n.id = d.notification_id
       where d.settled_at is null and n.status in ('Sent', 'DeadLettered', 'Cancelled')
         and (${notificationId}::uuid is null or d.notification_id = ${notificationId})
-      order by d.id limit ${BATCH_SIZE} for update of d skip locked`;
+      order by d.id limit ${limit} for update of d skip locked`;
     if (finished.length === 0) return 0;
     const ids = finished.map((digest) => digest.id);
     const updated = await tx<{ notificationId: string }[]>`
@@ -64,24 +69,40 @@ export async function settleCollected(q: Sql, notificationIds: string[]): Promis
   return settled.count;
 }
 
-/** The digest part of the sweep: settles digests, settles Pending messages that were left behind, replaces lost jobs. */
-export async function sweepDigests(p: NotificationPlatform, idle = "10 minutes"): Promise<void> {
-  while (await settleDigests(p, null) === BATCH_SIZE);
-  const waiting = await p.sql<{ id: string }[]>`
+/** Settles Pending messages without open recipients that were left behind. @returns how many */
+export async function settleForgotten(
+  { sql }: Pick<NotificationPlatform, "sql">,
+  { limit = BATCH_SIZE }: Partial<Batch> = {},
+  idle = IDLE,
+): Promise<number> {
+  const waiting = await sql<{ id: string }[]>`
     select n.id from notifications n where n.status = 'Pending'
       and n.updated_at < now() - ${idle}::text::interval and not exists (
         select from notification_recipients r where r.notification_id = n.id and r.status in ('Owed', 'Collected'))
-    order by n.id limit ${BATCH_SIZE}`;
-  await settleCollected(p.sql, waiting.map((row) => row.id));
-  await transact(p.sql, (tx) => replaceLostJobs(p, tx, idle));
+    order by n.id limit ${limit}`;
+  await settleCollected(sql, waiting.map((row) => row.id));
+  return waiting.length;
 }
 
-async function replaceLostJobs(p: NotificationPlatform, tx: Tx, idle: string): Promise<void> {
-  const overdue = await tx<{ id: string; tenantKey: string; dueAt: Date; jobId: string | null }[]>`
-    select id, tenant_key, due_at, job_id from notification_digests
-    where closed_at is null and settled_at is null and due_at < now() - ${idle}::text::interval
-    order by id limit ${BATCH_SIZE} for update skip locked`;
-  const ends = await readJobEnds(tx, overdue.flatMap((digest) => digest.jobId ?? []));
-  const lost = overdue.filter(({ jobId }) => jobId === null || ends.has(jobId));
-  await enqueueDigests(p, tx, lost.map((digest) => ({ ...digest, tenantId: tenantOfKey(digest.tenantKey) })));
+/** Enqueues new jobs for overdue digests whose job has ended or was never enqueued. */
+export async function replaceLostJobs(
+  p: NotificationPlatform,
+  { limit = BATCH_SIZE, after = null }: Partial<Batch> = {},
+  idle = IDLE,
+): Promise<BatchResult> {
+  return await transact(p.sql, async (tx) => {
+    const overdue = await tx<{ id: string; tenantKey: string; dueAt: Date; jobId: string | null }[]>`
+      select id, tenant_key, due_at, job_id from notification_digests
+      where closed_at is null and settled_at is null and due_at < now() - ${idle}::text::interval
+        and id > ${after ?? FIRST_ID}
+      order by id limit ${limit} for update skip locked`;
+    const ends = await readJobEnds(tx, overdue.flatMap((digest) => digest.jobId ?? []));
+    const lost = overdue.filter(({ jobId }) => jobId === null || ends.has(jobId));
+    await enqueueDigests(
+      p,
+      tx,
+      lost.map((digest) => ({ ...digest, tenantId: tenantOfKey(digest.tenantKey) })),
+    );
+    return { rows: lost.length, after: positionAfter(overdue, limit) };
+  });
 }

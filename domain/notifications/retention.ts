@@ -1,117 +1,102 @@
-import { z } from "zod";
-import type { Sql } from "../../infra/postgres/postgres.ts";
-import { defineJob, type JobContext } from "../jobs/job_type.ts";
-import { firstIdOf } from "../shared/ids.ts";
+import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
+import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
 import { sweepAttachments } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
 
-const AT_ONCE = 1_000;
+/** Deleting a message deletes its recipients, attempts and attachments in the same transaction. */
+const AT_ONCE = 500;
 const DAY_MS = 86_400_000;
-const FIRST = "00000000-0000-0000-0000-000000000000";
 
-/** Until when the content and the facts of messages are kept. */
-interface Cutoffs {
-  /** Of older messages, the content is deleted. Read in-app notifications that are older are deleted. */
-  content: Date;
-  /** Older messages and in-app notifications are deleted. */
-  facts: Date;
-}
-
-/** Deletes the content, and later the facts, of old messages and in-app notifications. */
-export const retentionJob = defineJob({
+/**
+ * Deletes the content, and later the facts, of old messages and in-app notifications. A message that still holds a file
+ * stays: when its content has expired, the file is released, and the next run deletes the message.
+ */
+export const retentionJob = maintenanceJob<NotificationPlatform>({
   name: "notifications.retention",
-  args: z.object({}),
   cron: "23 2 * * *",
-  timeoutMs: 30 * 60_000,
-  async run(_args, { platform: p, db, signal }: JobContext<NotificationPlatform>) {
-    const before = (days: number) => new Date(p.clock.now().getTime() - days * DAY_MS);
-    const facts = before(p.config.NOTIFICATION_RETENTION_DAYS);
-    const content = before(
-      Math.min(p.config.NOTIFICATION_BODY_RETENTION_DAYS, p.config.NOTIFICATION_RETENTION_DAYS),
-    );
-    const cutoffs = { content, facts };
-    const messages = await walk((after) => expireMessages(db, after, cutoffs), signal);
-    await sweepAttachments(p);
-    await deleteReceipts(db, facts, signal);
-    const inApp = await walk((after) => deleteInApp(db, after, cutoffs), signal);
-    return {
-      bodiesDeleted: messages.expired,
-      messagesDeleted: messages.deleted,
-      inAppDeleted: inApp.deleted,
-    };
+  works: {
+    messagesDeleted: { limit: AT_ONCE, run: deleteMessages },
+    bodiesDeleted: { limit: AT_ONCE, run: deleteBodies },
+    filesReleased: { limit: 200, run: sweepAttachments },
+    receiptsDeleted: { limit: 1_000, run: deleteReceipts },
+    inAppDeleted: { limit: 1_000, run: deleteInApp },
   },
 });
 
-interface Step {
-  expired: number;
-  deleted: number;
-  /** The id that the next step begins after; null: there are no further rows. */
-  last: string | null;
-}
+type Settings = Pick<NotificationPlatform, "clock" | "config">;
 
-/** Runs the steps of a walk through a table in the order of its ids. */
-async function walk(step: (after: string) => Promise<Step | undefined>, signal: AbortSignal) {
-  const sum = { expired: 0, deleted: 0 };
-  for (let after: string | null = FIRST; after !== null && !signal.aborted;) {
-    const done: Step | undefined = await step(after);
-    sum.expired += done?.expired ?? 0;
-    sum.deleted += done?.deleted ?? 0;
-    after = done?.last ?? null;
-  }
-  return sum;
-}
+const daysAgo = ({ clock }: Settings, days: number) => new Date(clock.now().getTime() - days * DAY_MS);
 
-/**
- * One step through messages that ended before the cutoffs. A message that may still be sent stays, and so does one that
- * still holds a file: when its content has expired, the file is released, and the next run deletes the message.
- */
-async function expireMessages(q: Sql, after: string, { content, facts }: Cutoffs): Promise<Step | undefined> {
-  const [step] = await q<Step[]>`
+/** Older messages and in-app notifications are deleted. */
+const factsCutoff = (p: Settings) => daysAgo(p, p.config.NOTIFICATION_RETENTION_DAYS);
+
+/** Of older messages, the content is deleted. Read in-app notifications that are older are deleted. */
+const contentCutoff = (p: Settings) =>
+  daysAgo(p, Math.min(p.config.NOTIFICATION_BODY_RETENTION_DAYS, p.config.NOTIFICATION_RETENTION_DAYS));
+
+/** One step through the messages that ended before the cutoff. A message that may still be sent stays. */
+async function deleteMessages(
+  p: NotificationPlatform,
+  { limit, after }: Batch,
+): Promise<BatchResult | number> {
+  const cutoff = factsCutoff(p);
+  const before = firstIdOf(cutoff);
+  const [step] = await p.sql<BatchResult[]>`
     with page as materialized (
-      select id, status, updated_at, body_expired_at, exists (select from notification_attachments a
+      select id, status, updated_at, exists (select from notification_attachments a
           where a.notification_id = n.id and a.is_held) as holds_file
-      from notifications n where id > ${after} and id < ${firstIdOf(content)} order by id limit ${AT_ONCE}
-    ), ended as (
-      select *, updated_at < ${facts} and not holds_file as is_old from page
-      where updated_at < ${content} and status in ('Sent', 'Failed', 'DeadLettered', 'Cancelled')
+      from notifications n where id > ${after ?? FIRST_ID} and id < ${before} order by id limit ${limit}
     ), deleted as (
-      delete from notifications n using ended e
-      where n.id = e.id and e.is_old and n.status = e.status and n.updated_at = e.updated_at returning 1
+      delete from notifications n using page
+      where n.id = page.id and page.updated_at < ${cutoff} and not page.holds_file
+        and page.status in ('Sent', 'Failed', 'DeadLettered', 'Cancelled')
+        and n.status = page.status and n.updated_at = page.updated_at returning 1
+    )
+    select (select count(*) from deleted)::int as rows, (select id from page order by id offset ${limit}::int - 1) as after`;
+  return step ?? 0;
+}
+
+/** Like `deleteMessages`, for the texts and the template data. */
+async function deleteBodies(p: NotificationPlatform, { limit, after }: Batch): Promise<BatchResult | number> {
+  const cutoff = contentCutoff(p);
+  const before = firstIdOf(cutoff);
+  const [step] = await p.sql<BatchResult[]>`
+    with page as materialized (
+      select id, status, updated_at, body_expired_at from notifications
+      where id > ${after ?? FIRST_ID} and id < ${before} order by id limit ${limit}
     ), expired as (
       update notifications n set html_body = null, text_body = null, template_data = null, push_data = null,
         body_expired_at = now()
-      from ended e
-      where n.id = e.id and not e.is_old and e.body_expired_at is null and n.status = e.status
-        and n.updated_at = e.updated_at returning 1
+      from page
+      where n.id = page.id and page.updated_at < ${cutoff} and page.body_expired_at is null
+        and page.status in ('Sent', 'Failed', 'DeadLettered', 'Cancelled')
+        and n.status = page.status and n.updated_at = page.updated_at returning 1
     )
-    select (select count(*) from expired) as expired, (select count(*) from deleted) as deleted,
-      (select id from page order by id desc limit 1) as last`;
-  return step;
+    select (select count(*) from expired)::int as rows, (select id from page order by id offset ${limit}::int - 1) as after`;
+  return step ?? 0;
 }
 
 /** Deletes the receipts of providers' requests that came before the cutoff. */
-async function deleteReceipts(q: Sql, before: Date, signal: AbortSignal): Promise<void> {
-  for (let deleted = AT_ONCE; deleted === AT_ONCE && !signal.aborted;) {
-    const { count } = await q`
-      delete from notification_feedback_receipts r using (select provider, receipt from notification_feedback_receipts
-        where received_at < ${before} limit ${AT_ONCE}) old
-      where r.provider = old.provider and r.receipt = old.receipt`;
-    deleted = count;
-  }
+function deleteReceipts(p: NotificationPlatform, batch: Batch): PromiseLike<BatchResult | number> {
+  const keptFor = `${p.config.NOTIFICATION_RETENTION_DAYS} days`;
+  return deleteExpired({ table: "notification_feedback_receipts", column: "received_at", keptFor }).run(
+    p,
+    batch,
+  );
 }
 
 /** One step through in-app notifications: read ones go when the content of messages goes, others with the facts. */
-async function deleteInApp(q: Sql, after: string, { content, facts }: Cutoffs): Promise<Step | undefined> {
-  const [step] = await q<Step[]>`
+async function deleteInApp(p: NotificationPlatform, { limit, after }: Batch): Promise<BatchResult | number> {
+  const content = contentCutoff(p);
+  const [step] = await p.sql<BatchResult[]>`
     with page as materialized (
-      select id from user_notifications where id > ${after} and id < ${
-    firstIdOf(content)
-  } order by id limit ${AT_ONCE}
+      select id from user_notifications
+      where id > ${after ?? FIRST_ID} and id < ${firstIdOf(content)} order by id limit ${limit}
     ), deleted as (
       delete from user_notifications n using page
-      where n.id = page.id and (n.is_read and n.created_at < ${content} or n.created_at < ${facts}) returning 1
+      where n.id = page.id and (n.is_read and n.created_at < ${content} or n.created_at < ${factsCutoff(p)})
+      returning 1
     )
-    select 0 as expired, (select count(*) from deleted) as deleted,
-      (select id from page order by id desc limit 1) as last`;
-  return step;
+    select (select count(*) from deleted)::int as rows, (select id from page order by id offset ${limit}::int - 1) as after`;
+  return step ?? 0;
 }

@@ -1,75 +1,73 @@
-import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { readCancelledEarly, readJobEnds } from "../jobs/job_ends.ts";
-import { defineJob, type JobContext } from "../jobs/job_type.ts";
-import { firstIdOf, newId } from "../shared/ids.ts";
+import { type Batch, type BatchResult, maintenanceJob, positionAfter } from "../jobs/maintenance.ts";
+import { FIRST_ID, firstIdOf, newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { sweepAttachments } from "./attachments.ts";
-import { foldCounts } from "./counts.ts";
+import { foldDays, foldHours } from "./counts.ts";
 import { deliveryJob } from "./deliver.ts";
 import { INTERRUPTED } from "./delivery_ledger.ts";
-import { sweepDigests } from "./digest_settle.ts";
+import { replaceLostJobs, settleDigests, settleForgotten } from "./digest_settle.ts";
 import { emitNotificationFailed } from "./notification_events.ts";
 import type { NotificationPlatform } from "./platform.ts";
-
 import { tenantKeyOf } from "./tenant_key.ts";
 
 const BATCH_SIZE = 1_000;
-const NIL = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Settles messages whose job has ended without settling them, settles digests, releases files of ended messages, and
  * merges the count shards.
  */
-export const sweepJob = defineJob({
+export const sweepJob = maintenanceJob<NotificationPlatform>({
   name: "notifications.sweep",
-  args: z.object({}),
   cron: "*/5 * * * *",
-  async run(_args, { platform, db }: JobContext<NotificationPlatform>) {
-    const settled = await settleAbandoned(db) + await settleCancelledEarly(platform);
-    await sweepAttachments(platform);
-    await fillTenantKeys(db);
-    await sweepDigests(platform);
-    await foldCounts(db);
-    return { settled };
+  works: {
+    abandoned: { limit: BATCH_SIZE, run: settleAbandoned },
+    cancelledEarly: { limit: BATCH_SIZE, run: settleCancelledEarly },
+    releasedFiles: { limit: 200, run: sweepAttachments },
+    tenantKeys: { limit: BATCH_SIZE, run: ({ sql }, { limit }) => fillTenantKeys(sql, limit) },
+    digests: { limit: 500, run: (p, { limit }) => settleDigests(p, null, limit) },
+    forgotten: { limit: 500, run: settleForgotten },
+    lostDigestJobs: { limit: 500, run: replaceLostJobs },
+    foldedDays: { limit: BATCH_SIZE, run: ({ sql }, { limit }) => foldDays(sql, limit) },
+    foldedHours: { limit: BATCH_SIZE, run: ({ sql }, { limit }) => foldHours(sql, limit) },
   },
 });
 
 /** Fills the tenant of recipients that the previous version inserted, newest first, so that a search finds them. */
-export async function fillTenantKeys(sql: Sql): Promise<void> {
-  for (;;) {
-    const { count } = await sql`
-      update notification_recipients r set tenant_key = coalesce(n.tenant_id, ${tenantKeyOf(null)}::uuid)
-      from notifications n where n.id = r.notification_id and r.id = any(array(
-        select id from notification_recipients where tenant_key is null
-        order by id desc limit ${BATCH_SIZE} for update skip locked))`;
-    if (count < BATCH_SIZE) return;
-  }
+export async function fillTenantKeys(sql: Sql, limit = BATCH_SIZE): Promise<number> {
+  const { count } = await sql`
+    update notification_recipients r set tenant_key = coalesce(n.tenant_id, ${tenantKeyOf(null)}::uuid)
+    from notifications n where n.id = r.notification_id and r.id = any(array(
+      select id from notification_recipients where tenant_key is null
+      order by id desc limit ${limit} for update skip locked))`;
+  return count;
 }
 
 /** A direct message without a heartbeat for this long counts as interrupted. Heartbeats come every 2 s. */
 const HEARTBEAT_TIMEOUT = "20 seconds";
 const DAY_MS = 86_400_000;
+const ABANDONED_AFTER = "10 minutes";
 
 /** Settles direct messages whose process died before it wrote their outcome. */
-export const directSweepJob = defineJob({
+export const directSweepJob = maintenanceJob<NotificationPlatform>({
   name: "notifications.sweep-direct",
-  args: z.object({}),
   cron: "* * * * *",
   repeatAfterSeconds: 30,
-  run: async (_args, { platform }: JobContext<NotificationPlatform>) => ({
-    settled: await settleInterrupted(platform),
-  }),
+  works: { settled: { limit: BATCH_SIZE, run: settleInterrupted } },
 });
 
 /** Settles direct messages of the last day whose heartbeat has stopped. @returns how many. */
-export async function settleInterrupted({ sql, clock }: Pick<Platform, "sql" | "clock">): Promise<number> {
+export async function settleInterrupted(
+  { sql, clock }: Pick<Platform, "sql" | "clock">,
+  { limit = BATCH_SIZE }: Partial<Batch> = {},
+): Promise<number> {
   const since = firstIdOf(new Date(clock.now().getTime() - DAY_MS));
   const rows = await sql<{ id: string }[]>`
     select id from notifications
     where status in ('Queued', 'Scheduled', 'Sending', 'Failed') and id > ${since}
       and status = 'Sending' and job_id is null and updated_at < now() - ${HEARTBEAT_TIMEOUT}::text::interval
-    order by id limit ${BATCH_SIZE}`;
+    order by id limit ${limit}`;
   return await transact(sql, (tx) => failStaleDirect(tx, rows.map(({ id }) => id)));
 }
 
@@ -91,38 +89,36 @@ async function failStaleDirect(tx: Tx, ids: string[]): Promise<number> {
 }
 
 /**
- * Settles open messages that have not changed for `idle` although their job has ended: it was dead-lettered when its
+ * Settles open messages that have not changed for ten minutes although their job has ended: it was dead-lettered when its
  * worker died, or cancelled through the job routes. Also settles direct messages whose process died.
- * @returns how many.
  */
-export async function settleAbandoned(sql: Sql, idle = "10 minutes"): Promise<number> {
-  let settled = 0;
-  for (let after = NIL;;) {
-    const rows = await sql<{ id: string; jobId: string | null }[]>`
-      select id, job_id from notifications
-      where status in ('Queued', 'Scheduled', 'Sending', 'Failed') and id > ${after}
-        and (job_id is not null or status = 'Sending')
-        and greatest(updated_at, scheduled_at) < now() - ${idle}::text::interval
-      order by id limit ${BATCH_SIZE}`;
-    if (rows.length === 0) return settled;
-    after = rows.at(-1)?.id ?? NIL;
-    settled += await transact(sql, (tx) => settleRows(tx, rows));
-  }
+export async function settleAbandoned(
+  { sql }: Pick<Platform, "sql">,
+  { limit = BATCH_SIZE, after = null }: Partial<Batch> = {},
+): Promise<BatchResult> {
+  const rows = await sql<{ id: string; jobId: string | null }[]>`
+    select id, job_id from notifications
+    where status in ('Queued', 'Scheduled', 'Sending', 'Failed') and id > ${after ?? FIRST_ID}
+      and (job_id is not null or status = 'Sending')
+      and greatest(updated_at, scheduled_at) < now() - ${ABANDONED_AFTER}::text::interval
+    order by id limit ${limit}`;
+  const settled = rows.length === 0 ? 0 : await transact(sql, (tx) => settleRows(tx, rows));
+  return { rows: settled, after: positionAfter(rows, limit) };
 }
 
-/** Settles scheduled messages whose job was cancelled through the job routes before it was due. @returns how many. */
-export async function settleCancelledEarly(p: Platform): Promise<number> {
+/** Settles scheduled messages whose job was cancelled through the job routes before it was due. */
+export async function settleCancelledEarly(
+  p: Pick<Platform, "sql">,
+  { limit = BATCH_SIZE, after = null }: Partial<Batch> = {},
+): Promise<BatchResult> {
   const { name, args } = deliveryJob;
-  const jobs = await readCancelledEarly(p.sql, name);
-  const rows = [...jobs].map(([jobId, given]) => ({
-    id: args.parse(JSON.parse(given)).notificationId,
-    jobId,
+  const jobs = await readCancelledEarly(p.sql, name, { limit, after: after ?? FIRST_ID });
+  const rows = jobs.map(({ id, serializedArgs }) => ({
+    id: args.parse(JSON.parse(serializedArgs)).notificationId,
+    jobId: id,
   }));
-  let settled = 0;
-  for (let from = 0; from < rows.length; from += BATCH_SIZE) {
-    settled += await transact(p.sql, (tx) => settleRows(tx, rows.slice(from, from + BATCH_SIZE)));
-  }
-  return settled;
+  const settled = rows.length === 0 ? 0 : await transact(p.sql, (tx) => settleRows(tx, rows));
+  return { rows: settled, after: positionAfter(jobs, limit) };
 }
 
 async function settleRows(tx: Tx, rows: { id: string; jobId: string | null }[]): Promise<number> {

@@ -1,10 +1,12 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { gauge } from "../../infra/telemetry/instruments.ts";
 import { VERSION } from "../../infra/version.ts";
+import { rescanLagSeconds } from "../files/rescan_generation.ts";
 import { readScanQueue } from "../files/scanner_status.ts";
 import { foldLagSeconds } from "../jobs/fold_counts.ts";
 import { countJobsBy } from "../jobs/job_counts.ts";
 import { JOB_STATUSES } from "../jobs/job_row.ts";
+import { readMaintenanceLag } from "../jobs/maintenance.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 import { type QueueDepth, readQueues } from "../jobs/queues.ts";
 import type { InstanceHealth } from "./health.ts";
@@ -23,14 +25,17 @@ interface QueueState {
 
 /** Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. */
 export async function metricsPage(p: JobPlatform & { health: InstanceHealth }): Promise<string> {
-  const [statuses, queues, connections, scanning, foldLag, checks] = await Promise.all([
-    countJobsBy(p.sql, { everything: true }, {}, "status"),
-    readQueues(p, { everything: true }),
-    countConnections(p.sql),
-    readScanQueue(p),
-    foldLagSeconds(p.sql),
-    p.health.recent(),
-  ]);
+  const [statuses, queues, connections, scanning, foldLag, maintenance, rescanLag, checks] = await Promise
+    .all([
+      countJobsBy(p.sql, { everything: true }, {}, "status"),
+      readQueues(p, { everything: true }),
+      countConnections(p.sql),
+      readScanQueue(p),
+      foldLagSeconds(p.sql),
+      readMaintenanceLag(p.sql),
+      rescanLagSeconds(p.sql),
+      p.health.recent(),
+    ]);
   const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
   const byQueue = groupByKnownQueue(p, queues);
   return [
@@ -61,6 +66,20 @@ export async function metricsPage(p: JobPlatform & { health: InstanceHealth }): 
       "steward_job_counters_lag_seconds",
       "Time since all changes of jobs were added to the counters; more than two minutes: the fold has a backlog.",
       foldLag,
+    ),
+    gauge(
+      {
+        name: "steward_maintenance_lag_seconds",
+        help:
+          "How long a pass of a maintenance job has been due without being finished; 0: the last one is finished.",
+        labels: ["work"],
+      },
+      maintenance.map(({ name, seconds }) => ({ values: [name], value: seconds })),
+    ),
+    single(
+      "steward_files_rescan_lag_seconds",
+      "How long newer signatures have been known with which files still wait to be scanned again.",
+      rescanLag,
     ),
     gauge(
       {

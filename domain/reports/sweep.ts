@@ -1,53 +1,58 @@
-import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
-import { defineJob, type JobContext } from "../jobs/job_type.ts";
+import {
+  type Batch,
+  type BatchResult,
+  deleteExpired,
+  maintenanceJob,
+  positionAfter,
+} from "../jobs/maintenance.ts";
+import { FIRST_ID } from "../shared/ids.ts";
 import { withDatabase } from "../shared/platform.ts";
 import { finishDelivery } from "./delivery/delivery.ts";
-import { pruneReportLinks } from "./delivery/link.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { FILE_SCOPE } from "./run.ts";
 
-const NIL = "00000000-0000-0000-0000-000000000000";
 const BATCH = 500;
 
 /** Ends executions and deliveries whose job no longer exists or has ended, and deletes expired links. */
-export const sweepJob = defineJob({
+export const sweepJob = maintenanceJob<ReportPlatform>({
   name: "steward.report-sweep",
-  args: z.object({}),
   cron: "* * * * *",
   repeatAfterSeconds: 30,
-  run: async (_args, { platform, db }: JobContext<ReportPlatform>) => ({
-    executions: await endAbandoned(platform),
-    deliveries: await failAbandonedDeliveries(platform),
-    links: await pruneReportLinks(db),
-  }),
+  works: {
+    executions: { limit: BATCH, run: endAbandoned },
+    deliveries: { limit: BATCH, run: failAbandonedDeliveries },
+    links: deleteExpired({ table: "report_links", column: "expires_at" }),
+  },
 });
 
 /**
  * Ends open executions whose job has ended: Cancelled if the job was cancelled through the job routes, Failed if the
  * job was dead-lettered after its worker died.
- * @returns how many executions were ended
+ * @returns how many executions one batch has ended
  */
-export async function endAbandoned(p: ReportPlatform): Promise<number> {
-  let ended = 0;
-  for (let after = NIL;;) {
-    const open = await p.sql<{ id: string; jobId: string }[]>`
-      select id, job_id from report_executions
-      where status in (${STATUS.Queued}, ${STATUS.Generating}) and id > ${after} and job_id is not null
-      order by id limit ${BATCH}`;
-    if (open.length === 0) return ended;
-    after = open.at(-1)?.id ?? NIL;
-    const ends = await readJobEnds(p.sql, open.map((row) => row.jobId));
-    for (const { id, jobId } of open) {
-      const end = ends.get(jobId);
-      if (end && await transact(p.sql, (tx) => endExecution(p, tx, id, end))) ended++;
-    }
+export async function endAbandoned(
+  p: ReportPlatform,
+  { limit = BATCH, after = null }: Partial<Batch> = {},
+): Promise<BatchResult> {
+  const open = await p.sql<{ id: string; jobId: string }[]>`
+    select id, job_id from report_executions
+    where status in (${STATUS.Queued}, ${STATUS.Generating}) and id > ${
+    after ?? FIRST_ID
+  } and job_id is not null
+    order by id limit ${limit}`;
+  const ends = await readJobEnds(p.sql, open.map((row) => row.jobId));
+  let rows = 0;
+  for (const { id, jobId } of open) {
+    const end = ends.get(jobId);
+    if (end && await transact(p.sql, (tx) => endExecution(p, tx, id, end))) rows++;
   }
+  return { rows, after: positionAfter(open, limit) };
 }
 
 async function endExecution(p: ReportPlatform, tx: Tx, id: string, end: JobEnd): Promise<boolean> {
@@ -66,26 +71,23 @@ async function endExecution(p: ReportPlatform, tx: Tx, id: string, end: JobEnd):
   return true;
 }
 
-/** Sets open deliveries to Failed when their delivery job has ended. @returns how many executions were changed */
-export async function failAbandonedDeliveries(p: ReportPlatform): Promise<number> {
-  let failed = 0;
-  for (let after = NIL;;) {
-    const owing = await p.sql<{ id: string; jobId: string }[]>`
-      select e.id, e.delivery_job_id as job_id from report_executions e
-      where e.delivery_job_id is not null and e.status = ${STATUS.Completed} and e.id > ${after}
-        and exists (select from report_deliveries d where d.execution_id = e.id and d.status = 'Owed')
-      order by e.id limit ${BATCH}`;
-    if (owing.length === 0) return failed;
-    after = owing.at(-1)?.id ?? NIL;
-    const ends = await readJobEnds(p.sql, owing.map((row) => row.jobId));
-    for (const { id, jobId } of owing) {
-      if (
-        ends.has(jobId) && await transact(p.sql, (tx) => failDeliveries(withDatabase(p, tx), tx, id, jobId))
-      ) {
-        failed++;
-      }
-    }
+/** Sets open deliveries to Failed when their delivery job has ended. @returns how many executions one batch changed */
+export async function failAbandonedDeliveries(
+  p: ReportPlatform,
+  { limit = BATCH, after = null }: Partial<Batch> = {},
+): Promise<BatchResult> {
+  const owing = await p.sql<{ id: string; jobId: string }[]>`
+    select e.id, e.delivery_job_id as job_id from report_executions e
+    where e.delivery_job_id is not null and e.status = ${STATUS.Completed} and e.id > ${after ?? FIRST_ID}
+      and exists (select from report_deliveries d where d.execution_id = e.id and d.status = 'Owed')
+    order by e.id limit ${limit}`;
+  const ends = await readJobEnds(p.sql, owing.map((row) => row.jobId));
+  let rows = 0;
+  for (const { id, jobId } of owing) {
+    if (!ends.has(jobId)) continue;
+    if (await transact(p.sql, (tx) => failDeliveries(withDatabase(p, tx), tx, id, jobId))) rows++;
   }
+  return { rows, after: positionAfter(owing, limit) };
 }
 
 /** Sets the open deliveries of one execution to Failed, unless a newer delivery job has replaced `jobId`. */

@@ -16,6 +16,9 @@ export function newId(): string {
   return v7({ msecs: ids.ms, seq: ids.sequence });
 }
 
+/** Sorts before all ids: where a walk through a table begins. */
+export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
 /** Creation time of a UUIDv7, in milliseconds. */
 export const timeOfId = (id: string): Date => new Date(parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 

@@ -1,11 +1,10 @@
 import type { Clock } from "../../../infra/clock.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { firstIdOf } from "../../shared/ids.ts";
+import { FIRST_ID, firstIdOf } from "../../shared/ids.ts";
 
 const BATCH = 5_000;
 /** How long events are recent. */
 export const RECENT_MS = 60_000;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
  * The first id of recent events. Usual searches for events without a number begin there, because a long transaction
@@ -24,8 +23,14 @@ export const isOld = (clock: Clock, id: string): boolean =>
 export async function numberEvents(sql: Sql, firstId = FIRST_ID): Promise<number> {
   let numbered = 0;
   for (;;) {
-    const [row] = await sql<{ added: number }[]>`select number_events(${firstId}, ${BATCH}) as added`;
-    numbered += row?.added ?? 0;
-    if ((row?.added ?? 0) < BATCH) return numbered;
+    const added = await numberBatch(sql, firstId, BATCH);
+    numbered += added;
+    if (added < BATCH) return numbered;
   }
+}
+
+/** One step of `numberEvents`. @returns how many events it numbered: fewer than `limit` if none are left */
+export async function numberBatch(sql: Sql, firstId: string, limit: number): Promise<number> {
+  const [row] = await sql<{ added: number }[]>`select number_events(${firstId}, ${limit}) as added`;
+  return row?.added ?? 0;
 }

@@ -1,33 +1,24 @@
-import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { defineJob, type JobContext } from "../../jobs/job_type.ts";
+import { maintenanceJob } from "../../jobs/maintenance.ts";
 import type { LooksPlatform } from "../platform.ts";
 import { type Sender, senderColumns } from "./sender.ts";
 import { searchRecord, settleCheck } from "./verify.ts";
 
 /** Checks senders that are due, one after the other in the whole service. */
-export const checkSendersJob = defineJob({
+export const checkSendersJob = maintenanceJob<LooksPlatform>({
   name: "looks.check-senders",
-  args: z.object({}),
   cron: "* * * * *",
   concurrency: 1,
-  maxRetries: 0,
-  run: async (_args, { platform, signal }: JobContext<LooksPlatform>) => ({
-    checked: await checkDueSenders(platform, signal),
-  }),
+  works: { checked: { limit: 1, run: checkDueSender } },
 });
 
-/** @returns how many senders were checked. */
-export async function checkDueSenders(p: LooksPlatform, signal?: AbortSignal): Promise<number> {
-  let checked = 0;
-  while (!signal?.aborted) {
-    const due = await takeDueSender(p.sql);
-    if (!due) break;
-    const finding = due.method === "Dns" ? await searchRecord(p, due) : "Missing";
-    await settleCheck(p, due.id, finding, null);
-    checked++;
-  }
-  return checked;
+/** Checks the sender that has been due longest. @returns 0 if none is due. */
+export async function checkDueSender(p: LooksPlatform): Promise<number> {
+  const due = await takeDueSender(p.sql);
+  if (!due) return 0;
+  const finding = due.method === "Dns" ? await searchRecord(p, due) : "Missing";
+  await settleCheck(p, due.id, finding, null);
+  return 1;
 }
 
 /** Takes the sender that has been due longest. If the check dies, it is due again ten minutes later. */

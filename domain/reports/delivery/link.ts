@@ -60,9 +60,3 @@ export async function followReportLink(
   });
   return url;
 }
-
-/** Deletes expired links. @returns how many */
-export async function pruneReportLinks(q: Sql): Promise<number> {
-  const { count } = await q`delete from report_links where expires_at < now()`;
-  return count;
-}

@@ -196,7 +196,7 @@ Deno.test("a sweep that is out of time sends no more requests to a store that do
       return Promise.reject(new Error("no answer"));
     };
     const slow = { ...soon, objects: { ...objects, delete: silent } };
-    await assert.rejects(begin(slow, over.signal), /time is over/);
+    await assert.rejects(begin(slow, { signal: over.signal }), /time is over/);
     assert.equal(asked, 1);
   }
   assert.ok(await deleteDueObjects(later(22 * 60_000)) >= 3, "what is left is deleted later");

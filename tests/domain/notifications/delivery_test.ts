@@ -270,9 +270,9 @@ Deno.test("the sweep settles a message whose job ended without settling it", asy
   await setJob(dead, "DeadLettered");
   await p.sql`update notifications set status = 'Sending' where id in (${dead}, ${direct})`;
   await p.sql`update notifications set job_id = null where id = ${direct}`;
-  assert.equal(await settleAbandoned(p.sql), 0, "what is fresh is left alone");
+  assert.equal((await settleAbandoned(p)).rows, 0, "what is fresh is left alone");
   await p.sql`update notifications set updated_at = now() - interval '1 hour' where id = any(${ids}::uuid[])`;
-  assert.equal(await settleAbandoned(p.sql), 3);
+  assert.equal((await settleAbandoned(p)).rows, 3);
   assert.deepEqual((await Promise.all(ids.map(read))).map((detail) => detail.status), [
     ...["Cancelled", "DeadLettered", "Queued", "Failed"],
   ]);

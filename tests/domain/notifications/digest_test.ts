@@ -1,7 +1,9 @@
+import { finish } from "../../support/maintenance.ts";
 import assert from "node:assert/strict";
 import { cancelScheduled } from "../../../domain/notifications/cancel.ts";
 import { digestJob } from "../../../domain/notifications/digest_job.ts";
-import { settleDigests, sweepDigests } from "../../../domain/notifications/digest_settle.ts";
+import { replaceLostJobs, settleDigests } from "../../../domain/notifications/digest_settle.ts";
+import { sweepJob } from "../../../domain/notifications/sweep.ts";
 import { optOut } from "../../../domain/notifications/preferences.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { setup } from "../../support/setup.ts";
@@ -192,7 +194,7 @@ Deno.test("if a worker dies after the digest mail was settled, the sweep settles
   const mail = await mailOf(ann.userId);
   await p.sql`update notifications set status = 'Sent', sent_at = now() where id = ${mail}`; // the worker dies here
   assert.equal((await read(id)).status, "Pending");
-  await sweepDigests(p);
+  await finish(sweepJob, p);
   assert.equal((await read(id)).status, "Sent");
   assert.equal(await settleDigests(p, mail), 0, "a second time there is nothing to do");
 });
@@ -201,10 +203,10 @@ Deno.test("a digest whose job was lost gets another", async () => {
   const ann = await collector();
   await run(await queue(low([ann.userId])));
   const [before] = await digestsOf(ann.userId);
-  await sweepDigests(p, "0 seconds");
+  await replaceLostJobs(p, {}, "0 seconds");
   assert.equal((await digestsOf(ann.userId))[0]?.jobId, before?.jobId, "a job that waits is left alone");
   await p.sql`update jobs set status = 'Cancelled' where id = ${before?.jobId ?? ""}`;
-  await sweepDigests(p, "0 seconds");
+  await replaceLostJobs(p, {}, "0 seconds");
   const [after] = await digestsOf(ann.userId);
   assert.notEqual(after?.jobId, before?.jobId);
   const [job] = await p.sql<{ serializedArgs: string }[]>`select serialized_args from jobs where id = ${

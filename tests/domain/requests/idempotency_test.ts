@@ -7,15 +7,15 @@ import {
   type StepsAnswer,
   type StoredAnswer,
 } from "../../../domain/requests/idempotency.ts";
-import { pruneIdempotencyKeys } from "../../../domain/requests/prune_idempotency_keys.ts";
+import { pruneIdempotencyKeysJob } from "../../../domain/requests/prune_idempotency_keys.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { mainPool, type Pool, transact } from "../../../infra/postgres/postgres.ts";
+import { finish } from "../../support/maintenance.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 const sql = mainPool(t.steward.platform.sql);
-const signal = new AbortController().signal;
 
 const request = (content = "body"): KeyedRequest => ({
   caller: { userId: newId(), apiKeyId: null, tenantId: newId() },
@@ -170,6 +170,6 @@ Deno.test("a built-in job deletes expired keys", async () => {
   await inSteps(old, () => Promise.resolve(sent));
   await sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second'`;
   await inSteps(young, () => Promise.resolve(sent));
-  assert.equal(await pruneIdempotencyKeys(sql, signal), 1);
+  assert.deepEqual(await finish(pruneIdempotencyKeysJob, t.steward.platform), { pruned: 1 });
   assert.equal((await inSteps(young, crash)).isReplayed, true);
 });

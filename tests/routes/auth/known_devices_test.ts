@@ -1,5 +1,6 @@
+import { finish } from "../../support/maintenance.ts";
 import assert from "node:assert/strict";
-import { pruneSignIn } from "../../../domain/access/sign_in/pruning.ts";
+import { pruneSignInJob } from "../../../domain/access/sign_in/pruning.ts";
 import { hashesWaiting } from "../../../infra/passwords.ts";
 import { setup } from "../../support/setup.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "./people.ts";
@@ -124,7 +125,7 @@ Deno.test("tokens are stored as hashes, valid for 90 days from the last use, and
   assert.equal((await signIn(t, email, PASSWORD, { deviceToken })).status, 200);
   assert.deepEqual(await read(), [{ isHashed: true, isNew: false, days: 90 }]);
   await sql`update known_devices set expires_at = now() - interval '1 second' where user_id = ${id}`;
-  const pruned = await pruneSignIn(sql, new AbortController().signal);
+  const pruned = await finish(pruneSignInJob, t.steward.platform);
   assert.ok((pruned.knownDevices ?? 0) >= 1);
   assert.deepEqual(await read(), []);
 });

@@ -1,10 +1,11 @@
+import { finish } from "../../support/maintenance.ts";
 import assert from "node:assert/strict";
 import {
   readPendingDelivery,
   RETRY_DELAYS_MS,
   settleAttempt,
 } from "../../../domain/events/settle_delivery.ts";
-import { pruneDeliveries, resumeLost } from "../../../domain/events/upkeep.ts";
+import { resumeLost, upkeepJob } from "../../../domain/events/upkeep.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { Receiver } from "./receiver.ts";
 import { until } from "../../support/until.ts";
@@ -322,10 +323,10 @@ Deno.test("a delivery whose job was lost gets a new one", async () => {
   const { id } = await delivery(by, endpoint.id, "Pending");
   await sql`update jobs set status = 'Cancelled', worker_id = null, completed_at = now()
     where id = (select job_id from webhook_deliveries where id = ${id})`;
-  assert.equal(await resumeLost(platform), 0, "it is not overdue");
+  assert.equal((await resumeLost(platform)).rows, 0, "it is not overdue");
   await sql`update webhook_deliveries set next_attempt_at = now() - interval '16 minutes' where id = ${id}`;
   receiver.answers(() => new Response(null, { status: 200 }));
-  assert.equal(await resumeLost(platform), 1);
+  assert.equal((await resumeLost(platform)).rows, 1);
   await delivery(by, endpoint.id, "Delivered", 2);
 });
 
@@ -338,6 +339,6 @@ Deno.test("deliveries are deleted 30 days after their creation, unless they are 
   await delivery(by, endpoint.id, "Pending");
   await sql`update webhook_deliveries set created_at = now() - interval '31 days'
     where endpoint_id = ${endpoint.id}`;
-  assert.equal(await pruneDeliveries(platform), 1);
+  assert.equal((await finish(upkeepJob, platform)).pruned, 1);
   assert.equal((await deliveries(by, endpoint.id)).length, 1);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { checkDueSenders } from "../../../domain/looks/senders/check_job.ts";
+import { checkDueSender } from "../../../domain/looks/senders/check_job.ts";
 import { startReceiver } from "../../infra/mail/receiver.ts";
 import { startNameServer } from "../../support/name_server.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -42,7 +42,7 @@ async function checkNow({ id }: { id: string }) {
   const [due] = await sql<{ at: Date }[]>`
     update notification_senders set next_check_at = now() - interval '1 second' where id = ${id}
     returning now() - interval '1 millisecond' as at`;
-  await checkDueSenders(platform);
+  while (await checkDueSender(platform) > 0);
   await until(async () => {
     const [row] = await sql`select checked_at >= ${
       due?.at ?? null

@@ -48,11 +48,11 @@ Deno.test("the sweep cancels a message whose job was cancelled long before its t
   const { platform } = t.steward;
   const [id, kept] = [(await schedule(inAnHour())).body.notificationId, (await schedule(inAnHour())).body];
   assert.equal((await ann.post(`/api/v1/jobs/${await jobOf(t, id)}/cancel`)).status, 200);
-  assert.equal(await settleCancelledEarly(platform), 1);
+  assert.equal((await settleCancelledEarly(platform)).rows, 1);
   assert.equal((await ann.get(`${path}/${id}`)).body.status, "Cancelled");
   assert.equal((await ann.get(`${path}/${kept.notificationId}`)).body.status, "Scheduled");
   refused(await ann.delete(`${path}/schedule/${id}`), 400, "NOTIFICATION_ALREADY_CANCELLED");
-  assert.equal(await settleCancelledEarly(platform), 0);
+  assert.equal((await settleCancelledEarly(platform)).rows, 0);
 });
 
 Deno.test("If-Match binds a cancellation to the version that was read", async () => {

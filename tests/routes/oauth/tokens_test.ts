@@ -1,3 +1,5 @@
+import { finish } from "../../support/maintenance.ts";
+import { pruneSignInJob } from "../../../domain/access/sign_in/pruning.ts";
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
@@ -490,8 +492,7 @@ Deno.test("too many wrong secrets are slowed down; the right one still works", a
 Deno.test("ended sessions of clients are pruned with their grants, and unused codes after a day", async () => {
   await newCode();
   await sql`update sessions set expires_at = now() - interval '2 days' where client_id is not null`;
-  const { pruneSignIn } = await import("../../../domain/access/sign_in/pruning.ts");
-  await pruneSignIn(sql, new AbortController().signal);
+  await finish(pruneSignInJob, t.steward.platform);
   const [left] = await sql<{ grants: number }[]>`select count(*)::int as grants from oauth_grants`;
   assert.equal(left?.grants, 0);
 });

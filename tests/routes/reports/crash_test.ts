@@ -111,7 +111,7 @@ Deno.test("a report whose process is killed again and again while it generates i
     await sql`update files set upload_expires_at = now() - interval '1 minute' where status = 'Pending'`;
     const p = next.steward.platform;
     await expireReservations(p);
-    await deleteDueObjects(p, new AbortController().signal);
+    await deleteDueObjects(p);
     assert.deepEqual((await files()).map(({ status }) => status), [
       ...pending.map(() => "Purged"),
       "Available",

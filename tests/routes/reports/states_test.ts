@@ -119,7 +119,7 @@ async function owingByCancelledJob(): Promise<Run> {
 
 Deno.test("the sweep fails deliveries of a cancelled job, and they can be delivered again", async () => {
   const run = await owingByCancelledJob();
-  assert.equal(await failAbandonedDeliveries(platform), 1);
+  assert.equal((await failAbandonedDeliveries(platform)).rows, 1);
   const { body } = await until(() => actor.get(`/api/v1/reports/${run.id}`), ({ body }) => body.errorMessage);
   assert.deepEqual([body.status, body.deliveries[0].status], [Completed, "Failed"]);
   assert.equal((await actor.post(`/api/v1/reports/${run.id}/redeliver`)).status, 202);
@@ -140,7 +140,7 @@ Deno.test("the sweep does not touch what a later job took over meanwhile", async
     sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   await until(waiting, ({ length }) => length > 0).finally(done.resolve);
   await redelivering;
-  assert.equal(await sweeping, 0);
+  assert.equal((await sweeping).rows, 0);
   const { body } = await actor.get(`/api/v1/reports/${run.id}`);
   assert.equal(body.deliveries[0].status, "Owed");
 });

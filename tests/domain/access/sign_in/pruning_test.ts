@@ -1,6 +1,7 @@
+import { finish } from "../../../support/maintenance.ts";
 import { transact } from "../../../../infra/postgres/postgres.ts";
 import assert from "node:assert/strict";
-import { pruneSignIn } from "../../../../domain/access/sign_in/pruning.ts";
+import { pruneSignInJob } from "../../../../domain/access/sign_in/pruning.ts";
 import { newId } from "../../../../domain/shared/ids.ts";
 import { setup } from "../../../support/setup.ts";
 
@@ -8,7 +9,6 @@ const t = await setup();
 Deno.test.afterAll(() => t.stop());
 const { sql, jobTypes } = t.steward.platform;
 const { userId } = t.systemAdmin;
-const signal = new AbortController().signal;
 
 Deno.test("the service enqueues the pruning job; callers cannot", () => {
   assert.equal(jobTypes.get("steward.prune-sign-in")?.cron, "*/10 * * * *");
@@ -62,8 +62,9 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     (${apps.confirmed}, ${userId}, 'totp', '', '', now() - interval '2 days', now()),
     (${apps.forgotten}, ${userId}, 'totp', '', '', now() - interval '25 hours', null),
     (${apps.waiting}, ${other.userId}, 'totp', '', '', now() - interval '23 hours', null)`;
-  assert.deepEqual(await pruneSignIn(sql, signal), {
-    sessions: 2,
+  assert.deepEqual(await finish(pruneSignInJob, t.steward.platform), {
+    expiredSessions: 1,
+    revokedSessions: 1,
     refreshTokens: 1,
     passwordResets: 1,
     invitations: 2,
@@ -85,15 +86,10 @@ Deno.test("pruning deletes expired rows and keeps the others", async () => {
     left.map(({ id }) => id).sort(),
     [sessions.open, sessions.justOver, sessions.justRevoked].sort(),
   );
-  assert.ok(Object.values(await pruneSignIn(sql, signal)).every((deleted) => deleted === 0));
+  assert.ok(
+    Object.values(await finish(pruneSignInJob, t.steward.platform)).every((deleted) => deleted === 0),
+  );
   assert.equal((await t.systemAdmin.get("/auth/me")).status, 200);
-});
-
-Deno.test("pruning deletes in several batches and stops between them when aborted", async () => {
-  await sql`insert into password_resets (token_hash, user_id, expires_at)
-    select sha256(n::text::bytea), ${userId}, now() from generate_series(1, 2500) n`;
-  assert.equal((await pruneSignIn(sql, AbortSignal.abort())).passwordResets, 0);
-  assert.equal((await pruneSignIn(sql, signal)).passwordResets, 2500);
 });
 
 Deno.test("unconfirmed authenticator apps are found by an index", async () => {

@@ -1,0 +1,105 @@
+// Maintenance jobs with a backlog, tiny batches and a short budget, run by the service's own worker.
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+
+const ROWS = 2_000;
+const t = await setup({ MAINTENANCE_BATCH: "100", MAINTENANCE_BUDGET_MS: "20" });
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const { userId, tenantId } = t.systemAdmin;
+const operator = await t.actor({ role: "SystemAdmin", global: true });
+
+interface Run {
+  id: string;
+  status: string;
+}
+
+/** Each run of a job stores its progress once. */
+async function versionOf(name: string): Promise<number> {
+  const [row] = await sql<{ version: number }[]>`
+    select version from maintenance_works where job_type_name = ${name}`;
+  return row?.version ?? 0;
+}
+
+/** Starts a maintenance job as its schedule does. Returns its output, and how many of its runs stopped with rows left. */
+async function run(name: string): Promise<{ output: Record<string, number>; postponed: number }> {
+  const before = await versionOf(name);
+  const { status, body } = await operator.post(`/api/v1/recurring-jobs/${name}/trigger`);
+  assert.ok(status < 300, JSON.stringify(body));
+  const runs = async (): Promise<Run[]> => (await operator.get(`/api/v1/recurring-jobs/${name}/runs`)).body;
+  const [newest] = await until(runs, ([first]) => first?.status === "Succeeded", { withinMs: 60_000 });
+  const { items } = (await operator.get(`/api/v1/jobs/${newest?.id}/executions?pageSize=100`)).body;
+  const ended = items.find(({ output }: { output: string | null }) => output !== null);
+  return { output: JSON.parse(ended.output), postponed: await versionOf(name) - before - 1 };
+}
+
+async function lagOf(name: string): Promise<number> {
+  const page = await (await fetch(`${t.url}/metrics`)).text();
+  const line = page.split("\n").find((each) =>
+    each.startsWith(`steward_maintenance_lag_seconds{work="${name}"}`)
+  );
+  return Number(line?.split(" ").at(-1));
+}
+
+const count = async (table: string) =>
+  (await sql<{ n: number }[]>`select count(*)::int as n from ${sql(table)}`)[0]?.n;
+
+Deno.test("a backlog of sign-ins is pruned in several runs; each kind of row has its turn", async () => {
+  await sql`insert into password_resets (token_hash, user_id, expires_at)
+    select sha256(n::text::bytea), ${userId}, now() from generate_series(1, ${ROWS}) n`;
+  await sql`insert into oidc_flows (state_hash, browser_hash, provider, nonce, code_verifier, is_global, expires_at)
+    select sha256(n::text::bytea), '', 'x', '', '', false, now() - make_interval(secs => n) from generate_series(1, ${ROWS}) n`;
+  const kept = await sql`insert into password_resets (token_hash, user_id, expires_at)
+    values ('kept', ${userId}, now() + interval '1 hour')`;
+  const { output, postponed } = await run("steward.prune-sign-in");
+  assert.deepEqual([output.passwordResets, output.oidcFlows], [ROWS, ROWS]);
+  assert.ok(postponed >= 2, `${postponed} runs stopped with rows left`);
+  assert.deepEqual([await count("password_resets"), await count("oidc_flows")], [kept.count, 0]);
+  assert.equal(await lagOf("steward.prune-sign-in"), 0);
+});
+
+Deno.test("a backlog of old events is deleted", async () => {
+  await sql`insert into events (id, tenant_id, type, data)
+    select ('00000001-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${tenantId}, 'old.one', '{}'
+    from generate_series(1, ${ROWS}) n`;
+  const { output, postponed } = await run("events.upkeep");
+  assert.ok(output.prunedEvents! >= ROWS && postponed >= 1, JSON.stringify({ output, postponed }));
+  const [left] = await sql`select from events where type = 'old.one'`;
+  assert.equal(left, undefined);
+});
+
+Deno.test("shards of counts of notifications are merged without changing a sum", async () => {
+  await sql`insert into notification_counts (tenant_key, day, channel, status, shard, count)
+    select ${tenantId}, current_date - 2 - (n / 10), 'Email', 'Sent', 1 + n % 10, 3 from generate_series(0, ${
+    ROWS - 1
+  }) n`;
+  const { output } = await run("notifications.sweep");
+  assert.equal(output.foldedDays, ROWS);
+  const [sum] = await sql<{ rows: number; count: number }[]>`
+    select count(*)::int as rows, sum(count)::int as count from notification_counts where tenant_key = ${tenantId}`;
+  assert.deepEqual({ ...sum }, { rows: ROWS / 10, count: ROWS * 3 });
+});
+
+Deno.test("a backlog of old messages is deleted", async () => {
+  await sql`insert into notifications (id, tenant_id, channel, status, priority, recipient_count, subject, text_body, created_at, updated_at)
+    select ('00000002-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${tenantId}, 'Email', 'Sent', 'Normal', 1, 's',
+      't', now() - interval '2 years', now() - interval '2 years' from generate_series(1, ${ROWS}) n`;
+  const { output, postponed } = await run("notifications.retention");
+  assert.ok(postponed >= 1);
+  assert.ok(output.messagesDeleted! >= ROWS, JSON.stringify(output));
+});
+
+Deno.test("a pass that cannot finish shows its lag, and goes on where it stopped", async () => {
+  await sql`update maintenance_works set due_at = now() - interval '2 hours',
+      progress = '{"pruned": {"rows": 40, "after": null, "isDone": false}}'
+    where job_type_name = 'steward.prune-idempotency-keys'`;
+  await run("steward.prune-idempotency-keys");
+  await sql`update maintenance_works set due_at = now() - interval '2 hours',
+      progress = '{"pruned": {"rows": 40, "after": null, "isDone": false}}'
+    where job_type_name = 'steward.prune-idempotency-keys'`;
+  const lag = await lagOf("steward.prune-idempotency-keys");
+  assert.ok(lag >= 7_200 && lag < 7_300, String(lag));
+  assert.equal((await run("steward.prune-idempotency-keys")).output.pruned, 40);
+  assert.equal(await lagOf("steward.prune-idempotency-keys"), 0);
+});
