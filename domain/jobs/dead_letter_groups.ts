@@ -4,7 +4,7 @@ import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
 import type { JobPlatform } from "./platform.ts";
-import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
+import { auditActor, countScope, type JobActor, type JobReach, within } from "./reach.ts";
 
 const AT_ONCE = 500;
 const NAMED_AT_MOST = 100;
@@ -23,7 +23,10 @@ export interface DeadLetterGroup {
   lastFailedAt: Date;
 }
 
-/** A page of the groups of dead letters that have not been retried, largest first. */
+/**
+ * A page of the groups of dead letters that have not been retried, largest first. The counts are kept; only the times of
+ * the groups of the page are looked up.
+ */
 export async function listDeadLetterGroups(
   sql: Sql,
   reach: JobReach,
@@ -31,18 +34,31 @@ export async function listDeadLetterGroups(
 ): Promise<PagedResult<DeadLetterGroup>> {
   const rows = await sql<(DeadLetterGroup & { total: number })[]>`
     with groups as (
-      select job_type_name, error_pattern, count(*) as count, min(failed_at) as first_failed_at,
-        max(failed_at) as last_failed_at
-      from dead_letter_jobs where ${within(sql, reach)} and retried_at is null group by 1, 2
+      select job_type_name, error_pattern, sum(n)::bigint as count from (
+        select job_type_name, error_pattern, n from dead_letter_counts where scope = ${countScope(reach)}
+        union all
+        select job_type_name, error_pattern, n from dead_letter_deltas where ${within(sql, reach)}
+      ) counted group by 1, 2 having sum(n) > 0
     ), page as (
       select * from groups order by count desc, job_type_name, error_pattern
       ${pageOf(sql, page)}
     )
-    select counted.total, page.* from (select count(*) as total from groups) counted left join page on true
+    select counted.total, page.*, ${failedAt(sql, reach, "asc")} as first_failed_at,
+      ${failedAt(sql, reach, "desc")} as last_failed_at
+    from (select count(*) as total from groups) counted left join page on true
     order by page.count desc, page.job_type_name, page.error_pattern`;
   const items = rows.filter((row) => row.jobTypeName !== null).map(({ total: _, ...group }) => group);
   return pagedResult(items, rows[0]?.total ?? 0, page);
 }
+
+/** SQL: when the first (`asc`) or last (`desc`) dead letter of the group in `page` failed. */
+const failedAt = (q: Sql, reach: JobReach, direction: "asc" | "desc") =>
+  q`(
+    select d.failed_at from dead_letter_jobs d
+    where ${within(q, reach, "d.tenant_id")} and d.retried_at is null and d.job_type_name = page.job_type_name
+      and d.error_pattern = page.error_pattern
+    order by d.failed_at ${q.unsafe(direction)} limit 1
+  )`;
 
 /** Which dead letters to retry or purge; null members match all. Dead letters already retried never match. */
 export interface DeadLetterFilter {

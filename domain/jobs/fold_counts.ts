@@ -12,7 +12,7 @@ const BUDGET_MS = 500;
 
 /** Counters, and the SQL that adds the changes in `taken` to them. */
 interface Fold {
-  changes: "job_count_changes" | "job_batch_changes" | "execution_count_changes";
+  changes: "job_count_changes" | "job_batch_changes" | "execution_count_changes" | "dead_letter_changes";
   add: string;
 }
 
@@ -50,6 +50,14 @@ const FOLDS: Fold[] = [
       on conflict (scope, grain, start) do update set succeeded = t.succeeded + excluded.succeeded,
         failed = t.failed + excluded.failed, abandoned = t.abandoned + excluded.abandoned`,
   },
+  {
+    changes: "dead_letter_changes",
+    add: `
+      insert into dead_letter_counts as c (scope, job_type_name, error_pattern, n)
+      select scope, job_type_name, error_pattern, sum(n) from taken cross join lateral ${SCOPES}
+      group by 1, 2, 3 having sum(n) <> 0
+      on conflict on constraint dead_letter_counts_pkey do update set n = c.n + excluded.n`,
+  },
 ];
 
 /**
@@ -69,6 +77,7 @@ export async function foldCounts(sql: Sql, o: { always: boolean }): Promise<bool
     if (left !== "nothing") isComplete = false;
   }
   await sql`delete from job_counts where n = 0`;
+  if (o.always) await sql`delete from dead_letter_counts where n = 0`;
   if (o.always) await deleteOldThroughput(sql);
   return isComplete;
 }

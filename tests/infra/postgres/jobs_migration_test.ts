@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { listDeadLetterGroups } from "../../../domain/jobs/dead_letter_groups.ts";
 import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import { settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
 import { readJobStats } from "../../../domain/jobs/stats.ts";
@@ -56,7 +57,14 @@ Deno.test("waiting, running and ended jobs, their attempts and counts are kept b
   const ended = await insertJob(sql, "Succeeded", { attempts: 1 });
   await record(sql, ended, 1, "Succeeded");
 
+  for (const retriedAt of [null, null, new Date()]) {
+    await sql`insert into dead_letter_jobs (id, job_id, job_type_name, queue, serialized_args, attempts, error_message, retried_at)
+      values (${crypto.randomUUID()}, ${ended}, 'steward.echo', 'default', '{}', 1, 'refused', ${retriedAt})`;
+  }
+
   assert.ok((await migrate(sql)).includes("0116_settled_jobs.sql"));
+  const groups = await listDeadLetterGroups(sql, { everything: true }, { page: 1, pageSize: 10 });
+  assert.deepEqual(groups.items.map(({ errorPattern, count }) => [errorPattern, count]), [["refused", 2]]);
   const stats = async () => {
     const { totalJobs, enqueuedJobs, processingJobs, succeededJobs, totalExecutions } = await readJobStats(
       sql,

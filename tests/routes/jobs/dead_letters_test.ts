@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import type { Actor } from "../../support/setup.ts";
 import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -139,6 +141,14 @@ Deno.test("similar errors form a group, which can be retried at once after a dry
   const [group, single] = groups.items;
   assert.deepEqual([group.count, group.errorPattern], [3, "user # of # is gone"]);
   assert.deepEqual([single.count, single.errorPattern], [1, "something else"]);
+  const [times] = await sql`select min(failed_at) as first, max(failed_at) as last from dead_letter_jobs
+    where tenant_id = ${actor.tenantId} and error_pattern = ${group.errorPattern}`;
+  assert.deepEqual([group.firstFailedAt, group.lastFailedAt], [
+    times?.first.toISOString(),
+    times?.last.toISOString(),
+  ]);
+  await until(() => foldCounts(sql, { always: true }));
+  assert.deepEqual((await actor.get(`${url}/groups`)).body, groups, "folded");
   const filter = { jobTypeName: "steward.fail", errorPattern: group.errorPattern };
   const dry = (await actor.post(`${url}/retry`, { ...filter, dryRun: true })).body;
   assert.deepEqual(dry, { matched: 3, retried: 0, dryRun: true, jobIds: [] });
@@ -149,6 +159,12 @@ Deno.test("similar errors form a group, which can be retried at once after a dry
     actor.post(`${url}/retry`, filter),
   ]);
   assert.equal(one?.body.retried + two?.body.retried, 3, "each dead letter is retried once");
+  for (const jobId of [...one?.body.jobIds ?? [], ...two?.body.jobIds ?? []]) await t.settled(jobId);
+  assert.equal(
+    (await actor.get(`${url}/groups`)).body.items[0].count,
+    3,
+    "the new ones, without the retried ones",
+  );
   const outsider = await t.actor();
   assert.equal((await outsider.post(`${url}/retry`, { all: true })).body.matched, 0);
   const audit =
