@@ -303,10 +303,10 @@ Deno.test("content of the service's own mails cannot be read and is deleted once
   assert.deepEqual([row?.templateLocale, row?.templateVersion], ["pt", 3]);
 });
 
-Deno.test("attachments are opened when the message is sent, and a missing one fails the attempt", async () => {
+Deno.test("a message whose file is missing is dead-lettered with the reason, and no provider is tried", async () => {
   const attachments = [{ fileId: crypto.randomUUID(), fileName: "r.pdf", contentType: "application/pdf" }];
   const id = await queue({ ...mail(), attachments });
-  assert.match(String(await run(id)), /Error/);
-  const detail = await read(id);
-  assert.deepEqual([detail.status, detail.deliveryAttempts[0]?.isSuccess], ["Failed", false]);
+  assert.match(String(await run(id)), /PermanentJobFailure: The file does not exist/);
+  const { status, lastError, deliveryAttempts } = await read(id);
+  assert.deepEqual([status, lastError, deliveryAttempts], ["DeadLettered", "The file does not exist.", []]);
 });
