@@ -23,7 +23,8 @@ const MAX_WAITING = 2;
  *
  * The alternative was COPY through pg-copy-streams 7.0.0: a million rows of eight columns took 2.5 s and 0.34 s of CPU
  * as the raw stream, against 2.1 s and 0.13 s here. COPY takes no bind parameters, so the values of a report's query
- * would become part of its text. It also needs a second driver (pg, with twelve packages below it).
+ * would become part of its text. It also needs a second driver (pg, with twelve packages below it). The server itself
+ * needs 27 % more CPU for COPY as CSV than for rows as text (420 against 330 ms for 500,000 of these rows, Postgres 18).
  */
 export class RowInterceptor {
   /** Column names of the current result. */
