@@ -137,7 +137,10 @@ function problemOf(error: unknown): unknown {
     const headers = { "retry-after": "2" };
     return problem("RATE_LIMITED", `Too many requests: ${error.message} for this tenant.`, { headers });
   }
-  if (isTemplateFault(error)) return problem("DOCUMENT_TEMPLATE_INVALID", error.message);
+  if (isTemplateFault(error)) {
+    const errors = { bodyTemplate: [error.message] };
+    return problem("DOCUMENT_TEMPLATE_INVALID", error.message, { errors });
+  }
   return error;
 }
 

@@ -1,5 +1,8 @@
 import type { ConsoleSection } from "../shared/page.ts";
 import { deliverPage } from "./deliver.tsx";
+import { documentEditorPages } from "./document_editor.tsx";
+import { documentTemplatesPage } from "./document_templates.tsx";
+import { documentTemplateTexts } from "./document_texts.ts";
 import { generatePage } from "./generate.tsx";
 import { runPages } from "./run.tsx";
 import { runsPage } from "./runs.tsx";
@@ -11,6 +14,8 @@ import { templatesPage } from "./templates.tsx";
 import { targetTexts } from "./target_texts.ts";
 import { targetPages } from "./targets.tsx";
 import { reportTexts } from "./texts.ts";
+
+const DOCUMENTS = { permissions: ["manage:document-templates", "generate:documents"] };
 
 /** Report templates, runs and schedules. The API checks the permissions of each report's data. */
 export const reportsSection: ConsoleSection = {
@@ -33,6 +38,13 @@ export const reportsSection: ConsoleSection = {
       icon: "upload",
       permissions: ["manage:webhooks"],
     },
+    {
+      path: "document-templates",
+      label: { en: documentTemplateTexts.en.title, pt: documentTemplateTexts.pt.title },
+      icon: "templates",
+      needsTenant: true,
+      ...DOCUMENTS,
+    },
   ],
   pages: [
     { path: "reports", get: templatesPage },
@@ -45,5 +57,7 @@ export const reportsSection: ConsoleSection = {
     ...schedulePages,
     editSchedulePage,
     ...targetPages,
+    { path: "document-templates", get: documentTemplatesPage, ...DOCUMENTS },
+    ...documentEditorPages,
   ],
 };

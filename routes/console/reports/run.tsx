@@ -64,16 +64,21 @@ async function runPage(v: Visit): Promise<View> {
   };
 }
 
+/** Is the run a document of a document template? Ids of reports have no dot. */
+const isDocument = ({ templateId }: Run): boolean => templateId.startsWith("document.");
+
 function RunActions({ v, run }: { v: Visit; run: Run }) {
   const t = reportTexts[v.locale];
   const moving = isMoving(run);
   return (
     <>
-      <ButtonLink
-        href={`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`}
-        label={t.again}
-        icon="retry"
-      />
+      {!isDocument(run) && (
+        <ButtonLink
+          href={`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`}
+          label={t.again}
+          icon="retry"
+        />
+      )}
       <ActionButton
         v={v}
         action={`report-runs/${run.id}/delete`}

@@ -96,5 +96,12 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
       webhookUrl: "https://hooks.example.test/x",
     }),
     webhooks: await make("webhook-endpoints", { url: "http://127.0.0.1:9/hook", eventTypes: ["*"] }),
+    "document-templates": await make("document-templates", {
+      slug: "sample-document",
+      name: "Sample document",
+      titleTemplate: "Document {{number}}",
+      bodyTemplate: "<page><h1>Document {{number}}</h1></page>",
+      sampleData: { number: 7 },
+    }),
   };
 }

@@ -1,0 +1,280 @@
+import { Fields } from "../components/fields.tsx";
+import { ActionButton, ButtonLink, CsrfField, DeleteButton, FormRefusal } from "../components/forms.tsx";
+import { fragment } from "../components/fragment.ts";
+import { Card, Notice } from "../components/notice.tsx";
+import { DataTable } from "../components/table.tsx";
+import { Time } from "../components/values.tsx";
+import { framedHtml } from "../notifications/frame.tsx";
+import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import { Refusal, searchOf } from "../shared/api.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import type { Answer } from "../shared/operations.ts";
+import {
+  type ConsolePage,
+  field,
+  may,
+  optionalField,
+  type Outcome,
+  type View,
+  type Visit,
+} from "../shared/page.ts";
+import { documentTemplateTexts } from "./document_texts.ts";
+
+type Template = Answer<"readDocumentTemplate">;
+type Sample = Answer<"listDocumentTemplateSamples">[number];
+
+const FRAME = "document-preview";
+const READING = ["manage:document-templates", "generate:documents"];
+const CHANGING = ["manage:document-templates"];
+
+const newPage = formPage({
+  path: "document-templates/new",
+  permissions: CHANGING,
+  async show(v, sent) {
+    const samples = await v.api.call("listDocumentTemplateSamples");
+    const chosen = samples.find((sample) => idOf(sample) === v.query.get("sample")) ?? null;
+    return editorView(v, sent, { template: null, etag: "", chosen, samples, versions: [] });
+  },
+  async send(v, form) {
+    const { id } = await v.api.call("createDocumentTemplate", {
+      body: {
+        slug: field(form, "slug"),
+        locale: optionalField(form, "locale"),
+        name: field(form, "name"),
+        ...textsOf(v, form),
+      },
+    });
+    return done(`document-templates/${id}`, documentTemplateTexts[v.locale].created);
+  },
+});
+
+const editorPage = formPage({
+  path: "document-templates/{id}",
+  permissions: READING,
+  async show(v, sent) {
+    const { params } = v;
+    const { value, etag } = await v.api.versioned("readDocumentTemplate", { params });
+    const versions = await v.api.call("listDocumentTemplateVersions", { params });
+    return editorView(v, sent, { template: value, etag, chosen: null, samples: [], versions });
+  },
+  async send(v, form) {
+    const { id, version } = await v.api.call("updateDocumentTemplate", {
+      params: v.params,
+      body: { name: field(form, "name"), ...textsOf(v, form) },
+      ifMatch: field(form, "etag"),
+    });
+    return done(`document-templates/${id}`, documentTemplateTexts[v.locale].saved(version));
+  },
+});
+
+const idOf = ({ slug, locale }: Sample): string => `${slug}-${locale}`;
+
+/** The texts as typed. Browsers send a line break as CRLF. */
+function textsOf(v: Visit, form: FormData) {
+  const typed = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
+  return {
+    titleTemplate: typed("titleTemplate"),
+    bodyTemplate: typed("bodyTemplate"),
+    requiredVariables: typed("requiredVariables"),
+    sampleData: sampleOf(v, typed("sampleData")),
+  };
+}
+
+function sampleOf(v: Visit, text: string): Record<string, unknown> {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (value && typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // not JSON: refused below
+  }
+  const detail = documentTemplateTexts[v.locale].sampleInvalid;
+  throw new Refusal({ status: 400, detail, errors: { sampleData: [detail] } });
+}
+
+/** Draws the typed texts with the sample data. The answer is shown in the frame of the editor. */
+async function preview(v: Visit, form: FormData): Promise<Outcome> {
+  try {
+    const { sampleData, ...texts } = textsOf(v, form);
+    const answer = await v.api.answer("previewDocumentTemplate", {
+      body: { ...texts, locale: optionalField(form, "locale"), data: sampleData },
+    });
+    return new Response(answer.body, {
+      headers: {
+        "content-type": "application/pdf",
+        "content-disposition": "inline",
+        "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'",
+        "cache-control": "no-store",
+      },
+    });
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || refusal.status >= 500) throw refusal;
+    const messages = Object.entries(refusal.fields).flatMap(([name, texts]) =>
+      texts.map((text) => `${name}: ${text}`)
+    );
+    const shown: Response = await fragment(
+      <Notice tone="bad" title={refusal.text}>
+        <ul>{messages.map((message) => <li>{message}</li>)}</ul>
+      </Notice>,
+    );
+    return framedHtml(await shown.text());
+  }
+}
+
+interface Edited {
+  template: Template | null;
+  etag: string;
+  /** The sample that a new template begins with. */
+  chosen: Sample | null;
+  samples: Sample[];
+  versions: Answer<"listDocumentTemplateVersions">;
+}
+
+function editorView(
+  v: Visit,
+  sent: Sent | null,
+  { template, etag, chosen, samples, versions }: Edited,
+): View {
+  const t = documentTemplateTexts[v.locale];
+  const { save, create } = commonTexts[v.locale];
+  const source = template ?? chosen;
+  const sampleData = source ? JSON.stringify(source.sampleData, null, 2) : "";
+  const f = new Fields(v, sent, "createDocumentTemplate", { ...source, sampleData, etag });
+  const mayChange = may(v.viewer, "manage:document-templates");
+  return {
+    title: template?.name ?? t.newTemplate,
+    crumbs: [{ href: "document-templates", label: t.title }],
+    actions: template && mayChange && (
+      <DeleteButton
+        v={v}
+        action={`document-templates/${template.id}/delete`}
+        confirm={t.deleteConfirm(template.slug, template.locale)}
+      />
+    ),
+    body: (
+      <>
+        {samples.length > 0 && (
+          <Card title={t.samples}>
+            <div class="row">
+              {samples.map((sample) => (
+                <ButtonLink
+                  href={`document-templates/new${searchOf({ sample: idOf(sample) })}`}
+                  label={`${sample.name} (${sample.locale})`}
+                />
+              ))}
+            </div>
+          </Card>
+        )}
+        <form
+          class="editor"
+          method="post"
+          action={template ? `document-templates/${template.id}` : "document-templates/new"}
+        >
+          <CsrfField v={v} />
+          <input type="hidden" name="etag" value={f.etag()} />
+          <div class="stack">
+            <FormRefusal refusal={sent?.refusal ?? null} known={f.known} />
+            <Card>
+              {template
+                ? (
+                  <p class="row">
+                    <input type="hidden" name="slug" value={template.slug} />
+                    <input type="hidden" name="locale" value={template.locale} />
+                    <code>{template.slug}</code> · <code>{template.locale}</code>
+                  </p>
+                )
+                : (
+                  <div class="pair">
+                    {f.text("slug", t.slug, { hint: t.slugHint, maxlength: 63 })}
+                    {f.text("locale", t.locale, { hint: t.languageHint, placeholder: "en" })}
+                  </div>
+                )}
+              {f.text("name", t.name)}
+              {f.text("titleTemplate", t.documentTitle, { hint: t.documentTitleHint })}
+              {f.area("bodyTemplate", t.body, { rows: 22, code: true, hint: t.bodyHint })}
+              {f.text("requiredVariables", t.required, { hint: t.requiredHint })}
+              <div class="row">
+                {mayChange && <button type="submit" class="button primary">{template ? save : create}
+                </button>}
+                {template && (
+                  <span class="muted">
+                    {t.version} {template.version} · {t.changed} <Time v={v} at={template.updatedAt} />
+                  </span>
+                )}
+              </div>
+            </Card>
+          </div>
+          <div class="stack">
+            <Card title={t.preview}>
+              <p class="muted">{t.previewText}</p>
+              <button
+                type="submit"
+                class="button"
+                formaction="document-templates/preview"
+                formtarget={FRAME}
+                formnovalidate
+              >
+                {t.preview}
+              </button>
+              <iframe class="preview" title={t.preview} name={FRAME}></iframe>
+              {f.area("sampleData", t.sample, { code: true, rows: 10, hint: t.sampleHint })}
+            </Card>
+          </div>
+        </form>
+        {template && mayChange && <VersionsCard v={v} template={template} versions={versions} />}
+      </>
+    ),
+  };
+}
+
+function VersionsCard(
+  { v, template, versions }: { v: Visit; template: Template; versions: Edited["versions"] },
+) {
+  const t = documentTemplateTexts[v.locale];
+  return (
+    <Card title={t.versions}>
+      <DataTable
+        caption={t.versions}
+        rows={versions}
+        empty={null}
+        columns={[
+          { head: t.version, cell: ({ version }) => version },
+          { head: t.changed, cell: ({ changedAt }) => <Time v={v} at={changedAt} /> },
+          {
+            head: t.restore,
+            align: "end",
+            cell: ({ version }) =>
+              version !== template.version && (
+                <ActionButton
+                  v={v}
+                  action={`document-templates/${template.id}/versions/${version}/restore`}
+                  label={t.restore}
+                  confirm={t.restoreConfirm(version)}
+                />
+              ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** The pages that create, change, preview, restore and delete a document template. */
+export const documentEditorPages: ConsolePage[] = [
+  newPage,
+  { path: "document-templates/preview", permissions: READING, post: preview },
+  editorPage,
+  action(
+    "document-templates/{id}/delete",
+    "deleteDocumentTemplate",
+    (v) => done("document-templates", documentTemplateTexts[v.locale].deleted),
+    CHANGING,
+  ),
+  action(
+    "document-templates/{id}/versions/{version}/restore",
+    "restoreDocumentTemplateVersion",
+    (v, { id, version }) =>
+      done(`document-templates/${id}`, documentTemplateTexts[v.locale].restored(version)),
+    CHANGING,
+  ),
+];

@@ -1,0 +1,36 @@
+import { ButtonLink } from "../components/forms.tsx";
+import { listView, search, timeColumn } from "../components/list.tsx";
+import { may, type View, type Visit } from "../shared/page.ts";
+import { documentTemplateTexts } from "./document_texts.ts";
+
+/** The tenant's document templates, by slug and locale. */
+export async function documentTemplatesPage(v: Visit): Promise<View> {
+  const t = documentTemplateTexts[v.locale];
+  return await listView(v, "listDocumentTemplates", {
+    path: "document-templates",
+    icon: "templates",
+    title: t.title,
+    actions: may(v.viewer, "manage:document-templates") && (
+      <ButtonLink href="document-templates/new" label={t.newTemplate} icon="plus" tone="primary" />
+    ),
+    caption: t.caption,
+    empty: [t.empty, t.emptyText],
+    filters: [search(t.search)],
+    columns: [
+      {
+        head: t.name,
+        cell: ({ id, slug, name }) => (
+          <>
+            <a href={`document-templates/${id}`}>{name}</a>
+            <span class="sub">
+              <code>{slug}</code>
+            </span>
+          </>
+        ),
+      },
+      { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
+      { head: t.version, align: "end", cell: ({ version }) => version },
+      timeColumn(v, t.changed, "updatedAt"),
+    ],
+  });
+}
