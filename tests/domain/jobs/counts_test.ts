@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import postgres from "postgres";
 import { foldCounts, foldLagSeconds } from "../../../domain/jobs/fold_counts.ts";
 import { countJobs } from "../../../domain/jobs/job_counts.ts";
 import { readJobStats } from "../../../domain/jobs/stats.ts";
@@ -132,7 +133,8 @@ Deno.test("a backlog of changes is folded in several batches, and sums are exact
 });
 
 Deno.test("a fold does not read again what was folded while an old snapshot was held", async () => {
-  const holder = await sql.reserve();
+  const client = postgres(t.steward.platform.config.DATABASE_URL ?? "", { max: 1 }); // connections of the service end idle transactions
+  const holder = await client.reserve();
   await holder`begin isolation level repeatable read`;
   await holder`select count(*) from job_counts`;
   await sql`
@@ -152,6 +154,7 @@ Deno.test("a fold does not read again what was folded while an old snapshot was 
   );
   await holder`commit`;
   holder.release();
+  await client.end();
   assert.equal((await readJobStats(sql, { everything: true })).succeededJobs, before);
 });
 
