@@ -33,7 +33,10 @@ export function enumName<const N extends readonly [string, ...string[]]>(names: 
 
 /** Some of `names` in a query, case-insensitive: repeated parameters or comma-separated. */
 export const queryNames = <const N extends readonly [string, ...string[]]>(names: N) =>
-  z.preprocess((value) => splitValues(value as string | string[]), z.array(enumName(names)))
+  z.preprocess(
+    (value) => typeof value === "string" || Array.isArray(value) ? splitValues(value) : value,
+    z.array(enumName(names)),
+  )
     .meta({ type: "array", items: { type: "string", enum: names } });
 
 /** An integer in a query. Only digits: `1e3` and blanks are refused. */

@@ -128,7 +128,8 @@ Deno.test("the history is paged, newest first, and filtered", async () => {
     hasPrevious: true,
   });
   assert.deepEqual(Object.keys(last.items[0]).sort(), [
-    ...["completedAt", "createdAt", "fileSizeBytes", "format", "id", "reportName", "status", "templateId"],
+    ...["completedAt", "createdAt", "deliveryStatus", "fileSizeBytes", "format", "id", "reportName"],
+    ...["status", "templateId"],
   ]);
   for (const bad of ["pageSize=101", "pageNumber=0", "status=7", "format=x", "fromDate=yesterday"]) {
     assert.equal((await actor.get(`/api/v1/reports/history?${bad}`)).status, 400, bad);
