@@ -50,7 +50,7 @@ export function isConnectionLost(error: unknown): boolean {
 export function databaseFailure(error: unknown): "unreachable" | "full" | "busy" | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   const code = String(error.code);
-  if (error instanceof LockNotAvailable) return "busy";
+  if (error instanceof LockNotAvailable || error instanceof TooManyWaiting) return "busy";
   if (!(error instanceof PostgresError)) {
     // Sockets of other clients fail with the same codes. Only the driver sets `query` or uses codes like
     // CONNECT_TIMEOUT.
@@ -67,6 +67,15 @@ export function databaseFailure(error: unknown): "unreachable" | "full" | "busy"
 export class LockNotAvailable extends Error {
   override name = "LockNotAvailable";
   readonly code = SQLSTATE.lockNotAvailable;
+}
+
+/** More writes wait for the database than this instance keeps. This one was not tried. */
+export class TooManyWaiting extends Error {
+  override name = "TooManyWaiting";
+  readonly code = SQLSTATE.lockNotAvailable;
+  constructor(waiting: number) {
+    super(`a write was not tried: ${waiting} writes wait for the database already`);
+  }
 }
 
 /** True if a query failed with a lock timeout. */

@@ -1,4 +1,4 @@
-import { PostgresError } from "./failures.ts";
+import { PostgresError, TooManyWaiting } from "./failures.ts";
 
 export interface GroupCommitOptions<I> {
   /** Number of concurrent writes. While one waits for the disk, the next can be prepared. */
@@ -11,6 +11,8 @@ export interface GroupCommitOptions<I> {
   pauseMs?: number;
   /** Maximum total weight of one write, for items of very different sizes. */
   maxWeight?: number;
+  /** Maximum requests that wait for a write. Further ones fail at once, before memory runs out. */
+  maxWaiting?: number;
   /** Weight of one item, such as its size in bytes. */
   weigh?(item: I): number;
 }
@@ -35,14 +37,21 @@ export class GroupCommit<I, O> {
    */
   constructor(
     private readonly writeAll: (items: I[]) => Promise<O[]>,
-    { concurrency = 2, maxItems = 500, pauseMs = 0, maxWeight = Infinity, weigh = () => 0 }:
-      GroupCommitOptions<I> = {},
+    {
+      concurrency = 2,
+      maxItems = 500,
+      pauseMs = 0,
+      maxWeight = Infinity,
+      maxWaiting = 10_000,
+      weigh = () => 0,
+    }: GroupCommitOptions<I> = {},
   ) {
-    this.#o = { concurrency, maxItems, pauseMs, maxWeight, weigh };
+    this.#o = { concurrency, maxItems, pauseMs, maxWeight, maxWaiting, weigh };
   }
 
-  /** Writes items atomically. */
+  /** Writes items atomically. @throws TooManyWaiting if `maxWaiting` requests wait already */
   async write(items: I[]): Promise<O[]> {
+    if (this.#waiting.length >= this.#o.maxWaiting) throw new TooManyWaiting(this.#waiting.length);
     return await new Promise((resolve, reject) => {
       this.#waiting.push({ items, resolve, reject });
       this.#next();

@@ -34,7 +34,8 @@ const DATABASE_FAILURES = {
   },
   busy: {
     code: "DATABASE_BUSY_UNAVAILABLE",
-    detail: "The database did not finish in time because other work holds locks. Nothing was changed.",
+    detail:
+      "The database did not finish in time: other work holds locks, or too many writes wait. Nothing was changed.",
     retryAfterS: "2",
     logged: "a request failed: a lock or a statement took too long",
   },

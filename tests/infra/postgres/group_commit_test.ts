@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { GroupCommit } from "../../../infra/postgres/group_commit.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -8,7 +9,13 @@ const { sql } = t.steward.platform;
 
 /** Divides 100 by each item in one statement. A single 0 makes the statement fail. */
 function dividing(
-  o: { concurrency: number; maxItems: number; maxWeight?: number; weigh?: (n: number) => number },
+  o: {
+    concurrency: number;
+    maxItems: number;
+    maxWeight?: number;
+    maxWaiting?: number;
+    weigh?: (n: number) => number;
+  },
 ) {
   const groups: number[][] = [];
   const grouped = new GroupCommit(async (divisors: number[]) => {
@@ -55,4 +62,14 @@ Deno.test("after a lost connection no item is written a second time", async () =
   const results = await Promise.allSettled([1, 2, 3].map((n) => grouped.add(n)));
   assert.deepEqual(results.map((result) => result.status), ["rejected", "rejected", "rejected"]);
   assert.equal(writes, 2, "the first alone, the two that waited for it together");
+});
+
+Deno.test("requests beyond those that may wait fail at once as a busy database; the others are written", async () => {
+  const { grouped } = dividing({ concurrency: 1, maxItems: 1, maxWaiting: 2 });
+  const results = await Promise.allSettled([1, 2, 4, 5, 10].map((n) => grouped.add(n)));
+  assert.deepEqual(
+    results.map((result) => result.status === "fulfilled" ? result.value : databaseFailure(result.reason)),
+    [100, 50, 25, "busy", "busy"],
+  );
+  assert.equal(await grouped.add(20), 5, "the queue takes requests again");
 });
