@@ -67,7 +67,8 @@ export class TableSheets {
     const { headRow } = this;
     this.#row = this.#lastData = headRow;
     const { totals, groups } = this.table;
-    const reserved = totals.length * (groups.length + 1);
+    // The totals of the groups that the next row ends, and those below the table.
+    const reserved = totals.length * (2 * groups.length + 1);
     try {
       while (this.#row + 1 + reserved < MAX_ROWS && await this.#move()) {
         this.#addRow();
