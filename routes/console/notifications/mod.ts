@@ -1,4 +1,7 @@
 import type { ConsolePage, ConsoleSection } from "../shared/page.ts";
+import { looksPages } from "../looks/looks.tsx";
+import { senderPages } from "../looks/senders.tsx";
+import { looksTexts } from "../looks/texts.ts";
 import { messagePages } from "./detail.tsx";
 import { actOnSelected, listPage } from "./list.tsx";
 import { userSearchPage } from "./user_field.tsx";
@@ -13,6 +16,7 @@ import { notificationTexts } from "./texts.ts";
 import { versionPages } from "./versions.tsx";
 
 const permissions = ["send:notifications"];
+const readsSenders = ["send:notifications", "manage:settings"];
 const forSenders = (pages: ConsolePage[]): ConsolePage[] => pages.map((page) => ({ ...page, permissions }));
 
 /** Messages, message templates, suppressed addresses and the viewer's notification preferences. */
@@ -37,6 +41,20 @@ export const notificationsSection: ConsoleSection = {
       icon: "blocked",
       permissions,
     },
+    {
+      path: "senders",
+      label: { en: looksTexts.en.senders, pt: looksTexts.pt.senders },
+      icon: "link",
+      permissions: readsSenders,
+      needsTenant: true,
+    },
+    {
+      path: "looks",
+      label: { en: looksTexts.en.title, pt: looksTexts.pt.title },
+      icon: "settings",
+      permissions: ["manage:settings"],
+      needsTenant: true,
+    },
   ],
   pages: [
     ...forSenders([
@@ -50,6 +68,8 @@ export const notificationsSection: ConsoleSection = {
       ...versionPages,
       ...suppressionPages,
     ]),
+    ...senderPages.map((page) => ({ permissions: readsSenders, ...page })),
+    ...looksPages,
     preferencesPage,
   ],
 };

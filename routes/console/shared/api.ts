@@ -155,16 +155,16 @@ export class Api {
     signal?: AbortSignal,
   ): Promise<Response> {
     const { token, ip } = this.o;
-    const isForm = body instanceof FormData;
+    const isRaw = body instanceof FormData || body instanceof Uint8Array;
     const request = new Request(`http://console.invalid${path}`, {
       method,
       headers: {
         ...this.o.headers,
         ...token ? { authorization: `Bearer ${token}` } : {},
-        ...body === undefined || isForm ? {} : { "content-type": "application/json" },
+        ...body === undefined || isRaw ? {} : { "content-type": "application/json" },
         ...headers,
       },
-      ...body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) },
+      ...body === undefined ? {} : { body: isRaw ? body as BodyInit : JSON.stringify(body) },
       ...signal ? { signal } : {},
     });
     const answer = await this.handle(request, ip);

@@ -52,6 +52,7 @@ const OPEN: Record<string, string[]> = {
     "report-schedules/new",
   ],
   "200 200 200 200 403": [
+    "looks",
     "applications",
     "applications/{id}",
     "settings",
@@ -93,6 +94,7 @@ const OPEN: Record<string, string[]> = {
   ],
   "200 200 403 403 403": [
     "files/upload",
+    "senders",
     "user-imports",
     "user-imports/{id}",
     "users/{id}/roles",

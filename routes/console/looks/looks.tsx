@@ -1,0 +1,166 @@
+import { readableTextOn } from "../../../domain/looks/colours.ts";
+import { mailDocument } from "../../../domain/looks/mail_document.ts";
+import { Fields, Form } from "../components/fields.tsx";
+import { ActionButton, CsrfField } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
+import { LivePreview, previewActions, type RenderedMessage } from "../notifications/live_preview.tsx";
+import { done, formPage } from "../shared/actions.ts";
+import { orNull } from "../shared/api.ts";
+import type { Answer } from "../shared/operations.ts";
+import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
+import { looksTexts } from "./texts.ts";
+
+const managedBy = "manage:settings";
+type Looks = Answer<"readTenantLooks">;
+
+/** Texts as typed; empty ones restore the service's value. Browsers send a line break as CRLF. */
+const bodyOf = (form: FormData) => ({
+  productName: field(form, "productName") || null,
+  primaryColour: field(form, "primaryColour") || null,
+  textColour: field(form, "textColour") || null,
+  footer: field(form, "footer").replaceAll("\r\n", "\n") || null,
+  replyTo: field(form, "replyTo") || null,
+});
+
+const COLOUR = /^#[0-9a-f]{6}$/i;
+
+/** A sample mail in the looks of the form. Wrong colours are shown as the present ones, until the form is sent. */
+async function sampleMail(v: Visit, form: FormData): Promise<RenderedMessage> {
+  const t = looksTexts[v.locale];
+  const { effective, logo } = await v.api.call("readTenantLooks");
+  const typed = bodyOf(form);
+  const colour = (text: string | null, otherwise: string) => text && COLOUR.test(text) ? text : otherwise;
+  const primaryColour = colour(typed.primaryColour, effective.primaryColour);
+  const looks = {
+    ...effective,
+    logo: logo && { ...logo, tag: "" },
+    productName: typed.productName ?? effective.productName,
+    primaryColour,
+    textColour: colour(typed.textColour, readableTextOn(primaryColour)),
+    footer: typed.footer ?? "",
+  };
+  const html =
+    `<h1>${t.sampleTitle}</h1><p>${t.sampleText}</p><p><a class="button" href="#">${t.sampleButton}</a></p>`;
+  const document = mailDocument(html, looks, {
+    title: t.sampleTitle,
+    logoUrl: await logoData(v, logo),
+    language: v.locale,
+  });
+  return { subject: t.sampleTitle, htmlBody: document, textBody: null };
+}
+
+/** The logo as a data URL, because the frame of the preview loads nothing. */
+async function logoData(v: Visit, logo: Looks["logo"]): Promise<string | null> {
+  const tenantId = v.viewer.tenant?.id;
+  if (!logo || !tenantId) return null;
+  const answer = await orNull(v.api.answer("showTenantLogo", { params: { tenantId } }));
+  if (!answer) return null;
+  return `data:${logo.contentType};base64,${new Uint8Array(await answer.arrayBuffer()).toBase64()}`;
+}
+
+const preview = previewActions(sampleMail);
+
+/** The looks of the tenant, with a preview of a mail. */
+export const looksPages: ConsolePage[] = [
+  formPage({
+    path: "looks",
+    managedBy,
+    restarts: true,
+    async show(v, sent) {
+      const t = looksTexts[v.locale];
+      const { value, etag } = await v.api.versioned("readTenantLooks");
+      const f = new Fields(v, sent, "updateTenantLooks", { ...value, etag });
+      const { effective, logo } = value;
+      const isManager = may(v.viewer, managedBy);
+      return {
+        title: t.title,
+        body: (
+          <div class="stack">
+            <p class="muted">{t.intro}</p>
+            <Card>
+              <Form fields={f} action="looks" readOnly={!isManager}>
+                {f.text("productName", t.productName, { placeholder: effective.productName })}
+                <div class="pair">
+                  {f.text("primaryColour", t.primaryColour, {
+                    placeholder: effective.primaryColour,
+                    hint: t.colourHint,
+                  })}
+                  {f.text("textColour", t.textColour, {
+                    placeholder: effective.textColour,
+                    hint: t.textColourHint,
+                  })}
+                </div>
+                {f.area("footer", t.footer, { rows: 3 })}
+                {f.text("replyTo", t.replyTo, { type: "email" })}
+                {isManager && <LivePreview v={v} action="looks/preview" />}
+              </Form>
+            </Card>
+            {isManager && <LogoCard v={v} logo={logo} />}
+          </div>
+        ),
+      };
+    },
+    async send(v, form) {
+      await v.api.call("updateTenantLooks", { body: bodyOf(form), ifMatch: field(form, "etag") });
+      return done("looks", looksTexts[v.locale].saved);
+    },
+  }),
+  { path: "looks/preview", post: preview.text },
+  { path: "looks/preview/body", post: preview.body },
+  {
+    path: "looks/logo",
+    permissions: [managedBy],
+    async post(v, form) {
+      const file = form.get("logo");
+      const content = file instanceof File ? file : new File([], "");
+      await v.api.call("setTenantLogo", {
+        body: new Uint8Array(await content.arrayBuffer()),
+        headers: { "content-type": content.type || "application/octet-stream" },
+      } as never);
+      return done("looks", looksTexts[v.locale].logoSet);
+    },
+  },
+  {
+    path: "looks/logo/remove",
+    permissions: [managedBy],
+    async post(v) {
+      await v.api.call("removeTenantLogo");
+      return done("looks", looksTexts[v.locale].logoRemoved);
+    },
+  },
+];
+
+function LogoCard({ v, logo }: { v: Visit; logo: Looks["logo"] }) {
+  const t = looksTexts[v.locale];
+  return (
+    <Card title={t.logo}>
+      {logo && <p class="muted">{`${t.size}: ${logo.width} × ${logo.height}`}</p>}
+      <form class="form" method="post" action="looks/logo" enctype="multipart/form-data">
+        <CsrfField v={v} />
+        <div class="field">
+          <label for="f-logo">{t.chooseLogo}</label>
+          <input
+            id="f-logo"
+            type="file"
+            name="logo"
+            accept="image/png,image/jpeg"
+            required
+            aria-describedby="f-logo-hint"
+          />
+          <div class="hint" id="f-logo-hint">{t.logoHint}</div>
+        </div>
+        <div class="row">
+          <button type="submit" class="button">{t.setLogo}</button>
+        </div>
+      </form>
+      {logo && (
+        <ActionButton
+          v={v}
+          action="looks/logo/remove"
+          label={t.removeLogo}
+          confirm={t.removeLogoConfirm}
+        />
+      )}
+    </Card>
+  );
+}

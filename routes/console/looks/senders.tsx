@@ -1,0 +1,143 @@
+import { SENDER_METHODS, type SenderStatus } from "../../../domain/looks/senders/sender.ts";
+import { Fields, Form } from "../components/fields.tsx";
+import { ActionButton } from "../components/forms.tsx";
+import { labelled, listView } from "../components/list.tsx";
+import { Card, type Tone } from "../components/notice.tsx";
+import { Badge, CopyValue } from "../components/values.tsx";
+import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import type { Row } from "../shared/operations.ts";
+import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
+import { looksTexts, proofLabels, senderStateLabels } from "./texts.ts";
+
+const managedBy = "manage:settings";
+const TONES: Record<SenderStatus, Tone> = { Pending: "info", Verified: "ok", Failed: "bad" };
+type Sender = Row<"listNotificationSenders">;
+
+/** The sender addresses and the form that adds one. */
+export const senderPages: ConsolePage[] = [
+  formPage({
+    path: "senders",
+    managedBy,
+    show(v, sent) {
+      const t = looksTexts[v.locale];
+      return listView(v, "listNotificationSenders", {
+        path: "senders",
+        icon: "notifications",
+        title: t.senders,
+        top: (
+          <>
+            <p class="muted">{t.sendersIntro}</p>
+            {may(v.viewer, managedBy) && <AddForm v={v} sent={sent} />}
+          </>
+        ),
+        caption: t.caption,
+        empty: [t.empty, t.emptyText],
+        filters: [],
+        columns: [
+          {
+            head: t.address,
+            cell: ({ address, name, isDefault }) => (
+              <>
+                <CopyValue v={v} value={address} />{" "}
+                {isDefault && <Badge tone="info">{t.defaultSender}</Badge>}
+                {name && <span class="sub">{name}</span>}
+              </>
+            ),
+          },
+          {
+            head: t.method,
+            cell: ({ method, status, dnsRecord, lastError }) => (
+              <>
+                <Badge tone={TONES[status]}>{senderStateLabels[v.locale][status]}</Badge>{" "}
+                {proofLabels[v.locale][method]}
+                {dnsRecord && status !== "Verified" && (
+                  <span class="sub">
+                    {t.record} <CopyValue v={v} value={dnsRecord.name} />{" "}
+                    <CopyValue v={v} value={dnsRecord.value} />
+                  </span>
+                )}
+                {lastError && <span class="sub" lang="en">{lastError}</span>}
+              </>
+            ),
+          },
+          {
+            head: commonTexts[v.locale].actions,
+            align: "end",
+            cell: (sender) => may(v.viewer, managedBy) ? <Actions v={v} sender={sender} /> : null,
+          },
+        ],
+      });
+    },
+    async send(v, form) {
+      await v.api.call("addNotificationSender", {
+        body: {
+          address: field(form, "address"),
+          name: optionalField(form, "name"),
+          method: field(form, "method"),
+        },
+      });
+      return done("senders", looksTexts[v.locale].added);
+    },
+  }),
+  action(
+    "senders/{id}/verify",
+    "verifyNotificationSender",
+    (v) => done("senders", looksTexts[v.locale].checked),
+    [managedBy],
+  ),
+  {
+    path: "senders/{id}/default",
+    permissions: [managedBy],
+    async post(v) {
+      await v.api.call("updateNotificationSender", { params: v.params, body: { isDefault: true } });
+      return done("senders", looksTexts[v.locale].madeDefault);
+    },
+  },
+  action(
+    "senders/{id}/remove",
+    "removeNotificationSender",
+    (v) => done("senders", looksTexts[v.locale].removed),
+    [managedBy],
+  ),
+];
+
+function Actions({ v, sender: { id, address, method, status, isDefault } }: { v: Visit; sender: Sender }) {
+  const t = looksTexts[v.locale];
+  const label = method === "Mail" ? t.mailAgain : t.verify;
+  return (
+    <>
+      {(method === "Dns" || status !== "Verified") && (
+        <ActionButton v={v} action={`senders/${id}/verify`} label={label} />
+      )}
+      {status === "Verified" && !isDefault && (
+        <ActionButton v={v} action={`senders/${id}/default`} label={t.makeDefault} />
+      )}
+      <ActionButton
+        v={v}
+        action={`senders/${id}/remove`}
+        label={t.remove}
+        confirm={t.removeConfirm(address)}
+      />
+    </>
+  );
+}
+
+function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
+  const t = looksTexts[v.locale];
+  const f = new Fields(v, sent, "addNotificationSender", { method: "Dns" });
+  return (
+    <Card>
+      <details open={sent !== null}>
+        <summary>{t.add}</summary>
+        <Form fields={f} action="senders" submit={t.addIt}>
+          <div class="pair">
+            {f.text("address", t.address, { type: "email", required: true })}
+            {f.text("name", t.senderName, { hint: t.senderNameHint })}
+          </div>
+          {f.select("method", t.method, labelled(SENDER_METHODS, proofLabels[v.locale]))}
+        </Form>
+      </details>
+    </Card>
+  );
+}
