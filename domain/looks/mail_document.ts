@@ -12,7 +12,7 @@ export const isWholeDocument = (html: string): boolean => WHOLE.test(html);
 
 /**
  * Surrounds the HTML of a mail with the default layout: logo or product name, a card, and the footer. Elements of the
- * classes `button`, `link` and `quiet` get inline styles, because many mail programs ignore style sheets.
+ * classes `button`, `link` and `quiet`, and plain `<h1>`, get inline styles, because many mail programs ignore style sheets.
  * @param o.logoUrl public URL of the logo; null: the product name is shown
  * @param o.language of the text, if known
  */
@@ -73,6 +73,7 @@ const styled = (html: string, { primaryColour, textColour }: PageLooks, link: st
       `class="button" style="display:inline-block;margin:16px 0 8px;padding:12px 22px;background:${primaryColour};` +
         `color:${textColour};border-radius:6px;font-weight:600;line-height:20px;text-decoration:none"`,
     )
+    .replaceAll("<h1>", '<h1 style="margin:0 0 20px;font-size:22px;line-height:1.3">')
     .replaceAll('class="link"', `class="link" style="color:${link}"`)
     .replaceAll('<p class="quiet"', `<p class="quiet" style="font-size:13px;color:${QUIET}"`);
 
