@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { type Context, Hono } from "hono";
 import { type Caller, principalId } from "../domain/rights/caller.ts";
 import { admit } from "../domain/rights/checks.ts";
@@ -13,6 +14,7 @@ import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
 import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
 import { addMissing, type Answer, commonHeaders, type Respond, responder } from "./shared/answer.ts";
+import { shapeOf } from "./shared/body_members.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
 import { callerOf } from "./shared/caller_of.ts";
 import { Cors } from "./shared/cors.ts";
@@ -218,7 +220,7 @@ async function run(
     requireStorableText(rawQuery);
   }
   const params = spec.params && parse(spec.params, rawParams);
-  const query = spec.query && parse(spec.query, rawQuery);
+  const query = spec.query && parseQuery(spec, spec.query, rawQuery, call);
   const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
   const work = async (db: Sql, once: OnceWork | null) => {
     const answer = await spec.run({
@@ -245,6 +247,22 @@ async function run(
     work,
     refuse,
   );
+}
+
+/**
+ * Parses the query of a request. Unknown parameters of API routes are treated like unknown members of a body, except
+ * `tenantId`, which names the context everywhere. The routes of protocols such as OAuth ignore what they do not know.
+ * @throws VALIDATION_ERROR
+ */
+function parseQuery<S extends z.ZodType>(
+  { path }: Endpoint,
+  schema: S,
+  { tenantId, ...query }: Record<string, string | string[]>,
+  call: Call,
+): z.output<S> {
+  const isKnown = tenantId === undefined || shapeOf(schema)?.members?.has("tenantId");
+  const given = isKnown && tenantId !== undefined ? { ...query, tenantId } : query;
+  return path.startsWith("/api/") ? call.parseBody(schema, given) : parse(schema, given);
 }
 
 /** True if X-Tenant-ID names another tenant than the token. The token decides, and a header tells the caller. */

@@ -208,7 +208,7 @@ function answerHeaders(spec: Endpoint, status: number, answer: AnswerSpec): obje
     ...(leadsOn ? ref("headers", "Location") : {}),
     ...(isRedirect ? ref("headers", "Set-Cookie") : {}),
     ...(spec.creates ? ref("headers", "Idempotency-Replayed") : {}),
-    ...(spec.body ?? spec.lateBody ? ref("headers", "Steward-Ignored-Members") : {}),
+    ...(spec.body ?? spec.lateBody ?? spec.query ? ref("headers", "Steward-Ignored-Members") : {}),
     ...(spec.access.needsCaller ? ref("headers", "Steward-Ignored-Headers") : {}),
     ...(spec.unlimited ? {} : RATE_LIMIT_HEADERS),
     ...TRACE_HEADER,

@@ -16,7 +16,7 @@ export const SHARED_HEADERS = {
     "true",
   ),
   "Steward-Ignored-Members": header(
-    "Unknown members of the body that were ignored, at most 20; absent if there were none.",
+    "Unknown members of the body and parameters of the query that were ignored, at most 20; absent if there were none.",
     {},
     "colour, tenants[0].shape",
   ),
@@ -100,8 +100,8 @@ export const INTRODUCTION =
   wins.
 - **Repeats.** Creating operations accept an \`Idempotency-Key\`. 429 and 503 have \`Retry-After\`.
 - **Traces.** A W3C \`traceparent\` is passed on to \`traceresponse\`, to jobs and to the log.
-- **Unknown members** of a JSON body are ignored and listed in \`Steward-Ignored-Members\`. One that looks like a known
-  member is refused with \`VALIDATION_ERROR\`, which names the known member.
+- **Unknown members** of a JSON body and unknown parameters of a query are ignored and listed in \`Steward-Ignored-Members\`. One that looks like a known
+  one is refused with \`VALIDATION_ERROR\`, which names the known one.
 - HEAD works wherever GET does. Bodies are JSON in UTF-8 of at most 1 MiB, unless an operation says otherwise. Empty query
   values count as absent.`;
 

@@ -170,6 +170,28 @@ Deno.test("a query parameter that is sent twice is refused, and one in a body or
   assert.equal(headers.get("steward-ignored-members"), "page, tenantId");
 });
 
+Deno.test("an unknown query parameter near a known one is refused, and others are ignored and named", async () => {
+  const get = async (path: string) => await t.systemAdmin.get(path);
+  for (
+    const [path, given, known] of [
+      ["/api/v1/users?pagesize=5", "pagesize", "pageSize"],
+      ["/api/v1/reports/history?statuss=4", "statuss", "status"],
+      ["/api/v1/jobs?search-term=a&searchTerm=b", "search-term", "searchTerm"],
+    ] as const
+  ) {
+    const { status, body } = await get(path);
+    assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], path);
+    assert.ok(
+      JSON.stringify(body.errors).includes(`unknown member \`${given}\`; did you mean \`${known}\`?`),
+      path,
+    );
+  }
+  const ignored = await get("/api/v1/reports/history?colour=red&page=2&pageSize=1");
+  assert.deepEqual([ignored.status, ignored.headers.get("steward-ignored-members")], [200, "colour, page"]);
+  const context = await get(`/api/v1/reports/history?tenantId=${t.platformTenantId}`);
+  assert.deepEqual([context.status, context.headers.get("steward-ignored-members")], [200, null]);
+});
+
 Deno.test("folders are not listed, and files of the service are not served", async () => {
   for (
     const path of ["/docs/", "/console/assets", "/console/assets/", "/.git/config", "/deno.json", "/main.ts"]
