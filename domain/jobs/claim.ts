@@ -85,8 +85,8 @@ export async function claimFromLanes(
     returning id, tenant_id, job_type_name, serialized_args, attempts, failures, max_retries, created_by, trace_id,
       date_part('epoch', now() - outage_since) * 1000 as outage_ms, lost_leases,
       date_part('epoch', now() - due_at) * 1000 as waited_ms, priority, lane`;
-  floors?.note(rows, queriedAt);
   const byLane = Map.groupBy(rows.sort(inLaneOrder), ({ lane }) => lane);
+  floors?.note(byLane, queriedAt);
   return {
     jobs: interleave(lanes.map((lane) => byLane.get(lane) ?? [])),
     exhausted: lanes.filter((lane) => (byLane.get(lane)?.length ?? 0) < take),

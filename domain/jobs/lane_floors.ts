@@ -53,17 +53,19 @@ export class LaneFloors {
   }
 
   /** Called with each claim. @param queriedAt when it was sent */
-  note(claimed: { lane: string; priority: number; waitedMs: number }[], queriedAt: number): void {
+  note(claimed: Map<string, { priority: number; waitedMs: number }[]>, queriedAt: number): void {
     const tookLong = performance.now() - queriedAt > LONG_CLAIM_MS;
-    for (const { lane, priority, waitedMs } of claimed) {
+    for (const [lane, jobs] of claimed) {
       let known = this.#lanes.get(lane);
       if (!known) {
         if (this.#lanes.size >= MOST_LANES) this.#lanes.clear();
         known = { claimed: 0, floors: PRIORITIES.map(() => null), isSlow: false };
         this.#lanes.set(lane, known);
       }
-      known.claimed += tookLong ? MIN_CLAIMED : 1;
-      known.floors[priority] = Math.max(known.floors[priority] ?? -Infinity, queriedAt - waitedMs);
+      known.claimed += tookLong ? MIN_CLAIMED : jobs.length;
+      for (const { priority, waitedMs } of jobs) {
+        known.floors[priority] = Math.max(known.floors[priority] ?? -Infinity, queriedAt - waitedMs);
+      }
     }
     void this.#check();
   }
