@@ -5,10 +5,23 @@ const LOGO = { width: 200, height: 56 };
 const [CARD, TEXT, QUIET] = ["#ffffff", "#1c2430", "#5f6b7a"];
 const [DARK_CARD, DARK_LINK] = ["#1a212b", "#93b4ff"];
 const FONT = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
-const WHOLE = /^\s*(?:<!--[^]*?-->\s*)*<(?:!doctype|html|head|body)\b/i;
+const SPACE = /\s*/y;
+const WHOLE = /<(?:!doctype|html|head|body)\b/iy;
 
-/** Does this HTML bring its own document? */
-export const isWholeDocument = (html: string): boolean => WHOLE.test(html);
+/** Does this HTML bring its own document? Comments may stand before it; one expression for all of them would backtrack. */
+export function isWholeDocument(html: string): boolean {
+  for (let at = 0;;) {
+    SPACE.lastIndex = at;
+    SPACE.test(html);
+    const start = SPACE.lastIndex;
+    const end = html.startsWith("<!--", start) ? html.indexOf("-->", start + 4) : -1;
+    if (end === -1) {
+      WHOLE.lastIndex = start;
+      return WHOLE.test(html);
+    }
+    at = end + 3;
+  }
+}
 
 /**
  * Surrounds the HTML of a mail with the default layout: logo or product name, a card, and the footer. Elements of the

@@ -26,14 +26,19 @@ export class TemplateVariablesMissing extends Error {
   }
 }
 
-/** A render that exceeded its time or size limit. Its output is discarded. */
+/** The limits of a render, and of the search of sample data. */
+export type TemplateLimit = "time" | "size" | "steps";
+
+const EXCEEDED: Record<TemplateLimit, (allowed: number) => string> = {
+  time: (allowed) => `The template was still rendering after ${allowed} ms, the limit of one render`,
+  size: (allowed) => `The template produced more than ${allowed} bytes, the limit of one render`,
+  steps: (allowed) => `The sample data of the template needs more than ${allowed} steps, the limit`,
+};
+
+/** A render that exceeded its time or size limit, or sample data that needs too many steps. The output is discarded. */
 export class TemplateLimitExceeded extends Error {
   override readonly name = "TemplateLimitExceeded";
-  constructor(readonly limit: "time" | "size", readonly allowed: number) {
-    super(
-      limit === "time"
-        ? `The template was still rendering after ${allowed} ms, the limit of one render`
-        : `The template produced more than ${allowed} bytes, the limit of one render`,
-    );
+  constructor(readonly limit: TemplateLimit, readonly allowed: number) {
+    super(EXCEEDED[limit](allowed));
   }
 }

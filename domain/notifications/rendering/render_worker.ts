@@ -1,6 +1,7 @@
 // Entry point of a render thread. It renders one template at a time, off the main thread.
 import {
   TemplateInvalid,
+  type TemplateLimit,
   TemplateLimitExceeded,
   type TemplatePart,
   TemplateVariablesMissing,
@@ -47,7 +48,7 @@ export type FromRenderWorker = { done: RenderResult<RenderTask> } | { failed: Re
 export type RenderFailure =
   | { kind: "invalid"; part: TemplatePart; line: number; column: number; reason: string }
   | { kind: "missing"; names: string[] }
-  | { kind: "limit"; limit: "time" | "size"; allowed: number }
+  | { kind: "limit"; limit: TemplateLimit; allowed: number }
   | { kind: "other"; message: string; stack: string | undefined };
 
 const MAX_CACHED = 500;

@@ -1,4 +1,4 @@
-import type { TemplatePart } from "./errors.ts";
+import { TemplateLimitExceeded, type TemplatePart } from "./errors.ts";
 import { MAX_PARTIAL_DEPTH } from "./partials.ts";
 import { parseSource } from "./parse.ts";
 import { sampleValue, type Usage } from "./sample_values.ts";
@@ -31,17 +31,35 @@ interface Place {
   isHtml: boolean;
   /** Slugs of the partials around. */
   path: readonly string[];
+  steps: Steps;
+}
+
+/**
+ * The work and the size of the data of one template. Without a limit, nested lists and partials that use others many times
+ * would cost exponentially much.
+ */
+class Steps {
+  #left = MOST_STEPS;
+
+  /** Throws TemplateLimitExceeded. */
+  take(count: number): void {
+    this.#left -= count;
+    if (this.#left < 0) throw new TemplateLimitExceeded("steps", MOST_STEPS);
+  }
 }
 
 const NUMBERS = ["number", "currency", "plural", "lt", "lte", "gt", "gte"];
 const ITEMS = 2;
+/** A step is a statement, 32 characters of a source, or a value. */
+const MOST_STEPS = 100_000;
 
 /**
  * Data with a fitting value for every variable that a template, its layout and its partials use. `each` gives a list of
- * two items. Throws TemplateInvalid.
+ * two items. Throws TemplateInvalid and TemplateLimitExceeded.
  */
 export function sampleData(source: TemplateSource): Record<string, unknown> {
   const root = new Shape();
+  const steps = new Steps();
   const { layout, partials = {} } = source;
   const sources: [TemplatePart, string | null | undefined][] = [
     ["subject", source.subject],
@@ -52,17 +70,19 @@ export function sampleData(source: TemplateSource): Record<string, unknown> {
   ];
   for (const [part, text] of sources) {
     if (text) {
-      visitSource(part, text, { context: root, parent: null, root, names: new Map(), partials, path: [] });
+      const names = new Map<string, Shape>();
+      visitSource(part, text, { context: root, parent: null, root, names, partials, path: [], steps });
     }
   }
   if (layout) root.members.delete("body");
   for (const name of source.requiredVariables) {
     name.split(".").reduce((shape, part) => shape.member(part), root);
   }
-  return Object.fromEntries([...root.members].map(([name, shape]) => [name, valueOf(name, shape)]));
+  return Object.fromEntries([...root.members].map(([name, shape]) => [name, valueOf(name, shape, steps)]));
 }
 
 function visitSource(part: TemplatePart, text: string, place: Omit<Place, "tags" | "isHtml">): void {
+  place.steps.take(text.length >> 5);
   const { program, tags } = parseSource(new Source(part, text));
   visit(program, { ...place, tags: tags.values(), isHtml: part === "html" });
 }
@@ -72,6 +92,7 @@ function visit(program: Program | undefined, place: Place): void {
 }
 
 function visitStatement(statement: Statement, place: Place): void {
+  place.steps.take(1);
   if (statement.type === "MustacheStatement") {
     const next = place.tags.next();
     const filters = next.done ? [] : next.value.filters;
@@ -92,7 +113,8 @@ function visitStatement(statement: Statement, place: Place): void {
     const part = Object.hasOwn(place.partials, slug) ? place.partials[slug] : undefined;
     const text = place.isHtml ? part?.html : part?.text;
     if (!text || place.path.includes(slug) || place.path.length >= MAX_PARTIAL_DEPTH) return;
-    const inside = { context, parent: null, root: place.root, names: named, partials: place.partials };
+    const { root, partials, steps } = place;
+    const inside = { context, parent: null, root, names: named, partials, steps };
     visitSource(place.isHtml ? "html" : "text", text, { ...inside, path: [...place.path, slug] });
   }
 }
@@ -152,9 +174,12 @@ function shapeOf(expression: Expression, place: Place): Shape {
 const follow = (shape: Shape, parts: readonly string[]): Shape =>
   parts.reduce((at, part) => part === "length" ? new Shape() : at.member(part), shape);
 
-function valueOf(name: string, shape: Shape): unknown {
+function valueOf(name: string, shape: Shape, steps: Steps): unknown {
+  steps.take(1);
   const { items } = shape;
-  if (items) return Array.from({ length: ITEMS }, () => valueOf(name.replace(/s$/, ""), items));
+  if (items) return Array.from({ length: ITEMS }, () => valueOf(name.replace(/s$/, ""), items, steps));
   if (shape.members.size === 0) return sampleValue(name, shape.usages);
-  return Object.fromEntries([...shape.members].map(([member, inner]) => [member, valueOf(member, inner)]));
+  return Object.fromEntries(
+    [...shape.members].map(([member, inner]) => [member, valueOf(member, inner, steps)]),
+  );
 }

@@ -88,6 +88,18 @@ Deno.test("a template that brings a whole document is sent as it is", async () =
   assert.equal((await mailFor("own-body@example.test"))?.htmlBody, "<p>Own</p>", "a message's own HTML too");
 });
 
+Deno.test("many comments before the HTML do not block the service", async () => {
+  const { by } = await tenantWithLooks();
+  const comments = "<!---->".repeat(10_000);
+  const shownOf = async (htmlBodyTemplate: string) => {
+    const answer = await by.post("/api/v1/notification-templates/preview", { htmlBodyTemplate });
+    return answer.body.documentHtml as string;
+  };
+  assert.match(await shownOf(`${comments}<p>Part</p>`), /^<!doctype html>/);
+  assert.match(await shownOf(`${comments}<!-- open <html>`), /^<!doctype html>/);
+  assert.equal(await shownOf(`${comments}\n<HTML>Whole`), `${comments}\n<HTML>Whole`);
+});
+
 Deno.test("the shipped mails show the tenant's looks", async () => {
   const { by, logoUrl } = await tenantWithLooks();
   const admin = await t.actor({ tenantId: by.tenantId ?? "", role: "Admin" });

@@ -4,6 +4,7 @@ import {
   RenderThreads,
   TemplateLimitExceeded,
 } from "../../../../domain/notifications/rendering/mod.ts";
+import { sampleData } from "../../../../domain/notifications/rendering/sample_data.ts";
 import { html, source, text } from "./rendering.ts";
 
 /** The limit is 100 ms; the rest allows for a busy machine. */
@@ -178,4 +179,17 @@ Deno.test("tenants take turns, and a tenant with too many renders at once is rej
   await Promise.all(all);
   assert.deepEqual(done, ["a", "a", "b", "a", "b", "a"]);
   threads.close();
+});
+
+Deno.test("sample data of nested lists and of partials within partials is limited, as it grows exponentially", () => {
+  const nested = (levels: number) => "{{#each list}}".repeat(levels) + "{{ x }}" + "{{/each}}".repeat(levels);
+  assert.equal(JSON.stringify(sampleData(source(nested(8)))).match(/Sample x/g)?.length, 2 ** 8);
+  const limit = { name: "TemplateLimitExceeded", limit: "steps" };
+  assert.throws(() => sampleData(source(nested(50))), limit);
+  const fifty = (slug: string) => `{{> ${slug} }}`.repeat(50);
+  const sources = ["{{ x }}", fifty("p0"), fifty("p1"), fifty("p2"), fifty("p3")];
+  const partials = Object.fromEntries(
+    sources.map((html, level) => [`p${level}`, { html, text: null, texts: {} }]),
+  );
+  assert.throws(() => sampleData(source(fifty("p4"), { partials })), limit);
 });
