@@ -84,7 +84,7 @@ export const SETTINGS = {
   },
   DATABASE_REPLICA_MAX_LAG_SECONDS: {
     schema: z.coerce.number().min(0).max(3_600),
-    meaning: "Age of its data above which the replica is not used",
+    meaning: "Maximum age of the replica's data; if it is older, the replica is not used",
     default: "5",
   },
   DATABASE_POOL: {

@@ -31,9 +31,9 @@ interface Entry {
 }
 
 /**
- * Writes a zip archive as a stream. Memory holds the chunk being compressed and the list of parts. Written here, because
- * yazl copies every chunk through several streams and computes checksums in JavaScript, which takes longer than the
- * compression.
+ * Writes a zip archive as a stream. Memory holds the chunk being compressed and the list of parts. The
+ * library yazl is not used: it copies every chunk through several streams and computes checksums in JavaScript, which
+ * takes longer than the compression.
  * @throws RangeError for more than 4 GiB: Excel repairs workbooks in the zip64 format with a warning
  */
 export async function* zipStream(parts: AsyncIterable<ZipPart>): AsyncGenerator<Uint8Array<ArrayBuffer>> {

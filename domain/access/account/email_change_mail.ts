@@ -16,7 +16,7 @@ export async function emailChangeMail(
   const confirmUrl = `${p.baseUrl()}/auth/confirm-email#token=${token}`;
   const firstName = owner.firstName || null;
   const displayName = `${owner.firstName} ${owner.lastName}`.trim() || null;
-  // Before it is confirmed, only the user's id leads an erasure to this address.
+  // With the user's id, an erasure finds this address even if it is never confirmed.
   const to = { address: newEmail, displayName, userId };
   return await linkMail(p, to, {
     token,

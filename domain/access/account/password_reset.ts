@@ -22,14 +22,14 @@ const LIFE_MINUTES = 30;
 const MAX_LIVE_LINKS = 5;
 /** Maximum number of unexpired links of one user by all network addresses together. */
 const MAX_LIVE_LINKS_BY_STRANGERS = 20;
-/** Who may change the user: no limit, because each request is audited. */
+/** The requester of links that administrators request. They have no limit, because each request is audited. */
 const ADMINISTRATOR = "administrator";
 const ADDRESS = "address:";
 
 /**
  * Requests a mail with a reset link to the active user with this email. Only enqueues a job, so that neither the answer
  * nor its time reveals whether such a user exists.
- * @param o.deviceToken of the device's last sign-in: a stranger cannot use up the links of a known device
+ * @param o.deviceToken token of the device's last sign-in. A known device has its own limit, which strangers cannot use up
  */
 export async function requestPasswordReset(
   p: AccessPlatform,
@@ -39,13 +39,13 @@ export async function requestPasswordReset(
     select d.id from (select ${o.email}::text as email) asked
     left join users u on lower(u.email) = lower(asked.email)
     join lateral (${knownDevice(p.sql, p.sql`u.id`, o.deviceToken)}) d on true`;
-  // Salted with the email, so that jobs and rows do not tell the network address.
+  // Hashed with the email, so that jobs and rows do not reveal the network address.
   const address = digest(`${addressKey(o.ip)} ${o.email.toLowerCase()}`).toString("hex").slice(0, 32);
   const requester = device ? `device:${device.id}` : `${ADDRESS}${address}`;
   await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob, { email: o.email, requester }));
 }
 
-/** Requests it for an administrator, whom no limit holds up. */
+/** Requests the mail for an administrator, without a limit. */
 export const requestResetByAdministrator = (p: AccessPlatform, tx: Tx, email: string): Promise<string> =>
   enqueueJob(p, tx, passwordResetMailJob, { email, requester: ADMINISTRATOR });
 

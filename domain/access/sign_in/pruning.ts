@@ -12,7 +12,7 @@ export const pruneSignInJob = maintenanceJob({
     revokedSessions: deleteExpired({ table: "sessions", column: "revoked_at", keptFor: ENDED }),
     refreshTokens: deleteExpired({ table: "refresh_tokens", column: "expires_at", keptFor: ENDED }),
     passwordResets: deleteExpired({ table: "password_resets", column: "expires_at" }),
-    // Accepted ones too.
+    // Accepted invitations too.
     invitations: deleteExpired({ table: "invitations", column: "expires_at", keptFor: "90 days" }),
     emailChanges: deleteExpired({ table: "email_changes", column: "expires_at" }),
     failedSignIns: deleteExpired({

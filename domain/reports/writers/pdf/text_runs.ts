@@ -28,7 +28,7 @@ export function runsOf(line: string): Run[] {
   if (!hasRightToLeft(line)) return byFont(line);
   return visualPieces(line).flatMap(({ text, isRightToLeft }) => {
     if (!isRightToLeft) return byFont(text);
-    // pdfkit draws words from left to right, so each word is a run and the last word comes first.
+    // The canvas draws runs from left to right. So each word is a run, and the last word comes first.
     return (text.match(/\s+|\S+/g) ?? []).reverse().flatMap((word) => byFont(word).reverse());
   });
 }
