@@ -90,8 +90,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
     DATA_DIR: dataDir,
     PORT: "0",
     DATABASE_POOL: "6",
-    // without a worker, due work is searched only when the test asks for it
-    ...(env.JOB_CONCURRENCY === "0" ? { JOB_POLL_MS: "3600000" } : {}),
+    ...pollingOf(env),
     ...env,
     ...(proxy ? { TRUSTED_PROXIES: String(Number(env.TRUSTED_PROXIES ?? 0) + 1) } : {}),
   };
@@ -267,6 +266,15 @@ export async function setupShared(env: Record<string, string> = {}): Promise<Tes
       if (--shared.files === 0) await service.stop();
     },
   };
+}
+
+/**
+ * Polling takes processor time and is seldom needed, because wake-ups start due work. Without a worker, due work is
+ * searched only when the test asks for it. Without announcements of the database, the interval of the service applies.
+ */
+function pollingOf(env: Record<string, string>): Record<string, string> {
+  if (env.JOB_CONCURRENCY === "0") return { JOB_POLL_MS: "3600000" };
+  return env.DATABASE_LISTEN === "false" ? {} : { JOB_POLL_MS: "10000" };
 }
 
 /** Settings of the bucket of an instance; the store may be embedded in the instance. */

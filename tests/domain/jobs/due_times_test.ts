@@ -91,7 +91,7 @@ Deno.test("without queues of Deno KV, timers of the process wake workers", async
 });
 
 Deno.test("if every wake-up is lost, polling starts work within two seconds", async () => {
-  const t = await setup();
+  const t = await setup({ JOB_POLL_MS: "2000" });
   try {
     const { platform } = t.steward;
     platform.jobTypes.register(postponed);
