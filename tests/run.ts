@@ -1,4 +1,4 @@
-// `deno task test [FILE…]`: without a file, runs all tests in groups. The files of a group are imported by one module, so
+// `deno task test [FILE…]`: without a file, runs all tests in groups. The files of a group are loaded by one module, so
 // they share a worker and load the modules of the service once.
 import { statfs } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
@@ -54,8 +54,10 @@ async function writeGroups(folder: string): Promise<string[]> {
   while (others.length > 0) groups.push(others.splice(0, FILES_OF_A_GROUP));
   return await Promise.all(groups.map(async (files, index) => {
     const path = join(folder, `group_${index + 1}.ts`);
-    const imports = files.map((file) => `import "${pathToFileURL(file)}";\n`);
-    await Deno.writeTextFile(path, imports.join(""));
+    const urls = JSON.stringify(files.map((file) => String(pathToFileURL(file))));
+    const loader = pathToFileURL(join(TESTS, "support/test_files.ts"));
+    const load = `import { loadTestFiles } from "${loader}";\nawait loadTestFiles(...${urls});\n`;
+    await Deno.writeTextFile(path, load);
     return path;
   }));
 }

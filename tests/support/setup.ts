@@ -263,7 +263,9 @@ export async function setupShared(env: Record<string, string> = {}): Promise<Tes
     ...service,
     systemAdmin: await service.actor({ role: "SystemAdmin" }),
     async stop() {
-      if (--shared.files === 0) await service.stop();
+      if (--shared.files > 0) return;
+      sharedServices.delete(key);
+      await service.stop();
     },
   };
 }

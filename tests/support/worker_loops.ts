@@ -5,6 +5,7 @@ import { documentOfRoutes } from "../../scripts/client/document.ts";
 import { generateClient } from "../../scripts/client/generate.ts";
 import { requestFront } from "./request_front.ts";
 import type { Actor, TestService } from "./setup.ts";
+import { afterAllFiles } from "./test_files.ts";
 import { until } from "./until.ts";
 
 const CLIENT = join(import.meta.dirname ?? ".", "../../scripts/client");
@@ -248,9 +249,6 @@ export function inEveryLanguage(
   }
 }
 
-/** Removes what was built. */
-export async function removeBuilt(): Promise<void> {
+afterAllFiles(async () => {
   if (folder) await Deno.remove(await folder, { recursive: true });
-  folder = undefined;
-  built.clear();
-}
+});

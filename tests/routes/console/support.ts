@@ -5,6 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
 import { type Actor, setup, type TestService } from "../../support/setup.ts";
+import { afterAllFiles } from "../../support/test_files.ts";
 
 /** The axe script is large, so it is read only when needed, and added to a page once. */
 const AXE = Deno.readTextFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")));
@@ -21,16 +22,17 @@ export type InBrowser = (name: string, test: (browser: Browser) => Promise<void>
 /** Shared by the test files of a worker. */
 let browser: Promise<Browser | null> | undefined;
 
-/** The service of one test file, and a browser. Both stop when the file ends. */
+afterAllFiles(async () => {
+  await (await browser)?.close();
+});
+
+/** The service of one test file, and a browser. The service stops when the file ends. */
 export async function setupConsole(
   env: Record<string, string> = {},
 ): Promise<{ t: TestService; inBrowser: InBrowser }> {
   const t = await setup(env);
   const opened = await (browser ??= openBrowser());
-  Deno.test.afterAll(async () => {
-    await opened?.close();
-    await t.stop();
-  });
+  Deno.test.afterAll(() => t.stop());
   const inBrowser: InBrowser = (name, test) =>
     Deno.test({
       name,

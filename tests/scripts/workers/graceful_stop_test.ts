@@ -1,22 +1,19 @@
 import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { inEveryLanguage, removeBuilt } from "../../support/worker_loops.ts";
+import { inEveryLanguage } from "../../support/worker_loops.ts";
 
 const GRACE_SECONDS = 5;
 
 const t = await setup();
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await removeBuilt();
-});
+Deno.test.afterAll(() => t.stop());
 
 inEveryLanguage(t, "SIGTERM lets running jobs end in the grace time and releases the rest", async (loop) => {
   await loop.start();
   await until(() => loop.front.of("claim").length > 0);
   assert.ok(await loop.stop() < 3, "a worker without jobs ends at once");
 
-  const [short = ""] = await loop.enqueue({ number: "A-1", pages: 10, secondsPerPage: 0.2 });
+  const [short = ""] = await loop.enqueue({ number: "A-1", pages: 6, secondsPerPage: 0.2 });
   await loop.start();
   await loop.reaches(short, "Processing");
   const [long = ""] = await loop.enqueue({ number: "A-2", pages: 100, secondsPerPage: 0.5 });

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { inEveryLanguage, removeBuilt } from "../../support/worker_loops.ts";
+import { inEveryLanguage } from "../../support/worker_loops.ts";
 
 const LEASE_SECONDS = 3;
 const JOBS = 1_000;
 
 const t = await setup({ JOB_LEASE_SECONDS: String(LEASE_SECONDS) });
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await removeBuilt();
-});
+Deno.test.afterAll(() => t.stop());
 
 inEveryLanguage(t, "1,000 jobs succeed although the worker is killed in the middle", async (loop) => {
   const ids = await loop.enqueue(...Array.from({ length: JOBS }, (_, n) => ({ number: `A-${n}` })));

@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { inEveryLanguage, removeBuilt } from "../../support/worker_loops.ts";
+import { inEveryLanguage } from "../../support/worker_loops.ts";
 
 const t = await setup({ JOB_LEASE_SECONDS: "3" });
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await removeBuilt();
-});
+Deno.test.afterAll(() => t.stop());
 
 const LONG = { number: "A-1", pages: 1_000, secondsPerPage: 0.1 };
 

@@ -3,13 +3,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { SeenRequest } from "../../support/request_front.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { inEveryLanguage, removeBuilt } from "../../support/worker_loops.ts";
+import { inEveryLanguage } from "../../support/worker_loops.ts";
 
 const t = await setup();
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await removeBuilt();
-});
+Deno.test.afterAll(() => t.stop());
 
 const unavailable = (seconds?: number) =>
   new Response("{}", {
