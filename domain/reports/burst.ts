@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { type FieldErrors, invalid, Problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import { burstTargetPath, METHOD } from "./delivery/options.ts";
+import { METHOD, samePathMistake } from "./delivery/options.ts";
 import { requireReceiver } from "./delivery/receivers.ts";
 import type { Execution } from "./execution.ts";
 import type { ReportPlatform } from "./platform.ts";
@@ -122,20 +122,14 @@ function refuseMisplacedRecipients(errors: FieldErrors, { delivery }: ReportRequ
 
 function refuseRepetitions(errors: FieldErrors, { delivery }: ReportRequest, { items }: Burst): void {
   const valueAt = new Map<unknown, number>();
-  const pathAt = new Map<string, number>();
   items.forEach(({ value }, index) => {
     const first = valueAt.get(value);
     if (first !== undefined) {
       (errors[`burst.items.${index}.value`] ??= []).push(`the same value as items.${first}`);
     } else valueAt.set(value, index);
-    if (delivery?.method !== METHOD.Storage || !delivery.targetPath) return;
-    const path = burstTargetPath(delivery.targetPath, `execution ${index}`, burstLabel(value));
-    const other = pathAt.get(path);
-    if (other === undefined) pathAt.set(path, index);
-    else {errors["delivery.targetPath"] ??= [
-        `items.${other} and items.${index} of the burst would be copied to the same path; use {value} or {executionId} in it`,
-      ];}
   });
+  const mistake = samePathMistake(delivery, items.map(({ value }) => burstLabel(value)));
+  if (mistake) errors["delivery.targetPath"] ??= [mistake];
 }
 
 /**

@@ -122,9 +122,25 @@ export function executionTargetPath(options: DeliveryOptions, execution: Executi
   );
 }
 
-/** A sample path of a burst document, to detect two documents with the same path. */
-export const burstTargetPath = (targetPath: string, executionId: string, burstValue: string): string =>
-  fillIn(targetPath, samplePlaceholders(executionId, burstValue)).normalize("NFC");
+/**
+ * Two documents of one request that would be copied to the same path, where the later one would replace the other.
+ * @param burstValues of all documents
+ * @returns the mistake in the target path; null if each document has a path of its own
+ */
+export function samePathMistake(delivery: DeliveryOptions | null, burstValues: string[]): string | null {
+  if (delivery?.method !== METHOD.Storage || !delivery.targetPath) return null;
+  const indexAt = new Map<string, number>();
+  for (const [index, value] of burstValues.entries()) {
+    const sample = samplePlaceholders(`execution ${index}`, value);
+    const path = fillIn(delivery.targetPath, sample).normalize("NFC");
+    const other = indexAt.get(path);
+    if (other !== undefined) {
+      return `items.${other} and items.${index} would be copied to the same path; use {value} or {executionId} in it`;
+    }
+    indexAt.set(path, index);
+  }
+  return null;
+}
 
 const samplePlaceholders = (executionId: string, burstValue: string | null): Record<string, string> => ({
   date: "2026-01-31",

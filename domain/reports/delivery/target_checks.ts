@@ -22,6 +22,8 @@ const NO_PLACE: TargetPlace = {
   accessKeyId: null,
 };
 const DEFAULT_REGION = "us-east-1";
+/** The characters that the header of a signed request may have. */
+const HEADER_WORD = /^[\x21-\x7e]*$/;
 const BUCKET = /^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9.-]{1,61}[A-Za-z0-9]$/;
 
 /**
@@ -51,6 +53,9 @@ function checkBucket(t: TargetFields, allow: string | null, refuse: Refuse): Tar
     refuse("bucket", "expected 3 to 63 letters, digits, dots and hyphens");
   }
   if (!accessKeyId) refuse("accessKeyId", "a target of kind s3 needs an accessKeyId");
+  for (const [field, word] of Object.entries({ region: t.region, accessKeyId })) {
+    if (!HEADER_WORD.test(word ?? "")) refuse(field, "expected ASCII characters without spaces");
+  }
   if (!secretAccessKey) refuse("secretAccessKey", "a target of kind s3 needs a secretAccessKey");
   if (t.webhookUrl) refuse("webhookUrl", "only a target of kind slack has a webhookUrl");
   return {

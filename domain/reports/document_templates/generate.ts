@@ -3,7 +3,7 @@ import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import { burstLabel } from "../burst.ts";
-import { checkDelivery, type DeliveryOptions, METHOD } from "../delivery/options.ts";
+import { checkDelivery, type DeliveryOptions, METHOD, samePathMistake } from "../delivery/options.ts";
 import { requireReceiver } from "../delivery/receivers.ts";
 import type { Execution } from "../execution.ts";
 import { FORMAT } from "../formats.ts";
@@ -81,6 +81,7 @@ function checkedItems(
     });
   }
   const errors: FieldErrors = {};
+  const names = items.map(({ name }, index) => burstLabel(name ?? String(index + 1)));
   const documents = items.flatMap((item, index) => {
     const field = `items.${index}`;
     if (delivery?.method !== METHOD.Email && item.recipients.length > 0) {
@@ -89,7 +90,7 @@ function checkedItems(
     }
     const own = delivery && { ...delivery, recipients: item.recipients };
     try {
-      const name = burstLabel(item.name ?? String(index + 1));
+      const name = names[index] ?? "";
       return [checkedItem(template, { data: item.data, delivery: own }, { field: `${field}.data`, name })];
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== "VALIDATION_ERROR") throw error;
@@ -99,6 +100,8 @@ function checkedItems(
       return [];
     }
   });
+  const mistake = samePathMistake(delivery, names);
+  if (mistake) errors["delivery.targetPath"] ??= [mistake];
   if (Object.keys(errors).length > 0) throw invalid(errors);
   return documents;
 }

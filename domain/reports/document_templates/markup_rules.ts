@@ -119,8 +119,9 @@ export const ATTRIBUTES: Record<ElementName, Record<string, Rule>> = {
   logo: { align, height: millimetres(4, 60) },
   qr: {
     value: {
-      expected: "a text of 1 to 1000 characters",
-      fits: (value) => value.length > 0 && value.length <= 1_000,
+      expected: "a text of 1 to 1000 bytes",
+      // Codes hold at most 2,953 bytes.
+      fits: (value) => value.length > 0 && new TextEncoder().encode(value).length <= 1_000,
       isRequired: true,
     },
     size: millimetres(10, 80),

@@ -176,6 +176,14 @@ Deno.test("what only the data can break is refused when it is rendered", async (
       "<page><columns><column><space height='200'/><space height='200'/></column></columns></page>",
   };
   assert.match((await ann.post(`${PATH}/preview`, high)).body.detail, /higher than a page/);
+  const code = {
+    ...broken,
+    bodyTemplate: '<page><qr value="{{a}}"/></page>',
+    data: { a: "日".repeat(1_000) },
+  };
+  const long = await ann.post(`${PATH}/preview`, code);
+  refused(long, 400, "DOCUMENT_TEMPLATE_INVALID");
+  assert.match(long.body.detail, /of <qr>: expected a text of 1 to 1000 bytes/);
   const { id } = await made();
   refused(await ann.post(`${PATH}/${id}/render`, { data: {} }), 400, "DOCUMENT_TEMPLATE_VARIABLES_MISSING");
 });
@@ -314,6 +322,18 @@ Deno.test("requests for documents are refused before anything is queued", async 
   });
   refused(mail, 400, "VALIDATION_ERROR");
   assert.deepEqual(Object.keys(mail.body.errors).sort(), ["items.0.recipients.0", "items.1.recipients"]);
+  for (
+    const [targetPath, ...names] of [
+      ["letters/{fileName}", "a", "b"],
+      ["letters/{value}.pdf", "a", "a"],
+      ["letters/{value}.pdf", "2", null],
+    ]
+  ) {
+    const items = names.map((name) => ({ name, data: { name: "a" } }));
+    const copies = await ann.post(path, { delivery: { method: 3, targetPath }, items });
+    refused(copies, 400, "VALIDATION_ERROR");
+    assert.match(copies.body.errors["delivery.targetPath"][0], /^items\.0 and items\.1 would be copied/);
+  }
   const count = await t.steward.platform.sql`
     select from report_executions where document_version_id in
       (select id from document_template_versions where template_id = ${id})`;

@@ -106,6 +106,11 @@ Deno.test("targets are refused without permission, with a taken name, or with fi
   for (const prefix of ["../other", "a//b", "a/./b"]) {
     assert.deepEqual(await mistakes({ ...other.target, prefix }), ["prefix"], prefix);
   }
+  for (const field of ["accessKeyId", "region"]) {
+    for (const word of ["a\r\nX: y", "clé", "a b"]) {
+      assert.deepEqual(await mistakes({ ...other.target, [field]: word }), [field], word);
+    }
+  }
   const kind = await actor.put(`${TARGETS}/${id}`, { kind: "slack" });
   assert.deepEqual([kind.status, Object.keys(kind.body.errors)], [400, ["kind"]]);
   const cleared = await actor.put(`${TARGETS}/${id}`, { secretAccessKey: null });
