@@ -116,7 +116,9 @@ function compose(message: MailMessage) {
     subject: message.subject,
     ...(message.html === null ? {} : { html: message.html }),
     ...(message.text === null && message.html !== null ? {} : { text: message.text ?? "" }),
-    headers: message.headers,
+    headers: Object.fromEntries(
+      Object.entries(message.headers).map(([name, value]) => [name, unencoded(value)]),
+    ),
     attachments: message.attachments.map((attachment) => ({
       filename: attachment.fileName,
       contentType: attachment.contentType,
@@ -128,6 +130,11 @@ function compose(message: MailMessage) {
     xMailer: false as const,
   };
 }
+
+const QUOTED = /^[ -~]{0,400}"[ -~]{0,400}$/;
+
+/** nodemailer encodes values with quotation marks, but providers read the JSON in their headers unencoded. */
+const unencoded = (value: string) => QUOTED.test(value) ? { prepared: true, value } : value;
 
 /** Estimated size of the message for SMTP SIZE. Attachments are base64 in lines of 76 characters. */
 function encodedSize({ html, text, attachments }: MailMessage): number {

@@ -175,8 +175,9 @@ Deno.test("mail of a user's own is found by the id of the recipient in its Messa
   const [, own = ""] = /^Message-ID: <([^@]+)@/im.exec(raw) ?? [];
   assert.notEqual(own, id);
   assert.equal(new RegExp(`^X-PM-Metadata-steward-id: ${own}\r$`, "im").test(raw), true);
-  assert.match(raw, /^X-SMTPAPI: /m);
-  assert.match(raw, /^X-Mailgun-Variables: /m);
+  const jsonOf = (header: string) => JSON.parse(new RegExp(`^${header}: (.*)\r$`, "m").exec(raw)?.[1] ?? "");
+  assert.deepEqual(jsonOf("X-SMTPAPI"), { unique_args: { "steward-id": own } }, "not encoded");
+  assert.deepEqual(jsonOf("X-Mailgun-Variables"), { "steward-id": own });
   assert.doesNotMatch(raw, /X-SES-MESSAGE-TAGS/);
   const answer = await report([{
     messageId: `<${own}@localhost>`,
