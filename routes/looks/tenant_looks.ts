@@ -17,6 +17,7 @@ const write = inTenant("manage:settings");
 
 const colour = z.string().toLowerCase().regex(/^#[0-9a-f]{6}$/, "expected a colour such as #1f4fd8")
   .meta({ example: "#1f4fd8" });
+const CONTROL = /(?![\t\r\n])\p{Cc}/u;
 const given = {
   productName: requiredName(100).nullish(),
   primaryColour: colour.nullish(),
@@ -24,7 +25,9 @@ const given = {
     description:
       "Colour of text on the primary colour, with a contrast of at least 4.5:1; null: the service chooses",
   }),
-  footer: z.string().trim().max(1_000).nullish().meta({ description: "Plain text, also of several lines" }),
+  footer: z.string().trim().max(1_000)
+    .refine((text) => !CONTROL.test(text), "expected no control characters except tabs and line breaks")
+    .nullish().meta({ description: "Plain text, also of several lines" }),
   replyTo: z.email().max(254).nullish().meta({ example: "help@example.com" }),
 };
 

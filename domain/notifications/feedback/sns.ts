@@ -54,7 +54,7 @@ export async function readSnsMessage(body: Uint8Array, topics: string[], http: H
   );
   const certificate = await certificates.read(
     data.SigningCertURL,
-    () => fetchText(http, data.SigningCertURL),
+    () => fetchText(http, data.SigningCertURL, "SigningCertURL"),
   );
   requireValid(isSigned(data, certificate), "the signature does not fit");
   return data;
@@ -63,7 +63,7 @@ export async function readSnsMessage(body: Uint8Array, topics: string[], http: H
 /** Confirms the subscription of a topic. The URL is signed; its host is checked all the same. */
 export async function confirmSubscription({ SubscribeURL = "" }: SnsMessage, http: HttpOut): Promise<void> {
   requireValid(snsUrl(SubscribeURL) !== null, "SubscribeURL is not on the host of SNS");
-  await fetchText(http, SubscribeURL);
+  await fetchText(http, SubscribeURL, "SubscribeURL");
 }
 
 /** A URL on the host of SNS; null for any other. */
@@ -92,10 +92,10 @@ function isSigned(given: SnsMessage, certificate: string): boolean {
   }
 }
 
-async function fetchText(http: HttpOut, url: string): Promise<string> {
+/** A URL that SNS itself refuses refuses the message. If SNS fails, it sends the message again. */
+async function fetchText(http: HttpOut, url: string, name: string): Promise<string> {
   const { status, body } = await http.send({ url });
-  if (status !== 200) {
-    throw new Error(`Amazon SNS answered ${status} to a request for a certificate or confirmation`);
-  }
+  requireValid(status < 400 || status >= 500, `Amazon SNS answered ${status} to its ${name}`);
+  if (status !== 200) throw new Error(`Amazon SNS answered ${status} to its ${name}`);
   return new TextDecoder().decode(body);
 }

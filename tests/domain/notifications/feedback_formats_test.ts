@@ -165,12 +165,12 @@ function sns(given: Record<string, string>, change: Record<string, unknown> = {}
 }
 
 /** SNS itself: it serves the certificate and counts confirmations. */
-function snsHost() {
+function snsHost(status = 200) {
   const called: string[] = [];
   const pem = publicKey.export({ type: "spki", format: "pem" }).toString();
   const send = ({ url }: OutboundRequest) => {
     called.push(url);
-    return Promise.resolve({ status: 200, headers: {}, body: bytes(pem), isTruncated: false });
+    return Promise.resolve({ status, headers: {}, body: bytes(pem), isTruncated: false });
   };
   return { called, http: { send } };
 }
@@ -232,6 +232,19 @@ Deno.test("messages of SNS are refused if changed, of another topic, or with a f
     await assert.rejects(attempt(() => ses.read(request(body, {}, { http }), topic)), isRefused, body);
     assert.ok(called.every((url) => url === certificateUrl), `nothing else is called: ${called}`);
   }
+});
+
+Deno.test("a certificate that SNS does not know refuses the message; an outage of SNS does not", async () => {
+  const read = (status: number, name: string) => {
+    const SigningCertURL = `https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-${name}.pem`;
+    return attempt(() =>
+      ses.read(request(sns({ Message: "{}", SigningCertURL }), {}, snsHost(status)), topic)
+    );
+  };
+  await assert.rejects(read(403, "unknown"), isRefused);
+  await assert.rejects(read(404, "unknown"), isRefused);
+  await assert.rejects(read(503, "outage"), /answered 503/);
+  await read(200, "outage");
 });
 
 Deno.test("a subscription of a configured topic is confirmed, on the host of SNS only", async () => {

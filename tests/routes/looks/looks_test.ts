@@ -96,6 +96,12 @@ Deno.test("malformed looks are refused by member", async () => {
   const { status, body } = await by.put(path, given);
   assert.equal(status, 400);
   assert.deepEqual(Object.keys(body.errors).sort(), Object.keys(given).sort());
+  const escape = await by.put(path, { footer: "\u001b[31mred" });
+  assert.deepEqual(
+    Object.keys(escape.body.errors),
+    ["footer"],
+    "no control characters but tabs and line breaks",
+  );
 });
 
 Deno.test("only manage:settings changes looks, and only with a tenant", async () => {
