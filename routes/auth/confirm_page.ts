@@ -1,5 +1,4 @@
-import { escapeHtml } from "../operations/page.ts";
-import { mailedPage } from "./mailed_page.ts";
+import { confirmationPage } from "./mailed_page.ts";
 
 const TEXTS = {
   en: {
@@ -18,22 +17,9 @@ const TEXTS = {
   },
 };
 
-/** A button that confirms the email: mail filters open links, and a visit alone must change nothing. */
-export const confirmPage = mailedPage({
+/** The page that confirms a new email. */
+export const confirmPage = confirmationPage({
   texts: TEXTS,
   explained: ["EMAIL_TOKEN_INVALID", "USER_ALREADY_EXISTS"],
-  body: (t) =>
-    `<p>${escapeHtml(t.explanation)}</p>
-<p><button type="button">${escapeHtml(t.confirm)}</button></p>`,
-  script: `
-const button = document.querySelector("button");
-button.hidden = !token;
-button.addEventListener("click", async () => {
-  button.disabled = true;
-  const confirmed = await send("confirm-email");
-  button.disabled = false;
-  if (!confirmed) return;
-  button.hidden = true;
-  note.textContent = texts.done;
-});`,
+  action: "confirm-email",
 });

@@ -101,3 +101,28 @@ ${o.body(texts)}
     return text(html, "text/html; charset=utf-8", headers);
   };
 }
+
+/**
+ * A page whose button confirms: mail filters open links, and a visit alone must change nothing.
+ * @param o.action the path that the button posts the token to, relative to the page
+ */
+export const confirmationPage = <T extends Texts & { explanation: string; confirm: string; done: string }>(
+  { action, ...o }: { texts: { en: T; pt: T }; explained: ProblemCode[]; action: string },
+): (request: Request) => Answer =>
+  mailedPage({
+    ...o,
+    body: (t) =>
+      `<p>${escapeHtml(t.explanation)}</p>
+<p><button type="button">${escapeHtml(t.confirm)}</button></p>`,
+    script: `
+const button = document.querySelector("button");
+button.hidden = !token;
+button.addEventListener("click", async () => {
+  button.disabled = true;
+  const confirmed = await send(${JSON.stringify(action)});
+  button.disabled = false;
+  if (!confirmed) return;
+  button.hidden = true;
+  note.textContent = texts.done;
+});`,
+  });

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { confirmSender } from "../../domain/looks/senders/verify.ts";
 import { CONFIRM_SENDER_PATH } from "../../domain/notifications/sender_notices.ts";
 import { anyone } from "../../domain/rights/checks.ts";
-import { mailedPage } from "../auth/mailed_page.ts";
-import { escapeHtml } from "../operations/page.ts";
+import { confirmationPage } from "../auth/mailed_page.ts";
 import { noContent } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 
@@ -24,24 +23,10 @@ const TEXTS = {
   },
 };
 
-/** A button that confirms: mail filters open links, and a visit alone must change nothing. */
-const confirmSenderPage = mailedPage({
+const confirmSenderPage = confirmationPage({
   texts: TEXTS,
   explained: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
-  body: (t) =>
-    `<p>${escapeHtml(t.explanation)}</p>
-<p><button type="button">${escapeHtml(t.confirm)}</button></p>`,
-  script: `
-const button = document.querySelector("button");
-button.hidden = !token;
-button.addEventListener("click", async () => {
-  button.disabled = true;
-  const confirmed = await send("confirm");
-  button.disabled = false;
-  if (!confirmed) return;
-  button.hidden = true;
-  note.textContent = texts.done;
-});`,
+  action: "confirm",
 });
 
 /** The mailed link that proves a sender address. */
