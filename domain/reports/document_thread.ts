@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { PostgresError } from "../../infra/postgres/failures.ts";
-import type { AnyOrder, DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
+import type { DocumentInput, DocumentSources, Failure, FromWorker, ToWorker } from "./document_worker.ts";
 
 /** How many chunks stay valid after they were yielded; more than the streams that consume them can buffer. */
 const KEPT_PIECES = 8;
@@ -43,13 +43,13 @@ export class DocumentThread {
    * document.
    * @throws the signal's reason, DocumentThreadLost, PostgresError, or an error of the template
    */
-  async *make(order: AnyOrder, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
+  async *make(input: DocumentInput, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
     signal.throwIfAborted();
     const wake = () => this.#wake();
     signal.addEventListener("abort", wake, { once: true });
     const kept: ArrayBuffer[] = [];
     let isRunning = true;
-    this.#post({ do: "make", order, sources: this.sources });
+    this.#post({ do: "make", input, sources: this.sources });
     try {
       for (;;) {
         const answer = await this.#answer(signal);

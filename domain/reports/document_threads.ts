@@ -1,5 +1,5 @@
 import { DocumentThread } from "./document_thread.ts";
-import type { AnyOrder, DocumentSources } from "./document_worker.ts";
+import type { DocumentInput, DocumentSources } from "./document_worker.ts";
 
 const IDLE_MS = 30_000;
 
@@ -23,12 +23,12 @@ export class DocumentThreads {
    * @param o.stopping when aborted, all idle threads are terminated and no thread is kept
    */
   async *make(
-    order: AnyOrder,
+    input: DocumentInput,
     { signal, stopping }: { signal: AbortSignal; stopping: AbortSignal },
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
     const thread = this.#take(stopping);
     try {
-      return yield* thread.make(order, signal);
+      return yield* thread.make(input, signal);
     } finally {
       if (thread.usable && !stopping.aborted) this.#keep(thread);
       else thread.terminate();

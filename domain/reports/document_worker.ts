@@ -2,8 +2,8 @@
 // finished bytes, so that formatting a report does not block requests.
 import { parentPort } from "node:worker_threads";
 import { PostgresError } from "../../infra/postgres/failures.ts";
-import { type BlockOrder, makeBlocks } from "./document_templates/make_blocks.ts";
-import { type DocumentOrder, makeDocument } from "./make_document.ts";
+import { type BlockInput, makeBlocks } from "./document_templates/make_blocks.ts";
+import { makeDocument, type ReportInput } from "./make_document.ts";
 import { loadReportTemplates, type ReportTemplates, requireTemplate } from "./registry.ts";
 
 /** Where the thread reads rows and templates. */
@@ -16,10 +16,10 @@ export interface DocumentSources {
 }
 
 /** A report, or a document of a document template. */
-export type AnyOrder = DocumentOrder | BlockOrder;
+export type DocumentInput = ReportInput | BlockInput;
 
 /** Messages to the thread. `more` acknowledges a chunk of bytes; `stop` cancels the current document. */
-export type ToWorker = { do: "make"; order: AnyOrder; sources: DocumentSources } | { do: "more" } | {
+export type ToWorker = { do: "make"; input: DocumentInput; sources: DocumentSources } | { do: "more" } | {
   do: "stop";
 };
 
@@ -45,8 +45,8 @@ let stopping = new AbortController();
 let allowed = 0;
 let allow = () => {};
 
-async function make({ order, sources }: Extract<ToWorker, { do: "make" }>): Promise<number> {
-  const pieces = "markup" in order ? drawBlocks(order) : await generateReport(order, sources);
+async function make({ input, sources }: Extract<ToWorker, { do: "make" }>): Promise<number> {
+  const pieces = "markup" in input ? drawBlocks(input) : await generateReport(input, sources);
   const piece = new Piece();
   for (let next = await pieces.next();; next = await pieces.next()) {
     if (next.done) {
@@ -60,19 +60,19 @@ async function make({ order, sources }: Extract<ToWorker, { do: "make" }>): Prom
   }
 }
 
-async function* drawBlocks(order: BlockOrder): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
-  yield* await Promise.resolve(makeBlocks(order));
+async function* drawBlocks(input: BlockInput): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
+  yield* await Promise.resolve(makeBlocks(input));
   return 0;
 }
 
-async function generateReport(order: DocumentOrder, sources: DocumentSources) {
+async function generateReport(input: ReportInput, sources: DocumentSources) {
   templates ??= loadReportTemplates(sources.templates);
-  const template = requireTemplate(await templates, order.templateId);
+  const template = requireTemplate(await templates, input.templateId);
   const url = template.database === undefined
-    ? order.replicaUrl ?? sources.databaseUrl
+    ? input.replicaUrl ?? sources.databaseUrl
     : sources.databases[template.database];
   if (url === undefined) throw new Error(`no extension declares the database "${template.database}"`);
-  return makeDocument(url, template, order, stopping.signal);
+  return makeDocument(url, template, input, stopping.signal);
 }
 
 /** Collects bytes into chunks of PIECE_BYTES, because each message costs the receiving thread time. */

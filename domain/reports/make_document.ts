@@ -10,7 +10,7 @@ import type { ReportPart, TablePartDefinition } from "./template_parts.ts";
 import { writerOf } from "./writers/mod.ts";
 
 /** The input of a document. Plain values only, because it is sent to another thread. */
-export interface DocumentOrder {
+export interface ReportInput {
   templateId: string;
   format: ReportFormat;
   /** Validated parameters, with defaults. */
@@ -34,14 +34,14 @@ export interface DocumentOrder {
 export async function* makeDocument(
   databaseUrl: string,
   template: ReportTemplate,
-  order: DocumentOrder,
+  input: ReportInput,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, number> {
   const rows = { count: 0 };
-  const source = await RowSource.open(databaseUrl, template, order, signal);
+  const source = await RowSource.open(databaseUrl, template, input, signal);
   try {
-    const write = await writerOf(order.format);
-    yield* write(documentOf(template, order, source, rows));
+    const write = await writerOf(input.format);
+    yield* write(documentOf(template, input, source, rows));
   } finally {
     await source.close();
   }
@@ -54,11 +54,11 @@ export type DocumentSource = Pick<RowSource, "rows" | "text">;
 /** @param rows `count` grows while the tables are read */
 export function documentOf(
   template: ReportTemplate,
-  order: Omit<DocumentOrder, "templateId" | "tenantIds">,
+  input: Omit<ReportInput, "templateId" | "tenantIds">,
   source: DocumentSource,
   rows: { count: number },
 ): ReportDocument {
-  const { looks, requestedBy, generatedAt, format } = order;
+  const { looks, requestedBy, generatedAt, format } = input;
   const parts = template.parts.flatMap((part) => partsOf(part, source, template.chartsFirst, rows));
   return {
     title: source.text(template.title),
@@ -66,7 +66,7 @@ export function documentOf(
     name: template.name,
     layout: template.layout,
     looks,
-    facts: documentFacts(template, order),
+    facts: documentFacts(template, input),
     requestedBy,
     generatedAt,
     parts: format === FORMAT.Csv ? parts.filter(({ kind }) => kind === "table") : parts,

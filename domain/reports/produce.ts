@@ -4,9 +4,9 @@ import { storeServiceFile } from "../files/service_files.ts";
 import { readLooks } from "../looks/looks.ts";
 import { Problem } from "../problems/problem.ts";
 import { createDeliveries } from "./delivery/create_deliveries.ts";
-import { orderDocument } from "./document_templates/order.ts";
+import { renderExecution } from "./document_templates/render_execution.ts";
 import { DocumentThreadLost } from "./document_thread.ts";
-import type { AnyOrder } from "./document_worker.ts";
+import type { DocumentInput } from "./document_worker.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { FORMATS } from "./formats.ts";
@@ -51,9 +51,9 @@ export async function produceDocument(p: ReportPlatform, run: Run, signal: Abort
 }
 
 /** What the thread generates, and the name of the file. */
-async function orderOf(p: ReportPlatform, run: Run): Promise<{ order: AnyOrder; fileName: string }> {
+async function inputOf(p: ReportPlatform, run: Run): Promise<{ input: DocumentInput; fileName: string }> {
   const { documentVersionId, templateId, format, requestedBy } = run;
-  if (documentVersionId !== null) return await orderDocument(p, { ...run, documentVersionId });
+  if (documentVersionId !== null) return await renderExecution(p, { ...run, documentVersionId });
   const template = requireTemplate(p.reports.templates, templateId);
   const parameters = JSON.parse(run.parametersJson);
   const scope = await readScope(p.sql, template, run.tenantId, parameters);
@@ -63,19 +63,19 @@ async function orderOf(p: ReportPlatform, run: Run): Promise<{ order: AnyOrder; 
   // A long query may conflict with changes that the replica receives. So later runs read the primary.
   const replicaUrl = run.attempts === 1 ? p.replica?.url() ?? null : null;
   return {
-    order: { templateId, format, parameters, ...scope, requestedBy, generatedAt, looks, replicaUrl },
+    input: { templateId, format, parameters, ...scope, requestedBy, generatedAt, looks, replicaUrl },
     fileName: `${templateId}-${at}.${FORMATS[format].extension}`,
   };
 }
 
 async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): Promise<StoredDocument> {
   const startedAt = performance.now();
-  const { order, fileName } = await orderOf(p, run);
+  const { input, fileName } = await inputOf(p, run);
   const { contentType } = FORMATS[run.format];
   const done = new AbortController(); // stops the generation if storing fails
   const progress = { rowCount: 0, bytes: 0 };
   async function* pieces() {
-    const document = p.reports.threads.make(order, {
+    const document = p.reports.threads.make(input, {
       signal: AbortSignal.any([signal, done.signal]),
       stopping: p.stopping,
     });

@@ -6,7 +6,7 @@ import { blocksOf } from "./blocks.ts";
 import { MarkupInvalid, parseMarkup } from "./markup.ts";
 
 /** The input of a document of a document template. Plain values only, because it is sent to another thread. */
-export interface BlockOrder {
+export interface BlockInput {
   /** The rendered body. */
   markup: string;
   title: string;
@@ -17,8 +17,8 @@ export interface BlockOrder {
 }
 
 /** Draws a document. @throws TemplateFault for a mistake that shows only in the rendered body */
-export function makeBlocks(order: BlockOrder): Uint8Array<ArrayBuffer>[] {
-  const { markup, title, language, requestedBy, generatedAt, looks } = order;
+export function makeBlocks(input: BlockInput): Uint8Array<ArrayBuffer>[] {
+  const { markup, title, language, requestedBy, generatedAt, looks } = input;
   try {
     const page = blocksOf(parseMarkup(markup));
     return writeBlocks({ page, title, author: requestedBy, language, looks, generatedAt });

@@ -11,7 +11,7 @@ import { problem } from "../../problems/problem.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { takeSlot } from "../request_slot.ts";
 import { isTemplateFault } from "../rows.ts";
-import type { BlockOrder } from "./make_blocks.ts";
+import type { BlockInput } from "./make_blocks.ts";
 import { checkTemplateMarkup, MarkupInvalid } from "./markup.ts";
 import type { DocumentTemplate } from "./template.ts";
 
@@ -71,7 +71,7 @@ export async function renderDocument(
     requestedBy: string | null;
     maxWaiting?: number;
   },
-): Promise<BlockOrder> {
+): Promise<BlockInput> {
   return await withProblems(async () => {
     const task = { do: "render", key: o.key, source: sourceOf(source), data: o.data } as const;
     const { subject, html } = await p.renderThreads.run(task, o);
@@ -95,13 +95,13 @@ export async function previewDocument(
   source: DocumentSource,
   o: { tenantId: string; key: string | null; data: Record<string, unknown> },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const order = await renderDocument(p, source, { ...o, requestedBy: null, maxWaiting: MAX_WAITING });
+  const input = await renderDocument(p, source, { ...o, requestedBy: null, maxWaiting: MAX_WAITING });
   const release = await takeSlot(p);
   try {
     const signal = AbortSignal.timeout(PREVIEW_MS);
     const chunks: Uint8Array<ArrayBuffer>[] = [];
     await withProblems(async () => {
-      for await (const chunk of p.reports.threads.make(order, { signal, stopping: p.stopping })) {
+      for await (const chunk of p.reports.threads.make(input, { signal, stopping: p.stopping })) {
         chunks.push(chunk.slice());
       }
     });
