@@ -14,7 +14,7 @@ const KEPT_DAYS = 30;
 const OVERDUE_MINUTES = 15;
 
 /** Deletes deliveries that have ended and were created more than 30 days ago. */
-export const pruneDeliveries = deleteExpired({
+const pruneDeliveries = deleteExpired({
   table: "webhook_deliveries",
   column: "created_at",
   keptFor: `${KEPT_DAYS} days`,

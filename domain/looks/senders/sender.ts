@@ -40,7 +40,7 @@ export const senderColumns = (q: Sql) =>
 /** The name of the TXT record that proves a sender. */
 export const recordName = ({ address }: Pick<Sender, "address">): string => `_steward.${mailDomain(address)}`;
 
-export const senderNotFound = (id: string) =>
+const senderNotFound = (id: string) =>
   problem("NOTIFICATION_SENDER_NOT_FOUND", `There is no sender ${id} in this tenant.`);
 
 /** A sender of the tenant. @throws NOTIFICATION_SENDER_NOT_FOUND */

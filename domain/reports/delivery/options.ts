@@ -8,7 +8,7 @@ import type { Execution } from "../execution.ts";
 export const METHOD = { Download: 1, Email: 2, Storage: 3, Webhook: 4 } as const;
 export type DeliveryMethod = typeof METHOD[keyof typeof METHOD];
 
-export const WEBHOOK_FORMATS = ["standard", "slack"] as const;
+const WEBHOOK_FORMATS = ["standard", "slack"] as const;
 
 /** Stored options without these members stay equal. */
 const absentIfNull = <T>(value: T | null | undefined): T | undefined => value ?? undefined;

@@ -72,7 +72,12 @@ const commands: Commands = {
       values (${id}, ${caller.tenantId}, ${input.name}, ${input.kind}, ${place.endpoint}, ${place.region},
         ${place.bucket}, ${place.prefix}, ${place.pathStyle}, ${place.accessKeyId}, ${secret}, ${caller.userId})`;
     const created = await table.read(tx, caller, id);
-    await audit(tx, caller, "create", id, { after: created.value });
+    await recordAudit(tx, caller, {
+      action: "reportTarget.create",
+      targetType: "reportTarget",
+      targetId: id,
+      after: created.value,
+    });
     return created;
   },
   async update({ config }, tx, caller, id, input, ifMatch) {
@@ -95,7 +100,13 @@ const commands: Commands = {
       where id = ${id}`;
     const after = await table.read(tx, caller, id);
     const hasNewSecret = secret !== sealed;
-    await audit(tx, caller, "update", id, { before, after: { ...after.value, hasNewSecret } });
+    await recordAudit(tx, caller, {
+      action: "reportTarget.update",
+      targetType: "reportTarget",
+      targetId: id,
+      before,
+      after: { ...after.value, hasNewSecret },
+    });
     return after;
   },
 };
@@ -141,17 +152,3 @@ async function lockTarget(tx: Tx, caller: TenantCaller, id: string, ifMatch: str
 
 const isSamePlace = (after: TargetPlace, before: Target): boolean =>
   Object.entries(after).every(([field, value]) => before[field as keyof TargetPlace] === value);
-
-const audit = (
-  tx: Tx,
-  caller: TenantCaller,
-  verb: string,
-  id: string,
-  change: { before?: unknown; after?: unknown },
-) =>
-  recordAudit(tx, caller, {
-    action: `reportTarget.${verb}`,
-    targetType: "reportTarget",
-    targetId: id,
-    ...change,
-  });

@@ -47,7 +47,7 @@ export interface DocumentTemplateVersion extends
   changedAt: Date;
 }
 
-export const documentTemplateNotFound = (id: string) =>
+const documentTemplateNotFound = (id: string) =>
   problem("DOCUMENT_TEMPLATE_NOT_FOUND", `There is no document template ${id} in this tenant.`);
 
 /** A template of the tenant. @param lock such as `for update` @throws DOCUMENT_TEMPLATE_NOT_FOUND */

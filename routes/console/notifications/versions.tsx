@@ -15,8 +15,7 @@ type Version = Answer<"readNotificationTemplateVersion">;
 type Template = Answer<"readNotificationTemplate">;
 
 /** Whether the viewer may restore versions: in a tenant, built-in templates cannot be changed. */
-export const mayRestore = (v: Visit, template: Template): boolean =>
-  !template.isShipped || v.viewer.tenant === null;
+const mayRestore = (v: Visit, template: Template): boolean => !template.isShipped || v.viewer.tenant === null;
 
 /** The versions of a template, and the differences between two of them: by default the last two. */
 async function versionsPage(v: Visit): Promise<View> {

@@ -40,7 +40,7 @@ export const methodChoices = (locale: Locale) => labelled(METHODS, reportDeliver
 export const toneOf = (status: number): Tone => TONES[statusName(status)];
 
 /** A run's status as a coloured label. */
-export const RunStatusBadge = ({ locale, status }: { locale: Locale; status: number }) => (
+const RunStatusBadge = ({ locale, status }: { locale: Locale; status: number }) => (
   <Badge tone={toneOf(status)}>{reportStatusTexts[locale][statusName(status)]}</Badge>
 );
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { PASSWORD, type Person, person } from "../auth/people.ts";
 import { FormBrowser, left, type Shown, shown } from "./browser.ts";
@@ -28,7 +28,6 @@ export async function makeClient(by: Actor, more: Record<string, unknown> = {}):
   return body;
 }
 
-export const newVerifier = () => randomBytes(32).toString("base64url");
 export const challengeOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url");
 
 /** The address of an authorization request; null removes a parameter. */
