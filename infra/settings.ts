@@ -444,7 +444,7 @@ export const SETTINGS = {
   MAINTENANCE_BUDGET_MS: {
     schema: z.coerce.number().int().min(10).max(60_000),
     meaning:
-      "Milliseconds after which a maintenance job makes room for other jobs; it goes on a moment later",
+      "Milliseconds after which a maintenance job makes room for other jobs; it continues a moment later",
     default: "10000",
   },
   OUTBOUND_ALLOW: {

@@ -1,4 +1,4 @@
-// Adding up the changes of counters that triggers append.
+// Adds the changes that triggers append to the counters.
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { deleteOldThroughput } from "./throughput.ts";
 

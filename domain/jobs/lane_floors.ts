@@ -1,13 +1,14 @@
-// Skipping index entries of claimed jobs that a held snapshot keeps from being removed.
+// Lets claims skip the index entries of claimed jobs, which cannot be removed while a snapshot is held.
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { PRIORITIES } from "./job_row.ts";
 
-/** A lane is checked after so many claimed jobs, or after a claim that took so long. */
+/** A lane is checked after this many claimed jobs. */
 const MIN_CLAIMED = 20_000;
+/** A lane is also checked after a claim that took this long. */
 const LONG_CLAIM_MS = 50;
 const MOST_LANES = 1_000;
 const CHECK_EVERY_MS = 1_000;
-/** Dead entries are removed as a check meets them, unless a snapshot is held. So a second check is slow only then. */
+/** A check lets Postgres remove the dead entries that it reads, unless a snapshot is held. Only then is a second check slow. */
 const SLOW_MS = 4;
 /** A check waits this multiple of the time that the last one took. */
 const REST_FACTOR = 20;
@@ -23,7 +24,7 @@ interface KnownLane {
   isSlow: boolean;
 }
 
-/** For each priority how long ago the first job may have been due, in ms; null: any time. */
+/** For each priority, how long ago the oldest waiting job may have been due, in ms; null: no limit. */
 export type FloorAges = (number | null)[];
 
 const NO_FLOORS: FloorAges = PRIORITIES.map(() => null);
@@ -31,7 +32,7 @@ const NO_FLOORS: FloorAges = PRIORITIES.map(() => null);
 /**
  * Remembers how far the jobs of each lane were claimed. While a snapshot is held, the entries of claimed jobs stay in the
  * index, and a claim would read them all to find the first waiting job. So claims of such lanes start at the last claimed
- * job of each priority, less a second. Jobs before it (given back, recovered, promoted late) are found by a check beside
+ * job of each priority, minus a second. Jobs before it (given back, recovered, promoted late) are found by a check beside
  * the claims, which takes at most a twentieth of a connection's time.
  */
 export class LaneFloors {

@@ -5,14 +5,14 @@ import type { Platform } from "../shared/platform.ts";
 import { nextRun } from "./cron.ts";
 import { defineJob, type JobContext, type JobSpec, type JobType, PostponeJob } from "./job_type.ts";
 
-/** Pause before a run that goes on with the rows that are left. Waiting jobs get the worker's place meanwhile. */
+/** Pause before a run that continues with the rows that are left. Waiting jobs get the worker's place meanwhile. */
 const PAUSE_MS = 100;
 
 /** One batch of a work. */
 export interface Batch {
   /** How many rows it may take. */
   limit: number;
-  /** The position that the batch before returned; null in the first batch of a pass. */
+  /** The position that the previous batch returned; null in the first batch of a pass. */
   after: string | null;
   signal: AbortSignal;
 }
@@ -28,13 +28,13 @@ export interface BatchResult {
 export const positionAfter = (page: { id: string }[], limit: number): string | null =>
   page.length < limit ? null : page.at(-1)?.id ?? null;
 
-/** A kind of rows that a maintenance job looks after. */
+/** A part of a maintenance job: what it does with one kind of rows. */
 export interface Work<P> {
   /** Rows of one batch. MAINTENANCE_BATCH may lower it. */
   limit: number;
   /**
-   * Does one batch in its own transaction, twice without harm. A number alone is the number of rows that it took: fewer
-   * than the limit means that none are left.
+   * Does one batch in its own transaction. Doing it twice must do no harm.
+   * @returns a result, or only the number of rows: fewer than the limit means that none are left
    */
   run(p: P, batch: Batch): PromiseLike<number | BatchResult>;
 }

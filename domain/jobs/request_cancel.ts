@@ -34,7 +34,7 @@ export async function requestCancel(sql: Sql, caller: JobActor, id: string): Pro
   });
 }
 
-/** Those of the jobs that a worker holds and was asked to stop. */
+/** The ids among `held` that this worker still holds and that were asked to stop. */
 export async function findCancelRequests(sql: Sql, workerId: string, held: string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
     select id from jobs where id = any(${held}::uuid[]) and worker_id = ${workerId} and cancel_requested_at is not null`;

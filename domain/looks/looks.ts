@@ -6,7 +6,7 @@ import { TtlCache } from "../shared/ttl_cache.ts";
 import { readableTextOn } from "./colours.ts";
 import { readVerifiedSenders, type VerifiedSender } from "./senders/sender.ts";
 
-/** Limits how long a change of another instance is missed if its announcement is lost. */
+/** How long looks are cached: the longest time that a change on another instance is missed if its notification is lost. */
 const TTL_MS = 10_000;
 const MAX_ENTRIES = 2_000;
 

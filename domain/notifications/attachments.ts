@@ -58,7 +58,7 @@ export async function holdAttachments(
   await p.attachedFiles.hold(tx, reader, notificationId, attachments.map(({ fileId }) => fileId));
 }
 
-/** Releases the files of a message that can no longer be sent. What a crash leaves, `sweepAttachments` releases. */
+/** Releases the files of a message that can no longer be sent. `sweepAttachments` releases what a crash leaves. */
 export async function releaseAttachments(
   p: Pick<NotificationPlatform, "sql" | "attachedFiles">,
   { id, attachments }: { id: string; attachments: MessageAttachment[] },

@@ -20,7 +20,7 @@ function createBatches(db: Pool) {
     holds: new GroupCommit(hold, LIMITS),
     settlements: new GroupCommit(settle, {
       ...LIMITS,
-      maxWaiting: Infinity, // the mails were sent: their number is that of the holds
+      maxWaiting: Infinity, // the mails are already sent, so no outcome is refused
       maxWeight: MAX_SETTLEMENTS_WEIGHT,
       weigh: ({ result: { rendition, outcomes } }) =>
         (rendition?.htmlBody?.length ?? 0) + (rendition?.textBody?.length ?? 0) + 200 * outcomes.length,

@@ -8,7 +8,7 @@ import { tenantOfKey } from "./tenant_key.ts";
 
 export const DIGEST_TEMPLATE = "notification-digest";
 const BATCH_SIZE = 500;
-/** What has been overdue for this long was left behind. */
+/** A digest or message that has been overdue for this long is abandoned. */
 const IDLE = "10 minutes";
 
 /**
@@ -69,7 +69,7 @@ export async function settleCollected(q: Sql, notificationIds: string[]): Promis
   return settled.count;
 }
 
-/** Settles Pending messages without open recipients that were left behind. @returns how many */
+/** Settles abandoned Pending messages without open recipients. @returns how many */
 export async function settleForgotten(
   { sql }: Pick<NotificationPlatform, "sql">,
   { limit = BATCH_SIZE }: Partial<Batch> = {},

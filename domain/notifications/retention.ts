@@ -3,13 +3,13 @@ import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
 import { sweepAttachments } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
 
-/** Deleting a message deletes its recipients, attempts and attachments in the same transaction. */
+/** Messages in a batch. Deleting one also deletes its recipients, attempts and attachments in the same transaction. */
 const AT_ONCE = 500;
 const DAY_MS = 86_400_000;
 
 /**
- * Deletes the content, and later the facts, of old messages and in-app notifications. A message that still holds a file
- * stays: when its content has expired, the file is released, and the next run deletes the message.
+ * Deletes the content of old messages, later the messages, and old in-app notifications. A message that still holds a
+ * file stays: when its content has expired, the file is released, and the next run deletes the message.
  */
 export const retentionJob = maintenanceJob<NotificationPlatform>({
   name: "notifications.retention",
@@ -28,7 +28,7 @@ type Settings = Pick<NotificationPlatform, "clock" | "config">;
 const daysAgo = ({ clock }: Settings, days: number) => new Date(clock.now().getTime() - days * DAY_MS);
 
 /** Older messages and in-app notifications are deleted. */
-const factsCutoff = (p: Settings) => daysAgo(p, p.config.NOTIFICATION_RETENTION_DAYS);
+const messageCutoff = (p: Settings) => daysAgo(p, p.config.NOTIFICATION_RETENTION_DAYS);
 
 /** Of older messages, the content is deleted. Read in-app notifications that are older are deleted. */
 const contentCutoff = (p: Settings) =>
@@ -39,7 +39,7 @@ async function deleteMessages(
   p: NotificationPlatform,
   { limit, after }: Batch,
 ): Promise<BatchResult | number> {
-  const cutoff = factsCutoff(p);
+  const cutoff = messageCutoff(p);
   const before = firstIdOf(cutoff);
   const [step] = await p.sql<BatchResult[]>`
     with page as materialized (
@@ -85,7 +85,7 @@ function deleteReceipts(p: NotificationPlatform, batch: Batch): PromiseLike<Batc
   );
 }
 
-/** One step through in-app notifications: read ones go when the content of messages goes, others with the facts. */
+/** One step through in-app notifications: read ones are deleted like the content of messages, others like messages. */
 async function deleteInApp(p: NotificationPlatform, { limit, after }: Batch): Promise<BatchResult | number> {
   const content = contentCutoff(p);
   const [step] = await p.sql<BatchResult[]>`
@@ -94,7 +94,7 @@ async function deleteInApp(p: NotificationPlatform, { limit, after }: Batch): Pr
       where id > ${after ?? FIRST_ID} and id < ${firstIdOf(content)} order by id limit ${limit}
     ), deleted as (
       delete from user_notifications n using page
-      where n.id = page.id and (n.is_read and n.created_at < ${content} or n.created_at < ${factsCutoff(p)})
+      where n.id = page.id and (n.is_read and n.created_at < ${content} or n.created_at < ${messageCutoff(p)})
       returning 1
     )
     select (select count(*) from deleted)::int as rows, (select id from page order by id offset ${limit}::int - 1) as after`;

@@ -124,8 +124,8 @@ export const ACCESS_PROBLEMS = {
   ),
   INVITATION_INVITER_FORBIDDEN: entry(
     403,
-    "Inviter lost the rights",
-    "The invitation was not accepted because who sent it is no longer active or no longer has the permissions of its roles.",
+    "Inviter is no longer allowed to invite",
+    "The invitation was not accepted because its sender is no longer active, or no longer has the permissions of its roles.",
     "Ask another administrator of the tenant to send the invitation again.",
     "The person who invited you may no longer do so. Ask an administrator to send the invitation again.",
     "Quem o convidou já não o pode fazer. Peça a um administrador que envie o convite de novo.",

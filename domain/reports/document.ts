@@ -38,11 +38,11 @@ export interface DocumentTable {
   shown: number[];
   /** Which totals the rows below the table have, in print order; empty: none. */
   totals: Total[];
-  /** The rows as Postgres sends them. Instead of `lines`, and once. */
+  /** The rows as Postgres sends them. Read either these or `lines`, and only once. */
   batches(): AsyncIterable<RowBatch>;
   /** What `lines` puts between the rows, for a writer that reads `batches`. */
   sections(): TableSections;
-  /** The rows with headings of groups and totals between them, batch by batch. Instead of `batches`, and once. */
+  /** The rows with headings of groups and totals between them, batch by batch. Read either these or `batches`, once. */
   lines(): AsyncIterable<TableLine[]>;
 }
 

@@ -25,7 +25,7 @@ export type ReportQuery = postgres.PendingQuery<postgres.Row[]>;
 /** A text of a document, or a function that makes it from the parameters. */
 export type ReportText<P> = string | ((parameters: QueryParameters<P>) => string);
 
-/** A row below a table or group: of each column that asks for it, the sum, average or so. Nulls do not count. */
+/** A row below a table or group: the total of each column that asks for it. Nulls do not count. */
 export type Total = "sum" | "count" | "average" | "min" | "max";
 export type ChartKind = "bar" | "line" | "pie";
 

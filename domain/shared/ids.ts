@@ -16,7 +16,7 @@ export function newId(): string {
   return v7({ msecs: ids.ms, seq: ids.sequence });
 }
 
-/** Sorts before all ids: where a walk through a table begins. */
+/** Sorts before all ids. A pass over a table begins here. */
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /** Creation time of a UUIDv7, in milliseconds. */

@@ -60,7 +60,7 @@ export class Replica {
     return this.lagMs <= Math.min(maxSeconds * 1_000, this.#maxLagMs) ? this.#pool : null;
   }
 
-  /** Its URL, for a connection of one's own; null as for `pool`. */
+  /** Its URL, for a separate connection; null under the same conditions as `pool`. */
   url(): string | null {
     return this.pool() ? this.#url : null;
   }

@@ -207,7 +207,7 @@ export const documentTemplateRoutes = [
     path: "/api/v1/document-templates/{id}",
     area,
     id: "deleteDocumentTemplate",
-    summary: "Delete a document template; documents that were requested are still made",
+    summary: "Delete a document template; documents that were already requested are still generated",
     access: changing,
     params,
     answers: { 204: { description: "Deleted" } },

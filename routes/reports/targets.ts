@@ -52,7 +52,7 @@ export const targetRoutes = [
         schema: z.object({
           isOwn: z.boolean().meta({ description: "false: the secret of the service signs" }),
           createdAt: timestamp,
-          oldValidUntil: timestamp.meta({ description: "Until when the secret before also signs" }),
+          oldValidUntil: timestamp.meta({ description: "Until when the previous secret also signs" }),
         }).meta({ id: "ReportWebhookSecretStateDto" }),
       },
     },

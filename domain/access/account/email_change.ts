@@ -79,7 +79,7 @@ async function mailLink(p: AccessPlatform, changeId: string): Promise<void> {
     }
       where id = ${changeId} and token_hash is null and expires_at > now()`;
     if (given.count === 0) return;
-    // A request for a taken email stays too, and nobody gets its token.
+    // A request for a taken email is stored too. Its token is mailed to nobody.
     const [holder] = await tx<{ id: string }[]>`
       select id from users where lower(email) = lower(${newEmail}) and id <> ${userId}`;
     if (holder) await mailOwner(p, tx, { userId: holder.id, kind: "email-taken" });

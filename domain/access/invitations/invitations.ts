@@ -16,7 +16,7 @@ export interface Invitation {
   /** The roles that still exist, by name. */
   roles: { id: string; name: string }[];
   status: InvitationStatus;
-  /** Who sent the newest link: a user or a service account. Must still be allowed to when it is accepted. */
+  /** The user or service account that sent the newest link. It must still be allowed to when the link is used. */
   invitedBy: string;
   createdAt: Date;
   /** When the newest link was mailed. */

@@ -4,7 +4,7 @@ import { permissionCodes } from "../../rights/held_permissions.ts";
 import { loadPermissionsIn } from "../../rights/service_account_rights.ts";
 import { permissionsOfRoles } from "../roles/escalation.ts";
 
-/** What the right to invite depends on. */
+/** The parts of an invitation on which the right to invite depends. */
 interface Invited {
   tenantId: string;
   tenantName: string;
@@ -13,8 +13,8 @@ interface Invited {
 }
 
 /**
- * Checks that who sent the newest link may still invite to the tenant and give the roles. Otherwise somebody could leave
- * rights behind in invitations before losing them. The message does not tell what is missing: its reader is no member.
+ * Checks that the sender of the newest link may still invite to the tenant and give the roles. Otherwise somebody could
+ * keep rights in open invitations after losing them. The message does not say what is missing: its reader is no member.
  * @throws INVITATION_INVITER_FORBIDDEN
  */
 export async function requireInviter(
@@ -27,7 +27,7 @@ export async function requireInviter(
   if (["create:users", ...given.map(({ code }) => code)].every((code) => held.has(code))) return;
   throw problem(
     "INVITATION_INVITER_FORBIDDEN",
-    `The invitation cannot be accepted: who sent it may no longer give its roles in ${tenantName}.`,
+    `The invitation cannot be accepted: its sender may no longer give its roles in ${tenantName}.`,
   );
 }
 

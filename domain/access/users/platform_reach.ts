@@ -6,8 +6,8 @@ import { permissionCodes } from "../../rights/held_permissions.ts";
 import type { Acting } from "../roles/escalation.ts";
 
 /**
- * Checks that the caller has the platform reach of the user it changes. Otherwise who may change the users of the platform
- * tenant could lock out a system administrator, or take over that account. Like the limit on assigning roles, it looks
+ * Checks that the caller has the platform reach of the user it changes. Otherwise an administrator of the platform tenant
+ * could lock out a system administrator, or take over that account. Like the limit on assigning roles, it looks
  * at permissions only. Call it when the user is locked.
  * @param within for a change of one link: only what the user holds in this tenant; null: what it holds at all
  * @throws MISSING_PERMISSION

@@ -3,7 +3,7 @@ import { problem } from "../../problems/problem.ts";
 
 const MOST_PROOFS_AN_HOUR = 30;
 
-/** Locks the tenant's senders: it has one default, a maximum number, and a limit of proofs. */
+/** Serializes changes of a tenant's senders, which share one default, a maximum number and a limit of proofs. */
 export async function lockSenders(tx: Tx, tenantId: string): Promise<void> {
   await tx`insert into tenant_looks (tenant_id) values (${tenantId}) on conflict (tenant_id) do nothing`;
   await tx`select from tenant_looks where tenant_id = ${tenantId} for update`;

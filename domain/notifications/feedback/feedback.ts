@@ -29,7 +29,7 @@ export interface DeliveryReport {
   at: Date | null;
 }
 
-/** The wish of a person who answered a text message. */
+/** What a person asked for by answering a text message. */
 export interface Reply {
   number: string;
   wants: "stop" | "start";
@@ -38,7 +38,7 @@ export interface Reply {
 export interface Feedback {
   reports: DeliveryReport[];
   reply?: Reply;
-  /** Names the request if it may take effect only once. */
+  /** Identifies the request if it may take effect only once. */
   receipt?: string;
 }
 
@@ -56,7 +56,7 @@ export interface FeedbackAdapter {
 /** The name of the reference in a provider's metadata. */
 export const REFERENCE = "steward-id";
 
-/** The length at which a provider's reason is cut. */
+/** Maximum length of a provider's reason; the rest is cut off. */
 const DETAIL_LENGTH = 1_000;
 
 /** A report, or none if it names no message of this service. */

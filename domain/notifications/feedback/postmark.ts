@@ -23,7 +23,7 @@ const record = z.object({
 });
 
 const HARD = ["HardBounce", "BadEmailAddress", "ManuallyDeactivated"];
-/** Bounces that Postmark does not try again, but that say nothing about the address for good. */
+/** Bounces that Postmark does not try again although the address may still be valid. */
 const SOFT = ["SoftBounce", "DnsError", "SpamNotification", "Blocked", "DMARCPolicy", "Unknown"];
 
 /** The webhooks of Postmark, which are not signed. The secret is `user:password` of the webhook's basic authentication. */

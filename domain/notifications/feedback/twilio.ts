@@ -9,14 +9,14 @@ import {
   requireValid,
 } from "./feedback.ts";
 
-/** Twilio's keywords; a reply counts if it is nothing else. */
+/** Twilio's keywords. A reply counts only if the keyword is its whole text. */
 const KEYWORDS = new Map<string, Reply["wants"]>([
   ...["STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "REVOKE", "OPTOUT"].map((word) =>
     [word, "stop"] as const
   ),
   ...["START", "YES", "UNSTOP"].map((word) => [word, "start"] as const),
 ]);
-/** Error codes of a number that exists no more or is no mobile number. */
+/** Error codes of a number that no longer exists or is no mobile number. */
 const DEAD = ["30005", "30006"];
 /** Error code of a number that has sent STOP. */
 const OPTED_OUT = "21610";

@@ -34,7 +34,7 @@ export interface TemplateFunction {
 
 const NUMERIC = /^[+-]?\d{1,15}(\.\d{1,15})?$/;
 
-/** A number, also one that JSON carries as text; null for all else. */
+/** A number, also from a decimal text; null for every other value. */
 function numberOf(value: unknown): number | null {
   if (typeof value === "number") return value;
   return typeof value === "string" && NUMERIC.test(value) ? Number(value) : null;

@@ -157,7 +157,7 @@ function use(expression: Expression, place: Place, usage: Usage | null): void {
   if (usage) shape.usages.add(usage);
 }
 
-/** The shape that an expression names; a new one that nothing refers to for literals, calls and `@index`. */
+/** The shape that an expression names. Literals, calls and `@index` get a new one that is not part of the data. */
 function shapeOf(expression: Expression, place: Place): Shape {
   if (expression.type === "SubExpression") visitCall(expression, place);
   if (expression.type !== "PathExpression") return new Shape();

@@ -74,7 +74,7 @@ async function fits(
     throw new OAuthError("invalid_request", "The id_token_hint is no ID token of this service.");
   });
   if (hint.sub === session.userId) return true;
-  // Who was sent to the sign-in and came back as another user would be sent there again without end.
+  // A browser that comes back from the sign-in as another user is refused. Otherwise it would be sent there without end.
   if (signedInAfter === null) return false;
   throw new OAuthError("login_required", "Another user than that of the id_token_hint signed in.");
 }

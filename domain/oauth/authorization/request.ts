@@ -91,7 +91,7 @@ export function readRequest(trusted: TrustedReturn, parameters: Parameters): Aut
   };
 }
 
-/** Those of the wanted scopes that the client may have. If it may have none, the answer could not say so. */
+/** The wanted scopes that the client may have. If none is left the request fails: the answer has no empty `scope`. */
 function scopesOf(client: KnownClient, wanted: string[]): string[] {
   const scopes = wanted.filter((scope) => client.scopes.includes(scope));
   if (scopes.length > 0 || wanted.length === 0) return scopes;

@@ -6,7 +6,7 @@ import { drawPie } from "./pie.ts";
 import { PALETTE_SIZE } from "./palette.ts";
 import { valueText } from "./scale.ts";
 
-/** How many bars a chart has; further ones are one bar together. */
+/** Maximum number of bars. Further values are combined in one bar. */
 const MAX_BARS = 30;
 const OTHERS = "(others)";
 /** How many values a description names. */

@@ -4,7 +4,7 @@ import { contrastOf } from "../../looks/colours.ts";
 const MIN_CONTRAST = 3;
 /** How many colours there are; the drawing needs no more. */
 export const PALETTE_SIZE = 8;
-/** The hues of the other colours, in degrees from the first one: neighbours differ much. */
+/** The hues of the other colours, in degrees from the first one. Neighbours differ clearly. */
 const TURNS = [0, 180, 90, 270, 45, 225, 135, 315];
 /** Lightness of neighbours differs too, for readers who do not see the hues. */
 const LIGHTNESS = [0, 0.12, -0.08, 0.16, 0.06, -0.12, 0.2, -0.04];

@@ -7,7 +7,7 @@ import type { Chart, ChartPartDefinition } from "../template_parts.ts";
 
 /** How many values are counted separately. Further values are counted together, so that memory stays bounded. */
 const MAX_VALUES = 5_000;
-/** Bars, slices: the others are one more. */
+/** Maximum number of bars or slices. The other values are combined in one more. */
 const MAX_CATEGORIES = 12;
 const NO_VALUE = "(none)";
 const OTHERS = "(others)";
@@ -71,7 +71,7 @@ const inOrder = (points: Point[]): Point[] =>
     Number(a.label === OTHERS) - Number(b.label === OTHERS) || byNumber.compare(a.label, b.label)
   );
 
-/** The MAX_CATEGORIES largest values in descending order; the last one is the sum of all others. */
+/** The MAX_CATEGORIES largest values in descending order, and after them the sum of all others. */
 function largest(all: Point[]): Point[] {
   const named = all.filter(({ label }) => label !== OTHERS)
     .sort((a, b) => b.value - a.value || (a.label < b.label ? -1 : 1));

@@ -10,12 +10,12 @@ export interface WebhookSecretState {
   /** False: WEBHOOK_SECRET of the service signs. */
   isOwn: boolean;
   createdAt: Date | null;
-  /** Until when the secret before this one also signs. */
+  /** Until when the previous secret also signs. */
   oldValidUntil: Date | null;
 }
 
 /**
- * Gives the tenant a new secret for its report webhooks. The one before, which may be that of the service, also signs for
+ * Gives the tenant a new secret for its report webhooks. The previous one, which may be that of the service, also signs for
  * OLD_SECRET_HOURS, so that receivers have time to switch.
  */
 export async function rotateWebhookSecret(
@@ -39,7 +39,7 @@ export async function rotateWebhookSecret(
   return { secret, oldSecretHours: OLD_SECRET_HOURS };
 }
 
-/** Reads when the tenant's secret was created and until when the one before signs. */
+/** Reads when the tenant's secret was created and until when the previous one also signs. */
 export async function readWebhookSecretState(q: Sql, tenantId: string): Promise<WebhookSecretState> {
   const [state] = await q<WebhookSecretState[]>`
     select count(*) > 0 as is_own, max(created_at) as created_at,

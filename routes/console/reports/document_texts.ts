@@ -7,7 +7,7 @@ export const documentTemplateTexts = sectionTexts({
   newTemplate: "New document template",
   search: "Search slug or name",
   empty: "No document templates yet",
-  emptyText: "A document template makes PDFs such as invoices and letters. Begin with a sample.",
+  emptyText: "PDFs such as invoices and letters are made from document templates. Begin with a sample.",
   slug: "Slug",
   slugHint: "Lower-case letters, digits and hyphens.",
   languageHint:
@@ -30,7 +30,7 @@ export const documentTemplateTexts = sectionTexts({
   created: "The document template was created.",
   deleted: "The document template was deleted.",
   deleteConfirm: (slug: string, locale: string) =>
-    `Delete the document template ${slug} (${locale})? Documents that were requested are still made.`,
+    `Delete the document template ${slug} (${locale})? Documents that were already requested are still generated.`,
   restore: "Restore",
   restoreConfirm: (version: number) => `Make a new version with the texts of version ${version}?`,
   restored: (version: number) => `Restored as version ${version}.`,
@@ -40,7 +40,8 @@ export const documentTemplateTexts = sectionTexts({
   newTemplate: "Novo modelo de documento",
   search: "Procurar pelo nome",
   empty: "Ainda não há modelos de documentos",
-  emptyText: "Um modelo de documento faz PDF como faturas e cartas. Comece com um exemplo.",
+  emptyText:
+    "Os PDF, como faturas e cartas, são criados a partir de modelos de documentos. Comece com um exemplo.",
   slug: "Nome curto",
   slugHint: "Minúsculas, algarismos e hífenes.",
   languageHint:
@@ -63,7 +64,7 @@ export const documentTemplateTexts = sectionTexts({
   created: "O modelo de documento foi criado.",
   deleted: "O modelo de documento foi eliminado.",
   deleteConfirm: (slug: string, locale: string) =>
-    `Eliminar o modelo de documento ${slug} (${locale})? Os documentos já pedidos ainda são feitos.`,
+    `Eliminar o modelo de documento ${slug} (${locale})? Os documentos já pedidos continuam a ser gerados.`,
   restore: "Repor",
   restoreConfirm: (version: number) => `Criar uma versão nova com os textos da versão ${version}?`,
   restored: (version: number) => `Reposto como versão ${version}.`,

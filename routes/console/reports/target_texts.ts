@@ -40,7 +40,7 @@ export const targetTexts = sectionTexts({
   ownSecret: "Webhooks of reports are signed with the tenant's own secret.",
   sharedSecret: "Webhooks of reports are signed with the secret of the service. Create one of your own.",
   secretCreated: "Created",
-  oldSecret: "The secret before also signs until",
+  oldSecret: "The previous secret also signs until",
   rotate: "New secret",
   rotateConfirm: "Create a new secret? The current one also signs for 24 hours.",
   rotated: "New secret of report webhooks",

@@ -159,7 +159,7 @@ export const reportTexts = sectionTexts({
   redeliverOne: "Deliver again",
   redelivered: "The deliveries were queued again.",
   deliver: "Deliver to others",
-  deliverIntro: "Delivers the existing document. The recipients before do not get it again.",
+  deliverIntro: "Delivers the existing document. Earlier recipients do not get it again.",
   deliverQueued: "The delivery was queued.",
   cancelRun: "Cancel report",
   cancelConfirm: "Cancel this report?",

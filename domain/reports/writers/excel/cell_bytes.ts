@@ -15,7 +15,7 @@ const EPOCH_DAY = Date.UTC(1899, 11, 30) / DAY_MS;
 /** Spreadsheets count a 29 February 1900, which did not exist. Earlier days are written as text. */
 const FIRST_SAFE_DAY = 61;
 const ROOM = 64 * 1024;
-/** More than the fixed text around a cell or row. */
+/** Maximum length of the fixed XML around a cell or row, in bytes. */
 const AROUND = 128;
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);

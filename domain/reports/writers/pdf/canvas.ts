@@ -282,7 +282,7 @@ export class Canvas {
 
   /**
    * Draws text that the font shapes. Its glyphs may be in another order than its characters, so it also gets a text to
-   * copy. Text from right to left gets none: readers order its glyphs themselves, and would turn such a text round.
+   * copy. Text from right to left gets none: readers order its glyphs themselves, and would reverse such a text.
    * @returns its width
    */
   #shaped(text: string, x: number, y: number, font: FontName, size: number): number {
