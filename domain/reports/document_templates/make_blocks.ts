@@ -1,6 +1,6 @@
 import type { Looks } from "../../looks/looks.ts";
 import { TemplateFault } from "../rows.ts";
-import { PageTooSmall } from "../writers/pdf/blocks/divide.ts";
+import { LayoutRefused } from "../writers/pdf/blocks/divide.ts";
 import { writeBlocks } from "../writers/pdf/blocks/mod.ts";
 import { blocksOf } from "./blocks.ts";
 import { MarkupInvalid, parseMarkup } from "./markup.ts";
@@ -24,6 +24,6 @@ export function makeBlocks(input: BlockInput): Uint8Array<ArrayBuffer>[] {
     return writeBlocks({ page, title, author: requestedBy, language, looks, generatedAt });
   } catch (error) {
     if (error instanceof MarkupInvalid) throw new TemplateFault(`the rendered body, ${error.message}`);
-    throw error instanceof PageTooSmall ? new TemplateFault(error.message) : error;
+    throw error instanceof LayoutRefused ? new TemplateFault(error.message) : error;
   }
 }

@@ -176,6 +176,11 @@ Deno.test("what only the data can break is refused when it is rendered", async (
       "<page><columns><column><space height='200'/><space height='200'/></column></columns></page>",
   };
   assert.match((await ann.post(`${PATH}/preview`, high)).body.detail, /higher than a page/);
+  const pages = "<page>{{#each a}}<pagebreak/>{{/each}}<p>x</p></page>";
+  const tall = { ...broken, bodyTemplate: pages, data: { a: Array(2_000).fill(1) } };
+  const many = await ann.post(`${PATH}/preview`, tall);
+  refused(many, 400, "DOCUMENT_TEMPLATE_INVALID");
+  assert.match(many.body.detail, /at most 2000 pages/);
   const code = {
     ...broken,
     bodyTemplate: '<page><qr value="{{a}}"/></page>',

@@ -8,12 +8,14 @@ export interface PlacedPiece {
   isRepeated: boolean;
 }
 
-/** The content does not fit: the page is too small for its header and footer, or for one row of a table. */
-export class PageTooSmall extends Error {
-  override readonly name = "PageTooSmall";
+/** The page is too small for its header and footer, or for one row of a table; or there are more than MAX_PAGES. */
+export class LayoutRefused extends Error {
+  override readonly name = "LayoutRefused";
 }
 
 const MIN_HEIGHT = 60;
+/** A page takes memory until all are drawn, and a few bytes of data can make one. */
+const MAX_PAGES = 2_000;
 
 /**
  * Divides pieces into pages. Pieces that keep the next one stay together as long as one page can hold them.
@@ -24,12 +26,13 @@ export function divide(
   { top, bottom }: { top(page: number): number; bottom: number },
 ): PlacedPiece[][] {
   if (bottom - top(1) < MIN_HEIGHT) {
-    throw new PageTooSmall("header and footer leave less than 21 mm of the page for its content");
+    throw new LayoutRefused("header and footer leave less than 21 mm of the page for its content");
   }
   let page: PlacedPiece[] = [];
   const pages = [page];
   let y = top(1);
   const newPage = () => {
+    if (pages.length === MAX_PAGES) throw new LayoutRefused(`a document has at most ${MAX_PAGES} pages`);
     page = [];
     pages.push(page);
     y = top(pages.length);
@@ -54,7 +57,7 @@ export function divide(
         beginWith(piece);
       }
       if (y + piece.height > bottom) {
-        throw new PageTooSmall("a row of a table or a group of columns is higher than a page");
+        throw new LayoutRefused("a row of a table or a group of columns is higher than a page");
       }
       place(piece);
     }

@@ -23,7 +23,7 @@ const GAP = 14;
 /**
  * Draws a document of blocks, such as an invoice. All of it is laid out before the first page is drawn, so that every
  * page can show how many there are.
- * @throws PageTooSmall
+ * @throws LayoutRefused
  */
 export function writeBlocks(document: BlockDocument): Uint8Array<ArrayBuffer>[] {
   const { page, looks, title, author, language, generatedAt } = document;
