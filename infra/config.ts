@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { z } from "zod";
-import { type Setting, SETTINGS } from "./settings.ts";
+import type { Setting } from "./setting_shapes.ts";
+import { SETTINGS } from "./settings.ts";
 import { isNear } from "./similar_names.ts";
 
 export type { OpenIdSettings } from "./setting_shapes.ts";

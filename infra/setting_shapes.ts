@@ -5,6 +5,20 @@ import { readAllowList } from "./http_out/addresses.ts";
 import { algorithmOf } from "./signing_keys.ts";
 import { parseSmsUrl } from "./sms/sms_url.ts";
 
+/** One setting. Without a value for production, and without `optional`, an absent variable is an error there. */
+export interface Setting {
+  schema: z.ZodType;
+  meaning: string;
+  /** The value if the variable is absent. */
+  default?: string;
+  /** The value if it is absent in development. "": the service creates or embeds it. */
+  development?: string;
+  /** The value if it is absent in production. */
+  production?: string;
+  /** True if it may be absent in production (then the feature is off, or the value is derived). */
+  optional?: true;
+}
+
 /** True for a public key: the base64 of its SPKI form. */
 export function isPublicKey(text: string): boolean {
   try {

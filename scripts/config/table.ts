@@ -1,4 +1,5 @@
-import { type Setting, SETTINGS } from "../../infra/settings.ts";
+import type { Setting } from "../../infra/setting_shapes.ts";
+import { SETTINGS } from "../../infra/settings.ts";
 
 /** Every setting as a Markdown table: name, meaning, and the values used if it is absent. */
 export function settingsTable(): string {
