@@ -137,10 +137,13 @@ const errorOf = ({ method, dnsValue, ...sender }: Sender, finding: Finding): str
     ? `The name server did not answer for ${recordName(sender)}.`
     : `The TXT record ${recordName(sender)} with the value ${dnsValue} was not found.`;
 
-/** A pending record is searched at growing intervals, a verified one daily, and sooner if the name server failed. */
+/**
+ * A pending record is searched at growing intervals, a verified one daily, and sooner if the name server failed. A name
+ * server that does not answer costs the job seconds, in which no other sender is checked.
+ */
 function nextCheck({ status, misses }: Sender, finding: Finding): string {
   if (status === "Verified") return finding === "Unknown" ? "1 hour" : "1 day";
-  return `${Math.min(2 ** misses, 60)} minutes`;
+  return `${finding === "Unknown" ? 30 : Math.min(2 ** misses, 60)} minutes`;
 }
 
 /** Verifies the sender of a mailed link. @throws NOTIFICATION_SENDER_TOKEN_INVALID */

@@ -144,6 +144,17 @@ Deno.test("the job searches a pending record at growing intervals and gives up a
     intervals.push(await dueIn());
   }
   assert.deepEqual(intervals, [1, 1, 2, 4, 8, 16, 32, 60, 60]);
+  const silent = await add(by, { address: `a@${newDomain()}` });
+  names.isSilent = true;
+  await checkNow(silent);
+  names.isSilent = false;
+  const [unanswered] = await sql`select next_check_at > now() + interval '29 minutes' as is_late, misses
+    from notification_senders where id = ${silent.id}`;
+  assert.deepEqual(
+    { ...unanswered },
+    { isLate: true, misses: 0 },
+    "a silent name server delays the checks of others",
+  );
   await sql`update notification_senders set proof_ends_at = now() where id = ${sender.id}`;
   await checkNow(sender);
   const failed = await read(by, sender);
