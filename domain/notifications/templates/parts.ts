@@ -1,5 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { Problem } from "../../problems/problem.ts";
+import { Problem, problem } from "../../problems/problem.ts";
 import type { PartSource, TemplateSource } from "../rendering/mod.ts";
 import { parseRequiredVariables } from "../rendering/required_variables.ts";
 import { canonicalLocale, localeForms, readDefaultLocale } from "./locales.ts";
@@ -25,7 +25,8 @@ export type Composed = Pick<StoredTemplate, "locale" | "layoutSlug" | "partSlugs
  * @param wanted the requested language
  * @param o.skipsMissing partials that do not exist are left out: the compiler reports them with their position
  * @returns null if it uses none and has no texts
- * @throws NOTIFICATION_TEMPLATE_NOT_FOUND for a layout or partial that does not exist
+ * @throws NOTIFICATION_TEMPLATE_NOT_FOUND for a layout or partial that does not exist, NOTIFICATION_TEMPLATE_INVALID for too
+ * many parts if missing ones are skipped
  */
 export async function pinParts(
   q: Sql,
@@ -42,7 +43,11 @@ export async function pinParts(
   ];
   for (let next = open.shift(); next; next = open.shift()) {
     const { slug, kind } = next;
-    if (Object.hasOwn(parts, slug) || Object.keys(parts).length >= MOST_PARTS) continue;
+    if (Object.hasOwn(parts, slug)) continue;
+    if (Object.keys(parts).length >= MOST_PARTS) {
+      if (o.skipsMissing) throw tooManyParts();
+      continue;
+    }
     const found = await findTemplate(q, tenantId, slug, template.locale, kind).catch((refusal) => {
       if (o.skipsMissing && refusal instanceof Problem && kind === "Partial") return null;
       throw refusal;
@@ -56,6 +61,9 @@ export async function pinParts(
   const language = wanted === null ? await readDefaultLocale(q, tenantId) : canonicalLocale(wanted);
   return { language: hasTexts ? language : null, parts };
 }
+
+const tooManyParts = () =>
+  problem("NOTIFICATION_TEMPLATE_INVALID", `A template uses at most ${MOST_PARTS} partials and layouts.`);
 
 type SourceFields =
   & Composed

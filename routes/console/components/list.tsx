@@ -99,7 +99,7 @@ export function list<T>(
   return (
     <>
       {top}
-      {filters && (
+      {filters?.some(Boolean) && (
         <FilterBar v={v} action={path} target={target}>
           {filters.map((filter) => filter && filter(v))}
         </FilterBar>

@@ -49,6 +49,7 @@ inBrowser("a sender address is added, its record is shown, and it is removed", a
   const viewing = await openConsole(b, t, manager);
   const { page } = viewing;
   await viewing.open("senders");
+  assert.equal(await page.getByRole("search").count(), 0, "there is nothing to filter, and nothing to clear");
   await page.getByText("Add an address").click();
   await page.getByLabel("Address").fill("orders@northwind.example");
   await page.getByRole("button", { name: "Add", exact: true }).click();

@@ -299,3 +299,17 @@ Deno.test("the preview shows texts that are not stored, in their layout and in t
   });
   assert.equal(layout.htmlBody, "<html>[<b>x</b>]</html>");
 });
+
+Deno.test("a template with more than 50 parts is refused with that reason", async () => {
+  const by = await sender();
+  const slugs = Array.from({ length: 51 }, (_, number) => `piece${number}`);
+  await Promise.all(slugs.map((slug) => make(by, { slug, kind: "Partial", htmlBodyTemplate: slug })));
+  const using = (count: number) =>
+    by.post(`${path}/preview`, {
+      htmlBodyTemplate: slugs.slice(0, count).map((slug) => `{{> ${slug}}}`).join(""),
+    });
+  assert.equal((await using(50)).status, 200);
+  const refusal = await using(51);
+  assert.equal(refusal.body.code, "NOTIFICATION_TEMPLATE_INVALID");
+  assert.equal(refusal.body.detail, "A template uses at most 50 partials and layouts.");
+});
