@@ -7,7 +7,7 @@ const LOCK = 7_315_027_813;
 /** With fewer changes than this, folding waits for the next sweep. */
 const MIN_FOLD = 200;
 const CHANGES_AT_ONCE = 20_000;
-/** No further batch is taken after this time. The next call goes on. */
+/** No further batch is taken after this time. The next call continues. */
 const BUDGET_MS = 500;
 
 /** Counters, and the SQL that adds the changes in `taken` to them. */

@@ -120,7 +120,7 @@ async function readProgress(q: Sql, name: string): Promise<{ version: number; pr
   return row;
 }
 
-/** @returns false if another run of the job stored its progress meanwhile. That run goes on. */
+/** @returns false if another run of the job stored its progress meanwhile. That run continues. */
 async function storeProgress(q: Sql, name: string, version: number, progress: Progress): Promise<boolean> {
   const { count } = await q`update maintenance_works set progress = ${
     JSON.stringify(progress)
@@ -148,7 +148,7 @@ export interface Expiry {
 }
 
 /**
- * The work that deletes expired rows, oldest first. Each batch begins at the time where the one before ended, so it does
+ * The work that deletes expired rows, oldest first. Each batch begins at the time where the previous one ended, so it does
  * not step over the index entries of deleted rows. A row that changes meanwhile stays.
  */
 export const deleteExpired = ({ table, column, keptFor = "0", and = "true" }: Expiry): Work<Platform> => ({

@@ -118,7 +118,7 @@ export const openParts = (q: Sql, parentId: string, limit: number) =>
     where parent_id = ${parentId} and status <> 'Completed' order by id limit ${limit}`;
 
 /**
- * Marks a request as Running. A failed erasure may go on. A failed export may not: an erasure may have ended it.
+ * Marks a request as Running. A failed erasure may continue. A failed export may not: an erasure may have ended it.
  * @returns false if it has ended, so that there is nothing to do
  */
 export async function startRequest(q: Sql, id: string): Promise<boolean> {
