@@ -243,20 +243,28 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
 }
 
 interface Shared {
+  settings: string;
+  clock: SetupOptions["clock"];
   service: Promise<TestService>;
   /** Test files that use it and have not ended. */
   files: number;
 }
-const sharedServices = new Map<string, Shared>();
+const sharedServices = new Set<Shared>();
 
 /**
- * Like `setup`, but the test files of a worker that ask for the same settings share one service. It is for files whose
- * tests read and change only the data of tenants and users that they create. `stop` of the last file stops it.
+ * Like `setup`, but the test files of a worker that ask for the same settings and clock share one service. It is for
+ * files whose tests read and change only the data of tenants and users that they create. `stop` of the last file stops
+ * it.
  */
-export async function setupShared(env: Record<string, string> = {}): Promise<TestService> {
-  const key = JSON.stringify(Object.entries(env).sort());
-  const shared = sharedServices.get(key) ?? { service: setup(env), files: 0 };
-  sharedServices.set(key, shared);
+export async function setupShared(
+  env: Record<string, string> = {},
+  o: SetupOptions = {},
+): Promise<TestService> {
+  const { clock, inThisProcess = false } = o;
+  const settings = JSON.stringify([inThisProcess, Object.entries(env).sort()]);
+  const running = [...sharedServices].find((each) => each.settings === settings && each.clock === clock);
+  const shared = running ?? { settings, clock, service: setup(env, o), files: 0 };
+  sharedServices.add(shared);
   shared.files++;
   const service = await shared.service;
   return {
@@ -264,7 +272,7 @@ export async function setupShared(env: Record<string, string> = {}): Promise<Tes
     systemAdmin: await service.actor({ role: "SystemAdmin" }),
     async stop() {
       if (--shared.files > 0) return;
-      sharedServices.delete(key);
+      sharedServices.delete(shared);
       await service.stop();
     },
   };

@@ -17,11 +17,11 @@ import { eicar } from "../../support/content.ts";
 import { clamdInstalled, startClamd } from "../../support/clamd.ts";
 import { clamdScanner } from "../../../infra/scanner/clamd.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { pdf, utf8 } from "../../support/samples.ts";
 
 // There is no worker: the test makes every attempt by hand, so that it can stop and repeat attempts at any step.
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });

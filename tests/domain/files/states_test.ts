@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { FileStatus } from "../../../domain/files/file.ts";
 import { Uploading } from "../../routes/files/uploading.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const { sql } = t.steward.platform;

@@ -13,9 +13,9 @@ import { failed, settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
 import { PermanentJobFailure } from "../../../domain/jobs/job_type.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { newId } from "../../../domain/shared/ids.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;

@@ -10,9 +10,9 @@ import { failed, giveBackJobs, postponed, settleJobs, succeeded } from "../../..
 import { Problem } from "../../../domain/problems/problem.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;

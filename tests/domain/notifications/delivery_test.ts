@@ -11,9 +11,9 @@ import {
 } from "../../../domain/notifications/send.ts";
 import { settleAbandoned } from "../../../domain/notifications/sweep.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const p = t.steward.platform;
 const service = { tenantId: null, userId: null, traceId: null };

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { renderTemplate } from "../../../domain/notifications/templates/render.ts";
 import { inLayout } from "../../../domain/notifications/templates/in_layout.ts";
 import { openBrowser } from "../../support/chromium.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const url = `https://steward.example.test/auth/reset-password#${"3f9a8c7b".repeat(8)}`;
 const MAILS = [

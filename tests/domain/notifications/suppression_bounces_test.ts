@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { HeldNotification, HeldRecipient } from "../../../domain/notifications/delivery_ledger.ts";
 import { bounceReason, suppressBounced } from "../../../domain/notifications/suppression_bounces.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 
 const atRecipient = (errorMessage: string) =>

@@ -11,9 +11,9 @@ import { pruneIdempotencyKeysJob } from "../../../domain/requests/prune_idempote
 import { newId } from "../../../domain/shared/ids.ts";
 import { mainPool, type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { finish } from "../../support/maintenance.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const sql = mainPool(t.steward.platform.sql);
 

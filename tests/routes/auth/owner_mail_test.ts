@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { mailOwner } from "../../../domain/access/account/owner_mail.ts";
 import { OWNER_MAILS, type OwnerMailKind } from "../../../domain/access/account/owner_mail_texts.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { setup, setupShared } from "../../support/setup.ts";
 import { mailsTo, withJobs } from "./mails.ts";
 import { bearer, forgetFailures, PASSWORD, type Person, person, signIn } from "./people.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 Deno.test.beforeEach(() => forgetFailures(t));
 const { platform } = t.steward;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { TestAuthenticator } from "../../support/authenticator.ts";
 import type { HttpClient } from "../../support/http.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { addPasskey, appUser, clock, finish, siteOf } from "./factors.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "./people.ts";
 
-const t = await setup({}, { clock });
+const t = await setupShared({}, { clock });
 Deno.test.afterAll(() => t.stop());
 Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;

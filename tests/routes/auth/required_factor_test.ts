@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { setup, setupShared } from "../../support/setup.ts";
 import { addApp, ageSignIns, appUser, clock, finish } from "./factors.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "./people.ts";
 
-const t = await setup({}, { clock });
+const t = await setupShared({}, { clock });
 Deno.test.afterAll(() => t.stop());
 Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { appUser, clock, finish } from "./factors.ts";
 import { mailsTo, withJobs } from "./mails.ts";
 import { signIn } from "./people.ts";
 
-const t = await setup({}, { clock });
+const t = await setupShared({}, { clock });
 Deno.test.afterAll(() => t.stop());
 
 Deno.test("a password reset signs nobody in, and the next sign-in still needs the second factor", async () => {

@@ -1,8 +1,8 @@
 // What admin:system gives without a tenant, and what changes when a global token names one.
 import assert from "node:assert/strict";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { bearer, PASSWORD, person, signIn } from "./people.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 

@@ -6,7 +6,7 @@ import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.t
 import { noise } from "../../support/content.ts";
 import { INSTANCES } from "../../support/in_one_instance.ts";
 import { utf8, zip } from "../../support/samples.ts";
-import { setup } from "../../support/setup.ts";
+import { setup, setupShared } from "../../support/setup.ts";
 import { canRunSwift, startSwift } from "../../support/swift.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
@@ -260,7 +260,7 @@ async function describeUploads(store: string, env: Record<string, string>): Prom
   });
 }
 
-const t = await setup({}, { inThisProcess: true });
+const t = await setupShared({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import type { FileStatus } from "../../../domain/files/file.ts";
 import { type Scanner, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import type { Actor } from "../../support/setup.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" }, { inThisProcess: true });
+const t = await setupShared({ JOB_CONCURRENCY: "0" }, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { collectExpired, expireReservations } from "../../../domain/files/sweeps.ts";
 import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import { eicar, noise } from "../../support/content.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { ALL, aPdf, Uploading } from "./uploading.ts";
 
-const t = await setup({}, { inThisProcess: true });
+const t = await setupShared({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { eicar, noise } from "../../support/content.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import {
   compoundFile,
   gif,
@@ -19,7 +19,7 @@ import {
 } from "../../support/samples.ts";
 import { ALL, aPdf, Uploading } from "./uploading.ts";
 
-const t = await setup({}, { inThisProcess: true });
+const t = await setupShared({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });

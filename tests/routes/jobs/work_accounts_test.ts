@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { HttpClient } from "../../support/http.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 
-const t = await setup({}, { inThisProcess: true });
+const t = await setupShared({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
 const global = await t.actor({ role: "SystemAdmin", global: true });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { pngImage } from "../../support/images.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 const mailFor = (recipient: string) =>

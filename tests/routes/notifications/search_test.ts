@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { fillTenantKeys } from "../../../domain/notifications/sweep.ts";
 import { newId } from "../../../domain/shared/ids.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { email, path, refused, sent, settledDetail, templates } from "./notifications.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const { sql } = t.steward.platform;

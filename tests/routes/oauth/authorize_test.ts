@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { PASSWORD, person } from "../auth/people.ts";
 import { FormBrowser, left, shown } from "./browser.ts";
 import {
@@ -14,7 +14,7 @@ import {
   signInToClient,
 } from "./flow.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const { systemAdmin } = t;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { generateTokenKey } from "../../../infra/signing_keys.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setup, setupShared } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const { systemAdmin } = t;

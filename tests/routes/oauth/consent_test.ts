@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { signIn } from "../auth/people.ts";
 import { left, shown } from "./browser.ts";
 import {
@@ -13,7 +13,7 @@ import {
   signInToClient,
 } from "./flow.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
 const RETURN = "https://app.test/bye";

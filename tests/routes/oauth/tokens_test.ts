@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from "jose";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { forgetFailures } from "../auth/people.ts";
 import type { FormBrowser } from "./browser.ts";
 import {
@@ -21,7 +21,7 @@ import {
   signInToClient,
 } from "./flow.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const { systemAdmin } = t;

@@ -10,9 +10,9 @@ import {
 import type { HttpAnswer } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { fetchDocument, reached, setupReports, STATUS } from "./support.ts";
+import { fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
 
-const t = await setupReports();
+const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
 const PERMISSIONS = ["manage:document-templates", "generate:documents"];
 const ann = await t.actor({ permissions: PERMISSIONS });

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pngImage } from "../../support/images.ts";
 import type { Actor } from "../../support/setup.ts";
-import { CSV, fetchDocument, setupReports } from "./support.ts";
+import { CSV, fetchDocument, setupSharedReports } from "./support.ts";
 
-const t = await setupReports();
+const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
 
 const [EXCEL, HTML, PDF] = [2, 4, 1];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { fetchDocument, setupReports, STATUS } from "./support.ts";
+import { fetchDocument, setupSharedReports, STATUS } from "./support.ts";
 
-const t = await setupReports();
+const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
 const FORMATS = [
   [1, "pdf", "application/pdf", "%PDF-1."],

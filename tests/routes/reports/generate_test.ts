@@ -3,10 +3,10 @@ import { generateNow } from "../../../domain/reports/generate_now.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import type { ReportRequest, Requester } from "../../../domain/reports/request_report.ts";
 import { Slots } from "../../../domain/reports/slots.ts";
-import { CSV, fetchDocument, reached, setupReports, STATUS } from "./support.ts";
+import { CSV, fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setupReports();
+const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
 const analyst = await t.actor({ permissions: ["read:users"] });
 const generate = (body: Record<string, unknown>, by = analyst) => by.post("/api/v1/reports/generate", body);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { collectExpired } from "../../../domain/files/sweeps.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { CSV, fetchDocument, setupReports, STATUS } from "./support.ts";
+import { CSV, fetchDocument, setupSharedReports, STATUS } from "./support.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setupReports();
+const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const generate = async (by: Awaited<ReturnType<typeof t.actor>>, templateId = "cells", parameters = {}) =>

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { HttpClient } from "../../support/http.ts";
-import { CSV, setupReports } from "./support.ts";
+import { CSV, setupSharedReports } from "./support.ts";
 
-const t = await setupReports();
+const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
 const BASE = "/api/v1/reports/schedules";
 const schedule = { templateId: "users", name: "By key", cronExpression: "0 3 * * *", format: CSV };

@@ -1,11 +1,17 @@
 import { join } from "node:path";
 import type { Actor } from "../../support/setup.ts";
-import { setup, type TestService } from "../../support/setup.ts";
+import { setup, setupShared, type TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+
+const TEMPLATES = { REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates") };
 
 /** A service with the test templates of this folder. */
 export const setupReports = (env: Record<string, string> = {}): Promise<TestService> =>
-  setup({ REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates"), ...env });
+  setup({ ...TEMPLATES, ...env });
+
+/** The same, shared as described at `setupShared`. */
+export const setupSharedReports = (env: Record<string, string> = {}): Promise<TestService> =>
+  setupShared({ ...TEMPLATES, ...env });
 
 export const CSV = 3;
 export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Delivered: 5, Cancelled: 6 };

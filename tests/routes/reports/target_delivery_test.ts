@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { fetchDocument, reached, setupReports, STATUS } from "./support.ts";
+import { fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
 import {
   createTarget,
   delivered,
@@ -15,7 +15,7 @@ import {
 } from "./target_support.ts";
 
 const other = await startOtherStore();
-const t = await setupReports({ OUTBOUND_ALLOW: "127.0.0.1" });
+const t = await setupSharedReports({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(async () => {
   await t.stop();
   await other.stop();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { setupReports } from "./support.ts";
+import { setupSharedReports } from "./support.ts";
 import { createTarget, MANAGER, startOtherStore, startSlack, TARGETS } from "./target_support.ts";
 
 const other = await startOtherStore();
-const t = await setupReports({ OUTBOUND_ALLOW: "127.0.0.1" });
+const t = await setupSharedReports({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(async () => {
   await t.stop();
   await other.stop();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { mailsTo, withJobs } from "../auth/mails.ts";
 import { CLERK, columnsWith, done, ended, signIn, tablesWithRowsOf, textColumns } from "./support.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const PASSWORD = "violet harbour 91 lantern";

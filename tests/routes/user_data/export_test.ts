@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { CLERK, done, signIn } from "./support.ts";
 import { unzipped } from "./zip.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const PASSWORD = "violet harbour 91 lantern";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { setup } from "../../../support/setup.ts";
+import { setupShared } from "../../../support/setup.ts";
 import { refused } from "../answers.ts";
 import { newUser } from "../users.ts";
 import { counts, IMPORTER, Importing, newEmail } from "./importing.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const importing = new Importing(t);
 const importer = await t.actor({ permissions: [...IMPORTER, "purge:files"] });
