@@ -5,6 +5,7 @@ import { stableText } from "../../../domain/reports/cells.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
 import type { ColumnType } from "../../../domain/reports/report_template.ts";
 import type { Row } from "../../../domain/reports/rows.ts";
+import { sheetName } from "../../../domain/reports/writers/excel/mod.ts";
 import { COLUMNS, rowOf, TEXTS, write } from "./documents.ts";
 
 const text = async (format: 3 | 4, rows: Row[]) => new TextDecoder().decode(await write(format, rows));
@@ -151,4 +152,12 @@ Deno.test("a workbook names its sheets, and the last sheet describes the report"
   assert.match(parts.get("xl/workbook.xml") ?? "", /name="Sample {2}a b {2}c".*name="About"/);
   assert.ok(parts.get("xl/worksheets/sheet2.xml")?.includes("Ténant &amp; Co"));
   assert.ok(parts.get("xl/worksheets/sheet1.xml")?.includes(`<autoFilter ref="A4:F4"/>`));
+});
+
+Deno.test("names of sheets are cut to what Excel accepts: no apostrophe at an end, no half character", () => {
+  assert.equal(sheetName(`${"a".repeat(30)}'b`, []), "a".repeat(30));
+  assert.equal(sheetName("' 'quoted' '", []), "quoted");
+  assert.equal(sheetName("😀".repeat(20), []), "😀".repeat(15));
+  assert.equal(sheetName("''", ["report"]), "Report (2)");
+  assert.equal(sheetName("History", []), "History (2)");
 });

@@ -119,12 +119,14 @@ function aboutSheet({ title, subtitle, facts }: ReportDocument): string {
  * A sheet name that is valid and not yet `taken`: at most 31 characters, without special characters, numbered from the
  * second sheet of the same name on.
  */
-function sheetName(name: string, taken: string[]): string {
-  const plain = name.replaceAll(/[\\/?*[\]:]|\p{Cc}/gu, " ").toWellFormed().trim().replaceAll(/^'+|'+$/g, "");
+export function sheetName(name: string, taken: string[]): string {
+  const trimmed = (text: string) => text.replaceAll(/^[\s']+|[\s']+$/g, "");
+  const plain = trimmed(name.replaceAll(/[\\/?*[\]:]|\p{Cc}/gu, " ").toWellFormed());
   const used = new Set(["history", ...taken.map((name) => name.toLowerCase())]);
   for (let number = 1;; number++) {
     const suffix = number === 1 ? "" : ` (${number})`;
-    const fitting = (plain.slice(0, 31 - suffix.length).toWellFormed().trim() || "Report") + suffix;
+    const cut = plain.slice(0, 31 - suffix.length).replace(/[\ud800-\udbff]$/, "");
+    const fitting = (trimmed(cut) || "Report") + suffix;
     if (!used.has(fitting.toLowerCase())) return fitting;
   }
 }
