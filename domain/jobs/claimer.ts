@@ -28,6 +28,7 @@ export class Claimer {
   /**
    * @param queues queues to claim from; null: all.
    * @param onPausesChanged called for every pause or resume
+   * @param onFoundLate called when a job was found that the last claims had passed
    */
   constructor(
     private readonly sql: Sql,
@@ -35,10 +36,14 @@ export class Claimer {
     queues: string[] | null,
     private readonly capacityFor: CapacityFor,
     onPausesChanged: () => void,
+    onFoundLate: () => void = () => {},
   ) {
     this.#pauses = new KnownPauses(sql, onPausesChanged);
     this.#pushed = new PushedLanes(sql, capacityFor);
-    this.#floors = new LaneFloors(sql, () => this.searchAgain());
+    this.#floors = new LaneFloors(sql, () => {
+      this.searchAgain();
+      onFoundLate();
+    });
     const works = (lane: string) => queues === null || queues.includes(laneParts(lane).queue);
     this.#turns = new LaneTurns((lane) => works(lane) && !this.#pauses.isPaused(lane));
   }
@@ -95,6 +100,7 @@ export class Claimer {
   async #search(): Promise<void> {
     this.#searchedAt = performance.now();
     this.#mayTryRemembered = true;
+    void this.#floors.check();
     const searching = findLanes(this.sql, this.#searchFrom, REMOTE_MARK, this.#floors);
     const [lanes, pushed] = await Promise.all([searching, this.#pushed.find()]);
     this.#searchFrom = nextSearchStart(lanes);

@@ -20,6 +20,8 @@ interface KnownLane {
   claimed: number;
   /** For each priority the due time of the last claimed job; null: none was claimed. */
   floors: (number | null)[];
+  /** When a check lowered the floors. A claim that was sent before it started behind the job that was found. */
+  loweredAt: number;
   /** Whether claims start at the floors. */
   isSlow: boolean;
 }
@@ -33,7 +35,7 @@ const NO_FLOORS: FloorAges = PRIORITIES.map(() => null);
  * Remembers how far the jobs of each lane were claimed. While a snapshot is held, the entries of claimed jobs stay in the
  * index, and a claim would read them all to find the first waiting job. So claims of such lanes start at the last claimed
  * job of each priority, minus a second. Jobs before it (given back, recovered, promoted late) are found by a check beside
- * the claims, which takes at most a twentieth of a connection's time.
+ * the claims and lane searches, which takes at most a twentieth of a connection's time.
  */
 export class LaneFloors {
   readonly #lanes = new Map<string, KnownLane>();
@@ -60,18 +62,20 @@ export class LaneFloors {
       let known = this.#lanes.get(lane);
       if (!known) {
         if (this.#lanes.size >= MOST_LANES) this.#lanes.clear();
-        known = { claimed: 0, floors: PRIORITIES.map(() => null), isSlow: false };
+        known = { claimed: 0, floors: PRIORITIES.map(() => null), loweredAt: -Infinity, isSlow: false };
         this.#lanes.set(lane, known);
       }
       known.claimed += tookLong ? MIN_CLAIMED : jobs.length;
+      if (queriedAt < known.loweredAt) continue;
       for (const { priority, waitedMs } of jobs) {
         known.floors[priority] = Math.max(known.floors[priority] ?? -Infinity, queriedAt - waitedMs);
       }
     }
-    void this.#check();
+    void this.check();
   }
 
-  async #check(): Promise<void> {
+  /** Looks for jobs before the floors, unless it did so a short time ago. Called with each claim and lane search. */
+  async check(): Promise<void> {
     if (this.#isChecking || performance.now() < this.#checkAt) return;
     this.#isChecking = true;
     const started = performance.now();
@@ -111,7 +115,8 @@ export class LaneFloors {
     for (const [index, priority] of row?.priorities.entries() ?? []) {
       known.floors[priority] = queriedAt - (row?.ages[index] ?? Infinity);
     }
-    if (known.isSlow && (row?.priorities.length ?? 0) > 0) this.onFound();
+    if (row && row.priorities.length > 0) known.loweredAt = performance.now();
+    if (known.isSlow && known.loweredAt > queriedAt) this.onFound();
     return row?.tookMs ?? 0;
   }
 }

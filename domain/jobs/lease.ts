@@ -89,7 +89,8 @@ async function recoverBatch(
         ) || array(
           select id from jobs where lease_until <= now() order by lease_until limit ${RECOVERED_AT_ONCE}
         ))
-        and status = 'Processing' and (lease_until is null or lease_until <= now())
+        and status = 'Processing' and (lease_until <= now()
+          or lease_until is null and not exists (select from job_workers w where w.id = j.worker_id))
       limit ${RECOVERED_AT_ONCE} for update skip locked`;
     const lost = ended.filter((job) => !job.isLate);
     await failLate(tx, ended.filter((job) => job.isLate), hooks);

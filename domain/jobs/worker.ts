@@ -108,6 +108,7 @@ export class Worker {
       queues,
       (limits, counts) => this.#capacityFor(limits, counts),
       () => this.#onPausesChanged(),
+      () => this.wake(),
     );
     this.#settler = new Settler({
       sql,

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
+import { z } from "zod";
 import { Claimer } from "../../../domain/jobs/claimer.ts";
 import { insertJobs, type NewJob } from "../../../domain/jobs/enqueue.ts";
 import { laneName } from "../../../domain/jobs/job_row.ts";
-import { JobTypes } from "../../../domain/jobs/job_type.ts";
+import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
+import { LaneFloors } from "../../../domain/jobs/lane_floors.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
@@ -37,9 +39,7 @@ async function endJobs(queue: string): Promise<void> {
 }
 
 Deno.test("while a snapshot is held, claims do not read the entries of ended jobs, and miss no job", async () => {
-  const connection = await holder.reserve();
-  await connection`begin isolation level repeatable read`;
-  await connection`select count(*) from users`;
+  const held = await holdSnapshot();
   await endJobs("held");
   const workerId = await openLease(sql, "test");
   const claimer = new Claimer(sql, new JobTypes(), null, () => Infinity, () => {});
@@ -75,8 +75,72 @@ Deno.test("while a snapshot is held, claims do not read the entries of ended job
   await sql`update jobs set due_at = now() - interval '1 hour' where id = ${old ?? ""}`;
   assert.equal(await until(claim), old);
 
-  await connection`commit`;
-  connection.release();
+  await held[Symbol.asyncDispose]();
   const [last] = await enqueue("held");
   assert.equal(await until(claim), last);
+});
+
+async function holdSnapshot(): Promise<AsyncDisposable> {
+  const connection = await holder.reserve();
+  await connection`begin isolation level repeatable read`;
+  await connection`select count(*) from users`;
+  return {
+    async [Symbol.asyncDispose]() {
+      await connection`commit`;
+      connection.release();
+    },
+  };
+}
+
+Deno.test("a late job is found when no claim reads its lane, and a claim under way does not pass it again", async () => {
+  await using _held = await holdSnapshot();
+  await endJobs("left");
+  const types = new JobTypes();
+  types.register(
+    defineJob({ name: "test.limited", args: z.object({}), timeoutMs: 1_000, concurrency: 1, run() {} }),
+  );
+  const workerId = await openLease(sql, "test");
+  let foundLate = 0;
+  const claimer = new Claimer(sql, types, null, () => Infinity, () => {}, () => foundLate++);
+  const poll = async () => {
+    claimer.searchAgain();
+    return (await claimer.claim(workerId, 1)).jobs[0]?.id;
+  };
+  const lane = laneName("left");
+  const floors = new LaneFloors(sql, () => {});
+  const ageOf = () => floors.agesOf(lane)[2] ?? 0;
+  const claimedNow = { lane, priority: 2, waitedMs: 0 };
+  floors.note(Array(20_000).fill(claimedNow), performance.now());
+  await until(ageOf, (age) => age > 0, { what: "a slow lane" });
+
+  let slowest = 0;
+  const fastestOfFive = async () => {
+    let fastest = Infinity;
+    for (let n = 0; n < 5; n++) {
+      await enqueue("left");
+      const started = performance.now();
+      assert.ok(await poll());
+      const ms = performance.now() - started;
+      slowest = Math.max(slowest, ms);
+      fastest = Math.min(fastest, ms);
+    }
+    return fastest;
+  };
+  await until(fastestOfFive, (ms) => ms < slowest / 3, { what: "a claim that skips the ended jobs" });
+  const [limited] = await enqueue("limited", { jobTypeName: "test.limited", limitKey: "test.limited" });
+  assert.equal(await until(poll), limited);
+  const [late] = await enqueue("left");
+  await sql`update jobs set due_at = now() - interval '40 seconds' where id = ${late ?? ""}`;
+
+  floors.note([claimedNow], performance.now());
+  assert.ok(ageOf() < 30_000);
+  const queriedAt = performance.now();
+  await until(async () => (await floors.check(), ageOf()), (age) => age > 30_000, {
+    what: "a lowered floor",
+  });
+  floors.note([claimedNow], queriedAt);
+  assert.ok(ageOf() > 30_000);
+
+  assert.equal(await until(poll), late);
+  assert.ok(foundLate > 0);
 });
