@@ -124,7 +124,7 @@ async function mailDigest(
   items: Item[],
 ): Promise<string | null> {
   const quoted = await Promise.all(items.map(async ({ subject, category, textBody, htmlBody }) => {
-    const url = await unsubscribeUrl(p, { userId: user.id, category });
+    const url = await unsubscribeUrl(p, { userId: user.id, category, tenantId });
     const text = insertUnsubscribeUrl(
       textBody ?? (htmlBody === null ? "" : await textOf(p, tenantId, htmlBody)),
       url,

@@ -85,7 +85,7 @@ export async function ownMail(
   { id, userId }: HeldRecipient,
 ): Promise<[HeldNotification, Content]> {
   if (held.category === null || userId === null) return [{ ...held, id }, content];
-  const url = await unsubscribeUrl(p, { userId, category: held.category });
+  const url = await unsubscribeUrl(p, { userId, category: held.category, tenantId: held.tenantId });
   const filled = (text: string | null) => text === null ? null : insertUnsubscribeUrl(text, url);
   const headers = { "List-Unsubscribe": `<${url}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" };
   const own = ({ linked, ...content }: Content): Content => ({

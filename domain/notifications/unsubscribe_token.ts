@@ -6,19 +6,22 @@ import { mainPool, type Pool, type Sql } from "../../infra/postgres/postgres.ts"
 export interface UnsubscribeClaim {
   userId: string;
   category: string;
+  /** The tenant of the mail, in whose looks the page is shown; null: the service's. */
+  tenantId: string | null;
 }
 
 /** Lifetime of a token, one year. Laws require at least a month, and mail may be read late. */
 const LIFE_SECONDS = 365 * 24 * 60 * 60;
 /** Part of the signed text, so that a signature made for another purpose is not valid here. */
 const PURPOSE = "steward unsubscribe 1";
-const claims = z.tuple([z.uuid(), z.string().min(1), z.int()]);
+const claims = z.tuple([z.uuid(), z.string().min(1), z.int(), z.uuid().nullable().default(null)]);
 const keys = new WeakMap<Pool, Promise<Uint8Array>>();
 
 /** Signs a token for the claim, valid for a year. It consists of letters, digits, `-`, `_` and one dot. */
 export async function signUnsubscribe(sql: Sql, claim: UnsubscribeClaim, now: Date): Promise<string> {
   const expires = Math.floor(now.getTime() / 1000) + LIFE_SECONDS;
-  const payload = Buffer.from(JSON.stringify([claim.userId, claim.category, expires])).toString("base64url");
+  const payload = Buffer.from(JSON.stringify([claim.userId, claim.category, expires, claim.tenantId]))
+    .toString("base64url");
   return `${payload}.${signature(await keyOf(sql), payload).toString("base64url")}`;
 }
 
@@ -28,8 +31,10 @@ export async function readUnsubscribe(sql: Sql, token: string, now: Date): Promi
   const given = Buffer.from(signed, "base64url");
   const expected = signature(await keyOf(sql), payload);
   if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
-  const [userId, category, expires] = claims.parse(JSON.parse(Buffer.from(payload, "base64url").toString()));
-  return expires * 1000 > now.getTime() ? { userId, category } : null;
+  const [userId, category, expires, tenantId] = claims.parse(
+    JSON.parse(Buffer.from(payload, "base64url").toString()),
+  );
+  return expires * 1000 > now.getTime() ? { userId, category, tenantId } : null;
 }
 
 const signature = (key: Uint8Array, payload: string): Buffer =>

@@ -54,6 +54,6 @@ export const emailChangeRoutes = [
     access: anyone,
     answers: { 200: { description: "A button that confirms the email", contentType: "text/html" } },
     problems: [],
-    run: ({ call }) => confirmPage(call.request),
+    run: ({ platform, call }) => confirmPage(platform, call.request),
   }),
 ] as const;

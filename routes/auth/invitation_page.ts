@@ -57,6 +57,7 @@ let isNew = false;
 async function show() {
   const offer = token && await send("invitations/read");
   if (!offer) return;
+  wear(offer.looks);
   isNew = offer.account === "New";
   document.querySelector("#invited").textContent =
     texts.invited.replace("{email}", () => offer.email).replace("{tenant}", () => offer.tenantName);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { acceptInvitation, acceptInvitationAs, readOffer } from "../../domain/access/invitations/accept.ts";
 import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { invitationPage } from "./invitation_page.ts";
@@ -21,6 +22,7 @@ const OfferedInvitationDto = z.object({
       "What accepting needs. New: a password to choose. Password: the password of the account with this " +
       "email. SignedIn: that account has no password, so its owner accepts signed in",
   }),
+  looks: HostedLooksDto,
 }).meta({ id: "OfferedInvitationDto" });
 
 const accepted = {
@@ -56,7 +58,10 @@ export const acceptInvitationRoutes = [
     body: z.object({ token }).meta({ id: "ReadInvitationRequest" }),
     answers: { 200: { description: "Who is invited where", schema: OfferedInvitationDto } },
     problems: ["INVITATION_INVALID", "INVITATION_INVITER_FORBIDDEN"],
-    run: async ({ db, body }) => ok(await readOffer(db, body.token)),
+    async run({ platform, db, body }) {
+      const { tenantId, ...offer } = await readOffer(db, body.token);
+      return ok({ ...offer, looks: await readHostedLooks(platform, tenantId) });
+    },
   }),
   endpoint({
     method: "post",
@@ -98,6 +103,6 @@ export const acceptInvitationRoutes = [
     access: anyone,
     answers: { 200: { description: "A form that accepts the invitation", contentType: "text/html" } },
     problems: [],
-    run: ({ call }) => invitationPage(call.request),
+    run: ({ platform, call }) => invitationPage(platform, call.request),
   }),
 ] as const;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
-import { escapeHtml, page } from "../operations/page.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { HOSTED_POLICY, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
+import { escapeHtml } from "../operations/page.ts";
 import { languageOf } from "../shared/accept_language.ts";
 import { type Answer, text } from "../shared/answer.ts";
-
-const LANGUAGES = ["en", "pt"] as const;
 
 const SHARED_TEXTS = {
   en: {
@@ -37,7 +37,7 @@ interface Texts {
 
 /**
  * Start of every page's script: `texts`, `note` and `token`, which it removes from the address. `send` posts the token;
- * its result is the answer's value, or null after it showed why not.
+ * its result is the answer's value, or null after it showed why not. `wear` shows looks instead of the service's own.
  */
 const SHARED_SCRIPT = `
 const { texts, refusals } = JSON.parse(document.querySelector("#texts").textContent);
@@ -59,17 +59,31 @@ async function send(path, body) {
     note.textContent = refusals[value.code] ?? (isPassword ? texts.rules : value.errors?.join(" ") ?? value.detail);
   } catch { note.textContent = texts.unreachable; }
   return null;
+}
+function wear(looks) {
+  document.title = texts.title + " · " + looks.productName;
+  const { style } = document.documentElement;
+  style.setProperty("--primary", looks.primaryColour);
+  style.setProperty("--on-primary", looks.textColour);
+  const logo = Object.assign(new Image(), { className: "logo", alt: looks.productName });
+  if (looks.logoUrl) logo.src = looks.logoUrl;
+  document.querySelector("header").replaceChildren(looks.logoUrl ? logo : looks.productName);
+  document.querySelector("footer").textContent = looks.footer;
 }`;
+
+const readLooksScript = (path: string): string => `
+if (token) send("${path}").then((looks) => looks && wear(looks));`;
 
 /** Allows only the page's one script, and requests only to the page's origin. */
 const policyOf = (script: string): string =>
-  `default-src 'none'; style-src 'unsafe-inline'; connect-src 'self'; ` +
-  `base-uri 'none'; form-action 'none'; frame-ancestors 'none'; ` +
+  `${HOSTED_POLICY}; connect-src 'self'; form-action 'none'; ` +
   `script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'`;
 
 /**
- * The page of a mailed link with its token in the URL fragment, in the language of the browser.
+ * The page of a mailed link with its token in the URL fragment, in the language of the browser. The service does not see
+ * the token when it sends the page, so the page has the service's own looks until an answer to the token brings others.
  * @param o.explained refusals that the page explains in its language; others show the answer's own text
+ * @param o.looksFrom where the script reads the looks with the token; absent: `script` does
  * @param o.script runs after the shared script; the texts are its variable `texts`
  */
 export function mailedPage<T extends Texts>(o: {
@@ -77,14 +91,15 @@ export function mailedPage<T extends Texts>(o: {
   explained: ProblemCode[];
   body: (t: T & SharedTexts) => string;
   script: string;
-}): (request: Request) => Answer {
-  const script = SHARED_SCRIPT + o.script;
+  looksFrom?: string;
+}): (platform: ServicePlatform, request: Request) => Promise<Answer> {
+  const script = SHARED_SCRIPT + (o.looksFrom === undefined ? "" : readLooksScript(o.looksFrom)) + o.script;
   const headers = {
     "content-security-policy": policyOf(script),
     "referrer-policy": "no-referrer",
     vary: "accept-language",
   };
-  const [en, pt] = LANGUAGES.map((language) => {
+  const contentOf = (language: "en" | "pt") => {
     const texts = { ...SHARED_TEXTS[language], ...o.texts[language] };
     const refusals = Object.fromEntries(o.explained.map((code) => [code, CATALOGUE[code].user[language]]));
     const data = JSON.stringify({ texts, refusals }).replaceAll("<", "\\u003c");
@@ -93,11 +108,12 @@ ${o.body(texts)}
 <p><output></output></p>
 <script type="application/json" id="texts">${data}</script>
 <script>${script}</script>`;
-    return page(texts.title, body, language);
-  });
-  const pages = { en, pt };
-  return (request) => {
-    const html = pages[languageOf(request.headers.get("accept-language"))] ?? "";
+    return { title: texts.title, body, language };
+  };
+  const contents = { en: contentOf("en"), pt: contentOf("pt") };
+  return async (platform, request) => {
+    const content = contents[languageOf(request.headers.get("accept-language"))];
+    const html = hostedPage(await readHostedLooks(platform, null), content);
     return text(html, "text/html; charset=utf-8", headers);
   };
 }
@@ -107,8 +123,8 @@ ${o.body(texts)}
  * @param o.action the path that the button posts the token to, relative to the page
  */
 export const confirmationPage = <T extends Texts & { explanation: string; confirm: string; done: string }>(
-  { action, ...o }: { texts: { en: T; pt: T }; explained: ProblemCode[]; action: string },
-): (request: Request) => Answer =>
+  { action, ...o }: { texts: { en: T; pt: T }; explained: ProblemCode[]; action: string; looksFrom?: string },
+): (platform: ServicePlatform, request: Request) => Promise<Answer> =>
   mailedPage({
     ...o,
     body: (t) =>

@@ -1,10 +1,17 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
-import { requestPasswordReset, resetPassword } from "../../domain/access/account/password_reset.ts";
-import { noContent } from "../shared/answer.ts";
+import {
+  readResetTenant,
+  requestPasswordReset,
+  resetPassword,
+} from "../../domain/access/account/password_reset.ts";
+import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
+import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { resetPage } from "./reset_page.ts";
 import { deviceToken } from "./shapes.ts";
+
+const token = z.string().min(1).max(200);
 
 /** Password reset with a mailed link. */
 export const passwordResetRoutes = [
@@ -36,7 +43,7 @@ export const passwordResetRoutes = [
     id: "resetPassword",
     summary: "Set a new password with the token of a reset link; ends all sessions of the user",
     access: anyone,
-    body: z.object({ token: z.string().min(1).max(200), newPassword: z.string().max(1024) })
+    body: z.object({ token, newPassword: z.string().max(1024) })
       .meta({ id: "ResetPasswordRequest" }),
     answers: { 204: { description: "The password is changed" } },
     problems: ["RESET_TOKEN_INVALID"],
@@ -44,6 +51,20 @@ export const passwordResetRoutes = [
       await resetPassword(platform, { ...body, traceId: call.traceId, ip: call.ip });
       return noContent();
     },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/reset-password/looks",
+    alsoAt: ["/auth/reset-password/looks"],
+    area: "Sign-in",
+    id: "readResetLooks",
+    summary: "Read how the page of a reset link looks: those of the tenant that its user signs in to",
+    access: anyone,
+    body: z.object({ token }).meta({ id: "ReadResetLooksRequest" }),
+    answers: { 200: { description: "The looks", schema: HostedLooksDto } },
+    problems: ["RESET_TOKEN_INVALID"],
+    run: async ({ platform, body }) =>
+      ok(await readHostedLooks(platform, await readResetTenant(platform.sql, body.token))),
   }),
   endpoint({
     method: "get",
@@ -54,6 +75,6 @@ export const passwordResetRoutes = [
     access: anyone,
     answers: { 200: { description: "A form for the new password", contentType: "text/html" } },
     problems: [],
-    run: ({ call }) => resetPage(call.request),
+    run: ({ platform, call }) => resetPage(platform, call.request),
   }),
 ] as const;

@@ -23,6 +23,7 @@ const TEXTS = {
 export const resetPage = mailedPage({
   texts: TEXTS,
   explained: ["RESET_TOKEN_INVALID"],
+  looksFrom: "reset-password/looks",
   body: (t) =>
     `<form>
 <p>${escapeHtml(t.explanation)}</p>

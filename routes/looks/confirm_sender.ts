@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { confirmSender } from "../../domain/looks/senders/verify.ts";
+import { confirmSender, readConfirmedTenant } from "../../domain/looks/senders/verify.ts";
 import { CONFIRM_SENDER_PATH } from "../../domain/notifications/sender_notices.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { confirmationPage } from "../auth/mailed_page.ts";
-import { noContent } from "../shared/answer.ts";
+import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
+import { HostedLooksDto, readHostedLooks } from "./hosted_page.ts";
 
 const TEXTS = {
   en: {
@@ -27,7 +28,10 @@ const confirmSenderPage = confirmationPage({
   texts: TEXTS,
   explained: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
   action: "confirm",
+  looksFrom: "confirm/looks",
 });
+
+const token = z.string().min(1).max(200);
 
 /** The mailed link that proves a sender address. */
 export const confirmSenderRoutes = [
@@ -40,7 +44,20 @@ export const confirmSenderRoutes = [
     summary: "The page of a mailed link; it asks for confirmation and changes nothing",
     answers: { 200: { description: "A page in English or Portuguese", contentType: "text/html" } },
     problems: [],
-    run: ({ call }) => confirmSenderPage(call.request),
+    run: ({ platform, call }) => confirmSenderPage(platform, call.request),
+  }),
+  endpoint({
+    method: "post",
+    path: `${CONFIRM_SENDER_PATH}/looks`,
+    area: "Looks",
+    id: "readConfirmSenderLooks",
+    access: anyone,
+    summary: "Read how the page of a mailed link looks: like the tenant that asks",
+    body: z.object({ token }).meta({ id: "ReadConfirmSenderLooksRequest" }),
+    answers: { 200: { description: "The looks", schema: HostedLooksDto } },
+    problems: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
+    run: async ({ platform, body }) =>
+      ok(await readHostedLooks(platform, await readConfirmedTenant(platform.sql, body.token))),
   }),
   endpoint({
     method: "post",
@@ -49,7 +66,7 @@ export const confirmSenderRoutes = [
     id: "confirmNotificationSender",
     access: anyone,
     summary: "Confirm a sender address with the token of a mailed link",
-    body: z.object({ token: z.string().min(1).max(200) }).meta({ id: "ConfirmNotificationSenderRequest" }),
+    body: z.object({ token }).meta({ id: "ConfirmNotificationSenderRequest" }),
     answers: { 204: { description: "The address is verified" } },
     problems: ["NOTIFICATION_SENDER_TOKEN_INVALID"],
     async run({ db, body: { token }, call: { traceId, ip } }) {

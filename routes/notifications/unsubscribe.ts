@@ -5,7 +5,9 @@ import {
   unsubscribe,
   UNSUBSCRIBE_PATH,
 } from "../../domain/notifications/unsubscribe.ts";
-import { text } from "../shared/answer.ts";
+import type { ServicePlatform } from "../../domain/platform.ts";
+import { readHostedLooks } from "../looks/hosted_page.ts";
+import { type Answer, text } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { UNSUBSCRIBE_PAGE_POLICY, unsubscribePage } from "./unsubscribe_page.ts";
@@ -27,7 +29,12 @@ export const unsubscribeRoutes = [
     problems: [],
     async run({ platform, query: { token }, call }) {
       const claim = await readUnsubscribeLink(platform, token);
-      return answerPage(call, claim ? { is: "ask", category: claim.category } : { is: "invalid" });
+      return await answerPage(
+        platform,
+        call,
+        claim?.tenantId ?? null,
+        claim ? { ...claim, is: "ask" } : { is: "invalid" },
+      );
     },
   }),
   endpoint({
@@ -41,14 +48,22 @@ export const unsubscribeRoutes = [
     answers: { 200: { description: "Unsubscribed, also on a repeated request", contentType: "text/html" } },
     problems: ["NOTIFICATION_UNSUBSCRIBE_INVALID"],
     async run({ platform, query: { token }, call }) {
-      const { category } = await unsubscribe(platform, token);
-      return answerPage(call, { is: "done", category });
+      const claim = await unsubscribe(platform, token);
+      return await answerPage(platform, call, claim.tenantId, { ...claim, is: "done" });
     },
   }),
 ] as const;
 
-const answerPage = (call: Call, state: Parameters<typeof unsubscribePage>[0]) =>
-  text(unsubscribePage(state, call.request.headers.get("accept-language")), "text/html; charset=utf-8", {
+async function answerPage(
+  platform: ServicePlatform,
+  { request }: Call,
+  tenantId: string | null,
+  state: Parameters<typeof unsubscribePage>[1],
+): Promise<Answer> {
+  const looks = await readHostedLooks(platform, tenantId);
+  const html = unsubscribePage(looks, state, request.headers.get("accept-language"));
+  return text(html, "text/html; charset=utf-8", {
     "content-security-policy": UNSUBSCRIBE_PAGE_POLICY,
     "referrer-policy": "no-referrer",
   });
+}

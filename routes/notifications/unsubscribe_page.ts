@@ -1,9 +1,9 @@
-import { escapeHtml, page } from "../operations/page.ts";
+import { HOSTED_POLICY, type HostedLooks, hostedPage } from "../looks/hosted_page.ts";
+import { escapeHtml } from "../operations/page.ts";
 import { languageOf } from "../shared/accept_language.ts";
 
 /** Allows no scripts, and forms only to the own origin. */
-export const UNSUBSCRIBE_PAGE_POLICY = `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; ` +
-  `form-action 'self'; frame-ancestors 'none'`;
+export const UNSUBSCRIBE_PAGE_POLICY = `${HOSTED_POLICY}; form-action 'self'`;
 
 interface Words {
   title: string;
@@ -32,6 +32,7 @@ const WORDS: Record<"en" | "pt", Words> = {
 
 /** The page of an unsubscribe link: a question with a button, a confirmation, or a note that the link is invalid. */
 export function unsubscribePage(
+  looks: HostedLooks,
   state: { is: "ask" | "done"; category: string } | { is: "invalid" },
   acceptLanguage: string | null,
 ): string {
@@ -45,6 +46,6 @@ export function unsubscribePage(
     : `<p>${quoted(words.ask, state.category)}</p>
 <form method="post"><input type="hidden" name="List-Unsubscribe" value="One-Click">
 <p><button>${escapeHtml(words.button)}</button></p></form>`;
-  const html = page(words.title, `<h1>${escapeHtml(words.title)}</h1>${body}`);
-  return html.replace('<html lang="en">', `<html lang="${language}">`);
+  const { title } = words;
+  return hostedPage(looks, { title, body: `<h1>${escapeHtml(title)}</h1>${body}`, language });
 }

@@ -10,10 +10,18 @@ input,button{font:inherit;padding:.4rem .7rem;box-sizing:border-box;max-width:10
 export const escapeHtml = (value: string): string =>
   value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** A small self-contained HTML page; `title` is escaped, `body` is HTML. */
-export const page = (title: string, body: string, language = "en"): string =>
+/**
+ * A small self-contained HTML page; `title` is escaped, `body` is HTML.
+ * @param around further style, and HTML before and after the body
+ */
+export const page = (
+  title: string,
+  body: string,
+  language = "en",
+  around = { style: "", header: "", footer: "" },
+): string =>
   `<!doctype html><html lang="${language}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>${
     escapeHtml(title)
-  }</title><style>${STYLE}</style></head>
-<body><main>${body}</main></body></html>`;
+  }</title><style>${STYLE}${around.style}</style></head>
+<body>${around.header}<main>${body}</main>${around.footer}</body></html>`;

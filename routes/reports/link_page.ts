@@ -1,5 +1,6 @@
 import type { Problem } from "../../domain/problems/problem.ts";
-import { escapeHtml, page } from "../operations/page.ts";
+import { type HostedLooks, hostedPage } from "../looks/hosted_page.ts";
+import { escapeHtml } from "../operations/page.ts";
 import { languageOf } from "../shared/accept_language.ts";
 
 interface Words {
@@ -31,7 +32,11 @@ const WORDS: Record<"en" | "pt", Words> = {
 };
 
 /** The page for a link that has no document to open. */
-export function linkRefusedPage({ code }: Problem, acceptLanguage: string | null): string {
+export function linkRefusedPage(
+  looks: HostedLooks,
+  { code }: Problem,
+  acceptLanguage: string | null,
+): string {
   const language = languageOf(acceptLanguage);
   const words = WORDS[language];
   const reason = code === "REPORT_LINK_NOT_FOUND"
@@ -39,6 +44,6 @@ export function linkRefusedPage({ code }: Problem, acceptLanguage: string | null
     : code === "FILE_NOT_AVAILABLE_CONFLICT"
     ? words.scanning
     : words.withheld;
-  const html = page(words.title, `<h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(reason)}</p>`);
-  return html.replace('<html lang="en">', `<html lang="${language}">`);
+  const body = `<h1>${escapeHtml(words.title)}</h1><p>${escapeHtml(reason)}</p>`;
+  return hostedPage(looks, { title: words.title, body, language });
 }

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { Problem } from "../../domain/problems/problem.ts";
-import { followReportLink, LINK_PATH } from "../../domain/reports/delivery/link.ts";
+import { followReportLink, LINK_PATH, readLinkTenant } from "../../domain/reports/delivery/link.ts";
+import { HOSTED_POLICY, readHostedLooks } from "../looks/hosted_page.ts";
 import { text } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { linkRefusedPage } from "./link_page.ts";
@@ -35,8 +36,13 @@ export const linkRoutes = [
       } catch (refusal) {
         const wantsPage = headers.get("accept")?.includes("text/html");
         if (!(refusal instanceof Problem) || !wantsPage) throw refusal;
-        const html = linkRefusedPage(refusal, headers.get("accept-language"));
-        return { ...text(html, "text/html; charset=utf-8"), status: refusal.status };
+        const looks = await readHostedLooks(platform, await readLinkTenant(platform.sql, token));
+        const html = linkRefusedPage(looks, refusal, headers.get("accept-language"));
+        const policy = {
+          "content-security-policy": `${HOSTED_POLICY}; form-action 'none'`,
+          vary: "accept, accept-language",
+        };
+        return { ...text(html, "text/html; charset=utf-8", policy), status: refusal.status };
       }
     },
   }),

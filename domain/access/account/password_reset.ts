@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { hashPassword } from "../../../infra/passwords.ts";
-import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
@@ -9,6 +9,7 @@ import { type Problem, problem } from "../../problems/problem.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
+import { chooseTenant } from "../sign_in/tenant_choice.ts";
 import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
 import { forgetDevices, knownDevice } from "../sign_in/known_devices.ts";
 import { endSessions } from "../sign_in/sessions.ts";
@@ -102,6 +103,18 @@ function resetUrl(p: Pick<AccessPlatform, "config" | "baseUrl">, token: string):
     "{token}",
     token,
   );
+}
+
+/**
+ * The tenant that the user of a reset token signs in to; null: none.
+ * @throws RESET_TOKEN_INVALID
+ */
+export async function readResetTenant(q: Sql, token: string): Promise<string | null> {
+  const [owner] = await q<{ userId: string }[]>`
+    select r.user_id from password_resets r join users u on u.id = r.user_id and u.is_active and u.deleted_at is null
+    where r.token_hash = ${digest(token)} and r.expires_at > now()`;
+  if (!owner) throw badToken();
+  return await chooseTenant(q, owner.userId, { tenantId: null, global: false });
 }
 
 /**

@@ -18,6 +18,7 @@ import { requireInviter } from "./inviter.ts";
 /** What the holder of a link may know. */
 export interface OfferedInvitation {
   email: string;
+  tenantId: string;
   tenantName: string;
   expiresAt: Date;
   /**
@@ -69,10 +70,10 @@ interface Account {
 export async function readOffer(sql: Sql, token: string): Promise<OfferedInvitation> {
   const open = await readOpen(sql, token);
   if (open.isTenantActive) await requireInviter(sql, open);
-  const { email, tenantName, expiresAt } = open;
+  const { email, tenantId, tenantName, expiresAt } = open;
   const account = await findAccount(sql, email);
-  if (!account) return { email, tenantName, expiresAt, account: "New" };
-  return { email, tenantName, expiresAt, account: account.passwordHash === null ? "SignedIn" : "Password" };
+  const existing = account?.passwordHash === null ? "SignedIn" : "Password";
+  return { email, tenantId, tenantName, expiresAt, account: account ? existing : "New" };
 }
 
 /**

@@ -146,6 +146,15 @@ function nextCheck({ status, misses }: Sender, finding: Finding): string {
   return `${finding === "Unknown" ? 30 : Math.min(2 ** misses, 60)} minutes`;
 }
 
+/** The tenant that a mailed link proves a sender to. @throws NOTIFICATION_SENDER_TOKEN_INVALID */
+export async function readConfirmedTenant(sql: Sql, token: string): Promise<string> {
+  const [open] = await sql<{ tenantId: string }[]>`
+    select tenant_id from notification_senders
+    where token_hash = ${digest(token)} and status = 'Pending' and proof_ends_at > now()`;
+  if (!open) throw badToken();
+  return open.tenantId;
+}
+
 /** Verifies the sender of a mailed link. @throws NOTIFICATION_SENDER_TOKEN_INVALID */
 export async function confirmSender(
   sql: Sql,

@@ -30,6 +30,22 @@ export async function createReportLink(
   return { url: `${p.baseUrl()}${LINK_PATH}/${token}`, expiresAt: link.expiresAt };
 }
 
+/** A link that is not expired, and whose report is complete and not deleted. */
+async function findLinked(
+  q: Sql,
+  token: string,
+): Promise<Pick<Execution, "id" | "tenantId" | "storedFileId"> | undefined> {
+  const [execution] = await q<Pick<Execution, "id" | "tenantId" | "storedFileId">[]>`
+    select e.id, e.tenant_id, e.stored_file_id from report_links l join report_executions e on e.id = l.execution_id
+    where l.token_hash = ${digest(token)} and l.expires_at > now() and e.deleted_at is null
+      and e.status in (${STATUS.Completed}, ${STATUS.Delivered})`;
+  return execution;
+}
+
+/** The tenant of a link's report; null if the link is unknown or expired, or the report was deleted. */
+export const readLinkTenant = async (q: Sql, token: string): Promise<string | null> =>
+  (await findLinked(q, token))?.tenantId ?? null;
+
 /**
  * Returns a signed download URL of a link's document, valid for five minutes, and counts a download.
  * @throws REPORT_LINK_NOT_FOUND (link unknown or expired, or report deleted), FILE_NOT_AVAILABLE_CONFLICT,
@@ -40,10 +56,7 @@ export async function followReportLink(
   token: string,
   visit: Pick<NonNullable<Actor>, "traceId" | "ip">,
 ): Promise<string> {
-  const [execution] = await p.sql<Pick<Execution, "id" | "tenantId" | "storedFileId">[]>`
-    select e.id, e.tenant_id, e.stored_file_id from report_links l join report_executions e on e.id = l.execution_id
-    where l.token_hash = ${digest(token)} and l.expires_at > now() and e.deleted_at is null
-      and e.status in (${STATUS.Completed}, ${STATUS.Delivered})`;
+  const execution = await findLinked(p.sql, token);
   if (!execution?.storedFileId) {
     throw problem("REPORT_LINK_NOT_FOUND", "The link is unknown or expired, or its report was deleted.");
   }

@@ -39,6 +39,7 @@ export const resourceRows: Rows = {
     code: "NOTIFICATION_SENDER_NOT_FOUND",
   },
   showConfirmSenderPage: { open: "the same for everyone" },
+  readConfirmSenderLooks: { open: "needs the secret that was sent" },
   confirmNotificationSender: { open: "needs the secret that was sent" },
   listApplicationUsage: { own: () => ({}) },
 };

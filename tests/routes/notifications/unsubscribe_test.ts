@@ -15,8 +15,8 @@ const ann = await t.actor({ permissions: ["send:notifications"] });
 const reader = () => t.actor({ tenantId: ann.tenantId ?? "" });
 const path = "/api/v1/notifications/unsubscribe";
 const link = (token: string) => `${path}?token=${encodeURIComponent(token)}`;
-const sign = (userId: string, category = "news", now = new Date()) =>
-  signUnsubscribe(p.sql, { userId, category }, now);
+const sign = (userId: string, category = "news", now = new Date(), tenantId: string | null = null) =>
+  signUnsubscribe(p.sql, { userId, category, tenantId }, now);
 const toUser = (userId: string, change: Record<string, unknown> = {}) =>
   email({ recipients: undefined, userIds: [userId], category: "news", ...change });
 const mailTo = (address: string) => receiver.received.filter((mail) => mail.to.includes(address));
