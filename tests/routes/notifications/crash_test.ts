@@ -88,7 +88,9 @@ async function startWorker(): Promise<Deno.ChildProcess> {
     child.stdout.pipeTo(new WritableStream()).catch(() => {}); // keeps the pipe from filling up; ends with the process
     return child;
   }
-  throw new Error(`the worker process did not start: ${output}`);
+  workers.delete(child); // it has ended, so it cannot be killed
+  const { code, signal } = await child.status;
+  throw new Error(`the worker process ended with ${signal ?? code} before it was ready: ${output}`);
 }
 
 async function kill(worker: Deno.ChildProcess): Promise<void> {
