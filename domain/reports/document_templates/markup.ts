@@ -18,7 +18,7 @@ export class MarkupInvalid extends Error {
 
 /** Stands for a variable of a template while its markup is checked. Its value is unknown then. */
 const VARIABLE = "\u0001";
-const HANDLEBARS = /\{\{!--[\s\S]*?--\}\}|\{\{\{[\s\S]*?\}\}\}|\{\{[\s\S]*?\}\}/g;
+const TAGS = [{ open: "{{!--", close: "--}}" }, { open: "{{{", close: "}}}" }, { open: "{{", close: "}}" }];
 const MAX_DEPTH = 12;
 const MAX_ELEMENTS = 60_000;
 
@@ -28,7 +28,26 @@ const MAX_ELEMENTS = 60_000;
  * @throws MarkupInvalid
  */
 export function checkTemplateMarkup(template: string): void {
-  parseMarkup(template.replaceAll(HANDLEBARS, (tag) => tag.replaceAll(/[^\r\n]/g, VARIABLE)));
+  parseMarkup(withoutTags(template));
+}
+
+/** Replaces the tags of Handlebars. A search for an end that is not there would take quadratic time as one expression. */
+export function withoutTags(template: string): string {
+  const kinds = TAGS.map((kind) => ({ ...kind, last: template.lastIndexOf(kind.close) }));
+  let written = "";
+  let copied = 0;
+  for (let at = template.indexOf("{{"); at !== -1;) {
+    const kind = kinds.find(({ open, last }) => template.startsWith(open, at) && last >= at + open.length);
+    if (!kind) {
+      at = template.indexOf("{{", at + 1);
+      continue;
+    }
+    const end = template.indexOf(kind.close, at + kind.open.length) + kind.close.length;
+    written += template.slice(copied, at) + template.slice(at, end).replaceAll(/[^\r\n]/g, VARIABLE);
+    copied = end;
+    at = template.indexOf("{{", end);
+  }
+  return written + template.slice(copied);
 }
 
 /** Parses rendered markup. @returns its `page` element @throws MarkupInvalid */
