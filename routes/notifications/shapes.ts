@@ -240,6 +240,16 @@ const versionMade = {
 export const NotificationTemplateVersionItem = z.object(versionMade)
   .meta({ id: "NotificationTemplateVersionItem" });
 
+/** A template that uses a layout or partial. */
+export const TemplateUseDto = z.object({
+  id: z.uuid(),
+  slug: z.string(),
+  name: z.string(),
+  locale: z.string(),
+  isShipped: z.boolean(),
+  error: z.string().nullable().meta({ description: "Why it does not render; null: it renders" }),
+}).meta({ id: "TemplateUseDto" });
+
 export const NotificationTemplateVersionDto = z.object({
   templateId: z.uuid(),
   ...versionMade,
@@ -262,6 +272,7 @@ export const TemplatePreviewDto = TemplatePreview.extend({
   documentHtml: z.string().nullable().meta({
     description: "The HTML as a mail shows it, in the looks of the tenant",
   }),
+  data: templateData.meta({ description: "The data it was rendered with" }),
 }).meta({ id: "NotificationTemplatePreview" });
 
 export const RenderedNotification = z.object({

@@ -9,6 +9,7 @@ import {
   TEMPLATE_KINDS,
 } from "../../domain/notifications/templates/read.ts";
 import { inLayout } from "../../domain/notifications/templates/in_layout.ts";
+import { listTemplateUses } from "../../domain/notifications/templates/uses.ts";
 import { sendTemplateTest } from "../../domain/notifications/templates/test_send.ts";
 import {
   previewTemplate,
@@ -48,6 +49,7 @@ import {
   templateData,
   TemplatePreviewDto,
   templateTexts,
+  TemplateUseDto,
 } from "./shapes.ts";
 
 const area = "Notification templates";
@@ -248,6 +250,20 @@ export const templateRoutes = [
     },
   }),
   endpoint({
+    method: "get",
+    path: "/api/v1/notification-templates/{id}/uses",
+    area,
+    id: "listTemplateUses",
+    summary: "List the templates that use a layout or partial, and whether each renders with its sample data",
+    details: "Templates that use it through another part are listed too. At most 50, by slug and locale.",
+    access,
+    params,
+    answers: { 200: { description: "The templates", schema: z.array(TemplateUseDto) } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "RATE_LIMITED"],
+    run: async ({ platform, caller, params: { id } }) =>
+      ok(await listTemplateUses(platform, caller.tenantId, id)),
+  }),
+  endpoint({
     method: "post",
     path: "/api/v1/notification-templates/{id}/test",
     area,
@@ -304,19 +320,23 @@ export const templateRoutes = [
       locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
       data: templateData.nullish(),
+      useSampleData: z.boolean().nullish().meta({
+        description: "True: without `data`, every variable gets a fitting value",
+      }),
       kind,
       layoutSlug,
       texts,
     }).meta({ id: "PreviewNotificationTemplateRequest" }),
     answers: { 200: { description: "The rendered texts", schema: TemplatePreviewDto } },
     problems: ["NOTIFICATION_TEMPLATE_VARIABLES_MISSING", "NOTIFICATION_TEMPLATE_INVALID"],
-    async run({ platform, caller, body: { data, ...given } }) {
-      const { subject, htmlBody, textBody } = await previewTemplate(
+    async run({ platform, caller, body: { data, useSampleData, ...given } }) {
+      const rendered = await previewTemplate(
         platform,
         caller.tenantId,
         given,
-        data ?? {},
+        data ?? (useSampleData ? null : {}),
       );
+      const { subject, htmlBody, textBody } = rendered;
       const shown = { subject, html: htmlBody, text: textBody };
       const { html: documentHtml } = await inLayout(
         platform,
@@ -324,7 +344,7 @@ export const templateRoutes = [
         shown,
         canonicalLocale(given.locale),
       );
-      return ok({ subject, htmlBody, textBody, documentHtml });
+      return ok({ ...rendered, documentHtml });
     },
   }),
   endpoint({

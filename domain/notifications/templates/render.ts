@@ -142,18 +142,21 @@ export async function requireRenderable(
 /**
  * Renders a template that is not stored, for the preview in an editor. If it has no plain text, the text is made from the
  * HTML.
+ * @param data null: sample data, which the answer contains
  * @throws VALIDATION_ERROR, NOTIFICATION_TEMPLATE_VARIABLES_MISSING, NOTIFICATION_TEMPLATE_INVALID, RATE_LIMITED
  */
 export async function previewTemplate(
   p: Renderer,
   tenantId: string | null,
   given: GivenTemplate,
-  data: Record<string, unknown>,
-): Promise<Pick<Rendition, "subject" | "htmlBody" | "textBody">> {
+  wanted: Record<string, unknown> | null,
+): Promise<Pick<Rendition, "subject" | "htmlBody" | "textBody"> & { data: Record<string, unknown> }> {
   const { source } = await composed(p, tenantId, given);
+  const data = wanted ?? await sampleDataFor(p, tenantId, source);
   const looks = await looksFor(p, tenantId, source);
   const task = { do: "render", key: null, source, data, looks } as const;
-  return textsOf(await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING })));
+  const rendered = await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING }));
+  return { ...textsOf(rendered), data };
 }
 
 /** A template that is not stored yet. */
@@ -192,10 +195,11 @@ export async function sampleDataOf(
   template: StoredTemplate,
 ): Promise<Record<string, unknown>> {
   const source = await sourceOf(p.sql, template, await pinParts(p.sql, tenantId, template, null));
-  return await withProblems(
-    p.renderThreads.run({ do: "sample", source }, { tenantId, maxWaiting: MAX_WAITING }),
-  );
+  return await sampleDataFor(p, tenantId, source);
 }
+
+const sampleDataFor = (p: Renderer, tenantId: string | null, source: TemplateSource) =>
+  withProblems(p.renderThreads.run({ do: "sample", source }, { tenantId, maxWaiting: MAX_WAITING }));
 
 /** HTML with fewer characters is converted on the main thread, which is faster than passing it to a render thread. */
 const SHORT_HTML = 10_000;

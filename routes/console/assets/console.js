@@ -127,6 +127,15 @@ document.addEventListener("click", async (event) => {
     copy.title = copy.dataset.copied;
     setTimeout(() => copy.classList.remove("done"), 1500);
   }
+  // Adds an empty copy of the last row.
+  const more = target?.closest("[data-add-row]");
+  if (more) {
+    const rows = document.querySelector(more.dataset.addRow);
+    const row = rows.lastElementChild.cloneNode(true);
+    for (const input of row.querySelectorAll("input, textarea")) input.value = "";
+    rows.append(row);
+    row.querySelector("input").focus();
+  }
   const menu = target?.closest("[data-menu]");
   if (menu) {
     const open = document.getElementById("sections").classList.toggle("open");

@@ -5,9 +5,9 @@ import { ActionButton, CsrfField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { LivePreview, previewActions, type RenderedMessage } from "../notifications/live_preview.tsx";
 import { done, formPage } from "../shared/actions.ts";
-import { orNull } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
+import { logoData } from "./logo_data.ts";
 import { looksTexts } from "./texts.ts";
 
 const managedBy = "manage:settings";
@@ -43,19 +43,10 @@ async function sampleMail(v: Visit, form: FormData): Promise<RenderedMessage> {
     `<h1>${t.sampleTitle}</h1><p>${t.sampleText}</p><p><a class="button" href="#">${t.sampleButton}</a></p>`;
   const document = mailDocument(html, looks, {
     title: t.sampleTitle,
-    logoUrl: await logoData(v, logo),
+    logoUrl: logo && await logoData(v),
     language: v.locale,
   });
   return { subject: t.sampleTitle, htmlBody: document, textBody: null };
-}
-
-/** The logo as a data URL, because the frame of the preview loads nothing. */
-async function logoData(v: Visit, logo: Looks["logo"]): Promise<string | null> {
-  const tenantId = v.viewer.tenant?.id;
-  if (!logo || !tenantId) return null;
-  const answer = await orNull(v.api.answer("showTenantLogo", { params: { tenantId } }));
-  if (!answer) return null;
-  return `data:${logo.contentType};base64,${new Uint8Array(await answer.arrayBuffer()).toBase64()}`;
 }
 
 const preview = previewActions(sampleMail);

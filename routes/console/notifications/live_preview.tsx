@@ -1,7 +1,8 @@
 import type { Child } from "hono/jsx";
 import { fragment } from "../components/fragment.ts";
 import { Notice } from "../components/notice.tsx";
-import { Facts } from "../components/values.tsx";
+import { Facts, JsonText } from "../components/values.tsx";
+import { withLogo } from "../looks/logo_data.ts";
 import { Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { Outcome, Visit } from "../shared/page.ts";
@@ -10,8 +11,12 @@ import { notificationTexts } from "./texts.ts";
 
 /** A rendered message. */
 export type RenderedMessage =
-  & Omit<Answer<"previewNotificationTemplate">, "documentHtml">
-  & { documentHtml?: string | null };
+  & Omit<Answer<"previewNotificationTemplate">, "documentHtml" | "data">
+  & {
+    documentHtml?: string | null;
+    /** Sample data that the message was rendered with. */
+    sample?: Record<string, unknown> | undefined;
+  };
 
 const FRAME = "html-preview";
 
@@ -67,7 +72,7 @@ export const previewActions = (
   async body(v: Visit, form: FormData): Promise<Outcome> {
     try {
       const { htmlBody, documentHtml = htmlBody } = await render(v, form);
-      return framedHtml(documentHtml ?? "");
+      return framedHtml(await withLogo(v, documentHtml ?? ""));
     } catch (refusal) {
       if (refusal instanceof Refusal) return new Response(null, { status: 204 });
       throw refusal;
@@ -76,7 +81,7 @@ export const previewActions = (
 });
 
 function TextPreview(
-  { v, message: { subject, htmlBody, textBody } }: { v: Visit; message: RenderedMessage },
+  { v, message: { subject, htmlBody, textBody, sample } }: { v: Visit; message: RenderedMessage },
 ) {
   const t = notificationTexts[v.locale];
   return (
@@ -87,6 +92,12 @@ function TextPreview(
         <details open={!htmlBody}>
           <summary>{t.previewText}</summary>
           <pre class="code-block" tabindex={0} role="region" aria-label={t.textBody}>{textBody}</pre>
+        </details>
+      )}
+      {sample && Object.keys(sample).length > 0 && (
+        <details>
+          <summary>{t.usedSample}</summary>
+          <JsonText value={JSON.stringify(sample)} label={t.usedSample} />
         </details>
       )}
     </>

@@ -2,11 +2,13 @@ import { ButtonLink } from "../components/forms.tsx";
 import { choice, listView, search, text, timeColumn } from "../components/list.tsx";
 import { Badge } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
+import { kindChoices } from "./edited.ts";
 import { templateTexts } from "./template_texts.ts";
 
 /** The tenant's templates and the built-in ones, by slug and locale. */
 export async function templatesPage(v: Visit): Promise<View> {
   const t = templateTexts[v.locale];
+  const kinds = kindChoices(v);
   return await listView(v, "listNotificationTemplates", {
     path: "templates",
     icon: "templates",
@@ -18,6 +20,7 @@ export async function templatesPage(v: Visit): Promise<View> {
     filters: [
       search(t.search),
       text("locale", t.locale, { maxlength: 35 }),
+      choice("kind", t.kind, kinds),
       choice("own", t.show, { true: t.customOnly }),
     ],
     columns: [
@@ -32,6 +35,7 @@ export async function templatesPage(v: Visit): Promise<View> {
           </>
         ),
       },
+      { head: t.kind, cell: ({ kind }) => kinds.find(({ value }) => value === kind)?.label },
       { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
       { head: t.version, align: "end", cell: ({ version }) => version },
       timeColumn(v, t.changed, "updatedAt"),

@@ -79,6 +79,7 @@ export const notificationTexts = sectionTexts({
   isScheduled: "The message was scheduled.",
   previewText: "Text version",
   fillIn: "The preview appears as you type.",
+  usedSample: "Sample data used",
 }, {
   section: "Notificações",
   title: "Mensagens",
@@ -158,4 +159,5 @@ export const notificationTexts = sectionTexts({
   isScheduled: "A mensagem foi agendada.",
   previewText: "Versão em texto",
   fillIn: "A pré-visualização aparece enquanto escreve.",
+  usedSample: "Dados de exemplo usados",
 });

@@ -2,6 +2,7 @@ import { ButtonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { Facts } from "../components/values.tsx";
+import { withLogo } from "../looks/logo_data.ts";
 import { Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { Outcome, View, Visit } from "../shared/page.ts";
@@ -88,8 +89,9 @@ const Device = (
 /** The HTML of a version in the colours of the address, for the iframes. */
 export async function versionBody(v: Visit): Promise<Outcome> {
   const version = await v.api.call("readNotificationTemplateVersion", { params: v.params });
-  const { htmlBody } = await render(v, version);
-  return framedHtml(inColours(htmlBody ?? "", v.query.get("colours") === "dark" ? "dark" : "light"));
+  const { documentHtml } = await render(v, version);
+  const html = await withLogo(v, documentHtml ?? "");
+  return framedHtml(inColours(html, v.query.get("colours") === "dark" ? "dark" : "light"));
 }
 
 /**
@@ -105,16 +107,18 @@ const inColours = (html: string, scheme: "light" | "dark"): string =>
     .replaceAll(/(color-schemes?\s*:\s*|content=["'])light dark\b/gi, `$1${scheme}`);
 
 const render = (v: Visit, version: Version) => {
-  const { locale, subjectTemplate, htmlBodyTemplate, textBodyTemplate, requiredVariables } = version;
-  const names = requiredVariables.split(",").map((name) => name.trim()).filter(Boolean);
+  const { locale, kind, layoutSlug, texts, subjectTemplate, htmlBodyTemplate, textBodyTemplate } = version;
   return v.api.call("previewNotificationTemplate", {
     body: {
       locale,
+      kind,
+      layoutSlug,
+      texts,
       subjectTemplate,
       htmlBodyTemplate,
       textBodyTemplate,
-      requiredVariables,
-      data: Object.fromEntries(names.map((name) => [name, name])),
+      requiredVariables: version.requiredVariables,
+      useSampleData: true,
     },
   });
 };

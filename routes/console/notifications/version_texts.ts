@@ -26,7 +26,7 @@ export const versionTexts = sectionTexts({
   colours: "Colours of the preview",
   phone: "Phone, 375 pixels wide",
   desktop: "Desktop",
-  sampleNote: "Each required variable has its name as value.",
+  sampleNote: "Every variable has a fitting sample value. Layout and partials are the current ones.",
   noHtml: "This version has no HTML.",
   back: "Back to the editor",
 }, {
@@ -55,7 +55,7 @@ export const versionTexts = sectionTexts({
   colours: "Cores da pré-visualização",
   phone: "Telemóvel, 375 píxeis de largura",
   desktop: "Computador",
-  sampleNote: "Cada variável obrigatória tem o seu nome como valor.",
+  sampleNote: "Cada variável tem um valor de exemplo adequado. A moldura e os parciais são os atuais.",
   noHtml: "Esta versão não tem HTML.",
   back: "Voltar ao editor",
 });

@@ -7,6 +7,7 @@ import type { Answer, Row } from "../shared/operations.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { LineDifferences, lineDifferences } from "./line_differences.tsx";
 import { templateTexts } from "./template_texts.ts";
+import { storedRows } from "./text_rows.tsx";
 import { versionBody, versionPage } from "./version.tsx";
 import { versionTexts } from "./version_texts.ts";
 
@@ -107,6 +108,10 @@ function VersionSelect(
   return <SelectField label={label} name={name} value={String(value)} choices={choices} />;
 }
 
+/** A line for each text of the function `t`. */
+const linesOf = (texts: Version["texts"]): string =>
+  storedRows(texts).map(({ key, language, text }) => `${key} (${language}): ${text}`).join("\n");
+
 /** The differences of every text that changed. */
 function Differences({ v, was, is }: { v: Visit; was: Version; is: Version }) {
   const t = templateTexts[v.locale];
@@ -116,6 +121,8 @@ function Differences({ v, was, is }: { v: Visit; was: Version; is: Version }) {
     [t.html, was.htmlBodyTemplate, is.htmlBodyTemplate],
     [t.text, was.textBodyTemplate, is.textBodyTemplate],
     [t.required, was.requiredVariables, is.requiredVariables],
+    [t.layout, was.layoutSlug, is.layoutSlug],
+    [t.texts, linesOf(was.texts), linesOf(is.texts)],
   ] as const;
   const changed = texts
     .map(([label, before, after]) => ({ label, parts: lineDifferences(before ?? "", after ?? "") }))

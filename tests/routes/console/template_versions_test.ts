@@ -3,7 +3,7 @@ import { openConsole, setupConsole } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
 
-const HTML = `<style>
+const HTML = `<body><style>
 body { font-family: sans-serif; background: #ffffff; color: #111111; }
 @media (prefers-color-scheme: dark) { body { background: #101820; color: #fafafa; } }
 </style>
@@ -60,7 +60,7 @@ inBrowser(
     assert.equal(await page.getByRole("region", { name: "Subject" }).count(), 0);
 
     await page.getByRole("link", { name: "Version 2" }).click();
-    await page.getByText("Order number").first().waitFor();
+    await page.getByText("Order 3").first().waitFor();
     for (
       const [scheme, background] of [["Light", "rgb(255, 255, 255)"], ["Dark", "rgb(16, 24, 32)"]] as const
     ) {
@@ -69,7 +69,7 @@ inBrowser(
       const widths: number[] = [];
       for (const device of ["Phone, 375 pixels wide", "Desktop"]) {
         const frame = page.frameLocator(`iframe[title="${device}"]`);
-        await frame.getByText("Hello name,").waitFor();
+        await frame.getByText("Hello Maria Silva,").waitFor();
         const seen = await frame.locator("body").evaluate<[string, number], unknown>(
           "[getComputedStyle(document.body).backgroundColor, innerWidth]",
         );

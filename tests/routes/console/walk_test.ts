@@ -104,6 +104,7 @@ const OPEN: Record<string, string[]> = {
   "200 200 403 403 404": [
     "notifications/{id}",
     "templates/{id}",
+    "templates/{id}/test",
     "templates/{id}/versions",
     "templates/{id}/versions/{version}",
     "invitations/new",

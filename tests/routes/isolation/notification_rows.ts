@@ -81,6 +81,10 @@ export const notificationRows: Rows = {
     names: (id) => ({ body: { templateSlug: id("templateSlug"), locale: "en", data: {} } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
   },
+  listTemplateUses: {
+    names: (id) => ({ params: { id: id("template") } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
   readTemplateSampleData: {
     names: (id) => ({ params: { id: id("template") } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",

@@ -313,3 +313,50 @@ Deno.test("a template with more than 50 parts is refused with that reason", asyn
   assert.equal(refusal.body.code, "NOTIFICATION_TEMPLATE_INVALID");
   assert.equal(refusal.body.detail, "A template uses at most 50 partials and layouts.");
 });
+
+Deno.test("the uses of a part name the templates that a change of it breaks", async () => {
+  const by = await sender();
+  const { line, layout, template } = await makeOrder(by);
+  const usesOf = async ({ id }: { id: string }) => {
+    const { status, body } = await by.get(`${path}/${id}/uses`);
+    assert.equal(status, 200, JSON.stringify(body));
+    return (body as { slug: string; locale: string; error: string | null }[])
+      .map(({ slug, locale, error }) => [slug, locale, error]);
+  };
+  const other = await make(by, { slug: "plain", textBodyTemplate: "no parts" });
+  assert.deepEqual(await usesOf(line), [["order", "en", null]]);
+  assert.deepEqual(await usesOf(layout), [["order", "en", null]]);
+  assert.deepEqual(await usesOf(template), []);
+  assert.deepEqual(await usesOf(other), []);
+
+  // a template in another language finds the part of its own language
+  const portuguese = await make(by, { slug: "line", locale: "pt", kind: "Partial", textBodyTemplate: "pt" });
+  await make(by, { slug: "order", locale: "pt", textBodyTemplate: "{{> line}}" });
+  assert.deepEqual(await usesOf(portuguese), [["order", "pt", null]]);
+  assert.deepEqual(await usesOf(line), [["order", "en", null]]);
+
+  assert.equal((await change(by, line, { textBodyTemplate: null })).status, 200);
+  const [broken] = await usesOf(line);
+  assert.match(String(broken?.[2]), /the partial `line` has no text body/);
+  assert.equal((await change(by, line, { textBodyTemplate: "{{ item }}" })).status, 200);
+  assert.deepEqual(await usesOf(line), [["order", "en", null]]);
+
+  const elsewhere = await (await sender()).get(`${path}/${line.id}/uses`);
+  assert.deepEqual([elsewhere.status, elsewhere.body.code], [404, "NOTIFICATION_TEMPLATE_NOT_FOUND"]);
+});
+
+Deno.test("a preview without data can use sample data, which it returns", async () => {
+  const by = await sender();
+  const texts = { subjectTemplate: "For {{ email }}", requiredVariables: "email" };
+  const preview = (more: Record<string, unknown>) => by.post(`${path}/preview`, { ...texts, ...more });
+  assert.equal((await preview({})).body.code, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+  assert.equal((await preview({ useSampleData: false })).status, 400);
+  const sampled = (await preview({ useSampleData: true })).body;
+  assert.deepEqual([sampled.subject, sampled.data], ["For maria@example.com", {
+    email: "maria@example.com",
+  }]);
+  const given = (await preview({ useSampleData: true, data: { email: "a" } })).body;
+  assert.deepEqual([given.subject, given.data], ["For a", { email: "a" }]);
+  const failed = await preview({ useSampleData: true, subjectTemplate: "{{ email" });
+  assert.equal(failed.body.code, "NOTIFICATION_TEMPLATE_INVALID");
+});

@@ -1,0 +1,92 @@
+import { TEMPLATE_KINDS } from "../../../domain/notifications/templates/read.ts";
+import { labelled } from "../components/list.tsx";
+import type { Choice } from "../components/forms.tsx";
+import { orNull, Refusal } from "../shared/api.ts";
+import type { Answer } from "../shared/operations.ts";
+import { field, optionalField, type Visit } from "../shared/page.ts";
+import { jsonField } from "./send_fields.ts";
+import { templateTexts } from "./template_texts.ts";
+import { textsIn } from "./text_rows.tsx";
+
+export type Template = Answer<"readNotificationTemplate">;
+
+/** What the editor shows besides what was typed. */
+export interface Edited {
+  /** null: a new template. */
+  template: Template | null;
+  etag: string;
+  /** Slugs of the layouts to choose from. */
+  layouts: string[];
+  /** Templates that use a layout or partial; null for a template. */
+  uses: Answer<"listTemplateUses"> | null;
+  /** Sample data as JSON; empty if the stored template does not compile. */
+  sample: string;
+}
+
+export const newTemplate = async (v: Visit): Promise<Edited> => ({
+  template: null,
+  etag: "",
+  layouts: await readLayouts(v),
+  uses: null,
+  sample: "",
+});
+
+/** The template of the page's path. */
+export async function readEdited(v: Visit): Promise<Edited> {
+  const { params } = v;
+  const { value: template, etag } = await v.api.versioned("readNotificationTemplate", { params });
+  const isTemplate = template.kind === "Template";
+  const none: string[] = [];
+  const [sample, layouts, uses] = await Promise.all([
+    v.api.call("readTemplateSampleData", { params }).catch(noneIfInvalid),
+    isTemplate ? readLayouts(v) : none,
+    isTemplate ? null : orNull(v.api.call("listTemplateUses", { params })),
+  ]);
+  const { layoutSlug } = template;
+  return {
+    template,
+    etag,
+    layouts: layoutSlug === null || layouts.includes(layoutSlug) ? layouts : [...layouts, layoutSlug],
+    uses,
+    sample: sample === null ? "" : JSON.stringify(sample, null, 2),
+  };
+}
+
+async function readLayouts(v: Visit): Promise<string[]> {
+  const query = { kind: "Layout", includeShipped: true, pageSize: 100 };
+  const { items } = await v.api.call("listNotificationTemplates", { query });
+  return [...new Set(items.map(({ slug }) => slug))];
+}
+
+/** A stored template does not compile when one of its parts was changed or deleted. The preview shows why. */
+function noneIfInvalid(refusal: unknown): null {
+  if (refusal instanceof Refusal && refusal.status < 500) return null;
+  throw refusal;
+}
+
+/** Whether saving changes this template, and does not create a custom version. */
+export const isOwn = (v: Visit, template: Template): boolean =>
+  !template.isShipped || v.viewer.tenant === null;
+
+/** Bodies, layout and texts as typed. Browsers send a line break as CRLF. */
+export function contentIn(v: Visit, form: FormData) {
+  const typed = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
+  return {
+    subjectTemplate: typed("subjectTemplate") || null,
+    htmlBodyTemplate: typed("htmlBodyTemplate") || null,
+    textBodyTemplate: typed("textBodyTemplate") || null,
+    requiredVariables: typed("requiredVariables"),
+    layoutSlug: field(form, "kind") === "Template" ? optionalField(form, "layoutSlug") || null : null,
+    texts: textsIn(v, form),
+  };
+}
+
+/** The sample data as typed; null if the field is empty. @throws Refusal that names the field */
+export const sampleIn = (v: Visit, form: FormData): Record<string, unknown> | null =>
+  field(form, "sample") === "" ? null : jsonField(v, form, "sample");
+
+/** The kinds of templates with their labels. */
+export function kindChoices(v: Visit): Choice[] {
+  const { template, layout, partial } = templateTexts[v.locale];
+  return labelled(TEMPLATE_KINDS, { Template: template, Layout: layout, Partial: partial });
+}
