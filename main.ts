@@ -37,6 +37,7 @@ import { objectStoreConfig } from "./infra/objectstore/store_config.ts";
 import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
 import { shareChanges } from "./infra/postgres/changes.ts";
 import { DatabaseClock } from "./infra/postgres/database_clock.ts";
+import { ConnectionWait } from "./infra/postgres/connection_wait.ts";
 import { PoolHealth } from "./infra/postgres/pool_health.ts";
 import { openPools } from "./infra/postgres/pools.ts";
 import { Replica } from "./infra/postgres/replica.ts";
@@ -109,6 +110,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   databaseClock.follow(sql, log);
   const replica = await Replica.open({ config, sql, clock, log });
   const poolHealth = new PoolHealth(sql, config.DATABASE_URL ?? "");
+  const connectionWait = new ConnectionWait(sql, config.DATABASE_URL ?? "", log);
   const stopping = new AbortController();
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
   let engine: JobEngine | undefined;
@@ -174,6 +176,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     renderThreads: new RenderThreads(),
     metrics,
     health: new InstanceHealth(checks, { log, notices, isStuck: () => poolHealth.isStuck }),
+    connectionWait,
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };
@@ -210,7 +213,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
       const mail = providers.mail.map((transport) => transport.close());
       await waitUntilStopped(log, [scanner.close(), ...mail, finishDirectMessages(platform)]);
       platform.renderThreads.close();
-      for (const part of [metrics, databaseClock, poolHealth]) part.stop();
+      for (const part of [metrics, databaseClock, poolHealth, connectionWait]) part.stop();
       await waitUntilStopped(log, [pools.end(), replica?.stop() ?? Promise.resolve()]);
       await stack.stop();
     },

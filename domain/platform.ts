@@ -1,3 +1,4 @@
+import type { ConnectionWait } from "../infra/postgres/connection_wait.ts";
 import type { AccessPlatform } from "./access/platform.ts";
 import type { EventPlatform } from "./events/platform.ts";
 import type { InstanceHealth } from "./operations/health.ts";
@@ -10,4 +11,6 @@ export interface ServicePlatform
   extends AccessPlatform, EventPlatform, OAuthPlatform, ReportPlatform, UserDataPlatform {
   /** What liveness and readiness report. */
   health: InstanceHealth;
+  /** Whether requests wait too long for a database connection. */
+  connectionWait: ConnectionWait;
 }

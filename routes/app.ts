@@ -22,6 +22,7 @@ import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
 import { refusalCodes } from "./shared/openapi_refusals.ts";
 import { problemAnswer } from "./shared/problem_document.ts";
+import { requireConnection } from "./shared/require_connection.ts";
 import { onReplica } from "./shared/replica_reads.ts";
 import { logSecurityEvent } from "./shared/security_log.ts";
 import { TimeLimit } from "./shared/time_limit.ts";
@@ -209,6 +210,7 @@ async function run(
 ): Promise<Answer> {
   const { request } = call;
   const { platform, endpoints } = o;
+  if (!spec.skipsConnectionWait) requireConnection(platform);
   const presented = await countedCaller(spec, call, o);
   call.ignoresTenantHeader = namesOtherTenant(presented, request.headers);
   const caller = admit(spec.access, presented);

@@ -101,7 +101,7 @@ export const REPORT_PROBLEMS = {
   REPORT_BUSY_UNAVAILABLE: entry(
     503,
     "Too many concurrent reports",
-    "No report was generated because the maximum number of reports was running until the time limit.",
+    "No report was generated: the maximum number of reports was running until the time limit, or too many requests waited.",
     "Try again after the number of seconds in Retry-After, or use generate-async, which waits in a queue.",
     "Too many reports are running. Try again in a moment, or choose “In the background”.",
     "Há demasiados relatórios a ser gerados. Tente daqui a pouco ou escolha “Em segundo plano”.",

@@ -93,7 +93,7 @@ export const REQUEST_PROBLEMS = {
   DATABASE_BUSY_UNAVAILABLE: entry(
     503,
     "Database is busy",
-    "The request waited too long for a lock that other work holds, or too many writes wait already. Nothing was changed.",
+    "The request waited too long for a lock, or earlier requests wait too long for the database. Nothing was changed.",
     "Send the request again after the number of seconds in Retry-After.",
     "The database is busy, so nothing was changed. Try again in a moment.",
     "A base de dados está ocupada, por isso nada foi alterado. Tente de novo daqui a pouco.",

@@ -4,6 +4,8 @@ import { loadReportTemplates, type ReportTemplates } from "./registry.ts";
 import { Slots } from "./slots.ts";
 
 const SLOT_WAIT_MS = 20_000;
+/** If a document takes two seconds, the last of them gets a slot just within the wait. */
+const MOST_WAITING_PER_SLOT = 10;
 
 /** The in-process state of the reports area. */
 export interface Reports {
@@ -14,6 +16,8 @@ export interface Reports {
    * How long a synchronous request waits for a slot. Together with the run's limit it is less than the request timeout.
    */
   slotWaitMs: number;
+  /** How many may wait for a slot. Further synchronous requests are refused at once. */
+  mostWaiting: number;
   /** The threads that generate documents. */
   threads: DocumentThreads;
 }
@@ -44,5 +48,6 @@ export async function openReports(
     }),
     slots: new Slots(config.REPORT_CONCURRENCY),
     slotWaitMs: SLOT_WAIT_MS,
+    mostWaiting: MOST_WAITING_PER_SLOT * config.REPORT_CONCURRENCY,
   };
 }

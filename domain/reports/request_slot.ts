@@ -1,14 +1,17 @@
 import { type Problem, problem } from "../problems/problem.ts";
 import type { ReportPlatform } from "./platform.ts";
 
-/** The `retry-after` header when no slot became free. */
+/** The `retry-after` header when no slot became free, and when too many requests wait. */
 const RETRY_AFTER_S = 10;
 
 /** Takes a slot for a document that the caller waits for. @throws REPORT_BUSY_UNAVAILABLE */
 export async function takeSlot(p: Pick<ReportPlatform, "reports">): Promise<() => void> {
-  const { slots, slotWaitMs } = p.reports;
+  const { slots, slotWaitMs, mostWaiting } = p.reports;
+  if (slots.waiting >= mostWaiting) {
+    throw busy(`The maximum number of reports is running, and ${slots.waiting} others wait already.`);
+  }
   const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(busy(slotWaitMs)), slotWaitMs);
+  const timer = setTimeout(() => patience.abort(busy(late(slotWaitMs))), slotWaitMs);
   try {
     return await slots.take(patience.signal);
   } finally {
@@ -16,9 +19,8 @@ export async function takeSlot(p: Pick<ReportPlatform, "reports">): Promise<() =
   }
 }
 
-const busy = (waitedMs: number): Problem =>
-  problem(
-    "REPORT_BUSY_UNAVAILABLE",
-    `The maximum number of reports is running, and none ended within ${waitedMs / 1000} s.`,
-    { headers: { "retry-after": String(RETRY_AFTER_S) } },
-  );
+const late = (waitedMs: number): string =>
+  `The maximum number of reports is running, and none ended within ${waitedMs / 1000} s.`;
+
+const busy = (detail: string): Problem =>
+  problem("REPORT_BUSY_UNAVAILABLE", detail, { headers: { "retry-after": String(RETRY_AFTER_S) } });

@@ -12,6 +12,7 @@ import { ACCESS_CHANGED, createSignIn } from "./account/sign_in.tsx";
 import { sections as builtInSections } from "./sections.ts";
 import type { Handle, Mount } from "../app.ts";
 import { addMissing } from "../shared/answer.ts";
+import { requireConnection } from "../shared/require_connection.ts";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
 import { sharedAssets } from "./shared/assets.ts";
 import { commonTexts } from "./shared/common_texts.ts";
@@ -118,6 +119,7 @@ export async function createConsole(
     const cookies = cookieWriter(baseUrl());
     const url = new URL(request.url);
     const address = addressOf(request);
+    requireConnection(p);
     const session = state.secret && await readBrowserSession(p.sql, state.secret);
     if (!state.secret || !session) return toSignIn(request, null);
     if (session === "access-changed") return toSignIn(request, "SESSION_INVALIDATED");
@@ -231,7 +233,12 @@ export async function createConsole(
   app.onError(async (error, c) => {
     const { locale, theme } = readCookies(baseUrl(), c.req.raw.headers);
     const t = commonTexts[locale];
-    const refusal = error instanceof Refusal ? error : null; // thrown before a page ran, such as by readViewer
+    // thrown before a page ran, such as by readViewer
+    const refusal = error instanceof Problem
+      ? refusalOf(error, locale)
+      : error instanceof Refusal
+      ? error
+      : null;
     if (refusal?.status === 401) return toSignIn(c.req.raw, refusal.code);
     const trace = crypto.randomUUID();
     if (!refusal) p.log.error("a console page failed", { error, trace });

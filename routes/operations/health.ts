@@ -20,6 +20,7 @@ export const healthRoutes = [
     summary: "Whether the process must be replaced",
     access: anyone,
     unlimited: true,
+    skipsConnectionWait: true,
     answers: {
       200: { description: "Alive", schema: Health },
       503: {
@@ -39,6 +40,7 @@ export const healthRoutes = [
     summary: "Whether the instance can do its work",
     access: anyone,
     unlimited: true,
+    skipsConnectionWait: true,
     answers: {
       200: { description: "Ready; or degraded, if an optional dependency does not work", schema: Readiness },
       503: {

@@ -121,6 +121,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   anyOrigin?: true;
   /** True if rate limits do not apply. */
   unlimited?: true;
+  /** True if it is answered also while requests wait too long for a database connection. */
+  skipsConnectionWait?: true;
   answers: Record<number, AnswerSpec>;
   problems: ProblemCode[];
   run(input: I): Promise<Answer> | Answer;

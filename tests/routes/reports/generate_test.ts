@@ -242,6 +242,33 @@ Deno.test("if no slot becomes free, the caller gets Retry-After and nothing is w
   }
 });
 
+Deno.test("requests for reports wait for a slot up to a number; further ones get Retry-After at once", async () => {
+  const slots = new Slots(1);
+  const release = await slots.take(new AbortController().signal);
+  const putBack = t.replace(({ reports }) => reports, { slots, mostWaiting: 2 });
+  try {
+    const report = () => generate({ templateId: "cells", format: CSV });
+    const waiting = [report(), report()];
+    await until(() => slots.waiting === 2);
+    const before = (await analyst.get("/api/v1/reports/history")).body.totalCount;
+    const refused = await Promise.all(Array.from({ length: 5 }, report));
+    for (const { status, body, headers } of refused) {
+      assert.deepEqual([status, body.code, headers.get("retry-after")], [
+        503,
+        "REPORT_BUSY_UNAVAILABLE",
+        "10",
+      ]);
+      assert.match(body.detail, /2 others wait already/);
+    }
+    assert.equal((await analyst.get("/api/v1/reports/history")).body.totalCount, before);
+    release();
+    assert.deepEqual((await Promise.all(waiting)).map(({ status }) => status), [201, 201]);
+    assert.equal((await report()).status, 201);
+  } finally {
+    putBack();
+  }
+});
+
 Deno.test("a synchronous report whose document is infected ends Failed", async () => {
   const { scanner } = t.steward.platform;
   const { scan } = scanner;

@@ -1,0 +1,112 @@
+// What requests get while long work holds all connections of the pool.
+import assert from "node:assert/strict";
+import { ConnectionWait } from "../../../infra/postgres/connection_wait.ts";
+import { createLog } from "../../../infra/log.ts";
+import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { setup } from "../../support/setup.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { until } from "../../support/until.ts";
+
+const CONNECTIONS = 4;
+const OPEN = [
+  "/healthz",
+  "/openapi.json",
+  "/docs",
+  "/problems/DATABASE_BUSY_UNAVAILABLE",
+  "/.well-known/jwks.json",
+  "/.well-known/openid-configuration",
+];
+const log = createLog("off");
+
+Deno.test("while all connections are held, requests that need one get 503 at once, others are answered, and all go on after the release", async () => {
+  const url = new URL(await createTestDatabase());
+  for (const limit of ["lock_timeout", "idle_in_transaction_session_timeout"]) {
+    url.searchParams.set(limit, "60000");
+  }
+  const t = await setup({ DATABASE_URL: url.href, DATABASE_POOL: String(CONNECTIONS) });
+  const other = connectPostgres(url.href, { max: 1 });
+  const id = await t.tenant();
+  const rename = () => t.systemAdmin.put(`/api/v1/tenants/${id}`, { name: `Renamed ${id}` });
+  const read = () => t.systemAdmin.get(`/api/v1/tenants/${id}`);
+  const requests = () => Array.from({ length: 50 }, (_, n) => n % 2 === 0 ? read() : rename());
+
+  const waiting = await transact(other, async (tx) => {
+    await tx`select from tenants where id = ${id} for update`;
+    const holding = Array.from({ length: CONNECTIONS }, rename);
+    await until(async () => (await tx`select from pg_locks where not granted`).length >= CONNECTIONS);
+    const early = requests();
+    const since = performance.now();
+    await until(() => t.logs.some((line) => line.includes("wait too long for a database connection")));
+    assert.ok(performance.now() - since < 6_000, `after ${performance.now() - since} ms`);
+
+    const refusedSince = performance.now();
+    for (const { status, body, headers } of await Promise.all(requests())) {
+      assert.deepEqual([status, body.code], [503, "DATABASE_BUSY_UNAVAILABLE"]);
+      assert.equal(headers.get("retry-after"), "2");
+    }
+    assert.ok(performance.now() - refusedSince < 2_000, `refused in ${performance.now() - refusedSince} ms`);
+    for (const path of OPEN) assert.equal((await t.nobody.get(path)).status, 200, path);
+    assert.equal((await t.nobody.get("/readyz")).status, 503);
+    const page = await fetch(`${t.url}/console/tenants`, { headers: { cookie: "steward_console=x" } });
+    assert.equal(page.status, 503);
+    assert.match(await page.text(), /The database is busy/);
+    return [...holding, ...early];
+  });
+
+  for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+  await until(read, ({ status }) => status === 200);
+  for (const { status } of await Promise.all(requests())) assert.equal(status, 200);
+  assert.ok(t.logs.some((line) => line.includes("get database connections in time again")));
+  await other.end();
+  await t.stop();
+});
+
+Deno.test("a single long statement does not count, nor do many requests that are answered", async () => {
+  const url = await createTestDatabase();
+  const sql = connectPostgres(url, { max: 2 });
+  const wait = new ConnectionWait(sql, url, log);
+  const long = sql`select pg_sleep(5)`.execute();
+  let isRunning = true;
+  long.finally(() => isRunning = false);
+  for (let n = 0; isRunning; n++) {
+    wait.countArrival();
+    assert.equal(wait.isTooLong, false);
+    await Promise.race([sql`select 1`, new Promise((resolve) => setTimeout(resolve, 20))]);
+  }
+  wait.stop();
+  await sql.end();
+});
+
+Deno.test("too many requests within a moment are refused too, and idle time sends nothing", async () => {
+  const url = await createTestDatabase();
+  const sql = connectPostgres(url, { max: 1 });
+  const wait = new ConnectionWait(sql, url, log);
+  await sql`select 1`; // the driver reserves only an open connection
+  const kept = await sql.reserve();
+  const since = performance.now();
+  for (let n = 0; n < 6_000; n++) wait.countArrival();
+  await until(() => wait.isTooLong);
+  assert.ok(performance.now() - since < 2_000, `after ${performance.now() - since} ms`);
+  kept.release();
+  await until(() => !wait.isTooLong, Boolean, { withinMs: 3_000 });
+  wait.stop();
+  await sql.end();
+});
+
+Deno.test("while the database is unreachable, the wait does not count as too long", async () => {
+  const { proxy, url } = await TcpProxy.forDatabase(await createTestDatabase());
+  const sql = connectPostgres(url, { max: 1 });
+  const wait = new ConnectionWait(sql, url, log);
+  await sql`select 1`; // the driver reserves only an open connection
+  const kept = await sql.reserve(); // a probe waits, and no new connection is accepted
+  await proxy.refuse();
+  for (let n = 0; n < 6_000; n++) wait.countArrival();
+  for (const since = performance.now(); performance.now() - since < 5_000;) {
+    assert.equal(wait.isTooLong, false);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  kept.release();
+  wait.stop();
+  await sql.end({ timeout: 0 });
+});
