@@ -38,6 +38,7 @@ const platformOf = (settings: Partial<ServicePlatform["config"]>, stopping: Abor
     baseUrl: () => "http://127.0.0.1",
     log,
     metrics: { countRequest() {} },
+    connectionWait: { isTooLong: false, countArrival() {} },
     stopping,
     config: {
       PUBLIC_URL: null,
