@@ -49,8 +49,11 @@ export async function createConsole(
     asset: assets.href,
     timeZoneCookie: cookieWriter(baseUrl()).timeZone(),
   });
-  const html = async (body: Child, status: number, cookies: string[] = []): Promise<Response> => {
-    const headers = new Headers({ "content-type": "text/html; charset=utf-8" });
+  const html = async (body: Child, status: number, cookies: string[] = [], style = ""): Promise<Response> => {
+    const headers = new Headers({
+      "content-type": "text/html; charset=utf-8",
+      ...contentPolicy(p.config, "", style),
+    });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(await String(await body), { status, headers });
   };

@@ -109,6 +109,7 @@ async function askUser(
     status: 200,
     title: t.allowTitle(client.name),
     formTarget: redirectUri,
+    tenantId: client.tenantId ?? tenantId,
     body: (
       <>
         <div>

@@ -1,13 +1,14 @@
 import type { Child } from "hono/jsx";
 import { type BrowserSession, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { Icon } from "../console/components/icons.tsx";
 import { sharedAssets } from "../console/shared/assets.ts";
 import { cookieWriter, csrfToken, readCookies } from "../console/shared/cookies.ts";
 import type { Locale } from "../console/shared/languages.ts";
+import { Brand, brandStyle, styleSource } from "../console/shared/brand.tsx";
 import { BarePage } from "../console/shared/document.tsx";
 import type { Theme } from "../console/shared/looks.ts";
 import { contentPolicy, isSameOrigin } from "../console/shared/request_security.ts";
+import { readHostedLooks } from "../looks/hosted_page.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import { oauthTexts } from "./texts.ts";
@@ -29,25 +30,37 @@ export async function readBrowser(platform: ServicePlatform, call: Call): Promis
 
 /**
  * Answers a page.
+ * @param o.tenantId whose looks the page has; absent: the service's own
  * @param o.formTarget a URL outside of the service to which the answer to a form of the page leads
  */
 export async function pageAnswer(
   platform: ServicePlatform,
   { locale, theme }: Pick<Browser, "locale" | "theme">,
-  o: { status: number; title: string; body: Child; formTarget?: string; cookies?: string[] },
+  o: {
+    status: number;
+    title: string;
+    body: Child;
+    tenantId?: string | null;
+    formTarget?: string;
+    cookies?: string[];
+  },
 ): Promise<Answer> {
   const assets = await sharedAssets();
+  const looks = await readHostedLooks(platform, o.tenantId ?? null);
+  const policy = contentPolicy(platform.config, o.formTarget, styleSource(brandStyle(looks)));
   const baseUrl = new URL(platform.baseUrl());
   const base = `${baseUrl.pathname.replace(/\/$/, "")}/console/`;
   const timeZoneCookie = cookieWriter(baseUrl).timeZone();
   const html = String(
     await (
-      <BarePage urls={{ base, asset: assets.href, timeZoneCookie }} v={{ locale, theme }} title={o.title}>
+      <BarePage
+        urls={{ base, asset: assets.href, timeZoneCookie }}
+        v={{ locale, theme }}
+        title={o.title}
+        looks={looks}
+      >
         <div class="stack">
-          <p class="brand">
-            <Icon name="steward" />
-            <span>Steward</span>
-          </p>
+          <Brand looks={looks} />
           {o.body}
         </div>
       </BarePage>
@@ -55,7 +68,7 @@ export async function pageAnswer(
   );
   return {
     status: o.status,
-    headers: { ...contentPolicy(platform.config, o.formTarget), "content-type": "text/html; charset=utf-8" },
+    headers: { ...policy, "content-type": "text/html; charset=utf-8" },
     body: html,
   };
 }

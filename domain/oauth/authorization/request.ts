@@ -2,7 +2,7 @@ import { isSameAudience } from "../clients/audience.ts";
 import { isRegistered } from "../clients/redirect_uris.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { PROMPTS } from "../metadata.ts";
-import { listOf, OAuthError, type Parameters, requireParameter } from "../oauth_error.ts";
+import { listOf, OAuthError, type Parameters, readParameters, requireParameter } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
 
 const LONGEST = 2000;
@@ -48,6 +48,24 @@ export async function readTrustedReturn(
     throw new OAuthError("invalid_request", "The redirect_uri is none that the client registered.");
   }
   return { client, redirectUri, state: parameters.get("state") ?? null };
+}
+
+/**
+ * The tenant that a request signs in to, as far as it is known before the sign-in: the client's, else the one that the
+ * client asks for; null if there is none, or the client or the redirect URI is not trusted.
+ */
+export async function readWantedTenant(
+  p: Pick<OAuthPlatform, "oauthClients">,
+  given: URLSearchParams,
+): Promise<string | null> {
+  try {
+    const parameters = readParameters(given);
+    const { client } = await readTrustedReturn(p, parameters);
+    return client.tenantId ?? tenant(parameters);
+  } catch (error) {
+    if (error instanceof OAuthError) return null;
+    throw error;
+  }
 }
 
 /** Checks all other parameters. @throws OAuthError, to be sent to the redirect URI */

@@ -1,10 +1,11 @@
 import { TextField } from "../components/forms.tsx";
-import { Icon } from "../components/icons.tsx";
+import type { HostedLooks } from "../../looks/hosted_page.ts";
 import { Notice } from "../components/notice.tsx";
 import { PasskeyForm } from "../components/passkey_form.tsx";
 import type { Api } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
+import { Brand } from "../shared/brand.tsx";
 import { BarePage, type ConsoleUrls } from "../shared/document.tsx";
 import type { Theme } from "../shared/looks.ts";
 import { factorTexts } from "./factor_texts.ts";
@@ -12,9 +13,10 @@ import { factorTexts } from "./factor_texts.ts";
 export type FactorChoice = Answer<"readFactorChoice">;
 
 /** The page that asks for the second factor of a sign-in. */
-export function FactorStep({ urls, v, factorToken, choice, action, notice }: {
+export function FactorStep({ urls, v, looks, factorToken, choice, action, notice }: {
   urls: ConsoleUrls;
   v: { locale: Locale; theme: Theme };
+  looks: HostedLooks;
   factorToken: string;
   choice: FactorChoice;
   /** The address of the sign-in form, with the page to open afterwards. */
@@ -38,12 +40,9 @@ export function FactorStep({ urls, v, factorToken, choice, action, notice }: {
     </form>
   );
   return (
-    <BarePage urls={urls} v={v} title={t.secondFactor} scripts={["passkey.js"]}>
+    <BarePage urls={urls} v={v} title={t.secondFactor} looks={looks} scripts={["passkey.js"]}>
       <div class="stack">
-        <p class="brand">
-          <Icon name="steward" />
-          <span>Steward</span>
-        </p>
+        <Brand looks={looks} />
         <div>
           <h1>{t.secondFactor}</h1>
           <p class="muted">{t.secondFactorText}</p>

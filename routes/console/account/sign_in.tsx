@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
+import { readWantedTenant } from "../../../domain/oauth/authorization/request.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import { CATALOGUE } from "../../../domain/problems/catalogue.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
@@ -10,6 +11,8 @@ import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
 import type { Handle } from "../../app.ts";
+import { readHostedLooks } from "../../looks/hosted_page.ts";
+import { Brand, brandStyle, styleSource } from "../shared/brand.tsx";
 import { Api, Refusal, refusalOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "../shared/cookies.ts";
@@ -34,7 +37,7 @@ export const ACCESS_CHANGED = "access-changed";
 export function createSignIn(o: {
   p: ServicePlatform;
   handle: Handle;
-  html: (body: Child, status: number, cookies?: string[]) => Promise<Response>;
+  html: (body: Child, status: number, cookies?: string[], style?: string) => Promise<Response>;
   goTo: (to: string, cookies: string[]) => Response | Promise<Response>;
   urls: () => ConsoleUrls;
   baseUrl: () => URL;
@@ -57,6 +60,7 @@ export function createSignIn(o: {
     const t = accountTexts[locale];
     const asked = new URL(request.url).searchParams;
     const to = destination(asked.get("to"));
+    const looks = await looksFor(o.p, to);
     const providers = await apiOf(request, ip).call("listOpenIdProviders");
     const startSecret = oidcStart ?? newSecret();
     const back = `${o.urls().base}sign-in?${new URLSearchParams({
@@ -64,12 +68,9 @@ export function createSignIn(o: {
       begun: csrfToken(startSecret),
     })}`;
     return await o.html(
-      <BarePage urls={o.urls()} v={{ locale, theme }} title={t.signIn} scripts={["passkey.js"]}>
+      <BarePage urls={o.urls()} v={{ locale, theme }} title={t.signIn} looks={looks} scripts={["passkey.js"]}>
         <div class="stack">
-          <p class="brand">
-            <Icon name="steward" />
-            <span>Steward</span>
-          </p>
+          <Brand looks={looks} />
           <div>
             <h1>{t.signIn}</h1>
             {!to.startsWith(PROVIDER_PAGE) && <p class="muted">{t.intro}</p>}
@@ -140,6 +141,7 @@ export function createSignIn(o: {
       </BarePage>,
       notice?.tone === "bad" ? 401 : 200,
       providers.length > 0 && !oidcStart ? [cookieWriter(o.baseUrl()).oidcStart(startSecret)] : [],
+      styleSource(brandStyle(looks)),
     );
   }
 
@@ -195,16 +197,20 @@ export function createSignIn(o: {
     refusal: Refusal | null,
   ): Promise<Response> {
     const { locale, theme } = readCookies(o.baseUrl(), request.headers);
-    const { search } = new URL(request.url);
+    const { search, searchParams } = new URL(request.url);
+    const looks = await looksFor(o.p, destination(searchParams.get("to")));
     return await o.html(
       <FactorStep
         urls={o.urls()}
         v={{ locale, theme }}
+        looks={looks}
         {...needed}
         action={`sign-in${search}`}
         notice={refusal && refusal.flash}
       />,
       401,
+      [],
+      styleSource(brandStyle(looks)),
     );
   }
 
@@ -241,6 +247,13 @@ async function firstOrSecondStep(api: Api, form: FormData, deviceToken: string |
 
 /** Where the OpenID provider sends users to sign in from, and expects them back. */
 const PROVIDER_PAGE = "../oauth/authorize?";
+
+/** The looks of a sign-in: those of the tenant that a client of the OpenID provider sends the user for, else the service's. */
+async function looksFor(p: ServicePlatform, to: string) {
+  const isForClient = to.startsWith(PROVIDER_PAGE);
+  const request = new URLSearchParams(isForClient ? to.slice(PROVIDER_PAGE.length) : "");
+  return await readHostedLooks(p, isForClient ? await readWantedTenant(p, request) : null);
+}
 
 /** The path to open after sign-in. Only paths of the console are accepted, to prevent open redirects. */
 function destination(to: string | null): string {

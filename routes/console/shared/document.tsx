@@ -1,5 +1,7 @@
 import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
+import type { HostedLooks } from "../../looks/hosted_page.ts";
+import { brandStyle } from "./brand.tsx";
 import type { Locale } from "./languages.ts";
 import type { Theme } from "./looks.ts";
 
@@ -18,9 +20,11 @@ export interface ConsoleUrls {
 }
 
 /** The HTML document of a page without a viewer: sign-in and the error page. */
-export function BarePage({ urls, v, title, refreshTo, scripts = [], children }: {
+export function BarePage({ urls, v, title, looks, refreshTo, scripts = [], children }: {
   urls: ConsoleUrls;
   v: Looks;
+  /** The policy of the page must allow `brandStyle` of them. */
+  looks?: HostedLooks;
   title: string;
   /** Where the page leads by itself. */
   refreshTo?: string;
@@ -28,16 +32,18 @@ export function BarePage({ urls, v, title, refreshTo, scripts = [], children }: 
   children?: Child;
 }) {
   return (
-    <Document urls={urls} v={v} title={title} refreshTo={refreshTo} scripts={scripts}>
+    <Document urls={urls} v={v} title={title} looks={looks} refreshTo={refreshTo} scripts={scripts}>
       <main class="bare" id="content">{children}</main>
+      {looks?.footer && <footer class="bare-footer">{looks.footer}</footer>}
     </Document>
   );
 }
 
 /** The HTML document of every page. */
-export function Document({ urls, v, title, refreshTo, scripts = [], children }: {
+export function Document({ urls, v, title, looks, refreshTo, scripts = [], children }: {
   urls: ConsoleUrls;
   v: Looks;
+  looks?: HostedLooks | undefined;
   title: string;
   refreshTo?: string | undefined;
   scripts?: string[];
@@ -49,7 +55,7 @@ export function Document({ urls, v, title, refreshTo, scripts = [], children }: 
       <html lang={v.locale} data-theme={v.theme} data-zone-cookie={urls.timeZoneCookie}>
         <head>
           <meta charset="utf-8" />
-          <title>{`${title} · Steward`}</title>
+          <title>{`${title} · ${looks?.productName ?? "Steward"}`}</title>
           <base href={urls.base} />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
@@ -61,6 +67,7 @@ export function Document({ urls, v, title, refreshTo, scripts = [], children }: 
           {refreshTo && <meta http-equiv="refresh" content={`0; url=${refreshTo}`} />}
           <link rel="icon" href={urls.asset("icon.svg")} type="image/svg+xml" />
           <link rel="stylesheet" href={urls.asset("console.css")} />
+          {looks && <style>{raw(brandStyle(looks))}</style>}
           <script src={urls.asset("htmx.js")} defer></script>
           <script src={urls.asset("console.js")} defer></script>
           {scripts.map((name) => <script src={urls.asset(name)} defer></script>)}

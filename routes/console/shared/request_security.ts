@@ -3,13 +3,14 @@ import type { Config } from "../../../infra/config.ts";
 /**
  * Security headers of every answer of the console, besides those of every answer of the service: only the console's own
  * scripts, styles and frames are allowed.
+ * @param style the source of an inline style, see `styleSource`
  * @param formTarget a URL of another site to which the answer to a form of the page redirects the browser
  */
-export function contentPolicy(config: Config, formTarget = ""): Record<string, string> {
+export function contentPolicy(config: Config, formTarget = "", style = ""): Record<string, string> {
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self'",
+    `style-src 'self' ${style}`.trim(),
     "img-src 'self' data:",
     `connect-src 'self' ${uploadOrigin(config)}`.trim(),
     "frame-src 'self'",
