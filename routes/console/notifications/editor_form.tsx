@@ -10,7 +10,7 @@ import { type Edited, isOwn, kindChoices, type Template } from "./edited.ts";
 import { LivePreview } from "./live_preview.tsx";
 import { TemplateHelp } from "./template_help.tsx";
 import { templateTexts } from "./template_texts.ts";
-import { TemplateUses } from "./template_uses.tsx";
+import { BrokenUses, TemplateUses } from "./template_uses.tsx";
 import { TextRows } from "./text_rows.tsx";
 
 /** The editor of a template. `note` is the result of an action that kept the form as typed. */
@@ -56,6 +56,7 @@ export function editorView(v: Visit, sent: Sent | null, edited: Edited, note?: s
             known={["texts", "testLocale", "sample", "layoutSlug", ...f.known]}
           />
           {template && !isStored && <Notice tone="info">{t.isBuiltin}</Notice>}
+          {uses && <BrokenUses v={v} uses={uses} />}
           {contentCard(f, edited, isStored)}
           {uses && <TemplateUses v={v} uses={uses} />}
         </div>

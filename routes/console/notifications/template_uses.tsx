@@ -4,13 +4,17 @@ import type { Answer } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { templateTexts } from "./template_texts.ts";
 
-/** The templates that use a layout or partial, and those that it breaks. */
+/** Says above the form how many templates a layout or partial breaks. */
+export function BrokenUses({ v, uses }: { v: Visit; uses: Answer<"listTemplateUses"> }) {
+  const broken = uses.filter(({ error }) => error !== null).length;
+  return broken > 0 ? <Notice tone="bad" title={templateTexts[v.locale].broken(broken)} /> : null;
+}
+
+/** The templates that use a layout or partial, and why it breaks some. */
 export function TemplateUses({ v, uses }: { v: Visit; uses: Answer<"listTemplateUses"> }) {
   const t = templateTexts[v.locale];
-  const broken = uses.filter(({ error }) => error !== null).length;
   return (
     <Card title={t.usedBy}>
-      {broken > 0 && <Notice tone="bad" title={t.broken(broken)} />}
       {uses.length === 0 ? <p class="muted">{t.unused}</p> : (
         <ul class="stack">
           {uses.map(({ id, slug, locale, name, error }) => (
@@ -19,7 +23,7 @@ export function TemplateUses({ v, uses }: { v: Visit; uses: Answer<"listTemplate
               {error === null
                 ? <Badge tone="ok">{t.renders}</Badge>
                 : <Badge tone="bad">{t.doesNotRender}</Badge>}
-              {error && <span class="sub" lang="en">{error}</span>}
+              {error && <div class="hint" lang="en">{error}</div>}
             </li>
           ))}
         </ul>

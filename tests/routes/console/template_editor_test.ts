@@ -139,8 +139,8 @@ inBrowser("a saved partial names the templates that it breaks", async (b) => {
   await viewing.open(`templates/${id}`);
   await page.getByRole("heading", { name: "Usado por" }).waitFor();
   await page.getByText("funciona", { exact: true }).waitFor();
-  await page.getByLabel("Corpo em texto").fill("");
-  await page.getByLabel("Corpo HTML").fill("<b>{{ item }}</b>");
+  await page.getByRole("textbox", { name: "Corpo em texto" }).fill("");
+  await page.getByRole("textbox", { name: "Corpo HTML" }).fill("<b>{{ item }}</b>");
   await page.getByRole("button", { name: "Guardar" }).click();
   await page.getByText("Um modelo que o usa não funciona.").waitFor();
   await page.getByText("the partial `part` has no text body").waitFor();
