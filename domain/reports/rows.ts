@@ -67,7 +67,7 @@ export class RowBatch {
     return start === NULL ? null : this.#buffer.toString("utf8", start, this.end(column));
   }
 
-  /** Decodes the rows to text. */
+  /** Moves over the rows that follow, and decodes them to text. */
   rows(): Row[] {
     const rows: Row[] = [];
     while (this.next()) rows.push(this.#pick.map((_, column) => this.text(column)));

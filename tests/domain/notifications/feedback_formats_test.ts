@@ -92,6 +92,7 @@ Deno.test("SendGrid's published signature is accepted, and no changed one", asyn
 });
 
 Deno.test("the published signature of Standard Webhooks is accepted within five minutes", async () => {
+  // published as an example, not a secret
   const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
   const headers = {
     "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",

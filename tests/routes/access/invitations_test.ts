@@ -65,7 +65,9 @@ Deno.test("a person without an account accepts with a password, and can sign in"
   });
   const [token = ""] = await tokensFor(email);
   const { body: offered } = await offer(token);
-  assert.deepEqual(offered, { email, tenantName: `Tenant ${tenantId}`, expiresAt, account: "New" });
+  const { looks, ...invited } = offered;
+  assert.deepEqual(invited, { email, tenantName: `Tenant ${tenantId}`, expiresAt, account: "New" });
+  assert.equal(looks.productName, "Steward");
   const accepted = await accept(token);
   assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
   const { userId } = accepted.body;

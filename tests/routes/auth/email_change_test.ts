@@ -254,7 +254,7 @@ Deno.test({
     const token = await tokenFor(await signedIn(user), newEmail);
     const page = await (await (browser ?? assert.fail()).newContext({ locale: "pt-PT" })).newPage();
     await page.goto(`${t.url}/auth/confirm-email#token=${token}`);
-    assert.equal(await page.title(), "Confirme o seu novo email");
+    assert.equal(await page.title(), "Confirme o seu novo email · Steward");
     assert.ok(!page.url().includes(token));
     assert.equal((await signIn(t, user.email)).status, 200);
     await page.getByRole("button", { name: "Confirmar o email" }).click();

@@ -100,7 +100,7 @@ Deno.test("callers enqueue an exposed job of an extension if they hold its permi
 });
 
 Deno.test("permissions of an extension are in the catalog, and catalog roles of every tenant hold them", async () => {
-  const { body } = await t.systemAdmin.get("/api/v1/permissions?search=invoices&pageSize=50");
+  const { body } = await t.systemAdmin.get("/api/v1/permissions?search=:invoices&pageSize=50");
   assert.deepEqual(body.items.map(({ code }: { code: string }) => code).sort(), [
     "read:invoices",
     "write:invoices",

@@ -10,6 +10,7 @@ import { email, path, sent, settledDetail } from "./notifications.ts";
 
 const token = "twilio-auth-token-0123456789";
 const signingKey = "mailgun-key-0123456789";
+// published as an example, not a secret
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const receiver = await startReceiver();
