@@ -6,7 +6,11 @@ import { createTestDatabase } from "../support/cluster.ts";
 import { runScript } from "../support/run_script.ts";
 
 const databaseUrl = await createTestDatabase();
-const folder = await Deno.makeTempDir({ prefix: "steward-import-" });
+// The runner may put temporary files below /dev, which Deno lets no process read that is restricted to some folders.
+const folder = await Deno.makeTempDir({
+  prefix: "steward-import-",
+  ...Deno.build.os === "linux" ? { dir: "/tmp" } : {},
+});
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 
 /** Runs the script with only the permissions it needs. */

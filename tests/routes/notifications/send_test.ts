@@ -400,6 +400,9 @@ Deno.test("the list filters by channel, status and time, newest first, and count
     deadLetteredNotifications: 0,
     scheduledNotifications: 0,
     queuedNotifications: 0,
+    deliveredNotifications: 0,
+    bouncedNotifications: 0,
+    complainedNotifications: 0,
   });
   assert.equal((await actor.get(`${path}/stats?toDate=2020-01-01`)).body.totalNotifications, 0);
 });

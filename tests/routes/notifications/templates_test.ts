@@ -174,8 +174,11 @@ Deno.test("unstored templates are rendered like stored ones, and rejected with t
     subject: "<É>",
     htmlBody: "<p>&lt;é&gt; 1234,50</p>",
     textBody: "<é> 1234,50",
+    data: { a: "<é>", n: 1234.5 },
   });
-  assert.deepEqual((await preview({})).body, {
+  const { data: inferred, ...empty } = (await preview({})).body;
+  assert.deepEqual(inferred, {});
+  assert.deepEqual(empty, {
     subject: null,
     htmlBody: null,
     textBody: null,

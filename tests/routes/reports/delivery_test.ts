@@ -244,7 +244,14 @@ Deno.test("a document is copied to its target path below the tenant's deliveries
   const [{ updatedAt, ...delivery }, ...more] = detail.deliveries;
   assert.equal(more.length, 0);
   assert.ok(updatedAt >= detail.completedAt);
-  const expected = { method: 3, recipient: path, status: "Delivered", errorMessage: null, attempts: 1 };
+  const expected = {
+    method: 3,
+    recipient: path,
+    status: "Delivered",
+    errorMessage: null,
+    attempts: 1,
+    targetId: null,
+  };
   assert.deepEqual(delivery, expected);
   const copy = await platform.objects.read(`deliveries/${actor.tenantId}/${path}`);
   assert.equal((await new Response(copy).arrayBuffer()).byteLength, detail.fileSizeBytes);
@@ -329,11 +336,22 @@ Deno.test("a job replaced by a later one delivers nothing, and two at once send 
   await reached(actor, id, STATUS.Delivered);
   assert.equal((await mailTo("single@example.test")).length, 2, "three requests redeliver once");
 
-  const [owed] = await sql<OwedDelivery[]>`
+  const [row] = await sql<OwedDelivery[]>`
     update report_deliveries set status = 'Owed', notification_id = null where execution_id = ${id} returning *`;
   const [execution] = await sql<(Execution & { storedFileId: string })[]>`
     update report_executions set status = 3 where id = ${id} returning *`;
-  assert.ok(owed && execution);
+  assert.ok(row && execution);
+  const options = {
+    method: 2 as const,
+    recipients: [],
+    emailSubject: null,
+    emailBody: null,
+    webhookUrl: null,
+    webhookFormat: undefined,
+    targetId: undefined,
+    targetPath: null,
+  };
+  const owed = { ...row, options };
   assert.deepEqual(await deliverJob.run({ executionId: id }, jobContext(t.steward.platform)), {
     delivered: 0,
   });
