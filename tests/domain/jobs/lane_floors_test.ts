@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import { z } from "zod";
 import { Claimer } from "../../../domain/jobs/claimer.ts";
 import { insertJobs, type NewJob } from "../../../domain/jobs/enqueue.ts";
 import { laneName } from "../../../domain/jobs/job_row.ts";
-import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
+import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { LaneFloors } from "../../../domain/jobs/lane_floors.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
@@ -12,7 +11,7 @@ import { createTestDatabase } from "../../support/cluster.ts";
 import { until } from "../../support/until.ts";
 
 /** Enough dead entries that a claim which reads them all takes some milliseconds on any machine. */
-const ENDED = 120_000;
+const ENDED = 300_000;
 const url = await createTestDatabase();
 const sql = connectPostgres(url, { max: 5 });
 const holder = postgres(url, { max: 1 });
@@ -92,43 +91,16 @@ async function holdSnapshot(): Promise<AsyncDisposable> {
   };
 }
 
-Deno.test("a late job is found when no claim reads its lane, and a claim under way does not pass it again", async () => {
+Deno.test("a check lowers the floor to a late job, and a claim under way does not raise it again", async () => {
   await using _held = await holdSnapshot();
   await endJobs("left");
-  const types = new JobTypes();
-  types.register(
-    defineJob({ name: "test.limited", args: z.object({}), timeoutMs: 1_000, concurrency: 1, run() {} }),
-  );
-  const workerId = await openLease(sql, "test");
-  let foundLate = 0;
-  const claimer = new Claimer(sql, types, null, () => Infinity, () => {}, () => foundLate++);
-  const poll = async () => {
-    claimer.searchAgain();
-    return (await claimer.claim(workerId, 1)).jobs[0]?.id;
-  };
   const lane = laneName("left");
-  const floors = new LaneFloors(sql, () => {});
+  let found = 0;
+  const floors = new LaneFloors(sql, () => found++);
   const ageOf = () => floors.agesOf(lane)[2] ?? 0;
   const claimedNow = (jobs: number) => new Map([[lane, Array(jobs).fill({ priority: 2, waitedMs: 0 })]]);
   floors.note(claimedNow(20_000), performance.now());
   await until(ageOf, (age) => age > 0, { what: "a slow lane" });
-
-  let slowest = 0;
-  const fastestOfFive = async () => {
-    let fastest = Infinity;
-    for (let n = 0; n < 5; n++) {
-      await enqueue("left");
-      const started = performance.now();
-      assert.ok(await poll());
-      const ms = performance.now() - started;
-      slowest = Math.max(slowest, ms);
-      fastest = Math.min(fastest, ms);
-    }
-    return fastest;
-  };
-  await until(fastestOfFive, (ms) => ms < slowest / 3, { what: "a claim that skips the ended jobs" });
-  const [limited] = await enqueue("limited", { jobTypeName: "test.limited", limitKey: "test.limited" });
-  assert.equal(await until(poll), limited);
   const [late] = await enqueue("left");
   await sql`update jobs set due_at = now() - interval '40 seconds' where id = ${late ?? ""}`;
 
@@ -140,7 +112,5 @@ Deno.test("a late job is found when no claim reads its lane, and a claim under w
   });
   floors.note(claimedNow(1), queriedAt);
   assert.ok(ageOf() > 30_000);
-
-  assert.equal(await until(poll), late);
-  assert.ok(foundLate > 0);
+  assert.ok(found > 0);
 });
