@@ -23,6 +23,7 @@ import type { ConsolePage, ConsoleSection, NavItem, Outcome, View, Viewer, Visit
 import { contentPolicy, isSameOrigin } from "./shared/request_security.ts";
 import { BarePage } from "./shared/document.tsx";
 import { Layout } from "./shared/layout.tsx";
+import { shownResult, undoPage } from "./shared/undo.ts";
 import { translateValidation } from "./shared/validation_translations.ts";
 
 type Env = { Bindings: { ip: string | null } };
@@ -97,7 +98,7 @@ export async function createConsole(
   app.get("/console/sign-in", (c) => signIn.show(c.req.raw, c.env.ip));
   app.post("/console/sign-in", (c) => signIn.submit(c.req.raw, c.env.ip));
 
-  const pages: ConsolePage[] = [...accountPages(p), ...sections.flatMap(({ pages }) => pages)];
+  const pages: ConsolePage[] = [...accountPages(p), undoPage, ...sections.flatMap(({ pages }) => pages)];
   const tenantOnly = new Set(
     sections.flatMap(({ nav }) => nav).filter(({ needsTenant }) => needsTenant).map(({ path }) => path),
   );
@@ -170,7 +171,9 @@ export async function createConsole(
     const answer = async (outcome: Outcome): Promise<Response> => {
       if (outcome instanceof Response) return outcome;
       if (!("goTo" in outcome)) return await show(outcome);
-      return goTo(outcome.goTo, [...outcome.flash ? [cookies.flash(outcome.flash)] : [], ...mark]);
+      const { flash } = outcome;
+      const shown = flash ? [cookies.flash(shownResult(v, flash, outcome.goTo))] : [];
+      return goTo(outcome.goTo, [...shown, ...mark]);
     };
     let sent: FormData | null = null;
     /** Renews the sign-in, then continues what it interrupted: sends the form, or opens the page. */
@@ -222,7 +225,7 @@ export async function createConsole(
         return await show(await stepUpView(v, { to: address, form: sent ? formAsText(sent) : "" }, null));
       }
       if (request.method === "POST") {
-        return goTo(backTo(request, base()), [cookies.flash(failure.flash), ...mark]);
+        return goTo(backTo(request, base()), [cookies.flash(shownResult(v, failure.flash, "")), ...mark]);
       }
       return await show(refusalView(failure, v));
     }

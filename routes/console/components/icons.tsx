@@ -32,6 +32,7 @@ const PATHS: Record<string, string> = {
   play: "M7 5l11 7-11 7z",
   pause: "M8 5v14 M16 5v14",
   retry: "M20 11a8 8 0 1 0-2 6 M20 4v7h-7",
+  undo: "M9 14L4 9l5-5 M4 9h10a6 6 0 0 1 0 12h-3",
   trash: "M5 7h14 M9 7V4h6v3 M7 7l1 13h8l1-13",
   plus: "M12 5v14 M5 12h14",
   close: "M6 6l12 12 M18 6L6 18",

@@ -2,7 +2,7 @@ import { Fields } from "../components/fields.tsx";
 import { ButtonLink } from "../components/forms.tsx";
 import { choice, listView, search, timeColumn } from "../components/list.tsx";
 import { Badge } from "../components/values.tsx";
-import { done, formPage } from "../shared/actions.ts";
+import { done, formPage, inverse } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
 import { resourceView, textOf } from "./resource_view.tsx";
@@ -99,9 +99,13 @@ export const applicationPages: ConsolePage[] = [
     },
     async send(v, form) {
       const { code: _, ...body } = bodyOf(form);
-      const change = { params: v.params, body, ifMatch: field(form, "etag") };
-      const { name } = await v.api.call("updateApplication", change);
-      return done("applications", resourceTexts[v.locale].saved(name));
+      const { params } = v;
+      const { name, description, isActive } = await v.api.call("readApplication", { params });
+      const change = { params, body, ifMatch: field(form, "etag") };
+      const { value: saved, etag } = await v.api.versioned("updateApplication", change);
+      const former = { name, description, isActive };
+      const undo = inverse("updateApplication", { params, body: former, ifMatch: etag });
+      return done("applications", resourceTexts[v.locale].saved(saved.name), { undo });
     },
   }),
   {

@@ -21,6 +21,8 @@ export function resourceView(f: Fields, o: {
   title: string;
   row: { id: string; createdAt: string; updatedAt: string } | null;
   inputs: Child;
+  /** True if its deletion can be undone. */
+  canUndoDelete?: boolean;
 }): View {
   const { v } = f;
   const { path, row, title } = o;
@@ -31,7 +33,7 @@ export function resourceView(f: Fields, o: {
     title,
     crumbs: [{ href: path, label: o.many }],
     actions: row && isOpen && (
-      <DeleteButton v={v} action={`${here}/delete`} confirm={t.deleteConfirm(title)} />
+      <DeleteButton v={v} action={`${here}/delete`} confirm={o.canUndoDelete ? t.deleteUndoable(title) : t.deleteConfirm(title)} />
     ),
     body: (
       <>

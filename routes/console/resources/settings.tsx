@@ -1,7 +1,7 @@
 import { Fields } from "../components/fields.tsx";
 import { ButtonLink } from "../components/forms.tsx";
 import { listView, search, timeColumn } from "../components/list.tsx";
-import { done, formPage } from "../shared/actions.ts";
+import { done, formPage, inverse } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, may } from "../shared/page.ts";
 import { resourceView, textOf } from "./resource_view.tsx";
@@ -23,6 +23,7 @@ function formOf(f: Fields, row: Answer<"readSetting"> | null) {
     many: t.settings,
     title: row?.key ?? t.newSetting,
     row,
+    canUndoDelete: true,
     inputs: (
       <>
         {f.text("key", t.key)}
@@ -84,18 +85,22 @@ export const settingPages: ConsolePage[] = [
       return formOf(new Fields(v, sent, "createSetting", { ...value, etag }), value);
     },
     async send(v, form) {
-      const change = { params: v.params, body: bodyOf(form), ifMatch: field(form, "etag") };
-      const { key } = await v.api.call("updateSetting", change);
-      return done("settings", resourceTexts[v.locale].saved(key));
+      const { params } = v;
+      const { key, value, description } = await v.api.call("readSetting", { params });
+      const change = { params, body: bodyOf(form), ifMatch: field(form, "etag") };
+      const { value: saved, etag } = await v.api.versioned("updateSetting", change);
+      const undo = inverse("updateSetting", { params, body: { key, value, description }, ifMatch: etag });
+      return done("settings", resourceTexts[v.locale].saved(saved.key), { undo });
     },
   }),
   {
     path: "settings/{id}/delete",
     permissions: [managedBy],
     async post(v) {
-      const { key } = await v.api.act("readSetting", v);
+      const { key, value, description } = await v.api.act("readSetting", v);
       await v.api.act("deleteSetting", v);
-      return done("settings", resourceTexts[v.locale].removed(key));
+      const undo = inverse("createSetting", { body: { key, value, description } });
+      return done("settings", resourceTexts[v.locale].removed(key), { undo });
     },
   },
 ];

@@ -26,6 +26,7 @@ export const resourceTexts = sectionTexts({
   wasCreated: (name: string) => `${name} was created.`,
   saved: (name: string) => `${name} was saved.`,
   removed: (name: string) => `${name} was deleted.`,
+  deleteUndoable: (name: string) => `Delete ${name}?`,
   deleteConfirm: (name: string) => `Delete ${name}? This cannot be undone.`,
 }, {
   section: "Produto",
@@ -54,5 +55,6 @@ export const resourceTexts = sectionTexts({
   wasCreated: (name: string) => `${name} foi criada.`,
   saved: (name: string) => `${name} foi guardada.`,
   removed: (name: string) => `${name} foi eliminada.`,
+  deleteUndoable: (name: string) => `Excluir ${name}?`,
   deleteConfirm: (name: string) => `Eliminar ${name}? Não pode ser desfeito.`,
 });

@@ -1,4 +1,5 @@
 import { Refusal } from "./api.ts";
+import type { Undo } from "./looks.ts";
 import type { Answer, OperationId } from "./operations.ts";
 import { type ConsolePage, may, type Outcome, type View, type Visit } from "./page.ts";
 
@@ -9,8 +10,14 @@ export interface Sent {
   refusal: Refusal | null;
 }
 
-/** Goes to a page that shows `text` as the result of the action. */
-export const done = (goTo: string, text: string): Outcome => ({ goTo, flash: { tone: "ok", text } });
+/**
+ * Goes to a page that shows `text` as the result of the action.
+ * @param o.undo the call that undoes the action, from `inverse`: the page shows the button "Undo".
+ */
+export const done = (goTo: string, text: string, o: { undo?: Undo } = {}): Outcome => ({
+  goTo,
+  flash: { tone: "ok", text, ...o },
+});
 
 /** The action of a button: calls an operation with the parameters of the page's path, and shows the result. */
 export const action = <Id extends OperationId>(
@@ -78,3 +85,5 @@ export const formPage = ({ show, send, restarts, managedBy, ...page }: {
     }
   },
 });
+
+export { inverse } from "./undo.ts";

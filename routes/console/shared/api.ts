@@ -2,7 +2,7 @@ import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts"
 import type { Problem } from "../../../domain/problems/problem.ts";
 import type { Handle } from "../../app.ts";
 import type { Locale } from "./languages.ts";
-import type { Flash } from "./looks.ts";
+import type { Result } from "./looks.ts";
 import {
   addressOf,
   type Answer,
@@ -72,7 +72,7 @@ export class Refusal extends Error {
   }
 
   /** The message on the page after the refused action. */
-  get flash(): Flash {
+  get flash(): Result {
     const { code, detail, text } = this;
     return { tone: "bad", text, ...code && { detail: `${detail.slice(0, 1_000)} (${code})` } };
   }

@@ -9,6 +9,8 @@ const PROVIDER = "steward_provider";
 const DEVICE = "steward_device";
 const DEVICE_SECONDS = 90 * 24 * 60 * 60;
 const FLASH = "steward_flash";
+/** Browsers keep cookies of up to 4,096 bytes with name and attributes. */
+const FLASH_CHARACTERS = 3_000;
 const OIDC_START = "steward_begun";
 const TIME_ZONE = "steward_tz";
 const CHANGED = "steward_changed";
@@ -73,8 +75,7 @@ export function cookieWriter(base: URL) {
         sameSite: "Lax",
         maxAgeSeconds: OIDC_START_SECONDS,
       }),
-    flash: (flash: Flash) =>
-      write(FLASH, Buffer.from(JSON.stringify(flash)).toString("base64url").slice(0, 3_000), 60),
+    flash: (flash: Flash) => write(FLASH, flashText(flash), 60),
     changed: () => write(CHANGED, "1", CHANGED_SECONDS),
     noFlash: () => write(FLASH, "", 0),
     preference: (name: "theme" | "locale", value: string) =>
@@ -98,6 +99,13 @@ export const isLocale = (value: string): value is Locale => LOCALES.some((locale
 /** The CSRF token that every form must send. It is derived from the session secret, so other sites cannot know it. */
 export const csrfToken = (secret: string): string =>
   createHash("sha256").update(`console form ${secret}`).digest("base64url");
+
+/** A result as the value of a cookie. What undoes the action is left out if it does not fit. */
+function flashText({ undo, ...flash }: Flash): string {
+  const written = (value: Flash) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const whole = written({ ...flash, ...undo && { undo } });
+  return whole.length <= FLASH_CHARACTERS ? whole : written(flash).slice(0, FLASH_CHARACTERS);
+}
 
 function readFlash(value: string | undefined): Flash | null {
   if (!value) return null;

@@ -1,5 +1,5 @@
 import { Icon } from "../components/icons.tsx";
-import { Notice } from "../components/notice.tsx";
+import { FlashNotice } from "../components/flash.tsx";
 import { CsrfField } from "../components/forms.tsx";
 import { commonTexts } from "./common_texts.ts";
 import { type ConsoleUrls, Document } from "./document.tsx";
@@ -83,13 +83,7 @@ export function Layout(
         </nav>
         <main id="content" tabindex={-1}>
           <PageHead view={view} breadcrumb={t.breadcrumb} />
-          {v.flash && (
-            <div tabindex={-1} data-flash>
-              <Notice tone={v.flash.tone} title={v.flash.detail && v.flash.text}>
-                {v.flash.detail ? <span lang="en">{v.flash.detail}</span> : v.flash.text}
-              </Notice>
-            </div>
-          )}
+          <FlashNotice v={v} />
           {view.body}
         </main>
       </div>

@@ -2,10 +2,23 @@
 
 export type Theme = "auto" | "light" | "dark";
 
-/** Result of an action, shown once on the next page. */
-export interface Flash {
+/** A call of the API that undoes an action. `inverse` makes it. */
+export interface Undo {
+  operation: string;
+  input: { params?: Record<string, string>; body?: unknown; ifMatch?: string };
+}
+
+/** Result of an action. */
+export interface Result {
   tone: "ok" | "bad";
   text: string;
   /** The API's English detail of an error. */
   detail?: string;
+  undo?: Undo;
+}
+
+/** Result of an action as a page shows it, once. */
+export interface Flash extends Omit<Result, "undo"> {
+  /** What the button "Undo" sends: the signed `Undo`. */
+  undo?: string;
 }

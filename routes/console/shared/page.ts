@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { Api } from "./api.ts";
 import type { Locale } from "./languages.ts";
-import type { Flash, Theme } from "./looks.ts";
+import type { Flash, Result, Theme } from "./looks.ts";
 
 /** The signed-in user of a request and their permissions in the current tenant. */
 export interface Viewer {
@@ -54,7 +54,7 @@ export interface View {
 }
 
 /** Result of a page: a view to render, a redirect, or a complete response. */
-export type Outcome = View | { goTo: string; flash?: Flash } | Response;
+export type Outcome = View | { goTo: string; flash?: Result } | Response;
 
 /** One path of the console. `get` shows the page; `post` runs the action of a form. */
 export interface ConsolePage {

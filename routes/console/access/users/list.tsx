@@ -2,9 +2,10 @@ import { ButtonLink, CsrfField } from "../../components/forms.tsx";
 import { choice, list, search, text, timeColumn } from "../../components/list.tsx";
 import { type Column, RowCheck } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
-import { done, runEach } from "../../shared/actions.ts";
+import { done, inverse, runEach } from "../../shared/actions.ts";
 import { orNull, type Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
+import type { Undo } from "../../shared/looks.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, roleChoices, tenantChoices, tenantNames } from "../access_queries.ts";
 import { type AnyUser, nameOf, UserStatus } from "./model.tsx";
@@ -163,9 +164,13 @@ export async function changeSelected(v: Visit, form: FormData): Promise<Outcome>
   return { goTo: "users", flash: { tone: "bad", text } };
 }
 
-/** Activates or deactivates a user, through the API route that the viewer may use. */
-export async function setActive(v: Visit, id: string, isActive: boolean): Promise<void> {
+/**
+ * Activates or deactivates a user, through the API route that the viewer may use.
+ * @returns what undoes it
+ */
+export async function setActive(v: Visit, id: string, isActive: boolean): Promise<Undo> {
+  const operation = managesAllUsers(v) ? "updateUserAnywhere" : "updateUser";
   const params = { id };
-  if (managesAllUsers(v)) await v.api.call("updateUserAnywhere", { params, body: { isActive } });
-  else await v.api.call(isActive ? "activateUser" : "deactivateUser", { params });
+  const { etag } = await v.api.versioned(operation, { params, body: { isActive } });
+  return inverse(operation, { params, body: { isActive: !isActive }, ifMatch: etag });
 }

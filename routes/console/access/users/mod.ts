@@ -20,8 +20,9 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   path: `users/{id}/${verb}`,
   permissions: CHANGE,
   async post(v) {
-    await setActive(v, v.params.id ?? "", verb === "activate");
-    return done(page(v), userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"]);
+    const undo = await setActive(v, v.params.id ?? "", verb === "activate");
+    const text = userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"];
+    return done(page(v), text, { undo });
   },
 });
 

@@ -1,6 +1,6 @@
 import { Fields, Form } from "../../components/fields.tsx";
 import { Card } from "../../components/notice.tsx";
-import { done, formPage } from "../../shared/actions.ts";
+import { done, formPage, inverse } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import { field, may } from "../../shared/page.ts";
 import { roleChoices } from "../access_queries.ts";
@@ -38,12 +38,16 @@ export const ownRolesPage = formPage({
     };
   },
   async send(v, form) {
+    const params = { userId: v.params.id };
+    const former = (await v.api.call("listUserRoles", { params })).map(({ id }) => id);
     await v.api.call("setUserRoles", {
-      params: { userId: v.params.id },
+      params,
       body: { roleIds: form.getAll("roleIds").map(String) },
       ifMatch: field(form, "etag"),
     });
-    return done(`users/${v.params.id}`, userTexts[v.locale].rolesSaved);
+    const { etag } = await v.api.versioned("listUserRoles", { params });
+    const undo = inverse("setUserRoles", { params, body: { roleIds: former }, ifMatch: etag });
+    return done(`users/${v.params.id}`, userTexts[v.locale].rolesSaved, { undo });
   },
 });
 
