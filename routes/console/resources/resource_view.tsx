@@ -33,7 +33,11 @@ export function resourceView(f: Fields, o: {
     title,
     crumbs: [{ href: path, label: o.many }],
     actions: row && isOpen && (
-      <DeleteButton v={v} action={`${here}/delete`} confirm={o.canUndoDelete ? t.deleteUndoable(title) : t.deleteConfirm(title)} />
+      <DeleteButton
+        v={v}
+        action={`${here}/delete`}
+        confirm={o.canUndoDelete ? t.deleteUndoable(title) : t.deleteConfirm(title)}
+      />
     ),
     body: (
       <>

@@ -9,7 +9,18 @@ interface Asset {
 }
 
 /** Parts of console.css, in cascade order. */
-const STYLES = ["tokens", "base", "layout", "controls", "forms", "lists", "cards", "tables", "timeline", "charts"];
+const STYLES = [
+  "tokens",
+  "base",
+  "layout",
+  "controls",
+  "forms",
+  "lists",
+  "cards",
+  "tables",
+  "timeline",
+  "charts",
+];
 
 /** Reads scripts, styles and icon once. Their addresses contain a content hash, so browsers cache them permanently. */
 async function loadAssets() {

@@ -7,8 +7,7 @@ const tenantId = await t.tenant();
 const manager = await t.actor({ tenantId, permissions: ["manage:settings"] });
 const admin = await t.actor({ tenantId, role: "Admin" });
 
-const settingOf = async (key: string) =>
-  (await manager.get(`/api/v1/settings?search=${key}`)).body.items[0];
+const settingOf = async (key: string) => (await manager.get(`/api/v1/settings?search=${key}`)).body.items[0];
 
 inBrowser("a changed setting is changed back, and a deleted one is there again", async (b) => {
   await manager.post("/api/v1/settings", { key: "undo.me", value: " first\nline " });
@@ -90,7 +89,9 @@ inBrowser("a form with another call than the one that was offered does nothing",
   const { page } = viewing;
   await viewing.open(`settings/${id}`);
   const csrf = await page.locator("main input[name=csrf]").first().inputValue();
-  const call = btoa(JSON.stringify({ operation: "deleteSetting", input: { params: { id } }, goTo: "settings" }));
+  const call = btoa(
+    JSON.stringify({ operation: "deleteSetting", input: { params: { id } }, goTo: "settings" }),
+  );
   for (const undo of [call, `${call}.`, `${call}.${"A".repeat(43)}`, ""]) {
     const answer = await page.request.post(`${t.url}/console/undo`, {
       headers: { origin: t.url },
