@@ -20,7 +20,8 @@ export class CompletionRate {
   measure(): void {
     const now = performance.now();
     if (now - this.#since < 5) return;
-    this.perMs = (this.perMs + this.#ended / (now - this.#since)) / 2;
+    const current = this.#ended / (now - this.#since);
+    this.perMs = this.perMs === 0 ? current : (this.perMs + current) / 2;
     this.#ended = 0;
     this.#since = now;
   }

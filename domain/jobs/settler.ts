@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "../../infra/log.ts";
 import { PostgresError } from "../../infra/postgres/failures.ts";
 import { type Sql } from "../../infra/postgres/postgres.ts";
@@ -48,13 +49,18 @@ export class Settler {
 
   #next(): void {
     if (this.#writing || this.#waiting.length === 0) return;
-    const batch = this.#waiting.splice(0, LARGEST_BATCH);
-    this.#batch = batch;
-    this.#writing = this.#write(batch).finally(() => {
+    this.#writing = this.#writeBatch().finally(() => {
       this.#batch = [];
       this.#writing = null;
       this.#next();
     });
+  }
+
+  /** Writes the next batch, with all attempts that end in the same turn of the event loop. */
+  async #writeBatch(): Promise<void> {
+    await nextTurn();
+    this.#batch = this.#waiting.splice(0, LARGEST_BATCH);
+    await this.#write(this.#batch);
   }
 
   async #write(batch: Settlement[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Log } from "../../infra/log.ts";
 import { connectSeparately } from "../../infra/postgres/driver_workarounds.ts";
 import { mainPool, type Sql } from "../../infra/postgres/postgres.ts";
@@ -48,6 +49,8 @@ export interface WorkerOptions {
 }
 
 const LARGEST_CLAIM = 500;
+/** Twice the largest claim, so that half of the prefetched jobs run while the next claim is on its way. */
+const MOST_PREFETCHED = 2 * LARGEST_CLAIM;
 /**
  * A claim prefetches as many jobs as would start within this time at the current rate. So short jobs are claimed in
  * large batches, and long ones remain for other instances.
@@ -84,6 +87,7 @@ export class Worker {
   readonly #prefetched: PrefetchedJob[] = [];
   readonly #running = new Set<Attempt>();
   #placesTaken = 0;
+  #fillsSoon = false;
   #pauseChanges = 0;
   /** True if prefetched jobs were claimed before the last pause or resume. */
   #mayBePaused = false;
@@ -224,7 +228,7 @@ export class Worker {
     }
     if (prefetched.length > 0) this.#scheduleRelease();
     if (this.#state !== "Ready") return;
-    const target = Math.min(LARGEST_CLAIM, Math.round(this.#completionRate.perMs * PREFETCH_MS));
+    const target = Math.min(MOST_PREFETCHED, Math.round(this.#completionRate.perMs * PREFETCH_MS));
     const wanted = concurrency + target - Math.floor(this.#placesTaken) - prefetched.length;
     if (wanted > 0 && prefetched.length <= target / 2) this.#query = this.#claim(wanted);
   }
@@ -244,6 +248,16 @@ export class Worker {
       this.#completionRate.count();
       if (settlement) this.#settler.add(settlement);
       else this.wake(); // a receiver holds the job, so another one may fit
+      this.#fillPlacesSoon();
+    });
+  }
+
+  /** Fills the places of all jobs that end in the same turn of the event loop, so that one claim is enough for them. */
+  #fillPlacesSoon(): void {
+    if (this.#fillsSoon) return;
+    this.#fillsSoon = true;
+    setImmediate(() => {
+      this.#fillsSoon = false;
       this.#fillPlaces();
     });
   }
