@@ -8,7 +8,7 @@ export const ACCESS_PROBLEMS = {
     "No such user exists in this tenant. The id or email may be wrong, or the user is deleted or in another tenant.",
     "Check the id or email.",
     "This user does not exist here: the user is deleted or in another tenant. Check the id or email.",
-    "Este utilizador não existe aqui: foi eliminado ou está noutro inquilino. Verifique o id ou o email.",
+    "Este usuário não existe aqui: foi excluído ou está em outro inquilino. Verifique o id ou o e-mail.",
   ),
   TENANT_NOT_FOUND: entry(
     404,
@@ -16,7 +16,7 @@ export const ACCESS_PROBLEMS = {
     "No such tenant exists. The id may be wrong, or the tenant is deleted.",
     "Check the id.",
     "This tenant does not exist or is deleted. Choose another tenant.",
-    "Este inquilino não existe ou foi eliminado. Escolha outro inquilino.",
+    "Este inquilino não existe ou foi excluído. Escolha outro inquilino.",
   ),
   ROLE_NOT_FOUND: entry(
     404,
@@ -24,7 +24,7 @@ export const ACCESS_PROBLEMS = {
     "The tenant has no such role. The id may be wrong, or the role is deleted or belongs to another tenant.",
     "Check the id.",
     "The tenant has no such role, or it is deleted. Reload the page and choose again.",
-    "O inquilino não tem este papel, ou foi eliminado. Recarregue a página e escolha de novo.",
+    "O inquilino não tem este papel, ou foi excluído. Recarregue a página e escolha de novo.",
   ),
   DATA_REQUEST_NOT_FOUND: entry(
     404,
@@ -32,7 +32,7 @@ export const ACCESS_PROBLEMS = {
     "There is no such export or erasure of this user or tenant. The id may be wrong, or it was requested in another tenant.",
     "Check the id.",
     "This export or erasure does not exist here. Reload the page.",
-    "Esta exportação ou eliminação de dados não existe aqui. Recarregue a página.",
+    "Esta exportação ou exclusão de dados não existe aqui. Recarregue a página.",
   ),
   TENANT_ACTIVE_CONFLICT: entry(
     409,
@@ -48,7 +48,7 @@ export const ACCESS_PROBLEMS = {
     "The tenant has no such permission. The id or code may be wrong, or the permission is deleted or belongs to another tenant.",
     "Check the id or code.",
     "The tenant has no such permission, or it is deleted. Reload the page and choose again.",
-    "O inquilino não tem esta permissão, ou foi eliminada. Recarregue a página e escolha de novo.",
+    "O inquilino não tem esta permissão, ou foi excluída. Recarregue a página e escolha de novo.",
   ),
   USER_ALREADY_EXISTS: entry(
     409,
@@ -56,7 +56,7 @@ export const ACCESS_PROBLEMS = {
     "The user was not saved because another user has this email. That user may be deleted.",
     "Use another email, or link the existing user.",
     "This email is taken, possibly by a deleted user. Use another email.",
-    "Este email já está ocupado, talvez por um utilizador eliminado. Use outro email.",
+    "Este e-mail já está ocupado, talvez por um usuário excluído. Use outro e-mail.",
   ),
   USER_ALREADY_ASSIGNED: entry(
     409,
@@ -64,7 +64,7 @@ export const ACCESS_PROBLEMS = {
     "The user was not linked because an active or deactivated link to this tenant exists. Nothing was changed.",
     "Change the existing link instead.",
     "The user already belongs to this tenant. Edit the user's roles instead.",
-    "O utilizador já pertence a este inquilino. Edite antes os papéis do utilizador.",
+    "O usuário já pertence a este inquilino. Edite antes os papéis do usuário.",
   ),
   USER_EXTERNAL_ID_CONFLICT: entry(
     409,
@@ -72,7 +72,7 @@ export const ACCESS_PROBLEMS = {
     "The user was not saved because another user of the tenant has this externalId.",
     "Use another externalId, or change the other user first. The filter `externalId` of the list of users finds that user.",
     "Another user of the tenant has this external id. Use another one.",
-    "Outro utilizador do inquilino já tem este id externo. Use outro.",
+    "Outro usuário do inquilino já tem este id externo. Use outro.",
   ),
   USER_INACTIVE_CONFLICT: entry(
     409,
@@ -80,7 +80,7 @@ export const ACCESS_PROBLEMS = {
     "The request needs an active user: an inactive one cannot sign in.",
     "Activate the user first.",
     "The user is inactive. Activate the user first.",
-    "O utilizador está inativo. Ative-o primeiro.",
+    "O usuário está inativo. Ative-o primeiro.",
   ),
   INVITATION_NOT_FOUND: entry(
     404,
@@ -96,7 +96,7 @@ export const ACCESS_PROBLEMS = {
     "The person was not invited because the tenant has an open invitation for this email.",
     "Send that invitation again, or revoke it first.",
     "This email already has an open invitation. Send that one again, or revoke it first.",
-    "Este email já tem um convite em aberto. Envie-o de novo ou revogue-o primeiro.",
+    "Este e-mail já tem um convite em aberto. Envie-o de novo ou revogue-o primeiro.",
   ),
   INVITATION_CLOSED_CONFLICT: entry(
     409,
@@ -104,7 +104,7 @@ export const ACCESS_PROBLEMS = {
     "The invitation was not changed because it was accepted, revoked or replaced.",
     "Invite the person again.",
     "The invitation was already accepted, revoked or replaced. Invite the person again if needed.",
-    "O convite já foi aceite, revogado ou substituído. Se for preciso, convide a pessoa de novo.",
+    "O convite já foi aceito, revogado ou substituído. Se for preciso, convide a pessoa de novo.",
   ),
   INVITATION_INVALID: entry(
     400,
@@ -120,7 +120,7 @@ export const ACCESS_PROBLEMS = {
     "The invitation names another email than that of the signed-in user.",
     "Sign in as the user with that email, or ask for an invitation to your own email.",
     "This invitation is for another email. Sign in with that one, or ask for a new invitation.",
-    "Este convite é para outro email. Inicie sessão com esse, ou peça um novo convite.",
+    "Este convite é para outro e-mail. Entre com esse, ou peça um novo convite.",
   ),
   INVITATION_INVITER_FORBIDDEN: entry(
     403,
@@ -144,7 +144,7 @@ export const ACCESS_PROBLEMS = {
     "The request would delete or deactivate the caller's own user.",
     "Ask another administrator to do it.",
     "You cannot deactivate or delete yourself. Ask another administrator to do it.",
-    "Não pode desativar-se nem eliminar-se a si próprio. Peça-o a outro administrador.",
+    "Você não pode desativar nem excluir a si mesmo. Peça-o a outro administrador.",
   ),
   LAST_SYSTEM_ADMIN_CONFLICT: entry(
     409,
@@ -152,7 +152,7 @@ export const ACCESS_PROBLEMS = {
     "The change would leave no active user with admin:system; at least one must remain.",
     "Grant admin:system to another user first.",
     "This is the last system administrator. Give admin:system to another user first.",
-    "Este é o último administrador do sistema. Dê primeiro admin:system a outro utilizador.",
+    "Este é o último administrador do sistema. Dê primeiro admin:system a outro usuário.",
   ),
   ROLE_ALREADY_EXISTS: entry(
     409,
@@ -176,7 +176,7 @@ export const ACCESS_PROBLEMS = {
     "The role was not deleted because users hold it.",
     "Remove the role from these users first.",
     "Users still hold this role. Remove it from them first, then delete it.",
-    "Ainda há utilizadores com este papel. Retire-lhes o papel primeiro e depois elimine-o.",
+    "Ainda há usuários com este papel. Remova o papel deles primeiro e depois exclua-o.",
   ),
   ROLE_ASSIGNMENT_ESCALATION_BLOCKED: entry(
     403,
@@ -184,7 +184,7 @@ export const ACCESS_PROBLEMS = {
     "The request would grant permissions that the caller does not hold.",
     "Grant only permissions you hold, or ask a system administrator.",
     "You can give only permissions that you hold. Ask an administrator who holds them.",
-    "Só pode dar permissões que também tem. Peça-o a um administrador que as tenha.",
+    "Você só pode dar permissões que também tem. Peça-o a um administrador que as tenha.",
   ),
   PERMISSION_ALREADY_EXISTS: entry(
     409,
@@ -208,7 +208,7 @@ export const ACCESS_PROBLEMS = {
     "The permission was not deleted because roles have it.",
     "Remove the permission from these roles first.",
     "Roles still give this permission. Remove it from them first, then delete it.",
-    "Ainda há papéis que dão esta permissão. Retire-a desses papéis primeiro e depois elimine-a.",
+    "Ainda há papéis que dão esta permissão. Remova-a desses papéis primeiro e depois exclua-a.",
   ),
   TENANT_ALREADY_EXISTS: entry(
     409,
@@ -224,7 +224,7 @@ export const ACCESS_PROBLEMS = {
     "The group tenant was not deleted because it has child tenants.",
     "Delete the child tenants or move them out of the group first.",
     "The group still contains tenants. Move or delete them first.",
-    "O grupo ainda contém inquilinos. Mova-os ou elimine-os primeiro.",
+    "O grupo ainda contém inquilinos. Mova-os ou exclua-os primeiro.",
   ),
   TENANT_PLATFORM_CONFLICT: entry(
     409,
@@ -232,7 +232,7 @@ export const ACCESS_PROBLEMS = {
     "The platform tenant cannot be deleted, deactivated or given a parent, and no second one can be created.",
     "Do not change the platform tenant in this way.",
     "There is exactly one platform tenant. It must stay active and cannot be in a group. Change another tenant.",
-    "Há exatamente um inquilino da plataforma. Tem de ficar ativo e não pode estar num grupo. Altere outro inquilino.",
+    "Há exatamente um inquilino da plataforma. Precisa ficar ativo e não pode estar em um grupo. Altere outro inquilino.",
   ),
   TENANT_CAPACITY_REACHED: entry(
     400,
@@ -240,6 +240,6 @@ export const ACCESS_PROBLEMS = {
     "No active user was added because the tenant has as many active users as maxUsers allows.",
     "Increase maxUsers, or deactivate a link.",
     "The tenant has reached its user limit. Raise the limit, or deactivate a user first.",
-    "O inquilino atingiu o limite de utilizadores. Aumente o limite ou desative primeiro um utilizador.",
+    "O inquilino atingiu o limite de usuários. Aumente o limite ou desative primeiro um usuário.",
   ),
 } satisfies Record<string, CatalogueEntry>;

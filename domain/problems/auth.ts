@@ -8,7 +8,7 @@ export const AUTH_PROBLEMS = {
     "The route needs an authenticated caller, but the request has no bearer token.",
     "Sign in and send `Authorization: Bearer <accessToken>`.",
     "You are not signed in. Sign in.",
-    "Não iniciou sessão. Inicie sessão.",
+    "Não entrou. Entre.",
   ),
   TOKEN_INVALID: entry(
     401,
@@ -16,7 +16,7 @@ export const AUTH_PROBLEMS = {
     "The token is malformed or unknown, has a wrong issuer, audience or algorithm, or is not signed with a current key.",
     "Sign in again and send the token unchanged.",
     "Your sign-in is not valid. Sign in again.",
-    "O seu início de sessão não é válido. Inicie sessão de novo.",
+    "Seu login não é válido. Entre de novo.",
   ),
   TOKEN_EXPIRED: entry(
     401,
@@ -24,7 +24,7 @@ export const AUTH_PROBLEMS = {
     "The token was valid, but its lifetime is over.",
     "Use the refresh token, or sign in again. Replace an expired API key.",
     "Your session has expired. Sign in again.",
-    "A sua sessão expirou. Inicie sessão de novo.",
+    "Sua sessão expirou. Entre de novo.",
   ),
   TOKEN_REVOKED: entry(
     401,
@@ -32,7 +32,7 @@ export const AUTH_PROBLEMS = {
     "The session was ended, or one of its refresh tokens was used twice. An API key with this code was revoked.",
     "Sign in again. If no one ended the session, another party may have a copy of the token.",
     "Your session has ended. Sign in again.",
-    "A sua sessão terminou. Inicie sessão de novo.",
+    "Sua sessão terminou. Entre de novo.",
   ),
   SESSION_INVALIDATED: entry(
     401,
@@ -40,7 +40,7 @@ export const AUTH_PROBLEMS = {
     "The user, or one of the user's roles, permissions or tenant links, has changed since the sign-in.",
     "Sign in again. The session's refresh token is invalid too.",
     "Your access changed. Sign in again.",
-    "O seu acesso mudou. Inicie sessão de novo.",
+    "Seu acesso mudou. Entre de novo.",
   ),
   CREDENTIALS_INVALID_UNAUTHORIZED: entry(
     401,
@@ -48,7 +48,7 @@ export const AUTH_PROBLEMS = {
     "No active user has this email and password.",
     "Check both, or request a password reset.",
     "The email or the password is wrong, or the account is inactive. Check them and try again.",
-    "O email ou a palavra-passe estão errados, ou a conta está inativa. Verifique-os e tente de novo.",
+    "O e-mail ou a senha estão errados, ou a conta está inativa. Verifique-os e tente de novo.",
   ),
   ACCOUNT_LOCKED_UNAUTHORIZED: entry(
     401,
@@ -56,7 +56,7 @@ export const AUTH_PROBLEMS = {
     "The account is locked for a short time after too many wrong passwords.",
     "Wait for the number of seconds in Retry-After, then sign in with the right password.",
     "The account is locked for a short time after too many wrong passwords. Wait, then try again.",
-    "A conta está bloqueada por pouco tempo, após demasiadas palavras-passe erradas. Espere e tente de novo.",
+    "A conta está bloqueada por pouco tempo, após muitas senhas erradas. Espere e tente de novo.",
   ),
   SECOND_FACTOR_REQUIRED_UNAUTHORIZED: entry(
     401,
@@ -64,7 +64,7 @@ export const AUTH_PROBLEMS = {
     "The first step of the sign-in succeeded. The user has a second factor, which the sign-in lacks.",
     "Send `factorToken` with a code, a recovery code or a passkey to POST /api/v1/auth/login/factor within five minutes.",
     "Confirm the sign-in with your second factor.",
-    "Confirme o início de sessão com o segundo fator.",
+    "Confirme o login com o segundo fator.",
   ),
   SECOND_FACTOR_INVALID_UNAUTHORIZED: entry(
     401,
@@ -80,7 +80,7 @@ export const AUTH_PROBLEMS = {
     "The factorToken is unknown, was already used, or is older than five minutes.",
     "Start the sign-in again with the password.",
     "The sign-in took too long. Sign in again.",
-    "O início de sessão demorou demasiado. Inicie sessão de novo.",
+    "O login demorou demais. Entre de novo.",
   ),
   SECOND_FACTOR_REQUIRED: entry(
     403,
@@ -112,7 +112,7 @@ export const AUTH_PROBLEMS = {
     "The user already has an authenticator app, or the passkey is already in use.",
     "Remove the existing factor first, or use another passkey.",
     "You already have an authenticator app, or this passkey is already in use. Remove the existing one first.",
-    "Já tem uma aplicação de autenticação, ou esta chave de acesso já está em uso. Remova primeiro a existente.",
+    "Você já tem um aplicativo de autenticação, ou esta chave de acesso já está em uso. Remova primeiro a existente.",
   ),
   FACTOR_LIMIT_CONFLICT: entry(
     409,
@@ -120,7 +120,7 @@ export const AUTH_PROBLEMS = {
     "The user has the maximum number of passkeys.",
     "Remove a passkey that is no longer used.",
     "You have the maximum number of passkeys. Remove one that you no longer use.",
-    "Tem o número máximo de chaves de acesso. Remova uma que já não use.",
+    "Você tem o número máximo de chaves de acesso. Remova uma que já não use.",
   ),
   FACTOR_UNAVAILABLE: entry(
     503,
@@ -144,7 +144,7 @@ export const AUTH_PROBLEMS = {
     "The sign-in was not tried because too many others are waiting for their password check.",
     "Try again after the number of seconds in Retry-After.",
     "Too many users are signing in at the same time. Try again in a moment.",
-    "Há demasiados utilizadores a iniciar sessão ao mesmo tempo. Tente de novo daqui a pouco.",
+    "Há muitos usuários entrando ao mesmo tempo. Tente de novo daqui a pouco.",
   ),
   RESET_TOKEN_INVALID: entry(
     400,
@@ -152,7 +152,7 @@ export const AUTH_PROBLEMS = {
     "The password was not reset because the token is unknown, was already used, or is older than 30 minutes.",
     "Request a new link with forgot-password and use the newest one.",
     "The link to reset the password was already used or has expired. Request a new link.",
-    "A ligação para repor a palavra-passe já foi usada ou expirou. Peça uma nova ligação.",
+    "O link para redefinir a senha já foi usado ou expirou. Peça um novo link.",
   ),
   EMAIL_TOKEN_INVALID: entry(
     400,
@@ -160,7 +160,7 @@ export const AUTH_PROBLEMS = {
     "The email was not changed because the token is unknown, was already used, or is older than 30 minutes.",
     "Request a new link with change-email and use it within 30 minutes.",
     "The link to confirm the email was already used or has expired. Request a new link.",
-    "A ligação para confirmar o email já foi usada ou expirou. Peça uma nova ligação.",
+    "O link para confirmar o e-mail já foi usado ou expirou. Peça um novo link.",
   ),
   SESSION_NOT_FOUND: entry(
     404,
@@ -176,7 +176,7 @@ export const AUTH_PROBLEMS = {
     "No OpenID provider with this name is configured.",
     "List the providers with GET /api/v1/auth/oidc.",
     "This identity provider is not configured. Choose another way to sign in.",
-    "Este fornecedor de identidade não está configurado. Inicie sessão de outra forma.",
+    "Este provedor de identidade não está configurado. Entre de outra forma.",
   ),
   OIDC_STATE_INVALID: entry(
     400,
@@ -184,7 +184,7 @@ export const AUTH_PROBLEMS = {
     "The sign-in's state is unknown, was already used, is older than ten minutes, or belongs to another provider or browser.",
     "Start the sign-in again. Use one browser with cookies enabled.",
     "The sign-in took too long or began in another browser. Start it again, with cookies enabled.",
-    "O início de sessão demorou demasiado ou começou noutro navegador. Comece de novo, com cookies ativos.",
+    "O login demorou demais ou começou em outro navegador. Comece de novo, com cookies ativos.",
   ),
   OIDC_HANDOVER_INVALID: entry(
     400,
@@ -192,7 +192,7 @@ export const AUTH_PROBLEMS = {
     "The code of a finished sign-in is unknown, was already used, or is older than a minute.",
     "Start the sign-in again.",
     "The sign-in took too long. Start it again.",
-    "O início de sessão demorou demasiado. Comece de novo.",
+    "O login demorou demais. Comece de novo.",
   ),
   OIDC_REFUSED_UNAUTHORIZED: entry(
     401,
@@ -200,7 +200,7 @@ export const AUTH_PROBLEMS = {
     "The provider rejected the sign-in, or its answer is forged, replayed, or for another sign-in.",
     "Start the sign-in again. If it fails again, compare the client settings with the provider's.",
     "The identity provider did not confirm you. Start the sign-in again.",
-    "O fornecedor de identidade não confirmou quem é. Inicie sessão de novo.",
+    "O provedor de identidade não confirmou quem é. Entre de novo.",
   ),
   OIDC_EMAIL_UNVERIFIED_FORBIDDEN: entry(
     403,
@@ -208,7 +208,7 @@ export const AUTH_PROBLEMS = {
     "The identity provider returned no verified email, so the user cannot be found by email.",
     "Verify the email at the provider, then sign in again.",
     "The identity provider has not verified your email. Verify it there, then sign in again.",
-    "O fornecedor de identidade não verificou o seu email. Verifique-o lá e inicie sessão de novo.",
+    "O provedor de identidade não verificou seu e-mail. Verifique-o lá e entre de novo.",
   ),
   OIDC_USER_UNKNOWN_FORBIDDEN: entry(
     403,
@@ -216,7 +216,7 @@ export const AUTH_PROBLEMS = {
     "No active user has the email of this identity, and the provider is not configured to create users.",
     "Ask an administrator to create or activate the user.",
     "No active user has your email. Ask an administrator to create or activate your user.",
-    "Nenhum utilizador ativo tem o seu email. Peça a um administrador que crie ou ative o seu utilizador.",
+    "Nenhum usuário ativo tem seu e-mail. Peça a um administrador que crie ou ative seu usuário.",
   ),
   OIDC_IDENTITY_CONFLICT: entry(
     409,
@@ -224,7 +224,7 @@ export const AUTH_PROBLEMS = {
     "The user with this email is already linked to another account at the same provider.",
     "Sign in with that account, or with the password.",
     "Your user is linked to another account at this provider. Sign in with that account or your password.",
-    "O seu utilizador está ligado a outra conta neste fornecedor. Use essa conta ou a palavra-passe.",
+    "Seu usuário está ligado a outra conta neste provedor. Use essa conta ou a senha.",
   ),
   OIDC_PROVIDER_UNAVAILABLE: entry(
     503,
@@ -232,7 +232,7 @@ export const AUTH_PROBLEMS = {
     "The provider could not be reached, or it does not accept this service as its client.",
     "Try again later. The service's log has the reason.",
     "The identity provider is unavailable. Try again later, or sign in with your password.",
-    "O fornecedor de identidade está indisponível. Tente mais tarde ou use a palavra-passe.",
+    "O provedor de identidade está indisponível. Tente mais tarde ou use a senha.",
   ),
   API_KEY_NOT_FOUND: entry(
     404,
@@ -264,7 +264,7 @@ export const AUTH_PROBLEMS = {
     "The caller has no tenant context, which the route needs, or is a program, which the route does not accept.",
     "Sign in to a tenant or, with a global token, name a tenant in X-Tenant-ID. Personal routes need a signed-in user.",
     "This needs a tenant. Choose a tenant in the menu above.",
-    "Isto precisa de um inquilino. Escolha um inquilino no menu acima.",
+    "Isso exige um inquilino. Escolha um inquilino no menu acima.",
   ),
   MISSING_PERMISSION: entry(
     403,
@@ -272,7 +272,7 @@ export const AUTH_PROBLEMS = {
     "None of the caller's roles in this tenant has the permission that the route needs.",
     "Ask an administrator for a role with the permission that the detail names.",
     "You do not have the permission for this. Ask an administrator for it.",
-    "Não tem a permissão necessária. Peça-a a um administrador.",
+    "Você não tem a permissão necessária. Peça-a a um administrador.",
   ),
   TENANT_FORBIDDEN: entry(
     403,
@@ -288,6 +288,6 @@ export const AUTH_PROBLEMS = {
     "The target belongs to a tenant that the caller's permissions do not include.",
     "Sign in to that tenant, or use a caller with manage:all-users, manage:all-tenants or admin:system.",
     "This affects another tenant: the user is active there too, or you have no access to that tenant. Ask an administrator of all tenants.",
-    "Isto afeta outro inquilino: o utilizador também está ativo lá, ou não tem acesso a esse inquilino. Peça-o a um administrador de todos os inquilinos.",
+    "Isto afeta outro inquilino: o usuário também está ativo lá, ou não tem acesso a esse inquilino. Peça-o a um administrador de todos os inquilinos.",
   ),
 } satisfies Record<string, CatalogueEntry>;

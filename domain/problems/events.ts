@@ -8,7 +8,7 @@ export const EVENT_PROBLEMS = {
     "The tenant has no webhook endpoint with this id.",
     "Check the id.",
     "This webhook endpoint does not exist or was deleted. Reload the list.",
-    "Este endpoint de webhook não existe ou foi eliminado. Recarregue a lista.",
+    "Este endpoint de webhook não existe ou foi excluído. Recarregue a lista.",
   ),
   WEBHOOK_ENDPOINT_INACTIVE_CONFLICT: entry(
     409,

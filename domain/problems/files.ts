@@ -8,7 +8,7 @@ export const FILE_PROBLEMS = {
     "The tenant has no file with this id.",
     "Check the id.",
     "This file or reference does not exist. Reload the page.",
-    "Este ficheiro ou referência não existe. Recarregue a página.",
+    "Este arquivo ou referência não existe. Recarregue a página.",
   ),
   FILE_PROFILE_UNKNOWN: entry(
     400,
@@ -24,7 +24,7 @@ export const FILE_PROBLEMS = {
     "The declared size is larger than the limit of the upload profile.",
     "Upload a smaller file, or use a profile with a higher limit.",
     "The file is larger than its profile allows. Choose a smaller file or another profile.",
-    "O ficheiro é maior do que o perfil permite. Escolha um ficheiro mais pequeno ou outro perfil.",
+    "O arquivo é maior do que o perfil permite. Escolha um arquivo menor ou outro perfil.",
   ),
   FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE: entry(
     422,
@@ -32,7 +32,7 @@ export const FILE_PROBLEMS = {
     "The upload profile does not allow the declared or the detected content type.",
     "Use a profile that allows this type.",
     "The profile does not allow files of this type. Choose another file or another profile.",
-    "O perfil não permite ficheiros deste tipo. Escolha outro ficheiro ou outro perfil.",
+    "O perfil não permite arquivos deste tipo. Escolha outro arquivo ou outro perfil.",
   ),
   FILE_ARCHIVE_LIMITS_UNPROCESSABLE: entry(
     422,
@@ -40,7 +40,7 @@ export const FILE_PROBLEMS = {
     "The archive has too many levels or entries, is too large when unpacked, or does not match its own directory. The last scan attempt says which. The content was destroyed.",
     "Upload a smaller or simpler archive, or its files one by one.",
     "The archive could not be scanned, so its content was deleted. Upload a smaller archive, or its files one by one.",
-    "Não foi possível analisar o arquivo, por isso o conteúdo foi eliminado. Envie um arquivo menor ou os ficheiros um a um.",
+    "Não foi possível analisar o arquivo, por isso o conteúdo foi excluído. Envie um arquivo menor ou os arquivos um a um.",
   ),
   FILE_NOT_UPLOADED_CONFLICT: entry(
     409,
@@ -56,7 +56,7 @@ export const FILE_PROBLEMS = {
     "The time to upload and confirm the file is over.",
     "Create a new reservation and upload again.",
     "The reservation has ended. Upload the file again.",
-    "A reserva terminou. Envie o ficheiro de novo.",
+    "A reserva terminou. Envie o arquivo de novo.",
   ),
   FILE_SIZE_MISMATCH_UNPROCESSABLE: entry(
     422,
@@ -64,7 +64,7 @@ export const FILE_PROBLEMS = {
     "The stored content does not have the size that the reservation declared. The content was discarded.",
     "Create a new reservation with the actual size.",
     "The uploaded size differs from the reserved size, so the content was deleted. Upload the file again.",
-    "O tamanho enviado é diferente do reservado, por isso o conteúdo foi eliminado. Envie o ficheiro de novo.",
+    "O tamanho enviado é diferente do reservado, por isso o conteúdo foi excluído. Envie o arquivo de novo.",
   ),
   FILE_NOT_AVAILABLE_CONFLICT: entry(
     409,
@@ -72,7 +72,7 @@ export const FILE_PROBLEMS = {
     "The file is not uploaded, is not scanned yet, or could not be scanned.",
     "Wait for the scan, then check the file's status.",
     "The file is not available yet. Wait until its scan ends.",
-    "O ficheiro ainda não está disponível. Espere que a análise termine.",
+    "O arquivo ainda não está disponível. Espere que a análise termine.",
   ),
   FILE_INFECTED_CONFLICT: entry(
     409,
@@ -80,7 +80,7 @@ export const FILE_PROBLEMS = {
     "The scan found a known signature, so the content was destroyed.",
     "Do not use the file. Its record names the signature.",
     "The file is infected. Its content was deleted. Upload a clean file.",
-    "O ficheiro está infetado. O conteúdo foi eliminado. Envie um ficheiro limpo.",
+    "O arquivo está infectado. O conteúdo foi excluído. Envie um arquivo limpo.",
   ),
   FILE_PURGED_CONFLICT: entry(
     409,
@@ -88,7 +88,7 @@ export const FILE_PROBLEMS = {
     "The content was destroyed. The detail says when and why.",
     "Upload the file again if you still need it.",
     "The content of the file was purged. Upload the file again.",
-    "O conteúdo do ficheiro foi eliminado. Envie o ficheiro de novo.",
+    "O conteúdo do arquivo foi excluído. Envie o arquivo de novo.",
   ),
   FILE_STILL_REFERENCED_CONFLICT: entry(
     409,
@@ -96,7 +96,7 @@ export const FILE_PROBLEMS = {
     "The file cannot be purged because references to it exist. The errors list names their scopes.",
     "Release the references first.",
     "The file still has references of the owners below. Release all of them first, or ask the owners to do so.",
-    "O ficheiro ainda tem referências dos donos abaixo. Liberte-as todas primeiro ou peça-o aos donos.",
+    "O arquivo ainda tem referências dos donos abaixo. Libere-as todas primeiro ou peça-o aos donos.",
   ),
   FILE_LEGAL_HOLD_CONFLICT: entry(
     409,
@@ -104,7 +104,7 @@ export const FILE_PROBLEMS = {
     "The content cannot be destroyed while a legal hold exists.",
     "Release the hold first. That needs the permission retain:files.",
     "The file is under legal hold. Release the hold first.",
-    "O ficheiro está sob retenção legal. Levante-a primeiro.",
+    "O arquivo está sob retenção legal. Remova-a primeiro.",
   ),
   FILE_RETENTION_SHORTENED_UNPROCESSABLE: entry(
     422,
@@ -128,6 +128,6 @@ export const FILE_PROBLEMS = {
     "The scan engine cannot be reached. Files stay in Scanning until it answers.",
     "Try again later. No content is lost.",
     "The scan engine is unavailable. Files wait until it answers. Check that the scanner is running.",
-    "O motor de análise está indisponível. Os ficheiros esperam. Verifique se o antivírus está a funcionar.",
+    "O motor de análise está indisponível. Os arquivos esperam. Verifique se o antivírus está funcionando.",
   ),
 } satisfies Record<string, CatalogueEntry>;

@@ -16,7 +16,7 @@ export const JOB_PROBLEMS = {
     "Callers cannot enqueue a job type with this name.",
     "Use one of the names that the detail lists.",
     "This job type cannot be enqueued here. Choose another type.",
-    "Este tipo de tarefa não pode ser posto na fila aqui. Escolha outro tipo.",
+    "Este tipo de tarefa não pode ser colocado na fila aqui. Escolha outro tipo.",
   ),
   JOB_TYPE_NOT_FOUND: entry(
     404,
@@ -56,7 +56,7 @@ export const JOB_PROBLEMS = {
     "The job is running or has ended; only a waiting job can be cancelled.",
     "Wait for it to end. A dead-lettered job can be retried or purged.",
     "The job is running or has ended, so it cannot be cancelled. Check its status.",
-    "A tarefa está em curso ou terminou, por isso não pode ser cancelada. Verifique o estado.",
+    "A tarefa está em andamento ou terminou, por isso não pode ser cancelada. Verifique o estado.",
   ),
   JOB_CANNOT_RETRY: entry(
     400,
@@ -64,7 +64,7 @@ export const JOB_PROBLEMS = {
     "retry-now needs a Failed job, which waits for its next retry. retry needs a job that has ended.",
     "Wait for the end of the job, or use the other route.",
     "Only a job that waits for its next retry can be retried now, and only an ended job can run again. Check its status.",
-    "Só pode repetir agora uma tarefa que espera pela próxima tentativa, e só volta a executar uma tarefa terminada. Verifique o estado.",
+    "Você só pode repetir agora uma tarefa que espera pela próxima tentativa, e só volta a executar uma tarefa terminada. Verifique o estado.",
   ),
   JOB_DUPLICATE_CONFLICT: entry(
     409,
@@ -104,7 +104,7 @@ export const JOB_PROBLEMS = {
     "The batch has ended, and none of its jobs waits to start.",
     "No action is needed.",
     "The batch has ended, and none of its jobs waits, so there is nothing to cancel.",
-    "O lote terminou e nenhuma das suas tarefas está à espera, por isso não há nada a cancelar.",
+    "O lote terminou e nenhuma das suas tarefas está em espera, por isso não há nada a cancelar.",
   ),
   JOB_RECURRING_NOT_FOUND: entry(
     404,
@@ -112,7 +112,7 @@ export const JOB_PROBLEMS = {
     "The tenant has no recurring job with this id.",
     "Check the id.",
     "This recurring job does not exist or was deleted. Reload the list.",
-    "Esta tarefa recorrente não existe ou foi eliminada. Recarregue a lista.",
+    "Esta tarefa recorrente não existe ou foi excluída. Recarregue a lista.",
   ),
   JOB_RECURRING_ALREADY_EXISTS: entry(
     409,
@@ -160,6 +160,6 @@ export const JOB_PROBLEMS = {
     "The purge matches another number of dead letters than expectedCount. Nothing was deleted.",
     "Look at the matching dead letters again, then purge with the new number.",
     "The number of dead letters has changed since you looked. Nothing was deleted. Reload and try again.",
-    "O número de falhas definitivas mudou desde que as viu. Nada foi eliminado. Recarregue e tente de novo.",
+    "O número de falhas definitivas mudou desde que as viu. Nada foi excluído. Recarregue e tente de novo.",
   ),
 } satisfies Record<string, CatalogueEntry>;

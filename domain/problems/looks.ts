@@ -8,7 +8,7 @@ export const LOOKS_PROBLEMS = {
     "The tenant has no logo.",
     "Upload one with PUT /api/v1/tenant-looks/logo.",
     "There is no logo. Upload one first.",
-    "Não há logótipo. Carregue um primeiro.",
+    "Não há logotipo. Envie um primeiro.",
   ),
   NOTIFICATION_SENDER_NOT_FOUND: entry(
     404,
@@ -16,7 +16,7 @@ export const LOOKS_PROBLEMS = {
     "The tenant has no sender with this id.",
     "Check the id.",
     "This sender does not exist or was deleted. Reload the list.",
-    "Este remetente não existe ou foi eliminado. Recarregue a lista.",
+    "Este remetente não existe ou foi excluído. Recarregue a lista.",
   ),
   NOTIFICATION_SENDER_ALREADY_EXISTS: entry(
     409,
@@ -32,7 +32,7 @@ export const LOOKS_PROBLEMS = {
     "The tenant has the maximum number of senders.",
     "Delete senders that are not used.",
     "There are too many senders. Delete one that is not used.",
-    "Há demasiados remetentes. Elimine um que não seja usado.",
+    "Há muitos remetentes. Exclua um que não seja usado.",
   ),
   NOTIFICATION_SENDER_NOT_VERIFIED_CONFLICT: entry(
     409,
@@ -48,6 +48,6 @@ export const LOOKS_PROBLEMS = {
     "The token of the mailed link is unknown, used or older than 24 hours.",
     "Have a new link mailed with POST /api/v1/notification-senders/{id}/verify.",
     "This link was used already or is older than 24 hours. Ask for a new one.",
-    "Esta ligação já foi usada ou tem mais de 24 horas. Peça uma nova.",
+    "Este link já foi usado ou tem mais de 24 horas. Peça um novo.",
   ),
 } satisfies Record<string, CatalogueEntry>;

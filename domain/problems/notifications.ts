@@ -32,7 +32,7 @@ export const NOTIFICATION_PROBLEMS = {
     "Only a failed or dead-lettered notification can be retried.",
     "Check its status.",
     "Only a failed or dead-lettered message can be sent again. Check its status.",
-    "Só uma mensagem falhada ou não entregue pode ser reenviada. Verifique o estado.",
+    "Só uma mensagem com falha ou não entregue pode ser reenviada. Verifique o estado.",
   ),
   NOTIFICATION_DELIVERY_FAILED: entry(
     400,
@@ -48,7 +48,7 @@ export const NOTIFICATION_PROBLEMS = {
     "A request to the route for providers' feedback has no valid signature, is too old, or names a topic that is not configured.",
     "Check the setting NOTIFICATION_FEEDBACK_… of the provider, and that PUBLIC_URL is the URL that the provider calls.",
     "The provider's request was refused. Ask the operator to check the settings of the feedback.",
-    "O pedido do fornecedor foi recusado. Peça ao operador que verifique as definições do retorno de entregas.",
+    "O pedido do provedor foi recusado. Peça ao operador que verifique as configurações do retorno de entregas.",
   ),
   NOTIFICATION_CHANNEL_NOT_CONFIGURED: entry(
     400,
@@ -56,7 +56,7 @@ export const NOTIFICATION_PROBLEMS = {
     "Nothing was sent because the service has no provider for the channel.",
     "Use another channel, or ask the operator to configure a provider.",
     "The service cannot send on this channel. Use another, or ask the operator to configure a provider.",
-    "O serviço não pode enviar por este canal. Use outro ou peça ao operador que configure um fornecedor.",
+    "O serviço não pode enviar por este canal. Use outro ou peça ao operador que configure um provedor.",
   ),
   NOTIFICATION_TEMPLATE_NOT_FOUND: entry(
     404,
@@ -64,7 +64,7 @@ export const NOTIFICATION_PROBLEMS = {
     "No template has this id, or this slug in a suitable locale.",
     "Check the id, or the slug and locale.",
     "No template has this id, or this slug in a suitable language. Choose another template.",
-    "Nenhum modelo tem este id, ou este nome curto num idioma adequado. Escolha outro modelo.",
+    "Nenhum modelo tem este id, ou este nome curto em um idioma adequado. Escolha outro modelo.",
   ),
   NOTIFICATION_TEMPLATE_ALREADY_EXISTS: entry(
     409,
@@ -112,7 +112,7 @@ export const NOTIFICATION_PROBLEMS = {
     "The tenant already sends no messages to this address.",
     "No action is needed. To change the reason, delete the suppression and add it again.",
     "This address is already suppressed. To change the reason, remove it and add it again.",
-    "Este endereço já está suprimido. Para mudar o motivo, retire-o e adicione-o de novo.",
+    "Este endereço já está suprimido. Para mudar o motivo, remova-o e adicione-o de novo.",
   ),
   NOTIFICATION_UNSUBSCRIBE_INVALID: entry(
     400,
@@ -120,7 +120,7 @@ export const NOTIFICATION_PROBLEMS = {
     "This service did not create the link, or the link was changed or is older than a year.",
     "Use the link of a newer mail, or change the preferences.",
     "The link to unsubscribe is invalid or has expired. Use a newer mail, or change your preferences.",
-    "A ligação para cancelar a subscrição é inválida ou expirou. Use um email mais recente ou altere as suas preferências.",
+    "O link para cancelar a inscrição é inválido ou expirou. Use um e-mail mais recente ou altere suas preferências.",
   ),
   NOTIFICATION_INAPP_NOT_FOUND: entry(
     404,
@@ -136,6 +136,6 @@ export const NOTIFICATION_PROBLEMS = {
     "Only that user or a system administrator can read or change these notifications.",
     "Use your own user id.",
     "These messages belong to another user. You can use only your own.",
-    "Estas mensagens são de outro utilizador. Só pode usar as suas.",
+    "Estas mensagens são de outro usuário. Você só pode usar as suas.",
   ),
 } satisfies Record<string, CatalogueEntry>;

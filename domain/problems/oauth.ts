@@ -41,6 +41,6 @@ export const OAUTH_PROBLEMS = {
     "TOKEN_KEYS has no RSA key, so the service cannot sign ID tokens. Everything but the OpenID provider works.",
     "Run `deno task rotate-keys add-rs256`, store its output as TOKEN_KEYS, and restart every instance.",
     "Signing in to other programs is not set up. Tell the operator of the service.",
-    "Iniciar sessão noutros programas não está configurado. Avise o operador do serviço.",
+    "Entrar em outros programas não está configurado. Avise o operador do serviço.",
   ),
 } satisfies Record<string, CatalogueEntry>;

@@ -8,7 +8,7 @@ export const REPORT_PROBLEMS = {
     "The tenant has no report execution with this id. It may be deleted.",
     "Check the id.",
     "This report run does not exist or was deleted. Generate the report again.",
-    "Esta execução não existe ou foi eliminada. Gere o relatório de novo.",
+    "Esta execução não existe ou foi excluída. Gere o relatório de novo.",
   ),
   REPORT_TEMPLATE_NOT_FOUND: entry(
     404,
@@ -32,7 +32,7 @@ export const REPORT_PROBLEMS = {
     "The tenant has no document template with this id, or the template has no version with this number.",
     "Use one of the ids that GET /api/v1/document-templates lists.",
     "This template does not exist or was deleted. Choose another template.",
-    "Este modelo não existe ou foi eliminado. Escolha outro modelo.",
+    "Este modelo não existe ou foi excluído. Escolha outro modelo.",
   ),
   DOCUMENT_TEMPLATE_ALREADY_EXISTS: entry(
     409,
@@ -72,7 +72,7 @@ export const REPORT_PROBLEMS = {
     "The tenant has no report target with this id.",
     "Use an id that GET /api/v1/report-targets lists.",
     "This report target does not exist or was deleted. Reload the list.",
-    "Este destino de relatórios não existe ou foi eliminado. Recarregue a lista.",
+    "Este destino de relatórios não existe ou foi excluído. Recarregue a lista.",
   ),
   REPORT_TARGET_ALREADY_EXISTS: entry(
     409,
@@ -96,7 +96,7 @@ export const REPORT_PROBLEMS = {
     "The link to the report is unknown or older than 24 hours, or the report was deleted.",
     "Ask the sender for a new link.",
     "The link to the report has expired, or the report was deleted. Ask the sender for a new link.",
-    "A ligação para o relatório expirou, ou o relatório foi eliminado. Peça uma nova ligação a quem o enviou.",
+    "O link do relatório expirou, ou o relatório foi excluído. Peça um novo link a quem o enviou.",
   ),
   REPORT_BUSY_UNAVAILABLE: entry(
     503,
@@ -104,7 +104,7 @@ export const REPORT_PROBLEMS = {
     "No report was generated: the maximum number of reports was running until the time limit, or too many requests waited.",
     "Try again after the number of seconds in Retry-After, or use generate-async, which waits in a queue.",
     "Too many reports are running. Try again in a moment, or choose “In the background”.",
-    "Há demasiados relatórios a ser gerados. Tente daqui a pouco ou escolha “Em segundo plano”.",
+    "Há muitos relatórios sendo gerados. Tente daqui a pouco ou escolha “Em segundo plano”.",
   ),
   REPORT_TOO_LARGE_FOR_SYNC: entry(
     400,
@@ -120,7 +120,7 @@ export const REPORT_PROBLEMS = {
     "The tenant has no report schedule with this id.",
     "Check the id.",
     "This schedule does not exist or was deleted. Reload the list.",
-    "Este agendamento não existe ou foi eliminado. Recarregue a lista.",
+    "Este agendamento não existe ou foi excluído. Recarregue a lista.",
   ),
   REPORT_SCHEDULE_ALREADY_PAUSED: entry(
     400,

@@ -32,7 +32,7 @@ export const REQUEST_PROBLEMS = {
     "The request body is larger than the limit of this route.",
     "Send less per request. Upload file content directly to storage, not through this service.",
     "The data is too large to be sent at once. Send less, or split it.",
-    "Os dados são demasiado grandes para um só envio. Envie menos ou divida-os.",
+    "Os dados são grandes demais para um só envio. Envie menos ou divida-os.",
   ),
   UNSUPPORTED_MEDIA_TYPE: entry(
     415,
@@ -40,7 +40,7 @@ export const REQUEST_PROBLEMS = {
     "The route does not accept the Content-Type of the body.",
     "Send application/json, or multipart/form-data if the route accepts a file.",
     "The service does not accept data of this type. Choose another file.",
-    "O serviço não aceita dados deste tipo. Escolha outro ficheiro.",
+    "O serviço não aceita dados deste tipo. Escolha outro arquivo.",
   ),
   PRECONDITION_FAILED: entry(
     412,
@@ -48,7 +48,7 @@ export const REQUEST_PROBLEMS = {
     "The version in If-Match is not the current one, so nothing was changed.",
     "Read the resource again, apply your change to the current state, and send its new ETag.",
     "Someone else changed this while you were editing. Nothing was saved. Open the page again and repeat your change.",
-    "Alguém fez alterações enquanto editava. Nada foi guardado. Abra a página de novo e repita a sua alteração.",
+    "Alguém fez alterações enquanto editava. Nada foi salvo. Abra a página de novo e repita sua alteração.",
   ),
   IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE: entry(
     422,
@@ -64,7 +64,7 @@ export const REQUEST_PROBLEMS = {
     "Another request with this Idempotency-Key has not finished.",
     "Repeat the request after the number of seconds in Retry-After. It then gets the answer of the first request.",
     "This request is still in progress. Wait a moment, then check the result.",
-    "Este pedido ainda está em curso. Espere um pouco e verifique o resultado.",
+    "Este pedido ainda está em andamento. Espere um pouco e verifique o resultado.",
   ),
   BODY_TIMED_OUT: entry(
     408,
@@ -72,7 +72,7 @@ export const REQUEST_PROBLEMS = {
     "The service did not receive the whole request body within its time limit.",
     "Send the request again over a faster connection, or send less per request.",
     "The data arrived too slowly. Check your connection and try again.",
-    "Os dados chegaram demasiado devagar. Verifique a sua ligação e tente de novo.",
+    "Os dados chegaram devagar demais. Verifique sua conexão e tente de novo.",
   ),
   REQUEST_TIMED_OUT_UNAVAILABLE: entry(
     503,
@@ -104,6 +104,6 @@ export const REQUEST_PROBLEMS = {
     "The service failed unexpectedly. Its log has the whole error.",
     "Try again. If it fails again, give the operator the traceId.",
     "The service failed unexpectedly. Try again. If it fails again, give the operator the trace id.",
-    "O serviço falhou inesperadamente. Tente de novo. Se voltar a falhar, indique ao operador o id de rastreio.",
+    "O serviço falhou inesperadamente. Tente de novo. Se voltar a falhar, informe ao operador o id de rastreamento.",
   ),
 } satisfies Record<string, CatalogueEntry>;

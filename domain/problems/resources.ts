@@ -8,7 +8,7 @@ export const RESOURCE_PROBLEMS = {
     "The tenant has no application with this id. It may be deleted.",
     "Check the id.",
     "This application does not exist or was deleted. Reload the list.",
-    "Esta aplicação não existe ou foi eliminada. Recarregue a lista.",
+    "Esta aplicação não existe ou foi excluída. Recarregue a lista.",
   ),
   APPLICATION_ALREADY_EXISTS: entry(
     409,
@@ -24,7 +24,7 @@ export const RESOURCE_PROBLEMS = {
     "The tenant has no such setting.",
     "Check the id.",
     "This setting does not exist or was deleted. Reload the list.",
-    "Esta definição não existe ou foi eliminada. Recarregue a lista.",
+    "Esta configuração não existe ou foi excluída. Recarregue a lista.",
   ),
   SETTING_ALREADY_EXISTS: entry(
     409,
@@ -32,6 +32,6 @@ export const RESOURCE_PROBLEMS = {
     "The setting was not saved because the tenant has another one with this key.",
     "Change the existing setting.",
     "The tenant already has a setting with this key. Use another key, or edit that setting.",
-    "O inquilino já tem uma definição com esta chave. Use outra chave ou edite essa definição.",
+    "O inquilino já tem uma configuração com esta chave. Use outra chave ou edite essa configuração.",
   ),
 } satisfies Record<string, CatalogueEntry>;

@@ -9,11 +9,11 @@ const TEXTS = {
     done: "Done. Sign in with the new email from now on.",
   },
   pt: {
-    title: "Confirme o seu novo email",
-    incomplete: "Esta ligação está incompleta. Peça uma nova.",
-    explanation: "A partir de agora, inicia sessão com o novo email. As suas outras sessões terminam.",
-    confirm: "Confirmar o email",
-    done: "Pronto. A partir de agora, inicie sessão com o novo email.",
+    title: "Confirme seu novo e-mail",
+    incomplete: "Este link está incompleto. Peça um novo.",
+    explanation: "A partir de agora, entra com o novo e-mail. Suas outras sessões terminam.",
+    confirm: "Confirmar o e-mail",
+    done: "Pronto. A partir de agora, entre com o novo e-mail.",
   },
 };
 

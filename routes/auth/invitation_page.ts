@@ -16,15 +16,15 @@ const TEXTS = {
   },
   pt: {
     title: "Aceitar o convite",
-    incomplete: "Esta ligação está incompleta. Peça um novo convite.",
-    invited: "Foi convidado ({email}) para {tenant}.",
-    New: "Escolha uma palavra-passe para a sua nova conta: pelo menos 12 caracteres.",
-    Password: "Já tem uma conta. Introduza a palavra-passe dela para aceitar.",
+    incomplete: "Este link está incompleto. Peça um novo convite.",
+    invited: "Você foi convidado ({email}) para {tenant}.",
+    New: "Escolha uma senha para sua nova conta: pelo menos 12 caracteres.",
+    Password: "Você já tem uma conta. Digite a senha dela para aceitar.",
     SignedIn:
-      "A sua conta não tem palavra-passe: inicia sessão com outro fornecedor. Defina uma com “Esqueci-me da palavra-passe” na página de início de sessão e abra de novo esta ligação.",
+      "Sua conta não tem senha: entra com outro provedor. Defina uma com “Esqueci a senha” na página de login e abra este link de novo.",
     accept: "Aceitar",
-    done: "Pronto. Já pode iniciar sessão.",
-    signIn: "Ir para a página de início de sessão",
+    done: "Pronto. Já pode entrar.",
+    signIn: "Ir para a página de login",
   },
 };
 

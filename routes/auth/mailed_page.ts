@@ -18,12 +18,12 @@ const SHARED_TEXTS = {
   },
   pt: {
     password: "Palavra-passe",
-    newPassword: "Nova palavra-passe",
+    newPassword: "Nova senha",
     repeated: "Repita-a",
-    differ: "As duas palavras-passe são diferentes.",
+    differ: "As duas senhas são diferentes.",
     rules:
-      "Escolha outra palavra-passe: 12 a 128 caracteres, que não seja comum, nem feita do seu nome ou email, nem conhecida de uma fuga de dados.",
-    unreachable: "Não foi possível contactar o serviço. Tente de novo.",
+      "Escolha outra senha: 12 a 128 caracteres, que não seja comum, nem feita do seu nome ou e-mail, nem conhecida de uma vazamento de dados.",
+    unreachable: "Não foi possível contatar o serviço. Tente de novo.",
   },
 };
 type SharedTexts = typeof SHARED_TEXTS.en;

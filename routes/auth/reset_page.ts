@@ -11,11 +11,11 @@ const TEXTS = {
     done: "Done. Sign in with the new password.",
   },
   pt: {
-    title: "Definir uma nova palavra-passe",
-    incomplete: "Esta ligação está incompleta. Peça uma nova.",
+    title: "Definir uma nova senha",
+    incomplete: "Este link está incompleto. Peça um novo.",
     explanation: `Pelo menos ${PASSWORD_LENGTH.min} caracteres. Todas as suas sessões terminam.`,
     set: "Definir a palavra-passe",
-    done: "Pronto. Inicie sessão com a nova palavra-passe.",
+    done: "Pronto. Entre com a nova senha.",
   },
 };
 

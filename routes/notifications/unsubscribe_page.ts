@@ -22,11 +22,11 @@ const WORDS: Record<"en" | "pt", Words> = {
     invalid: "This link is not valid, or too old. Use the one of a newer mail.",
   },
   pt: {
-    title: "Cancelar a subscrição",
+    title: "Cancelar a inscrição",
     ask: (category) => `Já não quer receber mensagens sobre ${category}?`,
-    button: "Cancelar a subscrição",
+    button: "Cancelar a inscrição",
     done: (category) => `Está feito. Não receberá mais mensagens sobre ${category}.`,
-    invalid: "Esta ligação não é válida ou é demasiado antiga. Use a de uma mensagem mais recente.",
+    invalid: "Este link não é válido ou é antigo demais. Use o de uma mensagem mais recente.",
   },
 };
 

@@ -24,8 +24,8 @@ const WORDS: Record<"en" | "pt", Words> = {
   pt: {
     title: "Não é possível abrir este relatório",
     gone:
-      "A ligação não é válida ou tem mais de 24 horas, ou o relatório foi eliminado. Peça uma nova ligação ao remetente.",
-    scanning: "O documento ainda está a ser analisado. Tente a ligação daqui a pouco.",
+      "O link não é válido ou tem mais de 24 horas, ou o relatório foi excluído. Peça um novo link ao remetente.",
+    scanning: "O documento ainda está sendo analisado. Tente o link daqui a pouco.",
     withheld:
       "O documento foi removido ou não passou na análise. Peça ao remetente que gere o relatório de novo.",
   },

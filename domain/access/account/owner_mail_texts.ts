@@ -13,7 +13,7 @@ export const OWNER_MAILS = {
     },
     pt: {
       title: "A sua palavra-passe foi alterada",
-      text: "A palavra-passe da sua conta foi alterada. As suas outras sessões foram terminadas.",
+      text: "A senha da sua conta foi alterada. Suas outras sessões foram terminadas.",
     },
   },
   "password-reset": {
@@ -24,7 +24,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "A sua palavra-passe foi reposta",
       text:
-        "Foi definida uma nova palavra-passe com uma ligação de um email para este endereço. Todas as suas sessões foram terminadas.",
+        "Foi definida uma nova senha com um link de um e-mail para este endereço. Todas as suas sessões foram terminadas.",
     },
   },
   "email-change-requested": {
@@ -34,9 +34,9 @@ export const OWNER_MAILS = {
         "Someone with your password asked to change the email of your account. A link was sent to the new address.",
     },
     pt: {
-      title: "Foi pedido um novo email",
+      title: "Foi pedido um novo e-mail",
       text:
-        "Alguém com a sua palavra-passe pediu para mudar o email da sua conta. Foi enviada uma ligação para o novo endereço.",
+        "Alguém com sua senha pediu para mudar o e-mail da sua conta. Um link foi enviado para o novo endereço.",
     },
   },
   "email-changed": {
@@ -46,9 +46,9 @@ export const OWNER_MAILS = {
         "Your account has a new email. You sign in with the new one from now on. This address gets no more mail.",
     },
     pt: {
-      title: "O seu email foi alterado",
+      title: "Seu e-mail foi alterado",
       text:
-        "A sua conta tem um novo email. A partir de agora inicia sessão com o novo. Este endereço não recebe mais mensagens.",
+        "Sua conta tem um novo e-mail. A partir de agora entra com o novo. Este endereço não recebe mais mensagens.",
     },
   },
   "email-taken": {
@@ -58,9 +58,9 @@ export const OWNER_MAILS = {
         "Someone asked to use this address as the email of another account. It already belongs to your account, so nothing changed.",
     },
     pt: {
-      title: "Este email já pertence à sua conta",
+      title: "Este e-mail já pertence à sua conta",
       text:
-        "Alguém pediu para usar este endereço como email de outra conta. Já pertence à sua conta, por isso nada mudou.",
+        "Alguém pediu para usar este endereço como e-mail de outra conta. Já pertence à sua conta, por isso nada mudou.",
     },
   },
   "factor-added": {
@@ -72,7 +72,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "Foi adicionado um segundo fator",
       text:
-        "Foi adicionada à sua conta uma aplicação de autenticação ou uma chave de acesso. A partir de agora é necessária para iniciar sessão.",
+        "Um aplicativo de autenticação ou uma chave de acesso foi adicionado à sua conta. A partir de agora, ele é necessário para entrar.",
     },
   },
   "factor-removed": {
@@ -82,7 +82,7 @@ export const OWNER_MAILS = {
     },
     pt: {
       title: "Foi removido um segundo fator",
-      text: "Foi removida da sua conta uma aplicação de autenticação ou uma chave de acesso.",
+      text: "Um aplicativo de autenticação ou uma chave de acesso foi removido da sua conta.",
     },
   },
   "factors-removed": {
@@ -92,7 +92,7 @@ export const OWNER_MAILS = {
         "An administrator removed all second factors and recovery codes of your account. All your sessions were ended.",
     },
     pt: {
-      title: "Os seus segundos fatores foram removidos",
+      title: "Seus segundos fatores foram removidos",
       text:
         "Um administrador removeu todos os segundos fatores e códigos de recuperação da sua conta. Todas as suas sessões foram terminadas.",
     },
@@ -103,8 +103,8 @@ export const OWNER_MAILS = {
       text: "New recovery codes were made for your account. The old ones no longer work.",
     },
     pt: {
-      title: "Tem novos códigos de recuperação",
-      text: "Foram criados novos códigos de recuperação para a sua conta. Os antigos deixaram de funcionar.",
+      title: "Você tem novos códigos de recuperação",
+      text: "Foram criados novos códigos de recuperação para sua conta. Os antigos deixaram de funcionar.",
     },
   },
 } satisfies Record<string, { en: MailText; pt: MailText }>;

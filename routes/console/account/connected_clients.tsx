@@ -19,7 +19,7 @@ const texts = defineTexts({
   disconnected: "The program was disconnected.",
 }, {
   title: "Programas ligados",
-  caption: "Programas em que iniciou sessão com esta conta",
+  caption: "Programas em que entrou com esta conta",
   program: "Programa",
   allowed: "Permitido",
   sessions: "Sessões",

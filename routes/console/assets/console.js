@@ -11,8 +11,8 @@ const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 
   "second",
   1,
 ]];
-const relative = new Intl.RelativeTimeFormat(root.lang === "pt" ? "pt-PT" : "en-GB", { numeric: "auto" });
-const exact = new Intl.DateTimeFormat(root.lang === "pt" ? "pt-PT" : "en-GB", {
+const relative = new Intl.RelativeTimeFormat(root.lang === "pt" ? "pt-BR" : "en-GB", { numeric: "auto" });
+const exact = new Intl.DateTimeFormat(root.lang === "pt" ? "pt-BR" : "en-GB", {
   dateStyle: "medium",
   timeStyle: "long",
 });

@@ -13,7 +13,7 @@
   /** An error whose message is shown to the user. */
   class UserError extends Error {}
 
-  const numbers = new Intl.NumberFormat(document.documentElement.lang === "pt" ? "pt-PT" : "en-GB", {
+  const numbers = new Intl.NumberFormat(document.documentElement.lang === "pt" ? "pt-BR" : "en-GB", {
     maximumFractionDigits: 1,
   });
   function size(bytes) {

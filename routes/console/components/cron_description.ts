@@ -34,7 +34,7 @@ const TEXTS = {
     on: (days: string) => `semanalmente: ${days},`,
     monthly: (days: string) => `no dia ${days} de cada mês`,
     lastDay: "no último dia de cada mês",
-    yearly: (date: string) => `todos os anos a ${date}`,
+    yearly: (date: string) => `todos os anos em ${date}`,
   },
 };
 

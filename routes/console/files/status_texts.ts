@@ -28,32 +28,32 @@ export const fileStatusTexts = defineTexts({
   "job:retention-expired":
     "The file had no references and its retention ended. The content was deleted. This record is kept.",
 }, {
-  Pending: "À espera do envio",
+  Pending: "Aguardando o envio",
   Scanning: "Em análise",
   Available: "Disponível",
-  Infected: "Infetado",
-  Failed: "Análise falhada",
-  Purged: "Conteúdo eliminado",
+  Infected: "Infectado",
+  Failed: "Análise com falha",
+  Purged: "Conteúdo excluído",
   PendingText:
-    "O ficheiro está reservado, mas o conteúdo ainda não foi enviado e confirmado. A reserva termina automaticamente.",
+    "O arquivo está reservado, mas o conteúdo ainda não foi enviado e confirmado. A reserva termina automaticamente.",
   ScanningText:
-    "O conteúdo está no armazenamento e está a ser analisado. Não pode ser descarregado antes de a análise terminar.",
+    "O conteúdo está no armazenamento e está sendo analisado. Não pode ser baixado antes de a análise terminar.",
   AvailableText:
-    "A análise não encontrou nada nocivo e o tipo é permitido. O ficheiro pode ser descarregado.",
+    "A análise não encontrou nada nocivo e o tipo é permitido. O arquivo pode ser baixado.",
   InfectedText: (signature: string) =>
-    `A análise encontrou ${signature}. O conteúdo foi eliminado. Este registo é mantido.`,
+    `A análise encontrou ${signature}. O conteúdo foi excluído. Este registro é mantido.`,
   FailedText:
-    "Nenhuma tentativa de análise conseguiu ler o conteúdo. Não pode ser descarregado. Envie o ficheiro de novo.",
-  purgedByPerson: "Um utilizador eliminou o conteúdo. Este registo é mantido com o motivo.",
+    "Nenhuma tentativa de análise conseguiu ler o conteúdo. Não pode ser baixado. Envie o arquivo de novo.",
+  purgedByPerson: "Um usuário excluiu o conteúdo. Este registro é mantido com o motivo.",
   "job:tipo-reprovado":
-    "A análise encontrou um tipo que o perfil não permite. O conteúdo foi eliminado. Este registo é mantido.",
+    "A análise encontrou um tipo que o perfil não permite. O conteúdo foi excluído. Este registro é mantido.",
   "job:archive-limits":
-    "Não foi possível analisar o arquivo por completo. A última análise abaixo indica o motivo. O conteúdo foi eliminado. Este registo é mantido.",
-  "job:upload-expired": "O envio não foi confirmado antes do fim da reserva. Este registo é mantido.",
+    "Não foi possível analisar o arquivo compactado por completo. A última análise abaixo indica o motivo. O conteúdo foi excluído. Este registro é mantido.",
+  "job:upload-expired": "O envio não foi confirmado antes do fim da reserva. Este registro é mantido.",
   "job:size-mismatch":
-    "O tamanho enviado é diferente do reservado. O conteúdo foi eliminado. Este registo é mantido.",
+    "O tamanho enviado é diferente do reservado. O conteúdo foi excluído. Este registro é mantido.",
   "job:retention-expired":
-    "O ficheiro não tinha referências e a conservação terminou. O conteúdo foi eliminado. Este registo é mantido.",
+    "O arquivo não tinha referências e a conservação terminou. O conteúdo foi excluído. Este registro é mantido.",
 });
 
 /** Results of a scan. */
@@ -64,7 +64,7 @@ export const scanVerdictLabels = defineTexts({
   Error: "Error",
 }, {
   Clean: "Limpo",
-  Infected: "Infetado",
+  Infected: "Infectado",
   TypeRejected: "Tipo rejeitado",
   Error: "Erro",
 });

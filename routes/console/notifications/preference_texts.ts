@@ -33,8 +33,8 @@ export const preferenceTexts = sectionTexts({
   from: "Das",
   to: "Às",
   digest: "Resumo diário",
-  digestText: "Junta os emails de prioridade baixa num só por dia.",
+  digestText: "Junta os e-mails de prioridade baixa em um só por dia.",
   hasDigest: "Enviar-me um resumo diário",
   at: "Às",
-  saved: "As suas preferências foram guardadas.",
+  saved: "Suas preferências foram salvas.",
 });

@@ -41,7 +41,7 @@ export const notificationStatusLabels = defineTexts({
 }, {
   Pending: "No resumo",
   Queued: "Na fila",
-  Sending: "A enviar",
+  Sending: "Enviando",
   Sent: "Enviada",
   Failed: "Falhou",
   DeadLettered: "Não entregue",
@@ -51,7 +51,7 @@ export const notificationStatusLabels = defineTexts({
 
 export const channelLabels = defineTexts(
   { Email: "Email", Push: "Push", InApp: "In-app", Sms: "SMS" },
-  { Email: "Email", Push: "Push", InApp: "Na aplicação", Sms: "SMS" },
+  { Email: "E-mail", Push: "Push", InApp: "No aplicativo", Sms: "SMS" },
 );
 
 /** The label of a channel; for one of an extension, its display name. */
@@ -112,10 +112,10 @@ export const skipReasonLabels: Record<Locale, Record<SkipReason, string>> = defi
   NoAddress: "The user has no address on this channel",
   NotAUser: "The user no longer belongs to this tenant",
 }, {
-  OptedOut: "O utilizador desativou esta categoria neste canal",
+  OptedOut: "O usuário desativou esta categoria neste canal",
   Suppressed: "O endereço está suprimido",
-  NoAddress: "O utilizador não tem endereço neste canal",
-  NotAUser: "O utilizador já não pertence a este inquilino",
+  NoAddress: "O usuário não tem endereço neste canal",
+  NotAUser: "O usuário já não pertence a este inquilino",
 });
 
 /** A message's status as a coloured label. */

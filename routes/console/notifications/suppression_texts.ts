@@ -21,21 +21,21 @@ export const suppressionTexts = sectionTexts({
 }, {
   title: "Endereços suprimidos",
   intro:
-    "As mensagens não são enviadas para estes endereços. Os servidores de correio ou SMS indicaram que não recebem mensagens, ou alguém os adicionou.",
+    "As mensagens não são enviadas para estes endereços. Os servidores de e-mail ou SMS indicaram que não recebem mensagens, ou alguém os adicionou.",
   caption: "Endereços suprimidos, os mais recentes primeiro",
-  search: "Procurar endereços",
+  search: "Buscar endereços",
   detail: "Detalhes",
   message: "a mensagem",
   add: "Suprimir um endereço",
   addIt: "Suprimir",
   added: "O endereço foi suprimido.",
-  remove: "Retirar",
+  remove: "Remover",
   removeConfirm: (address: string) =>
-    `Retirar ${address} da lista? As mensagens voltam a ser enviadas para este endereço.`,
-  removed: "O endereço foi retirado. As mensagens voltam a ser enviadas para ele.",
+    `Remover ${address} da lista? As mensagens voltam a ser enviadas para este endereço.`,
+  removed: "O endereço foi removido. As mensagens voltam a ser enviadas para ele.",
   empty: "Sem endereços suprimidos",
   emptyText:
-    "Os endereços que os servidores de correio ou SMS indicam como inválidos são adicionados automaticamente.",
+    "Os endereços que os servidores de e-mail ou SMS indicam como inválidos são adicionados automaticamente.",
 });
 
 export const suppressionReasonLabels = defineTexts(

@@ -70,10 +70,10 @@ export const overviewTexts = sectionTexts({
   hourName: "última hora, por minuto",
   dayName: "último dia, por hora",
   succeeded: "concluídas",
-  failed: "falhadas",
+  failed: "com falha",
   abandoned: "abandonadas",
-  waiting: "À espera",
-  processing: "Em curso",
+  waiting: "Aguardando",
+  processing: "Em andamento",
   scheduled: "Agendadas",
   retrying: "Falharam, vão repetir",
   deadLetters: "Falhas definitivas",
@@ -83,21 +83,21 @@ export const overviewTexts = sectionTexts({
   average: (time: string) => `${time} em média`,
   oldest: "Prevista há mais tempo",
   queues: "Filas",
-  queuesCaption: "Filas em pausa e filas com tarefas por acabar",
+  queuesCaption: "Filas em pausa e filas com tarefas não concluídas",
   state: "Estado",
   pausedForAll: "Em pausa para todos os inquilinos",
-  queuePaused: "A fila está em pausa. As tarefas à espera não começam.",
+  queuePaused: "A fila está em pausa. As tarefas em espera não começam.",
   queueResumed: "A fila foi retomada.",
-  noQueues: "Sem tarefas à espera ou em curso",
+  noQueues: "Sem tarefas em espera ou em andamento",
   deliveries: "Mensagens das últimas 24 horas",
   sent: "Enviadas",
-  failedMessages: "Falhadas",
+  failedMessages: "Com falha",
   deadLettered: "Não entregues",
   deliveredShare: (share: string) => `${share} entregues`,
   noMessages: "Sem mensagens nas últimas 24 horas",
   scannerUnavailable: "O motor de análise está indisponível",
   scannerUnavailableText:
-    "Os ficheiros ficam em análise até o motor responder. Verifique se o antivírus está a funcionar.",
+    "Os arquivos ficam em análise até o motor responder. Verifique se o antivírus está funcionando.",
   engine: "Motor",
   hoursOld: (hours: string) => `com ${hours} h`,
   ageUnknown: "idade desconhecida",
@@ -147,12 +147,12 @@ export const attentionTexts = defineTexts({
   NoWorkers: () =>
     "Nenhuma instância executa tarefas, por isso nenhuma tarefa corre. Inicie uma instância que execute tarefas.",
   ScannerUnavailable: () =>
-    "O motor de análise está indisponível, por isso os ficheiros esperam. Verifique se o antivírus está a funcionar.",
+    "O motor de análise está indisponível, por isso os arquivos esperam. Verifique se o antivírus está funcionando.",
   QueueStuck: (count: number, queue: string) =>
-    `A fila ${queue} está atrasada: ${count} à espera, a mais antiga há mais de cinco minutos.`,
+    `A fila ${queue} está atrasada: ${count} em espera, a mais antiga há mais de cinco minutos.`,
   DeadLetters: counted(
-    "falha definitiva por resolver. Repita-a ou limpe-a.",
-    "falhas definitivas por resolver. Repita-as ou limpe-as.",
+    "falha definitiva pendente. Repita-a ou limpe-a.",
+    "falhas definitivas pendentes. Repita-as ou limpe-as.",
   ),
   NotificationsFailed: counted(
     "mensagem das últimas 24 horas falhou e ainda não foi entregue.",
@@ -173,8 +173,8 @@ export const attentionTexts = defineTexts({
   ScannerStale: () =>
     "As assinaturas do antivírus estão desatualizadas ou têm idade desconhecida. Atualize-as.",
   TenantsAtCapacity: counted(
-    "inquilino atingiu o limite de utilizadores.",
-    "inquilinos atingiram o limite de utilizadores.",
+    "inquilino atingiu o limite de usuários.",
+    "inquilinos atingiram o limite de usuários.",
   ),
   RecurringPaused: counted("tarefa recorrente está em pausa.", "tarefas recorrentes estão em pausa."),
   SchedulesPaused: counted(

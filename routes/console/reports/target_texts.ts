@@ -70,14 +70,14 @@ export const targetTexts = sectionTexts({
   webhookUrl: "URL do webhook",
   webhookUrlHint:
     "Do Slack ou de um serviço que aceite as mesmas mensagens. É um segredo e não volta a ser mostrado.",
-  keptSecret: "Vazio: mantém-se o valor guardado.",
+  keptSecret: "Vazio: mantém-se o valor salvo.",
   test: "Testar",
   tested: "O teste correu bem: o destino está acessível.",
   testFailed: (reason: string) => `O teste falhou: ${reason}`,
   created: "O destino foi criado.",
   saved: "O destino foi guardado.",
   removeConfirm: (name: string) =>
-    `Eliminar o destino “${name}”? As entregas de agendamentos que o usam vão falhar.`,
+    `Excluir o destino “${name}”? As entregas de agendamentos que o usam vão falhar.`,
   removed: "O destino foi eliminado.",
   webhookSecret: "Segredo dos webhooks de relatórios",
   ownSecret: "Os webhooks de relatórios são assinados com o segredo do próprio inquilino.",

@@ -26,4 +26,4 @@ export function localeOf(chosen: string | undefined, acceptLanguage: string | nu
 }
 
 /** Language tags for formatting dates and numbers. */
-export const FORMAT_TAGS: Record<Locale, string> = { en: "en-GB", pt: "pt-PT" };
+export const FORMAT_TAGS: Record<Locale, string> = { en: "en-GB", pt: "pt-BR" };

@@ -6,7 +6,7 @@ import { type ConsoleUrls, Document } from "./document.tsx";
 import type { NavItem, View, Visit } from "./page.ts";
 import { LOCALES } from "./languages.ts";
 
-const LANGUAGE_NAMES = { en: "English", pt: "Português" };
+const LANGUAGE_NAMES = { en: "English", pt: "Português (Brasil)" };
 
 /** Navigation entries under one heading. */
 export interface NavGroup {

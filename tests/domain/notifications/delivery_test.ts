@@ -296,7 +296,7 @@ Deno.test("content of the service's own mails cannot be read and is deleted once
   await withServers([taking], async () => void await run(id, { attempt: 2, failures: 1 }));
   assert.ok(taking.took[0]?.html?.includes("secret-token"));
   assert.ok(taking.took[0]?.text?.includes("secret-token"));
-  assert.equal(taking.took[0]?.subject, "Reponha a sua palavra-passe");
+  assert.equal(taking.took[0]?.subject, "Redefina sua senha");
   const [row] = await p.sql`select * from notifications where id = ${id}`;
   assert.equal(row?.status, "Sent");
   assert.ok(!JSON.stringify(row).includes("secret-token"));

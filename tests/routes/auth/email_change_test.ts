@@ -263,6 +263,6 @@ Deno.test({
     await page.goto("about:blank");
     await page.goto(`${t.url}/auth/confirm-email#token=${token}`);
     await page.getByRole("button").click();
-    await page.getByText("já foi usada").waitFor();
+    await page.getByText("já foi usado").waitFor();
   },
 });

@@ -310,7 +310,7 @@ Deno.test("the console gives the reason for a new sign-in, and then returns to t
   for (
     const [language, text] of [["en", "Your access changed. Sign in again."], [
       "pt",
-      "O seu acesso mudou. Inicie sessão de novo.",
+      "Seu acesso mudou. Entre de novo.",
     ]]
   ) {
     const signInPage = await fetch(new URL(location, here.url), {

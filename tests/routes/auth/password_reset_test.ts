@@ -246,7 +246,7 @@ Deno.test("the service's own page is in two languages, under a policy that allow
   assert.equal(headers.get("vary")?.includes("accept-language"), true);
   assert.match(body, /<html lang="en">.*<form>/s);
   const portuguese = await fetch(`${t.url}/auth/reset-password`, { headers: { "accept-language": "pt" } });
-  assert.match(await portuguese.text(), /<html lang="pt">.*Definir uma nova palavra-passe/s);
+  assert.match(await portuguese.text(), /<html lang="pt">.*Definir uma nova senha/s);
 });
 
 const browser = await openBrowser();
@@ -260,27 +260,27 @@ Deno.test({
     const token = await tokenFor(user.email);
     const page = await (await (browser ?? assert.fail()).newContext({ locale: "pt-PT" })).newPage();
     const submit = async (password: string, repeated = password) => {
-      await page.getByLabel("Nova palavra-passe").fill(password);
+      await page.getByLabel("Nova senha").fill(password);
       await page.getByLabel("Repita-a").fill(repeated);
       await page.getByRole("button").click();
     };
     await page.goto(`${t.url}/auth/reset-password`);
-    await page.getByText("Esta ligação está incompleta.").waitFor();
+    await page.getByText("Este link está incompleto.").waitFor();
     assert.equal(await page.getByRole("button").count(), 0);
     await page.goto("about:blank");
     await page.goto(`${t.url}/auth/reset-password#token=${token}`);
     assert.ok(!page.url().includes(token));
     await submit(NEW, `${NEW}!`);
-    await page.getByText("As duas palavras-passe são diferentes.").waitFor();
+    await page.getByText("As duas senhas são diferentes.").waitFor();
     await submit("password1234");
-    await page.getByText("Escolha outra palavra-passe").waitFor();
+    await page.getByText("Escolha outra senha").waitFor();
     await submit(NEW);
     await page.getByText("Pronto.").waitFor();
     assert.equal((await signIn(t, user.email, NEW)).status, 200);
     await page.goto("about:blank");
     await page.goto(`${t.url}/auth/reset-password#token=${token}`);
     await submit(NEW);
-    await page.getByText("já foi usada ou expirou").waitFor();
+    await page.getByText("já foi usado ou expirou").waitFor();
   },
 });
 

@@ -208,7 +208,7 @@ inBrowser(
     await page.getByText("order 22 lost").first().waitFor();
     await viewing.requireAccessible();
     await page.getByRole("button", { name: "Repetir" }).click();
-    await page.getByText("A tarefa foi posta de novo na fila.").waitFor();
+    await page.getByText("A tarefa foi colocada de novo na fila.").waitFor();
     await viewing.open("dead-letters");
     await page.getByRole("link", { name: "Repetir o grupo" }).last().click();
     await page.getByRole("button", { name: "Contar" }).click();

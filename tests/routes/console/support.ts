@@ -46,7 +46,7 @@ export interface Looks {
   theme?: "light" | "dark";
   /** 390 pixels wide instead of 1280. */
   phone?: boolean;
-  locale?: "en-GB" | "pt-PT";
+  locale?: "en-GB" | "pt-PT" | "pt-BR";
 }
 
 /** A browser signed in to the console. Every error it reports fails the test at `close`. */

@@ -141,7 +141,7 @@ inBrowser("a saved partial names the templates that it breaks", async (b) => {
   await page.getByText("funciona", { exact: true }).waitFor();
   await page.getByRole("textbox", { name: "Corpo em texto" }).fill("");
   await page.getByRole("textbox", { name: "Corpo HTML" }).fill("<b>{{ item }}</b>");
-  await page.getByRole("button", { name: "Guardar" }).click();
+  await page.getByRole("button", { name: "Salvar" }).click();
   await page.getByText("Um modelo que o usa não funciona.").waitFor();
   await page.getByText("the partial `part` has no text body").waitFor();
   await viewing.requireAccessible();

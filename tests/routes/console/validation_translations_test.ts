@@ -55,10 +55,10 @@ Deno.test("the messages about fields of the console's forms have Portuguese tran
 
 Deno.test("a translated message keeps its values, and other languages and messages stay", () => {
   const english = "Too big: expected string to have <=100 characters";
-  assert.equal(translateValidation("pt", english), "Escreva no máximo 100 caracteres.");
+  assert.equal(translateValidation("pt", english), "Digite no máximo 100 caracteres.");
   assert.equal(
     translateValidation("pt", `args.text: ${english}`),
-    "args.text: Escreva no máximo 100 caracteres.",
+    "args.text: Digite no máximo 100 caracteres.",
   );
   assert.equal(translateValidation("en", english), english);
   assert.equal(translateValidation("pt", "Indique uma data e hora."), "Indique uma data e hora.");

@@ -42,7 +42,7 @@ Deno.test("the page of an unsubscribe link and its confirmation look like the te
     const forged = await t.nobody.get(`${path}?token=${token.slice(0, -4)}AAAA`, { "accept-language": "pt" });
     assert.deepEqual(shownIn(forged.body), {
       ...SERVICE_LOOKS,
-      title: "Cancelar a subscrição · Steward",
+      title: "Cancelar a inscrição · Steward",
     });
   }
 });

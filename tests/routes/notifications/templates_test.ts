@@ -259,7 +259,7 @@ Deno.test("the shipped templates exist in English and Portuguese, and a tenant's
   assert.ok(english.textBody.includes("https://x.test/?a=1&b=2"));
   assert.ok(english.htmlBody.includes('href="https://x.test/?a&#x3D;1&amp;b&#x3D;2"'));
   const portuguese = (await render({ templateSlug: "password-reset", locale: "pt-BR", data })).body;
-  assert.deepEqual([portuguese.locale, portuguese.subject], ["pt", "Reponha a sua palavra-passe"]);
+  assert.deepEqual([portuguese.locale, portuguese.subject], ["pt", "Redefina sua senha"]);
   refused(await render({ templateSlug: "password-reset" }), 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
   for (const locale of ["en", "pt"]) {
     const { body } = await render({ templateSlug: "report-ready", locale, data: { reportName: "Users" } });
@@ -442,7 +442,7 @@ Deno.test("simultaneous versions are all stored; versions of shipped templates c
   const versions = (await ann.get(`${templates}/${shipped.id}/versions`)).body;
   assert.deepEqual([versions[0].version, versions[0].changedBy], [shipped.version, null]);
   const read = await ann.get(`${templates}/${shipped.id}/versions/${shipped.version}`);
-  assert.match(read.body.subjectTemplate, /palavra-passe/);
+  assert.match(read.body.subjectTemplate, /senha/);
   refused(
     await ann.post(`${templates}/${shipped.id}/versions/${shipped.version}/restore`),
     404,

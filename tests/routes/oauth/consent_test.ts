@@ -113,12 +113,12 @@ Deno.test("the pages are also in Portuguese", async () => {
     );
     return await answer.text();
   };
-  assert.match(await look(authorizeUrl(t, client)), /Permitir Orders.*Ler o seu nome.*Não permitir/s);
+  assert.match(await look(authorizeUrl(t, client)), /Permitir Orders.*Ler seu nome.*Não permitir/s);
   assert.match(
     await look(authorizeUrl(t, client, { redirect_uri: "https://evil.test" })),
     /Não foi possível/,
   );
-  assert.match(await look(`${t.url}/oauth/logout`), /Terminar sessão\?/);
+  assert.match(await look(`${t.url}/oauth/logout`), /Sair\?/);
 });
 
 Deno.test("a client signs the browser out with its ID token, and with it the grants of this browser", async () => {
