@@ -57,7 +57,7 @@ export const oauthTexts: Record<Locale, OAuthTexts> = {
     you: (email, tenant) => tenant === null ? `Sessão de ${email}` : `Sessão de ${email} em ${tenant}`,
     scopes: {
       openid: "Saber quem é",
-      profile: "Ler o seu nome",
+      profile: "Ler seu nome",
       email: "Ler seu endereço de e-mail",
       offline_access: "Agir por você na sua ausência",
     },

@@ -55,8 +55,7 @@ export const factorTexts = sectionTexts({
   requiredText: "Adicione um aplicativo de autenticação ou uma chave de acesso para continuar.",
   requiredProve: "Confirme sua identidade com o fator que já tem.",
   confirmIdentity: "Confirme a sua identidade",
-  stepUpText:
-    "Isso exige um login recente. Confirme sua identidade; depois continua o que começou.",
+  stepUpText: "Isso exige um login recente. Confirme sua identidade; depois continua o que começou.",
   factors: "Seus segundos fatores",
   noFactors: "Você não tem um segundo fator. Com um, uma senha roubada não basta para entrar.",
   kind: "Tipo",

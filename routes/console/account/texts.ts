@@ -37,8 +37,7 @@ export const accountTexts = sectionTexts({
   intro: "Console de operação do Steward",
   signInBy: (provider: string) => `Continuar com ${provider}`,
   forgot: "Esqueceu a senha?",
-  forgotText:
-    "Informe seu e-mail. Se pertencer a uma conta, enviamos um link para definir uma nova senha.",
+  forgotText: "Informe seu e-mail. Se pertencer a uma conta, enviamos um link para definir uma nova senha.",
   sendLink: "Enviar o link",
   linkSent: "Se o e-mail pertencer a uma conta, um link foi enviado.",
   profileSaved: "O seu perfil foi guardado.",
@@ -50,8 +49,7 @@ export const accountTexts = sectionTexts({
   changeEmail: "Alterar o e-mail",
   newEmail: "Novo e-mail",
   emailHint: "Enviamos um link para o novo e-mail. Funciona durante 30 minutos.",
-  emailRequested:
-    "Se o e-mail estiver livre, um link foi enviado. Seu e-mail muda quando abrir o link.",
+  emailRequested: "Se o e-mail estiver livre, um link foi enviado. Seu e-mail muda quando abrir o link.",
   sessionsCaption: "Sessões abertas da sua conta",
   permissions: "Suas permissões",
   permissionsCaption: "Permissões que tem neste inquilino",

@@ -38,8 +38,7 @@ export const fileStatusTexts = defineTexts({
     "O arquivo está reservado, mas o conteúdo ainda não foi enviado e confirmado. A reserva termina automaticamente.",
   ScanningText:
     "O conteúdo está no armazenamento e está sendo analisado. Não pode ser baixado antes de a análise terminar.",
-  AvailableText:
-    "A análise não encontrou nada nocivo e o tipo é permitido. O arquivo pode ser baixado.",
+  AvailableText: "A análise não encontrou nada nocivo e o tipo é permitido. O arquivo pode ser baixado.",
   InfectedText: (signature: string) =>
     `A análise encontrou ${signature}. O conteúdo foi excluído. Este registro é mantido.`,
   FailedText:

@@ -50,7 +50,8 @@ export const looksTexts = sectionTexts({
   emptyText: "Mail comes from the address of the service.",
 }, {
   title: "Aparência",
-  intro: "A aparência das mensagens, páginas e documentos do inquilino. Um campo vazio usa o valor do serviço.",
+  intro:
+    "A aparência das mensagens, páginas e documentos do inquilino. Um campo vazio usa o valor do serviço.",
   productName: "Nome do produto",
   primaryColour: "Cor principal",
   colourHint: "Por exemplo #1f4fd8: botões e barras.",

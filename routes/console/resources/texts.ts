@@ -33,8 +33,7 @@ export const resourceTexts = sectionTexts({
   applications: "Aplicações",
   applicationsCaption: "As aplicações do inquilino",
   applicationsEmpty: "Ainda não há aplicações",
-  applicationsEmptyText:
-    "Uma aplicação é um produto deste inquilino. Os usuários indicam-na pelo código.",
+  applicationsEmptyText: "Uma aplicação é um produto deste inquilino. Os usuários indicam-na pelo código.",
   newApplication: "Nova aplicação",
   settings: "Configurações",
   settingsCaption: "As configurações do inquilino",

@@ -14,8 +14,7 @@ const PORTUGUESE = new Map(Object.entries({
   "Change, activate and deactivate the tenant's users":
     "Alterar, ativar e desativar os usuários do inquilino",
   "Remove users from the tenant": "Remover usuários do inquilino",
-  "Export the personal data of the tenant's users":
-    "Exportar os dados pessoais dos usuários do inquilino",
+  "Export the personal data of the tenant's users": "Exportar os dados pessoais dos usuários do inquilino",
   "Erase the personal data of the tenant's users": "Apagar os dados pessoais dos usuários do inquilino",
   "Roles": "Papéis",
   "Read the tenant's roles": "Ver os papéis do inquilino",

@@ -95,7 +95,9 @@ export const commonTexts = sectionTexts({
     "Esta página não existe ou pertence a outro inquilino. Verifique o endereço ou mude de inquilino no menu acima.",
   forbidden: "Sem acesso",
   forbiddenText: (permissions: string, tenant: string | null) =>
-    `Você precisa de ${permissions}${tenant === null ? "" : ` em ${tenant}`}. Peça acesso a um administrador.`,
+    `Você precisa de ${permissions}${
+      tenant === null ? "" : ` em ${tenant}`
+    }. Peça acesso a um administrador.`,
   needsTenant: "Escolha um inquilino",
   needsTenantText: "Esta página mostra os dados de um inquilino. Escolha um inquilino no menu acima.",
   failed: "Algo correu mal",

@@ -300,7 +300,7 @@ Deno.test("content of the service's own mails cannot be read and is deleted once
   const [row] = await p.sql`select * from notifications where id = ${id}`;
   assert.equal(row?.status, "Sent");
   assert.ok(!JSON.stringify(row).includes("secret-token"));
-  assert.deepEqual([row?.templateLocale, row?.templateVersion], ["pt", 3]);
+  assert.deepEqual([row?.templateLocale, row?.templateVersion], ["pt", 4]);
 });
 
 Deno.test("a message whose file is missing is dead-lettered with the reason, and no provider is tried", async () => {

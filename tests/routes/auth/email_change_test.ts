@@ -236,10 +236,10 @@ Deno.test("the mails follow the language of the owner's default tenant", async (
   await sql`insert into notification_settings (tenant_id, default_locale) values (${user.tenantId}, 'pt-BR')`;
   const newEmail = newAddress();
   const token = await tokenFor(await signedIn(user), newEmail);
-  assert.deepEqual((await mailsTo(t, newEmail)).map(({ subject }) => subject), ["Confirme o seu novo email"]);
+  assert.deepEqual((await mailsTo(t, newEmail)).map(({ subject }) => subject), ["Confirme seu novo e-mail"]);
   assert.equal((await confirm(token)).status, 204);
   const subjects = (await mailsTo(t, user.email)).map(({ subject }) => subject);
-  assert.deepEqual(subjects, ["O seu email foi alterado", "Foi pedido um novo email"]);
+  assert.deepEqual(subjects, ["Seu e-mail foi alterado", "Foi pedido um novo e-mail"]);
 });
 
 const browser = await openBrowser();
@@ -254,10 +254,10 @@ Deno.test({
     const token = await tokenFor(await signedIn(user), newEmail);
     const page = await (await (browser ?? assert.fail()).newContext({ locale: "pt-PT" })).newPage();
     await page.goto(`${t.url}/auth/confirm-email#token=${token}`);
-    assert.equal(await page.title(), "Confirme o seu novo email · Steward");
+    assert.equal(await page.title(), "Confirme seu novo e-mail · Steward");
     assert.ok(!page.url().includes(token));
     assert.equal((await signIn(t, user.email)).status, 200);
-    await page.getByRole("button", { name: "Confirmar o email" }).click();
+    await page.getByRole("button", { name: "Confirmar o e-mail" }).click();
     await page.getByText("Pronto.").waitFor();
     assert.equal((await signIn(t, newEmail)).status, 200);
     await page.goto("about:blank");

@@ -220,7 +220,7 @@ inBrowser(
     };
     assert.equal(await retried(), 1, "counting retries nothing");
     await page.getByRole("button", { name: "Repetir 1 tarefa" }).click();
-    await page.getByText("1 tarefa foi posta de novo na fila.").waitFor();
+    await page.getByText("1 tarefa foi colocada de novo na fila.").waitFor();
     assert.equal(await retried(), 2);
     await viewing.open("dead-letters/purge");
     await page.getByRole("button", { name: "Limpar" }).click();

@@ -202,7 +202,7 @@ inBrowser(
     await viewing.open("account");
     await page.getByRole("link", { name: "Escolher as notificações que recebe" }).click();
     await page.getByLabel("Nova categoria", { exact: true }).fill("Promoções");
-    await page.getByLabel("Nova categoria: Email").uncheck();
+    await page.getByLabel("Nova categoria: E-mail").uncheck();
     await page.getByLabel("Usar horas de silêncio").check();
     await page.getByLabel("Fuso horário").selectOption("Europe/Lisbon");
     await page.getByLabel("Enviar-me um resumo diário").check();

@@ -54,7 +54,7 @@ inBrowser(
     await viewing.open(`customers/${body.id}`);
     assert.ok(await page.getByLabel("Limite de crédito").isDisabled());
     assert.equal(await page.getByRole("button", { name: /Salvar|Excluir/ }).count(), 0);
-    await page.getByRole("navigation", { name: "Secções" }).getByRole("link", { name: "Clientes" }).click();
+    await page.getByRole("navigation", { name: "Seções" }).getByRole("link", { name: "Clientes" }).click();
     await page.getByRole("heading", { name: "Clientes" }).waitFor();
     await page.getByRole("row", { name: "C-9" }).waitFor();
   },

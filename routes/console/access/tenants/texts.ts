@@ -96,8 +96,7 @@ export const tenantTexts = sectionTexts({
   activated: (name: string) => `${name} está ativo.`,
   deactivated: (name: string) => `${name} está inativo.`,
   deleteTenant: "Excluir inquilino",
-  deleteConfirm: (name: string) =>
-    `Excluir ${name}? Os usuários perdem o acesso e os dados ficam ocultos.`,
+  deleteConfirm: (name: string) => `Excluir ${name}? Os usuários perdem o acesso e os dados ficam ocultos.`,
   wasDeleted: (name: string) => `${name} foi eliminado.`,
   saved: "O inquilino foi guardado.",
   wasCreated: (name: string) => `${name} foi criado com os papéis predefinidos.`,

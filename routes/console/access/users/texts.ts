@@ -185,8 +185,7 @@ export const userTexts = sectionTexts({
   linksTitle: "Inquilinos e papéis",
   linksCaption: "Inquilinos do usuário e os papéis em cada um",
   noLinks: "Sem inquilinos",
-  noLinksText:
-    "Sem inquilino, o usuário pode entrar, mas não pode fazer nada. Adicione um inquilino.",
+  noLinksText: "Sem inquilino, o usuário pode entrar, mas não pode fazer nada. Adicione um inquilino.",
   linkState: "Vínculo",
   defaultLink: "padrão",
   linkActive: "Ativo",
