@@ -21,8 +21,8 @@ inEveryLanguage(t, "a handler is told that its job was cancelled or lost, and en
 
   await loop.reaches(lost, "Processing");
   const elsewhere = { jobId: lost, attempt: 1, outcome: "succeeded" };
-  await loop.actor.post("/api/v1/work/settle", { jobs: [elsewhere] });
   const told = named("heartbeat", lost).length;
+  await loop.actor.post("/api/v1/work/settle", { jobs: [elsewhere] });
   await until(() => named("heartbeat", lost).length > told, Boolean, {
     what: "a heartbeat that is answered: lost",
   });

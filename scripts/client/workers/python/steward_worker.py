@@ -20,8 +20,7 @@ from typing import Any, Callable, Mapping, Sequence
 SETTLED_AT_ONCE = 100  # 100 outputs of 64 KiB fit into the 8 MiB of a request
 LINES_OF_A_JOB, LINES_AT_ONCE = 100, 2_000  # log lines in a heartbeat: at most 4 of its 8 MiB
 OUTPUT_BYTES, ERROR_BYTES, LINE_BYTES, NOTE_BYTES = 64 << 10, 8 << 10, 2 << 10, 500
-LONG_POLL, LONGEST_BEAT, LONGEST_PAUSE = 20, 10, 15  # seconds
-COLLECT = 0.01  # seconds in which the jobs of a request come together
+LONG_POLL, LONGEST_BEAT, LONGEST_PAUSE, COLLECT = 20, 10, 15, 0.01  # seconds; COLLECT: until a request is sent
 
 log = logging.getLogger("steward")
 
@@ -97,8 +96,7 @@ class Worker:
         self._refused: Refused | None = None
         self._changed = threading.Condition()  # guards `_held` and the results of its jobs
         self._held: dict[tuple[str, int], Job] = {}  # claimed and not yet settled
-        self._beat_seconds = self._next_beat = 0.0
-        self._claims_from = 0.0  # in the future while the service drains
+        self._beat_seconds = self._next_beat = self._claims_from = 0.0  # drain: claims begin in the future
 
     def run(self) -> None:
         """Works until SIGTERM, SIGINT or `stop()`. Raises Refused if the service refuses to give jobs."""
@@ -162,9 +160,8 @@ class Worker:
             self._beat_seconds = min(answer["leaseSeconds"] / 3, LONGEST_BEAT)
             if not self._held:
                 self._next_beat = time.monotonic() + self._beat_seconds
-            for job in map(Job, answer["jobs"]):
-                if (job.id, job.attempt) in self._held:
-                    continue  # the answer came twice
+            answered = map(Job, answer["jobs"])
+            for job in [job for job in answered if (job.id, job.attempt) not in self._held]:  # it may come twice
                 self._held[job.id, job.attempt] = job
                 if self._stopping.is_set():
                     self._end(job, {"outcome": "released"})
@@ -240,9 +237,8 @@ class Worker:
 
     def _settle(self, jobs: list[Job]) -> None:
         answer = self._reports.post("settle", {"jobs": [job._result for job in jobs]}, self._beat_seconds)
-        for one in answer["jobs"]:
-            if one["result"] != "settled":
-                log.warning("the result of job %s was not taken: %s", one["jobId"], one["result"])
+        for one in [one for one in answer["jobs"] if one["result"] != "settled"]:
+            log.warning("the result of job %s was not taken: %s", one["jobId"], one["result"])
         self._forget(jobs)
 
     def _forget(self, jobs: list[Job]) -> None:

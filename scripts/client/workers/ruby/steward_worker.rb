@@ -13,8 +13,7 @@ class StewardWorker
   SETTLED_AT_ONCE = 100 # 100 outputs of 64 KiB fit into the 8 MiB of a request
   LINES_OF_A_JOB, LINES_AT_ONCE = [100, 2_000].freeze # in a heartbeat: at most 4 of its 8 MiB
   OUTPUT_BYTES, ERROR_BYTES, LINE_BYTES, NOTE_BYTES = [64 << 10, 8 << 10, 2 << 10, 500].freeze
-  LONG_POLL, LONGEST_BEAT, LONGEST_PAUSE = [20, 10, 15].freeze # seconds
-  COLLECT = 0.01 # in which the jobs of a request come together
+  LONG_POLL, LONGEST_BEAT, LONGEST_PAUSE, COLLECT = [20, 10, 15, 0.01].freeze # seconds; COLLECT: until a request is sent
 
   # Raised by a handler if no retry can help: the job becomes a dead letter at once.
   class HopelessJob < StandardError; end
@@ -101,8 +100,7 @@ class StewardWorker
     @changed = ConditionVariable.new
     @beating = Mutex.new
     @held = {} # claimed and not yet settled, by key
-    @beat_seconds = LONGEST_BEAT
-    @next_beat = 0.0
+    @beat_seconds, @next_beat = LONGEST_BEAT, 0.0
     @claims_from = nil # in the future while the service drains
     @stopping = @over = false
   end
