@@ -25,6 +25,7 @@ import { instanceChecks, InstanceHealth } from "./domain/operations/health.ts";
 import { Metrics } from "./domain/shared/metrics.ts";
 import { prepareDatabase } from "./domain/prepare_database.ts";
 import { KnownClients } from "./domain/oauth/clients/known_clients.ts";
+import { RunningRequests } from "./domain/requests/running_requests.ts";
 import { openReports } from "./domain/reports/reports.ts";
 import { scheduleWork } from "./domain/reports/schedule_runs.ts";
 import type { Clock } from "./infra/clock.ts";
@@ -54,6 +55,11 @@ import { servicesOf } from "./routes/extensions/services.ts";
 import { endpointsOf } from "./routes/endpoints.ts";
 
 const DRAIN_MS = 25_000;
+/** Open polls and streams of one person, and of one API key or service account. */
+const WAITING_OF_PERSON = 100;
+const WAITING_OF_PROGRAM = 2_000;
+/** Memory for the bodies of all requests at the same time. */
+const BODY_BYTES = 256 * 1024 * 1024;
 
 /** A running service. */
 export interface Steward {
@@ -177,6 +183,13 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     metrics,
     health: new InstanceHealth(checks, { log, notices, isStuck: () => poolHealth.isStuck }),
     connectionWait,
+    runningRequests: new RunningRequests({
+      running: config.MAX_RUNNING_REQUESTS,
+      waiting: config.MAX_WAITING_REQUESTS,
+      waitingOfPerson: WAITING_OF_PERSON,
+      waitingOfProgram: WAITING_OF_PROGRAM,
+      bodyBytes: BODY_BYTES,
+    }),
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };

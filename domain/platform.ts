@@ -3,6 +3,7 @@ import type { AccessPlatform } from "./access/platform.ts";
 import type { EventPlatform } from "./events/platform.ts";
 import type { InstanceHealth } from "./operations/health.ts";
 import type { OAuthPlatform } from "./oauth/platform.ts";
+import type { RunningRequests } from "./requests/running_requests.ts";
 import type { ReportPlatform } from "./reports/platform.ts";
 import type { UserDataPlatform } from "./user_data/platform.ts";
 
@@ -13,4 +14,6 @@ export interface ServicePlatform
   health: InstanceHealth;
   /** Whether requests wait too long for a database connection. */
   connectionWait: ConnectionWait;
+  /** Bounds what requests hold at the same time. */
+  runningRequests: RunningRequests;
 }

@@ -126,6 +126,17 @@ export const SETTINGS = {
     meaning: "Seconds after which an unanswered request gets 503; does not apply to streams",
     default: "90",
   },
+  MAX_RUNNING_REQUESTS: {
+    schema: positive.max(100_000),
+    meaning:
+      "Requests that an instance processes at the same time, without polls and streams; further ones get 503",
+    default: "1000",
+  },
+  MAX_WAITING_REQUESTS: {
+    schema: positive.max(100_000),
+    meaning: "Polls and streams that are open on an instance at the same time; further ones get 503",
+    default: "10000",
+  },
   DIRECT_SEND_SECONDS: {
     schema: positive.max(3600),
     meaning:

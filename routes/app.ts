@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { type Context, Hono } from "hono";
-import { type Caller, principalId } from "../domain/rights/caller.ts";
+import { type Caller, isProgram, principalId } from "../domain/rights/caller.ts";
 import { admit } from "../domain/rights/checks.ts";
 import { addressKey } from "../domain/access/sign_in/address.ts";
 import { problem } from "../domain/problems/problem.ts";
@@ -25,6 +25,7 @@ import { problemAnswer } from "./shared/problem_document.ts";
 import { requireConnection } from "./shared/require_connection.ts";
 import { onReplica } from "./shared/replica_reads.ts";
 import { logSecurityEvent } from "./shared/security_log.ts";
+import { untilRead } from "./shared/stream_end.ts";
 import { TimeLimit } from "./shared/time_limit.ts";
 import { queryValues } from "./shared/validation.ts";
 
@@ -166,6 +167,7 @@ async function serve(
   const call = new Call(request, traceIdOf(request.headers), ip, {
     bytes: spec.bodyLimit ?? BODY_LIMIT,
     milliseconds: o.platform.config.BODY_TIMEOUT_SECONDS * 1000,
+    room: o.platform.runningRequests,
   });
   const refuse = (failure: unknown) => {
     const errorList = AREAS_WITH_ERROR_LISTS.has(spec.area);
@@ -201,7 +203,32 @@ async function serve(
   });
 }
 
+/**
+ * Runs a request within the bounds of the instance. What it holds is released when its work has ended, which may be long
+ * after a refusal at the time limit. A stream holds its place until it ends.
+ */
 async function run(
+  spec: Endpoint,
+  call: Call,
+  rawParams: Record<string, string>,
+  o: Pipeline,
+  refuse: (failure: unknown) => Answer,
+): Promise<Answer> {
+  if (spec.skipsConnectionWait) return await answerOf(spec, call, rawParams, o, refuse);
+  requireConnection(o.platform);
+  if (!spec.mayWait) call.release = o.platform.runningRequests.run();
+  let isStream = false;
+  try {
+    const answer = await answerOf(spec, call, rawParams, o, refuse);
+    isStream = spec.mayWait === true && answer.body instanceof ReadableStream && !call.signal.aborted;
+    return isStream ? { ...answer, body: untilRead(answer.body as ReadableStream, call.release) } : answer;
+  } finally {
+    if (!isStream) call.release();
+    call.releaseBody();
+  }
+}
+
+async function answerOf(
   spec: Endpoint,
   call: Call,
   rawParams: Record<string, string>,
@@ -210,8 +237,11 @@ async function run(
 ): Promise<Answer> {
   const { request } = call;
   const { platform, endpoints } = o;
-  if (!spec.skipsConnectionWait) requireConnection(platform);
   const presented = await countedCaller(spec, call, o);
+  if (spec.mayWait && presented) {
+    const caller = { id: principalId(presented), isProgram: isProgram(presented) };
+    call.release = platform.runningRequests.wait(caller);
+  }
   call.ignoresTenantHeader = namesOtherTenant(presented, request.headers);
   const caller = admit(spec.access, presented);
   if (spec.showsSecret) requireNoKey(request.headers);

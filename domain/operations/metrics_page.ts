@@ -7,6 +7,7 @@ import { foldLagSeconds } from "../jobs/fold_counts.ts";
 import { countJobsBy } from "../jobs/job_counts.ts";
 import { JOB_STATUSES } from "../jobs/job_row.ts";
 import { readMaintenanceLag } from "../jobs/maintenance.ts";
+import type { RunningRequests } from "../requests/running_requests.ts";
 import type { JobPlatform } from "../jobs/platform.ts";
 import { type QueueDepth, readQueues } from "../jobs/queues.ts";
 import type { InstanceHealth } from "./health.ts";
@@ -23,8 +24,13 @@ interface QueueState {
   oldestSeconds: number;
 }
 
+interface InstanceParts {
+  health: InstanceHealth;
+  runningRequests: Pick<RunningRequests, "running" | "waiting">;
+}
+
 /** Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. */
-export async function metricsPage(p: JobPlatform & { health: InstanceHealth }): Promise<string> {
+export async function metricsPage(p: JobPlatform & InstanceParts): Promise<string> {
   const [statuses, queues, connections, scanning, foldLag, maintenance, rescanLag, checks] = await Promise
     .all([
       countJobsBy(p.sql, { everything: true }, {}, "status"),
@@ -105,7 +111,7 @@ export async function metricsPage(p: JobPlatform & { health: InstanceHealth }): 
 const single = (name: string, help: string, value: number): string =>
   gauge({ name, help, labels: [] }, [{ values: [], value }]);
 
-function instanceGauges(p: JobPlatform): string[] {
+function instanceGauges(p: JobPlatform & InstanceParts): string[] {
   const { rss, heapUsed, heapTotal } = Deno.memoryUsage();
   return [
     single(
@@ -114,6 +120,16 @@ function instanceGauges(p: JobPlatform): string[] {
       p.config.JOB_CONCURRENCY,
     ),
     single("steward_worker_busy_slots", "Jobs that this instance is running.", p.metrics.busySlots),
+    single(
+      "steward_requests_running",
+      "Requests in work, without polls and streams; bounded by MAX_RUNNING_REQUESTS.",
+      p.runningRequests.running,
+    ),
+    single(
+      "steward_requests_waiting",
+      "Open polls and streams; bounded by MAX_WAITING_REQUESTS.",
+      p.runningRequests.waiting,
+    ),
     single(
       "steward_database_pool_size",
       "Maximum number of database connections of this instance.",

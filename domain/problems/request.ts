@@ -98,6 +98,14 @@ export const REQUEST_PROBLEMS = {
     "The database is busy, so nothing was changed. Try again in a moment.",
     "A base de dados está ocupada, por isso nada foi alterado. Tente de novo daqui a pouco.",
   ),
+  INSTANCE_BUSY_UNAVAILABLE: entry(
+    503,
+    "Instance is busy",
+    "The instance processes as many requests as it may, or the caller has too many open polls and streams. Nothing was changed.",
+    "Send the request again after the number of seconds in Retry-After. Close polls and streams that are not needed.",
+    "The service is busy, so nothing was changed. Try again in a moment.",
+    "O serviço está ocupado, por isso nada foi alterado. Tente de novo daqui a pouco.",
+  ),
   INTERNAL_ERROR: entry(
     500,
     "Internal error",

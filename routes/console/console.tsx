@@ -213,7 +213,11 @@ export async function createConsole(
         return show(refusedView(t.forbidden, t.stale, 403));
       };
       if (!page.post || !isSameOrigin(request, baseUrl())) return await stale();
-      const form = await readForm(request, { bytes: PAGE_FORM_BYTES, milliseconds: formMs });
+      const form = await readForm(request, {
+        bytes: PAGE_FORM_BYTES,
+        milliseconds: formMs,
+        room: p.runningRequests,
+      });
       if (form.get("csrf") !== v.csrf) return await stale();
       sent = form;
       return await answer(page.path === STEP_UP ? await stepUp(v, form) : await page.post(v, form));

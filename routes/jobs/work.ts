@@ -141,6 +141,7 @@ export const workRoutes = [
     id: "claimWork",
     summary: "Claim due jobs of declared types, and wait for some if none is due",
     body: ClaimRequest,
+    mayWait: true,
     answers: { 200: { description: "The claimed jobs; none after the wait", schema: ClaimResponse } },
     problems: ["JOB_TYPE_UNKNOWN"],
     run: async ({ platform, caller, body, call }) =>

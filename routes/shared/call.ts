@@ -2,6 +2,7 @@ import { withTimeout } from "../../infra/timeout.ts";
 import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
+import type { RunningRequests } from "../../domain/requests/running_requests.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { hasLongNumber, parseExactly } from "../../domain/shared/exact_json.ts";
 import { MAX_DEPTH, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
@@ -9,6 +10,17 @@ import { leaveOutNulls, shapeOf, unknownMembers } from "./body_members.ts";
 import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
+
+/** Counts the bytes of bodies in memory. `takeBytes` throws if there is no room. */
+export type BodyRoom = Pick<RunningRequests, "takeBytes" | "releaseBytes">;
+
+export interface BodyLimits {
+  /** Maximum size. */
+  bytes: number;
+  /** Time within which it must arrive. */
+  milliseconds: number;
+  room: BodyRoom;
+}
 
 /** One request: its trace id, client address, and its body, which is read on demand. */
 export class Call {
@@ -18,19 +30,21 @@ export class Call {
   quota: Quota | null = null;
   /** Unknown members of its body, as `tenants[0].colour`. */
   readonly ignoredMembers = new Set<string>();
+  /** Releases its place among the requests, polls and streams of the instance. */
+  release: () => void = () => {};
   /** True if X-Tenant-ID names another tenant than the token. The token decides. */
   ignoresTenantHeader = false;
   #url: URL | undefined;
   #text = "";
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
   #ending: AbortController | undefined;
+  #heldBytes = 0;
 
-  /** @param limits maximum size of the body, and the time within which it must arrive */
   constructor(
     readonly request: Request,
     readonly traceId: string,
     readonly ip: string | null,
-    private readonly limits: { bytes: number; milliseconds: number },
+    private readonly limits: BodyLimits,
   ) {}
 
   /** Aborted at the time limit of the request: its answer is no longer used. */
@@ -166,7 +180,18 @@ export class Call {
     const { headers, body } = this.request;
     const declared = Number(headers.get("content-length") ?? "0");
     if (declared > this.limits.bytes) throw tooLarge(this.limits.bytes);
-    return body ? await readWithin(body, this.limits) : new Uint8Array();
+    return body ? await readWithin(body, this.limits, (bytes) => this.#hold(bytes)) : new Uint8Array();
+  }
+
+  #hold(bytes: number): void {
+    this.limits.room.takeBytes(bytes);
+    this.#heldBytes += bytes;
+  }
+
+  /** Its body is no longer needed. */
+  releaseBody(): void {
+    this.limits.room.releaseBytes(this.#heldBytes);
+    this.#heldBytes = 0;
   }
 
   private async readBytes(expectedType: string, optional: boolean): Promise<Uint8Array<ArrayBuffer>> {
@@ -209,11 +234,12 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<
 /** Reads a body within the limits. A connection that breaks is an error of the request, not of the service. */
 async function readWithin(
   body: ReadableStream<Uint8Array>,
-  { bytes, milliseconds }: { bytes: number; milliseconds: number },
+  { bytes, milliseconds }: BodyLimits,
+  onReceived: (bytes: number) => void,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
   try {
-    return await withTimeout(milliseconds, readToEnd(reader, bytes), () => tooSlow(milliseconds));
+    return await withTimeout(milliseconds, readToEnd(reader, bytes, onReceived), () => tooSlow(milliseconds));
   } catch (cause) {
     reader.cancel().catch(() => {}); // the stream is broken, or the rest is not needed
     if (cause instanceof Problem) throw cause;
@@ -224,6 +250,7 @@ async function readWithin(
 async function readToEnd(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   maxBytes: number,
+  onReceived: (bytes: number) => void,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -232,6 +259,7 @@ async function readToEnd(
     if (done) break;
     size += value.length;
     if (size > maxBytes) throw tooLarge(maxBytes);
+    onReceived(value.length);
     chunks.push(value);
   }
   const [first] = chunks;

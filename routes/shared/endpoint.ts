@@ -123,6 +123,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   unlimited?: true;
   /** True if it is answered also while requests wait too long for a database connection. */
   skipsConnectionWait?: true;
+  /** True if it may wait long for something to happen: a poll or a stream. It does not count as a running request. */
+  mayWait?: true;
   answers: Record<number, AnswerSpec>;
   problems: ProblemCode[];
   run(input: I): Promise<Answer> | Answer;

@@ -54,7 +54,12 @@ const SHARED: Record<string, ProblemCode[]> = {
   UnsupportedMediaType: ["UNSUPPORTED_MEDIA_TYPE"],
   RateLimited: ["RATE_LIMITED"],
   Failed: ["INTERNAL_ERROR"],
-  Unavailable: ["REQUEST_TIMED_OUT_UNAVAILABLE", "DATABASE_UNAVAILABLE", "DATABASE_BUSY_UNAVAILABLE"],
+  Unavailable: [
+    "REQUEST_TIMED_OUT_UNAVAILABLE",
+    "DATABASE_UNAVAILABLE",
+    "DATABASE_BUSY_UNAVAILABLE",
+    "INSTANCE_BUSY_UNAVAILABLE",
+  ],
 };
 
 /** All codes that an operation can refuse with: the declared ones, and those of its shapes and access. */
@@ -78,6 +83,7 @@ export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
     "REQUEST_TIMED_OUT_UNAVAILABLE",
     "DATABASE_UNAVAILABLE",
     "DATABASE_BUSY_UNAVAILABLE",
+    "INSTANCE_BUSY_UNAVAILABLE",
     ...(reachesStorage ? ["FILE_STORAGE_UNAVAILABLE"] as const : []),
   ]);
 }

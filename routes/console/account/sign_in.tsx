@@ -158,6 +158,7 @@ export function createSignIn(o: {
       const form = await readForm(request, {
         bytes: SIGN_IN_FORM_BYTES,
         milliseconds: o.p.config.BODY_TIMEOUT_SECONDS * 1000,
+        room: o.p.runningRequests,
       });
       email = field(form, "email");
       if (form.get("do") === "forgot") {

@@ -1,5 +1,5 @@
 import { Problem, problem } from "../../../domain/problems/problem.ts";
-import { Call } from "../../shared/call.ts";
+import { type BodyLimits, Call } from "../../shared/call.ts";
 
 /** Size limit of a signed-in viewer's form. The largest form contains a permission import file. */
 export const PAGE_FORM_BYTES = 12 * 1024 * 1024;
@@ -12,16 +12,19 @@ export const SIGN_IN_FORM_BYTES = 64 * 1024;
  */
 export async function readForm(
   request: Request,
-  limits: { bytes: number; milliseconds: number },
+  limits: BodyLimits,
 ): Promise<FormData> {
   const type = request.headers.get("content-type") ?? "";
   const isForm = /^(application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(type);
   if (!isForm) return new FormData();
+  const call = new Call(request, "", null, limits);
   try {
-    const bytes = await new Call(request, "", null, limits).bytes();
+    const bytes = await call.bytes();
     return await new Response(bytes, { headers: { "content-type": type } }).formData();
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw problem("VALIDATION_ERROR", `The form is malformed: ${(error as Error).message}`);
+  } finally {
+    call.releaseBody();
   }
 }

@@ -39,6 +39,7 @@ const platformOf = (settings: Partial<ServicePlatform["config"]>, stopping: Abor
     log,
     metrics: { countRequest() {} },
     connectionWait: { isTooLong: false, countArrival() {} },
+    runningRequests: { run: () => () => {}, takeBytes() {}, releaseBytes() {} },
     stopping,
     config: {
       PUBLIC_URL: null,

@@ -1,0 +1,190 @@
+// What requests get when an instance already does as much as it may.
+import assert from "node:assert/strict";
+import { z } from "zod";
+import type { ServicePlatform } from "../../../domain/platform.ts";
+import { RunningRequests } from "../../../domain/requests/running_requests.ts";
+import { anyone } from "../../../domain/rights/checks.ts";
+import { createLog } from "../../../infra/log.ts";
+import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
+import { createApp } from "../../../routes/app.ts";
+import { ok } from "../../../routes/shared/answer.ts";
+import { endpoint } from "../../../routes/shared/endpoint.ts";
+import { HttpClient } from "../../support/http.ts";
+import { inOneInstance } from "../../support/in_one_instance.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+
+const RUNNING = 5;
+const WAITING = 115;
+const OF_PERSON = 100;
+const t = await setup({
+  MAX_RUNNING_REQUESTS: String(RUNNING),
+  MAX_WAITING_REQUESTS: String(WAITING),
+  JOB_CONCURRENCY: "0",
+});
+Deno.test.afterAll(() => t.stop());
+const COUNTS = "every instance counts for itself";
+const { runningRequests, config } = t.steward.platform;
+
+function assertBusy({ status, body, headers }: Awaited<ReturnType<HttpClient["get"]>>): void {
+  assert.deepEqual([status, body.code], [503, "INSTANCE_BUSY_UNAVAILABLE"]);
+  assert.equal(headers.get("retry-after"), "2");
+}
+
+inOneInstance(
+  "requests beyond those that may run get 503 at once, and all go on after the others",
+  COUNTS,
+  async () => {
+    const other = connectPostgres(config.DATABASE_URL ?? "", { max: 1 });
+    const id = await t.tenant();
+    const rename = () => t.systemAdmin.put(`/api/v1/tenants/${id}`, { name: `Renamed ${id}` });
+    const held = await transact(other, async (tx) => {
+      await tx`select from tenants where id = ${id} for update`;
+      const held = Array.from({ length: RUNNING }, rename);
+      await until(() => runningRequests.running === RUNNING);
+      assertBusy(await t.systemAdmin.get("/api/v1/auth/me"));
+      assertBusy(await t.nobody.post("/api/v1/auth/login", { email: "a@b.test", password: "x" }));
+      for (const path of ["/healthz", "/openapi.json"]) {
+        assert.equal((await t.nobody.get(path)).status, 200, path);
+      }
+      const metrics = (await t.nobody.get("/metrics")).body;
+      assert.match(metrics, new RegExp(`^steward_requests_running ${RUNNING}$`, "m"));
+      return held;
+    });
+    for (const { status } of await Promise.all(held)) assert.equal(status, 200);
+    await until(() => runningRequests.running === 0);
+    assert.equal((await t.systemAdmin.get("/api/v1/auth/me")).status, 200);
+    await other.end();
+  },
+);
+
+inOneInstance(
+  "polls and streams are bounded for each person and for the instance, and count until they end",
+  COUNTS,
+  async () => {
+    const [one, two] = [await t.actor(), await t.actor()];
+    const streams = await Promise.all(Array.from({ length: OF_PERSON }, () => openStream(one)));
+    assert.equal(runningRequests.waiting, OF_PERSON);
+    assert.equal(runningRequests.running, 0, "a stream is not a running request");
+    assertBusy(await one.get(`/api/v1/user-notifications/stream?userId=${one.userId}`));
+
+    const program = await account(["read:events"]);
+    const stop = new AbortController();
+    const polls = Array.from(
+      { length: WAITING - OF_PERSON },
+      () =>
+        fetch(`${t.url}/api/v1/events?after=0&waitSeconds=50&types=no.such`, {
+          headers: { authorization: `Bearer ${program.token}` },
+          signal: stop.signal,
+        }).catch(() => null),
+    );
+    await until(() => runningRequests.waiting === WAITING);
+    assertBusy(await program.get("/api/v1/events?waitSeconds=1"));
+    assertBusy(await two.get(`/api/v1/user-notifications/stream?userId=${two.userId}`));
+    assert.equal((await two.get("/api/v1/auth/me")).status, 200, "other requests go on");
+
+    stop.abort();
+    await Promise.all(polls);
+    for (const stream of streams) await stream.cancel();
+    await until(() => runningRequests.waiting === 0);
+    await (await openStream(one)).cancel();
+    await until(() => runningRequests.waiting === 0);
+  },
+);
+
+Deno.test("a program may have more polls than a person, but not all", () => {
+  const bounds = { running: 1, waiting: 10, waitingOfPerson: 2, waitingOfProgram: 4, bodyBytes: 1 };
+  const requests = new RunningRequests(bounds);
+  const person = { id: "person", isProgram: false };
+  const program = { id: "program", isProgram: true };
+  const taken = [person, person, program, program, program, program].map((caller) => requests.wait(caller));
+  for (const caller of [person, program]) assert.throws(() => requests.wait(caller), /already has/);
+  requests.wait({ id: "other", isProgram: true });
+  const [first] = taken;
+  first?.();
+  first?.();
+  assert.equal(requests.waiting, 6, "a second release does nothing");
+  requests.wait(person);
+  assert.throws(() => requests.wait(person), /already has 2/);
+});
+
+Deno.test("bodies beyond the memory for all of them get 503, until others have ended", async () => {
+  const runningRequests = new RunningRequests({
+    running: 10,
+    waiting: 10,
+    waitingOfPerson: 10,
+    waitingOfProgram: 10,
+    bodyBytes: 1_000,
+  });
+  const stopping = new AbortController();
+  const proceed = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
+  const handle = createApp({
+    platform: {
+      baseUrl: () => "http://127.0.0.1",
+      log: createLog("off"),
+      metrics: { countRequest() {} },
+      connectionWait: { isTooLong: false, countArrival() {} },
+      runningRequests,
+      stopping: stopping.signal,
+      config: { REQUEST_TIMEOUT_SECONDS: 60, BODY_TIMEOUT_SECONDS: 5, JOB_LEASE_SECONDS: 60 },
+    } as unknown as ServicePlatform,
+    endpoints: [endpoint({
+      method: "post",
+      path: "/work",
+      area: "Operations",
+      id: "work",
+      summary: "Works",
+      access: anyone,
+      body: z.object({ text: z.string() }),
+      answers: { 200: { description: "Done", schema: z.object({}) } },
+      problems: [],
+      async run({ body }) {
+        if (body.text.startsWith("a")) {
+          started.resolve();
+          await proceed.promise;
+        }
+        return ok({});
+      },
+    })],
+  });
+  const send = (letter: string) =>
+    handle(
+      new Request("http://x/work", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ text: letter.repeat(600) }),
+      }),
+      null,
+    );
+  const first = send("a");
+  await started.promise;
+  const refused = await send("b");
+  assert.deepEqual([refused.status, (await refused.json()).code], [503, "INSTANCE_BUSY_UNAVAILABLE"]);
+  proceed.resolve();
+  assert.equal((await first).status, 200);
+  assert.equal((await send("b")).status, 200);
+  assert.equal((await send("b")).status, 200, "a request that has ended holds nothing");
+  stopping.abort();
+});
+
+/** Opens a stream and waits for its first bytes. */
+async function openStream(actor: Actor): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const response = await fetch(`${t.url}/api/v1/user-notifications/stream?userId=${actor.userId}`, {
+    headers: { authorization: `Bearer ${actor.token}` },
+  });
+  assert.equal(response.status, 200);
+  const reader = response.body?.getReader() ?? assert.fail("no body");
+  await reader.read();
+  return reader;
+}
+
+async function account(permissions: string[]): Promise<HttpClient> {
+  const { status, body } = await t.systemAdmin.post("/api/v1/service-accounts", {
+    name: "Poller",
+    permissions,
+    tenants: "all",
+  });
+  assert.equal(status, 201, JSON.stringify(body));
+  return new HttpClient(t.url, body.secret);
+}
