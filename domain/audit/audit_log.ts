@@ -1,8 +1,13 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { countCached } from "../shared/count_cache.ts";
+import { firstIdOf } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { namesOf, readNames } from "./entry_names.ts";
+
+/** Clocks of instances and of the database differ by less. */
+const CLOCKS_DIFFER_MS = 60 * 60_000;
 
 /** One row of the audit log: actor, tenant, action and target. */
 export interface AuditRow {
@@ -25,6 +30,8 @@ export interface AuditRow {
   ip: string | null;
   /** When personal values of the row were erased; they are missing in `before`, `after` and `ip`. */
   valuesErasedAt: Date | null;
+  /** Names by id of the users, roles, permissions, tenants and service accounts in the row that the caller may see. */
+  names: Record<string, string>;
 }
 
 /** Filter and page of the audit log; absent members do not filter. */
@@ -55,7 +62,7 @@ export async function readAuditLog(
       select count(*) as total from audit_log a where ${where(sql, filter)}`;
     return row?.total ?? 0;
   });
-  const rows = await sql<AuditRow[]>`
+  const rows = await sql<Omit<AuditRow, "names">[]>`
     with page as materialized (
       select a.id from audit_log a where ${where(sql, filter)}
       order by a.id desc ${pageOf(sql, request)}
@@ -68,8 +75,13 @@ export async function readAuditLog(
       or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${caller.tenantId}))
     left join service_accounts s on s.id = a.actor_id
     where a.id = any(array(select id from page)) order by a.id desc`;
-  return pagedResult<AuditRow>([...rows], total, request);
+  const names = await readNames(sql, caller, rows);
+  const items = rows.map((row): AuditRow => ({ ...row, names: namesOf(row, names) }));
+  return pagedResult(items, total, request);
 }
+
+/** An id contains the time when it was made. The time of the row may be earlier by the duration of its transaction. */
+const idBefore = (from: Date): string => firstIdOf(new Date(Math.max(0, from.getTime() - CLOCKS_DIFFER_MS)));
 
 type Filter = Omit<AuditLogRequest, "page" | "pageSize" | "tenantId"> & { tenantId: string | null };
 
@@ -80,7 +92,7 @@ function where(sql: Sql, o: Filter) {
     ...o.action === undefined ? [] : [sql`a.action = ${o.action}`],
     ...o.targetType === undefined ? [] : [sql`a.target_type = ${o.targetType}`],
     ...o.targetId === undefined ? [] : [sql`a.target_id = ${o.targetId}`],
-    ...o.fromDate === undefined ? [] : [sql`a.at >= ${o.fromDate}`],
+    ...o.fromDate === undefined ? [] : [sql`a.at >= ${o.fromDate} and a.id >= ${idBefore(o.fromDate)}`],
     ...o.toDate === undefined ? [] : [sql`a.at <= ${o.toDate}`],
   ];
   return all.reduce((left, right) => sql`${left} and ${right}`);

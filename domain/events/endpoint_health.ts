@@ -1,5 +1,6 @@
-import type { Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
+import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { subscriptionsChanged } from "./job_events.ts";
 import type { DisabledEndpoint, EventPlatform } from "./platform.ts";
 
@@ -52,4 +53,12 @@ export async function recordFailure(
     ? "The receiver answered 410 Gone."
     : `Nothing was delivered for ${FAILING_DAYS} days. The last failure: ${error}`;
   await p.onEndpointDisabled(tx, disabled, reason);
+}
+
+/** Number of the tenant's endpoints that fail now, or were deactivated because they failed. */
+export async function countFailingEndpoints(sql: Sql, caller: TenantCaller): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*) as n from webhook_endpoints
+    where tenant_id = ${caller.tenantId} and is_failing and (${isSystemAdmin(caller)} or not all_tenants)`;
+  return row?.n ?? 0;
 }

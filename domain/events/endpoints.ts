@@ -71,6 +71,8 @@ const update = z.object({ url, description, eventTypes, tenants, isActive: z.boo
   description: "Members left out keep their value",
 });
 
+const yesOrNo = z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional();
+
 type Endpoint = z.output<typeof result>;
 type Commands = ResourceSource<Endpoint, z.output<typeof create>, z.output<typeof update>>;
 
@@ -98,7 +100,7 @@ const table = tableSource<Endpoint, Record<string, never>, Record<string, never>
   writable: {},
   search: "search_text",
   sorts: { createdAt: "created_at", url: "url" },
-  filters: { isActive: "is_active" },
+  filters: { isActive: "is_active", isFailing: "is_failing" },
   softDeleted: false,
   visible: isVisible,
   notFound: NOT_FOUND,
@@ -160,7 +162,10 @@ export const webhookEndpoints = defineResource({
   result,
   create,
   update,
-  query: z.object({ isActive: z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional() }),
+  query: z.object({
+    isActive: yesOrNo,
+    isFailing: yesOrNo.meta({ description: "Failing now, or deactivated for it" }),
+  }),
   sortable: ["createdAt", "url"],
   notFound: NOT_FOUND,
   problems: [],

@@ -2,7 +2,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import { type JobReach, within } from "./reach.ts";
+import { countScope, type JobReach, within } from "./reach.ts";
 
 const COLUMNS = `id, job_id, job_type_name, queue, serialized_args, attempts, error_message, failed_at,
   retried_at, retried_job_id`;
@@ -62,9 +62,13 @@ export async function readDeadLetter(sql: Sql, reach: JobReach, id: string): Pro
   return entry;
 }
 
-/** Number of dead letters that have not been retried. */
+/** Number of dead letters that have not been retried, from the kept counts. */
 export async function countOpenDeadLetters(sql: Sql, reach: JobReach): Promise<number> {
   const [row] = await sql<{ n: number }[]>`
-    select count(*) as n from dead_letter_jobs where ${within(sql, reach)} and retried_at is null`;
+    select coalesce(sum(n), 0)::bigint as n from (
+      select n from dead_letter_counts where scope = ${countScope(reach)}
+      union all
+      select n from dead_letter_deltas where ${within(sql, reach)}
+    ) counted`;
   return row?.n ?? 0;
 }

@@ -130,6 +130,14 @@ export async function readPauses(
   return new Map(pauses.map((pause) => [pause.name, pause]));
 }
 
+/** What is paused for the tenant, or (null) for all: queues first, by name. */
+export async function listPauses(q: Sql, tenantId: string | null): Promise<Pause[]> {
+  return await q<Pause[]>`
+    select ${q.unsafe(COLUMNS)} from job_pauses where ${
+    of(q, tenantId)
+  } order by kind, name, tenant_id nulls first`;
+}
+
 /** Why a job waits; null if neither its queue nor its type is paused. A pause for all comes first. */
 export async function findPause(
   q: Sql,

@@ -2,7 +2,7 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
-import { newId } from "../shared/ids.ts";
+import { firstIdOf, newId } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { requireVersion } from "../shared/version.ts";
@@ -33,15 +33,25 @@ export interface Suppression {
 
 const columns = (q: Sql) => q`id, channel, address, reason, detail, notification_id, created_by, created_at`;
 
-/** A page of the tenant's suppressed addresses, newest first. @param filter.search part of the address */
+/**
+ * A page of the tenant's suppressed addresses, newest first.
+ * @param filter.search part of the address
+ * @param filter.from first time of suppression, inclusive
+ */
 export async function listSuppressions(
   q: Sql,
-  filter: { tenantId: string | null; channel?: SuppressedChannel | undefined; search?: string | undefined },
+  filter: {
+    tenantId: string | null;
+    channel?: SuppressedChannel | undefined;
+    search?: string | undefined;
+    from?: Date | undefined;
+  },
   page: PageRequest,
 ): Promise<PagedResult<Suppression>> {
-  const { tenantId, channel, search } = filter;
+  const { tenantId, channel, search, from } = filter;
   const where = q`where tenant_key = ${tenantKeyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
-    ${search ? q`and position(lower(${search}) in lower(address)) > 0` : q``}`;
+    ${search ? q`and position(lower(${search}) in lower(address)) > 0` : q``}
+    ${from ? q`and id >= ${firstIdOf(from)}` : q``}`;
   const [items, [counted]] = await Promise.all([
     q<Suppression[]>`select ${columns(q)} from notification_suppressions ${where}
       order by id desc ${pageOf(q, page)}`,

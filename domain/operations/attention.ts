@@ -1,15 +1,25 @@
+import type { Pause } from "../jobs/pauses.ts";
+
 const STUCK_AFTER_MS = 5 * 60_000;
+/** A maintenance job that is late by more than this needs attention. */
+const LATE_AFTER_SECONDS = 15 * 60;
 
 export const ATTENTION_KINDS = [
   "NoWorkers",
   "ScannerUnavailable",
   "QueueStuck",
   "DeadLetters",
+  "WebhooksFailing",
+  "MaintenanceLate",
   "NotificationsDeadLettered",
   "NotificationsFailed",
   "ReportsFailed",
   "ReportsUndelivered",
   "ScannerStale",
+  "SuppressionsRising",
+  "QueuePaused",
+  "TypePaused",
+  "JobsRetrying",
   "TenantsAtCapacity",
   "RecurringPaused",
   "SchedulesPaused",
@@ -25,12 +35,21 @@ export interface Attention {
   count: number | null;
   /** What is affected, such as a queue's name; null if the kind says it. */
   subject: string | null;
+  /** Why, if a person gave a reason. */
+  reason: string | null;
 }
 
 /** What an overview says about conditions that may need attention. */
 interface Facts {
   workers: unknown[] | null;
   queues: { queue: string; waiting: number; oldestDueAt: Date | null; pause: unknown }[];
+  jobs: { failedJobs: number };
+  pauses: Pick<Pause, "kind" | "name" | "reason">[];
+  /** Null: the caller may not see them. */
+  failingWebhooks: number | null;
+  /** Seconds by which maintenance jobs are late; null: the caller may not see them. */
+  maintenance: { name: string; seconds: number }[] | null;
+  suppressionRise: number | null;
   openDeadLetters: number;
   recurring: { paused: number };
   notifications: { failedNotifications: number; deadLetteredNotifications: number } | null;
@@ -47,8 +66,9 @@ export function attentionOf(o: Facts, now: Date): Attention[] {
     level: Attention["level"],
     count: number | null,
     subject: string | null = null,
+    reason: string | null = null,
   ) => {
-    if (count !== 0) found.push({ kind, level, count, subject });
+    if (count !== 0) found.push({ kind, level, count, subject, reason });
   };
   if (o.workers?.length === 0) add("NoWorkers", "Critical", null);
   if (o.scanner && !o.scanner.isAvailable) add("ScannerUnavailable", "Critical", null);
@@ -57,6 +77,10 @@ export function attentionOf(o: Facts, now: Date): Attention[] {
     if (isStuck) add("QueueStuck", "Critical", waiting, queue);
   }
   add("DeadLetters", "Warning", o.openDeadLetters);
+  add("WebhooksFailing", "Warning", o.failingWebhooks ?? 0);
+  for (const { name, seconds } of o.maintenance ?? []) {
+    if (seconds > LATE_AFTER_SECONDS) add("MaintenanceLate", "Warning", Math.round(seconds / 60), name);
+  }
   if (o.notifications) {
     const { failedNotifications, deadLetteredNotifications } = o.notifications;
     add("NotificationsDeadLettered", "Warning", deadLetteredNotifications);
@@ -65,6 +89,11 @@ export function attentionOf(o: Facts, now: Date): Attention[] {
   add("ReportsFailed", "Warning", o.reports.failed);
   add("ReportsUndelivered", "Warning", o.reports.undelivered);
   if (o.scanner?.databaseStale) add("ScannerStale", "Warning", null);
+  add("SuppressionsRising", "Warning", o.suppressionRise ?? 0);
+  for (const { kind, name, reason } of o.pauses) {
+    add(kind === "queue" ? "QueuePaused" : "TypePaused", "Notice", null, name, reason);
+  }
+  add("JobsRetrying", "Notice", o.jobs.failedJobs);
   add("TenantsAtCapacity", "Notice", o.tenants?.tenantsAtCapacity ?? 0);
   add("RecurringPaused", "Notice", o.recurring.paused);
   add("SchedulesPaused", "Notice", o.reports.pausedSchedules);

@@ -10,6 +10,10 @@ import { countRecurringJobs } from "../jobs/recurring.ts";
 import { type JobDashboardStats, readJobStats } from "../jobs/stats.ts";
 import { readThroughput, type Throughput, type ThroughputWindow } from "../jobs/throughput.ts";
 import { listWorkers, type LiveWorker } from "../jobs/lease.ts";
+import { readMaintenanceLag } from "../jobs/maintenance.ts";
+import { listPauses, type Pause } from "../jobs/pauses.ts";
+import { countFailingEndpoints } from "../events/endpoint_health.ts";
+import { countSuppressionRise } from "../notifications/suppression_rise.ts";
 import { readStats } from "../notifications/stats.ts";
 import { Problem } from "../problems/problem.ts";
 import { UNDELIVERED } from "../reports/delivery/delivery_status.ts";
@@ -20,6 +24,7 @@ import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/
 import { type Attention, attentionOf } from "./attention.ts";
 
 const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 const RUNS_SHOWN = 5;
 /** A scan engine that takes longer to answer counts as unavailable. */
 const SCANNER_TIMEOUT_MS = 1_500;
@@ -41,6 +46,12 @@ export interface Overview {
   /** Messages of the last 24 hours, by outcome. */
   notifications: Awaited<ReturnType<typeof readStats>> | null;
   scanner: ({ isAvailable: boolean } & Partial<ScannerReport>) | null;
+  /** Queues and job types that are paused for the caller's tenant or for all. */
+  pauses: Pause[];
+  /** Webhook endpoints that fail, or were deactivated for it. */
+  failingWebhooks: number | null;
+  /** Messages, suppressions and reports are counted from this time on: the last 24 hours, to the minute. */
+  since: Date;
   /** `failed` and `undelivered` count the executions requested after `since`. */
   reports: {
     latest: ReportRun[];
@@ -66,21 +77,26 @@ export async function readOverview(
 ): Promise<Overview> {
   const reach = jobReach(caller, o.tenantId);
   const now = p.clock.now();
-  const overview = await allOf({
+  const since = new Date(Math.floor((now.getTime() - DAY_MS) / MINUTE_MS) * MINUTE_MS);
+  const sendsMessages = holds(caller, "send:notifications");
+  const { maintenance, suppressionRise, ...overview } = await allOf({
     jobs: readJobStats(p.sql, reach),
     throughput: readThroughput(p.sql, reach, o.window, now),
     queues: readQueues(p, reach, caller.tenantId),
     openDeadLetters: countOpenDeadLetters(p.sql, reach),
     recurring: countRecurringJobs(p.sql, reach),
     workers: isSystemAdmin(caller) ? listWorkers(p.sql) : null,
-    notifications: holds(caller, "send:notifications")
-      ? readStats(p.sql, { tenantId: caller.tenantId, fromDate: new Date(now.getTime() - DAY_MS) })
-      : null,
+    pauses: listPauses(p.sql, reach.everything ? caller.tenantId : reach.tenantId),
+    maintenance: isSystemAdmin(caller) ? readMaintenanceLag(p.sql) : null,
+    failingWebhooks: readFailingWebhooks(p, caller),
+    suppressionRise: sendsMessages ? countSuppressionRise(p.sql, caller.tenantId, since) : null,
+    notifications: sendsMessages ? readStats(p.sql, { tenantId: caller.tenantId, fromDate: since }) : null,
     scanner: caller.permissions.has("read:files") ? readScanner(p) : null,
-    reports: readReports(p, caller, now),
+    reports: readReports(p, caller, since),
+    since,
     tenants: readTenants(p, caller),
   });
-  return { ...overview, attention: attentionOf(overview, now) };
+  return { ...overview, attention: attentionOf({ ...overview, maintenance, suppressionRise }, now) };
 }
 
 /** Awaits all values of an object. */
@@ -100,7 +116,7 @@ async function readScanner(p: Parts): Promise<Overview["scanner"]> {
   return report ? { isAvailable: true, ...report } : { isAvailable: false };
 }
 
-async function readReports(p: Parts, caller: Caller, now: Date): Promise<Overview["reports"]> {
+async function readReports(p: Parts, caller: Caller, since: Date): Promise<Overview["reports"]> {
   const all = {
     templateId: null,
     scheduleId: null,
@@ -111,7 +127,6 @@ async function readReports(p: Parts, caller: Caller, now: Date): Promise<Overvie
     fromDate: null,
   };
   const runs = { ...all, toDate: null, includeDeleted: false, page: 1 };
-  const since = new Date(now.getTime() - DAY_MS);
   const recent = { ...runs, fromDate: since, pageSize: 1 };
   const [latest, failed, undelivered, paused] = await Promise.all([
     listExecutions(p.sql, caller, { ...runs, pageSize: RUNS_SHOWN }),
@@ -133,6 +148,13 @@ async function readReports(p: Parts, caller: Caller, now: Date): Promise<Overvie
     since,
     pausedSchedules: paused.totalCount,
   };
+}
+
+/** Null without the permission or without a tenant context. */
+async function readFailingWebhooks(p: Parts, caller: Caller): Promise<number | null> {
+  const { tenantId } = caller;
+  if (tenantId === null || !holds(caller, "manage:webhooks")) return null;
+  return await countFailingEndpoints(p.sql, { ...caller, tenantId });
 }
 
 /** Counts the tenants the caller may read; null without the permission or without a tenant context. */

@@ -24,6 +24,9 @@ const AuditEntryDto = z.object({
   valuesErasedAt: z.iso.datetime().nullable().meta({
     description: "When personal values were erased; they are missing in `before`, `after` and `ip`",
   }),
+  names: z.record(z.string(), z.string()).meta({
+    description: "Names by id of the users, roles, permissions, tenants and service accounts in the entry",
+  }),
 }).meta({ id: "AuditEntryDto" });
 
 /** The audit log: who changed what. */

@@ -12,7 +12,7 @@ import {
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, optionalText, uuid } from "../shared/validation.ts";
+import { enumName, optionalText, queryInstant, uuid } from "../shared/validation.ts";
 import { address } from "./shapes.ts";
 
 const path = "/api/v1/notification-suppressions";
@@ -45,6 +45,7 @@ export const suppressionRoutes = [
       ...pageQuery(),
       channel: channel.optional(),
       search: z.string().max(200).optional(),
+      from: queryInstant.optional().meta({ description: "First time of suppression, inclusive" }),
     }),
     answers: {
       200: { description: "A page of addresses", schema: pagedResultOf(NotificationSuppressionDto) },

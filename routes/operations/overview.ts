@@ -6,7 +6,13 @@ import { DELIVERY_STATUSES } from "../../domain/reports/delivery/delivery_status
 import { readOverview } from "../../domain/operations/overview.ts";
 import { TenantsSummaryDto } from "../access/tenant_shapes.ts";
 import { ScannerStatusDto } from "../files/shapes.ts";
-import { JobDashboardStatsDto, JobQueueDto, JobThroughputDto, JobWorkerDto } from "../jobs/shapes.ts";
+import {
+  JobDashboardStatsDto,
+  JobPauseDto,
+  JobQueueDto,
+  JobThroughputDto,
+  JobWorkerDto,
+} from "../jobs/shapes.ts";
 import { NotificationStatsDto } from "../notifications/shapes.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -20,6 +26,14 @@ export const OverviewDto = z.object({
   queues: z.array(JobQueueDto),
   openDeadLetters: z.int().meta({ description: "Dead letters that were neither retried nor purged" }),
   recurring: z.object({ total: z.int(), paused: z.int() }),
+  pauses: z.array(JobPauseDto).meta({ description: "Queues and job types that are paused" }),
+  failingWebhooks: z.int().nullable().meta({
+    description:
+      "Webhook endpoints that fail, or were deactivated for it; null without manage:webhooks or a tenant",
+  }),
+  since: timestamp.meta({
+    description: "Start of the last 24 hours, to the minute, in which messages and reports are counted",
+  }),
   workers: z.array(JobWorkerDto).nullable().meta({ description: "Null without admin:system" }),
   notifications: NotificationStatsDto.nullable().meta({
     description: "Messages of the last 24 hours; null without send:notifications",
@@ -49,6 +63,7 @@ export const OverviewDto = z.object({
     level: z.enum(["Critical", "Warning", "Notice"]),
     count: z.int().nullable(),
     subject: z.string().nullable(),
+    reason: z.string().nullable().meta({ description: "The reason a person gave, such as that of a pause" }),
   })).meta({ description: "Problems that need attention, most urgent first" }),
 }).meta({ id: "OverviewDto", description: "State of the service, as far as the caller may see it" });
 

@@ -40,11 +40,14 @@ export const text = (
 ): Filter =>
 (v) => <TextField label={label} name={name} value={v.query.get(name)} {...more} />;
 
-/** The first and the last day of a period. `periodOf` reads them. */
+/** The first and the last day of a period, or a time that a link gave. `periodOf` reads them. */
 export const period = ({ from, to }: { from: string; to: string }): Filter[] => [
-  text("from", from, { type: "date" }),
-  text("to", to, { type: "date" }),
+  dayOrTime("from", from),
+  dayOrTime("to", to),
 ];
+
+const dayOrTime = (name: string, label: string): Filter => (v) =>
+  text(name, label, { type: v.query.get(name)?.includes("T") ? "datetime-local" : "date" })(v);
 
 /** A parameter of the address that the other filters keep. */
 export const hidden = (name: string): Filter => (v) => {

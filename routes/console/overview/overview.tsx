@@ -7,6 +7,8 @@ import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { AttentionCard } from "./attention.tsx";
+import { allJobs } from "./links.ts";
+import { ChangesCard, readChanges } from "./changes.tsx";
 import { Deliveries, Instances, type Overview, Queues, ReportRuns, ScannerCard } from "./parts.tsx";
 import { overviewTexts } from "./texts.ts";
 
@@ -14,22 +16,34 @@ import { overviewTexts } from "./texts.ts";
 export async function overviewPage(v: Visit): Promise<View> {
   const t = overviewTexts[v.locale];
   const window = v.query.get("window") === "day" ? "day" : "hour";
-  const overview = await readOverview(v, window);
+  const [overview, changes] = await Promise.all([readOverview(v, window), readChanges(v, window)]);
   if (!overview) {
     const { needsTenant, needsTenantText } = commonTexts[v.locale];
     return { title: t.title, body: <Empty icon="tenants" title={needsTenant}>{needsTenantText}</Empty> };
   }
   return {
     title: t.title,
+    actions: (
+      <Tabs
+        label={t.window}
+        tabs={[
+          { href: "./", label: t.hour, isCurrent: window === "hour" },
+          { href: "./?window=day", label: t.day, isCurrent: window === "day" },
+        ]}
+      />
+    ),
     body: (
       <LivePart v={v} id="overview" everySeconds={5}>
         <AttentionCard v={v} overview={overview} />
         <JobFigures v={v} overview={overview} />
-        <ThroughputCard v={v} overview={overview} window={window} />
         <div class="grid-2">
+          <ThroughputCard v={v} overview={overview} window={window} />
+          {changes && <ChangesCard v={v} changes={changes} window={window} />}
           <Queues v={v} overview={overview} />
           <ReportRuns v={v} overview={overview} />
-          {overview.notifications && <Deliveries v={v} stats={overview.notifications} />}
+          {overview.notifications && (
+            <Deliveries v={v} stats={overview.notifications} since={overview.since} />
+          )}
           {overview.scanner && <ScannerCard v={v} scanner={overview.scanner} />}
         </div>
         {overview.workers && <Instances v={v} workers={overview.workers} />}
@@ -58,14 +72,14 @@ function JobFigures({ v, overview }: { v: Visit; overview: Overview }) {
     <Figures
       v={v}
       figures={[
-        [t.waiting, jobs.enqueuedJobs, { href: "jobs?status=Enqueued" }],
-        [t.processing, jobs.processingJobs, { href: "jobs?status=Processing" }],
-        [t.scheduled, jobs.scheduledJobs, { href: "jobs?status=Scheduled" }],
-        [t.retrying, jobs.failedJobs, { href: "jobs?status=Failed", ...retrying }],
-        [t.deadLetters, openDeadLetters, { href: "dead-letters", ...dead }],
+        [t.waiting, jobs.enqueuedJobs, { href: allJobs({ status: "Enqueued" }) }],
+        [t.processing, jobs.processingJobs, { href: allJobs({ status: "Processing" }) }],
+        [t.scheduled, jobs.scheduledJobs, { href: allJobs({ status: "Scheduled" }) }],
+        [t.retrying, jobs.failedJobs, { href: allJobs({ status: "Failed" }), ...retrying }],
+        [t.deadLetters, openDeadLetters, { href: "dead-letters/list?isRetried=false", ...dead }],
         [t.recurring, recurring.total, { href: "recurring", ...paused }],
         [t.jobsTotal, jobs.totalJobs, {
-          href: "jobs",
+          href: allJobs({}),
           hint: t.average(duration(v, jobs.averageExecutionDurationMs)),
         }],
       ]}
@@ -80,13 +94,6 @@ function ThroughputCard({ v, overview, window }: { v: Visit; overview: Overview;
   const abandoned = of("abandoned");
   return (
     <Card title={t.throughput}>
-      <Tabs
-        label={t.window}
-        tabs={[
-          { href: "./", label: t.hour, isCurrent: window === "hour" },
-          { href: "./?window=day", label: t.day, isCurrent: window === "day" },
-        ]}
-      />
       <TimeBars
         v={v}
         label={t.throughputLabel(window === "hour" ? t.hourName : t.dayName)}

@@ -4,11 +4,13 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
 import { Badge, Facts, Figures, number, shortId, Time } from "../components/values.tsx";
 import { RunBadges } from "../reports/model.tsx";
+import { localOf } from "../components/date_inputs.ts";
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Answer } from "../shared/operations.ts";
 import { may, type Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
+import { allJobs } from "./links.ts";
 import { overviewTexts } from "./texts.ts";
 
 export type Overview = Answer<"readOverview">;
@@ -16,6 +18,8 @@ export type Overview = Answer<"readOverview">;
 /** Waiting and running jobs per queue, and when the oldest one was due. */
 export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
+  const jobs = (queue: string, status: string, count: number) =>
+    count === 0 ? "0" : <a href={allJobs({ queue, status })}>{number(v, count)}</a>;
   return (
     <Card title={t.queues}>
       <DataTable
@@ -23,9 +27,14 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
         rows={overview.queues}
         empty={<Empty icon="jobs" title={t.noQueues} />}
         columns={[
-          { head: t.queue, cell: ({ queue }) => <a href={`jobs${searchOf({ queue })}`}>{queue}</a> },
-          { head: t.waiting, align: "end", cell: ({ waiting }) => number(v, waiting) },
-          { head: t.processing, align: "end", cell: ({ processing }) => number(v, processing) },
+          { head: t.queue, cell: ({ queue }) => <a href={allJobs({ queue })}>{queue}</a> },
+          { head: t.waiting, align: "end", cell: ({ queue, waiting }) => jobs(queue, "Enqueued", waiting) },
+          {
+            head: t.processing,
+            align: "end",
+            cell: ({ queue, processing }) => jobs(queue, "Processing", processing),
+          },
+          { head: t.retrying, align: "end", cell: ({ queue, retrying }) => jobs(queue, "Failed", retrying) },
           {
             head: t.oldest,
             cell: ({ oldestDueAt }) => oldestDueAt && <Time v={v} at={oldestDueAt} />,
@@ -56,12 +65,18 @@ function QueueState({ v, queue, pause }: { v: Visit } & Pick<Overview["queues"][
 }
 
 /** Messages of the last 24 hours by delivery status. */
-export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview["notifications"]> }) {
+export function Deliveries({ v, stats, since }: {
+  v: Visit;
+  stats: NonNullable<Overview["notifications"]>;
+  since: string;
+}) {
   const t = overviewTexts[v.locale];
+  const messages = (status: string | null) => ({
+    href: `notifications${searchOf({ status, from: localOf(v, since) })}`,
+  });
   const sent = stats.sentNotifications;
   const { failedNotifications, deadLetteredNotifications } = stats;
   const failed = failedNotifications + deadLetteredNotifications;
-  const inProgress = stats.totalNotifications - sent - failed;
   const ended = sent + failed;
   const share = new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 })
     .format(ended === 0 ? 0 : sent / ended);
@@ -72,16 +87,16 @@ export function Deliveries({ v, stats }: { v: Visit; stats: NonNullable<Overview
           <Figures
             v={v}
             figures={[
-              [t.sent, sent, { href: "notifications?status=Sent" }],
+              [t.allMessages, stats.totalNotifications, messages(null)],
+              [t.sent, sent, messages("Sent")],
               [t.failedMessages, failedNotifications, {
-                href: "notifications?status=Failed",
+                ...messages("Failed"),
                 ...failedNotifications > 0 ? { tone: "warn" } : {},
               }],
               [t.deadLettered, deadLetteredNotifications, {
-                href: "notifications?status=DeadLettered",
+                ...messages("DeadLettered"),
                 ...deadLetteredNotifications > 0 ? { tone: "bad" } : {},
               }],
-              [t.inProgress, inProgress],
             ]}
           />
           {ended > 0 && (
@@ -169,7 +184,7 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
 export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overview["workers"]> }) {
   const t = overviewTexts[v.locale];
   return (
-    <Card title={t.instances}>
+    <Card title={t.instances} actions={<a href="workers">{t.allWorkers}</a>}>
       <DataTable
         caption={t.instancesCaption}
         rows={workers}

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { v7 } from "uuid";
 import { type Actor, setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
@@ -190,4 +191,43 @@ Deno.test("from a row of an earlier version, values can only be removed", async 
   await sql`update audit_log set after = '{"isActive": true}', ip = null where id = ${id}`;
   const [rest] = (await log(admin, `targetId=${id}`)).items;
   assert.deepEqual([rest.after, rest.ip], [{ isActive: true }, null]);
+});
+
+Deno.test("an entry names the users, roles and tenants in it, but none of other tenants", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const { body: user } = await owner.post("/api/v1/users", {
+    email: `${crypto.randomUUID()}@example.test`,
+    password: BCRYPT,
+    isPasswordEncrypted: true,
+    firstName: "Bruno",
+    lastName: "Dias",
+  });
+  const { body: role } = await owner.post("/api/v1/roles", { name: "Billing" });
+  await owner.put(`/api/v1/users/${user.id}/roles`, { roleIds: [role.id] });
+  const { items: [entry] } = await log(owner, `targetId=${user.id}&action=user.set-roles`);
+  assert.equal(entry.names[user.id], "Bruno Dias");
+  assert.equal(entry.names[role.id], "Billing");
+  assert.ok(entry.names[owner.userId]);
+  assert.ok(entry.names[owner.tenantId ?? ""]);
+  const foreign = await t.actor({ permissions: ["read:users"] });
+  await sql`insert into audit_log (id, tenant_id, action, target_type, target_id, after)
+    values (${crypto.randomUUID()}, ${foreign.tenantId}, 'role.update', 'role', ${role.id},
+      ${JSON.stringify({ who: user.id, tenant: owner.tenantId })}::text::jsonb)`;
+  const { items: [theirs] } = await log(foreign, `targetId=${role.id}`);
+  assert.deepEqual(theirs.names, { [foreign.tenantId ?? ""]: theirs.names[foreign.tenantId ?? ""] });
+});
+
+Deno.test("entries of a period are found by their time, also just before and after its start", async () => {
+  const own = await t.actor({ permissions: ["read:users"] });
+  const start = new Date(Date.now() - 3_600_000);
+  const at = async (ms: number) => {
+    const time = new Date(start.getTime() + ms);
+    await sql`insert into audit_log (id, at, tenant_id, action, target_type, target_id)
+      values (${v7({ msecs: time.getTime() + 5_000 })}, ${time}, ${own.tenantId}, 'x.update', 'x', ${
+      String(ms)
+    })`;
+  };
+  for (const ms of [-1, 0, 1]) await at(ms);
+  const { items } = await log(own, `fromDate=${start.toISOString()}`);
+  assert.deepEqual(items.map(({ targetId }: { targetId: string }) => targetId), ["1", "0"]);
 });

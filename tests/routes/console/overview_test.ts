@@ -111,12 +111,14 @@ inBrowser(
     await actor.post("/api/v1/jobs/queues/mail/pause", { reason: "The provider is down" });
     const reading = await openConsole(b, t, reader);
     await reading.open("");
-    await reading.page.getByText("The provider is down").waitFor();
+    await reading.page.getByRole("region", { name: /Paused queues/ }).getByText("The provider is down")
+      .waitFor();
     assert.equal(await reading.page.getByRole("button", { name: "Resume" }).count(), 0);
     await reading.close();
     const viewing = await openConsole(b, t, actor, { locale: "pt-PT" });
     const { page } = viewing;
     await viewing.open("");
+    await page.getByText("A fila mail está em pausa.").waitFor();
     await page.getByText("Em pausa", { exact: true }).waitFor();
     await viewing.requireAccessible();
     await page.getByRole("button", { name: "Retomar" }).click();

@@ -59,7 +59,9 @@ Deno.test("queues show their length and since when the oldest job waits, lane by
     pause: null,
   });
   assert.ok(Date.now() - Date.parse(queue.oldestDueAt) > 590_000);
-  assert.deepEqual(body.attention, [{ kind: "QueueStuck", level: "Critical", count: 2, subject: "mail" }]);
+  assert.deepEqual(body.attention, [
+    { kind: "QueueStuck", level: "Critical", count: 2, subject: "mail", reason: null },
+  ]);
   assert.deepEqual(kinds((await other.get(url)).body), []);
   const all = (await t.systemAdmin.get(url)).body.queues.find(({ queue }: { queue: string }) =>
     queue === "mail"
@@ -89,4 +91,55 @@ Deno.test("problems are listed only for callers who may see them", async () => {
   const colleague = await t.actor({ tenantId: actor.tenantId ?? "" });
   assert.deepEqual(kinds((await colleague.get(url)).body), ["DeadLetters", "RecurringPaused"]);
   assert.deepEqual(kinds((await (await t.actor()).get(url)).body), []);
+});
+
+Deno.test("paused queues and types, retries, failing webhooks and a rise of suppressions need attention", async () => {
+  const actor = await t.actor({ permissions: ["manage:jobs", "manage:webhooks", "send:notifications"] });
+  await actor.post("/api/v1/jobs/queues/mail/pause", { reason: "The provider is down" });
+  await actor.post("/api/v1/job-types/steward.echo/pause");
+  const failed = (await actor.post("/api/v1/jobs", job)).body;
+  await sql`update jobs set status = 'Failed', due_at = now() + interval '1 hour' where id = ${failed.id}`;
+  const hook = async () =>
+    (await actor.post("/api/v1/webhook-endpoints", { url: "https://x.test/", eventTypes: "*" })).body;
+  const [failing, gone, well] = [await hook(), await hook(), await hook()];
+  await sql`update webhook_endpoints set failing_since = now() where id = ${failing.id}`;
+  await sql`update webhook_endpoints set is_active = false, disabled_reason = 'Gone' where id = ${gone.id}`;
+  const suppress = (n: number) =>
+    actor.post("/api/v1/notification-suppressions", { channel: "Email", address: `a${n}@example.test` });
+  for (let n = 0; n < 9; n++) await suppress(n);
+  const before = await actor.get(url);
+  assert.ok(!kinds(before.body).includes("SuppressionsRising"), "nine are not many");
+  await suppress(9);
+  const { body } = await actor.get(url);
+  assert.deepEqual(body.attention, [
+    { kind: "WebhooksFailing", level: "Warning", count: 2, subject: null, reason: null },
+    { kind: "SuppressionsRising", level: "Warning", count: 10, subject: null, reason: null },
+    { kind: "QueuePaused", level: "Notice", count: null, subject: "mail", reason: "The provider is down" },
+    { kind: "TypePaused", level: "Notice", count: null, subject: "steward.echo", reason: null },
+    { kind: "JobsRetrying", level: "Notice", count: 1, subject: null, reason: null },
+  ]);
+  const listed = (await actor.get("/api/v1/webhook-endpoints?isFailing=true")).body.items;
+  assert.deepEqual(listed.map(({ id }: { id: string }) => id).sort(), [failing.id, gone.id].sort());
+  const others = (await actor.get("/api/v1/webhook-endpoints?isFailing=false")).body.items;
+  assert.deepEqual(others.map(({ id }: { id: string }) => id), [well.id]);
+  const colleague = await t.actor({ tenantId: actor.tenantId ?? "" });
+  assert.deepEqual(kinds((await colleague.get(url)).body), ["QueuePaused", "TypePaused", "JobsRetrying"]);
+  assert.equal((await colleague.get(url)).body.failingWebhooks, null);
+});
+
+Deno.test("a maintenance job that is late by more than 15 minutes needs a platform administrator's attention", async () => {
+  const late = async () =>
+    (await t.systemAdmin.get(url)).body.attention.filter(({ kind }: { kind: string }) =>
+      kind === "MaintenanceLate"
+    );
+  const name = "steward.prune-jobs";
+  const dueBefore = (minutes: number) =>
+    sql`insert into maintenance_works (job_type_name, due_at) values (${name}, now() - make_interval(mins => ${minutes}))
+      on conflict (job_type_name) do update set due_at = excluded.due_at`;
+  await dueBefore(14);
+  assert.deepEqual(await late(), []);
+  await dueBefore(30);
+  assert.deepEqual(await late(), [
+    { kind: "MaintenanceLate", level: "Warning", count: 30, subject: name, reason: null },
+  ]);
 });
