@@ -59,6 +59,35 @@ export const UpdateRoleDto = z.object({
   }),
 }).meta({ id: "UpdateRoleDto", description: "Omitted fields keep their values" });
 
+export const PreviewRoleDto = z.object({
+  permissionIds: z.array(uuid).max(10_000).meta({ description: "All permissions the role would have" }),
+}).meta({ id: "PreviewRoleDto" });
+
+const PreviewedPermissionDto = z.object({
+  id: z.uuid(),
+  code: z.string(),
+  description: z.string().nullable(),
+  userCount: z.int().meta({
+    description: "Users who would gain or lose it; others have it by another role too",
+  }),
+}).meta({ id: "PreviewedPermissionDto" });
+
+export const RolePreviewDto = z.object({
+  added: z.array(PreviewedPermissionDto),
+  removed: z.array(PreviewedPermissionDto),
+  userCount: z.int().meta({ description: "Users who have the role" }),
+  affectedCount: z.int().meta({ description: "Users who would gain or lose a permission" }),
+  sessionCount: z.int().meta({ description: "Open sessions that would end; counted up to 10,000" }),
+  users: z.array(z.object({
+    id: z.uuid(),
+    email: z.string(),
+    firstName: z.string(),
+    lastName: z.string(),
+    gains: z.array(z.string()),
+    loses: z.array(z.string()),
+  })).meta({ description: "At most ten of the affected users; empty without read:users" }),
+}).meta({ id: "RolePreviewDto" });
+
 export const rolesQuery = z.object({ ...listQuery(ROLE_SORTS), isSystemRole: queryBoolean.optional() });
 const GRANTS_LIMIT = 100;
 export const roleGrantsQuery = z.object({

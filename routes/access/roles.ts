@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { holds } from "../../domain/rights/caller.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { createRole, deleteRole, updateRole } from "../../domain/access/roles/role_changes.ts";
 import { assignPermission, revokePermission } from "../../domain/access/roles/role_grants.ts";
+import { previewRoleChange } from "../../domain/access/roles/role_preview.ts";
 import {
   listRoleGrants,
   listRoles,
@@ -15,12 +17,14 @@ import { uuid } from "../shared/validation.ts";
 import { versionedAnswer } from "./answers.ts";
 import {
   CreateRoleDto,
+  PreviewRoleDto,
   RoleDto,
   RoleGrantsPage,
   roleGrantsQuery,
   RoleLookupPage,
   roleLookupQuery,
   RolePage,
+  RolePreviewDto,
   rolesQuery,
   RolesSummaryDto,
   rolesSummaryQuery,
@@ -143,6 +147,23 @@ export const roleRoutes = [
     ],
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await updateRole(platform, caller, params.id, body, call.ifMatch)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/roles/{id}/preview",
+    area: "Roles",
+    id: "previewRole",
+    summary: "Show whom other permissions of a role would affect; changes nothing",
+    details: "Users who have a permission by another role of the tenant too neither gain nor lose it.",
+    access: inTenant("update:roles"),
+    params,
+    body: PreviewRoleDto,
+    answers: { 200: { description: "Who would gain or lose what", schema: RolePreviewDto } },
+    problems: ["ROLE_NOT_FOUND", "PERMISSION_NOT_FOUND"],
+    async run({ db, caller, params, body }) {
+      const preview = await previewRoleChange(db, caller.tenantId, params.id, body.permissionIds);
+      return ok(holds(caller, "read:users") ? preview : { ...preview, users: [] });
+    },
   }),
   endpoint({
     method: "delete",

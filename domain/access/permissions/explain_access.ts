@@ -1,7 +1,10 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { sufficientFor } from "../../rights/catalog.ts";
-import { userNotFound } from "../users/user_details.ts";
+import { readTenantUser, userNotFound } from "../users/user_details.ts";
+
+/** How many roles that grant a permission are named. */
+const MOST_ROLES = 50;
 
 /** One condition of an access decision, in the order in which the service checks them. */
 export interface AccessCheck {
@@ -27,10 +30,14 @@ export interface AccessExplanation {
   /** Null: as with a global token, for which only platform-reach permissions count. */
   tenantId: string | null;
   tenantName: string | null;
+  /** What the permission allows; null: it does not exist there, or has no description. */
+  description: string | null;
   isAllowed: boolean;
   summary: string;
   checks: AccessCheck[];
   grants: AccessGrant[];
+  /** Roles of the tenant that would grant the permission, also those that the user has. At most 50. */
+  grantingRoles: AccessGrant[];
 }
 
 interface Facts {
@@ -56,19 +63,21 @@ export async function explainAccess(
   const facts = await readFacts(q, o.userId, o.tenantId);
   const isGlobal = o.tenantId === null;
   const sufficient = sufficientFor(o.permission);
-  const grants = await q<AccessGrant[]>`
-    select t.id as tenant_id, t.name as tenant_name, r.id as role_id, r.name as role_name, p.code as permission
-    from user_tenant_roles h
-    join tenants t on t.id = h.tenant_id
-    join roles r on r.id = h.role_id and r.deleted_at is null
+  const granting = await q<(AccessGrant & { isHeld: boolean })[]>`
+    select t.id as tenant_id, t.name as tenant_name, r.id as role_id, r.name as role_name, p.code as permission,
+      exists (select from user_tenant_roles h where h.user_id = ${o.userId} and h.role_id = r.id) as is_held
+    from tenants t
+    join roles r on r.tenant_id = t.id and r.deleted_at is null
     join role_permissions rp on rp.role_id = r.id
     join permissions p on p.id = rp.permission_id and p.deleted_at is null
-    where h.user_id = ${o.userId} and h.tenant_id = ${facts.tenantId} and p.code = any(${sufficient}::text[])
-      and (${!isGlobal} or p.reach = 'Platform')
-    order by p.code <> ${o.permission}, lower(r.name), r.id`;
-  const known = await q`select from permissions where code = ${o.permission} and deleted_at is null
+    where t.id = ${facts.tenantId} and p.code = any(${sufficient}::text[]) and (${!isGlobal} or p.reach = 'Platform')
+    order by is_held desc, p.code <> ${o.permission}, lower(r.name), r.id`;
+  const roles = granting.map(({ isHeld, ...grant }) => ({ isHeld, grant }));
+  const grants = roles.filter(({ isHeld }) => isHeld).map(({ grant }) => grant);
+  const [known] = await q<{ description: string | null }[]>`
+    select description from permissions where code = ${o.permission} and deleted_at is null
     and (tenant_id is null or tenant_id = ${o.tenantId}) limit 1`;
-  const checks = decide(o.permission, facts, [...grants], known.length > 0, isGlobal);
+  const checks = decide(o.permission, facts, grants, known !== undefined, isGlobal);
   const isAllowed = checks.filter((check) => check.name !== "PermissionKnown").every((check) => check.passed);
   const failed = checks.filter((check) => !check.passed).map((check) => check.detail);
   const where = isGlobal ? "without a tenant context" : `in ${facts.tenantName}`;
@@ -78,13 +87,29 @@ export async function explainAccess(
     permission: o.permission,
     tenantId: o.tenantId,
     tenantName: isGlobal ? null : facts.tenantName,
+    description: known?.description ?? null,
     isAllowed,
     summary: isAllowed
       ? `${facts.email} holds ${o.permission} ${where}: ${checks.at(-1)?.detail}`
       : `${facts.email} does not hold ${o.permission} ${where}: ${failed.join(" ")}`,
     checks,
-    grants: [...grants],
+    grants,
+    grantingRoles: roles.map(({ grant }) => grant).slice(0, MOST_ROLES),
   };
+}
+
+/**
+ * Like `explainAccess`, for a user of a tenant and in that tenant.
+ * @param o.namesRoles false: without the roles that the user does not have
+ * @throws USER_NOT_FOUND
+ */
+export async function explainAccessInTenant(
+  q: Sql,
+  o: { userId: string; permission: string; tenantId: string; namesRoles: boolean },
+): Promise<AccessExplanation> {
+  await readTenantUser(q, o.userId, o.tenantId);
+  const explanation = await explainAccess(q, o);
+  return o.namesRoles ? explanation : { ...explanation, grantingRoles: explanation.grants };
 }
 
 async function readFacts(q: Sql, userId: string, tenantId: string | null): Promise<Facts> {

@@ -1,15 +1,16 @@
-import { SelectField, TextField } from "../components/forms.tsx";
+import { ButtonLink, SelectField, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { orNull, searchOf } from "../shared/api.ts";
+import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Answer } from "../shared/operations.ts";
-import type { View, Visit } from "../shared/page.ts";
+import { may, type View, type Visit } from "../shared/page.ts";
 import { explainTexts } from "./explain_texts.ts";
-import { type TenantChoice, tenantChoices, tenantNames } from "./access_queries.ts";
-import type { AdminUser } from "./users/model.tsx";
+import { managesAllUsers, type TenantChoice, tenantChoices, tenantNames } from "./access_queries.ts";
+import type { AdminUser, UserLink } from "./users/model.tsx";
 
-/** Explains why a user has a permission in a tenant, or lacks it. */
+/** Explains why a user has a permission in a tenant, or lacks it, and which roles would give it. */
 export async function explainPage(v: Visit): Promise<View> {
   const t = explainTexts[v.locale];
   const asked = {
@@ -20,14 +21,13 @@ export async function explainPage(v: Visit): Promise<View> {
   };
   const found = await findUsers(v, asked);
   const user = found?.length === 1 ? found[0] : undefined;
-  const [tenants, codes] = await Promise.all([tenantsFor(v, user, asked.tenantId), permissionCodes(v)]);
-  const isGlobal = asked.tenantId === "none";
-  const explanation = user && asked.permission && asked.tenantId
-    ? await v.api.call("explainAccess", {
-      params: { id: user.id },
-      query: { permission: asked.permission, tenantId: isGlobal ? null : asked.tenantId },
-    })
-    : null;
+  const [links, features] = await Promise.all([linksOf(v, user), readFeatures(v)]);
+  const everywhere = managesAllUsers(v);
+  const tenantId = everywhere ? asked.tenantId || defaultTenant(v, links) : v.viewer.tenant?.id ?? "";
+  const tenants = everywhere ? await tenantsFor(v, links, tenantId) : [];
+  const meant = featuresMeant(features, asked.permission);
+  const permission = meant.length === 1 ? meant[0]?.code : undefined;
+  const explanation = user && permission ? await explain(v, user.id, permission, tenantId) : null;
   return {
     title: t.title,
     body: (
@@ -46,73 +46,132 @@ export async function explainPage(v: Visit): Promise<View> {
             <TextField
               label={t.permission}
               name="permission"
-              value={asked.permission}
-              suggestions={codes}
+              value={permission ?? asked.permission}
+              placeholder={t.permissionHint}
+              suggestions={features.map(({ code, description }) => ({ value: code, label: description ?? code }))}
               maxlength={200}
               required
             />
-            <SelectField
-              label={t.tenant}
-              name="tenantId"
-              value={asked.tenantId || v.viewer.tenant?.id || "none"}
-              choices={[
-                ...tenants.map(({ id, name }) => ({ value: id, label: name })),
-                { value: "none", label: t.noTenant },
-              ]}
-            />
+            {everywhere && (
+              <SelectField
+                label={t.tenant}
+                name="tenantId"
+                value={tenantId}
+                choices={[
+                  ...tenants.map(({ id, name }) => ({ value: id, label: name })),
+                  { value: "none", label: t.noTenant },
+                ]}
+              />
+            )}
             <button type="submit" class="button primary">{t.ask}</button>
           </form>
         </Card>
         {found?.length === 0 && <Empty icon="search" title={t.noUser} />}
         {found && found.length > 1 && <Candidates v={v} users={found} asked={asked} />}
+        {user && meant.length > 1 && (
+          <Features v={v} features={meant} asked={{ userId: user.id, tenantId: asked.tenantId }} />
+        )}
         {explanation && <Explanation v={v} explanation={explanation} />}
       </>
     ),
   };
 }
 
+type Person = Pick<AdminUser, "id" | "email" | "firstName" | "lastName">;
+type Feature = { code: string; description: string | null };
+
+const explain = (v: Visit, id: string, permission: string, tenantId: string) =>
+  managesAllUsers(v)
+    ? v.api.call("explainAccess", {
+      params: { id },
+      query: { permission, tenantId: tenantId === "none" ? null : tenantId },
+    })
+    : v.api.call("explainTenantAccess", { params: { id }, query: { permission } });
+
 /** Users that match the search. Exactly one for an id or a complete email; null if nothing was asked. */
-async function findUsers(v: Visit, asked: { user: string; userId: string }): Promise<AdminUser[] | null> {
-  if (asked.userId) return [await v.api.call("readUserAnywhere", { params: { id: asked.userId } })];
+async function findUsers(v: Visit, asked: { user: string; userId: string }): Promise<Person[] | null> {
+  const everywhere = managesAllUsers(v);
+  if (asked.userId) {
+    return [await v.api.call(everywhere ? "readUserAnywhere" : "readUser", { params: { id: asked.userId } })];
+  }
   if (!asked.user) return null;
-  const { items } = await v.api.call("listAllUsers", { query: { search: asked.user, pageSize: 20 } });
+  const query = { search: asked.user, pageSize: 20 };
+  const { items } = await v.api.call(everywhere ? "listAllUsers" : "listUsers", { query });
   const exact = items.filter(({ email }) => email.toLowerCase() === asked.user.toLowerCase());
   return exact.length === 1 ? exact : items;
 }
 
+const linksOf = async (v: Visit, user: Person | undefined): Promise<UserLink[]> =>
+  user && managesAllUsers(v) ? await v.api.call("listUserTenantsAnywhere", { params: { id: user.id } }) : [];
+
+/** The user's own tenant: the default one, else the first with an active link. Without a user, the viewer's. */
+function defaultTenant(v: Visit, links: UserLink[]): string {
+  const own = links.find(({ isDefault }) => isDefault) ?? links.find(({ isActive }) => isActive) ?? links[0];
+  return own?.tenantId ?? v.viewer.tenant?.id ?? "none";
+}
+
 /**
- * Choices for the tenant: the viewer's, the chosen one, the user's, then others. The others are only one page of a possibly
+ * Choices for the tenant: the user's, the chosen one, the viewer's, then others. The others are only one page of a possibly
  * long list. The chosen tenant must be in the list, else the browser would select another one.
  */
 async function tenantsFor(
   v: Visit,
-  user: AdminUser | undefined,
-  asked: string,
+  links: UserLink[],
+  chosen: string,
 ): Promise<Pick<TenantChoice, "id" | "name">[]> {
-  const named = asked && asked !== "none" ? [asked] : [];
-  const [links, names, others] = await Promise.all([
-    user ? v.api.call("listUserTenantsAnywhere", { params: { id: user.id } }) : [],
-    tenantNames(v, named),
-    tenantChoices(v),
-  ]);
+  const named = chosen === "none" ? [] : [chosen];
+  const [names, others] = await Promise.all([tenantNames(v, named), tenantChoices(v)]);
   const all = [
-    ...v.viewer.tenant ? [v.viewer.tenant] : [],
-    ...named.map((id) => ({ id, name: names.get(id) ?? id })),
     ...links.map(({ tenantId, tenantName }) => ({ id: tenantId, name: tenantName })),
+    ...named.map((id) => ({ id, name: names.get(id) ?? id })),
+    ...v.viewer.tenant ? [v.viewer.tenant] : [],
     ...others,
   ];
   return [...new Map(all.toReversed().map(({ id, name }) => [id, name]))].toReversed()
     .map(([id, name]) => ({ id, name }));
 }
 
-async function permissionCodes(v: Visit): Promise<string[]> {
+/** The permissions of the viewer's tenant, with what they allow. Empty if the viewer may not see them. */
+async function readFeatures(v: Visit): Promise<Feature[]> {
   const page = v.viewer.tenant &&
     await orNull(v.api.call("listPermissions", { query: { pageSize: 100 } }));
-  return page ? page.items.map(({ code }) => code) : [];
+  return (page?.items ?? []).map(({ code, description }) => ({
+    code,
+    description: translateBuiltin(v.locale, description),
+  }));
+}
+
+/** The permissions that a text means: a code, or part of what a permission allows. A text that matches nothing is a code. */
+function featuresMeant(features: Feature[], text: string): Feature[] {
+  if (text === "") return [];
+  const exact = features.find(({ code }) => code === text);
+  const wanted = text.toLowerCase();
+  const found = exact ? [exact] : features.filter(({ code, description }) =>
+    !text.includes(":") && `${code} ${description ?? ""}`.toLowerCase().includes(wanted)
+  );
+  return found.length > 0 ? found : [{ code: text, description: null }];
+}
+
+function Features(
+  { v, features, asked }: { v: Visit; features: Feature[]; asked: { userId: string; tenantId: string } },
+) {
+  const t = explainTexts[v.locale];
+  return (
+    <Card title={t.whichPermission}>
+      <ul aria-label={t.whichPermission}>
+        {features.map(({ code, description }) => (
+          <li>
+            <a href={`explain-access${searchOf({ ...asked, permission: code })}`}>{description ?? code}</a>{" "}
+            <code>{code}</code>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
 }
 
 function Candidates(
-  { v, users, asked }: { v: Visit; users: AdminUser[]; asked: { permission: string; tenantId: string } },
+  { v, users, asked }: { v: Visit; users: Person[]; asked: { permission: string; tenantId: string } },
 ) {
   const t = explainTexts[v.locale];
   const { permission, tenantId } = asked;
@@ -133,12 +192,11 @@ function Candidates(
 function Explanation({ v, explanation }: { v: Visit; explanation: Answer<"explainAccess"> }) {
   const t = explainTexts[v.locale];
   const { email, permission, isAllowed, tenantName, checks, grants } = explanation;
+  const feature = translateBuiltin(v.locale, explanation.description);
+  const what = feature ? `${permission} (${feature})` : permission;
   return (
     <>
-      <Notice
-        tone={isAllowed ? "ok" : "bad"}
-        title={isAllowed ? t.allowed(email, permission) : t.refused(email, permission)}
-      >
+      <Notice tone={isAllowed ? "ok" : "bad"} title={isAllowed ? t.allowed(email, what) : t.refused(email, what)}>
         {tenantName === null ? t.global : t.inTenant(tenantName)}
       </Notice>
       <div class="grid-2">
@@ -166,9 +224,7 @@ function Explanation({ v, explanation }: { v: Visit; explanation: Answer<"explai
                   <li>
                     {email} {t.holds} <code>{grant.permission}</code>
                     {grant.permission !== permission && `, ${t.coversAll},`} {t.through}{" "}
-                    {grant.tenantId === v.viewer.tenant?.id
-                      ? <a href={`roles/${grant.roleId}`}>{grant.roleName}</a>
-                      : <strong>{grant.roleName}</strong>} {t.inThe} {grant.tenantName}
+                    <RoleName v={v} grant={grant} /> {t.inThe} {grant.tenantName}
                   </li>
                 ))}
               </ul>
@@ -176,6 +232,44 @@ function Explanation({ v, explanation }: { v: Visit; explanation: Answer<"explai
           <p class="hint">{t.note}</p>
         </Card>
       </div>
+      <GrantingRoles v={v} explanation={explanation} />
     </>
+  );
+}
+
+type Grant = Answer<"explainAccess">["grants"][number];
+
+const RoleName = ({ v, grant }: { v: Visit; grant: Grant }) =>
+  grant.tenantId === v.viewer.tenant?.id && may(v.viewer, "read:roles")
+    ? <a href={`roles/${grant.roleId}`}>{grant.roleName}</a>
+    : <strong>{grant.roleName}</strong>;
+
+/** The roles that would give the permission, for a user who lacks it. */
+function GrantingRoles({ v, explanation }: { v: Visit; explanation: Answer<"explainAccess"> }) {
+  const t = explainTexts[v.locale];
+  const { userId, grants, grantingRoles, permission } = explanation;
+  if (grants.length > 0) return null;
+  const everywhere = managesAllUsers(v);
+  const mayGive = everywhere || may(v.viewer, "update:users") && may(v.viewer, "read:roles");
+  return (
+    <Card
+      title={t.wouldGrant}
+      actions={mayGive && grantingRoles.length > 0 && (
+        <ButtonLink href={`users/${userId}/${everywhere ? "links" : "roles"}`} label={t.giveRole} />
+      )}
+    >
+      {grantingRoles.length === 0 ? <p class="muted">{t.noRoleGrants}</p> : (
+        <ul class="bare-list" aria-label={t.wouldGrant}>
+          {grantingRoles.map((grant) => (
+            <li>
+              <RoleName v={v} grant={grant} />
+              {grant.permission !== permission && (
+                <span class="muted">{` (${grant.permission}, ${t.coversAll})`}</span>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
   );
 }

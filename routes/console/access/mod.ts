@@ -50,7 +50,7 @@ export const accessSection: ConsoleSection = {
       path: "explain-access",
       label: { en: explainTexts.en.title, pt: explainTexts.pt.title },
       icon: "access",
-      permissions: [ALL_USERS],
+      permissions: ["read:users", ALL_USERS],
     },
     {
       path: "audit",
@@ -65,7 +65,7 @@ export const accessSection: ConsoleSection = {
     ...permissionsPages,
     ...tenantsPages,
     ...dataPages,
-    { path: "explain-access", permissions: [ALL_USERS], get: explainPage },
+    { path: "explain-access", permissions: ["read:users", ALL_USERS], get: explainPage },
     { path: "audit", permissions: ["read:users"], get: auditPage },
   ],
 };

@@ -181,11 +181,16 @@ const dialog = document.getElementById("confirm");
 let pending = null;
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  const question = event.submitter?.dataset.confirm ?? form.dataset?.confirm;
+  const { submitter } = event;
+  const question = submitter?.dataset.confirm ?? form.dataset?.confirm;
   if (!question || form.dataset.confirmed || !dialog) return;
   event.preventDefault();
-  pending = { form, submitter: event.submitter };
+  pending = { form, submitter };
   dialog.querySelector("#confirm-question").textContent = question;
+  // The button says what it does, like the one that was pressed.
+  const yes = dialog.querySelector("[data-confirm-yes]");
+  yes.textContent = form.dataset.confirmLabel ?? submitter?.textContent.trim() ?? yes.textContent;
+  yes.className = `button ${submitter?.classList.contains("danger") ? "danger" : "primary"}`;
   dialog.returnValue = "no";
   dialog.showModal();
 }, true);

@@ -13,19 +13,21 @@ export const CsrfField = ({ v }: { v: Pick<Visit, "csrf"> }) => (
 /**
  * A button in its own form, for one action.
  * @param confirm question to ask before the form is sent.
+ * @param confirmLabel what the button that agrees says, such as "Delete role Billing"; absent: `label`.
  * @param fields hidden fields of the form.
  */
-export function ActionButton({ v, action, label, icon, tone = "plain", confirm, fields = {} }: {
+export function ActionButton({ v, action, label, icon, tone = "plain", confirm, confirmLabel, fields = {} }: {
   v: Visit;
   action: string;
   label: string;
   icon?: string;
   tone?: "plain" | "primary" | "danger";
   confirm?: string;
+  confirmLabel?: string;
   fields?: Record<string, string>;
 }) {
   return (
-    <form method="post" action={action} class="inline" data-confirm={confirm}>
+    <form method="post" action={action} class="inline" data-confirm={confirm} data-confirm-label={confirmLabel}>
       <CsrfField v={v} />
       {Object.entries(fields).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
       <button type="submit" class={`button ${tone}`}>
@@ -38,7 +40,7 @@ export function ActionButton({ v, action, label, icon, tone = "plain", confirm, 
 
 /** The button that deletes what a page shows, after a question. */
 export const DeleteButton = (
-  props: { v: Visit; action: string; label?: string; icon?: string; confirm: string },
+  props: { v: Visit; action: string; label?: string; icon?: string; confirm: string; confirmLabel?: string },
 ) => (
   <ActionButton
     icon="trash"
@@ -125,8 +127,8 @@ export function TextField(
     max?: number | string;
     maxlength?: number;
     pattern?: string;
-    /** Suggested values; any other text is allowed. */
-    suggestions?: string[];
+    /** Suggested values, which may have a label; any other text is allowed. */
+    suggestions?: (string | Choice)[];
   },
 ) {
   const { value, type = "text", placeholder, autocomplete, min, max, pattern, suggestions } = props;
@@ -151,7 +153,11 @@ export function TextField(
       />
       {suggestions && (
         <datalist id={`f-${props.name}-list`}>
-          {suggestions.map((value) => <option value={value} />)}
+          {suggestions.map((each) =>
+            typeof each === "string"
+              ? <option value={each} />
+              : <option value={each.value} label={each.label} />
+          )}
         </datalist>
       )}
     </LabelledField>

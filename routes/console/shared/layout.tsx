@@ -189,7 +189,7 @@ function ConfirmDialog({ v }: { v: Visit }) {
       <form method="dialog">
         <p id="confirm-question"></p>
         <div class="row end">
-          <button type="submit" class="button" value="no">{t.cancel}</button>
+          <button type="submit" class="button" value="no">{t.goBack}</button>
           <button type="submit" class="button primary" value="yes" data-confirm-yes>{t.confirm}</button>
         </div>
       </form>

@@ -92,3 +92,34 @@ Deno.test("unknown users and tenants and invalid queries are rejected", async ()
   assert.equal((await explain(userId, "x".repeat(201), tenantId)).body.code, "VALIDATION_ERROR");
   assert.equal((await explain(userId, "read:users", "x")).body.code, "VALIDATION_ERROR");
 });
+
+Deno.test("the roles that would give a missing permission are named", async () => {
+  const subject = await t.actor({ permissions: ["read:users"] });
+  const { body } = await explain(subject.userId, "create:users", subject.tenantId);
+  assert.equal(body.description, "Create users in the tenant");
+  assert.deepEqual(body.grants, []);
+  const roles = body.grantingRoles.map(({ roleName }: { roleName: string }) => roleName);
+  assert.ok(roles.includes("Admin"), roles.join());
+  assert.ok(!roles.includes("Visitor"));
+});
+
+Deno.test("tenant administrators get explanations about users of their tenant only", async () => {
+  const admin = await t.actor({ permissions: ["read:users", "read:roles"] });
+  const subject = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:roles"] });
+  const path = (id: string) => `/api/v1/users/${id}/access?permission=create:users`;
+  const { status, body } = await admin.get(path(subject.userId));
+  assert.equal(status, 200);
+  assert.deepEqual([body.tenantId, body.isAllowed], [admin.tenantId, false]);
+  assert.ok(body.grantingRoles.some(({ roleName }: { roleName: string }) => roleName === "Admin"));
+  assert.ok(body.grantingRoles.every(({ tenantId }: { tenantId: string }) => tenantId === admin.tenantId));
+  const stranger = await t.actor({ permissions: ["read:users"] });
+  assert.equal((await stranger.get(path(subject.userId))).body.code, "USER_NOT_FOUND");
+});
+
+Deno.test("without read:roles an explanation names only the roles that the user has", async () => {
+  const admin = await t.actor({ permissions: ["read:users"] });
+  const { body } = await admin.get(`/api/v1/users/${admin.userId}/access?permission=create:users`);
+  assert.deepEqual(body.grantingRoles, []);
+  const held = (await admin.get(`/api/v1/users/${admin.userId}/access?permission=read:users`)).body;
+  assert.deepEqual(held.grantingRoles, held.grants);
+});

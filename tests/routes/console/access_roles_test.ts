@@ -5,7 +5,7 @@ import { openConsole, setupConsole, type Viewing } from "./support.ts";
 const { t, inBrowser } = await setupConsole();
 
 const confirm = (viewing: Viewing) =>
-  viewing.page.locator("dialog[open]").getByRole("button", { name: "Confirm" }).click();
+  viewing.page.locator("dialog[open] [data-confirm-yes]").click();
 const MANAGER = [
   ...["read", "create", "update", "delete"].flatMap((verb) => [`${verb}:roles`, `${verb}:permissions`]),
   "read:users",

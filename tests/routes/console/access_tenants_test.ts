@@ -4,7 +4,7 @@ import { openConsole, setupConsole, type Viewing } from "./support.ts";
 const { t, inBrowser } = await setupConsole();
 
 const confirm = (viewing: Viewing) =>
-  viewing.page.locator("dialog[open]").getByRole("button", { name: "Confirm" }).click();
+  viewing.page.locator("dialog[open] [data-confirm-yes]").click();
 
 inBrowser(
   "tenants are created, grouped, limited, deactivated and deleted; a group with children cannot be deleted",

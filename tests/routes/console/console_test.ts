@@ -260,7 +260,7 @@ inBrowser("going back from a filter restores the page, and it still works", asyn
   await back();
   await page.locator("#f-isRead option:checked[value='']").waitFor({ state: "attached" });
   await page.getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("button", { name: "Confirm" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("The message was deleted.").waitFor();
   await viewing.close();
 });

@@ -35,11 +35,11 @@ inBrowser("a document template is made from a sample, previewed, changed and res
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved as version 2.").waitFor();
   await page.getByRole("button", { name: "Restore" }).click();
-  await page.getByRole("button", { name: "Confirm" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("Restored as version 3.").waitFor();
   await viewing.requireAccessible();
   await page.getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("button", { name: "Confirm" }).last().click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("The document template was deleted.").waitFor();
   await viewing.close();
 });

@@ -119,7 +119,7 @@ inBrowser(
     const purge = async () => {
       await page.locator("#purge").getByLabel("Reason").fill("no longer needed");
       await page.locator("#purge").getByRole("button", { name: "Purge" }).click();
-      await page.getByRole("button", { name: "Confirm" }).click();
+      await page.locator("dialog[open] [data-confirm-yes]").click();
     };
     await viewing.open(`files/${id}`);
     await page.getByText("1 reference uses this file").waitFor();
@@ -129,7 +129,7 @@ inBrowser(
     viewing.forgive();
     await viewing.requireAccessible();
     await page.getByRole("button", { name: "Release" }).click();
-    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("The reference was released.").waitFor();
     const keep = page.locator("#retention");
     await keep.getByLabel("Legal hold").check();

@@ -38,7 +38,7 @@ inBrowser(
     await row.getByText("Active").waitFor();
     assert.ok(!(await page.content()).includes(key), "the list has its first characters only");
     await row.getByRole("button", { name: "Revoke" }).click();
-    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("The key was revoked.").waitFor();
     assert.equal((await machine.get("/api/v1/users")).status, 401);
     await page.getByText("No API keys yet").waitFor();
@@ -58,7 +58,7 @@ inBrowser(
       const headers = { "x-tenant-id": by.tenantId ?? "" };
       return (await new HttpClient(t.url, secret).get("/api/v1/users", headers)).status;
     };
-    const confirm = () => page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    const confirm = () => page.locator("dialog[open] [data-confirm-yes]").click();
     const shownSecret = async () => await page.locator("main .copy-value code").textContent() ?? "";
     await viewing.open("service-accounts");
     await page.getByText("No service accounts yet").waitFor();
@@ -160,7 +160,7 @@ inBrowser(
     await viewing.reloadUntil(() => Promise.resolve(received.length > before));
 
     await page.getByRole("button", { name: "New secret" }).click();
-    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByRole("heading", { name: "The new secret was created" }).waitFor();
     assert.notEqual(await page.locator("main .copy-value code").textContent(), secret);
     await page.getByRole("link", { name: "Back to the endpoint" }).click();
@@ -175,7 +175,7 @@ inBrowser(
     await page.getByText("The endpoint was saved.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Send a test event" }).count(), 0);
     await page.getByRole("button", { name: "Delete" }).click();
-    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("No webhook endpoints yet").waitFor();
     await viewing.close();
   },

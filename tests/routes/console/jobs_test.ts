@@ -60,7 +60,7 @@ inBrowser(
       .waitFor();
     await page.getByText('"method": "POST"').waitFor();
     await page.getByRole("button", { name: "Cancel job" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("The job was cancelled.").waitFor();
     await page.getByRole("link", { name: "Enqueue a copy" }).click();
     assert.equal(await page.getByLabel("url").inputValue(), "https://example.test/hook");
@@ -176,7 +176,7 @@ inBrowser(
     await viewing.open("recurring");
     await viewing.open("recurring/reports.weekday");
     await page.getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("The recurring job was deleted.").waitFor();
     await actor.post("/api/v1/recurring-jobs", {
       jobId: "new",
@@ -224,7 +224,7 @@ inBrowser(
     assert.equal(await retried(), 2);
     await viewing.open("dead-letters/purge");
     await page.getByRole("button", { name: "Limpar" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Confirmar" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText(/falhas foram limpas/).waitFor();
     assert.equal(await retried(), 0);
     await viewing.close();

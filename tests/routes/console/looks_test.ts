@@ -56,7 +56,7 @@ inBrowser("a sender address is added, its record is shown, and it is removed", a
   await page.getByText("The address was added. Now prove it.").waitFor();
   await page.getByText("_steward.northwind.example").first().waitFor();
   await page.getByRole("button", { name: "Remove" }).click();
-  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("The address was removed.").waitFor();
   await viewing.close();
 });

@@ -61,7 +61,7 @@ inBrowser(
 
     await page.goto(address);
     await page.getByRole("button", { name: "Delete" }).click();
-    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("The template was deleted.").waitFor();
     await viewing.close();
   },

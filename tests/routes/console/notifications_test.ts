@@ -120,7 +120,7 @@ inBrowser("messages are filtered by the query, and selected ones are cancelled o
   await viewing.open("notifications?status=Scheduled");
   await page.getByLabel("Select all on this page").check();
   await page.getByRole("button", { name: "Cancel selected" }).click();
-  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("2 messages were changed.").waitFor();
   await viewing.open("notifications?status=Cancelled");
   await page.getByRole("link", { name: "Two" }).click();
@@ -146,7 +146,7 @@ inBrowser("a message is scheduled in the viewer's time zone, and a failed one is
   const { body } = await sender.get(`/api/v1/notifications/${id}`);
   assert.equal(body.scheduledAt, "2999-07-01T08:30:00.000Z");
   await page.getByRole("button", { name: "Cancel message" }).click();
-  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("The message was cancelled.").waitFor();
 
   const { sql } = t.steward.platform;
@@ -188,7 +188,7 @@ inBrowser("an address is suppressed once, found, and removed again", async (b) =
   await viewing.requireAccessible();
   await viewing.open("suppressions?search=dead");
   await page.getByRole("button", { name: "Remove" }).click();
-  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("Messages are sent to it again.").waitFor();
   await viewing.close();
 });

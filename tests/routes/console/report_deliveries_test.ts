@@ -30,7 +30,7 @@ inBrowser(
     await page.getByText("The test succeeded").waitFor();
     await viewing.open("report-targets");
     await page.getByRole("button", { name: "New secret" }).click();
-    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText(/^whsec_/).first().waitFor();
     await viewing.open("report-targets");
 

@@ -47,7 +47,7 @@ inBrowser(
     assert.equal(await page.getByLabel("Actor").inputValue(), actor.userId);
     await viewing.open(`report-runs/${id}`);
     await page.getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("The report was deleted.").waitFor();
     await page.getByText("No report runs yet").waitFor();
     await viewing.close();
@@ -145,7 +145,7 @@ inBrowser("a schedule is created, runs, is paused, changed and deleted", async (
   viewing.forgive();
   await viewing.open(`report-schedules/${id}`);
   await page.getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("button", { name: "Confirm" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("The schedule was deleted.").waitFor();
   await page.getByText("No schedules yet").waitFor();
   await viewing.close();

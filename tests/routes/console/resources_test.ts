@@ -33,7 +33,7 @@ inBrowser(
     await page.waitForURL("**/applications?*isActive=false*");
     await page.getByRole("link", { name: "<i>Loja</i>" }).click();
     await page.getByRole("button", { name: "Delete" }).click();
-    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("<i>Loja</i> was deleted.").waitFor();
     await page.getByText("No applications yet").waitFor();
     await page.getByLabel("Show").selectOption("true");

@@ -85,7 +85,7 @@ inBrowser(
 
     await viewing.open(`templates/${body.id}/versions`);
     await page.locator("tr", { hasText: "Version 1" }).getByRole("button", { name: "Restore" }).click();
-    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("The texts were restored as version 4.").waitFor();
     const { body: restored } = await actor.get(`/api/v1/notification-templates/${body.id}`);
     assert.deepEqual([restored.version, restored.subjectTemplate, restored.textBodyTemplate], [

@@ -8,7 +8,7 @@ const { t, inBrowser } = await setupConsole();
 const { platform } = t.steward;
 
 const confirm = (viewing: Viewing) =>
-  viewing.page.locator("dialog[open]").getByRole("button", { name: "Confirm" }).click();
+  viewing.page.locator("dialog[open] [data-confirm-yes]").click();
 const newAdmin = () => t.actor({ role: "SystemAdmin", tenantId: t.platformTenantId });
 
 inBrowser("an administrator creates a tenant, adds themselves and goes on working in it", async (b) => {

@@ -39,7 +39,7 @@ inBrowser("a resource of an extension is listed, created, changed and deleted in
 
   await page.getByRole("row", { name: "C-1" }).getByRole("link").click();
   await page.getByRole("button", { name: "Delete" }).click();
-  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("Customer was deleted.").waitFor();
 });
 

@@ -53,6 +53,10 @@ export const accessRows: Rows = {
   deactivateUser: user(byId),
   sendPasswordReset: user(byId),
   unlockTenantUser: user(byId),
+  explainTenantAccess: {
+    names: (id) => ({ params: byId(id), query: { permission: "read:users" } }),
+    code: "USER_NOT_FOUND",
+  },
   exportUser: user(byId),
   eraseUser: user(byId, { reason: "isolation" }),
   listUserDataRequests: { own: ({ ids }) => ({ params: { id: ids.user } }) },
@@ -137,6 +141,7 @@ export const accessRows: Rows = {
     names: (id) => ({ body: { name: "Borrowed", permissionIds: [id("permission")] } }),
     code: "PERMISSION_NOT_FOUND",
   },
+  previewRole: role({ permissionIds: [] }),
   updateRole: role({ name: "Mallory", permissionIds: [] }),
   deleteRole: role(),
   assignPermission: {

@@ -80,7 +80,7 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
       {(everywhere || may(v.viewer, "export:users") || may(v.viewer, "erase:users")) && (
         <ButtonLink href={`${at}/data`} label={dataTexts[v.locale].title} icon="files" />
       )}
-      {everywhere && <ButtonLink href={`explain-access?userId=${user.id}`} label={t.explain} icon="access" />}
+      <ButtonLink href={`explain-access?userId=${user.id}`} label={t.explain} icon="access" />
       {(everywhere || may(v.viewer, "update:users")) && (
         <>
           {user.isLockedOut && <ActionButton v={v} action={`${at}/unlock`} label={t.unlock} icon="lock" />}

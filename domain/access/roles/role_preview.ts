@@ -1,0 +1,185 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
+import { sufficientFor } from "../../rights/catalog.ts";
+import { securityVersionOf } from "../../rights/security_version.ts";
+import { readRole } from "./roles.ts";
+
+/** How many users the preview names. */
+const MOST_NAMED = 10;
+/** The named users are the first by email among so many, so that a role of 100,000 users needs no sort of them all. */
+const CANDIDATES = 1_000;
+/** So many sessions are counted exactly. */
+const MOST_SESSIONS = 10_000;
+
+/** A permission that a change adds to a role or removes from it. */
+export interface PreviewedPermission {
+  id: string;
+  code: string;
+  description: string | null;
+  /** Users who would really gain or lose it: others have it by another role too. */
+  userCount: number;
+}
+
+/** A user of the role, and what would change for them. */
+export interface PreviewedUser {
+  id: string;
+  email: string;
+  firstName: string;
+  lastName: string;
+  gains: string[];
+  loses: string[];
+}
+
+/** What a change of a role's permissions would do. */
+export interface RolePreview {
+  added: PreviewedPermission[];
+  removed: PreviewedPermission[];
+  /** Users who have the role. */
+  userCount: number;
+  /** Users who would gain or lose a permission. */
+  affectedCount: number;
+  /** Open sessions that would end; counted up to 10,000. */
+  sessionCount: number;
+  /** The first of the affected users. */
+  users: PreviewedUser[];
+}
+
+interface Changed {
+  id: string;
+  code: string;
+  description: string | null;
+  isAdded: boolean;
+}
+
+/** Users with the same other roles that give one of the changed permissions. */
+interface Combination {
+  others: string[];
+  users: number;
+}
+
+/**
+ * Shows what replacing the permissions of a role would do, and changes nothing. Users who have a permission by another
+ * role of the tenant neither gain nor lose it.
+ * @throws ROLE_NOT_FOUND, PERMISSION_NOT_FOUND
+ */
+export async function previewRoleChange(
+  q: Sql,
+  tenantId: string,
+  roleId: string,
+  permissionIds: string[],
+): Promise<RolePreview> {
+  const { value: role } = await readRole(q, tenantId, roleId);
+  const changed = await readChanged(q, tenantId, role.permissions.map(({ id }) => id), permissionIds);
+  const [counted] = await q<{ users: number }[]>`
+    select count(*)::int as users from user_tenant_roles where role_id = ${roleId}`;
+  const userCount = counted?.users ?? 0;
+  if (changed.length === 0 || userCount === 0) {
+    const none = changed.map((each) => ({ ...each, userCount: 0 }));
+    return { ...split(none), userCount, affectedCount: 0, sessionCount: 0, users: [] };
+  }
+  const covering = await readCovering(q, tenantId, roleId, changed);
+  const [combinations, users, sessionCount] = await Promise.all([
+    countCombinations(q, roleId, [...covering.keys()]),
+    readFirstUsers(q, roleId, [...covering.keys()]),
+    countSessions(q, roleId),
+  ]);
+  const isCovered = (others: string[], code: string) => others.some((id) => covering.get(id)?.has(code));
+  const countWhere = (affects: (others: string[]) => boolean) =>
+    combinations.reduce((sum, { others, users }) => sum + (affects(others) ? users : 0), 0);
+  return {
+    ...split(
+      changed.map((each) => ({
+        ...each,
+        userCount: countWhere((others) => !isCovered(others, each.code)),
+      })),
+    ),
+    userCount,
+    affectedCount: countWhere((others) => changed.some(({ code }) => !isCovered(others, code))),
+    sessionCount,
+    users: users.map(({ others, ...user }) => {
+      const own = changed.filter(({ code }) => !isCovered(others, code));
+      return {
+        ...user,
+        gains: own.filter(({ isAdded }) => isAdded).map(({ code }) => code),
+        loses: own.filter(({ isAdded }) => !isAdded).map(({ code }) => code),
+      };
+    }).filter(({ gains, loses }) => gains.length + loses.length > 0).slice(0, MOST_NAMED),
+  };
+}
+
+const split = (changed: (Changed & { userCount: number })[]) => {
+  const without = changed.map(({ isAdded, ...permission }) => ({ isAdded, permission }));
+  return {
+    added: without.filter(({ isAdded }) => isAdded).map(({ permission }) => permission),
+    removed: without.filter(({ isAdded }) => !isAdded).map(({ permission }) => permission),
+  };
+};
+
+/** The permissions that differ between the held and the wanted ones. Throws PERMISSION_NOT_FOUND. */
+async function readChanged(q: Sql, tenantId: string, held: string[], wanted: string[]): Promise<Changed[]> {
+  const [had, wants] = [new Set(held), new Set(wanted)];
+  const ids = [...held.filter((id) => !wants.has(id)), ...[...wants].filter((id) => !had.has(id))];
+  if (ids.length === 0) return [];
+  const found = await q<Omit<Changed, "isAdded">[]>`
+    select id, code, description from permissions
+    where id = any(${ids}::uuid[]) and deleted_at is null and (tenant_id is null or tenant_id = ${tenantId})
+    order by code`;
+  const known = new Set(found.map(({ id }) => id));
+  const missing = ids.filter((id) => wants.has(id) && !known.has(id));
+  if (missing.length > 0) {
+    throw problem("PERMISSION_NOT_FOUND", `The tenant has no permission ${missing.slice(0, 5).join(", ")}.`);
+  }
+  return found.map((permission) => ({ ...permission, isAdded: wants.has(permission.id) }));
+}
+
+/** The changed codes that each other role of the tenant gives. */
+async function readCovering(
+  q: Sql,
+  tenantId: string,
+  roleId: string,
+  changed: Changed[],
+): Promise<Map<string, Set<string>>> {
+  const codes = [...new Set(changed.flatMap(({ code }) => sufficientFor(code)))];
+  const rows = await q<{ id: string; code: string }[]>`
+    select r.id, p.code from roles r
+    join role_permissions rp on rp.role_id = r.id
+    join permissions p on p.id = rp.permission_id and p.deleted_at is null
+    where r.tenant_id = ${tenantId} and r.deleted_at is null and r.id <> ${roleId} and p.code = any(${codes}::text[])`;
+  const covering = new Map<string, Set<string>>();
+  for (const { id, code } of rows) {
+    const given = covering.get(id) ?? new Set();
+    for (const each of changed) if (sufficientFor(each.code).includes(code)) given.add(each.code);
+    covering.set(id, given);
+  }
+  return covering;
+}
+
+/** Counts the role's users by which of the covering roles they have too: a handful of combinations for any number of users. */
+const countCombinations = (q: Sql, roleId: string, covering: string[]) =>
+  q<Combination[]>`
+    select others, count(*)::int as users from (${usersWithOthers(q, roleId, covering)}) held group by others`;
+
+const usersWithOthers = (q: Sql, roleId: string, covering: string[]) =>
+  q`select h.user_id, coalesce(array_agg(o.role_id::text order by o.role_id) filter (where o.role_id is not null), '{}') as others
+    from user_tenant_roles h
+    left join user_tenant_roles o on o.user_id = h.user_id and o.tenant_id = h.tenant_id
+      and o.role_id = any(${covering}::uuid[])
+    where h.role_id = ${roleId} group by h.user_id`;
+
+const readFirstUsers = (q: Sql, roleId: string, covering: string[]) =>
+  q<(Omit<PreviewedUser, "gains" | "loses"> & Pick<Combination, "others">)[]>`
+    select u.id, u.email, u.first_name, u.last_name,
+      array(select o.role_id::text from user_tenant_roles o
+        where o.user_id = u.id and o.tenant_id = h.tenant_id and o.role_id = any(${covering}::uuid[])) as others
+    from (select user_id, tenant_id from user_tenant_roles where role_id = ${roleId} order by user_id limit ${CANDIDATES}) h
+    join users u on u.id = h.user_id order by lower(u.email)`;
+
+async function countSessions(q: Sql, roleId: string): Promise<number> {
+  const [row] = await q<{ sessions: number }[]>`
+    select count(*)::int as sessions from (
+      select from user_tenant_roles h join users u on u.id = h.user_id
+      join sessions s on s.user_id = u.id and s.revoked_at is null and s.expires_at > now()
+        and s.security_version = ${securityVersionOf(q)}
+      where h.role_id = ${roleId} limit ${MOST_SESSIONS}) open`;
+  return row?.sessions ?? 0;
+}
