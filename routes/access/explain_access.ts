@@ -55,7 +55,8 @@ export const explainAccessRoutes = [
     area: "Users",
     id: "explainTenantAccess",
     summary: "Explain whether a user of the tenant has a permission there",
-    details: "`grantingRoles` names the roles that the user does not have only if the caller holds read:roles.",
+    details:
+      "`grantingRoles` names the roles that the user does not have only if the caller holds read:roles.",
     access: inTenant("read:users"),
     params: userIdPath,
     query: z.object({ permission }),

@@ -157,7 +157,9 @@ async function readCovering(
 /** Counts the role's users by which of the covering roles they have too: a handful of combinations for any number of users. */
 const countCombinations = (q: Sql, roleId: string, covering: string[]) =>
   q<Combination[]>`
-    select others, count(*)::int as users from (${usersWithOthers(q, roleId, covering)}) held group by others`;
+    select others, count(*)::int as users from (${
+    usersWithOthers(q, roleId, covering)
+  }) held group by others`;
 
 const usersWithOthers = (q: Sql, roleId: string, covering: string[]) =>
   q`select h.user_id, coalesce(array_agg(o.role_id::text order by o.role_id) filter (where o.role_id is not null), '{}') as others

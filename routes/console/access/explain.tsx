@@ -24,7 +24,7 @@ export async function explainPage(v: Visit): Promise<View> {
   const [links, features] = await Promise.all([linksOf(v, user), readFeatures(v)]);
   const everywhere = managesAllUsers(v);
   const tenantId = everywhere ? asked.tenantId || defaultTenant(v, links) : v.viewer.tenant?.id ?? "";
-  const tenants = everywhere ? await tenantsFor(v, links, tenantId) : [];
+  const tenants = everywhere ? await tenantsFor(v, links, asked.tenantId) : [];
   const meant = featuresMeant(features, asked.permission);
   const permission = meant.length === 1 ? meant[0]?.code : undefined;
   const explanation = user && permission ? await explain(v, user.id, permission, tenantId) : null;
@@ -48,7 +48,10 @@ export async function explainPage(v: Visit): Promise<View> {
               name="permission"
               value={permission ?? asked.permission}
               placeholder={t.permissionHint}
-              suggestions={features.map(({ code, description }) => ({ value: code, label: description ?? code }))}
+              suggestions={features.map(({ code, description }) => ({
+                value: code,
+                label: description ?? code,
+              }))}
               maxlength={200}
               required
             />
@@ -56,7 +59,8 @@ export async function explainPage(v: Visit): Promise<View> {
               <SelectField
                 label={t.tenant}
                 name="tenantId"
-                value={tenantId}
+                value={asked.tenantId}
+                any={t.ownTenant}
                 choices={[
                   ...tenants.map(({ id, name }) => ({ value: id, label: name })),
                   { value: "none", label: t.noTenant },
@@ -119,7 +123,7 @@ async function tenantsFor(
   links: UserLink[],
   chosen: string,
 ): Promise<Pick<TenantChoice, "id" | "name">[]> {
-  const named = chosen === "none" ? [] : [chosen];
+  const named = chosen === "none" || chosen === "" ? [] : [chosen];
   const [names, others] = await Promise.all([tenantNames(v, named), tenantChoices(v)]);
   const all = [
     ...links.map(({ tenantId, tenantName }) => ({ id: tenantId, name: tenantName })),
@@ -146,9 +150,11 @@ function featuresMeant(features: Feature[], text: string): Feature[] {
   if (text === "") return [];
   const exact = features.find(({ code }) => code === text);
   const wanted = text.toLowerCase();
-  const found = exact ? [exact] : features.filter(({ code, description }) =>
-    !text.includes(":") && `${code} ${description ?? ""}`.toLowerCase().includes(wanted)
-  );
+  const found = exact
+    ? [exact]
+    : features.filter(({ code, description }) =>
+      !text.includes(":") && `${code} ${description ?? ""}`.toLowerCase().includes(wanted)
+    );
   return found.length > 0 ? found : [{ code: text, description: null }];
 }
 
@@ -161,7 +167,8 @@ function Features(
       <ul aria-label={t.whichPermission}>
         {features.map(({ code, description }) => (
           <li>
-            <a href={`explain-access${searchOf({ ...asked, permission: code })}`}>{description ?? code}</a>{" "}
+            <a href={`explain-access${searchOf({ ...asked, permission: code })}`}>{description ?? code}</a>
+            {" "}
             <code>{code}</code>
           </li>
         ))}
@@ -196,7 +203,10 @@ function Explanation({ v, explanation }: { v: Visit; explanation: Answer<"explai
   const what = feature ? `${permission} (${feature})` : permission;
   return (
     <>
-      <Notice tone={isAllowed ? "ok" : "bad"} title={isAllowed ? t.allowed(email, what) : t.refused(email, what)}>
+      <Notice
+        tone={isAllowed ? "ok" : "bad"}
+        title={isAllowed ? t.allowed(email, what) : t.refused(email, what)}
+      >
         {tenantName === null ? t.global : t.inTenant(tenantName)}
       </Notice>
       <div class="grid-2">
@@ -258,18 +268,20 @@ function GrantingRoles({ v, explanation }: { v: Visit; explanation: Answer<"expl
         <ButtonLink href={`users/${userId}/${everywhere ? "links" : "roles"}`} label={t.giveRole} />
       )}
     >
-      {grantingRoles.length === 0 ? <p class="muted">{t.noRoleGrants}</p> : (
-        <ul class="bare-list" aria-label={t.wouldGrant}>
-          {grantingRoles.map((grant) => (
-            <li>
-              <RoleName v={v} grant={grant} />
-              {grant.permission !== permission && (
-                <span class="muted">{` (${grant.permission}, ${t.coversAll})`}</span>
-              )}
-            </li>
-          ))}
-        </ul>
-      )}
+      {grantingRoles.length === 0
+        ? <p class="muted">{t.noRoleGrants}</p>
+        : (
+          <ul class="bare-list" aria-label={t.wouldGrant}>
+            {grantingRoles.map((grant) => (
+              <li>
+                <RoleName v={v} grant={grant} />
+                {grant.permission !== permission && (
+                  <span class="muted">{` (${grant.permission}, ${t.coversAll})`}</span>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
     </Card>
   );
 }

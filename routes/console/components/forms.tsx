@@ -27,7 +27,13 @@ export function ActionButton({ v, action, label, icon, tone = "plain", confirm, 
   fields?: Record<string, string>;
 }) {
   return (
-    <form method="post" action={action} class="inline" data-confirm={confirm} data-confirm-label={confirmLabel}>
+    <form
+      method="post"
+      action={action}
+      class="inline"
+      data-confirm={confirm}
+      data-confirm-label={confirmLabel}
+    >
       <CsrfField v={v} />
       {Object.entries(fields).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
       <button type="submit" class={`button ${tone}`}>

@@ -32,6 +32,7 @@ async function loadAssets() {
   const assets = new Map<string, Asset>([
     ["console.css", await read(STYLES.map((name) => own(`style/${name}.css`)), "text/css; charset=utf-8")],
     ["console.js", await read([own("console.js")], "text/javascript; charset=utf-8")],
+    ["filter.js", await read([own("filter.js")], "text/javascript; charset=utf-8")],
     ["passkey.js", await read([own("passkey.js")], "text/javascript; charset=utf-8")],
     ["upload.js", await read([own("upload.js")], "text/javascript; charset=utf-8")],
     ["htmx.js", await read([htmx], "text/javascript; charset=utf-8")],

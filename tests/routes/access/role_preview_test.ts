@@ -7,20 +7,26 @@ const { sql } = t.steward.platform;
 
 const RIGHTS = ["read:users", "read:roles", "update:roles", "create:roles", "read:permissions"];
 const idsOf = async (...codes: string[]): Promise<string[]> =>
-  (await sql`select id from permissions where code = any(${codes}::text[]) and tenant_id is null`).map(({ id }) => id);
+  (await sql`select id from permissions where code = any(${codes}::text[]) and tenant_id is null`).map((
+    { id },
+  ) => id);
 
 Deno.test("a preview names who gains and loses what, and changes nothing", async () => {
   const admin = await t.actor({ permissions: RIGHTS });
   const tenantId = admin.tenantId ?? "";
   const role = await t.actor({ tenantId, permissions: ["read:roles", "read:tenants"] });
   // Also has read:tenants by another role, so loses nothing.
-  const [other] = await sql`insert into roles (id, tenant_id, name) values (gen_random_uuid(), ${tenantId}, 'Other') returning id`;
+  const [other] =
+    await sql`insert into roles (id, tenant_id, name) values (gen_random_uuid(), ${tenantId}, 'Other') returning id`;
   const [tenants] = await idsOf("read:tenants");
   await sql`insert into role_permissions (role_id, permission_id) values (${other?.id}, ${tenants ?? ""})`;
   const second = await t.actor({ tenantId, permissions: [] });
   await sql`delete from user_tenant_roles where user_id = ${second.userId}`;
   await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-    select ${second.userId}, ${tenantId}, id from unnest(${[role.roleId ?? "", String(other?.id)]}::uuid[]) id`;
+    select ${second.userId}, ${tenantId}, id from unnest(${[
+    role.roleId ?? "",
+    String(other?.id),
+  ]}::uuid[]) id`;
   const path = `/api/v1/roles/${role.roleId}`;
   const before = await admin.get(path);
 
@@ -41,7 +47,8 @@ Deno.test("a preview names who gains and loses what, and changes nothing", async
   assert.equal(of(role.userId).email, role.email);
   assert.deepEqual(await admin.get(path).then(({ body }) => body), before.body);
 
-  const onlyCovered = (await admin.post(`${path}/preview`, { permissionIds: await idsOf("read:roles") })).body;
+  const onlyCovered =
+    (await admin.post(`${path}/preview`, { permissionIds: await idsOf("read:roles") })).body;
   assert.equal(onlyCovered.affectedCount, 1);
   assert.deepEqual(onlyCovered.users.map(({ id }: { id: string }) => id), [role.userId]);
 });
@@ -50,7 +57,8 @@ Deno.test("a preview counts the sessions that the change would end", async () =>
   const admin = await t.actor({ permissions: RIGHTS });
   const holder = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:roles"] });
   const path = `/api/v1/roles/${holder.roleId}`;
-  const [open] = await sql`select count(*)::int as n from sessions where user_id = ${holder.userId} and revoked_at is null`;
+  const [open] =
+    await sql`select count(*)::int as n from sessions where user_id = ${holder.userId} and revoked_at is null`;
   assert.ok(open?.n > 0);
   const wanted = { permissionIds: await idsOf("read:tenants") };
   assert.equal((await admin.post(`${path}/preview`, wanted)).body.sessionCount, open?.n);
@@ -65,7 +73,14 @@ Deno.test("the same permissions affect nobody; other tenants' roles and permissi
   const holder = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:roles"] });
   const path = `/api/v1/roles/${holder.roleId}/preview`;
   const same = (await admin.post(path, { permissionIds: await idsOf("read:roles") })).body;
-  assert.deepEqual([same.added, same.removed, same.userCount, same.affectedCount, same.sessionCount, same.users], [
+  assert.deepEqual([
+    same.added,
+    same.removed,
+    same.userCount,
+    same.affectedCount,
+    same.sessionCount,
+    same.users,
+  ], [
     [],
     [],
     1,

@@ -4,8 +4,7 @@ import { openConsole, setupConsole, type Viewing } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
 
-const confirm = (viewing: Viewing) =>
-  viewing.page.locator("dialog[open] [data-confirm-yes]").click();
+const confirm = (viewing: Viewing) => viewing.page.locator("dialog[open] [data-confirm-yes]").click();
 const MANAGER = [
   ...["read", "create", "update", "delete"].flatMap((verb) => [`${verb}:roles`, `${verb}:permissions`]),
   "read:users",
@@ -47,9 +46,49 @@ inBrowser(
     await page.getByText("cannot be changed or deleted").waitFor();
     assert.equal(await page.getByRole("link", { name: "Edit" }).count(), 0);
     await viewing.open(`roles/${held.roleId}`);
-    await page.getByRole("button", { name: "Delete role" }).click();
-    await confirm(viewing);
-    await page.getByText("Users still hold this role.").waitFor();
+    await page.getByText("1 user has this role, so it cannot be deleted.").waitFor();
+    await page.getByRole("list", { name: "Users with this role" }).getByTitle(held.email).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Delete role" }).count(), 0);
+    await viewing.requireAccessible();
+    await viewing.close();
+  },
+);
+
+inBrowser(
+  "before a role is saved, the page shows who gains and loses what, and how many sessions end",
+  async (b) => {
+    const admin = await t.actor({ permissions: MANAGER });
+    const tenantId = admin.tenantId ?? "";
+    const ana = await t.actor({ tenantId, permissions: ["read:roles"] });
+    const viewing = await openConsole(b, t, admin);
+    const { page } = viewing;
+    await viewing.open(`roles/${ana.roleId}/edit`);
+    const find = page.getByRole("searchbox", { name: "Find permissions" });
+    await find.fill("delete users");
+    assert.ok(await page.getByRole("checkbox", { name: "read:roles" }).isHidden());
+    await find.fill("read the tenant's roles");
+    await page.getByRole("checkbox", { name: "read:roles" }).uncheck();
+    await find.fill("");
+    await page.getByRole("checkbox", { name: "read:users" }).check();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("1 user is affected.").waitFor();
+    await page.getByText(/^1 session ends/).waitFor();
+    const row = page.getByRole("row").filter({ hasText: ana.email });
+    assert.match(await row.innerText(), /read:users\s+read:roles/);
+    await viewing.requireAccessible();
+    await viewing.requireNoSidewaysScroll();
+    const codes = async () =>
+      (await t.systemAdmin.get(
+        `/api/v1/admin/users/${ana.userId}/access?permission=read:users&tenantId=${tenantId}`,
+      ))
+        .body.isAllowed as boolean;
+    assert.equal(await codes(), false, "the review changes nothing");
+    await page.getByRole("button", { name: "Save for 1 user" }).click();
+    await page.getByText("The role was saved.").waitFor();
+    assert.equal(await codes(), true);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("The change was undone.").waitFor();
+    assert.equal(await codes(), false);
     await viewing.close();
   },
 );

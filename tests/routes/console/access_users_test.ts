@@ -6,8 +6,7 @@ import { openConsole, setupConsole, type Viewing } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
 
-const confirm = (viewing: Viewing) =>
-  viewing.page.locator("dialog[open] [data-confirm-yes]").click();
+const confirm = (viewing: Viewing) => viewing.page.locator("dialog[open] [data-confirm-yes]").click();
 
 inBrowser(
   "an administrator creates a user with a role, then changes, deactivates and removes the user",

@@ -7,8 +7,7 @@ import { openConsole, setupConsole, type Viewing } from "./support.ts";
 const { t, inBrowser } = await setupConsole();
 const { platform } = t.steward;
 
-const confirm = (viewing: Viewing) =>
-  viewing.page.locator("dialog[open] [data-confirm-yes]").click();
+const confirm = (viewing: Viewing) => viewing.page.locator("dialog[open] [data-confirm-yes]").click();
 const newAdmin = () => t.actor({ role: "SystemAdmin", tenantId: t.platformTenantId });
 
 inBrowser("an administrator creates a tenant, adds themselves and goes on working in it", async (b) => {

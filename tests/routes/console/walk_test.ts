@@ -62,6 +62,7 @@ const OPEN: Record<string, string[]> = {
     "users",
     "users/{id}",
     "audit",
+    "explain-access",
   ],
   "200 200 200 403 403": [
     "files",
@@ -116,7 +117,6 @@ const OPEN: Record<string, string[]> = {
     "users/{id}/links",
     "users/{id}/links/new",
     "users/{id}/data",
-    "explain-access",
   ],
   "200 403 403 403 403": [
     "tenants/{id}/join",

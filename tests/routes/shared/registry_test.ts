@@ -56,7 +56,7 @@ const WITHOUT_KEY = [
   ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
   ...["renderDocumentTemplate", "previewDocumentTemplate"],
   ...["verifyNotificationSender", "confirmNotificationSender"], // a repeat finds the sender verified
-  ...["checkAccess", "testReportTarget", "readResetLooks", "readConfirmSenderLooks"], // they change nothing
+  ...["checkAccess", "previewRole", "testReportTarget", "readResetLooks", "readConfirmSenderLooks"], // they change nothing
   ...["issueOAuthTokens", "revokeOAuthToken", "introspectToken", "readUserInfoByPost"], // the protocols of OAuth
   "receiveNotificationFeedback", // the webhooks of providers
   ...["authorizeClientByForm", "signOutByClientForm"],

@@ -3,7 +3,9 @@ import { Card, Notice } from "../../components/notice.tsx";
 import { Codes, CopyValue, Facts, number, Time } from "../../components/values.tsx";
 import { searchOf } from "../../shared/api.ts";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
+import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
+import { nameOf } from "../users/model.tsx";
 import { type Category, readCatalog, readGrants, type Role, roleCrumbs, RoleOrigin } from "./model.tsx";
 import { roleTexts } from "./texts.ts";
 
@@ -11,9 +13,10 @@ import { roleTexts } from "./texts.ts";
 export async function rolePage(v: Visit): Promise<View> {
   const t = roleTexts[v.locale];
   const role = await v.api.act("readRole", v);
-  const [grants, catalog] = await Promise.all([
+  const [grants, catalog, users] = await Promise.all([
     readGrants(v, role.id),
     may(v.viewer, "read:permissions") ? readCatalog(v) : [],
+    may(v.viewer, "read:users") ? firstHolders(v, role) : null,
   ]);
   const held = new Set(grants.map(({ id }) => id));
   const listed = catalog.flatMap(({ permissions }) => permissions).map(({ id }) => id);
@@ -50,6 +53,7 @@ export async function rolePage(v: Visit): Promise<View> {
             ]}
           />
         </Card>
+        {users && <Holders v={v} role={role} users={users} href={holders} />}
         <Card title={t.permissions}>
           {grants.length === 0 && <p class="muted">{t.noPermissions}</p>}
           <div class="grid-3">
@@ -62,6 +66,39 @@ export async function rolePage(v: Visit): Promise<View> {
       </>
     ),
   };
+}
+
+const SHOWN_HOLDERS = 10;
+type Holder = Row<"listUsers">;
+
+const firstHolders = async (v: Visit, { name }: Role): Promise<Holder[]> =>
+  (await v.api.call("listUsers", { query: { roleName: name, pageSize: SHOWN_HOLDERS } })).items;
+
+/** Who has the role: the first users, and a link to all. */
+function Holders({ v, role, users, href }: { v: Visit; role: Role; users: Holder[]; href: string }) {
+  const t = roleTexts[v.locale];
+  const { userCount } = role;
+  return (
+    <Card
+      title={t.holders}
+      actions={userCount > users.length && (
+        <ButtonLink href={href} label={t.allHolders(number(v, userCount))} />
+      )}
+    >
+      {users.length === 0 ? <p class="muted">{t.noHolders}</p> : (
+        <ul class="row tags" aria-label={t.holders}>
+          {users.map((user) => (
+            <li>
+              <a href={`users/${user.id}`} title={user.email}>{nameOf(user)}</a>
+            </li>
+          ))}
+        </ul>
+      )}
+      {userCount > 0 && !role.isSystemRole && may(v.viewer, "delete:roles") && (
+        <p class="hint">{t.stillHeld(userCount)}</p>
+      )}
+    </Card>
+  );
 }
 
 function HeldPermissions({ v, category, held }: { v: Visit; category: Category; held: ReadonlySet<string> }) {
@@ -94,12 +131,13 @@ function Actions({ v, role }: { v: Visit; role: Role }) {
       {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") && (
         <ButtonLink href={`roles/${role.id}/edit`} label={t.edit} tone="primary" />
       )}
-      {!role.isSystemRole && may(v.viewer, "delete:roles") && (
+      {!role.isSystemRole && role.userCount === 0 && may(v.viewer, "delete:roles") && (
         <DeleteButton
           v={v}
           action={`roles/${role.id}/delete`}
           label={t.deleteRole}
           confirm={t.deleteConfirm(role.name)}
+          confirmLabel={t.deleteNamed(role.name)}
         />
       )}
     </>

@@ -1,10 +1,14 @@
 import { Fields, Form } from "../../components/fields.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import { done, formPage } from "../../shared/actions.ts";
+import { done, formPage, inverse } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, may } from "../../shared/page.ts";
 import { type Category, readCatalog, readGrants, roleCrumbs } from "./model.tsx";
+import { isReviewed, reviewView } from "./review.tsx";
 import { roleTexts } from "./texts.ts";
+
+/** What undoes a change is kept in a cookie, which holds so many ids. */
+const MOST_UNDONE = 40;
 
 const bodyOf = (form: FormData) => ({
   name: field(form, "name"),
@@ -21,6 +25,7 @@ export const newRolePage = formPage({
     return {
       title: roleTexts[v.locale].newRoleIn(v.viewer.tenant?.name ?? ""),
       crumbs: roleCrumbs(v),
+      scripts: ["filter.js"],
       body: (
         <Form fields={f} action="roles/new" submit={create} back="roles" stacked>
           <RoleFields f={f} held={[]} catalog={await readCatalog(v)} />
@@ -49,6 +54,7 @@ export const editRolePage = formPage({
     return {
       title: t.edit,
       crumbs: roleCrumbs(v, role),
+      scripts: ["filter.js"],
       body: role.isSystemRole
         ? <Notice tone="info">{t.builtinNote}</Notice>
         : (
@@ -60,8 +66,22 @@ export const editRolePage = formPage({
   },
   async send(v, form) {
     const { params } = v;
-    await v.api.call("updateRole", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
-    return done(`roles/${params.id}`, roleTexts[v.locale].saved);
+    const { permissionIds } = bodyOf(form);
+    if (!isReviewed(form)) {
+      const preview = await v.api.call("previewRole", { params, body: { permissionIds } });
+      if (preview.affectedCount > 0 || preview.sessionCount > 0) return reviewView(v, form, preview);
+    }
+    const etag = field(form, "etag");
+    const { value: former } = await v.api.versioned("readRole", { params });
+    const held = (await readGrants(v, former.id)).map(({ id }) => id);
+    const saved = await v.api.versioned("updateRole", { params, body: bodyOf(form), ifMatch: etag });
+    const undo = inverse("updateRole", {
+      params,
+      body: { name: former.name, description: former.description ?? "", permissionIds: held },
+      ifMatch: saved.etag,
+    });
+    const fits = held.length <= MOST_UNDONE;
+    return done(`roles/${params.id}`, roleTexts[v.locale].saved, fits ? { undo } : {});
   },
 });
 
@@ -78,9 +98,21 @@ function RoleFields({ f, held, catalog }: { f: Fields; held: string[]; catalog: 
       </Card>
       <Card title={t.permissions}>
         <p class="hint">{t.permissionsHint}</p>
+        <div class="field" data-filter-bar hidden>
+          <label for="permission-filter">{t.filterPermissions}</label>
+          <input
+            id="permission-filter"
+            type="search"
+            autocomplete="off"
+            aria-describedby="permission-filter-count"
+            data-filter=".permission-set .check"
+            data-count={t.filterCount}
+          />
+          <div class="hint" id="permission-filter-count" role="status"></div>
+        </div>
         <div class="grid-3">
           {catalog.map(({ category, permissions }) => (
-            <fieldset class="permission-set">
+            <fieldset class="permission-set" data-filter-group>
               <legend>{category}</legend>
               {permissions.map((permission) => (
                 <PermissionCheck f={f} permission={permission} isHeld={held.includes(permission.id)} />

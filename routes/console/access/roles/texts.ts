@@ -1,4 +1,5 @@
 import { sectionTexts } from "../../shared/labels.ts";
+import { counted } from "../../shared/languages.ts";
 
 export const roleTexts = sectionTexts({
   caption: "Roles of the tenant",
@@ -23,6 +24,7 @@ export const roleTexts = sectionTexts({
   saved: "The role was saved. If its permissions changed, the sessions of its users have ended.",
   wasCreated: (name: string, tenant: string) => `The role ${name} was created in ${tenant}.`,
   deleteRole: "Delete role",
+  deleteNamed: (name: string) => `Delete role ${name}`,
   deleteConfirm: (name: string) => `Delete the role ${name}? This cannot be undone.`,
   wasDeleted: (name: string) => `The role ${name} was deleted.`,
   noPermissions: "This role gives no permissions yet. Edit it to add some.",
@@ -31,6 +33,36 @@ export const roleTexts = sectionTexts({
     "You can add only permissions that you hold. A change ends the sessions of the role's users.",
   notYours: "You do not hold this permission, so you cannot add it.",
   roleId: "Role id",
+  filterPermissions: "Find permissions",
+  filterCount: "{n} shown",
+  review: (role: string) => `Change ${role}: who is affected`,
+  affects: counted("user is affected.", "users are affected."),
+  sessionsEnd: (sessions: number) =>
+    sessions === 0
+      ? "No session ends: none of them is signed in."
+      : sessions >= 10_000
+      ? "At least 10,000 sessions end: these users sign in again."
+      : sessions === 1
+      ? "1 session ends: the user signs in again."
+      : `${sessions} sessions end: these users sign in again.`,
+  gained: "Permissions that the role gains",
+  lost: "Permissions that the role loses",
+  affectedUsers: "Affected users",
+  gains: "Gains",
+  loses: "Loses",
+  moreUsers: (count: number) => `And ${count} more.`,
+  forUsers: (count: number, shown: string) =>
+    count === 0
+      ? "Changes nothing for its users: they have it by another role."
+      : `${shown} ${count === 1 ? "user" : "users"}`,
+  saveFor: (count: number) => `Save for ${count} ${count === 1 ? "user" : "users"}`,
+  holders: "Users with this role",
+  noHolders: "No user has this role.",
+  allHolders: (count: string) => `Show all ${count}`,
+  stillHeld: (count: number) =>
+    `${count} ${
+      count === 1 ? "user has" : "users have"
+    } this role, so it cannot be deleted. First take it from them.`,
 }, {
   caption: "Papéis do inquilino",
   newRole: "Novo papel",
@@ -55,6 +87,7 @@ export const roleTexts = sectionTexts({
   saved: "O papel foi salvo. Se as permissões mudaram, as sessões dos seus usuários terminaram.",
   wasCreated: (name: string, tenant: string) => `O papel ${name} foi criado em ${tenant}.`,
   deleteRole: "Excluir papel",
+  deleteNamed: (name: string) => `Excluir o papel ${name}`,
   deleteConfirm: (name: string) => `Excluir o papel ${name}? Não pode ser desfeito.`,
   wasDeleted: (name: string) => `O papel ${name} foi eliminado.`,
   noPermissions: "Este papel ainda não dá permissões. Edite-o para as adicionar.",
@@ -63,4 +96,34 @@ export const roleTexts = sectionTexts({
     "Você só pode adicionar permissões que também tem. Uma alteração termina as sessões dos usuários do papel.",
   notYours: "Você não tem esta permissão, por isso não pode adicioná-la.",
   roleId: "Id do papel",
+  filterPermissions: "Encontrar permissões",
+  filterCount: "{n} visíveis",
+  review: (role: string) => `Alterar ${role}: quem é afetado`,
+  affects: counted("usuário é afetado.", "usuários são afetados."),
+  sessionsEnd: (sessions: number) =>
+    sessions === 0
+      ? "Nenhuma sessão termina: nenhum deles está conectado."
+      : sessions >= 10_000
+      ? "Pelo menos 10.000 sessões terminam: esses usuários entram de novo."
+      : sessions === 1
+      ? "1 sessão termina: o usuário entra de novo."
+      : `${sessions} sessões terminam: esses usuários entram de novo.`,
+  gained: "Permissões que o papel ganha",
+  lost: "Permissões que o papel perde",
+  affectedUsers: "Usuários afetados",
+  gains: "Ganha",
+  loses: "Perde",
+  moreUsers: (count: number) => `E mais ${count}.`,
+  forUsers: (count: number, shown: string) =>
+    count === 0
+      ? "Não muda nada para os usuários: eles a têm por outro papel."
+      : `${shown} ${count === 1 ? "usuário" : "usuários"}`,
+  saveFor: (count: number) => `Salvar para ${count} ${count === 1 ? "usuário" : "usuários"}`,
+  holders: "Usuários com este papel",
+  noHolders: "Nenhum usuário tem este papel.",
+  allHolders: (count: string) => `Mostrar todos os ${count}`,
+  stillHeld: (count: number) =>
+    `${count} ${
+      count === 1 ? "usuário tem" : "usuários têm"
+    } este papel, por isso ele não pode ser excluído. Primeiro retire-o deles.`,
 });

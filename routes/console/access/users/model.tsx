@@ -17,8 +17,9 @@ export const readUser = async (v: Visit): Promise<{ value: AnyUser; etag: string
   await v.api.versioned(managesAllUsers(v) ? "readUserAnywhere" : "readUser", { params: v.params });
 
 /** First and last name; the email if both are empty. */
-export const nameOf = ({ firstName, lastName, email }: AnyUser): string =>
-  `${firstName} ${lastName}`.trim() || email;
+export const nameOf = (
+  { firstName, lastName, email }: Pick<AnyUser, "firstName" | "lastName" | "email">,
+): string => `${firstName} ${lastName}`.trim() || email;
 
 /** Active or inactive, and the end of a sign-in lock. */
 export function UserStatus({ v, user }: { v: Visit; user: AnyUser }) {
