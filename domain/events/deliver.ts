@@ -3,6 +3,7 @@ import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts
 import { signatureHeaders } from "../../infra/http_out/webhook_signature.ts";
 import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
+import { holdIfPaused } from "./pause_endpoint.ts";
 import type { EventPlatform } from "./platform.ts";
 import { type Attempt, type PendingDelivery, readPendingDelivery, settleAttempt } from "./settle_delivery.ts";
 import { readSecrets } from "./signing_secrets.ts";
@@ -25,6 +26,7 @@ export const deliveryJob = defineJob({
   async run({ deliveryId }, { platform, db, signal }: JobContext<EventPlatform>) {
     const delivery = await readPendingDelivery(db, deliveryId);
     if (!delivery) return { skipped: "the delivery has ended, or was deleted with its endpoint" };
+    if (delivery.isPaused && await holdIfPaused(db, delivery)) return { held: "the endpoint is paused" };
     if (delivery.dueInMs > EARLY_MS) throw new PostponeJob("the delivery is not due yet", delivery.dueInMs);
     const tried = delivery.isActive
       ? await attempt(platform, delivery, signal)

@@ -5,9 +5,10 @@ import type { TenantCaller } from "../rights/caller.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
-import { enqueueDeliveries, insertDeliveries } from "./emit.ts";
+import { insertDeliveries } from "./emit.ts";
 import { readEndpoint } from "./endpoints.ts";
 import { eventBody, eventData, PING } from "./event_types.ts";
+import { requeueDeliveries } from "./requeue.ts";
 
 export const DELIVERY_STATUSES = ["Pending", "Delivered", "Failed"] as const;
 export type DeliveryStatus = typeof DELIVERY_STATUSES[number];
@@ -95,12 +96,7 @@ export async function redeliver(
         "The delivery is Pending; expected one that has ended.",
       );
     }
-    const [jobId = ""] = await enqueueDeliveries(p, tx, [{
-      deliveryId: o.deliveryId,
-      tenantId: caller.tenantId,
-    }]);
-    await tx`update webhook_deliveries set status = 'Pending', round_attempts = 0, next_attempt_at = now(),
-      completed_at = null, job_id = ${jobId} where id = ${o.deliveryId}`;
+    await requeueDeliveries(p, tx, caller.tenantId, [o.deliveryId]);
     await recordAudit(tx, caller, {
       action: "webhookDelivery.redeliver",
       targetType: "webhookDelivery",
@@ -126,7 +122,8 @@ export async function sendPing(
   });
 }
 
-async function requireActive(tx: Tx, caller: TenantCaller, endpointId: string): Promise<void> {
+/** @throws WEBHOOK_ENDPOINT_NOT_FOUND, WEBHOOK_ENDPOINT_INACTIVE_CONFLICT */
+export async function requireActive(tx: Tx, caller: TenantCaller, endpointId: string): Promise<void> {
   const { value: { isActive } } = await readEndpoint(tx, caller, endpointId);
   if (isActive) return;
   throw problem(

@@ -4,6 +4,8 @@ import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { subscriptionsChanged } from "./job_events.ts";
 import type { DisabledEndpoint, EventPlatform } from "./platform.ts";
 
+/** How much of an error message is kept. */
+const ERROR_KEPT = 500;
 /** After this many days of failures without a success, an endpoint is deactivated. */
 const FAILING_DAYS = 5;
 
@@ -35,7 +37,8 @@ export async function recordFailure(
       from webhook_endpoints where id = ${endpointId} and is_active
       for no key update ${isGone ? tx`` : tx`skip locked`}
     )
-    update webhook_endpoints e set failing_since = noted.since, disabled_reason = noted.reason,
+    update webhook_endpoints e set failing_since = noted.since, last_error = left(${error}, ${ERROR_KEPT}::int), last_error_at = now(),
+      disabled_reason = noted.reason,
       is_active = noted.reason is null, version = e.version + (noted.reason is not null)::int,
       updated_at = case when noted.reason is null then e.updated_at else now() end
     from noted where e.id = noted.id

@@ -14,6 +14,7 @@ import type { Versioned } from "../shared/versioned.ts";
 import { EVERY_TYPE } from "./event_types.ts";
 import { subscriptionsChanged } from "./job_events.ts";
 import { ownTypeMistake } from "./own_types.ts";
+import { LAST_DAY } from "./attempt_counts.ts";
 import { issueSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
 
 const timestamp = z.iso.datetime();
@@ -49,6 +50,16 @@ const result = z.object({
   failingSince: timestamp.nullable().meta({
     description: "When the current series of failures began; null if the last delivery succeeded",
   }),
+  lastError: z.string().nullable().meta({ description: "Why the last failed attempt failed" }),
+  lastErrorAt: timestamp.nullable(),
+  lastDay: z.object({
+    delivered: z.int(),
+    failed: z.int(),
+    successRate: z.number().nullable().meta({ description: "From 0 to 1; null: no attempt" }),
+  }).meta({ id: "WebhookAttemptsDto", description: "Attempts of the last 24 hours, counted by whole hours" }),
+  pausedAt: timestamp.nullable().meta({ description: "While it is set, deliveries wait" }),
+  pausedBy: z.uuid().nullable(),
+  pauseReason: z.string().nullable(),
   createdBy: z.uuid().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -73,7 +84,8 @@ const update = z.object({ url, description, eventTypes, tenants, isActive: z.boo
 
 const yesOrNo = z.stringbool({ truthy: ["true"], falsy: ["false"] }).optional();
 
-type Endpoint = z.output<typeof result>;
+/** A webhook endpoint as callers see it. */
+export type Endpoint = z.output<typeof result>;
 type Commands = ResourceSource<Endpoint, z.output<typeof create>, z.output<typeof update>>;
 
 const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
@@ -93,6 +105,12 @@ const table = tableSource<Endpoint, Record<string, never>, Record<string, never>
     isActive: "is_active",
     disabledReason: "disabled_reason",
     failingSince: "failing_since",
+    lastError: "last_error",
+    lastErrorAt: "last_error_at",
+    lastDay: LAST_DAY,
+    pausedAt: "paused_at",
+    pausedBy: "paused_by",
+    pauseReason: "pause_reason",
     createdBy: "created_by",
     createdAt: "created_at",
     updatedAt: "updated_at",
@@ -100,7 +118,7 @@ const table = tableSource<Endpoint, Record<string, never>, Record<string, never>
   writable: {},
   search: "search_text",
   sorts: { createdAt: "created_at", url: "url" },
-  filters: { isActive: "is_active", isFailing: "is_failing" },
+  filters: { isActive: "is_active", isFailing: "is_failing", isPaused: "(paused_at is not null)" },
   softDeleted: false,
   visible: isVisible,
   notFound: NOT_FOUND,
@@ -127,7 +145,7 @@ const commands: Commands = {
     subscriptionsChanged(tx);
     const secret = await issueSecret(tx, id);
     const { value, version } = await table.read(tx, caller, id);
-    await audit(tx, caller, "create", id, { after: value });
+    await auditEndpoint(tx, caller, "create", id, { after: value });
     return { value: { ...value, secret }, version };
   },
   async update(p, tx, caller, id, input, ifMatch) {
@@ -145,7 +163,7 @@ const commands: Commands = {
       version = version + 1, updated_at = now() where id = ${id}`;
     subscriptionsChanged(tx);
     const after = await table.read(tx, caller, id);
-    await audit(tx, caller, "update", id, { before, after: after.value });
+    await auditEndpoint(tx, caller, "update", id, { before, after: after.value });
     return after;
   },
 };
@@ -165,6 +183,7 @@ export const webhookEndpoints = defineResource({
   query: z.object({
     isActive: yesOrNo,
     isFailing: yesOrNo.meta({ description: "Failing now, or deactivated for it" }),
+    isPaused: yesOrNo,
   }),
   sortable: ["createdAt", "url"],
   notFound: NOT_FOUND,
@@ -183,11 +202,12 @@ export async function rotateSecret(
 ): Promise<{ secret: string; oldSecretHours: number }> {
   await lockEndpoint(tx, caller, id, null);
   const secret = await issueSecret(tx, id);
-  await audit(tx, caller, "rotate-secret", id, {});
+  await auditEndpoint(tx, caller, "rotate-secret", id, {});
   return { secret, oldSecretHours: OLD_SECRET_HOURS };
 }
 
-async function lockEndpoint(
+/** Reads an endpoint of the caller's tenant and locks its row. @throws WEBHOOK_ENDPOINT_NOT_FOUND, PRECONDITION_FAILED */
+export async function lockEndpoint(
   tx: Tx,
   caller: TenantCaller,
   id: string,
@@ -229,12 +249,16 @@ const definedMembers = (input: z.output<typeof update>) =>
     typeof update
   >;
 
-const audit = (
+/** Writes the audit row of a change. Figures of deliveries are left out. */
+export const auditEndpoint = (
   tx: Tx,
   caller: TenantCaller,
   verb: string,
   id: string,
-  change: { before?: unknown; after?: unknown },
+  change: {
+    before?: Partial<Endpoint> | Record<string, unknown>;
+    after?: Partial<Endpoint> | Record<string, unknown>;
+  },
 ) =>
   recordAudit(tx, caller, {
     action: `webhookEndpoint.${verb}`,

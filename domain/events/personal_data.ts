@@ -24,6 +24,15 @@ export const eventPersonalData: PersonalData = {
     await eraseAddresses(
       sql,
       {
+        table: "webhook_endpoints",
+        key: { id: "uuid" },
+        columns: { pause_reason: "text", last_error: "text" },
+      },
+      addresses,
+    );
+    await eraseAddresses(
+      sql,
+      {
         table: "webhook_attempts",
         key: { delivery_id: "uuid", number: "integer" },
         columns: { error: "text", answer: "text" },

@@ -1,5 +1,6 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { DeliveryStatus } from "./deliveries.ts";
+import { countAttempt } from "./attempt_counts.ts";
 import { recordFailure, recordSuccess } from "./endpoint_health.ts";
 import type { EventPlatform } from "./platform.ts";
 
@@ -26,6 +27,7 @@ export interface PendingDelivery {
   endpointId: string;
   url: string;
   isActive: boolean;
+  isPaused: boolean;
   body: string;
   attemptCount: number;
   /** Attempts since the delivery was created or last redelivered; selects the delay before the next one. */
@@ -36,7 +38,7 @@ export interface PendingDelivery {
 /** Reads a Pending delivery; null if it has ended or was deleted. */
 export async function readPendingDelivery(q: Sql, id: string): Promise<PendingDelivery | null> {
   const [delivery] = await q<PendingDelivery[]>`
-    select d.id, d.endpoint_id, e.url, e.is_active, d.body, d.attempt_count, d.round_attempts,
+    select d.id, d.endpoint_id, e.url, e.is_active, e.paused_at is not null as is_paused, d.body, d.attempt_count, d.round_attempts,
       greatest(0, extract(epoch from d.next_attempt_at - now()) * 1000)::float8 as due_in_ms
     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
     where d.id = ${id} and d.status = 'Pending'`;
@@ -84,6 +86,7 @@ export async function settleAttempt(
         error: tried.error ?? "",
       });
     }
+    if (delivery.isActive) await countAttempt(tx, delivery.endpointId, isDelivered);
     return true;
   });
   return isAccepted ? { status, retryInMs: delay ?? null } : { status: "Superseded", retryInMs: null };

@@ -3,22 +3,22 @@ import { readJobEnds } from "../jobs/job_ends.ts";
 import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
 import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
-import { enqueueDeliveries } from "./emit.ts";
 import { numberBatch } from "./feed/number_events.ts";
 import { INTEREST_DAYS } from "./job_events.ts";
 import type { EventPlatform } from "./platform.ts";
 import { KEY_HOURS } from "./publish.ts";
+import { requeueDeliveries } from "./requeue.ts";
 
 const KEPT_DAYS = 30;
 /** A delivery overdue by more than this may have lost its job. */
 const OVERDUE_MINUTES = 15;
 
-/** Deletes deliveries that have ended and were created more than 30 days ago. */
+/** Deletes deliveries of more than 30 days ago that have ended, or that a pause keeps waiting. */
 const pruneDeliveries = deleteExpired({
   table: "webhook_deliveries",
   column: "created_at",
   keptFor: `${KEPT_DAYS} days`,
-  and: "status <> 'Pending'",
+  and: "(status <> 'Pending' or held)",
 });
 
 /**
@@ -39,6 +39,7 @@ export const upkeepJob = maintenanceJob<EventPlatform>({
       column: "polled_at",
       keptFor: `${INTEREST_DAYS} days`,
     }),
+    prunedCounts: deleteExpired({ table: "webhook_attempt_counts", column: "hour", keptFor: "48 hours" }),
     prunedKeys: deleteExpired({ table: "event_keys", column: "created_at", keptFor: `${KEY_HOURS} hours` }),
   },
 });
@@ -53,7 +54,7 @@ export async function resumeLost(
     const overdue = await tx<{ id: string; jobId: string; tenantId: string; nextAttemptAt: Date }[]>`
       select d.id, d.job_id, d.next_attempt_at, e.tenant_id from webhook_deliveries d
       join webhook_endpoints e on e.id = d.endpoint_id
-      where d.status = 'Pending' and d.next_attempt_at < now() - make_interval(mins => ${OVERDUE_MINUTES})
+      where d.status = 'Pending' and not d.held and d.next_attempt_at < now() - make_interval(mins => ${OVERDUE_MINUTES})
         and (d.next_attempt_at, d.id) > (${dueAfter}::text::timestamptz, ${idAfter}::text::uuid)
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked`;
     const ends = await readJobEnds(tx, overdue.map(({ jobId }) => jobId));
@@ -64,14 +65,9 @@ export async function resumeLost(
       after: last ? `${last.nextAttemptAt.toISOString()} ${last.id}` : null,
     };
     if (lost.length === 0) return result;
-    const jobIds = await enqueueDeliveries(
-      p,
-      tx,
-      lost.map(({ id, tenantId }) => ({ deliveryId: id, tenantId })),
-    );
-    await tx`update webhook_deliveries d set job_id = given.job_id
-      from unnest(${lost.map(({ id }) => id)}::uuid[], ${jobIds}::uuid[]) as given (id, job_id)
-      where d.id = given.id`;
+    for (const [tenantId = "", ofTenant = []] of Map.groupBy(lost, (delivery) => delivery.tenantId)) {
+      await requeueDeliveries(p, tx, tenantId, ofTenant.map(({ id }) => id));
+    }
     return result;
   });
 }

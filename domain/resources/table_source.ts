@@ -28,7 +28,7 @@ export interface TableDefinition {
   writable: Record<string, string>;
   /** Values of `sortBy` and their SQL order expressions; the first is the default. */
   sorts: Record<string, string>;
-  /** Equality filters and their columns. */
+  /** Equality filters and the SQL that each compares. */
   filters?: Record<string, string>;
   /** Deleting sets `deleted_at` instead of removing the row. */
   softDeleted: boolean;
@@ -149,6 +149,6 @@ const differing = (before: Row, change: Row): Row =>
 function filterConditions(q: Sql, d: TableDefinition, { filters }: ResourceListRequest) {
   return Object.entries(d.filters ?? {}).reduce((all, [name, column]) => {
     const value = filters[name];
-    return value === undefined ? all : q`${all} and ${q(column)} = ${value as string}`;
+    return value === undefined ? all : q`${all} and ${q.unsafe(column)} = ${value as string}`;
   }, q``);
 }

@@ -2,11 +2,13 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { DELIVERY_STATUSES, listDeliveries, redeliver, sendPing } from "../../domain/events/deliveries.ts";
-import { rotateSecret, signingSecret } from "../../domain/events/endpoints.ts";
+import { rotateSecret, signingSecret, webhookEndpoints } from "../../domain/events/endpoints.ts";
+import { pauseEndpoint, resumeEndpoint } from "../../domain/events/pause_endpoint.ts";
+import { MOST_REDELIVERED, redeliverFailed } from "../../domain/events/redeliver_failed.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, uuid } from "../shared/validation.ts";
+import { enumName, optionalText, uuid } from "../shared/validation.ts";
 
 export const WebhookDeliveryDto = z.object({
   id: z.uuid().meta({ description: "Also the `webhook-id` of every attempt" }),
@@ -70,6 +72,65 @@ export const deliveryRoutes = [
     async run({ platform, caller, params: { id, deliveryId } }) {
       return accepted(await redeliver(platform, caller, { endpointId: id, deliveryId }), deliveriesOf(id));
     },
+  }),
+  endpoint({
+    method: "post",
+    path: `${path}/redeliver-failed`,
+    area,
+    id: "redeliverFailedWebhooks",
+    summary: "Send all failed deliveries of an endpoint again, with the same ids",
+    details: `At most ${MOST_REDELIVERED} with one request. If there are many, a job sends them.`,
+    access,
+    params,
+    body: z.object({
+      dryRun: z.boolean().nullish().transform((value) => value ?? false).meta({ description: "Only counts" }),
+    }).meta({ id: "RedeliverFailedRequest" }),
+    bodyOptional: true,
+    creates: "atomically",
+    answers: {
+      200: {
+        description: "How many failed, and how many are due now",
+        schema: z.object({
+          matched: z.int().meta({ description: `Failed deliveries, counted up to ${MOST_REDELIVERED}` }),
+          redelivered: z.int().meta({ description: "Deliveries that are due now" }),
+          jobId: z.uuid().nullable().meta({ description: "The job that sends them, if there are many" }),
+        }).meta({ id: "RedeliverFailedResponse" }),
+      },
+    },
+    problems: ["WEBHOOK_ENDPOINT_NOT_FOUND", "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT"],
+    run: async ({ platform, caller, params: { id }, body: { dryRun } }) =>
+      ok(await redeliverFailed(platform, caller, id, dryRun)),
+  }),
+  endpoint({
+    method: "post",
+    path: `${path}/pause`,
+    area,
+    id: "pauseWebhookEndpoint",
+    summary: "Pause an endpoint: its deliveries wait",
+    details:
+      "Events are still stored for it, and sent after it is resumed. Deliveries are kept for 30 days. " +
+      "Repeating the request changes nothing.",
+    access,
+    params,
+    body: z.object({ reason: optionalText(500) }).meta({ id: "PauseWebhookEndpointRequest" }),
+    bodyOptional: true,
+    answers: { 200: { description: "The endpoint", schema: webhookEndpoints.result } },
+    problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
+    run: async ({ db, caller, params: { id }, body }) =>
+      ok(await transact(db, (tx) => pauseEndpoint(tx, caller, id, body.reason))),
+  }),
+  endpoint({
+    method: "post",
+    path: `${path}/resume`,
+    area,
+    id: "resumeWebhookEndpoint",
+    summary: "Resume a paused endpoint: a job sends what waited",
+    details: "Repeating the request changes nothing.",
+    access,
+    params,
+    answers: { 200: { description: "The endpoint", schema: webhookEndpoints.result } },
+    problems: ["WEBHOOK_ENDPOINT_NOT_FOUND"],
+    run: async ({ platform, caller, params: { id } }) => ok(await resumeEndpoint(platform, caller, id)),
   }),
   endpoint({
     method: "post",

@@ -1,14 +1,18 @@
 import { DELIVERY_STATUSES } from "../../../domain/events/deliveries.ts";
+import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
 import { choice, labelled, list, timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { Badge, CopyValue, duration, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
-import { action, done } from "../shared/actions.ts";
+import { action, done, formPage, type Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
-import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
+import { type ConsolePage, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { Person, userNames } from "../shared/user_names.tsx";
 import { shownOnce } from "./shown_once.tsx";
-import { EndpointStatus, EventTypes } from "./webhooks.tsx";
+import { retryFailedPage } from "./webhook_retry.tsx";
+import { webhookTexts } from "./webhook_texts.ts";
+import { EndpointStatus, EventTypes, LastError, SuccessRate } from "./webhooks.tsx";
 import { integrationTexts, webhookDeliveryLabels } from "./texts.ts";
 
 type Delivery = Row<"listWebhookDeliveries">;
@@ -16,12 +20,14 @@ type Delivery = Row<"listWebhookDeliveries">;
 const TONES: Record<Delivery["status"], Tone> = { Pending: "info", Delivered: "ok", Failed: "bad" };
 
 /** One webhook endpoint and its deliveries. */
-async function webhookPage(v: Visit): Promise<View> {
+async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
   const t = integrationTexts[v.locale];
+  const w = webhookTexts[v.locale];
   const [endpoint, page] = await Promise.all([
     v.api.call("readWebhookEndpoint", { params: v.params }),
     v.api.list("listWebhookDeliveries", v),
   ]);
+  const names = await userNames(v, [endpoint.pausedBy, endpoint.createdBy]);
   const here = `webhooks/${endpoint.id}`;
   const { disabledReason } = endpoint;
   const labels = webhookDeliveryLabels[v.locale];
@@ -32,18 +38,39 @@ async function webhookPage(v: Visit): Promise<View> {
     body: (
       <>
         {disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>}
+        {endpoint.pausedAt && (
+          <Notice tone="warn" title={w.paused}>
+            <Time v={v} at={endpoint.pausedAt} />
+            {endpoint.pausedBy && (
+              <>
+                {" · "}
+                <Person v={v} names={names} id={endpoint.pausedBy} />
+              </>
+            )}
+            {endpoint.pauseReason && ` · ${endpoint.pauseReason}`}
+            <br />
+            {w.pausedNotice}
+          </Notice>
+        )}
         <Card>
           <Facts
             facts={[
               [t.status, <EndpointStatus v={v} row={endpoint} />],
+              [w.successRate, <SuccessRate v={v} row={endpoint} />],
+              endpoint.lastError && [w.lastError, <LastError v={v} row={endpoint} />],
               [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
               [t.description, endpoint.description],
+              [
+                w.createdBy,
+                endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
+              ],
               [t.created, <Time v={v} at={endpoint.createdAt} />],
               [t.updated, <Time v={v} at={endpoint.updatedAt} />],
               [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
             ]}
           />
         </Card>
+        {!endpoint.pausedAt && <PauseCard v={v} sent={sent} here={here} />}
         <h2>{t.deliveries}</h2>
         {list(v, page, {
           path: here,
@@ -109,13 +136,39 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
   const secret = `${here}/secret`;
   return (
     <>
+      {endpoint.pausedAt && (
+        <ActionButton
+          v={v}
+          action={`${here}/resume`}
+          label={webhookTexts[v.locale].resume}
+          icon="play"
+          tone="primary"
+        />
+      )}
+      {endpoint.isActive && <ActionButton v={v} action={`${here}/test`} label={t.test} icon="play" />}
       {endpoint.isActive && (
-        <ActionButton v={v} action={`${here}/test`} label={t.test} icon="play" tone="primary" />
+        <ButtonLink href={`${here}/retry`} label={webhookTexts[v.locale].retryFailed} icon="retry" />
       )}
       <ButtonLink href={`${here}/edit`} label={t.edit} icon="settings" />
       <ActionButton v={v} action={secret} label={t.newSecret} icon="keys" confirm={t.newSecretConfirm} />
       <DeleteButton v={v} action={`${here}/delete`} label={t.remove} confirm={t.removeConfirm} />
     </>
+  );
+}
+
+/** The form that pauses an endpoint. */
+function PauseCard({ v, sent, here }: { v: Visit; sent: Sent | null; here: string }) {
+  const t = webhookTexts[v.locale];
+  const f = new Fields(v, sent, "pauseWebhookEndpoint");
+  return (
+    <Card>
+      <details open={sent !== null}>
+        <summary>{t.pauseTitle}</summary>
+        <Form fields={f} action={`${here}/pause`} intro={t.pauseText} submit={t.pause}>
+          {f.text("reason", t.reason, { hint: t.pauseReasonHint })}
+        </Form>
+      </details>
+    </Card>
   );
 }
 
@@ -170,7 +223,25 @@ const here = (v: Visit) => `webhooks/${v.params.id}`;
 
 /** A page with one webhook endpoint, and its actions. */
 export const webhookPages: ConsolePage[] = [
-  { path: "webhooks/{id}", get: webhookPage },
+  { path: "webhooks/{id}", get: (v) => webhookPage(v) },
+  {
+    ...formPage({
+      path: "webhooks/{id}/pause",
+      show: webhookPage,
+      async send(v, form) {
+        const body = { reason: optionalField(form, "reason") };
+        await v.api.call("pauseWebhookEndpoint", { params: v.params, body });
+        return done(here(v), webhookTexts[v.locale].pausedNow);
+      },
+    }),
+    get: (v) => ({ goTo: here(v) }),
+  },
+  action(
+    "webhooks/{id}/resume",
+    "resumeWebhookEndpoint",
+    (v) => done(here(v), webhookTexts[v.locale].resumedNow),
+  ),
+  retryFailedPage,
   { path: "webhooks/{id}/secret", post: rotateSecret },
   action(
     "webhooks/{id}/test",

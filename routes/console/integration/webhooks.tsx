@@ -1,13 +1,20 @@
 import { ButtonLink } from "../components/forms.tsx";
 import { choice, listView, search, timeColumn } from "../components/list.tsx";
-import { Badge, Time } from "../components/values.tsx";
+import { Badge, number, Time } from "../components/values.tsx";
+import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { integrationTexts } from "./texts.ts";
+import { webhookTexts } from "./webhook_texts.ts";
+
+type Endpoint = Row<"listWebhookEndpoints">;
 
 /** The tenant's webhook endpoints. */
 export async function webhooksPage(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
+  const w = webhookTexts[v.locale];
+  const { yes, no } = commonTexts[v.locale];
+  const yesNo = { true: yes, false: no };
   return await listView(v, "listWebhookEndpoints", {
     path: "webhooks",
     icon: "webhooks",
@@ -15,7 +22,12 @@ export async function webhooksPage(v: Visit): Promise<View> {
     actions: <ButtonLink href="webhooks/new" label={t.newWebhook} icon="plus" tone="primary" />,
     caption: t.webhooksCaption,
     empty: [t.noWebhooks, t.noWebhooksText],
-    filters: [search(t.search), choice("isActive", t.status, { true: t.active, false: t.inactive })],
+    filters: [
+      search(t.search),
+      choice("isActive", t.status, { true: t.active, false: t.inactive }),
+      choice("isFailing", w.failing, yesNo),
+      choice("isPaused", w.paused, yesNo),
+    ],
     columns: [
       {
         head: t.url,
@@ -29,6 +41,8 @@ export async function webhooksPage(v: Visit): Promise<View> {
       },
       { head: t.events, cell: ({ eventTypes }) => <EventTypes v={v} types={eventTypes} /> },
       { head: t.status, cell: (row) => <EndpointStatus v={v} row={row} /> },
+      { head: w.successRate, cell: (row) => <SuccessRate v={v} row={row} /> },
+      { head: w.lastError, cell: (row) => row.lastError && <LastError v={v} row={row} /> },
       timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
     ],
   });
@@ -42,10 +56,34 @@ export const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
     </span>
   );
 
-/** Active, inactive, or failing since a time. */
+/** The share of attempts that succeeded in the last day, with their number. */
+export function SuccessRate({ v, row: { lastDay } }: { v: Visit; row: Pick<Endpoint, "lastDay"> }) {
+  const t = webhookTexts[v.locale];
+  const { delivered, failed, successRate } = lastDay;
+  if (successRate === null) return <span class="muted">{t.noAttempt}</span>;
+  return (
+    <>
+      {number(v, Math.floor(successRate * 1000) / 10)} %
+      <span class="sub">{t.attemptsOf(number(v, delivered), number(v, delivered + failed))}</span>
+    </>
+  );
+}
+
+/** Why and when the last failed attempt failed. */
+export const LastError = ({ v, row }: { v: Visit; row: Pick<Endpoint, "lastError" | "lastErrorAt"> }) => (
+  <>
+    <span class="break">{row.lastError}</span>{" "}
+    <span class="sub">
+      <Time v={v} at={row.lastErrorAt} />
+    </span>
+  </>
+);
+
+/** Paused, active, inactive, or failing since a time. */
 export function EndpointStatus({ v, row }: { v: Visit; row: Row<"listWebhookEndpoints"> }) {
   const t = integrationTexts[v.locale];
   if (!row.isActive) return <Badge tone={row.disabledReason ? "bad" : "idle"}>{t.inactive}</Badge>;
+  if (row.pausedAt) return <Badge tone="warn">{webhookTexts[v.locale].paused}</Badge>;
   if (!row.failingSince) return <Badge tone="ok">{t.active}</Badge>;
   return (
     <>

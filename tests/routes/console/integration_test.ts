@@ -181,6 +181,36 @@ inBrowser(
   },
 );
 
+inBrowser("an endpoint is paused with a reason, shows who did it, and is resumed", async (b) => {
+  status = 200;
+  const { id } = (await maker.post("/api/v1/webhook-endpoints", { url: hook, eventTypes: "*" })).body;
+  const viewing = await openConsole(b, t, maker);
+  const { page } = viewing;
+  await viewing.open(`webhooks/${id}`);
+  await page.getByText("Pause this endpoint").click();
+  await page.getByLabel("Reason").fill("The receiver <b>moves</b>");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByText("The endpoint was paused.").waitFor();
+  await page.getByText("· The receiver <b>moves</b>").waitFor();
+  await page.locator("main").getByRole("link", { name: "Test Actor" }).first().waitFor();
+  await viewing.requireAccessible();
+  await page.getByRole("button", { name: "Send a test event" }).click();
+  await page.getByText("A test event was queued.").waitFor();
+  await viewing.open("webhooks?isPaused=true");
+  await page.getByRole("row", { name: hook }).getByText("Paused").waitFor();
+  await viewing.requireAccessible();
+  const before = received.length;
+  await page.getByRole("link", { name: hook }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByText("The endpoint was resumed.").waitFor();
+  await viewing.reloadUntil(() => Promise.resolve(received.length > before));
+  await page.getByRole("link", { name: "Send failed events again" }).click();
+  await page.getByText("No delivery of this endpoint has failed.").waitFor();
+  await viewing.requireAccessible();
+  await maker.delete(`/api/v1/webhook-endpoints/${id}`);
+  await viewing.close();
+});
+
 inBrowser("the pages need their permission and show only the viewer's tenant", async (b) => {
   const made = await maker.post("/api/v1/webhook-endpoints", {
     url: "https://example.com/hook",

@@ -146,11 +146,13 @@ const OPEN: Record<string, string[]> = {
     "webhooks",
     "webhooks/new",
     "webhooks/{id}",
+    "webhooks/{id}/retry",
     "webhooks/{id}/edit",
   ],
   "303 403 403 403 403": [
     "files/{id}/retention",
     "files/{id}/purge",
+    "webhooks/{id}/pause",
   ],
 };
 

@@ -26,5 +26,8 @@ export const eventRows: Rows = {
     code: NOT_FOUND,
   },
   testWebhookEndpoint: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
+  redeliverFailedWebhooks: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
+  pauseWebhookEndpoint: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
+  resumeWebhookEndpoint: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
   rotateWebhookSecret: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
 };

@@ -44,6 +44,7 @@ const WITHOUT_KEY = [
   ...["readOfferedInvitation", "acceptInvitation", "acceptInvitationSignedIn"], // a token works once
   ...["activateUser", "deactivateUser", "unlockUser", "unlockTenantUser", "assignPermission"],
   ...["pauseReportSchedule", "resumeReportSchedule", "pauseRecurringJob", "resumeRecurringJob"],
+  ...["pauseWebhookEndpoint", "resumeWebhookEndpoint"],
   ...[
     "cancelJob",
     "cancelJobBatch",

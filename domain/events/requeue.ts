@@ -1,0 +1,36 @@
+import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
+import type { Tx } from "../../infra/postgres/postgres.ts";
+import { enqueueDeliveries } from "./emit.ts";
+
+/**
+ * Gives deliveries new jobs. An ended one is due at once, with a new schedule of retries; one that waits keeps its schedule
+ * and due time. The caller must have locked them.
+ */
+export async function requeueDeliveries(
+  p: { wakeUps?: WakeUps },
+  tx: Tx,
+  tenantId: string,
+  ids: string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const jobIds = await enqueueDeliveries(p, tx, ids.map((deliveryId) => ({ deliveryId, tenantId })));
+  await tx`
+    update webhook_deliveries d set status = 'Pending', held = false, completed_at = null, job_id = given.job_id,
+      round_attempts = case d.status when 'Pending' then d.round_attempts else 0 end,
+      next_attempt_at = greatest(d.next_attempt_at, now())
+    from unnest(${ids}::uuid[], ${jobIds}::uuid[]) as given (id, job_id) where d.id = given.id`;
+}
+
+/** Runs batches, each in its own transaction, until one has fewer rows than `limit`. @returns the number of rows */
+export async function runBatches(
+  signal: AbortSignal,
+  limit: number,
+  batch: () => Promise<number>,
+): Promise<number> {
+  for (let total = 0;;) {
+    signal.throwIfAborted();
+    const rows = await batch();
+    total += rows;
+    if (rows < limit) return total;
+  }
+}

@@ -1,0 +1,53 @@
+import { sectionTexts } from "../shared/labels.ts";
+import { counted } from "../shared/languages.ts";
+
+/** Texts of pausing an endpoint, its success rate, and sending failed events again. */
+export const webhookTexts = sectionTexts({
+  successRate: "Success, 24 h",
+  noAttempt: "No attempt",
+  attemptsOf: (delivered: string, all: string) => `${delivered} of ${all} attempts`,
+  lastError: "Last error",
+  pauseTitle: "Pause this endpoint",
+  pauseText: "Its events wait and are sent after you resume it. Events are kept for 30 days.",
+  pauseReasonHint: "Shown on this page and in the audit log.",
+  pausedNow: "The endpoint was paused.",
+  resumedNow: "The endpoint was resumed. Waiting events are being sent.",
+  pausedNotice: "Deliveries wait until the endpoint is resumed.",
+  createdBy: "Created by",
+  failing: "Failing",
+  retryFailed: "Send failed events again",
+  noneFailed: "No delivery of this endpoint has failed. Deliveries that are retried are pending.",
+  failedCount: counted("delivery failed in the last 30 days.", "deliveries failed in the last 30 days."),
+  failedMost: (most: string) =>
+    `At least ${most} deliveries failed in the last 30 days. This sends the first ${most}.`,
+  sameIds: "Each is sent with its own id again, so a receiver can ignore what it already has.",
+  isPausedToo: "The endpoint is paused. The events wait until it is resumed.",
+  isInactive: "The endpoint is inactive. Activate it before you send events again.",
+  retryThese: counted("event: send again", "events: send again"),
+  retriedMany: counted("event was queued again.", "events were queued again."),
+  retriedByJob: (count: number) => `A job is queueing ${count} events again.`,
+}, {
+  successRate: "Sucesso, 24 h",
+  noAttempt: "Nenhuma tentativa",
+  attemptsOf: (delivered: string, all: string) => `${delivered} de ${all} tentativas`,
+  lastError: "Último erro",
+  pauseTitle: "Pausar este endpoint",
+  pauseText: "Os eventos esperam e são enviados depois que você o retomar. Eles são mantidos por 30 dias.",
+  pauseReasonHint: "Aparece nesta página e no registro de auditoria.",
+  pausedNow: "O endpoint foi pausado.",
+  resumedNow: "O endpoint foi retomado. Os eventos em espera estão sendo enviados.",
+  pausedNotice: "As entregas esperam até o endpoint ser retomado.",
+  createdBy: "Criado por",
+  failing: "Falhando",
+  retryFailed: "Reenviar eventos com falha",
+  noneFailed: "Nenhuma entrega deste endpoint falhou. As que ainda serão repetidas estão pendentes.",
+  failedCount: counted("entrega falhou nos últimos 30 dias.", "entregas falharam nos últimos 30 dias."),
+  failedMost: (most: string) =>
+    `Pelo menos ${most} entregas falharam nos últimos 30 dias. Serão reenviadas as primeiras ${most}.`,
+  sameIds: "Cada uma é reenviada com o próprio id, para que o receptor possa ignorar o que já tem.",
+  isPausedToo: "O endpoint está pausado. Os eventos esperam até ele ser retomado.",
+  isInactive: "O endpoint está inativo. Ative-o antes de reenviar eventos.",
+  retryThese: counted("evento: reenviar", "eventos: reenviar"),
+  retriedMany: counted("evento foi posto de novo na fila.", "eventos foram postos de novo na fila."),
+  retriedByJob: (count: number) => `Uma tarefa está pondo de novo na fila ${count} eventos.`,
+});

@@ -1,0 +1,28 @@
+import { CopyValue, shortId } from "../components/values.tsx";
+import { orNull } from "./api.ts";
+import { may, type Visit } from "./page.ts";
+
+/** The most users that one page looks up. */
+const MOST = 50;
+
+/** Names of users by id: the viewer, and those that the viewer may read. */
+export async function userNames(v: Visit, ids: (string | null)[]): Promise<Map<string, string>> {
+  const own: [string, string] = [v.viewer.userId, v.viewer.name || v.viewer.email];
+  const wanted = may(v.viewer, "read:users") && v.viewer.tenant !== null
+    ? [...new Set(ids)].filter((id) => id !== null && id !== v.viewer.userId).slice(0, MOST) as string[]
+    : [];
+  const users = await Promise.all(wanted.map((id) => orNull(v.api.call("readUser", { params: { id } }))));
+  const found = users.flatMap((user): [string, string][] =>
+    user ? [[user.id, `${user.firstName} ${user.lastName}`.trim() || user.email]] : []
+  );
+  return new Map([own, ...found]);
+}
+
+/** A user by name, with a link if the viewer may read users; by the end of the id if the name is not known. */
+export function Person({ v, names, id }: { v: Visit; names: Map<string, string>; id: string }) {
+  const name = names.get(id);
+  if (name === undefined) return <CopyValue v={v} value={id} shown={shortId(id)} />;
+  return may(v.viewer, "read:users") && v.viewer.tenant !== null
+    ? <a href={`users/${id}`}>{name}</a>
+    : <>{name}</>;
+}
