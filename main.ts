@@ -55,9 +55,8 @@ import { servicesOf } from "./routes/extensions/services.ts";
 import { endpointsOf } from "./routes/endpoints.ts";
 
 const DRAIN_MS = 25_000;
-/** Open polls and streams of one person, and of one API key or service account. */
-const WAITING_OF_PERSON = 100;
-const WAITING_OF_PROGRAM = 2_000;
+/** Requests in work for each database connection. While one runs its statement, others parse and print JSON. */
+const STARTED_PER_CONNECTION = 3;
 /** Memory for the bodies of all requests at the same time. */
 const BODY_BYTES = 256 * 1024 * 1024;
 
@@ -185,9 +184,8 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     connectionWait,
     runningRequests: new RunningRequests({
       running: config.MAX_RUNNING_REQUESTS,
+      started: STARTED_PER_CONNECTION * config.DATABASE_POOL,
       waiting: config.MAX_WAITING_REQUESTS,
-      waitingOfPerson: WAITING_OF_PERSON,
-      waitingOfProgram: WAITING_OF_PROGRAM,
       bodyBytes: BODY_BYTES,
     }),
     stopping: stopping.signal,

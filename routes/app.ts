@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { type Context, Hono } from "hono";
-import { type Caller, isProgram, principalId } from "../domain/rights/caller.ts";
+import { type Caller, principalId } from "../domain/rights/caller.ts";
 import { admit } from "../domain/rights/checks.ts";
 import { addressKey } from "../domain/access/sign_in/address.ts";
 import { problem } from "../domain/problems/problem.ts";
@@ -216,7 +216,7 @@ async function run(
 ): Promise<Answer> {
   if (spec.skipsConnectionWait) return await answerOf(spec, call, rawParams, o, refuse);
   requireConnection(o.platform);
-  if (!spec.mayWait) call.release = o.platform.runningRequests.run();
+  if (!spec.mayWait) call.release = await o.platform.runningRequests.run(spec.waitsForOthers);
   let isStream = false;
   try {
     const answer = await answerOf(spec, call, rawParams, o, refuse);
@@ -238,10 +238,7 @@ async function answerOf(
   const { request } = call;
   const { platform, endpoints } = o;
   const presented = await countedCaller(spec, call, o);
-  if (spec.mayWait && presented) {
-    const caller = { id: principalId(presented), isProgram: isProgram(presented) };
-    call.release = platform.runningRequests.wait(caller);
-  }
+  if (spec.mayWait && presented) call.release = platform.runningRequests.wait(principalId(presented));
   call.ignoresTenantHeader = namesOtherTenant(presented, request.headers);
   const caller = admit(spec.access, presented);
   if (spec.showsSecret) requireNoKey(request.headers);

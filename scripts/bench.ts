@@ -12,6 +12,7 @@ import { mixedLoad, mixedLoadTwice } from "./bench/mixed_load.ts";
 import { notificationsLists, notificationsSend } from "./bench/notifications.ts";
 import { notificationsMail } from "./bench/notifications_mail.ts";
 import { notificationsRender } from "./bench/notifications_render.ts";
+import { overload } from "./bench/overload.ts";
 import { remoteDrain, remoteLatency, remotePolls } from "./bench/remote_work.ts";
 import { reportsCsv, reportsLatency, reportsLongPdf, reportsPdf, reportsXlsx } from "./bench/reports.ts";
 import { signInRate } from "./bench/sign_in.ts";
@@ -40,6 +41,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "remote-polls": remotePolls,
   "mixed-load": mixedLoad,
   "mixed-load-twice": mixedLoadTwice,
+  "overload": overload,
   "start-up": startUp,
   "start-up-extension": startUpExtension,
   "idle-memory": idleMemory,

@@ -53,6 +53,7 @@ export const adminUsersRoutes = [
     path: "/api/v1/admin/users",
     area: "Admin users",
     id: "createUserAnywhere",
+    waitsForOthers: true,
     summary: "Create a user, with links to any tenants or without links",
     access: overUsers,
     body: CreateUserRequest,

@@ -82,6 +82,7 @@ export const usersRoutes = [
     path: "/api/v1/users",
     area: "Users",
     id: "createUser",
+    waitsForOthers: true,
     summary: "Create a user; without `tenants`, in the token's tenant",
     access: inTenant("create:users"),
     body: CreateUserRequest,

@@ -68,6 +68,7 @@ export const acceptInvitationRoutes = [
     ...at("accept"),
     area,
     id: "acceptInvitation",
+    waitsForOthers: true,
     summary: "Accept an invitation with a new password, or with the password of the existing account",
     access: anyone,
     body: z.object({ token, password: z.string().min(1).max(1024) }).meta({ id: "AcceptInvitationRequest" }),

@@ -55,6 +55,7 @@ export const ownAccountRoutes = [
     alsoAt: ["/auth/change-password"],
     area: "Sign-in",
     id: "changePassword",
+    waitsForOthers: true,
     summary: "Change the caller's password and end their other sessions",
     access: byPerson(signedIn),
     body: z.object({

@@ -17,6 +17,7 @@ export const signInRoutes = [
     alsoAt: ["/auth/login"],
     area: "Sign-in",
     id: "signIn",
+    waitsForOthers: true,
     summary: "Sign in with email and password",
     details:
       "A user with a second factor gets 401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED. Its document also has `factorToken`, " +

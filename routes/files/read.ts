@@ -28,6 +28,7 @@ export const readRoutes = [
     path: "/api/v1/files/scanner-status",
     area: "Files",
     id: "readScannerStatus",
+    waitsForOthers: true,
     summary: "Read the scanner's engine, signature age and queue length",
     access,
     answers: { 200: { description: "The scanner", schema: ScannerStatusDto } },

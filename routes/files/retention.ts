@@ -37,6 +37,7 @@ export const retentionRoutes = [
     path: "/api/v1/files/{id}/purge",
     area: "Files",
     id: "purgeFile",
+    waitsForOthers: true,
     summary: "Delete the content; the record stays as a tombstone",
     access: inFileModule("purge:files"),
     params: FileId,

@@ -35,6 +35,7 @@ export const uploadRoutes = [
     path: "/api/v1/files/{id}/complete",
     area: "Files",
     id: "completeFile",
+    waitsForOthers: true,
     summary: "Confirm an upload; starts the scan",
     access: inFileModule("upload:files"),
     params: FileId,

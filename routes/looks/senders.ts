@@ -91,6 +91,7 @@ export const senderRoutes = [
     path,
     area,
     id: "addNotificationSender",
+    waitsForOthers: true,
     access: write,
     summary: "Add a sender address, proved by a TXT record of its domain or by a link mailed to it",
     body: z.object({
@@ -117,6 +118,7 @@ export const senderRoutes = [
     path: `${path}/{id}`,
     area,
     id: "updateNotificationSender",
+    waitsForOthers: true,
     access: write,
     params,
     summary: "Change the name of a sender, or make it the default; omitted members keep their values",
@@ -140,6 +142,7 @@ export const senderRoutes = [
     path: `${path}/{id}/verify`,
     area,
     id: "verifyNotificationSender",
+    waitsForOthers: true,
     access: write,
     params,
     summary: "Search the TXT record now, or mail a new link; a failed sender is pending again",

@@ -268,6 +268,7 @@ export const templateRoutes = [
     path: "/api/v1/notification-templates/{id}/test",
     area,
     id: "sendTemplateTest",
+    waitsForOthers: true,
     summary: "Mail a template to the caller's own address, with `[Test]` before its subject",
     details: "A user may send ten tests a minute. Without `data` the mail has sample data.",
     access: byPerson(access),
@@ -293,6 +294,7 @@ export const templateRoutes = [
     path: "/api/v1/notification-templates/render",
     area,
     id: "renderNotificationTemplate",
+    waitsForOthers: true,
     summary: "Render a template without sending",
     access,
     body: z.object({ templateSlug: slug, locale: optionalText(35), data: templateData.nullish() })
@@ -311,6 +313,7 @@ export const templateRoutes = [
     path: "/api/v1/notification-templates/preview",
     area,
     id: "previewNotificationTemplate",
+    waitsForOthers: true,
     summary: "Render texts that are not stored, for a preview",
     access,
     body: z.object({

@@ -23,6 +23,7 @@ export const targetRoutes = [
     path: "/api/v1/report-targets/{id}/test",
     area,
     id: "testReportTarget",
+    waitsForOthers: true,
     summary: "Test a report target: write and delete a small object, or post a message",
     access,
     params: ReportId,

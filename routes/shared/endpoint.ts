@@ -125,6 +125,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   skipsConnectionWait?: true;
   /** True if it may wait long for something to happen: a poll or a stream. It does not count as a running request. */
   mayWait?: true;
+  /** True if its work may wait for a password hash or another server. It then starts at once and keeps no other waiting. */
+  waitsForOthers?: true;
   answers: Record<number, AnswerSpec>;
   problems: ProblemCode[];
   run(input: I): Promise<Answer> | Answer;

@@ -19,7 +19,7 @@ const HEALTH: LoadRequest = { path: "/healthz" };
 export async function introspect(setup: BenchSetup): Promise<void> {
   const { port } = await setup.startService();
   await populate(setup.sql, { users: TOKENS, tenants: TENANTS });
-  const headers = await newAccount(port);
+  const headers = await newAccount(port, ["check:access"]);
   const tokens = await tokensOf(setup, port);
   const ask = (token = ""): LoadRequest => ({
     path: "/oauth/introspect",
@@ -54,7 +54,7 @@ export async function introspect(setup: BenchSetup): Promise<void> {
 export async function accessCheck(setup: BenchSetup): Promise<void> {
   const { port } = await setup.startService();
   await populate(setup.sql, { users: USERS, tenants: TENANTS });
-  const headers = await newAccount(port);
+  const headers = await newAccount(port, ["check:access"]);
   const pairs = await setup.sql<{ userId: string; tenantId: string }[]>`
     select user_id, tenant_id from user_tenants order by random()`;
   const checks = Array.from({ length: Math.floor(USERS / CHECKED_USERS) }, (_, n): LoadRequest => ({
@@ -79,11 +79,11 @@ export async function accessCheck(setup: BenchSetup): Promise<void> {
 }
 
 /** The credentials of a service account of all tenants. */
-async function newAccount(port: number): Promise<Record<string, string>> {
+export async function newAccount(port: number, permissions: string[]): Promise<Record<string, string>> {
   const response = await fetch(`http://127.0.0.1:${port}/api/v1/service-accounts`, {
     method: "POST",
     headers: { ...await signInAdministrator(port), "content-type": "application/json" },
-    body: JSON.stringify({ name: "Bench", permissions: ["check:access"], tenants: "all" }),
+    body: JSON.stringify({ name: "Bench", permissions, tenants: "all" }),
   });
   const body = await response.json();
   if (!response.ok) throw new Error(`the service account was refused: ${JSON.stringify(body)}`);
@@ -91,7 +91,7 @@ async function newAccount(port: number): Promise<Record<string, string>> {
 }
 
 /** Access tokens of new sessions, one for each active user, signed with the keys of the service. */
-async function tokensOf({ sql, folder }: BenchSetup, port: number): Promise<string[]> {
+export async function tokensOf({ sql, folder }: BenchSetup, port: number): Promise<string[]> {
   const { authorization = "" } = await signInAdministrator(port);
   const { iss = "", aud = "" } = decodeJwt(authorization.slice("Bearer ".length));
   const { sign } = await createTokens({

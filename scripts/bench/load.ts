@@ -51,7 +51,7 @@ export async function load(
       const bytes = encodeRequest(o.next(sent++));
       const before = performance.now();
       for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
-      const status = await readResponse(connection, buffer);
+      const { status } = await readResponse(connection, buffer);
       latencies.push(performance.now() - before);
       statuses[status] = (statuses[status] ?? 0) + 1;
     }
@@ -108,7 +108,8 @@ export async function reportLatencies(
   }
 }
 
-function encodeRequest({ path, headers = {}, body }: LoadRequest): Uint8Array {
+/** The bytes of a request. */
+export function encodeRequest({ path, headers = {}, body }: LoadRequest): Uint8Array {
   const isForm = body instanceof URLSearchParams;
   const payload = body === undefined ? "" : isForm ? String(body) : JSON.stringify(body);
   const lines = [`${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1`, "host: 127.0.0.1"];
@@ -120,8 +121,11 @@ function encodeRequest({ path, headers = {}, body }: LoadRequest): Uint8Array {
   return encoder.encode(`${lines.join("\r\n")}\r\n\r\n${payload}`);
 }
 
-/** Reads one response whole; returns its status. */
-async function readResponse(connection: Deno.TcpConn, buffer: Uint8Array): Promise<number> {
+/** Reads one response whole; returns its status and head. @param buffer larger than the response */
+export async function readResponse(
+  connection: Deno.TcpConn,
+  buffer: Uint8Array,
+): Promise<{ status: number; head: string }> {
   for (let length = 0;;) {
     const read = await connection.read(buffer.subarray(length));
     if (read === null) throw new Error("the server closed the connection in the middle of a response");
@@ -130,6 +134,6 @@ async function readResponse(connection: Deno.TcpConn, buffer: Uint8Array): Promi
     const headEnd = head.indexOf("\r\n\r\n");
     if (headEnd < 0) continue;
     const total = headEnd + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (length >= total) return Number(head.slice(9, 12));
+    if (length >= total) return { status: Number(head.slice(9, 12)), head };
   }
 }

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type BenchSetup, residentMegabytes, runPeer } from "./bench_setup.ts";
+import { newAccount } from "./access.ts";
 import { compare, percentile, report, scaled } from "./compare.ts";
 import { drainRate, JOBS } from "./jobs.ts";
 import { signInAdministrator } from "./sample_users.ts";
 
-const TYPE = "bench.remote";
+export const TYPE = "bench.remote";
 const PROBES = scaled(300);
 const WARM_UP_PROBES = 30;
 const POLLS = 1_000;
@@ -62,12 +63,13 @@ export async function remotePolls(setup: BenchSetup): Promise<void> {
   await enqueue(port, headers, 1);
   await post(port, headers, "/work/claim", { types: [TYPE], worker: "bench" });
   await delay(2_000);
+  const worker = await newAccount(port, ["work:jobs"]);
   const before = residentMegabytes(pid);
   const idle = await transactionsPerSecond(setup.sql);
   const gone = new AbortController();
   const polls = Array.from({ length: POLLS }, (_, n) => {
     const claim = { types: [TYPE], worker: `bench-${n}`, waitSeconds: 50 };
-    return post(port, headers, "/work/claim", claim, gone.signal).catch(() => null);
+    return post(port, worker, "/work/claim", claim, gone.signal).catch(() => null);
   });
   await delay(3_000);
   const waiting = await transactionsPerSecond(setup.sql);
@@ -92,6 +94,11 @@ async function transactionsPerSecond(sql: Sql): Promise<number> {
 
 async function startWithType(setup: BenchSetup) {
   const { port, pid } = await setup.startService({ JOB_CONCURRENCY: "0" });
+  return { port, pid, headers: await declareType(port) };
+}
+
+/** Declares the job type for all tenants; returns the headers of the administrator. */
+export async function declareType(port: number): Promise<Headers> {
   const headers = await signInAdministrator(port);
   const declared = await fetch(`http://127.0.0.1:${port}/api/v1/job-types/${TYPE}`, {
     method: "PUT",
@@ -99,7 +106,7 @@ async function startWithType(setup: BenchSetup) {
   });
   if (!declared.ok) throw new Error(`the job type was refused: ${await declared.text()}`);
   await declared.body?.cancel();
-  return { port, pid, headers };
+  return headers;
 }
 
 async function enqueue(port: number, headers: Headers, count: number): Promise<void> {

@@ -15,8 +15,8 @@ import { type Actor, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const RUNNING = 5;
-const WAITING = 115;
-const OF_PERSON = 100;
+const WAITING = 20;
+const OF_CALLER = 4;
 const t = await setup({
   MAX_RUNNING_REQUESTS: String(RUNNING),
   MAX_WAITING_REQUESTS: String(WAITING),
@@ -59,27 +59,27 @@ inOneInstance(
 );
 
 inOneInstance(
-  "polls and streams are bounded for each person and for the instance, and count until they end",
+  "polls and streams are bounded for each caller and for the instance, and count until they end",
   COUNTS,
   async () => {
     const [one, two] = [await t.actor(), await t.actor()];
-    const streams = await Promise.all(Array.from({ length: OF_PERSON }, () => openStream(one)));
-    assert.equal(runningRequests.waiting, OF_PERSON);
+    const streams = await Promise.all(Array.from({ length: OF_CALLER }, () => openStream(one)));
+    assert.equal(runningRequests.waiting, OF_CALLER);
     assert.equal(runningRequests.running, 0, "a stream is not a running request");
     assertBusy(await one.get(`/api/v1/user-notifications/stream?userId=${one.userId}`));
-
-    const program = await account(["read:events"]);
+    const programs = await Promise.all(Array.from({ length: 4 }, () => account(["read:events"])));
     const stop = new AbortController();
     const polls = Array.from(
-      { length: WAITING - OF_PERSON },
-      () =>
+      { length: WAITING - OF_CALLER },
+      (_, n) =>
         fetch(`${t.url}/api/v1/events?after=0&waitSeconds=50&types=no.such`, {
-          headers: { authorization: `Bearer ${program.token}` },
+          headers: { authorization: `Bearer ${programs[n % 4]?.token}` },
           signal: stop.signal,
         }).catch(() => null),
     );
     await until(() => runningRequests.waiting === WAITING);
-    assertBusy(await program.get("/api/v1/events?waitSeconds=1"));
+    const other = await account(["read:events"]);
+    assertBusy(await other.get("/api/v1/events?waitSeconds=1"));
     assertBusy(await two.get(`/api/v1/user-notifications/stream?userId=${two.userId}`));
     assert.equal((await two.get("/api/v1/auth/me")).status, 200, "other requests go on");
 
@@ -92,28 +92,55 @@ inOneInstance(
   },
 );
 
-Deno.test("a program may have more polls than a person, but not all", () => {
-  const bounds = { running: 1, waiting: 10, waitingOfPerson: 2, waitingOfProgram: 4, bodyBytes: 1 };
-  const requests = new RunningRequests(bounds);
-  const person = { id: "person", isProgram: false };
-  const program = { id: "program", isProgram: true };
-  const taken = [person, person, program, program, program, program].map((caller) => requests.wait(caller));
-  for (const caller of [person, program]) assert.throws(() => requests.wait(caller), /already has/);
-  requests.wait({ id: "other", isProgram: true });
-  const [first] = taken;
-  first?.();
-  first?.();
-  assert.equal(requests.waiting, 6, "a second release does nothing");
-  requests.wait(person);
-  assert.throws(() => requests.wait(person), /already has 2/);
+Deno.test("requests start in the order of their arrival, and those that wait for others at once", async () => {
+  const requests = new RunningRequests({ running: 4, started: 1, waiting: 1, bodyBytes: 1 });
+  const order: string[] = [];
+  const run = async (name: string) => {
+    const release = await requests.run();
+    order.push(name);
+    return release;
+  };
+  const first = await run("first");
+  const [second, third] = [run("second"), run("third")];
+  assert.deepEqual(order, ["first"]);
+  first();
+  first();
+  (await second)();
+  const last = await third;
+  assert.deepEqual(order, ["first", "second", "third"]);
+  (await requests.run(true))();
+  assert.equal(requests.running, 1, "one that waits for others starts at once");
+  last();
+  assert.equal(requests.running, 0);
+});
+
+Deno.test("a request that waits too long for its start is refused", async () => {
+  const requests = new RunningRequests({ running: 100, started: 1, waiting: 1, bodyBytes: 1 });
+  const since = performance.now();
+  const ends = await Promise.allSettled(Array.from({ length: 50 }, () => requests.run()));
+  const refused = ends.filter(({ status }) => status === "rejected");
+  assert.ok(refused.length > 30, `${refused.length} were refused`);
+  for (const end of refused) {
+    assert.equal((end as PromiseRejectedResult).reason.code, "INSTANCE_BUSY_UNAVAILABLE");
+  }
+  assert.ok(performance.now() - since < 6_000, `after ${performance.now() - since} ms`);
+  assert.equal(requests.running, 50 - refused.length);
+});
+
+Deno.test("a request that runs long does not keep others from starting", async () => {
+  const requests = new RunningRequests({ running: 4, started: 1, waiting: 1, bodyBytes: 1 });
+  const long = await requests.run();
+  const next = await until(() => requests.run().catch(() => null), (release) => release !== null);
+  next?.();
+  long();
+  assert.equal(requests.running, 0);
 });
 
 Deno.test("bodies beyond the memory for all of them get 503, until others have ended", async () => {
   const runningRequests = new RunningRequests({
     running: 10,
+    started: 10,
     waiting: 10,
-    waitingOfPerson: 10,
-    waitingOfProgram: 10,
     bodyBytes: 1_000,
   });
   const stopping = new AbortController();
