@@ -3,8 +3,6 @@ import type { Child } from "hono/jsx";
 import { browserToken, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { NO_UUID } from "../shared/validation.ts";
-import { Notice } from "./components/notice.tsx";
 import { accountPages } from "./account/account.tsx";
 import { proofOf } from "./account/proof_forms.tsx";
 import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "./account/step_up.tsx";
@@ -18,13 +16,24 @@ import { sharedAssets } from "./shared/assets.ts";
 import { commonTexts } from "./shared/common_texts.ts";
 import { cookieWriter, csrfToken, readCookies } from "./shared/cookies.ts";
 import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
-import { FORMAT_TAGS, type Locale, LOCALES } from "./shared/languages.ts";
-import type { ConsolePage, ConsoleSection, NavItem, Outcome, View, Viewer, Visit } from "./shared/page.ts";
+import { LOCALES } from "./shared/languages.ts";
+import {
+  type ConsolePage,
+  type ConsoleSection,
+  mayOpen,
+  type Outcome,
+  type View,
+  type Viewer,
+  type Visit,
+} from "./shared/page.ts";
 import { contentPolicy, isSameOrigin } from "./shared/request_security.ts";
 import { BarePage } from "./shared/document.tsx";
 import { Layout } from "./shared/layout.tsx";
 import { shownResult, undoPage } from "./shared/undo.ts";
-import { translateValidation } from "./shared/validation_translations.ts";
+import { filteredTo } from "./scope/filtered_to.ts";
+import { afterSwitch } from "./scope/switch.ts";
+import { leadToId } from "./search/lead_to_id.ts";
+import { forbiddenView, needsTenantView, notFoundView, refusalView, staleView } from "./shared/error_pages.tsx";
 
 type Env = { Bindings: { ip: string | null } };
 
@@ -128,8 +137,9 @@ export async function createConsole(
     if (!state.secret || !session) return toSignIn(request, null);
     if (session === "access-changed") return toSignIn(request, "SESSION_INVALIDATED");
     const traceparent = request.headers.get("traceparent");
-    const api = new Api(handle, {
-      token: await browserToken(p, session),
+    const apiIn = async (tenantId: string | null) =>
+      new Api(handle, {
+      token: await browserToken(p, { ...session, tenantId }),
       ip,
       headers: {
         "user-agent": request.headers.get("user-agent") ?? "",
@@ -138,13 +148,22 @@ export async function createConsole(
       mayBeStale: !state.hasChanged && request.method === "GET",
       locale: state.locale,
     });
+    const api = await apiIn(session.tenantId);
     const viewer = await readViewer(api, session.userId);
+    const nav = viewer.isLimited ? [] : sections.map(({ title, nav }) => ({
+      title: title?.[state.locale] ?? null,
+      items: nav.filter((item) => mayOpen(item, viewer)),
+    })).filter(({ items }) => items.length > 0);
     const v: Visit = {
       viewer,
       api,
       params,
       query: url.searchParams,
       address,
+      filteredTo: await filteredTo(api, viewer, url.searchParams),
+      nav,
+      dismissed: new Set(state.dismissed),
+      inScope: apiIn,
       locale: state.locale,
       timeZone: state.timeZone,
       theme: state.theme,
@@ -154,19 +173,19 @@ export async function createConsole(
       signal: request.signal,
       now: p.clock.now(),
     };
-    const t = commonTexts[v.locale];
     const mark = p.replica && request.method === "POST" ? [cookies.changed()] : [];
     const show = async (view: View): Promise<Response> => {
       const unread = await unreadCount(api, viewer);
-      const open = viewer.isLimited ? [] : sections.map(({ title, nav }) => ({
-        title: title?.[v.locale] ?? null,
-        items: nav.filter((item) => isOpen(item, viewer)),
-      })).filter(({ items }) => items.length > 0);
       return await html(
-        <Layout urls={urls()} v={v} view={view} nav={open} unread={unread} />,
+        <Layout urls={urls()} v={v} view={view} unread={unread} />,
         view.status ?? 200,
         [...state.flash ? [cookies.noFlash()] : [], ...mark],
       );
+    };
+    /** Shows why the page cannot be shown. After a switch of the scope, leads to a page that can. */
+    const refuse = async (view: () => View | Promise<View>): Promise<Response> => {
+      const instead = request.method === "GET" && state.flash?.hasSwitched ? afterSwitch(v) : null;
+      return instead ? await goTo(instead.goTo, [cookies.flash(instead.flash)]) : await show(await view());
     };
     const answer = async (outcome: Outcome): Promise<Response> => {
       if (outcome instanceof Response) return outcome;
@@ -175,6 +194,11 @@ export async function createConsole(
       const shown = flash ? [cookies.flash(shownResult(v, flash, outcome.goTo))] : [];
       return goTo(outcome.goTo, [...shown, ...mark]);
     };
+    /** htmx replaces a part of the page, so it must be told to open another one. */
+    const goToPage = (to: string): Response | Promise<Response> =>
+      request.headers.has("hx-request")
+        ? new Response(null, { headers: { "hx-redirect": base() + to } })
+        : goTo(to, []);
     let sent: FormData | null = null;
     /** Renews the sign-in, then continues what it interrupted: sends the form, or opens the page. */
     const stepUp = async (v: Visit, form: FormData): Promise<Outcome> => {
@@ -187,7 +211,7 @@ export async function createConsole(
       }
       const [path = ""] = interrupted.to.split("?");
       const found = findPage(path);
-      if (interrupted.form === "" || !found?.page.post || !isOpen(found.page, v.viewer)) {
+      if (interrupted.form === "" || !found?.page.post || !mayOpen(found.page, v.viewer)) {
         return { goTo: interrupted.to };
       }
       const query = new URLSearchParams(interrupted.to.slice(path.length));
@@ -196,21 +220,21 @@ export async function createConsole(
     };
     try {
       if (!page || !Object.values(params).every(isName)) {
-        return await show(refusedView(t.notFound, t.notFoundText, 404));
+        return await refuse(() => notFoundView(v));
       }
       if (viewer.isLimited && !page.forEnrolling) return goTo("account/security", []);
-      if (!isOpen(page, viewer)) return await show(forbiddenView(v, page.permissions ?? []));
+      if (!mayOpen(page, viewer)) return await refuse(() => forbiddenView(v, page.permissions ?? []));
       if (!viewer.tenant && tenantOnly.has(page.path.split("/")[0] ?? "")) {
-        return await show(refusedView(t.needsTenant, t.needsTenantText, 403));
+        return await refuse(() => needsTenantView(v));
       }
       if (request.method !== "POST") {
-        return page.get
-          ? await answer(await page.get(v))
-          : await show(refusedView(t.notFound, t.notFoundText, 404));
+        const found = await leadToId(v);
+        if (found) return goToPage(found);
+        return page.get ? await answer(await page.get(v)) : await refuse(() => notFoundView(v));
       }
       const stale = () => {
         p.log.info("console form refused", { path: page.path, userId: session.userId, ip });
-        return show(refusedView(t.forbidden, t.stale, 403));
+        return show(staleView(v));
       };
       if (!page.post || !isSameOrigin(request, baseUrl())) return await stale();
       const form = await readForm(request, {
@@ -231,7 +255,7 @@ export async function createConsole(
       if (request.method === "POST") {
         return goTo(backTo(request, base()), [cookies.flash(shownResult(v, failure.flash, "")), ...mark]);
       }
-      return await show(refusalView(failure, v));
+      return await refuse(() => refusalView(failure, v));
     }
   }
 
@@ -279,14 +303,6 @@ export async function createConsole(
 /** Whether a path parameter is safe to put into an API path: it cannot lead to another route. */
 const isName = (text: string): boolean => /^[\w.:-]+$/.test(text) && !/^\.\.?$/.test(text);
 
-const isOpen = (o: Pick<ConsolePage & NavItem, "permissions" | "needsTenant">, viewer: Viewer): boolean =>
-  (!o.needsTenant || viewer.tenant !== null) &&
-  (!o.permissions?.length ||
-    o.permissions.some((permission) =>
-      viewer.permissions.has(permission) ||
-      (viewer.permissions.has("admin:system") && !permission.endsWith(":files"))
-    ));
-
 /** A viewer whose session lacks a required second factor has no permissions, and sees only how to add one. */
 async function readViewer(api: Api, userId: string): Promise<Viewer> {
   const me = await api.call("readMe").catch((refusal) => {
@@ -317,57 +333,6 @@ async function unreadCount(api: Api, { userId }: Viewer): Promise<number | null>
     if (error instanceof Refusal) return null;
     throw error;
   }
-}
-
-const refusedView = (title: string, text: string, status: number): View => ({
-  title,
-  status,
-  body: <Notice tone="info">{text}</Notice>,
-});
-
-/** Names the permissions that open the page, any one of which is enough. */
-function forbiddenView(v: Visit, permissions: string[]): View {
-  const t = commonTexts[v.locale];
-  const list = new Intl.ListFormat(FORMAT_TAGS[v.locale], { type: "disjunction" }).format(permissions);
-  return refusedView(t.forbidden, t.forbiddenText(list, v.viewer.tenant?.name ?? null), 403);
-}
-
-function refusalView(refusal: Refusal, v: Visit): View {
-  const t = commonTexts[v.locale];
-  if (refusal.status === 404 || isMalformedId(refusal, v.locale)) {
-    return refusedView(t.notFound, t.notFoundText, 404);
-  }
-  if (refusal.code === "FORBIDDEN" && v.viewer.tenant === null) {
-    return refusedView(t.needsTenant, t.needsTenantText, 403);
-  }
-  if (refusal.status === 403) {
-    return {
-      title: t.forbidden,
-      status: 403,
-      body: (
-        <Notice tone="info" title={refusal.text}>
-          <span lang="en">{refusal.detail}</span>
-        </Notice>
-      ),
-    };
-  }
-  return {
-    title: refusal.status >= 500 ? t.unavailable : t.failed,
-    status: refusal.status,
-    body: (
-      <Notice tone="bad" title={refusal.text}>
-        <p lang="en">{refusal.detail}</p>
-        <code>{refusal.code ?? refusal.status}</code> {refusal.traceId && <code>{refusal.traceId}</code>}
-      </Notice>
-    ),
-  };
-}
-
-/** Whether the API refused the id in the address because it is not a UUID. */
-function isMalformedId({ status, fields }: Refusal, locale: Locale): boolean {
-  const messages = Object.values(fields).flat();
-  const expected = translateValidation(locale, NO_UUID);
-  return status === 400 && messages.length > 0 && messages.every((message) => message === expected);
 }
 
 /** The address of a page under /console, with its query. */

@@ -7,6 +7,7 @@ import { notificationsSection } from "./notifications/mod.ts";
 import { overviewSection } from "./overview/mod.tsx";
 import { reportsSection } from "./reports/mod.ts";
 import { resourcesSection } from "./resources/mod.ts";
+import { searchSection } from "./search/mod.tsx";
 import type { ConsoleSection } from "./shared/page.ts";
 
 /** All sections of the console, in navigation order. */
@@ -20,4 +21,5 @@ export const sections: ConsoleSection[] = [
   accessSection,
   resourcesSection,
   integrationSection,
+  searchSection,
 ];

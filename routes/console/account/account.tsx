@@ -1,5 +1,3 @@
-import { chooseBrowserTenant } from "../../../domain/access/sign_in/browser_session.ts";
-import { problem } from "../../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton } from "../components/forms.tsx";
@@ -11,8 +9,10 @@ import { action, done, formPage, type Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Row } from "../shared/operations.ts";
-import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "../notifications/preference_texts.ts";
+import { scopePage } from "../scope/scope_page.tsx";
+import { switchPage } from "../scope/switch.ts";
 import { joinTenantPage } from "./join_tenant.tsx";
 import { factorTexts } from "./factor_texts.ts";
 import { securityPages } from "./security.tsx";
@@ -20,7 +20,7 @@ import { stepUpPage } from "./step_up.tsx";
 import { ConnectedClients, disconnectAction } from "./connected_clients.tsx";
 import { accountTexts } from "./texts.ts";
 
-/** Pages of the viewer's account, and the actions of the top bar: tenant, appearance, sign-out. */
+/** Pages of the viewer's account, and the actions of the top bar: scope, appearance, sign-out. */
 export function accountPages(p: ServicePlatform): ConsolePage[] {
   const cookies = () => cookieWriter(new URL(p.baseUrl()));
   const seeOther = (to: string, ...setCookies: string[]) => {
@@ -42,17 +42,8 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
       "endOwnSession",
       (v) => done("account", accountTexts[v.locale].sessionEnded),
     ),
-    {
-      path: "tenant",
-      async post(v, form) {
-        const tenantId = optionalField(form, "tenantId") ?? null;
-        if (tenantId !== null && !v.viewer.tenants.some(({ id }) => id === tenantId)) {
-          throw problem("TENANT_FORBIDDEN", "The viewer may not switch to this tenant.");
-        }
-        await chooseBrowserTenant(p, { secret: v.secret, userId: v.viewer.userId, tenantId });
-        return { goTo: "" };
-      },
-    },
+    switchPage(p),
+    scopePage,
     {
       path: "look",
       forEnrolling: true,

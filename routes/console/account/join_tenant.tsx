@@ -3,50 +3,100 @@ import type { ServicePlatform } from "../../../domain/platform.ts";
 import { roleChoices } from "../access/access_queries.ts";
 import { RoleChecks } from "../access/users/form.tsx";
 import { Fields, Form } from "../components/fields.tsx";
+import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { done, formPage } from "../shared/actions.ts";
-import type { ConsolePage } from "../shared/page.ts";
+import { addressAfterSwitch, toSameAddress } from "../scope/switch.ts";
+import { switcherTexts } from "../scope/texts.ts";
+import { formPage } from "../shared/actions.ts";
+import { Refusal } from "../shared/api.ts";
+import { errorTexts } from "../shared/error_texts.ts";
+import { type ConsolePage, field, type Visit } from "../shared/page.ts";
 import { accountTexts } from "./texts.ts";
 
+/** Lists that a platform administrator can limit to a tenant without working in it. */
+const FILTERED_BY_TENANT = ["jobs", "dead-letters", "users", "audit"];
+
 /**
- * Adds the viewer to a tenant, with chosen roles. Acting in a tenant needs a link, also for platform administrators. The
- * new link ends all sessions of the viewer; this browser gets a new one and acts in the tenant.
+ * "Work in this tenant", for platform administrators: adds the viewer to a tenant, with chosen roles. Acting in a tenant
+ * needs a link, also for them. The new link ends all sessions of the viewer; this browser gets a new one and acts in the
+ * tenant, on the page of before.
  */
 export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
   formPage({
-    path: "tenants/{id}/join",
+    path: "work-in/{id}",
     permissions: ["manage:all-users"],
     async show(v, sent) {
       const t = accountTexts[v.locale];
-      const { id = "" } = v.params;
-      const [tenant, roles] = await Promise.all([
-        v.api.call("readTenant", { params: { id } }),
-        roleChoices(v, id),
-      ]);
+      const tenant = await readTenant(v);
+      const { id, name } = tenant;
+      const back = (sent?.form ? field(sent.form, "back") : v.query.get("back")) ?? "";
+      const cancel = addressAfterSwitch(back) || "./";
+      if (v.viewer.tenants.some((own) => own.id === id)) {
+        const label = errorTexts[v.locale].switchTo(name);
+        return {
+          title: name,
+          body: (
+            <Card title={t.joinTenant}>
+              <div class="row">
+                <ActionButton v={v} action="tenant" label={label} tone="primary" fields={{ tenantId: id, back }} />
+              </div>
+            </Card>
+          ),
+        };
+      }
       const f = new Fields(v, sent, "addUserTenant");
       return {
-        title: t.joinTenant,
-        crumbs: [{ href: `tenants/${id}`, label: tenant.name }],
+        title: `${t.joinTenant}: ${name}`,
         body: (
-          <Card title={tenant.name}>
-            <Notice tone="info">{t.joinHint}</Notice>
-            <Form fields={f} action={`tenants/${id}/join`} submit={t.joinTenant} back={`tenants/${id}`}>
-              <RoleChecks f={f} legend={t.joinRoles(tenant.name)} roles={roles} />
-            </Form>
-          </Card>
+          <>
+            <Card title={t.joinTenant}>
+              <Notice tone="info">{t.joinHint}</Notice>
+              <Form fields={f} action={`work-in/${id}`} submit={t.joinTenant} back={cancel}>
+                <input type="hidden" name="back" value={back} />
+                <RoleChecks f={f} legend={t.joinRoles(name)} roles={await roleChoices(v, id)} />
+              </Form>
+            </Card>
+            <ListsOf v={v} id={id} />
+          </>
         ),
       };
     },
     async send(v, form) {
-      const { id: tenantId = "" } = v.params;
+      const { id: tenantId, name } = await readTenant(v);
       const { userId } = v.viewer;
-      const { name } = await v.api.call("readTenant", { params: { id: tenantId } });
       const roleIds = form.getAll("roleIds").map(String);
       await v.api.call("addUserTenant", {
         params: { id: userId },
         body: { tenantId, roleIds, isDefault: false },
       });
       await continueInJoinedTenant(p, { secret: v.secret, userId, tenantId });
-      return done(`tenants/${tenantId}`, accountTexts[v.locale].joined(name));
+      const there = toSameAddress(v, field(form, "back"), name);
+      const text = accountTexts[v.locale].joined(name);
+      return { ...there, flash: { tone: "ok", text, hasSwitched: true } };
     },
   });
+
+/** The tenant in the path. Reading it as a tenant would need a tenant to act in. */
+async function readTenant(v: Visit): Promise<{ id: string; name: string }> {
+  const id = v.params.id ?? "";
+  const { items: [tenant] } = await v.api.call("lookUpAllTenants", { query: { ids: [id] } });
+  if (tenant?.isActive) return tenant;
+  throw new Refusal({ status: 404, detail: `There is no active tenant ${id}.` }, v.locale);
+}
+
+/** Links to the lists that show the figures of one tenant also to those who do not belong to it. */
+function ListsOf({ v, id }: { v: Visit; id: string }) {
+  const t = switcherTexts[v.locale];
+  const items = v.nav.flatMap(({ items }) => items).filter(({ path }) => FILTERED_BY_TENANT.includes(path));
+  if (items.length === 0) return null;
+  return (
+    <Card title={t.look}>
+      <p class="muted">{t.lookHint}</p>
+      <div class="row">
+        {items.map(({ path, label, icon }) => (
+          <ButtonLink href={`${path}?tenantId=${id}`} label={label[v.locale]} icon={icon} />
+        ))}
+      </div>
+    </Card>
+  );
+}

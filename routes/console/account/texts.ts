@@ -2,7 +2,7 @@ import { sectionTexts } from "../shared/labels.ts";
 
 export const accountTexts = sectionTexts({
   signIn: "Sign in",
-  joinTenant: "Add me to this tenant",
+  joinTenant: "Work in this tenant",
   joinHint:
     "To work in a tenant you need a place in it, with roles. Your other sessions end, because your access changes. This browser goes on in the tenant.",
   joinRoles: (tenant: string) => `Your roles in ${tenant}`,
@@ -29,7 +29,7 @@ export const accountTexts = sectionTexts({
   noPermissions: "You hold no permissions in this tenant.",
 }, {
   signIn: "Entrar",
-  joinTenant: "Adicionar-me a este inquilino",
+  joinTenant: "Trabalhar neste inquilino",
   joinHint:
     "Para trabalhar em um inquilino, você precisa de um lugar nele, com papéis. Suas outras sessões terminam, porque seu acesso muda. Este navegador continua no inquilino.",
   joinRoles: (tenant: string) => `Seus papéis em ${tenant}`,

@@ -38,6 +38,7 @@ const PATHS: Record<string, string> = {
   close: "M6 6l12 12 M18 6L6 18",
   download: "M12 4v11 M7 11l5 5 5-5 M5 20h14",
   upload: "M12 16V5 M7 9l5-5 5 5 M5 20h14",
+  down: "M6 9l6 6 6-6",
   search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14z M16 16l4 4",
   lock: "M7 11V8a5 5 0 0 1 10 0v3 M5 11h14v9H5z",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1 M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",

@@ -31,15 +31,25 @@ export function Empty(
   );
 }
 
-/** A framed part of a page. */
-export function Card(
-  { title, actions, id, children }: { title?: Child; actions?: Child; id?: string; children?: Child },
-) {
+/**
+ * A framed part of a page.
+ * @param scope a `ScopeChip`, if the page has parts that show the figures of different scopes
+ */
+export function Card({ title, scope, actions, id, children }: {
+  title?: Child;
+  scope?: Child;
+  actions?: Child;
+  id?: string;
+  children?: Child;
+}) {
   return (
     <section class="card" id={id}>
-      {(title || actions) && (
+      {(title || scope || actions) && (
         <div class="card-head">
-          {title && <h2>{title}</h2>}
+          <div class="row">
+            {title && <h2>{title}</h2>}
+            {scope}
+          </div>
           {actions && <div class="row">{actions}</div>}
         </div>
       )}

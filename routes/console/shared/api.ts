@@ -44,15 +44,18 @@ export class Refusal extends Error {
   readonly text: string;
   /** Messages by field. Messages that belong to no field are under "". */
   readonly fields: Record<string, string[]>;
+  /** The permissions any of which the refused operation needs; empty: the operation alone does not say. */
+  readonly needs: readonly string[];
 
   constructor(
-    { status, code = null, detail, errors, traceId = null, document = {} }: {
+    { status, code = null, detail, errors, traceId = null, document = {}, needs = [] }: {
       status: number;
       code?: string | null;
       detail: string;
       errors?: unknown;
       traceId?: string | null;
       document?: Record<string, unknown>;
+      needs?: readonly string[];
     },
     locale: Locale = "en",
   ) {
@@ -62,6 +65,7 @@ export class Refusal extends Error {
     this.detail = detail;
     this.traceId = traceId;
     this.document = document;
+    this.needs = needs;
     this.text = code !== null && isProblemCode(code) ? CATALOGUE[code].user[locale] : detail;
     this.fields = byField(errors, locale);
   }
@@ -141,10 +145,13 @@ export class Api {
 
   private async operate(id: OperationId, input: LooseInput = {}): Promise<Response> {
     const { body, ifMatch, headers, signal } = input;
-    return await this.request(endpointOf(id).method.toUpperCase(), addressOf(id, input), body, {
-      ...ifMatch ? { "if-match": ifMatch } : {},
-      ...headers,
-    }, signal);
+    const { method, access } = endpointOf(id);
+    return await this.send(method.toUpperCase(), addressOf(id, input), {
+      body,
+      headers: { ...ifMatch ? { "if-match": ifMatch } : {}, ...headers },
+      signal,
+      needs: access.permissions,
+    });
   }
 
   async request(
@@ -153,6 +160,19 @@ export class Api {
     body?: unknown,
     headers: Record<string, string> = {},
     signal?: AbortSignal,
+  ): Promise<Response> {
+    return await this.send(method, path, { body, headers, signal });
+  }
+
+  private async send(
+    method: string,
+    path: string,
+    { body, headers, signal, needs }: {
+      body?: unknown;
+      headers: Record<string, string>;
+      signal?: AbortSignal | undefined;
+      needs?: readonly string[];
+    },
   ): Promise<Response> {
     const { token, ip } = this.o;
     const isRaw = body instanceof FormData || body instanceof Uint8Array;
@@ -177,6 +197,7 @@ export class Api {
       errors: problem.errors,
       traceId: typeof problem.traceId === "string" ? problem.traceId : null,
       document: problem,
+      ...needs ? { needs } : {},
     }, this.o.locale);
   }
 }

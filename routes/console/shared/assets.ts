@@ -20,6 +20,7 @@ const STYLES = [
   "tables",
   "timeline",
   "charts",
+  "finder",
 ];
 
 /** Reads scripts, styles and icon once. Their addresses contain a content hash, so browsers cache them permanently. */
@@ -33,6 +34,7 @@ async function loadAssets() {
     ["console.css", await read(STYLES.map((name) => own(`style/${name}.css`)), "text/css; charset=utf-8")],
     ["console.js", await read([own("console.js")], "text/javascript; charset=utf-8")],
     ["filter.js", await read([own("filter.js")], "text/javascript; charset=utf-8")],
+    ["finder.js", await read([own("finder.js")], "text/javascript; charset=utf-8")],
     ["passkey.js", await read([own("passkey.js")], "text/javascript; charset=utf-8")],
     ["upload.js", await read([own("upload.js")], "text/javascript; charset=utf-8")],
     ["htmx.js", await read([htmx], "text/javascript; charset=utf-8")],

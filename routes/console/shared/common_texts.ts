@@ -7,8 +7,6 @@ export const commonTexts = sectionTexts({
   navigation: "Sections",
   breadcrumb: "Breadcrumb",
   signOut: "Sign out",
-  noTenant: "All tenants",
-  switchTenant: "Switch",
   theme: "Appearance",
   themeAuto: "System default",
   themeLight: "Light",
@@ -35,15 +33,12 @@ export const commonTexts = sectionTexts({
   pages: "Pages",
   results: (from: number, to: number, total: number) => `${from}–${to} of ${total}`,
   noResults: "No results",
+  found: "# found",
   nothingMatches: "Nothing matches these filters. Change or clear them.",
   notFound: "Not found",
-  notFoundText:
-    "This page does not exist, or it belongs to another tenant. Check the address, or switch the tenant in the menu above.",
   forbidden: "No access",
-  forbiddenText: (permissions: string, tenant: string | null) =>
-    `You need ${permissions}${tenant === null ? "" : ` in ${tenant}`}. Ask an administrator for access.`,
   needsTenant: "Choose a tenant",
-  needsTenantText: "This page shows the data of one tenant. Choose a tenant in the menu above.",
+  needsTenantText: "This page shows the data of one tenant. Choose a tenant.",
   failed: "Something went wrong",
   failedText:
     "The page could not be shown. Try again. If it fails again, give an administrator this trace id from the service log:",
@@ -63,8 +58,6 @@ export const commonTexts = sectionTexts({
   navigation: "Seções",
   breadcrumb: "Caminho da página",
   signOut: "Sair",
-  noTenant: "Todos os inquilinos",
-  switchTenant: "Mudar",
   theme: "Aparência",
   themeAuto: "Padrão do sistema",
   themeLight: "Claro",
@@ -91,17 +84,12 @@ export const commonTexts = sectionTexts({
   pages: "Páginas",
   results: (from: number, to: number, total: number) => `${from}–${to} de ${total}`,
   noResults: "Sem resultados",
+  found: "Encontrados: #",
   nothingMatches: "Nada corresponde a estes filtros. Altere-os ou limpe-os.",
   notFound: "Não encontrado",
-  notFoundText:
-    "Esta página não existe ou pertence a outro inquilino. Verifique o endereço ou mude de inquilino no menu acima.",
   forbidden: "Sem acesso",
-  forbiddenText: (permissions: string, tenant: string | null) =>
-    `Você precisa de ${permissions}${
-      tenant === null ? "" : ` em ${tenant}`
-    }. Peça acesso a um administrador.`,
   needsTenant: "Escolha um inquilino",
-  needsTenantText: "Esta página mostra os dados de um inquilino. Escolha um inquilino no menu acima.",
+  needsTenantText: "Esta página mostra os dados de um inquilino. Escolha um inquilino.",
   failed: "Algo correu mal",
   failedText:
     "Não foi possível mostrar a página. Tente de novo. Se voltar a falhar, informe a um administrador este identificador do registro do serviço:",

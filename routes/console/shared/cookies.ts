@@ -14,6 +14,7 @@ const FLASH_CHARACTERS = 3_000;
 const OIDC_START = "steward_begun";
 const TIME_ZONE = "steward_tz";
 const CHANGED = "steward_changed";
+const DISMISSED = "steward_dismissed";
 /** After a change by the viewer, lists are read from the primary for this long, so that they show the change. */
 const CHANGED_SECONDS = 60;
 const OIDC_START_SECONDS = 60 * 60;
@@ -36,6 +37,8 @@ export interface BrowserState {
   locale: Locale;
   timeZone: string;
   theme: Theme;
+  /** Names of hints that this browser shows no more. */
+  dismissed: string[];
 }
 
 /** Reads the console's cookies. An invalid value counts as missing. */
@@ -52,6 +55,7 @@ export function readCookies(base: URL, headers: Headers): BrowserState {
     locale: localeOf(read("steward_locale"), headers.get("accept-language")),
     timeZone: knownTimeZone(decodeURIComponentOr(read(TIME_ZONE))),
     theme,
+    dismissed: (read(DISMISSED) ?? "").split(".").filter(Boolean),
   };
 }
 
@@ -80,6 +84,7 @@ export function cookieWriter(base: URL) {
     noFlash: () => write(FLASH, "", 0),
     preference: (name: "theme" | "locale", value: string) =>
       write(`steward_${name}`, value, PREFERENCE_SECONDS),
+    dismissed: (names: Iterable<string>) => write(DISMISSED, [...names].join("."), PREFERENCE_SECONDS),
     /** For the console's script, which replaces `{zone}`. */
     timeZone: () =>
       setCookie(base, {
@@ -111,7 +116,7 @@ function readFlash(value: string | undefined): Flash | null {
   if (!value) return null;
   try {
     const flash = JSON.parse(Buffer.from(value, "base64url").toString());
-    return ["ok", "bad"].includes(flash.tone) && typeof flash.text === "string" ? flash : null;
+    return ["ok", "info", "bad"].includes(flash.tone) && typeof flash.text === "string" ? flash : null;
   } catch {
     return null; // truncated or not set by this console
   }

@@ -3,29 +3,26 @@ import { FlashNotice } from "../components/flash.tsx";
 import { CsrfField } from "../components/forms.tsx";
 import { commonTexts } from "./common_texts.ts";
 import { type ConsoleUrls, Document } from "./document.tsx";
-import type { NavItem, View, Visit } from "./page.ts";
+import { ScopeChip, TenantChip } from "../components/scope.tsx";
+import { ScopeSwitcher } from "../scope/switcher.tsx";
+import { SearchButton } from "../search/button.tsx";
+import type { View, Visit } from "./page.ts";
 import { LOCALES } from "./languages.ts";
 
 const LANGUAGE_NAMES = { en: "English", pt: "Português (Brasil)" };
 
-/** Navigation entries under one heading. */
-export interface NavGroup {
-  title: string | null;
-  items: NavItem[];
-}
-
 /** The complete HTML document of a page for a signed-in viewer. */
 export function Layout(
-  { urls, v, view, nav, unread }: {
+  { urls, v, view, unread }: {
     urls: ConsoleUrls;
     v: Visit;
     view: View;
-    nav: NavGroup[];
     unread: number | null;
   },
 ) {
   const t = commonTexts[v.locale];
   const section = v.address.split(/[/?]/)[0] ?? "";
+  const { nav } = v;
   const isInNav = nav.some(({ items }) => items.some(({ path }) => path === section));
   const currentPath = isInNav ? section : view.crumbs?.[0]?.href;
   return (
@@ -33,7 +30,7 @@ export function Layout(
       urls={urls}
       v={v}
       title={[view.title, ...(view.crumbs ?? []).map(({ label }) => label).reverse()].join(" · ")}
-      scripts={view.scripts ?? []}
+      scripts={["finder.js", ...view.scripts ?? []]}
     >
       <a class="skip" href={`${v.address}#content`}>{t.skip}</a>
       <header class="topbar">
@@ -52,7 +49,8 @@ export function Layout(
           <span>Steward</span>
         </a>
         <div class="topbar-tools">
-          <TenantSwitcher v={v} />
+          <ScopeSwitcher v={v} />
+          <SearchButton v={v} />
           <a class="icon-button" href="inbox" data-inbox-stream="inbox/stream">
             <Icon name="bell" />
             <span class="sr-only">{t.inbox}</span>
@@ -82,7 +80,7 @@ export function Layout(
           ))}
         </nav>
         <main id="content" tabindex={-1}>
-          <PageHead view={view} breadcrumb={t.breadcrumb} />
+          <PageHead v={v} view={view} breadcrumb={t.breadcrumb} />
           <FlashNotice v={v} />
           {view.body}
         </main>
@@ -92,7 +90,7 @@ export function Layout(
   );
 }
 
-function PageHead({ view, breadcrumb }: { view: View; breadcrumb: string }) {
+function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadcrumb: string }) {
   return (
     <div class="page-head">
       <div>
@@ -107,30 +105,15 @@ function PageHead({ view, breadcrumb }: { view: View; breadcrumb: string }) {
             </ol>
           </nav>
         )}
-        <h1>{view.title}</h1>
+        <div class="row">
+          <h1>{view.title}</h1>
+          <span id="page-scope">
+            {view.scope === undefined ? <ScopeChip v={v} /> : view.scope && <TenantChip v={v} name={view.scope} />}
+          </span>
+        </div>
       </div>
       {view.actions && <div class="page-actions">{view.actions}</div>}
     </div>
-  );
-}
-
-function TenantSwitcher({ v }: { v: Visit }) {
-  const t = commonTexts[v.locale];
-  const { tenant, tenants } = v.viewer;
-  const mayChooseAll = tenants.some(({ type }) => type === "Platform");
-  if (tenants.length + (mayChooseAll ? 1 : 0) < 2) {
-    return <span class="tenant-name" title={t.tenant}>{tenant?.name ?? t.noTenant}</span>;
-  }
-  return (
-    <form method="post" action="tenant" class="tenant-switch">
-      <CsrfField v={v} />
-      <label class="sr-only" for="tenant-choice">{t.tenant}</label>
-      <select id="tenant-choice" name="tenantId" data-submit>
-        {mayChooseAll && <option value="" selected={!tenant}>{t.noTenant}</option>}
-        {tenants.map(({ id, name }) => <option value={id} selected={id === tenant?.id}>{name}</option>)}
-      </select>
-      <button type="submit" class="button small no-script">{t.switchTenant}</button>
-    </form>
   );
 }
 

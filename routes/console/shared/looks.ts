@@ -10,11 +10,13 @@ export interface Undo {
 
 /** Result of an action. */
 export interface Result {
-  tone: "ok" | "bad";
+  tone: "ok" | "info" | "bad";
   text: string;
   /** The API's English detail of an error. */
   detail?: string;
   undo?: Undo;
+  /** The viewer has just switched the scope: if the page does not exist there, they are led to one that does. */
+  hasSwitched?: true;
 }
 
 /** Result of an action as a page shows it, once. */

@@ -25,6 +25,14 @@ export interface Visit {
   query: URLSearchParams;
   /** The page's path under /console, with its query. */
   address: string;
+  /** The tenant that the parameter `tenantId` of the address filters by, if the viewer may see its name. */
+  filteredTo: { id: string; name: string } | null;
+  /** The navigation entries that the viewer may open. */
+  nav: NavGroup[];
+  /** Names of hints that this browser shows no more. */
+  dismissed: ReadonlySet<string>;
+  /** An API client in another scope of the viewer; null: without a tenant. */
+  inScope(tenantId: string | null): Promise<Api>;
   locale: Locale;
   /** IANA name from a cookie that console.js sets; UTC until then. */
   timeZone: string;
@@ -43,6 +51,8 @@ export interface Visit {
 /** A page to show. */
 export interface View {
   title: string;
+  /** Name of the tenant to which what the page shows belongs; absent: the page's area decides, see `scope.ts`. */
+  scope?: string | null;
   body: Child;
   /** Breadcrumb links from the section's root to this page. */
   crumbs?: { href: string; label: string }[];
@@ -78,6 +88,12 @@ export interface NavItem {
   needsTenant?: boolean;
 }
 
+/** Navigation entries under one heading. */
+export interface NavGroup {
+  title: string | null;
+  items: NavItem[];
+}
+
 /** A section of the console: its pages and navigation entries. */
 export interface ConsoleSection {
   /** Heading above its navigation entries; absent: no heading. */
@@ -89,6 +105,18 @@ export interface ConsoleSection {
 /** Whether the viewer holds `permission` or admin:system. */
 export const may = ({ permissions }: Viewer, permission: string): boolean =>
   permissions.has(permission) || permissions.has("admin:system");
+
+/**
+ * Whether the viewer may open a page: any one of its permissions is enough. admin:system includes all but those of the file
+ * module.
+ */
+export const mayOpen = (o: Pick<ConsolePage & NavItem, "permissions" | "needsTenant">, viewer: Viewer): boolean =>
+  (!o.needsTenant || viewer.tenant !== null) &&
+  (!o.permissions?.length ||
+    o.permissions.some((permission) =>
+      viewer.permissions.has(permission) ||
+      (viewer.permissions.has("admin:system") && !permission.endsWith(":files"))
+    ));
 
 /** Whether the viewer holds a file permission. In the file module admin:system does not replace it. */
 export const mayInFiles = ({ permissions }: Viewer, permission: string): boolean =>

@@ -73,8 +73,7 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
   const isOwn = tenant.id === v.viewer.tenant?.id && may(v.viewer, "read:users");
   const users = managesAllUsers(v) ? `users?tenantId=${tenant.id}` : isOwn && "users";
   const isPlatform = tenant.type === "Platform";
-  const mayJoin = managesAllUsers(v) && tenant.isActive &&
-    !v.viewer.tenants.some(({ id }) => id === tenant.id);
+  const mayWork = managesAllUsers(v) && tenant.isActive && tenant.id !== v.viewer.tenant?.id;
   const mayChange = mayOn(v, "update:tenants", tenant);
   return (
     <>
@@ -84,7 +83,13 @@ function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
       {managesAllTenants(v) && (
         <ButtonLink href={`${at}/data`} label={dataTexts[v.locale].tenantTitle} icon="files" />
       )}
-      {mayJoin && <ButtonLink href={`${at}/join`} label={accountTexts[v.locale].joinTenant} icon="plus" />}
+      {mayWork && (
+        <ButtonLink
+          href={`work-in/${tenant.id}?back=${encodeURIComponent(at)}`}
+          label={accountTexts[v.locale].joinTenant}
+          icon="tenants"
+        />
+      )}
       {users && <ButtonLink href={users} label={t.users} icon="users" />}
       {mayChange && !isPlatform && (tenant.isActive
         ? (

@@ -1,0 +1,30 @@
+import { type Area, areaOf, type Scope, scopeOf } from "../shared/scope.ts";
+import type { Visit } from "../shared/page.ts";
+import { scopeTexts } from "../shared/scope_texts.ts";
+import { Icon } from "./icons.tsx";
+
+/**
+ * Says whose figures a part of the page shows: the whole service's, or one tenant's.
+ * @param of the area of the figures; absent: that of the page
+ */
+export function ScopeChip({ v, of }: { v: Visit; of?: Area }) {
+  const area = of ?? areaOf(v.address);
+  const scope = area && scopeOf(v, area);
+  return scope && <Chip v={v} scope={scope} />;
+}
+
+/** The chip of a tenant that is known by name. */
+export const TenantChip = ({ v, name }: { v: Visit; name: string }) => (
+  <Chip v={v} scope={{ label: name, hint: scopeTexts[v.locale].tenantHint(name) }} />
+);
+
+const Chip = ({ v, scope }: { v: Visit; scope: Scope }) => (
+  <span class="scope-chip" title={scope.hint} data-scope>
+    <Icon name="tenants" />
+    <span class="sr-only">{`${scopeTexts[v.locale].scope}:`}</span>
+    <span>{scope.label}</span>
+  </span>
+);
+
+/** In place of figures that the current scope does not look at. "None" would be wrong there. */
+export const NotInScope = ({ v }: { v: Visit }) => <p class="muted">{scopeTexts[v.locale].notInScope}</p>;

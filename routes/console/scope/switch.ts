@@ -1,0 +1,54 @@
+import { chooseBrowserTenant } from "../../../domain/access/sign_in/browser_session.ts";
+import type { ServicePlatform } from "../../../domain/platform.ts";
+import { problem } from "../../../domain/problems/problem.ts";
+import { listOf, scopeName } from "../shared/error_pages.tsx";
+import { errorTexts } from "../shared/error_texts.ts";
+import type { Flash } from "../shared/looks.ts";
+import { type ConsolePage, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
+
+/** A relative address of the console that a form names. */
+const ADDRESS = /^[\w-][\w/.:?&=%+~-]*$/;
+
+/**
+ * The address that a form wants to return to after the scope has changed: its filters stay, but not the tenant, the page
+ * of the list and the search.
+ */
+export function addressAfterSwitch(back: string): string {
+  if (!ADDRESS.test(back)) return "";
+  const [path = "", search = ""] = back.split("?");
+  const query = new URLSearchParams(search);
+  for (const name of ["tenantId", "page"]) query.delete(name);
+  return query.size > 0 ? `${path}?${query}` : path;
+}
+
+/** Shows the page of before in the new scope. If it does not exist there, `afterSwitch` says where to go. */
+export function toSameAddress(v: Visit, back: string, name: string | null): Outcome {
+  const t = errorTexts[v.locale];
+  const text = name === null ? t.switchedToAll : t.switched(name);
+  return { goTo: addressAfterSwitch(back), flash: { tone: "ok", text, hasSwitched: true } };
+}
+
+/** Chooses the tenant that the viewer acts in, or none, and stays on the page. */
+export const switchPage = (p: ServicePlatform): ConsolePage => ({
+  path: "tenant",
+  async post(v, form) {
+    const tenantId = optionalField(form, "tenantId") ?? null;
+    const tenant = v.viewer.tenants.find(({ id }) => id === tenantId);
+    if (tenantId !== null && !tenant) {
+      throw problem("TENANT_FORBIDDEN", "The viewer may not switch to this tenant.");
+    }
+    await chooseBrowserTenant(p, { secret: v.secret, userId: v.viewer.userId, tenantId });
+    return toSameAddress(v, field(form, "back"), tenant?.name ?? null);
+  },
+});
+
+/** Where to go if the page does not exist in the scope that the viewer has just switched to. */
+export function afterSwitch(v: Visit): { goTo: string; flash: Flash } {
+  const t = errorTexts[v.locale];
+  const list = listOf(v);
+  const [path] = v.address.split("?");
+  if (list && list.path !== path) {
+    return { goTo: list.path, flash: { tone: "info", text: t.notAfterSwitch(scopeName(v)) } };
+  }
+  return { goTo: "", flash: { tone: "info", text: t.overviewAfterSwitch(scopeName(v)) } };
+}

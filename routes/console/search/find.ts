@@ -1,0 +1,86 @@
+import { waitAtMost } from "../../../infra/timeout.ts";
+import { searchOf } from "../shared/api.ts";
+import type { Visit } from "../shared/page.ts";
+import { findAnyById, findElsewhere, type Found, KINDS } from "./kinds.ts";
+import { idIn, traceIdIn } from "./query.ts";
+import { findTenants, type Results, SOURCES } from "./sources.ts";
+import { searchTexts } from "./texts.ts";
+
+/** Results under one heading. */
+export interface Group extends Results {
+  title: string;
+}
+
+/** Shorter texts match too much, and no index serves them. */
+export const SHORTEST = 3;
+/** A source that takes longer is left out; its list is linked instead. */
+const SOURCE_MS = 1_000;
+/** How many kinds, the most frequent first, are searched in how many other tenants of the viewer. */
+const KINDS_ELSEWHERE = 6;
+const TENANTS_ELSEWHERE = 10;
+
+/** Finds pages and things by a text, an id or a trace id, within the viewer's rights and current scope. */
+export async function find(v: Visit, q: string): Promise<Group[]> {
+  if (q === "") return [];
+  const id = idIn(q);
+  const groups = id || traceIdIn(q)
+    ? await Promise.all([byId(v, id), byTrace(v, traceIdIn(q))])
+    : [pagesLike(v, q), ...q.length >= SHORTEST ? await Promise.all(byText(v, q)) : []];
+  const found = groups.filter(({ items, more }) => items.length > 0 || more !== undefined);
+  return found.length > 0 || !id ? found : await inOtherTenants(v, id);
+}
+
+async function byId(v: Visit, id: string | null): Promise<Group> {
+  return { title: searchTexts[v.locale].things, items: id ? await findAnyById(v, id) : [] };
+}
+
+async function byTrace(v: Visit, traceId: string | null): Promise<Group> {
+  const title = searchTexts[v.locale].trace;
+  if (!traceId || !isOpen(v, "jobs")) return { title, items: [] };
+  const { items, hasNext } = await v.api.call("listJobs", { query: { traceId, pageSize: 5 } });
+  return {
+    title,
+    items: items.map(({ id, jobTypeName, status }) => ({ href: `jobs/${id}`, title: jobTypeName, detail: status })),
+    more: hasNext ? `jobs${searchOf({ traceId })}` : undefined,
+  };
+}
+
+function pagesLike(v: Visit, q: string): Group {
+  const t = searchTexts[v.locale];
+  const all = [
+    ...v.nav.flatMap(({ items }) => items).map(({ path, label }) => ({ path, names: Object.values(label), name: label[v.locale] })),
+    { path: "account", names: [t.account], name: t.account },
+  ];
+  const fits = (text: string) => text.toLowerCase().includes(q.toLowerCase());
+  const items = all.filter(({ path, names }) => names.some(fits) || fits(path))
+    .map(({ path, name }) => ({ href: path || "./", title: name, detail: null }));
+  return { title: t.pages, items };
+}
+
+function byText(v: Visit, q: string): Promise<Group>[] {
+  const t = searchTexts[v.locale];
+  const groups = SOURCES.filter(({ section }) => isOpen(v, section)).map(async (source) => {
+    const results = await waitAtMost(SOURCE_MS, source.find(v, q));
+    return { title: t[source.title], ...results ?? { items: [], more: source.list(q) } };
+  });
+  const tenants = findTenants(v, q).then((results) => ({ title: t.tenants, ...results }));
+  return [...groups, tenants];
+}
+
+/** The viewer's other tenants in which something has this id. Its page then offers the switch. */
+async function inOtherTenants(v: Visit, id: string): Promise<Group[]> {
+  const t = searchTexts[v.locale];
+  const found = await Promise.all(
+    KINDS.slice(0, KINDS_ELSEWHERE).map(async (kind) =>
+      (await findElsewhere(v, kind, id, TENANTS_ELSEWHERE)).map(({ name }): Found => ({
+        href: `${kind.section}/${id}`,
+        title: t.existsIn(name),
+        detail: null,
+      }))
+    ),
+  );
+  return found.flat().length > 0 ? [{ title: t.elsewhere, items: found.flat() }] : [];
+}
+
+const isOpen = (v: Visit, section: string): boolean =>
+  v.nav.some(({ items }) => items.some(({ path }) => path === section));

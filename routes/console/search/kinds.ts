@@ -1,0 +1,192 @@
+import { type Api, orNull } from "../shared/api.ts";
+import type { Visit } from "../shared/page.ts";
+import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
+
+/** A thing that a search found. */
+export interface Found {
+  /** Address of its page under /console. */
+  href: string;
+  title: string;
+  /** What tells it from others of the same title. */
+  detail: string | null;
+}
+
+type Named = [title: string, detail?: string | null];
+
+/** A kind of thing that has an id and a page. */
+export interface Kind {
+  /** The path of its list. Pages are below it. */
+  section: string;
+  /** Reads its name. `everywhere`: the viewer administers such things of all tenants. @throws Refusal */
+  read(api: Api, id: string, everywhere: boolean): Promise<Named>;
+  /** Whether the viewer administers such things of all tenants. */
+  everywhere?(v: Visit): boolean;
+}
+
+const nameOf = ({ firstName, lastName, email }: { firstName: string; lastName: string; email: string }) =>
+  `${firstName} ${lastName}`.trim() || email;
+
+/** All kinds, by the frequency with which operators have their ids. */
+export const KINDS: readonly Kind[] = [
+  {
+    section: "jobs",
+    async read(api, id) {
+      const { jobTypeName, status } = await api.call("readJob", { params: { id } });
+      return [jobTypeName, status];
+    },
+  },
+  {
+    section: "users",
+    everywhere: managesAllUsers,
+    async read(api, id, everywhere) {
+      const user = await api.call(everywhere ? "readUserAnywhere" : "readUser", { params: { id } });
+      return [nameOf(user), user.email];
+    },
+  },
+  {
+    section: "notifications",
+    async read(api, id) {
+      const { subject, channel, status } = await api.call("readNotification", { params: { id } });
+      return [subject || channel, status];
+    },
+  },
+  {
+    section: "files",
+    async read(api, id) {
+      const { fileName, status } = await api.call("readFile", { params: { id } });
+      return [fileName, status];
+    },
+  },
+  {
+    section: "report-runs",
+    async read(api, id) {
+      const { reportName, createdAt } = await api.call("readReportExecution", { params: { id } });
+      return [reportName, createdAt.slice(0, 16).replace("T", " ")];
+    },
+  },
+  {
+    section: "dead-letters",
+    async read(api, id) {
+      const { jobTypeName, errorMessage } = await api.call("readDeadLetter", { params: { id } });
+      return [jobTypeName, errorMessage?.slice(0, 120)];
+    },
+  },
+  {
+    section: "roles",
+    async read(api, id) {
+      const { name, description } = await api.call("readRole", { params: { id } });
+      return [name, description];
+    },
+  },
+  {
+    section: "permissions",
+    async read(api, id) {
+      const { code, description } = await api.call("readPermission", { params: { id } });
+      return [code, description];
+    },
+  },
+  {
+    section: "tenants",
+    async read(api, id) {
+      const { name, type } = await api.call("readTenant", { params: { id } });
+      return [name, type];
+    },
+  },
+  {
+    section: "report-schedules",
+    read: async (api, id) => [(await api.call("readReportSchedule", { params: { id } })).name],
+  },
+  {
+    section: "templates",
+    async read(api, id) {
+      const { name, slug } = await api.call("readNotificationTemplate", { params: { id } });
+      return [name, slug];
+    },
+  },
+  {
+    section: "document-templates",
+    async read(api, id) {
+      const { name, slug } = await api.call("readDocumentTemplate", { params: { id } });
+      return [name, slug];
+    },
+  },
+  {
+    section: "report-targets",
+    read: async (api, id) => [(await api.call("readReportTarget", { params: { id } })).name],
+  },
+  {
+    section: "webhooks",
+    read: async (api, id) => [(await api.call("readWebhookEndpoint", { params: { id } })).url],
+  },
+  {
+    section: "oauth-clients",
+    read: async (api, id) => [(await api.call("readOAuthClient", { params: { id } })).name],
+  },
+  {
+    section: "applications",
+    async read(api, id) {
+      const { name, code } = await api.call("readApplication", { params: { id } });
+      return [name, code];
+    },
+  },
+  {
+    section: "settings",
+    read: async (api, id) => [(await api.call("readSetting", { params: { id } })).key],
+  },
+];
+
+/** The kind of the things whose pages are below a list. */
+export const kindOf = (section: string): Kind | undefined =>
+  KINDS.find((kind) => kind.section === section);
+
+/** The thing with this id, if the viewer may see it in the current scope. */
+export async function findById(v: Visit, kind: Kind, id: string): Promise<Found | null> {
+  const named = await orNull(kind.read(v.api, id, kind.everywhere?.(v) ?? false));
+  return named && foundAs(kind, id, named);
+}
+
+/** The things with this id that the viewer may see in the current scope. Usually one, at most one of a kind. */
+export async function findAnyById(v: Visit, id: string): Promise<Found[]> {
+  const open = new Set(v.nav.flatMap(({ items }) => items.map(({ path }) => path)));
+  const kinds = KINDS.filter(({ section }) => open.has(section));
+  const found = await Promise.all([
+    ...kinds.map((kind) => findById(v, kind, id)),
+    open.has("tenants") ? null : findTenant(v, id),
+  ]);
+  return found.filter((thing) => thing !== null);
+}
+
+/** A tenant by its id, where the list of tenants is not open. */
+async function findTenant(v: Visit, id: string): Promise<Found | null> {
+  const { items } = managesAllTenants(v)
+    ? await v.api.call("lookUpAllTenants", { query: { ids: [id] } })
+    : { items: v.viewer.tenants.filter((tenant) => tenant.id === id) };
+  const [tenant] = items;
+  return tenant ? { href: `work-in/${tenant.id}`, title: tenant.name, detail: tenant.type } : null;
+}
+
+const foundAs = ({ section }: Kind, id: string, [title, detail]: Named): Found => ({
+  href: `${section}/${id}`,
+  title,
+  detail: detail || null,
+});
+
+/** A tenant of the viewer. */
+export interface Place {
+  tenantId: string;
+  name: string;
+}
+
+/** At most this many other tenants are searched, because each costs a call of the API. */
+const MOST_PLACES = 20;
+
+/** The viewer's other tenants in which the thing exists and the viewer may see it. */
+export async function findElsewhere(v: Visit, kind: Kind, id: string, most = MOST_PLACES): Promise<Place[]> {
+  const { tenant, tenants } = v.viewer;
+  const others = tenants.filter((other) => other.id !== tenant?.id).slice(0, most);
+  const found = await Promise.all(others.map(async (other) => {
+    const api = await v.inScope(other.id);
+    return await orNull(kind.read(api, id, false)) ? { tenantId: other.id, name: other.name } : null;
+  }));
+  return found.filter((place) => place !== null);
+}

@@ -1,0 +1,157 @@
+import type { Child } from "hono/jsx";
+import { NO_UUID } from "../../shared/validation.ts";
+import { ActionButton, ButtonLink } from "../components/forms.tsx";
+import { Notice } from "../components/notice.tsx";
+import { findElsewhere, kindOf, type Place } from "../search/kinds.ts";
+import type { Refusal } from "./api.ts";
+import { commonTexts } from "./common_texts.ts";
+import { errorTexts } from "./error_texts.ts";
+import { FORMAT_TAGS, type Locale } from "./languages.ts";
+import { may, type NavItem, type View, type Visit } from "./page.ts";
+import { translateValidation } from "./validation_translations.ts";
+
+/** The name of the current scope within a sentence. */
+export function scopeName(v: Pick<Visit, "viewer" | "locale">): string {
+  const t = errorTexts[v.locale];
+  return v.viewer.tenant?.name ?? (may(v.viewer, "admin:system") ? t.wholeService : t.noScope);
+}
+
+/** The entry of the list to which the page at an address belongs, if the viewer may open it. */
+export function listOf(v: Pick<Visit, "nav" | "address">): NavItem | undefined {
+  const section = v.address.split(/[/?]/)[0] ?? "";
+  return section === "" ? undefined : v.nav.flatMap(({ items }) => items).find(({ path }) => path === section);
+}
+
+/** A page that does not exist, or not in the current scope. Names the viewer's scopes in which it exists. */
+export async function notFoundView(v: Visit): Promise<View> {
+  return errorView(v, {
+    title: commonTexts[v.locale].notFound,
+    status: 404,
+    text: <p>{errorTexts[v.locale].notHere(scopeName(v))}</p>,
+    places: await placesOf(v),
+  });
+}
+
+/** A page that needs any one of `permissions`, none of which the viewer holds in the current scope. */
+export async function forbiddenView(v: Visit, permissions: readonly string[], detail?: string): Promise<View> {
+  const t = errorTexts[v.locale];
+  const scope = scopeName(v);
+  const list = new Intl.ListFormat(FORMAT_TAGS[v.locale], { type: "disjunction" }).format(permissions);
+  return errorView(v, {
+    title: commonTexts[v.locale].forbidden,
+    status: 403,
+    text: (
+      <>
+        {permissions.length > 0 && <p>{`${t.needs(list, scope)} ${t.askFor(scope)}`}</p>}
+        {detail && <p lang="en">{detail}</p>}
+      </>
+    ),
+    places: await placesOf(v),
+  });
+}
+
+/** A page that shows the data of one tenant, while none is chosen. */
+export function needsTenantView(v: Visit): View {
+  const { needsTenant, needsTenantText } = commonTexts[v.locale];
+  const more = (
+    <ButtonLink
+      href={`scope?back=${encodeURIComponent(v.address)}`}
+      label={errorTexts[v.locale].chooseTenant}
+      tone="primary"
+    />
+  );
+  return errorView(v, { title: needsTenant, status: 403, text: needsTenantText, more });
+}
+
+/** A form that this console did not show, or before the session changed. */
+export const staleView = (v: Visit): View =>
+  errorView(v, { title: commonTexts[v.locale].forbidden, status: 403, text: commonTexts[v.locale].stale });
+
+/** The page of an error of the API. */
+export async function refusalView(refusal: Refusal, v: Visit): Promise<View> {
+  const t = commonTexts[v.locale];
+  const { status, code, text, detail, traceId, needs } = refusal;
+  if (status === 404 || isMalformedId(refusal, v.locale)) return await notFoundView(v);
+  if (code === "FORBIDDEN" && v.viewer.tenant === null) return needsTenantView(v);
+  if (code === "MISSING_PERMISSION" && needs.length > 0) return await forbiddenView(v, needs);
+  if (status === 403) return await forbiddenView(v, [], detail);
+  return {
+    title: status >= 500 ? t.unavailable : t.failed,
+    status,
+    scope: null,
+    body: (
+      <>
+        <Notice tone="bad" title={text}>
+          <p lang="en">{detail}</p>
+          <code>{code ?? status}</code> {traceId && <code>{traceId}</code>}
+        </Notice>
+        <WaysOn v={v} />
+      </>
+    ),
+  };
+}
+
+/** The viewer's other scopes in which the thing exists whose page is asked for. */
+async function placesOf(v: Visit): Promise<Place[]> {
+  const kind = kindOf(v.address.split(/[/?]/)[0] ?? "");
+  const { id } = v.params;
+  return kind && id !== undefined ? await findElsewhere(v, kind, id) : [];
+}
+
+function errorView(v: Visit, { title, status, text, places = [], more }: {
+  title: string;
+  status: number;
+  text: Child;
+  places?: Place[];
+  more?: Child;
+}): View {
+  const t = errorTexts[v.locale];
+  return {
+    title,
+    status,
+    scope: null,
+    body: (
+      <>
+        <Notice tone="info">
+          {text}
+          {places.map(({ name }) => <p>{t.existsIn(name)}</p>)}
+        </Notice>
+        <WaysOn v={v}>
+          {places.map(({ tenantId, name }) => (
+            <ActionButton
+              v={v}
+              action="tenant"
+              label={t.switchTo(name)}
+              tone="primary"
+              fields={{ tenantId, back: v.address }}
+            />
+          ))}
+          {more}
+        </WaysOn>
+      </>
+    ),
+  };
+}
+
+/** Links from a page that the viewer cannot use. */
+function WaysOn({ v, children }: { v: Visit; children?: Child }) {
+  const t = errorTexts[v.locale];
+  const list = listOf(v);
+  return (
+    <nav class="row" aria-label={t.goOn}>
+      {children}
+      {list && list.path !== v.address.split("?")[0] && (
+        <ButtonLink href={list.path} label={t.toList(list.label[v.locale])} icon={list.icon} />
+      )}
+      <ButtonLink href="./" label={t.toOverview} icon="overview" />
+      <ButtonLink href="search" label={t.search} icon="search" />
+    </nav>
+  );
+}
+
+/** Whether the API refused the id in the address because it is not a UUID. */
+function isMalformedId({ status, fields }: Refusal, locale: Locale): boolean {
+  const messages = Object.values(fields).flat();
+  const expected = translateValidation(locale, NO_UUID);
+  return status === 400 && messages.length > 0 && messages.every((message) => message === expected);
+}

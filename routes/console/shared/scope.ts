@@ -1,0 +1,69 @@
+import { may, type Visit } from "./page.ts";
+import { scopeTexts } from "./scope_texts.ts";
+
+/**
+ * Kinds of data by what a viewer sees of them. The API decides what it answers; this table only names it.
+ * `own`: of the viewer's tenant, or without a tenant what belongs to none. `files`: the same; without a tenant, product
+ * files. `service`: always of the whole service.
+ */
+export type Area = "jobs" | "users" | "tenants" | "audit" | "service" | "own" | "files";
+
+/** The permission with which a viewer sees an area of all tenants. */
+const EVERYWHERE: Partial<Record<Area, string>> = {
+  jobs: "admin:system",
+  users: "manage:all-users",
+  tenants: "manage:all-tenants",
+  audit: "admin:system",
+};
+
+/** Areas by the first segment of a page's path. Null: the page shows no figures, or only the viewer's own. */
+const AREAS: Record<string, Area | null> = {
+  "": "jobs",
+  jobs: "jobs",
+  "job-types": "jobs",
+  recurring: "jobs",
+  "dead-letters": "jobs",
+  workers: "service",
+  users: "users",
+  "explain-access": null,
+  tenants: "tenants",
+  audit: "audit",
+  files: "files",
+  account: null,
+  inbox: null,
+  preferences: null,
+  search: null,
+  scope: null,
+  "work-in": null,
+  "step-up": null,
+  "first-steps": null,
+};
+
+/** The area of the page at an address under /console; null if the page shows no figures. */
+export function areaOf(address: string): Area | null {
+  const area = AREAS[address.split(/[/?]/)[0] ?? ""];
+  return area === undefined ? "own" : area;
+}
+
+/** Whose data the viewer sees of an area: a name, and a sentence that explains it. */
+export interface Scope {
+  label: string;
+  hint: string;
+}
+
+/** Names whose data a part of the page shows; null if the viewer has no tenant and sees no other. */
+export function scopeOf(v: Pick<Visit, "viewer" | "locale" | "filteredTo">, area: Area): Scope | null {
+  const t = scopeTexts[v.locale];
+  const { tenant } = v.viewer;
+  const permission = EVERYWHERE[area];
+  if (area === "service" || (permission !== undefined && may(v.viewer, permission))) {
+    if (area === "service" || !v.filteredTo) return { label: t.service, hint: t.serviceHint };
+    return { label: v.filteredTo.name, hint: t.tenantHint(v.filteredTo.name) };
+  }
+  if (tenant === null) {
+    if (!may(v.viewer, "admin:system")) return null;
+    return area === "files" ? { label: t.products, hint: t.productsHint } : { label: t.own, hint: t.ownHint };
+  }
+  const label = area === "tenants" && tenant.type === "Group" ? t.group(tenant.name) : tenant.name;
+  return { label, hint: t.tenantHint(label) };
+}
