@@ -49,6 +49,7 @@ import { openTokens } from "./infra/tokens.ts";
 import { openWakeUps } from "./infra/wakeups/open_wake_ups.ts";
 import { createApp, withMounts } from "./routes/app.ts";
 import { createConsole } from "./routes/console/console.tsx";
+import { rootPage } from "./routes/console/root.ts";
 import { assemble } from "./routes/extensions/assemble.ts";
 import { loadExtensions } from "./routes/extensions/load_extensions.ts";
 import { servicesOf } from "./routes/extensions/services.ts";
@@ -200,7 +201,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     checkAnswers: o.checkAnswers ?? false,
   });
   const consolePages = await createConsole(platform, api, extensions.sections);
-  const server = serveHttp(config, withMounts([consolePages], api, platform));
+  const server = serveHttp(config, withMounts([consolePages, rootPage(platform)], api, platform));
   baseUrl ||= server.url;
   const schedules = scheduleWork(platform);
   const work = { pools, timedWork: [schedules], onSettled: o.onSettled };

@@ -99,6 +99,7 @@ function printReady(config: Config, { url, parts }: { url: string; parts: string
   console.log(`steward ready on ${url}`);
   if (config.isProduction) return;
   console.log(`  administrator  ${config.BOOTSTRAP_ADMIN_EMAIL} / ${config.BOOTSTRAP_ADMIN_PASSWORD}`);
+  console.log(`  console        ${url}/console/`);
   console.log(`  reference      ${url}/docs`);
   console.log(`  outbox         ${url}/dev/outbox`);
   console.log(`  embedded       ${parts.join(", ") || "nothing"} (data in ${config.DATA_DIR})`);

@@ -33,7 +33,13 @@ import { shownResult, undoPage } from "./shared/undo.ts";
 import { filteredTo } from "./scope/filtered_to.ts";
 import { afterSwitch } from "./scope/switch.ts";
 import { leadToId } from "./search/lead_to_id.ts";
-import { forbiddenView, needsTenantView, notFoundView, refusalView, staleView } from "./shared/error_pages.tsx";
+import {
+  forbiddenView,
+  needsTenantView,
+  notFoundView,
+  refusalView,
+  staleView,
+} from "./shared/error_pages.tsx";
 
 type Env = { Bindings: { ip: string | null } };
 
@@ -139,15 +145,15 @@ export async function createConsole(
     const traceparent = request.headers.get("traceparent");
     const apiIn = async (tenantId: string | null) =>
       new Api(handle, {
-      token: await browserToken(p, { ...session, tenantId }),
-      ip,
-      headers: {
-        "user-agent": request.headers.get("user-agent") ?? "",
-        ...traceparent ? { traceparent } : {},
-      },
-      mayBeStale: !state.hasChanged && request.method === "GET",
-      locale: state.locale,
-    });
+        token: await browserToken(p, { ...session, tenantId }),
+        ip,
+        headers: {
+          "user-agent": request.headers.get("user-agent") ?? "",
+          ...traceparent ? { traceparent } : {},
+        },
+        mayBeStale: !state.hasChanged && request.method === "GET",
+        locale: state.locale,
+      });
     const api = await apiIn(session.tenantId);
     const viewer = await readViewer(api, session.userId);
     const nav = viewer.isLimited ? [] : sections.map(({ title, nav }) => ({

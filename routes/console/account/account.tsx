@@ -11,6 +11,7 @@ import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "../notifications/preference_texts.ts";
+import { firstStepsPages } from "../overview/checklist.tsx";
 import { scopePage } from "../scope/scope_page.tsx";
 import { switchPage } from "../scope/switch.ts";
 import { joinTenantPage } from "./join_tenant.tsx";
@@ -44,6 +45,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     ),
     switchPage(p),
     scopePage,
+    ...firstStepsPages(p),
     {
       path: "look",
       forEnrolling: true,

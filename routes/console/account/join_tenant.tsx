@@ -38,7 +38,13 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
           body: (
             <Card title={t.joinTenant}>
               <div class="row">
-                <ActionButton v={v} action="tenant" label={label} tone="primary" fields={{ tenantId: id, back }} />
+                <ActionButton
+                  v={v}
+                  action="tenant"
+                  label={label}
+                  tone="primary"
+                  fields={{ tenantId: id, back }}
+                />
               </div>
             </Card>
           ),

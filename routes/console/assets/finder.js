@@ -2,7 +2,10 @@
 // buttons lead to pages.
 const TYPING_MS = 150;
 
-for (const dialog of document.querySelectorAll("dialog[data-finder-source]")) {
+/** Creates the dialog of a template. @returns a function that opens it */
+function createFinder(template) {
+  const dialog = template.content.firstElementChild.cloneNode(true);
+  document.body.append(dialog);
   const input = dialog.querySelector("input");
   const results = dialog.querySelector("[data-finder-results]");
   const status = dialog.querySelector("[data-finder-status]");
@@ -55,31 +58,6 @@ for (const dialog of document.querySelectorAll("dialog[data-finder-source]")) {
     isEntered = false;
   }
 
-  function open() {
-    if (dialog.open) return;
-    document.querySelector("dialog[open]")?.close();
-    dialog.showModal();
-    input.select();
-    void load();
-  }
-
-  for (const opener of document.querySelectorAll(`[data-finder="${dialog.id}"]`)) {
-    opener.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      open();
-    });
-    const key = opener.dataset.finderKey;
-    if (key) {
-      document.addEventListener("keydown", (event) => {
-        if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === key) {
-          event.preventDefault();
-          open();
-        }
-      });
-    }
-  }
-
   input.addEventListener("input", () => {
     isEntered = false;
     clearTimeout(timer);
@@ -99,5 +77,29 @@ for (const dialog of document.querySelectorAll("dialog[data-finder-source]")) {
   });
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog || event.target.closest("[data-finder-close]")) dialog.close();
+  });
+  return () => {
+    if (dialog.open) return;
+    document.querySelector("dialog[open]")?.close();
+    dialog.showModal();
+    input.select();
+    void load();
+  };
+}
+
+for (const opener of document.querySelectorAll("[data-finder]")) {
+  const template = document.querySelector(`[data-finder-template="${opener.dataset.finder}"]`);
+  let openFinder = null;
+  const open = (event) => {
+    event.preventDefault();
+    (openFinder ??= createFinder(template))();
+  };
+  opener.addEventListener("click", (event) => {
+    if (!event.ctrlKey && !event.metaKey && !event.shiftKey) open(event);
+  });
+  const key = opener.dataset.finderKey;
+  if (!key) continue;
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === key) open(event);
   });
 }

@@ -4,7 +4,7 @@ import { SEARCH_LENGTH } from "./forms.tsx";
 import { Icon } from "./icons.tsx";
 
 /**
- * A dialog with a search field and a list of what was found (`finder.js` opens and fills it). The field is a combobox: the
+ * A dialog with a search field and a list of what was found. `finder.js` creates it when it is opened, and fills it. The field is a combobox: the
  * arrow keys move through the list, Enter opens the marked entry.
  * @param source address of the entries as HTML; the search text is added as `q`
  */
@@ -16,29 +16,31 @@ export function Finder({ v, id, title, label, source }: {
   source: string;
 }) {
   return (
-    <dialog id={id} class="finder" aria-label={title} data-finder-source={source}>
-      <div class="finder-head">
-        <Icon name="search" />
-        <input
-          type="search"
-          role="combobox"
-          aria-label={label}
-          aria-autocomplete="list"
-          aria-expanded="false"
-          aria-controls={`${id}-results`}
-          placeholder={label}
-          maxlength={SEARCH_LENGTH}
-          autocomplete="off"
-          spellcheck={false}
-        />
-        <button type="button" class="icon-button" data-finder-close>
-          <Icon name="close" />
-          <span class="sr-only">{commonTexts[v.locale].cancel}</span>
-        </button>
-      </div>
-      <div id={`${id}-results`} class="finder-results" data-finder-results></div>
-      <p class="sr-only" role="status" data-finder-status data-text={commonTexts[v.locale].found}></p>
-    </dialog>
+    <template data-finder-template={id}>
+      <dialog id={id} class="finder" aria-label={title} data-finder-source={source}>
+        <div class="finder-head">
+          <Icon name="search" />
+          <input
+            type="search"
+            role="combobox"
+            aria-label={label}
+            aria-autocomplete="list"
+            aria-expanded="false"
+            aria-controls={`${id}-results`}
+            placeholder={label}
+            maxlength={SEARCH_LENGTH}
+            autocomplete="off"
+            spellcheck={false}
+          />
+          <button type="button" class="icon-button" data-finder-close>
+            <Icon name="close" />
+            <span class="sr-only">{commonTexts[v.locale].cancel}</span>
+          </button>
+        </div>
+        <div id={`${id}-results`} class="finder-results" data-finder-results></div>
+        <p class="sr-only" role="status" data-finder-status data-text={commonTexts[v.locale].found}></p>
+      </dialog>
+    </template>
   );
 }
 

@@ -24,6 +24,7 @@ const PATHS: Record<string, string> = {
   keys: "M14 7a4 4 0 1 1-3 6.6L7 18H4v-3l5-5A4 4 0 0 1 14 7z M15 9h.01",
   webhooks: "M8 8a4 4 0 1 1 6 3l3 5 M6 12a4 4 0 1 0 4 6h6 M17 13a4 4 0 1 1-3 6",
   settings: "M4 7h10 M18 7h2 M4 17h2 M10 17h10 M14 5v4 M10 15v4",
+  circle: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16z",
   check: "M4 12l5 5L20 6",
   alert: "M12 4l9 16H3z M12 10v4 M12 17h.01",
   info: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18z M12 11v5 M12 8h.01",

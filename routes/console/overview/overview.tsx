@@ -7,8 +7,10 @@ import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { AttentionCard } from "./attention.tsx";
-import { allJobs } from "./links.ts";
-import { ChangesCard, readChanges } from "./changes.tsx";
+<>
+  <FirstSteps v={v} />
+  import {allJobs} from "./links.ts"; import {ChangesCard, readChanges} from "./changes.tsx";
+</>;
 import { Deliveries, Instances, type Overview, Queues, ReportRuns, ScannerCard } from "./parts.tsx";
 import { overviewTexts } from "./texts.ts";
 
@@ -33,21 +35,24 @@ export async function overviewPage(v: Visit): Promise<View> {
       />
     ),
     body: (
-      <LivePart v={v} id="overview" everySeconds={5}>
-        <AttentionCard v={v} overview={overview} />
-        <JobFigures v={v} overview={overview} />
-        <div class="grid-2">
-          <ThroughputCard v={v} overview={overview} window={window} />
-          {changes && <ChangesCard v={v} changes={changes} window={window} />}
-          <Queues v={v} overview={overview} />
-          <ReportRuns v={v} overview={overview} />
-          {overview.notifications && (
-            <Deliveries v={v} stats={overview.notifications} since={overview.since} />
-          )}
-          {overview.scanner && <ScannerCard v={v} scanner={overview.scanner} />}
-        </div>
-        {overview.workers && <Instances v={v} workers={overview.workers} />}
-      </LivePart>
+      <>
+        <FirstSteps v={v} />
+        <LivePart v={v} id="overview" everySeconds={5}>
+          <AttentionCard v={v} overview={overview} />
+          <JobFigures v={v} overview={overview} />
+          <div class="grid-2">
+            <ThroughputCard v={v} overview={overview} window={window} />
+            {changes && <ChangesCard v={v} changes={changes} window={window} />}
+            <Queues v={v} overview={overview} />
+            <ReportRuns v={v} overview={overview} />
+            {overview.notifications && (
+              <Deliveries v={v} stats={overview.notifications} since={overview.since} />
+            )}
+            {overview.scanner && <ScannerCard v={v} scanner={overview.scanner} />}
+          </div>
+          {overview.workers && <Instances v={v} workers={overview.workers} />}
+        </LivePart>
+      </>
     ),
   };
 }

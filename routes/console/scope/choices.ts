@@ -56,5 +56,8 @@ export async function findScopes(
   const foreign = others.items.filter((one) => one.isActive && !isOwn.has(one.id)).slice(0, SHOWN)
     .map((one) => ({ tenantId: one.id, name: one.name, isCurrent: false, isMember: false }));
   const total = Math.max(others.totalCount, own.length);
-  return { choices: [...all, ...shown, ...foreign], more: Math.max(0, total - shown.length - foreign.length) };
+  return {
+    choices: [...all, ...shown, ...foreign],
+    more: Math.max(0, total - shown.length - foreign.length),
+  };
 }

@@ -77,7 +77,9 @@ function Choice({ v, choice, back, attributes }: {
     </>
   );
   if (!isMember) {
-    return <a class="finder-item" href={`work-in/${tenantId}${searchOf({ back })}`} {...attributes}>{content}</a>;
+    return (
+      <a class="finder-item" href={`work-in/${tenantId}${searchOf({ back })}`} {...attributes}>{content}</a>
+    );
   }
   return (
     <button type="submit" class="finder-item" name="tenantId" value={tenantId ?? ""} {...attributes}>

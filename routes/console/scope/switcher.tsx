@@ -18,14 +18,20 @@ export function ScopeSwitcher({ v }: { v: Visit }) {
         href={`scope${back}`}
         data-finder="scope-finder"
         aria-haspopup="dialog"
-        aria-label={t.open(name)}
         title={name}
       >
         <Icon name="tenants" />
-        <span>{name}</span>
+        <span class="sr-only">{`${t.scope}:`}</span>
+        <span class="scope-name">{name}</span>
         <Icon name="down" />
       </a>
-      <Finder v={v} id="scope-finder" title={t.title} label={t.search} source={`scope${searchOf({ part: "dialog", back: v.address })}`} />
+      <Finder
+        v={v}
+        id="scope-finder"
+        title={t.title}
+        label={t.search}
+        source={`scope${searchOf({ part: "dialog", back: v.address })}`}
+      />
     </>
   );
 }

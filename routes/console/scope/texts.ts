@@ -3,7 +3,7 @@ import { defineTexts } from "../shared/languages.ts";
 /** Texts of the switcher between the whole service and tenants. */
 export const switcherTexts = defineTexts({
   title: "Switch tenant",
-  open: (name: string) => `Scope: ${name}. Switch tenant`,
+  scope: "Scope",
   search: "Search tenants by name or id",
   options: "Tenants",
   whole: "Whole service",
@@ -18,7 +18,7 @@ export const switcherTexts = defineTexts({
   lookHint: "These lists show only this tenant:",
 }, {
   title: "Mudar de inquilino",
-  open: (name: string) => `Escopo: ${name}. Mudar de inquilino`,
+  scope: "Escopo",
   search: "Procurar inquilinos por nome ou id",
   options: "Inquilinos",
   whole: "Todo o serviço",

@@ -14,12 +14,11 @@ export function SearchButton({ v }: { v: Visit }) {
         data-finder="search-finder"
         data-finder-key="k"
         aria-haspopup="dialog"
-        aria-label={t.open}
         aria-keyshortcuts="Control+K Meta+K"
       >
         <Icon name="search" />
         <span>{t.open}</span>
-        <kbd>{t.keys}</kbd>
+        <kbd aria-hidden="true">{t.keys}</kbd>
       </a>
       <Finder v={v} id="search-finder" title={t.title} label={t.hint} source="search?part=dialog" />
     </>

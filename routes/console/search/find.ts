@@ -40,7 +40,11 @@ async function byTrace(v: Visit, traceId: string | null): Promise<Group> {
   const { items, hasNext } = await v.api.call("listJobs", { query: { traceId, pageSize: 5 } });
   return {
     title,
-    items: items.map(({ id, jobTypeName, status }) => ({ href: `jobs/${id}`, title: jobTypeName, detail: status })),
+    items: items.map(({ id, jobTypeName, status }) => ({
+      href: `jobs/${id}`,
+      title: jobTypeName,
+      detail: status,
+    })),
     more: hasNext ? `jobs${searchOf({ traceId })}` : undefined,
   };
 }
@@ -48,7 +52,11 @@ async function byTrace(v: Visit, traceId: string | null): Promise<Group> {
 function pagesLike(v: Visit, q: string): Group {
   const t = searchTexts[v.locale];
   const all = [
-    ...v.nav.flatMap(({ items }) => items).map(({ path, label }) => ({ path, names: Object.values(label), name: label[v.locale] })),
+    ...v.nav.flatMap(({ items }) => items).map(({ path, label }) => ({
+      path,
+      names: Object.values(label),
+      name: label[v.locale],
+    })),
     { path: "account", names: [t.account], name: t.account },
   ];
   const fits = (text: string) => text.toLowerCase().includes(q.toLowerCase());

@@ -1,4 +1,4 @@
-import { type Api, orNull } from "../shared/api.ts";
+import { type Api, Refusal } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
 
@@ -136,12 +136,21 @@ export const KINDS: readonly Kind[] = [
 ];
 
 /** The kind of the things whose pages are below a list. */
-export const kindOf = (section: string): Kind | undefined =>
-  KINDS.find((kind) => kind.section === section);
+export const kindOf = (section: string): Kind | undefined => KINDS.find((kind) => kind.section === section);
+
+/** Null if the API does not know the id, or does not show the viewer what has it. */
+async function ifThere(reading: Promise<Named>): Promise<Named | null> {
+  try {
+    return await reading;
+  } catch (refusal) {
+    if (refusal instanceof Refusal && [400, 403, 404].includes(refusal.status)) return null;
+    throw refusal;
+  }
+}
 
 /** The thing with this id, if the viewer may see it in the current scope. */
 export async function findById(v: Visit, kind: Kind, id: string): Promise<Found | null> {
-  const named = await orNull(kind.read(v.api, id, kind.everywhere?.(v) ?? false));
+  const named = await ifThere(kind.read(v.api, id, kind.everywhere?.(v) ?? false));
   return named && foundAs(kind, id, named);
 }
 
@@ -186,7 +195,7 @@ export async function findElsewhere(v: Visit, kind: Kind, id: string, most = MOS
   const others = tenants.filter((other) => other.id !== tenant?.id).slice(0, most);
   const found = await Promise.all(others.map(async (other) => {
     const api = await v.inScope(other.id);
-    return await orNull(kind.read(api, id, false)) ? { tenantId: other.id, name: other.name } : null;
+    return await ifThere(kind.read(api, id, false)) ? { tenantId: other.id, name: other.name } : null;
   }));
   return found.filter((place) => place !== null);
 }

@@ -23,7 +23,9 @@ async function searchPage(v: Visit): Promise<Outcome> {
     body: (
       <>
         <SearchForm v={v} action="search" label={t.hint} value={q} />
-        {groups.length === 0 && <Empty icon="search" title={nothingFor(v, q)}>{q !== "" && t.otherScope}</Empty>}
+        {groups.length === 0 && (
+          <Empty icon="search" title={nothingFor(v, q)}>{q !== "" && t.otherScope}</Empty>
+        )}
         {groups.map(({ title, items, more }) => (
           <Card title={title}>
             <div class="finder-list">

@@ -1,5 +1,6 @@
 import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
+import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
 import type { Found } from "./kinds.ts";
@@ -15,13 +16,24 @@ export interface Results {
 
 /** A place where a text is searched for. */
 export interface Source {
-  title: "users" | "tenants" | "roles" | "jobTypes" | "recurring" | "files" | "messages" | "reports" | "templates";
+  title:
+    | "users"
+    | "tenants"
+    | "roles"
+    | "jobTypes"
+    | "recurring"
+    | "files"
+    | "messages"
+    | "reports"
+    | "templates";
   /** The list that the viewer must be able to open. */
   section: string;
   /** Where to search if the source takes too long. */
   list(q: string): string;
   find(v: Visit, q: string): Promise<Results>;
 }
+
+type Person = Pick<Row<"listUsers">, "id" | "firstName" | "lastName" | "email">;
 
 /** Shown of each source. */
 const SHOWN = 5;
@@ -47,7 +59,7 @@ export const SOURCES: readonly Source[] = [
       const page = await v.api.call(managesAllUsers(v) ? "listAllUsers" : "listUsers", {
         query: { search: q, pageSize: SHOWN },
       });
-      return firstOf(page, ({ id, firstName, lastName, email }) => {
+      return firstOf<Person>(page, ({ id, firstName, lastName, email }) => {
         const name = `${firstName} ${lastName}`.trim();
         return { href: `users/${id}`, title: name || email, detail: name ? email : null };
       }, this.list(q));
@@ -137,7 +149,11 @@ export const SOURCES: readonly Source[] = [
       return {
         items: templates.flatMap(({ templateId, name }) => [
           { href: `reports/${templateId}`, title: name, detail: null },
-          { href: `report-runs${searchOf({ templateId })}`, title: name, detail: searchTexts[v.locale].runsOf },
+          {
+            href: `report-runs${searchOf({ templateId })}`,
+            title: name,
+            detail: searchTexts[v.locale].runsOf,
+          },
         ]),
       };
     },
@@ -163,12 +179,26 @@ export async function findTenants(v: Visit, q: string): Promise<Results> {
   const hasPages = v.nav.some(({ items }) => items.some(({ path }) => path === "tenants"));
   if (hasPages) {
     const page = await v.api.call("lookUpTenants", { query: { search: q, pageSize: SHOWN } });
-    return firstOf(page, ({ id, name, type }) => ({ href: `tenants/${id}`, title: name, detail: type }), `tenants${searchOf({ search: q })}`);
+    return firstOf(
+      page,
+      ({ id, name, type }) => ({ href: `tenants/${id}`, title: name, detail: type }),
+      `tenants${searchOf({ search: q })}`,
+    );
   }
   if (managesAllTenants(v) && managesAllUsers(v)) {
     const page = await v.api.call("lookUpAllTenants", { query: { search: q, pageSize: SHOWN } });
-    return firstOf(page, ({ id, name, type }) => ({ href: `work-in/${id}`, title: name, detail: type }), `scope${searchOf({ q })}`);
+    return firstOf(
+      page,
+      ({ id, name, type }) => ({ href: `work-in/${id}`, title: name, detail: type }),
+      `scope${searchOf({ q })}`,
+    );
   }
   const own = v.viewer.tenants.filter(({ name }) => contains(name, q)).slice(0, SHOWN);
-  return { items: own.map(({ name }) => ({ href: `scope${searchOf({ q: name })}`, title: name, detail: t.elsewhere })) };
+  return {
+    items: own.map(({ name }) => ({
+      href: `scope${searchOf({ q: name })}`,
+      title: name,
+      detail: t.elsewhere,
+    })),
+  };
 }

@@ -19,7 +19,9 @@ export function scopeName(v: Pick<Visit, "viewer" | "locale">): string {
 /** The entry of the list to which the page at an address belongs, if the viewer may open it. */
 export function listOf(v: Pick<Visit, "nav" | "address">): NavItem | undefined {
   const section = v.address.split(/[/?]/)[0] ?? "";
-  return section === "" ? undefined : v.nav.flatMap(({ items }) => items).find(({ path }) => path === section);
+  return section === ""
+    ? undefined
+    : v.nav.flatMap(({ items }) => items).find(({ path }) => path === section);
 }
 
 /** A page that does not exist, or not in the current scope. Names the viewer's scopes in which it exists. */
@@ -33,7 +35,11 @@ export async function notFoundView(v: Visit): Promise<View> {
 }
 
 /** A page that needs any one of `permissions`, none of which the viewer holds in the current scope. */
-export async function forbiddenView(v: Visit, permissions: readonly string[], detail?: string): Promise<View> {
+export async function forbiddenView(
+  v: Visit,
+  permissions: readonly string[],
+  detail?: string,
+): Promise<View> {
   const t = errorTexts[v.locale];
   const scope = scopeName(v);
   const list = new Intl.ListFormat(FORMAT_TAGS[v.locale], { type: "disjunction" }).format(permissions);

@@ -108,7 +108,9 @@ function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadcrumb: s
         <div class="row">
           <h1>{view.title}</h1>
           <span id="page-scope">
-            {view.scope === undefined ? <ScopeChip v={v} /> : view.scope && <TenantChip v={v} name={view.scope} />}
+            {view.scope === undefined
+              ? <ScopeChip v={v} />
+              : view.scope && <TenantChip v={v} name={view.scope} />}
           </span>
         </div>
       </div>

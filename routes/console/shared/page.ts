@@ -110,7 +110,10 @@ export const may = ({ permissions }: Viewer, permission: string): boolean =>
  * Whether the viewer may open a page: any one of its permissions is enough. admin:system includes all but those of the file
  * module.
  */
-export const mayOpen = (o: Pick<ConsolePage & NavItem, "permissions" | "needsTenant">, viewer: Viewer): boolean =>
+export const mayOpen = (
+  o: Pick<ConsolePage & NavItem, "permissions" | "needsTenant">,
+  viewer: Viewer,
+): boolean =>
   (!o.needsTenant || viewer.tenant !== null) &&
   (!o.permissions?.length ||
     o.permissions.some((permission) =>

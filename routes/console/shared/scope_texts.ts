@@ -18,7 +18,8 @@ export const scopeTexts = defineTexts({
   own: "Só o serviço",
   ownHint: "Só o que não pertence a nenhum inquilino. Escolha um inquilino para ver o que pertence a ele.",
   products: "Arquivos do produto",
-  productsHint: "Arquivos que todos os inquilinos compartilham. Escolha um inquilino para ver os arquivos dele.",
+  productsHint:
+    "Arquivos que todos os inquilinos compartilham. Escolha um inquilino para ver os arquivos dele.",
   tenantHint: (name: string) => `Só ${name}`,
   group: (name: string) => `${name} e seus inquilinos`,
   scope: "Mostra",

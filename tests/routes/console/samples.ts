@@ -78,6 +78,7 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     "report-schedules": schedule,
     files: report.storedFileId,
     tenants: group,
+    "work-in": group,
     users: visitor.userId,
     "user-imports": imported?.id ?? "",
     roles: await make("roles", { name: "Support desk", description: long, permissionIds: [] }),

@@ -18,13 +18,13 @@ inBrowser("an administrator creates a tenant, adds themselves and goes on workin
   await page.getByLabel("Name").fill("Casa Verde");
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("Casa Verde was created").waitFor();
-  await page.getByRole("link", { name: "Add me to this tenant" }).click();
+  await page.getByRole("link", { name: "Work in this tenant" }).click();
   await viewing.requireAccessible();
   await page.getByLabel("Admin", { exact: false }).first().check();
-  await page.getByRole("button", { name: "Add me to this tenant" }).click();
+  await page.getByRole("button", { name: "Work in this tenant" }).click();
   await page.getByText("You belong to Casa Verde now and work in it.").waitFor();
   await page.getByRole("heading", { name: "Casa Verde" }).waitFor();
-  assert.equal(await page.getByRole("link", { name: "Add me to this tenant" }).count(), 0);
+  assert.equal(await page.getByRole("link", { name: "Work in this tenant" }).count(), 0);
   assert.equal(await viewing.open("users"), 200);
   await page.locator("main").getByText(admin.email).first().waitFor();
   assert.equal((await admin.get("/api/v1/auth/me")).status, 401, "earlier tokens have ended");

@@ -11,6 +11,7 @@ const { t, inBrowser } = await setupConsole({ OUTBOUND_ALLOW: "127.0.0.1" });
 const NO_PAGES = [
   "inbox/stream",
   "files/{id}/download",
+  "first-steps/docs",
   "notifications/{id}/body",
   "notifications/people",
   "permissions/import/template",
@@ -33,6 +34,8 @@ const OPEN: Record<string, string[]> = {
     "step-up",
     "",
     "inbox",
+    "scope",
+    "search",
     "jobs",
     "jobs/new",
     "jobs/{id}",
@@ -113,13 +116,14 @@ const OPEN: Record<string, string[]> = {
     "users/bring-in",
   ],
   "200 403 403 403 200": [
+    "first-steps",
+    "work-in/{id}",
     "report-targets/new",
     "users/{id}/links",
     "users/{id}/links/new",
     "users/{id}/data",
   ],
   "200 403 403 403 403": [
-    "tenants/{id}/join",
     "report-targets",
     "report-targets/{id}",
     "document-templates",

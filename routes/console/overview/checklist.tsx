@@ -1,0 +1,145 @@
+import type { ServicePlatform } from "../../../domain/platform.ts";
+import { ActionButton } from "../components/forms.tsx";
+import { Icon } from "../components/icons.tsx";
+import { Card, Empty } from "../components/notice.tsx";
+import { type Api, orNull, Refusal } from "../shared/api.ts";
+import { cookieWriter } from "../shared/cookies.ts";
+import { type ConsolePage, may, type Visit } from "../shared/page.ts";
+import { firstStepsTexts } from "./first_steps_texts.ts";
+
+const PATH = "first-steps";
+/** The reference leaves no trace in the service, so the browser remembers that it was opened. */
+const DOCS = "docs";
+
+/** One step and whether it is done. */
+interface Step {
+  name: "tenant" | "invite" | "mail" | "message" | "job" | "key" | "docs";
+  href: string;
+  isDone: boolean;
+}
+
+/** The place of the checklist on the overview. It is loaded by itself, so that the overview does not wait for it. */
+export function FirstSteps({ v }: { v: Visit }) {
+  if (!may(v.viewer, "admin:system") || v.dismissed.has(PATH)) return null;
+  return (
+    <div hx-get={`${PATH}?part=card`} hx-trigger="load" hx-swap="outerHTML">
+      <a class="no-script" href={PATH}>{firstStepsTexts[v.locale].show}</a>
+    </div>
+  );
+}
+
+/** The checklist, and what dismisses it. */
+export function firstStepsPages(p: ServicePlatform): ConsolePage[] {
+  const remember = (v: Visit, name: string) =>
+    cookieWriter(new URL(p.baseUrl())).dismissed(new Set([...v.dismissed, name]));
+  const permissions = ["admin:system"];
+  const answer = async (body: unknown, status: number, headers: Record<string, string>) =>
+    new Response(body === null ? null : await String(await body), { status, headers });
+  return [
+    {
+      path: PATH,
+      permissions,
+      async get(v) {
+        const t = firstStepsTexts[v.locale];
+        const steps = await readSteps(v);
+        const isComplete = steps.every(({ isDone }) => isDone);
+        if (v.query.get("part") === "card") {
+          const html = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
+          if (!isComplete) return await answer(<StepsCard v={v} steps={steps} />, 200, html);
+          return await answer("", 200, { ...html, "set-cookie": remember(v, PATH) });
+        }
+        return {
+          title: t.title,
+          body: isComplete ? <Empty icon="check" title={t.allDone} /> : <StepsCard v={v} steps={steps} />,
+        };
+      },
+    },
+    {
+      path: `${PATH}/docs`,
+      permissions,
+      get: (v) =>
+        answer(null, 303, {
+          location: `${new URL(p.baseUrl()).pathname.replace(/\/$/, "")}/docs`,
+          "set-cookie": remember(v, DOCS),
+        }),
+    },
+    {
+      path: `${PATH}/dismiss`,
+      permissions,
+      post: (v) =>
+        answer(null, 303, {
+          location: `${new URL(p.baseUrl()).pathname.replace(/\/$/, "")}/console/`,
+          "set-cookie": remember(v, PATH),
+        }),
+    },
+  ];
+}
+
+function StepsCard({ v, steps }: { v: Visit; steps: Step[] }) {
+  const t = firstStepsTexts[v.locale];
+  const done = steps.filter(({ isDone }) => isDone).length;
+  return (
+    <Card
+      id={PATH}
+      title={t.title}
+      actions={
+        <>
+          <span class="muted">{t.progress(done, steps.length)}</span>
+          <ActionButton v={v} action={`${PATH}/dismiss`} label={t.dismiss} />
+        </>
+      }
+    >
+      <p class="muted">{t.intro}</p>
+      <ol class="steps">
+        {steps.map(({ name, href, isDone }) => (
+          <li class={isDone ? "tone-ok" : "tone-idle"} data-step={name}>
+            <Icon name={isDone ? "check" : "circle"} />
+            <div>
+              <span class="sr-only">{isDone ? t.done : t.open}:</span>
+              {isDone ? <span>{t[name]}</span> : <a href={href}>{t[name]}</a>}
+              {!isDone && <span class="sub muted">{t[`${name}Hint`]}</span>}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+/** The steps and whether they are done, from the state of the service. */
+async function readSteps(v: Visit): Promise<Step[]> {
+  const { tenant, tenants } = v.viewer;
+  // Messages and keys belong to a tenant. Without one, those of the viewer's first tenant count.
+  const home = tenant ?? tenants[0] ?? null;
+  const api = tenant || !home ? v.api : await v.inScope(home.id);
+  const one = { pageSize: 1 };
+  const [summary, users, mail, jobs, messages, keys] = await Promise.all([
+    v.api.call("summarizeAllTenants"),
+    v.api.call("listAllUsers", { query: one }),
+    mailWorks(v.api),
+    v.api.call("listJobs", { query: { ...one, hideInternal: true } }),
+    orNull(api.call("readNotificationStats")),
+    home && orNull(api.call("listApiKeys", { query: one })),
+  ]);
+  const inTenant = (path: string) => tenant ? path : `scope?back=${encodeURIComponent(path)}`;
+  return [
+    { name: "tenant", href: inTenant("tenants/new"), isDone: summary.totalTenants > 1 },
+    { name: "invite", href: inTenant("invitations/new"), isDone: users.totalCount > 1 },
+    { name: "mail", href: "../readyz", isDone: mail },
+    { name: "message", href: "notifications/send", isDone: (messages?.totalNotifications ?? 0) > 0 },
+    { name: "job", href: "jobs/new", isDone: jobs.totalCount > 0 },
+    { name: "key", href: inTenant("api-keys/new"), isDone: (keys?.totalCount ?? 0) > 0 },
+    { name: "docs", href: `${PATH}/docs`, isDone: v.dismissed.has(DOCS) },
+  ];
+}
+
+/** Whether a mail server is set and answers. */
+async function mailWorks(api: Api): Promise<boolean> {
+  try {
+    return (await api.call("readiness")).checks.mail === "ok";
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    const { checks } = refusal.document as { checks?: Record<string, string> };
+    return checks?.mail === "ok";
+  }
+}
