@@ -68,6 +68,9 @@ function createFinder(template) {
     if (event.key in steps) {
       event.preventDefault();
       mark(marked === -1 && event.key === "ArrowUp" ? -1 : marked + steps[event.key]);
+    } else if (event.key === "Escape") {
+      event.preventDefault(); // a search field would only be cleared
+      dialog.close();
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (input.value.trim() === shownFor) return options[marked]?.click();
