@@ -7,10 +7,9 @@ import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { AttentionCard } from "./attention.tsx";
-<>
-  <FirstSteps v={v} />
-  import {allJobs} from "./links.ts"; import {ChangesCard, readChanges} from "./changes.tsx";
-</>;
+import { FirstSteps } from "./checklist.tsx";
+import { allJobs } from "./links.ts";
+import { ChangesCard, readChanges } from "./changes.tsx";
 import { Deliveries, Instances, type Overview, Queues, ReportRuns, ScannerCard } from "./parts.tsx";
 import { overviewTexts } from "./texts.ts";
 
