@@ -20,7 +20,8 @@ const ARGON2 =
 const BCRYPT = /^\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 
 /** The native modules are loaded with the first password, so the service starts without them. */
-const argon2 = () => import("@node-rs/argon2");
+let loadedArgon2: Promise<typeof import("@node-rs/argon2")> | undefined;
+const argon2 = () => loadedArgon2 ??= import("@node-rs/argon2");
 const bcrypt = () => import("@node-rs/bcrypt");
 
 let running = 0;

@@ -60,19 +60,40 @@ export async function openSession(
     deviceToken?: string | null;
   },
 ): Promise<FirstTokens> {
+  const { tenantId } = o;
   const sessionId = newId();
-  const [session] = await tx<{ securityVersion: number }[]>`
-    insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent)
-    select ${sessionId}, u.id, ${securityVersionOf(tx)},
-      now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}),
-      ${o.amr}::text[], ${o.ip}, ${o.userAgent} from users u where u.id = ${o.user.id}
-    returning security_version`;
+  const refreshToken = newSecret();
+  const opening = tx<{ securityVersion: number; seconds: number }[]>`
+    with session as (
+      insert into sessions (id, user_id, security_version, expires_at, amr, ip, user_agent)
+      select ${sessionId}, u.id, ${securityVersionOf(tx)},
+        now() + make_interval(secs => ${REFRESH_TOKEN_SECONDS}),
+        ${o.amr}::text[], ${o.ip}, ${o.userAgent} from users u where u.id = ${o.user.id}
+      returning id, security_version, expires_at
+    ), inserted as (
+      insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)
+      select ${digest(refreshToken)}, id, ${tenantId}::uuid, expires_at from session
+    )
+    select security_version, round(extract(epoch from expires_at - now()))::int as seconds from session`;
+  // The statements are sent together; they do not depend on each other.
+  const [[session], deviceToken] = await Promise.all([
+    opening,
+    o.deviceToken === undefined ? undefined : rememberDevice(tx, o.user.id, o.deviceToken),
+  ]);
   if (!session) throw new Error(`the user ${o.user.id} of a new session is missing`);
-  const user = { id: o.user.id, ...session };
-  const tokens = await issueTokens(p, tx, { user, sessionId, tenantId: o.tenantId });
-  if (o.deviceToken === undefined) return tokens;
-  return { ...tokens, deviceToken: await rememberDevice(tx, o.user.id, o.deviceToken) };
+  const { securityVersion: ver, seconds } = session;
+  const accessToken = await p.tokens.sign({ sub: o.user.id, sid: sessionId, tenantId, ver });
+  const tokens = tokenPair(accessToken, refreshToken, seconds);
+  return deviceToken === undefined ? tokens : { ...tokens, deviceToken };
 }
+
+const tokenPair = (accessToken: string, refreshToken: string, refreshExpiresIn: number): TokenPair => ({
+  accessToken,
+  tokenType: "Bearer",
+  expiresIn: ACCESS_TOKEN_SECONDS,
+  refreshToken,
+  refreshExpiresIn,
+});
 
 /**
  * Issues new tokens for a session and extends the session until the new refresh token expires.
@@ -101,13 +122,7 @@ export async function issueTokens(
     tenantId: o.tenantId,
     ver: o.user.securityVersion,
   });
-  return {
-    accessToken,
-    tokenType: "Bearer",
-    expiresIn: ACCESS_TOKEN_SECONDS,
-    refreshToken,
-    refreshExpiresIn: expiry?.seconds ?? 0,
-  };
+  return tokenPair(accessToken, refreshToken, expiry?.seconds ?? 0);
 }
 
 /** SQL: when the session `s` expires if it is used now. */

@@ -83,9 +83,8 @@ export function requireFinished(step: FirstStep): SignedIn {
  */
 export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   const address = addressKey(o.ip);
-  await requireAddressBelowLimit(p.sql, address);
   if (hashesWaiting() >= MAX_WAITING) throw busy();
-  const account = await readAccount(p.sql, o);
+  const [account] = await Promise.all([readAccount(p.sql, o), requireAddressBelowLimit(p.sql, address)]);
   const { id, deviceId } = account;
   const isLocked = (account.lockedForSeconds ?? 0) > 0;
   const stored = isLocked ? null : account.passwordHash;
@@ -100,8 +99,7 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   const step = await transact(p.sql, async (tx) => {
     // Check again: while the hash was computed, concurrent attempts may have reached the lock or the limit, and the
     // password may have changed. Then even the right password must fail.
-    await requireAddressBelowLimit(tx, address);
-    const [user] = await tx<{ id: string; hasFactor: boolean }[]>`
+    const update = tx<{ id: string; hasFactor: boolean }[]>`
       update users u set last_login_at = case when ${
       hasFactor(tx, tx`u.id`)
     } then last_login_at else now() end,
@@ -110,6 +108,7 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
       where id = ${id} and is_active and deleted_at is null and password_hash = ${stored}
         and (${deviceId !== null} or lockout_expires_at is null or lockout_expires_at <= now())
       returning id, ${hasFactor(tx, tx`u.id`)} as has_factor`;
+    const [, [user]] = await Promise.all([requireAddressBelowLimit(tx, address), update]);
     if (!user || deviceId !== null) requireUnlocked(await readAccount(tx, o));
     if (!user) throw wrongCredentials();
     return await firstStep(p, tx, { ...user, amr: ["pwd"], deviceId }, o);
@@ -139,11 +138,14 @@ export async function firstStep(
   wanted: WantedTenant & Origin,
 ): Promise<FirstStep> {
   const { id: userId, amr } = user;
-  const tenantId = await chooseTenant(tx, userId, wanted);
   if (user.hasFactor && !amr.includes("mfa")) {
+    await chooseTenant(tx, userId, wanted);
     return { needed: await askForFactor(p, tx, { userId, amr, ...wanted }) };
   }
-  await clearFailedSignIns(tx, userId, user.deviceId);
+  const [tenantId] = await Promise.all([
+    chooseTenant(tx, userId, wanted),
+    clearFailedSignIns(tx, userId, user.deviceId),
+  ]);
   const { ip, userAgent, deviceToken } = wanted;
   const device = deviceToken === undefined ? {} : { deviceToken };
   const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, ...device });

@@ -9,6 +9,7 @@ import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
 import { createApp } from "../../../routes/app.ts";
 import { ok } from "../../../routes/shared/answer.ts";
 import { endpoint } from "../../../routes/shared/endpoint.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
 import { HttpClient } from "../../support/http.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -17,14 +18,19 @@ import { until } from "../../support/until.ts";
 const RUNNING = 5;
 const WAITING = 20;
 const OF_CALLER = 4;
+const url = new URL(await createTestDatabase());
+for (const limit of ["lock_timeout", "idle_in_transaction_session_timeout"]) {
+  url.searchParams.set(limit, "60000");
+}
 const t = await setup({
+  DATABASE_URL: url.href,
   MAX_RUNNING_REQUESTS: String(RUNNING),
   MAX_WAITING_REQUESTS: String(WAITING),
   JOB_CONCURRENCY: "0",
 });
 Deno.test.afterAll(() => t.stop());
 const COUNTS = "every instance counts for itself";
-const { runningRequests, config } = t.steward.platform;
+const { runningRequests } = t.steward.platform;
 
 function assertBusy({ status, body, headers }: Awaited<ReturnType<HttpClient["get"]>>): void {
   assert.deepEqual([status, body.code], [503, "INSTANCE_BUSY_UNAVAILABLE"]);
@@ -35,7 +41,7 @@ inOneInstance(
   "requests beyond those that may run get 503 at once, and all go on after the others",
   COUNTS,
   async () => {
-    const other = connectPostgres(config.DATABASE_URL ?? "", { max: 1 });
+    const other = connectPostgres(url.href, { max: 1 });
     const id = await t.tenant();
     const rename = () => t.systemAdmin.put(`/api/v1/tenants/${id}`, { name: `Renamed ${id}` });
     const held = await transact(other, async (tx) => {
