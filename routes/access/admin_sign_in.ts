@@ -17,6 +17,14 @@ export const removedFactors = {
   },
 };
 
+/** The answer to the end of all sessions of a user. */
+export const endedSessions = {
+  200: {
+    description: "Number of sessions that were ended",
+    schema: z.object({ ended: z.int() }).meta({ id: "EndedSessionsDto" }),
+  },
+};
+
 const overUsers = acrossTenants("admin:system", "manage:all-users");
 
 /** Open sessions of a user, and the lockout after wrong passwords. */
@@ -41,12 +49,7 @@ export const adminSignInRoutes = [
     summary: "End all sessions of a user",
     access: overUsers,
     params: userIdPath,
-    answers: {
-      200: {
-        description: "Number of sessions that were ended",
-        schema: z.object({ ended: z.int() }).meta({ id: "EndedSessionsDto" }),
-      },
-    },
+    answers: endedSessions,
     problems: ["USER_NOT_FOUND"],
     run: async ({ platform, caller, params }) =>
       ok({ ended: await endUserSessions(platform, caller, params.id, null) }),

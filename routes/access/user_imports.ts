@@ -2,6 +2,7 @@ import { z } from "zod";
 import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
+import { previewUserImport } from "../../domain/user_data/imports/import_preview.ts";
 import {
   IMPORT_STATUSES,
   listUserImports,
@@ -35,6 +36,30 @@ const UserImportDto = z.object({
   startedAt: instant.nullable(),
   finishedAt: instant.nullable(),
 }).meta({ id: "UserImportDto" });
+
+const rowNumber = z.int().meta({ description: "From 1, without the header" });
+const errorText = "The errors of a failed row, joined by `; `";
+
+const UserImportPreviewDto = z.object({
+  columns: z.array(z.string()).meta({ description: "Columns or members of the first rows" }),
+  rows: z.array(z.object({
+    row: rowNumber,
+    values: z.record(z.string(), z.string()).meta({
+      description: "By column; password hashes are hidden, long values cut",
+    }),
+    outcome: z.string().nullable().meta({ description: "Created, Updated, Unchanged or Failed, once known" }),
+    error: z.string().nullable().meta({ description: errorText }),
+  })).meta({ description: "The first ten rows" }),
+  failures: z.array(z.object({
+    row: rowNumber,
+    email: z.string().nullable(),
+    outcome: z.string(),
+    error: z.string().meta({ description: errorText }),
+  })).meta({ description: "The first 100 failed rows" }),
+  isComplete: z.boolean().meta({
+    description: "The outcomes are known: the import has completed, and its result is there",
+  }),
+}).meta({ id: "UserImportPreviewDto" });
 
 const StartImportRequest = z.object({
   fileId: uuid.meta({
@@ -119,6 +144,21 @@ export const userImportRoutes = [
     answers: one,
     problems: ["USER_IMPORT_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readUserImport(db, caller.tenantId, params.id)),
+  }),
+  endpoint({
+    method: "get",
+    path: `${ofTenant}/{id}/preview`,
+    area: "Users",
+    id: "previewUserImport",
+    summary: "Show the first rows of an import and the rows that failed",
+    details:
+      "After a dry run these are the errors before anything is written. For who started the import, and with read:files. " +
+      "Files that have ended are left out.",
+    access: mayImport,
+    params: userIdPath,
+    answers: { 200: { description: "The rows", schema: UserImportPreviewDto } },
+    problems: ["USER_IMPORT_NOT_FOUND", "FORBIDDEN"],
+    run: async ({ platform, caller, params }) => ok(await previewUserImport(platform, caller, params.id)),
   }),
   endpoint({
     method: "post",

@@ -13,12 +13,18 @@ import {
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
 import { sendTenantUserResetLink } from "../../domain/access/users/user_reset_link.ts";
 import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
-import { unlockTenantUser } from "../../domain/access/users/user_sign_in.ts";
+import {
+  endTenantUserSessions,
+  listTenantUserSessions,
+  unlockTenantUser,
+} from "../../domain/access/users/user_sign_in.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/users/user_update.ts";
+import { OwnSessionDto } from "../auth/shapes.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
-import { removedFactors } from "./admin_sign_in.ts";
+import { uuid } from "../shared/validation.ts";
+import { endedSessions, removedFactors } from "./admin_sign_in.ts";
 import { versionedAnswer } from "./answers.ts";
 import { requireExactMetadata } from "./exact_metadata.ts";
 import { RoleDto } from "./role_shapes.ts";
@@ -255,6 +261,48 @@ export const usersRoutes = [
       },
     })
   ),
+  endpoint({
+    method: "get",
+    path: "/api/v1/users/{id}/sessions",
+    area: "Users",
+    id: "listTenantUserSessions",
+    summary: "List the open sessions of a user of the tenant, newest first",
+    details: "Sessions are valid in all tenants of the user, so the caller must be allowed to change the user.",
+    access: inTenant("update:users"),
+    params: userIdPath,
+    answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
+    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
+    run: async ({ platform, caller, params }) =>
+      ok(await listTenantUserSessions(platform, caller, params.id)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/users/{id}/sessions",
+    area: "Users",
+    id: "endTenantUserSessions",
+    summary: "End all sessions of a user of the tenant",
+    access: inTenant("update:users"),
+    params: userIdPath,
+    answers: endedSessions,
+    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
+    run: async ({ platform, caller, params }) =>
+      ok({ ended: await endTenantUserSessions(platform, caller, params.id, null) }),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/users/{id}/sessions/{sessionId}",
+    area: "Users",
+    id: "endTenantUserSession",
+    summary: "End one session of a user of the tenant",
+    access: inTenant("update:users"),
+    params: userIdPath.extend({ sessionId: uuid }),
+    answers: { 200: { description: "The session has ended" } },
+    problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN", "SESSION_NOT_FOUND"],
+    async run({ platform, caller, params }) {
+      await endTenantUserSessions(platform, caller, params.id, params.sessionId);
+      return okEmpty();
+    },
+  }),
   endpoint({
     method: "delete",
     path: "/api/v1/users/{id}/factors",

@@ -22,6 +22,22 @@ export async function listUserSessions(
 }
 
 /**
+ * Like `listUserSessions`, for a user of the caller's tenant. A session is valid in all tenants of the user and shows
+ * addresses and devices, so the caller must be allowed to change the user.
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION
+ */
+export async function listTenantUserSessions(
+  p: Pick<UserPlatform, "sql">,
+  caller: TenantCaller,
+  userId: string,
+): Promise<OwnSession[]> {
+  return await transact(p.sql, async (tx) => {
+    await requireReach(tx, caller, await lockTenantUser(tx, userId, caller.tenantId));
+    return await listOwnSessions(tx, { userId, sessionId: caller.sessionId });
+  });
+}
+
+/**
  * Ends one open session of a user, or all of them. Their tokens are rejected from the next request on.
  * @param sessionId null: all sessions; the user may have none.
  * @returns how many sessions ended.
@@ -36,24 +52,50 @@ export async function endUserSessions(
   return await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, userId);
     await requireTheirReach(tx, caller, userId, null);
-    const ended = await endSessions(p, tx, {
-      userId,
-      ...sessionId === null ? {} : { sessionId },
-      reason: "ended by an administrator",
-    });
-    if (ended === 0 && sessionId !== null) {
-      throw problem("SESSION_NOT_FOUND", `User ${userId} has no open session ${sessionId}.`);
-    }
-    if (ended > 0) {
-      await recordAudit(tx, { ...caller, tenantId: null }, {
-        action: "user.end-sessions",
-        targetType: "user",
-        targetId: userId,
-        after: { sessionId, ended },
-      });
-    }
-    return ended;
+    return await endAndRecord(p, tx, { ...caller, tenantId: null }, userId, sessionId);
   });
+}
+
+/**
+ * Like `endUserSessions`, for a user of the caller's tenant whom the caller may change.
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION, SESSION_NOT_FOUND
+ */
+export async function endTenantUserSessions(
+  p: UserPlatform,
+  caller: TenantCaller,
+  userId: string,
+  sessionId: string | null,
+): Promise<number> {
+  return await transact(p.sql, async (tx) => {
+    await requireReach(tx, caller, await lockTenantUser(tx, userId, caller.tenantId));
+    return await endAndRecord(p, tx, caller, userId, sessionId);
+  });
+}
+
+async function endAndRecord(
+  p: UserPlatform,
+  tx: Tx,
+  actor: Caller,
+  userId: string,
+  sessionId: string | null,
+): Promise<number> {
+  const ended = await endSessions(p, tx, {
+    userId,
+    ...sessionId === null ? {} : { sessionId },
+    reason: "ended by an administrator",
+  });
+  if (ended === 0 && sessionId !== null) {
+    throw problem("SESSION_NOT_FOUND", `User ${userId} has no open session ${sessionId}.`);
+  }
+  if (ended > 0) {
+    await recordAudit(tx, actor, {
+      action: "user.end-sessions",
+      targetType: "user",
+      targetId: userId,
+      after: { sessionId, ended },
+    });
+  }
+  return ended;
 }
 
 /**

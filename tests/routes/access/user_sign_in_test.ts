@@ -116,3 +116,34 @@ Deno.test("an administrator of one tenant can neither unlock nor sign out users 
     assert.equal(answer.body.code, "MISSING_PERMISSION");
   }
 });
+
+Deno.test("an administrator of the tenant lists and ends sessions of the tenant's own users", async () => {
+  const admin = await t.actor({ permissions: ["read:users", "update:users"] });
+  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
+  const path = `/api/v1/users/${user.userId}/sessions`;
+  const listed = (await admin.get(path)).body;
+  assert.equal(listed.length, 1);
+  assert.equal((await admin.delete(`${path}/${listed[0].id}`)).status, 200);
+  assert.equal((await user.get("/api/v1/auth/me")).status, 401);
+  const again = await admin.delete(`${path}/${listed[0].id}`);
+  assert.equal(again.body.code, "SESSION_NOT_FOUND");
+  assert.deepEqual((await admin.delete(path)).body, { ended: 0 });
+  const [row] = await t.steward.platform.sql`select tenant_id from audit_log
+    where action = 'user.end-sessions' and target_id = ${user.userId}`;
+  assert.equal(row?.tenantId, admin.tenantId);
+});
+
+Deno.test("sessions of users who are active elsewhere, or of strangers, are closed to a tenant's administrator", async () => {
+  const admin = await t.actor({ permissions: ["read:users", "update:users"] });
+  const shared = await t.actor({ tenantId: admin.tenantId ?? "" });
+  await t.steward.platform.sql`insert into user_tenants (user_id, tenant_id)
+    values (${shared.userId}, ${await t.tenant()})`;
+  const stranger = await t.actor();
+  for (const [user, code] of [[shared, "CROSS_TENANT_FORBIDDEN"], [stranger, "USER_NOT_FOUND"]] as const) {
+    const path = `/api/v1/users/${user.userId}/sessions`;
+    assert.equal((await admin.get(path)).body.code, code);
+    assert.equal((await admin.delete(path)).body.code, code);
+  }
+  const reader = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:users"] });
+  assert.equal((await reader.get(`/api/v1/users/${shared.userId}/sessions`)).status, 403);
+});

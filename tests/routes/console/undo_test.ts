@@ -26,7 +26,7 @@ inBrowser("a changed setting is changed back, and a deleted one is there again",
 
   await viewing.open(`settings/${id}`);
   await page.getByRole("button", { name: "Delete" }).click();
-  await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("undo.me was deleted.").waitFor();
   assert.equal(await settingOf("undo.me"), undefined);
   await page.getByRole("button", { name: "Undo" }).click();
@@ -73,7 +73,7 @@ inBrowser("a change of roles and a deactivation of a tenant are undone", async (
   const platform = await openConsole(b, t, t.systemAdmin);
   await platform.open(`tenants/${other}`);
   await platform.page.getByRole("button", { name: "Deactivate" }).click();
-  await platform.page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+  await platform.page.locator("dialog[open] [data-confirm-yes]").click();
   await platform.page.getByRole("button", { name: "Undo" }).waitFor();
   assert.equal(await isActive(), false);
   await platform.page.getByRole("button", { name: "Undo" }).click();

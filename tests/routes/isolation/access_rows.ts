@@ -53,6 +53,12 @@ export const accessRows: Rows = {
   deactivateUser: user(byId),
   sendPasswordReset: user(byId),
   unlockTenantUser: user(byId),
+  listTenantUserSessions: user(byId),
+  endTenantUserSessions: user(byId),
+  endTenantUserSession: {
+    names: (id) => ({ params: { id: id("user"), sessionId: id("session") } }),
+    code: "USER_NOT_FOUND",
+  },
   explainTenantAccess: {
     names: (id) => ({ params: byId(id), query: { permission: "read:users" } }),
     code: "USER_NOT_FOUND",
@@ -73,6 +79,10 @@ export const accessRows: Rows = {
   startUserImport: { names: (id) => ({ body: { fileId: id("file") } }), code: "FILE_NOT_FOUND" },
   listUserImports: list(),
   readUserImport: { names: (id) => ({ params: { id: id("userImport") } }), code: "USER_IMPORT_NOT_FOUND" },
+  previewUserImport: {
+    names: (id) => ({ params: { id: id("userImport") } }),
+    code: "USER_IMPORT_NOT_FOUND",
+  },
   startUserImportAnywhere: platform((id) => ({ body: { fileId: id("file") } })),
   listUserImportsAnywhere: platform(),
   readUserImportAnywhere: platform((id) => ({ params: { id: id("userImport") } })),

@@ -15,7 +15,7 @@ inBrowser("26. I archived the wrong user: undo", async (browser) => {
     const row = page.getByRole("row").filter({ hasText: email });
     await row.getByRole("link").first().click();
     await page.getByRole("button", { name: "Deactivate" }).click();
-    await page.locator("#confirm").getByRole("button", { name: "Confirm" }).click();
+    await page.locator("dialog[open] [data-confirm-yes]").click();
     const undo = page.getByRole("button", { name: "Undo" });
     await undo.waitFor();
     assert.equal(await isActive(), false);

@@ -1,0 +1,133 @@
+import type { CsvRecord } from "../../access/permissions/csv.ts";
+import type { FilePlatform } from "../../files/platform.ts";
+import { openFileContent } from "../../files/service_files.ts";
+import { Problem, problem } from "../../problems/problem.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
+import { CsvSplitter } from "./csv_stream.ts";
+import { ImportMistake } from "./import_mistake.ts";
+import { type RawRow, readRows } from "./read_rows.ts";
+import { readUserImport } from "./user_import.ts";
+
+const FIRST_ROWS = 10;
+const MOST_FAILURES = 100;
+const MOST_CHARACTERS = 200;
+
+/** The outcome of a row of the file. */
+export interface RowOutcome {
+  row: number;
+  email: string | null;
+  outcome: string;
+  /** The errors of a failed row, joined by "; ". */
+  error: string;
+}
+
+/** What an import reads from its file, and what it does or would do with the rows. */
+export interface ImportPreview {
+  /** Columns or members of the first rows. */
+  columns: string[];
+  /** The first rows by column. Password hashes are hidden. `outcome` is null until it is known. */
+  rows: { row: number; values: Record<string, string>; outcome: string | null; error: string | null }[];
+  /** The first 100 failed rows. */
+  failures: RowOutcome[];
+  /** True if the outcomes are known: the import has completed and its result was scanned. */
+  isComplete: boolean;
+}
+
+/**
+ * Shows the first rows of the file of an import and the rows that failed. A dry run thus shows the errors before anything
+ * is written. Files that have ended are left out.
+ * @throws USER_IMPORT_NOT_FOUND, FORBIDDEN for others than who started the import, without read:files
+ */
+export async function previewUserImport(
+  p: FilePlatform,
+  caller: TenantCaller,
+  id: string,
+): Promise<ImportPreview> {
+  const found = await readUserImport(p.sql, caller.tenantId, id);
+  if (found.createdBy !== caller.userId && !caller.permissions.has("read:files")) {
+    throw problem("FORBIDDEN", "Rows of an import are shown to who started it, and with read:files.");
+  }
+  const [raw, outcomes] = await Promise.all([
+    readFirstRows(p, found.fileId, caller.tenantId),
+    found.resultFileId === null ? null : readOutcomes(p, found.resultFileId, found.failed),
+  ]);
+  const byRow = new Map(outcomes?.first.map((outcome) => [outcome.row, outcome]));
+  const rows = raw.map((each, at) => {
+    const known = byRow.get(at + 1);
+    return {
+      row: at + 1,
+      values: "values" in each ? shown(each.values) : {},
+      outcome: known?.outcome ?? null,
+      error: known?.error || ("fault" in each ? each.fault : null),
+    };
+  });
+  return {
+    columns: [...new Set(rows.flatMap(({ values }) => Object.keys(values)))],
+    rows,
+    failures: outcomes?.failures ?? [],
+    isComplete: outcomes !== null,
+  };
+}
+
+const shown = (values: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      if (/^password/i.test(name)) return [name, value ? "•••" : ""];
+      const text = typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
+      return [name, text.slice(0, MOST_CHARACTERS)];
+    }),
+  );
+
+/** The first rows of the imported file; none if the file has ended, or cannot be read as a whole. */
+async function readFirstRows(p: FilePlatform, fileId: string, tenantId: string): Promise<RawRow[]> {
+  const content = await openIfAvailable(p, fileId);
+  const rows: RawRow[] = [];
+  if (content === null) return rows;
+  try {
+    for await (const some of readRows(content, tenantId)) {
+      rows.push(...some);
+      if (rows.length >= FIRST_ROWS) break;
+    }
+  } catch (error) {
+    if (!(error instanceof ImportMistake)) throw error; // the import itself says what is wrong
+  }
+  return rows.slice(0, FIRST_ROWS);
+}
+
+/** The outcomes of the first rows and the first failures; null if the result cannot be read (yet or any more). */
+async function readOutcomes(
+  p: FilePlatform,
+  fileId: string,
+  failed: number,
+): Promise<{ first: RowOutcome[]; failures: RowOutcome[] } | null> {
+  const content = await openIfAvailable(p, fileId);
+  if (content === null) return null;
+  const first: RowOutcome[] = [];
+  const failures: RowOutcome[] = [];
+  const wanted = Math.min(failed, MOST_FAILURES);
+  for await (const { fields: [row = "", email = "", outcome = "", error = ""] } of recordsOf(content)) {
+    if (row === "row") continue; // the header
+    const read = { row: Number(row), email: email || null, outcome, error };
+    if (read.row <= FIRST_ROWS) first.push(read);
+    if (outcome === "Failed") failures.push(read);
+    if (read.row >= FIRST_ROWS && failures.length >= wanted) break;
+  }
+  return { first, failures };
+}
+
+async function* recordsOf(content: ReadableStream<Uint8Array>): AsyncGenerator<CsvRecord> {
+  const splitter = new CsvSplitter();
+  const decoder = new TextDecoder(); // drops the byte order mark
+  for await (const bytes of content) yield* splitter.feed(decoder.decode(bytes, { stream: true }));
+  yield* splitter.end();
+}
+
+/** The content of a file; null while it is scanned, and after it has ended. */
+async function openIfAvailable(p: FilePlatform, fileId: string): Promise<ReadableStream<Uint8Array> | null> {
+  try {
+    return await openFileContent(p, fileId);
+  } catch (error) {
+    if (error instanceof Problem && [404, 409].includes(error.status)) return null;
+    throw error;
+  }
+}
