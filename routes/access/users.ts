@@ -267,7 +267,8 @@ export const usersRoutes = [
     area: "Users",
     id: "listTenantUserSessions",
     summary: "List the open sessions of a user of the tenant, newest first",
-    details: "Sessions are valid in all tenants of the user, so the caller must be allowed to change the user.",
+    details:
+      "Sessions are valid in all tenants of the user, so the caller must be allowed to change the user.",
     access: inTenant("update:users"),
     params: userIdPath,
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },

@@ -82,7 +82,7 @@
     const etags = await send(reservation, file, signal);
     showStatus(texts.confirming, 100);
     const { goTo } = await postForm(`files/${reservation.fileId}/complete`, { etag: etags }, signal);
-    return goTo;
+    return form.dataset.goTo?.replace("{id}", reservation.fileId) ?? goTo;
   }
 
   /** Sends a form to the console and returns its JSON. @throws UserError with the refusal */

@@ -25,6 +25,18 @@ export function exactTime(v: Pick<Visit, "locale" | "timeZone">, at: string): st
   }).format(new Date(at));
 }
 
+/** "10:34" in the viewer's time zone; with the date if it is another day. */
+export function clockTime(v: Pick<Visit, "locale" | "timeZone" | "now">, at: string): string {
+  const { timeZone } = v;
+  const day = new Intl.DateTimeFormat("en", { dateStyle: "short", timeZone });
+  const isToday = day.format(new Date(at)) === day.format(v.now);
+  return new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
+    timeStyle: "short",
+    timeZone,
+    ...isToday ? {} : { dateStyle: "medium" },
+  }).format(new Date(at));
+}
+
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 31_536_000],
   ["month", 2_592_000],

@@ -2,7 +2,7 @@ import { FILE_STATUSES, RETENTION_CLASSES } from "../../../domain/files/file.ts"
 import { defaultProfiles } from "../../../domain/files/profiles.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
-import { choice, labelled, list, period, search, timeColumn } from "../components/list.tsx";
+import { choice, hidden, labelled, list, period, search, timeColumn } from "../components/list.tsx";
 import { Badge, bytes, number } from "../components/values.tsx";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { type File, FileStatusBadge, isMoving } from "./model.tsx";
@@ -17,7 +17,7 @@ export async function filesPage(v: Visit): Promise<View> {
   const show = v.query.get("show");
   const page = await v.api.list("listFiles", v, {
     ...periodOf(v),
-    createdBy: show === "mine" ? v.viewer.userId : null,
+    createdBy: show === "mine" ? v.viewer.userId : v.query.get("createdBy"),
     legalHold: show === "held" ? true : null,
     isProduct: show === "product" ? true : null,
   });
@@ -36,6 +36,7 @@ export async function filesPage(v: Visit): Promise<View> {
         choice("status", t.status, labelled(FILE_STATUSES, fileStatusTexts[v.locale])),
         choice("profile", t.profile, profileChoices(v, page.items)),
         choice("retentionClass", t.retention, labelled(RETENTION_CLASSES, retentionTexts[v.locale])),
+        hidden("createdBy"),
         choice("show", t.show, { mine: t.mine, held: t.onLegalHold, product: t.product }, t.allFiles),
         ...period(t),
       ],

@@ -1,26 +1,19 @@
+import type { Child } from "hono/jsx";
 import { CheckField, CsrfField } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { bytes } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
+import type { Answer } from "../shared/operations.ts";
 import { field, may, type View, type Visit } from "../shared/page.ts";
 import { declaredType, shortType } from "./types.ts";
 import { fileTexts } from "./texts.ts";
 
 const PARTS_FROM_BYTES = 32 * 1024 * 1024;
 
-/** The upload form. The page's script reserves the file, sends it to storage and confirms it. */
+/** The page that uploads a file of any profile. */
 export async function uploadPage(v: Visit): Promise<View> {
   const t = fileTexts[v.locale];
   const profiles = await v.api.call("listFileProfiles");
-  const scriptTexts = {
-    reserving: t.reserving,
-    sending: t.sending,
-    confirming: t.confirming,
-    tooLarge: t.tooLarge,
-    empty: t.empty,
-    cancelled: t.cancelled,
-    failed: t.sendFailed,
-  };
   return {
     title: t.upload,
     crumbs: [{ href: "files", label: t.files }],
@@ -28,18 +21,7 @@ export async function uploadPage(v: Visit): Promise<View> {
     body: (
       <Card>
         <p class="muted">{t.uploadText}</p>
-        <noscript>
-          <Notice tone="warn">{t.needsScript}</Notice>
-        </noscript>
-        <form
-          method="post"
-          action="files/upload"
-          class="form"
-          data-upload
-          data-texts={JSON.stringify(scriptTexts)}
-          data-profiles={JSON.stringify(profiles)}
-        >
-          <CsrfField v={v} />
+        <UploadForm v={v} profiles={profiles} label={t.uploadButton}>
           <div class="field">
             <label for="f-profile">{t.profile}</label>
             <select id="f-profile" name="profile" aria-describedby="profile-hints">
@@ -53,24 +35,67 @@ export async function uploadPage(v: Visit): Promise<View> {
               ))}
             </div>
           </div>
-          <div class="field">
-            <label for="f-file">{t.file}</label>
-            <input id="f-file" type="file" name="file" required />
-          </div>
-          {may(v.viewer, "admin:system") && <CheckField label={t.isProduct} name="isProduct" />}
-          <div class="row">
-            <button type="submit" class="button primary" data-upload-start>{t.uploadButton}</button>
-            <button type="button" class="button" data-upload-cancel hidden>{t.cancelUpload}</button>
-          </div>
-          <div class="upload-progress" data-upload-progress hidden>
-            <progress max={100} value={0} aria-label={t.progress}></progress>
-            <span data-upload-text></span>
-          </div>
-          <p class="error" role="alert" data-upload-problem></p>
-        </form>
+        </UploadForm>
       </Card>
     ),
   };
+}
+
+/**
+ * The upload form. The page needs the script `upload.js`, which reserves the file, sends it to storage and confirms it.
+ * @param goTo the page after the upload, with `{id}` for the id of the file; absent: the page of the file
+ * @param children the input `profile`
+ */
+export function UploadForm({ v, profiles, label, goTo, children }: {
+  v: Visit;
+  profiles: Answer<"listFileProfiles">;
+  label: string;
+  goTo?: string;
+  children: Child;
+}) {
+  const t = fileTexts[v.locale];
+  const scriptTexts = {
+    reserving: t.reserving,
+    sending: t.sending,
+    confirming: t.confirming,
+    tooLarge: t.tooLarge,
+    empty: t.empty,
+    cancelled: t.cancelled,
+    failed: t.sendFailed,
+  };
+  return (
+    <>
+      <noscript>
+        <Notice tone="warn">{t.needsScript}</Notice>
+      </noscript>
+      <form
+        method="post"
+        action="files/upload"
+        class="form"
+        data-upload
+        data-go-to={goTo}
+        data-texts={JSON.stringify(scriptTexts)}
+        data-profiles={JSON.stringify(profiles)}
+      >
+        <CsrfField v={v} />
+        {children}
+        <div class="field">
+          <label for="f-file">{t.file}</label>
+          <input id="f-file" type="file" name="file" required />
+        </div>
+        {may(v.viewer, "admin:system") && !goTo && <CheckField label={t.isProduct} name="isProduct" />}
+        <div class="row">
+          <button type="submit" class="button primary" data-upload-start>{label}</button>
+          <button type="button" class="button" data-upload-cancel hidden>{t.cancelUpload}</button>
+        </div>
+        <div class="upload-progress" data-upload-progress hidden>
+          <progress max={100} value={0} aria-label={t.progress}></progress>
+          <span data-upload-text></span>
+        </div>
+        <p class="error" role="alert" data-upload-problem></p>
+      </form>
+    </>
+  );
 }
 
 /** Reserves a file for the page's script. Responds with the signed URLs as JSON. */

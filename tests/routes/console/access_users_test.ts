@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { newId } from "../../../domain/shared/ids.ts";
 import { addApp } from "../auth/factors.ts";
 import { Uploading } from "../files/uploading.ts";
@@ -192,26 +193,105 @@ inBrowser("an administrator invites a person, sends the invitation again and rev
   await viewing.close();
 });
 
-inBrowser("an administrator tries an import of users as a dry run, then imports", async (b) => {
+inBrowser("an administrator uploads a file, sees the rows with errors, then imports", async (b) => {
   const importer = await t.actor({
     permissions: ["read:users", "create:users", "upload:files", "read:files", "read:roles"],
   });
-  const bytes = new TextEncoder().encode("email\nimported@example.test\n");
-  await new Uploading(t).uploadAndScan(importer, { bytes, contentType: "text/csv", fileName: "people.csv" });
   const viewing = await openConsole(b, t, importer);
   const { page } = viewing;
   await viewing.open("user-imports/new");
   await viewing.requireAccessible();
-  await page.getByLabel("File").selectOption({ label: "people.csv" });
-  await page.getByRole("button", { name: "Start" }).click();
-  await page.getByText("1 created, 0 updated, 0 unchanged, 0 failed").waitFor();
-  await viewing.open((await page.evaluate("location.pathname") as string).replace(/^.*\/console\//, ""));
+  const csv = "email,firstName\nimported@example.test,<b>Ana</b>\nnot-an-email,Bo\n";
+  const file = { name: "people.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
+  await page.locator("#f-file").setInputFiles(file);
+  await page.getByRole("button", { name: "Upload and check" }).click();
+  await page.getByText("people.csv").waitFor();
+  await page.getByRole("button", { name: "Check the file" }).click();
+  await page.getByText("1 created, 0 updated, 0 unchanged, 1 failed").waitFor();
+  const failed = page.getByRole("table", { name: "Rows with errors" });
+  await failed.getByText("email: expected an email address").waitFor();
+  await page.getByRole("cell", { name: "<b>Ana</b>" }).waitFor();
+  await page.getByText("would be created").waitFor();
+  await viewing.requireAccessible();
+  assert.equal((await importer.get("/api/v1/users/by-email/imported@example.test")).status, 404);
   await page.getByRole("button", { name: "Import now" }).click();
   await confirm(viewing);
   await page.getByRole("heading", { name: "User import", exact: true }).waitFor();
-  await page.getByText("1 created, 0 updated, 0 unchanged, 0 failed").waitFor();
+  await page.getByText("1 created, 0 updated, 0 unchanged, 1 failed").waitFor();
   await viewing.requireAccessible();
   const found = await importer.get("/api/v1/users/by-email/imported@example.test");
   assert.equal(found.status, 200);
+  await viewing.open("user-imports/new");
+  await page.getByText("Or choose a file that is uploaded already").click();
+  await page.getByLabel("File").last().selectOption({ label: "people.csv" });
+  await page.getByRole("button", { name: "Check the file" }).click();
+  await page.getByText("0 created, 0 updated, 1 unchanged, 1 failed").waitFor();
+  await viewing.close();
+});
+
+inBrowser("a person with an account is added by email: at once, or by an invitation", async (b) => {
+  const admin = await t.actor({ role: "Admin" });
+  const person = await t.actor({ role: "Visitor" });
+  const viewing = await openConsole(b, t, admin);
+  const { page } = viewing;
+  const add = async () => {
+    await page.getByLabel("Email").fill(person.email.toUpperCase());
+    await page.getByRole("checkbox", { name: "Visitor" }).check();
+    await page.getByRole("button", { name: "Add an existing user" }).click();
+  };
+  await viewing.open("users/bring-in");
+  await add();
+  await page.getByText("was invited and joins with their account").waitFor();
+  const links = async () =>
+    (await t.systemAdmin.get(`/api/v1/admin/users/${person.userId}/tenants`)).body.length as number;
+  assert.equal(await links(), 1, "nobody is added without agreeing");
+  await viewing.close();
+  const platform = await openConsole(b, t, t.systemAdmin);
+  await platform.open("users/bring-in");
+  await platform.page.getByLabel("Email").fill("nobody-like-this@example.test");
+  await platform.page.getByRole("checkbox", { name: "Visitor" }).check();
+  await platform.page.getByRole("button", { name: "Add an existing user" }).click();
+  await platform.page.getByText("No user has this email.").first().waitFor();
+  platform.forgive();
+  await platform.page.getByLabel("Email").fill(person.email);
+  await platform.page.getByRole("button", { name: "Add an existing user" }).click();
+  await platform.page.getByText("The user was added to this tenant.").waitFor();
+  assert.equal(await links(), 2);
+  await platform.close();
+});
+
+inBrowser("a user's page shows what the user received and uploaded, and the open sessions", async (b) => {
+  const admin = await t.actor({
+    permissions: ["read:users", "update:users", "send:notifications", "read:files"],
+  });
+  const tenantId = admin.tenantId ?? "";
+  const user = await t.actor({ tenantId, permissions: ["upload:files", "read:files"] });
+  await new Uploading(t).uploadAndScan(user, { bytes: new TextEncoder().encode("a"), fileName: "notes.txt" });
+  const send = (subject: string) =>
+    admin.post("/api/v1/notifications/send", {
+      channel: "InApp",
+      recipients: [{ address: user.userId }],
+      subject,
+      textBody: "text",
+    });
+  for (let n = 1; n <= 6; n++) assert.equal((await send(`Message ${n}`)).status, 200);
+  const viewing = await openConsole(b, t, admin);
+  const { page } = viewing;
+  await viewing.open(`users/${user.userId}`);
+  await page.getByRole("link", { name: "notes.txt" }).waitFor();
+  await page.getByRole("link", { name: "Message 6" }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Message 1" }).count(), 0, "the newest five");
+  await viewing.requireAccessible();
+  await page.getByRole("link", { name: "Show all" }).click();
+  await page.getByRole("link", { name: "Message 1" }).waitFor();
+  await viewing.open(`files?createdBy=${user.userId}`);
+  await page.getByRole("link", { name: "notes.txt" }).waitFor();
+  await viewing.open(`files?createdBy=${admin.userId}`);
+  assert.equal(await page.getByRole("link", { name: "notes.txt" }).count(), 0);
+  await viewing.open(`users/${user.userId}`);
+  await page.getByRole("button", { name: "End all sessions" }).click();
+  await confirm(viewing);
+  await page.getByText("1 session ended.").waitFor();
+  assert.equal((await user.get("/api/v1/auth/me")).status, 401);
   await viewing.close();
 });

@@ -8,6 +8,7 @@ import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
+import { ActivityCards, readActivity } from "./activity.tsx";
 import { type AnyUser, nameOf, readUser, userCrumbs, type UserLink, UserStatus } from "./model.tsx";
 import { dataTexts } from "../data/texts.ts";
 import { userTexts } from "./texts.ts";
@@ -22,12 +23,14 @@ export async function userPage(v: Visit): Promise<View> {
   const common = commonTexts[v.locale];
   const { id } = user;
   const byUser = { params: { userId: id } };
-  const [links, permissions, sessions] = await Promise.all([
+  const mayChange = managesAllUsers(v) || may(v.viewer, "update:users");
+  const [links, permissions, sessions, activity] = await Promise.all([
     managesAllUsers(v)
       ? v.api.call("listUserTenantsAnywhere", { params: { id } })
       : v.api.call("listUserTenants", byUser),
     v.viewer.tenant && may(v.viewer, "read:users") ? orNull(v.api.call("listUserPermissions", byUser)) : null,
-    managesAllUsers(v) ? v.api.call("listUserSessions", { params: { id } }) : null,
+    mayChange ? readSessions(v, id) : null,
+    readActivity(v, id),
   ]);
   return {
     title: nameOf(user),
@@ -58,11 +61,23 @@ export async function userPage(v: Visit): Promise<View> {
               : <Codes codes={permissions} label={t.permissionsCaption} />}
           </Card>
         )}
+        <ActivityCards v={v} userId={id} activity={activity} />
         {sessions && <SessionsCard v={v} user={user} sessions={sessions} />}
+        {mayChange && !sessions && (
+          <Card title={t.sessions}>
+            <p class="muted">{t.sessionsElsewhere}</p>
+          </Card>
+        )}
       </>
     ),
   };
 }
+
+/** The open sessions; null if the user is active in other tenants too, and the viewer does not manage all users. */
+const readSessions = (v: Visit, id: string): Promise<Session[] | null> =>
+  managesAllUsers(v)
+    ? v.api.call("listUserSessions", { params: { id } })
+    : orNull(v.api.call("listTenantUserSessions", { params: { id } }));
 
 const LastSignIn = ({ v, at }: { v: Visit; at: string | null }) =>
   at ? <Time v={v} at={at} /> : <>{commonTexts[v.locale].never}</>;
@@ -91,6 +106,7 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
               action={`${at}/deactivate`}
               label={t.deactivate}
               confirm={t.deactivateConfirm(user.email)}
+              confirmLabel={t.deactivateNamed(nameOf(user))}
             />
           )}
           {user.isActive && (
@@ -118,6 +134,7 @@ function Actions({ v, user, isSelf }: { v: Visit; user: AnyUser; isSelf: boolean
           action={`${at}/delete`}
           label={everywhere ? t.deleteUser : t.removeUser}
           confirm={everywhere ? t.deleteConfirm(user.email) : t.removeConfirm(user.email)}
+          confirmLabel={everywhere ? t.deleteNamed(nameOf(user)) : t.removeNamed(nameOf(user))}
         />
       )}
     </>

@@ -1,19 +1,23 @@
-import { ActionButton, ButtonLink } from "../../components/forms.tsx";
+import { ActionButton, ButtonLink, FormRefusal } from "../../components/forms.tsx";
 import { Fields, Form } from "../../components/fields.tsx";
 import { listView, timeColumn } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { LivePart } from "../../components/table.tsx";
-import { Badge, Facts, number, Time } from "../../components/values.tsx";
+import { Badge, bytes, Facts, number, Time } from "../../components/values.tsx";
+import { UploadForm } from "../../files/upload.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
-import { type ConsolePage, field, mayInFiles, type View, type Visit } from "../../shared/page.ts";
-import { userCrumbs } from "./model.tsx";
+import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
+import { ImportRows } from "./import_rows.tsx";
+import { nameOf, userCrumbs, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
 type UserImport = Answer<"readUserImport">;
 
 const REFRESH_SECONDS = 2;
+const RESULT_SCAN_MS = 60_000;
+const PROFILE = "document";
 const MAY_IMPORT = ["create:users"];
 const TONES = { Queued: "idle", Running: "info", Completed: "ok", Failed: "bad" } as const;
 const importCrumbs = (v: Visit) => [
@@ -32,6 +36,7 @@ async function importsPage(v: Visit): Promise<View> {
     actions: <ButtonLink href="user-imports/new" label={t.importUsers} icon="plus" tone="primary" />,
     caption: t.imports,
     empty: [t.noImports, t.noImportsText],
+    top: <UserTabs v={v} current="user-imports" />,
     columns: [
       {
         head: t.importStartedAt,
@@ -69,29 +74,36 @@ const countsOf = (v: Visit, { created, updated, unchanged, failed }: UserImport)
     ...([created, updated, unchanged, failed].map((n) => number(v, n)) as [string, string, string, string]),
   );
 
-/** One import: progress, counts and the result file; after a dry run a button that imports. */
+/** One import: progress, counts, the first rows and those with errors; after a dry run a button that imports. */
 async function importPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const found = await v.api.call("readUserImport", { params: v.params });
-  const { id, fileId, status, dryRun, total, resultFileId, error } = found;
-  const isOpen = status === "Queued" || status === "Running";
+  const { id, fileId, status, dryRun, total, resultFileId, error, created, updated } = found;
+  const [preview, starter] = await Promise.all([
+    orNull(v.api.call("previewUserImport", { params: v.params })),
+    may(v.viewer, "read:users") ? orNull(v.api.call("readUser", { params: { id: found.createdBy } })) : null,
+  ]);
+  const isOpen = status === "Queued" || status === "Running" ||
+    status === "Completed" && preview !== null && !preview.isComplete && isFresh(v, found.finishedAt);
   const seesFiles = mayInFiles(v.viewer, "read:files");
   return {
     title: dryRun ? t.dryRunTitle : t.importTitle,
     crumbs: importCrumbs(v),
-    actions: status === "Completed" && dryRun && (
-      <ActionButton
-        v={v}
-        action="user-imports/new"
-        label={t.importNow}
-        confirm={t.importNowConfirm(number(v, total ?? 0))}
-        fields={{ fileId }}
-      />
-    ),
     body: (
       <LivePart v={v} id={`import-${id}`} {...isOpen ? { everySeconds: REFRESH_SECONDS } : {}}>
         {error && <Notice tone="bad">{error}</Notice>}
-        <Card>
+        <Card
+          actions={status === "Completed" && dryRun && created + updated > 0 && (
+            <ActionButton
+              v={v}
+              action="user-imports/new"
+              label={t.importNow}
+              tone="primary"
+              confirm={t.importNowConfirm(number(v, total ?? 0))}
+              fields={{ fileId }}
+            />
+          )}
+        >
           <Facts
             facts={[
               [t.status, <ImportStatus v={v} row={found} />],
@@ -100,48 +112,37 @@ async function importPage(v: Visit): Promise<View> {
               seesFiles &&
               [t.result, resultFileId && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
               seesFiles && [t.sourceFile, <a href={`files/${fileId}`}>{t.openFile}</a>],
+              starter && [t.importedBy, <a href={`users/${starter.id}`}>{nameOf(starter)}</a>],
               [t.importStartedAt, <Time v={v} at={found.createdAt} />],
               [t.finished, found.finishedAt && <Time v={v} at={found.finishedAt} />],
             ]}
           />
         </Card>
+        {preview && <ImportRows v={v} found={found} preview={preview} />}
       </LivePart>
     ),
   };
 }
 
-/** The form that imports an uploaded file, at first as a dry run. */
+/** Has the import ended just now? Its result is scanned before it can be read; a later one may have been purged. */
+const isFresh = (v: Visit, finishedAt: string | null): boolean =>
+  finishedAt !== null && v.now.getTime() - Date.parse(finishedAt) < RESULT_SCAN_MS;
+
+/** The page that uploads a file, and starts a dry run of it. */
 const newImportPage = formPage({
   path: "user-imports/new",
   permissions: MAY_IMPORT,
   async show(v, sent) {
     const t = userTexts[v.locale];
     if (!v.viewer.tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
-    const query = { status: "Available", profile: "document", pageSize: 50 };
-    const files = mayInFiles(v.viewer, "read:files")
-      ? await orNull(v.api.call("listFiles", { query }))
-      : null;
-    const f = new Fields(v, sent, "startUserImport", { dryRun: true, fileId: v.query.get("fileId") ?? "" });
-    const choices = (files?.items ?? []).filter(({ declaredContentType }) =>
-      declaredContentType.startsWith("text/")
-    ).map(({ id, fileName }) => ({ value: id, label: fileName }));
+    const fileId = sent?.form?.get("fileId")?.toString() ?? v.query.get("fileId") ?? "";
+    const f = new Fields(v, sent, "startUserImport", { fileId });
+    const isChosen = fileId !== "" && !sent?.refusal;
     return {
       title: t.importUsers,
       crumbs: importCrumbs(v),
-      actions: mayInFiles(v.viewer, "upload:files") && (
-        <ButtonLink href="files/upload" label={t.uploadFile} icon="plus" />
-      ),
-      body: (
-        <Card>
-          <p class="muted">{t.importHint}</p>
-          <Form fields={f} action="user-imports/new" submit={t.importStart} back="user-imports">
-            {choices.length > 0
-              ? f.select("fileId", t.sourceFile, choices, { hint: t.fileHint })
-              : f.text("fileId", t.fileId, { hint: t.fileHint })}
-            {f.check("dryRun", t.dryRun, t.dryRunHint)}
-          </Form>
-        </Card>
-      ),
+      scripts: !isChosen && mayInFiles(v.viewer, "upload:files") ? ["upload.js"] : [],
+      body: isChosen ? await chosenFile(v, f, fileId) : await chooseFile(v, f),
     };
   },
   async send(v, form) {
@@ -151,6 +152,79 @@ const newImportPage = formPage({
     return done(`user-imports/${importId}`, userTexts[v.locale].importStarted);
   },
 });
+
+/** The form that uploads a file, and the uploaded files. */
+async function chooseFile(v: Visit, f: Fields) {
+  const t = userTexts[v.locale];
+  const mayUpload = mayInFiles(v.viewer, "upload:files");
+  const query = { status: "Available", profile: PROFILE, pageSize: 50 };
+  const [profiles, files] = await Promise.all([
+    mayUpload ? v.api.call("listFileProfiles") : [],
+    mayInFiles(v.viewer, "read:files") ? orNull(v.api.call("listFiles", { query })) : null,
+  ]);
+  const choices = (files?.items ?? []).filter(({ declaredContentType }) =>
+    declaredContentType.startsWith("text/")
+  ).map(({ id, fileName }) => ({ value: id, label: fileName }));
+  const form = (
+    <Form fields={f} action="user-imports/new" submit={t.checkFile} back="user-imports">
+      <input type="hidden" name="dryRun" value="true" />
+      {choices.length > 0
+        ? f.select("fileId", t.sourceFile, choices, { hint: t.fileHint })
+        : f.text("fileId", t.fileId, { hint: t.fileHint })}
+    </Form>
+  );
+  return (
+    <Card>
+      <p class="muted">{t.importHint}</p>
+      {mayUpload && <FormRefusal refusal={f.sent?.refusal ?? null} known={[]} />}
+      {mayUpload && (
+        <UploadForm
+          v={v}
+          profiles={profiles.filter(({ name }) => name === PROFILE)}
+          label={t.uploadAndCheck}
+          goTo="user-imports/new?fileId={id}"
+        >
+          <input type="hidden" name="profile" value={PROFILE} />
+        </UploadForm>
+      )}
+      {mayUpload
+        ? (
+          <details>
+            <summary>{t.chooseUploaded}</summary>
+            {form}
+          </details>
+        )
+        : form}
+    </Card>
+  );
+}
+
+/** An uploaded file: the button that checks it, as soon as its scan has ended. */
+async function chosenFile(v: Visit, f: Fields, fileId: string) {
+  const t = userTexts[v.locale];
+  const file = await orNull(v.api.call("readFile", { params: { id: fileId } }));
+  const isMoving = file?.status === "Pending" || file?.status === "Scanning";
+  return (
+    <LivePart v={v} id="import-file" {...isMoving ? { everySeconds: REFRESH_SECONDS } : {}}>
+      <Card>
+        {file && <Facts facts={[[t.chosenFile, file.fileName], [t.size, bytes(v, file.sizeBytes)]]} />}
+        {isMoving && <Notice tone="info">{t.fileScanning}</Notice>}
+        {file && !isMoving && file.status !== "Available" && (
+          <Notice tone="bad">
+            {t.fileNotUsable} <a href={`files/${file.id}`}>{t.openFile}</a>
+          </Notice>
+        )}
+        {(file === null || file.status === "Available") && (
+          <Form fields={f} action="user-imports/new" submit={t.checkFile} back="user-imports/new">
+            <input type="hidden" name="fileId" value={fileId} />
+            <input type="hidden" name="dryRun" value="true" />
+            <p class="hint">{t.checkHint}</p>
+          </Form>
+        )}
+      </Card>
+    </LivePart>
+  );
+}
 
 export const importPages: ConsolePage[] = [
   { path: "user-imports", permissions: MAY_IMPORT, get: importsPage },

@@ -10,7 +10,7 @@ import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
 import { roleChoices } from "../access_queries.ts";
 import { RoleChecks } from "./form.tsx";
-import { userCrumbs } from "./model.tsx";
+import { userCrumbs, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
 type Invitation = Row<"listInvitations">;
@@ -40,6 +40,7 @@ async function invitationsPage(v: Visit): Promise<View> {
     actions: mayInvite && <ButtonLink href="invitations/new" label={t.invite} icon="plus" tone="primary" />,
     caption: t.invitations,
     empty: [t.noInvitations, t.noInvitationsText],
+    top: <UserTabs v={v} current="invitations" />,
     filters: [
       text("email", t.email, { maxlength: 320 }),
       choice("status", t.status, labelled(STATUSES, statusLabels(v))),
@@ -81,6 +82,7 @@ function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation 
         label={t.revokeInvitation}
         tone="danger"
         confirm={t.revokeInvitationConfirm(email)}
+        confirmLabel={t.revokeInvitationNamed}
       />
     </span>
   );

@@ -8,7 +8,7 @@ import { commonTexts } from "../../shared/common_texts.ts";
 import type { Undo } from "../../shared/looks.ts";
 import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, roleChoices, tenantChoices, tenantNames } from "../access_queries.ts";
-import { type AnyUser, nameOf, UserStatus } from "./model.tsx";
+import { type AnyUser, nameOf, UserStatus, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
 const BULK = "users-bulk";
@@ -32,23 +32,13 @@ export async function usersPage(v: Visit): Promise<View> {
   const mayChange = everywhere || may(v.viewer, "update:users");
   return {
     title: t.users,
-    actions: (everywhere || may(v.viewer, "create:users")) && (
-      <>
-        {!everywhere && <ButtonLink href="users/bring-in" label={t.addExisting} />}
-        {v.viewer.tenant && may(v.viewer, "create:users") && (
-          <>
-            <ButtonLink href="user-imports" label={t.imports} />
-            <ButtonLink href="invitations" label={t.invitations} />
-          </>
-        )}
-        <ButtonLink href="users/new" label={t.newUser} icon="plus" tone="primary" />
-      </>
-    ),
+    actions: <Actions v={v} />,
     body: list(v, page, {
       path: "users",
       icon: "users",
       caption: t.users,
       empty: [t.empty, t.emptyText],
+      top: <UserTabs v={v} current="users" />,
       filters: [
         search(t.search),
         choice("isActive", t.status, { true: t.active, false: t.inactive }),
@@ -61,6 +51,21 @@ export async function usersPage(v: Visit): Promise<View> {
       columns: columns(v, names, mayChange),
     }),
   };
+}
+
+/** The ways to add users. An invitation comes first: the person chooses the password. */
+function Actions({ v }: { v: Visit }) {
+  const t = userTexts[v.locale];
+  const mayInvite = v.viewer.tenant !== null && may(v.viewer, "create:users");
+  if (!mayInvite && !managesAllUsers(v)) return null;
+  return (
+    <>
+      {mayInvite && <ButtonLink href="users/bring-in" label={t.addExisting} />}
+      {mayInvite && <ButtonLink href="user-imports/new" label={t.importUsers} />}
+      <ButtonLink href="users/new" label={t.newUser} icon="plus" {...mayInvite ? {} : { tone: "primary" }} />
+      {mayInvite && <ButtonLink href="invitations/new" label={t.invite} icon="plus" tone="primary" />}
+    </>
+  );
 }
 
 const tenantsOf = (users: AnyUser[]): string[] =>

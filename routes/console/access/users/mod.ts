@@ -1,4 +1,4 @@
-import { action, done } from "../../shared/actions.ts";
+import { done } from "../../shared/actions.ts";
 import type { ConsolePage, Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
 import { userPage } from "./detail.tsx";
@@ -65,18 +65,25 @@ export const usersPages: ConsolePage[] = [
       return done(page(v), userTexts[v.locale].factorsRemoved);
     },
   },
-  action(
-    "users/{id}/sessions/end-all",
-    "endUserSessions",
-    (v, { ended }) => done(page(v), userTexts[v.locale].allEnded(ended)),
-    [ALL_USERS],
-  ),
-  action(
-    "users/{id}/sessions/{sessionId}/end",
-    "endUserSession",
-    (v) => done(page(v), userTexts[v.locale].sessionEnded),
-    [ALL_USERS],
-  ),
+  {
+    path: "users/{id}/sessions/end-all",
+    permissions: CHANGE,
+    async post(v) {
+      const { ended } = await v.api.act(
+        managesAllUsers(v) ? "endUserSessions" : "endTenantUserSessions",
+        v,
+      );
+      return done(page(v), userTexts[v.locale].allEnded(ended));
+    },
+  },
+  {
+    path: "users/{id}/sessions/{sessionId}/end",
+    permissions: CHANGE,
+    async post(v) {
+      await v.api.act(managesAllUsers(v) ? "endUserSession" : "endTenantUserSession", v);
+      return done(page(v), userTexts[v.locale].sessionEnded);
+    },
+  },
   {
     path: "users/{id}/delete",
     permissions: ["delete:users", ALL_USERS],

@@ -1,6 +1,7 @@
-import { Badge, Time } from "../../components/values.tsx";
+import { type Tab, Tabs } from "../../components/tabs.tsx";
+import { Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
-import type { Visit } from "../../shared/page.ts";
+import { may, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
 import { userTexts } from "./texts.ts";
 
@@ -28,10 +29,9 @@ export function UserStatus({ v, user }: { v: Visit; user: AnyUser }) {
     <span class="row">
       {user.isActive ? <Badge tone="ok">{t.active}</Badge> : <Badge tone="idle">{t.inactive}</Badge>}
       {user.isLockedOut && (
-        <span class="row tight">
-          <Badge tone="bad">{t.locked}</Badge>
-          <Time v={v} at={user.lockoutExpiresAt} />
-        </span>
+        <Badge tone="bad">
+          {user.lockoutExpiresAt ? t.lockedUntil(clockTime(v, user.lockoutExpiresAt)) : t.locked}
+        </Badge>
       )}
     </span>
   );
@@ -42,3 +42,16 @@ export const userCrumbs = (v: Visit, user?: AnyUser): { href: string; label: str
   { href: "users", label: userTexts[v.locale].users },
   ...user ? [{ href: `users/${user.id}`, label: nameOf(user) }] : [],
 ];
+
+/** Links between users, invitations and imports; nothing if the viewer sees only users. */
+export function UserTabs({ v, current }: { v: Visit; current: "users" | "invitations" | "user-imports" }) {
+  const t = userTexts[v.locale];
+  const isIn = v.viewer.tenant !== null;
+  const tab = (href: typeof current, label: string): Tab => ({ href, label, isCurrent: href === current });
+  const tabs = [
+    tab("users", t.users),
+    ...isIn && may(v.viewer, "read:users") ? [tab("invitations", t.invitations)] : [],
+    ...isIn && may(v.viewer, "create:users") ? [tab("user-imports", t.imports)] : [],
+  ];
+  return tabs.length > 1 ? <Tabs label={t.users} tabs={tabs} /> : null;
+}

@@ -2,8 +2,8 @@ import { Fields, Form } from "../../components/fields.tsx";
 import { Card } from "../../components/notice.tsx";
 import { done, formPage, inverse } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
-import { field, may } from "../../shared/page.ts";
-import { roleChoices } from "../access_queries.ts";
+import { field, may, type Visit } from "../../shared/page.ts";
+import { managesAllUsers, roleChoices } from "../access_queries.ts";
 import { RoleChecks } from "./form.tsx";
 import { userCrumbs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
@@ -51,7 +51,12 @@ export const ownRolesPage = formPage({
   },
 });
 
-/** The form that adds a user of another tenant to the viewer's tenant. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The form that adds a person with an account to the viewer's tenant, by email. Who manages all users adds the person at
+ * once. Others invite: nobody learns from it who has an account in another tenant, and the person agrees. An id also works.
+ */
 export const addExistingUserPage = formPage({
   path: "users/bring-in",
   permissions: ["create:users"],
@@ -60,14 +65,17 @@ export const addExistingUserPage = formPage({
     const { tenant } = v.viewer;
     if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
     const roles = may(v.viewer, "read:roles") ? await roleChoices(v, tenant.id) : [];
-    const f = new Fields(v, sent, "addTenantUser");
+    const f = new Fields(v, sent, "inviteUser");
     return {
       title: t.addExisting,
       crumbs: userCrumbs(v),
       body: (
         <Card>
           <Form fields={f} action="users/bring-in" submit={t.addExisting} back="users">
-            {f.text("userId", t.userId, { hint: t.addExistingHint, required: true })}
+            {f.text("email", t.email, {
+              hint: managesAllUsers(v) ? t.addExistingHint : t.addByInvitation,
+              required: true,
+            })}
             <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />
           </Form>
         </Card>
@@ -75,11 +83,23 @@ export const addExistingUserPage = formPage({
     };
   },
   async send(v, form) {
-    const userId = field(form, "userId");
-    await v.api.call("addTenantUser", {
-      params: { id: v.viewer.tenant?.id },
-      body: { userId, roleIds: form.getAll("roleIds").map(String) },
-    });
-    return done(`users/${userId}`, userTexts[v.locale].existingAdded);
+    const t = userTexts[v.locale];
+    const email = field(form, "email");
+    const roleIds = form.getAll("roleIds").map(String);
+    if (!managesAllUsers(v) && !UUID.test(email)) {
+      await v.api.call("inviteUser", { body: { email, firstName: "", lastName: "", roleIds } });
+      return done("invitations", t.invitedExisting(email));
+    }
+    const userId = UUID.test(email) ? email : await findByEmail(v, email);
+    if (userId === null) {
+      throw new Refusal({ status: 404, detail: t.noSuchUser, errors: { email: [t.noSuchUser] } }, v.locale);
+    }
+    await v.api.call("addTenantUser", { params: { id: v.viewer.tenant?.id }, body: { userId, roleIds } });
+    return done(`users/${userId}`, t.existingAdded);
   },
 });
+
+async function findByEmail(v: Visit, email: string): Promise<string | null> {
+  const { items } = await v.api.call("listAllUsers", { query: { search: email, pageSize: 100 } });
+  return items.find((user) => user.email.toLowerCase() === email.toLowerCase())?.id ?? null;
+}
