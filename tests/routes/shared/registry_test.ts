@@ -14,6 +14,8 @@ const WITHOUT_VERSION = [
   ...[
     "endOwnSession",
     "disconnectClient",
+    "endTenantUserSession",
+    "endTenantUserSessions",
     "endUserSession",
     "endUserSessions",
     "releaseReference",

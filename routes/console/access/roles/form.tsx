@@ -1,4 +1,5 @@
 import { Fields, Form } from "../../components/fields.tsx";
+import { SEARCH_LENGTH } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { done, formPage, inverse } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
@@ -103,6 +104,7 @@ function RoleFields({ f, held, catalog }: { f: Fields; held: string[]; catalog: 
           <input
             id="permission-filter"
             type="search"
+            maxlength={SEARCH_LENGTH}
             autocomplete="off"
             aria-describedby="permission-filter-count"
             data-filter=".permission-set .check"
