@@ -174,6 +174,11 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
       tellLost: (tx, sender) => notifyLostSender(platform, tx, sender),
     },
     reservationWriter: new ReservationWriter(sql),
+    listPages: {
+      act: (...args) => consolePages.listPages.act(...args),
+      csv: (...args) => consolePages.listPages.csv(...args),
+      notice: (task) => consolePages.listPages.notice(task),
+    },
     userWakeUps: new UserWakeUps({ sql, config, log }),
     objects,
     scanner,
@@ -195,12 +200,11 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const services = servicesOf(platform);
   registerJobTypes(platform.jobTypes, { extensions: extensions.jobTypes, events: platform.jobEvents });
 
-  const api = createApp({
-    platform,
-    endpoints: [...endpointsOf(platform), ...extensions.endpoints],
-    checkAnswers: o.checkAnswers ?? false,
-  });
-  const consolePages = await createConsole(platform, api, extensions.sections);
+  const endpoints = [...endpointsOf(platform), ...extensions.endpoints];
+  const served = { platform, endpoints, checkAnswers: o.checkAnswers ?? false };
+  const api = createApp(served);
+  const tasks = createApp({ ...served, unlimited: true });
+  const consolePages = await createConsole(platform, api, extensions.sections, tasks);
   const server = serveHttp(config, withMounts([consolePages, rootPage(platform)], api, platform));
   baseUrl ||= server.url;
   const schedules = scheduleWork(platform);

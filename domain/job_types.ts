@@ -1,4 +1,5 @@
 import { accessJobTypes } from "./access/job_types.ts";
+import { listTaskJob } from "./console/run_list_task.ts";
 import { emitDeadLettered } from "./events/dead_letter_event.ts";
 import { eventsJobTypes } from "./events/job_types.ts";
 import { filesJobTypes } from "./files/job_types.ts";
@@ -24,6 +25,7 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   ...eventsJobTypes,
   ...userImportJobTypes,
   ...userDataJobTypes,
+  listTaskJob,
 ];
 
 /** Registers all job types of the service and of its extensions, and the events of their jobs. */

@@ -1,5 +1,6 @@
 import { accessPersonalData } from "./access/personal_data.ts";
 import { auditPersonalData } from "./audit/personal_data.ts";
+import { consolePersonalData } from "./console/personal_data.ts";
 import { eventPersonalData } from "./events/personal_data.ts";
 import { filePersonalData } from "./files/personal_data.ts";
 import { jobPersonalData } from "./jobs/personal_data.ts";
@@ -17,6 +18,7 @@ import { userDataPersonalData } from "./user_data/personal_data.ts";
  * audit rows come before those that keep them.
  */
 export const allPersonalData: readonly PersonalData<never>[] = [
+  consolePersonalData,
   reportPersonalData,
   userDataPersonalData,
   filePersonalData,

@@ -1,5 +1,6 @@
 import type { ConnectionWait } from "../infra/postgres/connection_wait.ts";
 import type { AccessPlatform } from "./access/platform.ts";
+import type { ConsolePlatform } from "./console/platform.ts";
 import type { EventPlatform } from "./events/platform.ts";
 import type { InstanceHealth } from "./operations/health.ts";
 import type { OAuthPlatform } from "./oauth/platform.ts";
@@ -9,7 +10,7 @@ import type { UserDataPlatform } from "./user_data/platform.ts";
 
 /** Everything a running service consists of. Only what stands above the areas takes it: `main.ts`, routes, scripts. */
 export interface ServicePlatform
-  extends AccessPlatform, EventPlatform, OAuthPlatform, ReportPlatform, UserDataPlatform {
+  extends AccessPlatform, ConsolePlatform, EventPlatform, OAuthPlatform, ReportPlatform, UserDataPlatform {
   /** What liveness and readiness report. */
   health: InstanceHealth;
   /** Whether requests wait too long for a database connection. */

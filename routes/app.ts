@@ -35,6 +35,8 @@ export interface AppOptions {
   endpoints: readonly Endpoint[];
   /** For tests: fails if an answer does not match the shape or the codes that its endpoint declares. */
   checkAnswers?: boolean;
+  /** True if no quota limits its callers: for work that the service does in the name of a user. */
+  unlimited?: boolean;
 }
 
 /** Answers a request of the client address `ip`. */
@@ -59,7 +61,7 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 export function createApp(o: AppOptions): Handle {
   const { config, baseUrl, stopping, log, metrics } = o.platform;
   const cors = config.CORS_ORIGINS ? new Cors(config.CORS_ORIGINS) : null;
-  const limit = (perMinute: number) => perMinute > 0 ? new RateLimit(perMinute) : null;
+  const limit = (perMinute: number) => perMinute > 0 && !o.unlimited ? new RateLimit(perMinute) : null;
   const pipeline: Pipeline = {
     ...o,
     respond: responder({ baseUrl, isSecure: isSecure(config), cors }),

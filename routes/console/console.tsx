@@ -1,12 +1,18 @@
 import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { browserToken, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
+import type { ListPages } from "../../domain/console/platform.ts";
+import { listSavedFilters } from "../../domain/console/saved_filters.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { accountPages } from "./account/account.tsx";
 import { proofOf } from "./account/proof_forms.tsx";
 import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "./account/step_up.tsx";
 import { ACCESS_CHANGED, createSignIn } from "./account/sign_in.tsx";
+import type { ConsolePages } from "./lists/console_pages.ts";
+import { downloadList } from "./lists/count_rows.ts";
+import { listPagesOf } from "./lists/list_pages.ts";
+import { listPages } from "./lists/mod.ts";
 import { sections as builtInSections } from "./sections.ts";
 import type { Handle, Mount } from "../app.ts";
 import { addMissing } from "../shared/answer.ts";
@@ -47,12 +53,14 @@ type Env = { Bindings: { ip: string | null } };
  * Creates the operator console: pages under /console, rendered on the server from the API's answers to the viewer.
  * @param handle the service's API, called in the same process.
  * @param extensions sections of extensions, after the built-in ones.
+ * @param tasks the API for tasks on lists, without quotas of callers.
  */
 export async function createConsole(
   p: ServicePlatform,
   handle: Handle,
   extensions: readonly ConsoleSection[] = [],
-): Promise<Mount> {
+  tasks: Handle = handle,
+): Promise<Mount & { listPages: ListPages }> {
   const sections = [...builtInSections, ...extensions];
   const assets = await sharedAssets();
   const policy = contentPolicy(p.config);
@@ -113,7 +121,18 @@ export async function createConsole(
   app.get("/console/sign-in", (c) => signIn.show(c.req.raw, c.env.ip));
   app.post("/console/sign-in", (c) => signIn.submit(c.req.raw, c.env.ip));
 
-  const pages: ConsolePage[] = [...accountPages(p), undoPage, ...sections.flatMap(({ pages }) => pages)];
+  const consolePages: ConsolePages = {
+    find: (path) => findPage(path),
+    isOpen: mayOpen,
+    viewerOf: readViewer,
+    apiOf: (token, locale) => new Api(tasks, { token, ip: null, headers: {}, locale }),
+  };
+  const pages: ConsolePage[] = [
+    ...accountPages(p),
+    undoPage,
+    ...listPages(p, consolePages),
+    ...sections.flatMap(({ pages }) => pages),
+  ];
   const tenantOnly = new Set(
     sections.flatMap(({ nav }) => nav).filter(({ needsTenant }) => needsTenant).map(({ path }) => path),
   );
@@ -155,7 +174,11 @@ export async function createConsole(
         locale: state.locale,
       });
     const api = await apiIn(session.tenantId);
-    const viewer = await readViewer(api, session.userId);
+    const [path = ""] = address.split("?");
+    const [viewer, saved] = await Promise.all([
+      readViewer(api, session.userId),
+      page?.get && request.method === "GET" ? listSavedFilters(p.sql, session.userId, path) : [],
+    ]);
     const nav = viewer.isLimited ? [] : sections.map(({ title, nav }) => ({
       title: title?.[state.locale] ?? null,
       items: nav.filter((item) => mayOpen(item, viewer)),
@@ -178,6 +201,7 @@ export async function createConsole(
       secret: state.secret,
       signal: request.signal,
       now: p.clock.now(),
+      saved,
     };
     const mark = p.replica && request.method === "POST" ? [cookies.changed()] : [];
     const show = async (view: View): Promise<Response> => {
@@ -236,6 +260,7 @@ export async function createConsole(
       if (request.method !== "POST") {
         const found = await leadToId(v);
         if (found) return goToPage(found);
+        if (page.get && v.query.get("as") === "csv") return await answer(await downloadList(p, page, v));
         return page.get ? await answer(await page.get(v)) : await refuse(() => notFoundView(v));
       }
       const stale = () => {
@@ -301,6 +326,7 @@ export async function createConsole(
   });
 
   return {
+    listPages: listPagesOf(p, consolePages),
     path: "/console",
     serve: async (request, ip) => addMissing(await app.fetch(request, { ip }), policy),
   };

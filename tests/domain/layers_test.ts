@@ -12,7 +12,7 @@ const LAYERS = [
   ["events"],
   ["notifications"],
   ["access", "files"],
-  ["reports", "oauth", "user_data"],
+  ["reports", "oauth", "user_data", "console"],
   ["operations"],
 ];
 /** What each top folder may import. Files of `domain/` itself stand above the areas. */

@@ -36,13 +36,17 @@ const refreshesItself = (part) => part.getAttribute("hx-trigger")?.startsWith("e
 function isBusy(part) {
   const selection = getSelection();
   return document.hidden || document.querySelector("dialog[open]") ||
-    part.querySelector("input:checked[data-row-check], details[open], :active") ||
+    part.querySelector("input:checked:is([data-row-check], [data-all-matching]), details[open], :active") ||
     (!selection.isCollapsed && part.contains(selection.anchorNode)) ||
     (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select"));
 }
 document.addEventListener("htmx:beforeRequest", (event) => {
   const part = event.detail.elt;
   if (refreshesItself(part) && isBusy(part)) event.preventDefault();
+  // A search is sent while typing, and again when the field loses the focus. The second would close an open menu.
+  const { finalRequestPath } = event.detail.pathInfo;
+  const isShown = new URL(finalRequestPath, document.baseURI).href === location.href;
+  if (part.matches(".filters") && isShown) event.preventDefault();
 });
 
 // Empty filters are left out of the address.
@@ -171,8 +175,16 @@ document.addEventListener("keydown", (event) => {
 // Selects that submit their form at once, and the "select all" checkbox.
 document.addEventListener("change", (event) => {
   if (event.target.matches?.("[data-submit]")) event.target.form.requestSubmit();
-  if (event.target.matches?.("[data-check-all]")) {
-    for (const box of document.querySelectorAll("[data-row-check]")) box.checked = event.target.checked;
+  // The rows of one form: this page, or all that match. Without a tick in a row, neither is ticked.
+  const form = event.target.form;
+  if (event.target.matches?.("[data-check-all], [data-all-matching]")) {
+    for (const box of form.elements) {
+      if (box.matches("[data-row-check], [data-check-all]")) box.checked = event.target.checked;
+    }
+    const all = form.querySelector("[data-all-matching]");
+    if (all && event.target !== all) all.checked = false;
+  } else if (event.target.matches?.("[data-row-check]")) {
+    for (const box of form.querySelectorAll("[data-check-all], [data-all-matching]")) box.checked = false;
   }
 });
 

@@ -36,6 +36,7 @@ const PATHS: Record<string, string> = {
   undo: "M9 14L4 9l5-5 M4 9h10a6 6 0 0 1 0 12h-3",
   trash: "M5 7h14 M9 7V4h6v3 M7 7l1 13h8l1-13",
   plus: "M12 5v14 M5 12h14",
+  star: "M12 4l2.5 5.2 5.5.8-4 4 1 5.6-5-2.7-5 2.7 1-5.6-4-4 5.5-.8z",
   close: "M6 6l12 12 M18 6L6 18",
   download: "M12 4v11 M7 11l5 5 5-5 M5 20h14",
   upload: "M12 16V5 M7 9l5-5 5 5 M5 20h14",

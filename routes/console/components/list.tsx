@@ -1,10 +1,15 @@
 import type { Child } from "hono/jsx";
 import type { Page, Query } from "../shared/api.ts";
+import { cellText } from "../lists/csv.tsx";
+import { idOf } from "../lists/read_list.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import { listTexts } from "../shared/list_texts.ts";
 import type { OperationId, Row } from "../shared/operations.ts";
-import type { View, Visit } from "../shared/page.ts";
+import type { RowAction, RowActions, ShownColumn, View, Visit } from "../shared/page.ts";
+import { offeredActions } from "../shared/row_actions.ts";
 import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
-import { type Column, DataTable, EmptyList, LivePart, Pager } from "./table.tsx";
+import { ListTools } from "./list_tools.tsx";
+import { type Column, DataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
 import { Time } from "./values.tsx";
 
 /** A filter of a list: an input whose name is a parameter of the page's address. */
@@ -89,29 +94,40 @@ export interface ListParts<T> {
   top?: Child;
   /** Shown above the table, and refreshed with it. */
   above?: Child;
+  /** What the viewer can do to many rows: the `bulk` of the page. */
+  bulk?: RowActions;
 }
 
-/** A list: filters, and a table with a pager that the filters replace. */
+/** A list: filters, and a table with its tools and a pager that the filters replace. */
 export function list<T>(
   v: Visit,
   page: Page<T>,
-  { path, id, icon, caption, empty, filters, columns, everySeconds, top, above }: ListParts<T>,
+  { path, id, icon, caption, empty, filters, columns, everySeconds, top, above, bulk = {} }: ListParts<T>,
 ) {
+  if (v.collect) {
+    v.collect({ page, columns: columns as ShownColumn[] });
+    return null;
+  }
   const target = id ?? `${path}-list`;
   const [title, text] = empty;
+  const actions = offeredActions(v, bulk);
+  const form = `${target}-bulk`;
+  const ticked = actions.length > 0 ? withChecks(v, columns, { form, actions }) : columns;
+  const hasFilters = Boolean(filters?.some(Boolean));
   return (
     <>
       {top}
-      {filters?.some(Boolean) && (
+      {hasFilters && (
         <FilterBar v={v} action={path} target={target}>
-          {filters.map((filter) => filter && filter(v))}
+          {filters?.map((filter) => filter && filter(v))}
         </FilterBar>
       )}
       <LivePart v={v} id={target} {...everySeconds ? { everySeconds } : {}}>
         {above}
+        <ListTools v={v} path={path} page={page} form={form} actions={actions} hasFilters={hasFilters} />
         <DataTable
           caption={caption}
-          columns={columns}
+          columns={ticked}
           rows={page.items}
           sorting={{ v, path }}
           empty={<EmptyList v={v} icon={icon} text={title}>{text}</EmptyList>}
@@ -120,6 +136,27 @@ export function list<T>(
       </LivePart>
     </>
   );
+}
+
+/** The columns, with a checkbox for each row that one of the actions fits. */
+function withChecks<T>(
+  v: Visit,
+  [first, ...others]: Column<T>[],
+  { form, actions }: { form: string; actions: [string, RowAction][] },
+): Column<T>[] {
+  if (!first) return [];
+  const cell = (row: T) => {
+    const id = idOf(row);
+    const fits = id !== null && actions.some(([, { fits }]) => fits?.(row, v) ?? true);
+    const label = listTexts[v.locale].select(cellText(first as ShownColumn, row));
+    return (
+      <span class="row-choice">
+        {fits ? <RowCheck form={form} value={id} label={label} /> : <span></span>}
+        <span>{first.cell(row)}</span>
+      </span>
+    );
+  };
+  return [{ ...first, cell }, ...others];
 }
 
 /** The page of a list that one operation answers. The operation gets the filters in the address, and `query`. */

@@ -2,14 +2,12 @@ import type { Child } from "hono/jsx";
 import { searchOf } from "../shared/api.ts";
 import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { Visit } from "../shared/page.ts";
+import type { ShownColumn, Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import { Empty } from "./notice.tsx";
 
 /** One table column: its heading and the cell of a row. */
-export interface Column<T> {
-  head: string;
-  cell(row: T): Child;
+export interface Column<T> extends ShownColumn<T> {
   align?: "end";
   /** Hidden on narrow screens. */
   wideOnly?: boolean;

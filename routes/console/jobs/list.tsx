@@ -6,6 +6,7 @@ import { Tabs } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { View, Visit } from "../shared/page.ts";
+import { jobActions } from "./row_actions.ts";
 import { type Job, type JobStatus, JobStatusBadge, jobStatusLabels } from "./job_status.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 
@@ -37,6 +38,7 @@ export async function jobsPage(v: Visit): Promise<View> {
       ],
       everySeconds: 5,
       above: <StatusTabs v={v} counts={statuses} />,
+      bulk: jobActions,
       columns: jobColumns(v),
     }),
   };

@@ -4,6 +4,7 @@ import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobPages } from "./detail.tsx";
 import { enqueuePage } from "./enqueue.tsx";
 import { jobsPage } from "./list.tsx";
+import { jobActions } from "./row_actions.ts";
 import { recurringPages } from "./recurring.tsx";
 import { recurringJobTexts as recurring } from "./recurring_texts.ts";
 import { jobTexts } from "./texts.ts";
@@ -19,5 +20,11 @@ export const jobsSection: ConsoleSection = {
     { path: "recurring", label: { en: recurring.en.title, pt: recurring.pt.title }, icon: "recurring" },
     { path: "dead-letters", label: deadLetters, icon: "dead" },
   ],
-  pages: [{ path: "jobs", get: jobsPage }, enqueuePage, ...jobPages, ...recurringPages, ...deadLetterPages],
+  pages: [
+    { path: "jobs", get: jobsPage, bulk: jobActions },
+    enqueuePage,
+    ...jobPages,
+    ...recurringPages,
+    ...deadLetterPages,
+  ],
 };

@@ -63,11 +63,17 @@ export function endpointOf(id: OperationId): Endpoint {
   return spec;
 }
 
-/** The parameters of a page's address that an operation has too. */
+/** The parameters of a page's address that an operation has too. The page size may be "largest". */
 export function queryOf(id: OperationId, address: URLSearchParams): Query {
-  const { shape = {} } = (endpointOf(id).query ?? {}) as { shape?: Record<string, unknown> };
-  return Object.fromEntries([...address].filter(([name]) => Object.hasOwn(shape, name)));
+  const { shape = {} } = (endpointOf(id).query ?? {}) as { shape?: Record<string, z.ZodType> };
+  const known = Object.fromEntries([...address].filter(([name]) => Object.hasOwn(shape, name)));
+  if (known.pageSize !== "largest") return known;
+  const largest = PAGE_SIZES.find((size) => shape.pageSize?.safeParse(size).success);
+  return { ...known, pageSize: largest ?? null };
 }
+
+/** The largest page sizes of operations, largest first. */
+const PAGE_SIZES = ["100", "50", "20"];
 
 /** The path and query of a call. */
 export function addressOf(

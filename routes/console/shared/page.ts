@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
-import type { Api } from "./api.ts";
+import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
+import type { Api, Page } from "./api.ts";
 import type { Locale } from "./languages.ts";
 import type { Flash, Result, Theme } from "./looks.ts";
 
@@ -46,6 +47,10 @@ export interface Visit {
   /** Aborted when the browser disconnects. */
   signal: AbortSignal;
   now: Date;
+  /** The filters of this list that the viewer saved. */
+  saved: SavedFilter[];
+  /** Set while the rows of a list are read for CSV or an action: `list` gives them to it and shows nothing. */
+  collect?: (part: ListPart) => void;
 }
 
 /** A page to show. */
@@ -66,6 +71,45 @@ export interface View {
 /** Result of a page: a view to render, a redirect, or a complete response. */
 export type Outcome = View | { goTo: string; flash?: Result } | Response;
 
+/** A page of rows of a list and how the list shows them, for CSV and actions on many rows. */
+export interface ListPart {
+  page: Page<unknown>;
+  columns: ShownColumn[];
+}
+
+/** A column of a list: its heading, and the cell of a row. */
+export interface ShownColumn<T = unknown> {
+  head: string;
+  cell(row: T): Child;
+  /** The value in CSV; absent: the text of the cell. */
+  csv?(row: T): string;
+}
+
+/** What a viewer can do to many rows of a list. */
+export interface RowAction<T = unknown> {
+  /** Label of its button: "Retry". */
+  label(v: Visit): string;
+  /** The question after counting: "Retry 648 jobs?" */
+  question(v: Visit, count: number): string;
+  tone?: "danger";
+  /** Any one of these permissions offers it; absent: every viewer of the list. The API checks each row. */
+  permissions?: string[];
+  /** Decides instead of `permissions`. */
+  isOffered?(v: Visit): boolean;
+  /** The rows that it applies to; absent: all. */
+  fits?(row: T, v: Visit): boolean;
+  /** Inputs that the question needs, such as a role or a reason. */
+  fields?(v: Visit): Child | Promise<Child>;
+  /**
+   * Does it for one row. `fields` has the values of the inputs. `once` is the Idempotency-Key of the row, for calls that
+   * create something: after a crash they are repeated.
+   */
+  run(v: Visit, id: string, fields: Record<string, string>, once: string): Promise<unknown>;
+}
+
+/** The actions of a list, by the name that its form sends. */
+export type RowActions = Record<string, RowAction>;
+
 /** One path of the console. `get` shows the page; `post` runs the action of a form. */
 export interface ConsolePage {
   /** Under /console, without a leading slash, parameters in braces: `jobs/{id}`. */
@@ -74,6 +118,8 @@ export interface ConsolePage {
   permissions?: string[];
   /** True if it also opens for a session that lacks a required second factor. */
   forEnrolling?: true;
+  /** What the viewer can do to many rows of its list. */
+  bulk?: RowActions;
   get?(v: Visit): Promise<Outcome> | Outcome;
   post?(v: Visit, form: FormData): Promise<Outcome> | Outcome;
 }

@@ -1,0 +1,180 @@
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { newId } from "../shared/ids.ts";
+
+export type ListTaskStatus = "Draft" | "Queued" | "Running" | "Completed" | "Failed" | "Cancelled";
+
+/** Most rows that one task changes. */
+export const MOST_TASK_ROWS = 10_000;
+/** Most rows of a CSV file. */
+export const MOST_CSV_ROWS = 100_000;
+/** A count is not acted on after this time: the rows may have changed too much. */
+const DRAFT_MINUTES = 30;
+const KEPT_DAYS = 30;
+/** How many different reasons of refusals are kept. */
+const REASONS_KEPT = 5;
+
+/** In whose name a task runs: as long as this session lasts and the user's access stays the same. */
+export interface TaskSession {
+  userId: string;
+  sessionId: string;
+  tenantId: string | null;
+  securityVersion: number;
+}
+
+/** An action on many rows of a list, or its CSV file. */
+export interface ListTask extends TaskSession {
+  id: string;
+  kind: "Csv" | "Action";
+  /** Path of the list's page. */
+  list: string;
+  query: string;
+  action: string | null;
+  /** What the user entered for the action, by input. */
+  fields: Record<string, string>;
+  locale: string;
+  timeZone: string;
+  total: number;
+  /** Rows that are done, among them the refused ones. */
+  position: number;
+  refused: number;
+  /** How many rows were refused, by reason. */
+  refusals: Record<string, number>;
+  status: ListTaskStatus;
+  error: string | null;
+  fileId: string | null;
+  createdAt: Date;
+  endedAt: Date | null;
+}
+
+export type NewListTask =
+  & TaskSession
+  & Pick<ListTask, "kind" | "list" | "query" | "action" | "locale" | "timeZone" | "total">
+  & { ids: string[] };
+
+const COLUMNS = [
+  "id",
+  "user_id",
+  "session_id",
+  "tenant_id",
+  "security_version",
+  "kind",
+  "list",
+  "query",
+  "action",
+  "fields",
+  "locale",
+  "time_zone",
+  "total",
+  "position",
+  "refused",
+  "refusals",
+  "status",
+  "error",
+  "file_id",
+  "created_at",
+  "ended_at",
+];
+
+/** Keeps what was counted, until the user starts it. Old tasks of the user go. @returns its id */
+export async function draftListTask(q: Sql, task: NewListTask): Promise<string> {
+  const id = newId();
+  await transact(q, async (tx) => {
+    await tx`delete from console_list_tasks where user_id = ${task.userId} and (
+      created_at < now() - make_interval(days => ${KEPT_DAYS})
+      or status = 'Draft' and created_at < now() - make_interval(mins => ${DRAFT_MINUTES}))`;
+    await tx`
+      insert into console_list_tasks (id, user_id, session_id, tenant_id, security_version, kind, list, query, action,
+        locale, time_zone, ids, total, status)
+      values (${id}, ${task.userId}, ${task.sessionId}, ${task.tenantId}, ${task.securityVersion}, ${task.kind},
+        ${task.list}, ${task.query}, ${task.action}, ${task.locale}, ${task.timeZone}, ${task.ids}::text[],
+        ${task.total}, 'Draft')`;
+  });
+  return id;
+}
+
+/** A task of the user; null if there is none. */
+export async function readListTask(q: Sql, userId: string, id: string): Promise<ListTask | null> {
+  const [task] = await q<ListTask[]>`
+    select ${q(COLUMNS)} from console_list_tasks where id = ${id} and user_id = ${userId}`;
+  return task ?? null;
+}
+
+/** The latest tasks that a user started, newest first. */
+export const listListTasks = (q: Sql, userId: string, limit: number) =>
+  q<ListTask[]>`
+    select ${q(COLUMNS)} from console_list_tasks where user_id = ${userId} and status <> 'Draft'
+    order by id desc limit ${limit}`;
+
+/** Starts a counted task. @returns false if it is too old, or was started before */
+export async function startListTask(
+  tx: Tx,
+  { userId, id, fields }: { userId: string; id: string; fields: Record<string, string> },
+): Promise<boolean> {
+  const started = await tx`
+    update console_list_tasks set status = 'Queued', fields = ${tx.json(fields)}
+    where id = ${id} and user_id = ${userId} and status = 'Draft'
+      and created_at > now() - make_interval(mins => ${DRAFT_MINUTES})`;
+  return started.count > 0;
+}
+
+/** Marks a started task as Running; also one that an earlier run left. @returns null if it has ended */
+export async function beginListTask(q: Sql, id: string): Promise<ListTask | null> {
+  const [task] = await q<ListTask[]>`
+    update console_list_tasks set status = 'Running', started_at = coalesce(started_at, now())
+    where id = ${id} and status in ('Queued', 'Running') returning ${q(COLUMNS)}`;
+  return task ?? null;
+}
+
+/** The next rows of a running task; null if it has ended meanwhile. */
+export async function nextTaskRows(
+  q: Sql,
+  { id, position }: Pick<ListTask, "id" | "position">,
+  limit: number,
+): Promise<string[] | null> {
+  const [row] = await q<{ ids: string[] }[]>`
+    select ids[${position + 1}:${position + limit}] as ids from console_list_tasks
+    where id = ${id} and status = 'Running' and position = ${position}`;
+  return row?.ids ?? null;
+}
+
+/**
+ * Records how many rows are done. Only one of two runs of the same task can do so.
+ * @returns the task as it is then; null if it has ended, or another run goes on with it
+ */
+export async function recordTaskRows(
+  q: Sql,
+  task: ListTask,
+  done: { rows: number; refusals: string[] },
+): Promise<ListTask | null> {
+  const refusals = { ...task.refusals };
+  for (const reason of done.refusals) {
+    const isKept = Object.hasOwn(refusals, reason) || Object.keys(refusals).length < REASONS_KEPT;
+    if (isKept) refusals[reason] = (refusals[reason] ?? 0) + 1;
+  }
+  const [recorded] = await q<ListTask[]>`
+    update console_list_tasks set position = position + ${done.rows}, refused = refused + ${done.refusals.length},
+      refusals = ${q.json(refusals)}
+    where id = ${task.id} and status = 'Running' and position = ${task.position} returning ${q(COLUMNS)}`;
+  return recorded ?? null;
+}
+
+/** Shows how many rows of a CSV file are written. @returns false if the task has ended */
+export async function noteCsvRows(q: Sql, id: string, rows: number): Promise<boolean> {
+  const noted = await q`
+    update console_list_tasks set position = least(${rows}::int, total) where id = ${id} and status = 'Running'`;
+  return noted.count > 0;
+}
+
+/** Ends a task. Its ids go. @returns false if it has ended before */
+export async function endListTask(
+  q: Sql,
+  id: string,
+  end: { status: "Completed" | "Failed" | "Cancelled"; error?: string; fileId?: string; rows?: number },
+): Promise<boolean> {
+  const { status, error = null, fileId = null, rows = null } = end;
+  const ended = await q`
+    update console_list_tasks set status = ${status}, error = ${error}, file_id = ${fileId}, ids = '{}',
+      ended_at = now(), total = coalesce(${rows}::int, total), position = coalesce(${rows}::int, position)
+    where id = ${id} and status in ('Draft', 'Queued', 'Running')`;
+  return ended.count > 0;
+}

@@ -1,0 +1,25 @@
+import type { FilePlatform } from "../files/platform.ts";
+import type { ListTask } from "./list_task.ts";
+
+/** The session of a task has ended, or the user's access has changed: what is left is not done. */
+export class TaskSessionEnded extends Error {
+  override name = "TaskSessionEnded";
+}
+
+/** How tasks on lists use the pages of the console, which stand above the domain. */
+export interface ListPages {
+  /**
+   * Does the task's action for these rows, one by one. A refused row does not affect the others.
+   * @returns the reasons of refusals
+   * @throws TaskSessionEnded
+   */
+  act(task: ListTask, ids: string[], signal: AbortSignal): Promise<{ refusals: string[] }>;
+  /** The rows of the task's list as CSV. `onRows` is called with the number of rows so far. @throws TaskSessionEnded */
+  csv(task: ListTask, onRows: (rows: number) => Promise<void>): AsyncIterable<string>;
+  /** What the user is told when a task has ended, in the language of the task. */
+  notice(task: ListTask): { subject: string; textBody: string };
+}
+
+export interface ConsolePlatform extends FilePlatform {
+  listPages: ListPages;
+}

@@ -1,0 +1,52 @@
+import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+
+/** How many filters a user saves of one list. */
+export const MOST_SAVED_FILTERS = 20;
+export const FILTER_NAME_LENGTH = 60;
+export const FILTER_QUERY_LENGTH = 2_000;
+
+/** A filter of a list that a user saved under a name. */
+export interface SavedFilter {
+  slot: number;
+  name: string;
+  /** The query of the list's address: `status=Failed&type=…`. */
+  query: string;
+}
+
+/** The filters that a user saved of a list, by name. */
+export const listSavedFilters = (q: Sql, userId: string, list: string) =>
+  q<SavedFilter[]>`
+    select slot, name, query from console_saved_filters where user_id = ${userId} and list = ${list}
+    order by lower(name)`;
+
+/**
+ * Saves a filter. One with the same name is replaced.
+ * @returns false if the user has saved as many of this list as possible
+ */
+export async function saveFilter(
+  q: Sql,
+  { userId, list, name, query }: { userId: string; list: string; name: string; query: string },
+): Promise<boolean> {
+  return await transact(q, async (tx) => {
+    // otherwise two inserts would take the same free slot
+    await tx`select pg_advisory_xact_lock(hashtextextended(${`${userId} ${list}`}, 7319))`;
+    const saved = await tx`
+      insert into console_saved_filters (user_id, list, slot, name, query)
+      select ${userId}, ${list}, slot, ${name}, ${query} from (
+        select slot, 1 as preferred from console_saved_filters
+        where user_id = ${userId} and list = ${list} and lower(name) = lower(${name})
+        union all
+        select slot, 2 from generate_series(1, ${MOST_SAVED_FILTERS}::int) slot where slot not in (
+          select slot from console_saved_filters where user_id = ${userId} and list = ${list})
+        order by preferred, slot limit 1) free
+      on conflict (user_id, list, slot) do update set name = excluded.name, query = excluded.query`;
+    return saved.count > 0;
+  });
+}
+
+export async function deleteSavedFilter(
+  q: Sql,
+  { userId, list, slot }: { userId: string; list: string; slot: number },
+): Promise<void> {
+  await q`delete from console_saved_filters where user_id = ${userId} and list = ${list} and slot = ${slot}`;
+}

@@ -1,0 +1,64 @@
+import { Refusal } from "../shared/api.ts";
+import { defineTexts, FORMAT_TAGS } from "../shared/languages.ts";
+import type { Visit } from "../shared/page.ts";
+import { rowActions } from "../shared/row_actions.ts";
+import type { Job, JobStatus } from "./job_status.tsx";
+
+const texts = defineTexts({
+  retry: "Retry",
+  retryMany: (count: string, isOne: boolean) => isOne ? "Retry 1 job?" : `Retry ${count} jobs?`,
+  cancel: "Cancel jobs",
+  cancelMany: (count: string, isOne: boolean) => isOne ? "Cancel 1 job?" : `Cancel ${count} jobs?`,
+}, {
+  retry: "Repetir",
+  retryMany: (count: string, isOne: boolean) => isOne ? "Repetir 1 tarefa?" : `Repetir ${count} tarefas?`,
+  cancel: "Cancelar tarefas",
+  cancelMany: (count: string, isOne: boolean) => isOne ? "Cancelar 1 tarefa?" : `Cancelar ${count} tarefas?`,
+});
+
+const RETRIED: readonly JobStatus[] = ["Failed", "DeadLettered", "Cancelled"];
+const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
+
+const counted = (v: Visit, count: number) =>
+  [new Intl.NumberFormat(FORMAT_TAGS[v.locale]).format(count), count === 1] as const;
+
+/** What can be done to many jobs. */
+export const jobActions = rowActions<Job>({
+  retry: {
+    label: (v) => texts[v.locale].retry,
+    question: (v, count) => texts[v.locale].retryMany(...counted(v, count)),
+    fits: ({ status }) => RETRIED.includes(status),
+    run: (v, id, _fields, once) =>
+      otherwise(
+        "JOB_CANNOT_RETRY",
+        () => v.api.call("retryJob", { params: { id }, body: {}, headers: { "idempotency-key": once } }),
+        () => v.api.call("retryJobNow", { params: { id } }), // it waits for its next attempt
+      ),
+  },
+  cancel: {
+    label: (v) => texts[v.locale].cancel,
+    question: (v, count) => texts[v.locale].cancelMany(...counted(v, count)),
+    tone: "danger",
+    fits: ({ status }) => !ENDED.includes(status),
+    run: (v, id) =>
+      otherwise(
+        "JOB_CANNOT_CANCEL",
+        () => v.api.call("cancelJob", { params: { id } }),
+        () => v.api.call("requestJobCancel", { params: { id } }), // it runs: its worker is asked
+      ),
+  },
+});
+
+/** Does the second if the API refuses the first with `code`. */
+async function otherwise(
+  code: string,
+  first: () => Promise<unknown>,
+  second: () => Promise<unknown>,
+): Promise<unknown> {
+  try {
+    return await first();
+  } catch (refusal) {
+    if (refusal instanceof Refusal && refusal.code === code) return await second();
+    throw refusal;
+  }
+}

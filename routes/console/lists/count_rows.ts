@@ -1,0 +1,112 @@
+import { draftListTask, MOST_CSV_ROWS, MOST_TASK_ROWS } from "../../../domain/console/list_task.ts";
+import { csvName } from "../../../domain/console/run_list_task.ts";
+import { readBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
+import type { ServicePlatform } from "../../../domain/platform.ts";
+import { number } from "../components/values.tsx";
+import { Refusal } from "../shared/api.ts";
+import { listTexts } from "../shared/list_texts.ts";
+import { type ConsolePage, field, type ListPart, type Outcome, type Visit } from "../shared/page.ts";
+import { offeredActions } from "../shared/row_actions.ts";
+import { addressOf, listOf } from "./addresses.ts";
+import type { ConsolePages } from "./console_pages.ts";
+import { csvOf } from "./csv.tsx";
+import { idOf, readList } from "./read_list.ts";
+
+/** Most rows of a download; more are written to a file by a job. */
+const MOST_STREAMED_ROWS = 10_000;
+/** Most rows that one page can select. */
+const MOST_SELECTED = 500;
+
+type Counting = Pick<ServicePlatform, "sql" | "clock">;
+
+/** Counts the rows of a form of a list, keeps their ids, and leads to the question. */
+export const countPage = (p: Counting, pages: ConsolePages): ConsolePage => ({
+  path: "lists/count",
+  async post(v, form): Promise<Outcome> {
+    const t = listTexts[v.locale];
+    const { list, query } = listOf(form);
+    const goTo = addressOf({ list, query });
+    const found = pages.find(list);
+    const isOpen = found && pages.isOpen(found.page, v.viewer);
+    const name = field(form, "do");
+    const action = isOpen && offeredActions(v, found.page.bulk ?? {}).find(([known]) => known === name)?.[1];
+    if (!action) throw new Refusal({ status: 404, detail: `The list ${list} has no action ${name}.` });
+    const refuse = (text: string): Outcome => ({ goTo, flash: { tone: "bad", text } });
+    const listed = { ...v, params: found.params, query: new URLSearchParams(query), address: goTo };
+    const isAll = form.get("all") === "true";
+    const chosen = new Set(form.getAll("id").map(String).slice(0, MOST_SELECTED));
+    if (!isAll && chosen.size === 0) return refuse(t.nothingSelected);
+    const ids: string[] = [];
+    let matching = 0;
+    for await (const { page } of readList(found.page, listed)) {
+      if (isAll && page.totalCount > MOST_TASK_ROWS) return refuse(t.tooMany(number(v, MOST_TASK_ROWS)));
+      for (const row of page.items) {
+        const id = idOf(row);
+        if (id === null || (!isAll && !chosen.has(id))) continue;
+        matching++;
+        if (action.fits?.(row, v) ?? true) ids.push(id);
+      }
+      if (!isAll && matching === chosen.size) break;
+    }
+    if (ids.length === 0) return refuse(isAll || matching > 0 ? t.nothingFits : t.nothingSelected);
+    const task = { kind: "Action" as const, list, query, action: name, total: ids.length, ids };
+    const left = matching - ids.length;
+    return { goTo: `lists/tasks/${await draft(p, v, task)}${left > 0 ? `?left=${left}` : ""}` };
+  },
+});
+
+/** The list of a page as CSV. A long list becomes a task, which the viewer starts. */
+export async function downloadList(p: Counting, page: ConsolePage, v: Visit): Promise<Outcome> {
+  const t = listTexts[v.locale];
+  const [path = ""] = v.address.split("?");
+  const query = new URLSearchParams(v.query);
+  query.delete("as");
+  const address = { list: path, query: query.toString() };
+  const parts = readList(page, v);
+  const first = await parts.next();
+  if (first.done) return { goTo: addressOf(address) };
+  const { totalCount } = first.value.page;
+  if (totalCount > MOST_CSV_ROWS) {
+    const text = t.csvTooLarge(number(v, MOST_CSV_ROWS));
+    return { goTo: addressOf(address), flash: { tone: "bad", text } };
+  }
+  if (totalCount > MOST_STREAMED_ROWS) {
+    const id = await draft(p, v, { kind: "Csv", ...address, action: null, total: totalCount, ids: [] });
+    return { goTo: `lists/tasks/${id}` };
+  }
+  const lines = csvOf(v, withFirst(first.value, parts));
+  return new Response(ReadableStream.from(lines).pipeThrough(new TextEncoderStream()), {
+    headers: {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="${csvName(path, p.clock.now())}"`,
+      "cache-control": "no-store",
+    },
+  });
+}
+
+async function* withFirst(first: ListPart, others: AsyncIterable<ListPart>): AsyncGenerator<ListPart> {
+  yield first;
+  yield* others;
+}
+
+async function draft(
+  { sql }: Counting,
+  v: Visit,
+  task: Pick<Parameters<typeof draftListTask>[1], "kind" | "list" | "query" | "action" | "total" | "ids">,
+): Promise<string> {
+  const session = await readBrowserSession(sql, v.secret);
+  if (session === null || session === "access-changed") {
+    throw new Refusal({ status: 401, detail: "The session has ended." });
+  }
+  const { userId, sessionId, tenantId, securityVersion } = session;
+  const { locale, timeZone } = v;
+  return await draftListTask(sql, {
+    ...task,
+    userId,
+    sessionId,
+    tenantId,
+    securityVersion,
+    locale,
+    timeZone,
+  });
+}

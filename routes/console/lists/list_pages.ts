@@ -1,0 +1,117 @@
+import type { ListTask } from "../../../domain/console/list_task.ts";
+import { type ListPages, TaskSessionEnded } from "../../../domain/console/platform.ts";
+import type { ServicePlatform } from "../../../domain/platform.ts";
+import { number } from "../components/values.tsx";
+import { Refusal } from "../shared/api.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import type { Locale } from "../shared/languages.ts";
+import { listTexts } from "../shared/list_texts.ts";
+import type { ConsolePage, Visit } from "../shared/page.ts";
+import { offeredActions } from "../shared/row_actions.ts";
+import { addressOf } from "./addresses.ts";
+import type { ConsolePages } from "./console_pages.ts";
+import { csvOf } from "./csv.tsx";
+import { readList } from "./read_list.ts";
+
+/** Runs tasks on lists with the pages of the console, in the name of who started them. */
+export const listPagesOf = (
+  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping">,
+  pages: ConsolePages,
+): ListPages => ({
+  async act(task, ids, signal) {
+    const { page, v } = await open(p, pages, task);
+    const action = offeredActions(v, page?.bulk ?? {}).find(([name]) => name === task.action)?.[1];
+    const refusals: string[] = [];
+    for (const id of ids) {
+      signal.throwIfAborted();
+      const run = () => action?.run(v, id, task.fields, `${task.id}-${id}`);
+      if (action) await withSession(run, (reason) => refusals.push(reason));
+      else refusals.push(commonTexts[v.locale].forbidden);
+    }
+    return { refusals };
+  },
+  async *csv(task, onRows) {
+    const { page, v } = await open(p, pages, task);
+    if (page) yield* csvOf(v, readList(page, v), onRows);
+  },
+  notice(task) {
+    const locale = localeOf(task);
+    const t = listTexts[locale];
+    return { subject: titleOf(locale, pages, task), textBody: outcomeOf(locale, task) ?? t.fileReady };
+  },
+});
+
+/** Asks the API for one row. A refused row does not affect the others, unless the session has ended. */
+async function withSession(
+  run: () => Promise<unknown> | undefined,
+  onRefusal: (reason: string) => void,
+): Promise<void> {
+  try {
+    await run();
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || refusal.status >= 500) throw refusal;
+    if (refusal.status === 401) throw new TaskSessionEnded();
+    onRefusal(refusal.text);
+  }
+}
+
+/** The page of the task's list for who started it; without a page if they may not open it any more. */
+async function open(
+  p: Pick<ServicePlatform, "tokens" | "clock" | "stopping">,
+  pages: ConsolePages,
+  task: ListTask,
+): Promise<{ page: ConsolePage | null; v: Visit }> {
+  const { userId, sessionId, tenantId, securityVersion, list, query } = task;
+  const locale = localeOf(task);
+  const inScope = async (tenantId: string | null) => {
+    const token = await p.tokens.sign({ sub: userId, sid: sessionId, tenantId, ver: securityVersion });
+    return pages.apiOf(token, locale);
+  };
+  const api = await inScope(tenantId);
+  const viewer = await pages.viewerOf(api, userId).catch((refusal) => {
+    throw refusal instanceof Refusal && refusal.status === 401 ? new TaskSessionEnded() : refusal;
+  });
+  const found = pages.find(list);
+  const v: Visit = {
+    viewer,
+    api,
+    params: found?.params ?? {},
+    query: new URLSearchParams(query),
+    address: addressOf(task),
+    filteredTo: null,
+    nav: [],
+    dismissed: new Set(),
+    inScope,
+    locale,
+    timeZone: task.timeZone,
+    theme: "auto",
+    csrf: "",
+    flash: null,
+    secret: "",
+    signal: p.stopping,
+    now: p.clock.now(),
+    saved: [],
+  };
+  return { page: found && pages.isOpen(found.page, viewer) ? found.page : null, v };
+}
+
+const localeOf = ({ locale }: ListTask): Locale => locale === "pt" ? "pt" : "en";
+
+/** "CSV of jobs", "Retry: jobs". */
+function titleOf(locale: Locale, pages: ConsolePages, task: ListTask): string {
+  if (task.kind === "Csv") return listTexts[locale].csvOf(task.list);
+  const label = pages.find(task.list)?.page.bulk?.[task.action ?? ""]?.label({ locale } as Visit);
+  return `${label ?? task.action}: ${task.list}`;
+}
+
+/** What came of an ended task; null for a file that is ready. */
+export function outcomeOf(locale: Locale, task: ListTask, label?: string): string | null {
+  const t = listTexts[locale];
+  const count = (rows: number) => number({ locale }, rows);
+  if (task.status === "Failed") return task.error === "SESSION_ENDED" ? t.sessionEnded : task.error;
+  if (task.kind === "Csv") return null;
+  const done = count(task.position - task.refused);
+  const reason = Object.keys(task.refusals)[0] ?? "";
+  const name = label ?? t.statusCompleted;
+  return task.refused === 0 ? t.doneAll(name, done) : t.doneSome(name, done, count(task.refused), reason);
+}

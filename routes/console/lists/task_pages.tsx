@@ -1,0 +1,246 @@
+import {
+  endListTask,
+  listListTasks,
+  type ListTask,
+  MOST_TASK_ROWS,
+  readListTask,
+  startListTask,
+} from "../../../domain/console/list_task.ts";
+import { listTaskJob, runListTask } from "../../../domain/console/run_list_task.ts";
+import { signFileDownload } from "../../../domain/files/service_files.ts";
+import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
+import type { ServicePlatform } from "../../../domain/platform.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { ActionButton, ButtonLink, CsrfField } from "../components/forms.tsx";
+import { Card, Empty, Notice, type Tone } from "../components/notice.tsx";
+import { type Column, DataTable, LivePart } from "../components/table.tsx";
+import { Badge, Facts, number, Time } from "../components/values.tsx";
+import { done, toDocument } from "../shared/actions.ts";
+import { Refusal } from "../shared/api.ts";
+import { listTexts } from "../shared/list_texts.ts";
+import type { ConsolePage, Outcome, RowAction, View, Visit } from "../shared/page.ts";
+import { addressOf } from "./addresses.ts";
+import type { ConsolePages } from "./console_pages.ts";
+import { outcomeOf } from "./list_pages.ts";
+
+/** Up to so many rows are done before the answer; more by a job. */
+const AT_ONCE = 50;
+const SHOWN_TASKS = 50;
+const REFRESH_SECONDS = 2;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const TONES: Record<ListTask["status"], Tone> = {
+  Draft: "idle",
+  Queued: "idle",
+  Running: "info",
+  Completed: "ok",
+  Failed: "bad",
+  Cancelled: "warn",
+};
+
+const crumbs = (v: Visit) => [{ href: "lists/tasks", label: listTexts[v.locale].tasks }];
+const pathOf = ({ id }: Pick<ListTask, "id">): string => `lists/tasks/${id}`;
+const isOpen = ({ status }: ListTask): boolean => status === "Queued" || status === "Running";
+
+/** The question before an action on many rows, its progress and its outcome. Users see only their own tasks. */
+export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[] {
+  const read = async (v: Visit): Promise<ListTask> => {
+    const { id = "" } = v.params;
+    const task = UUID.test(id) ? await readListTask(p.sql, v.viewer.userId, id) : null;
+    if (!task) throw new Refusal({ status: 404, detail: `You have no task ${id}.` });
+    return task;
+  };
+  const actionOf = ({ list, action }: ListTask): RowAction | null =>
+    pages.find(list)?.page.bulk?.[action ?? ""] ?? null;
+  const titleOf = (v: Visit, task: ListTask): string =>
+    actionOf(task)?.question(v, task.total) ?? listTexts[v.locale].csvLarge(number(v, task.total));
+  return [
+    {
+      path: "lists/tasks",
+      async get(v) {
+        const tasks = await listListTasks(p.sql, v.viewer.userId, SHOWN_TASKS);
+        return tasksView(v, tasks, (task) => actionOf(task)?.label(v) ?? listTexts[v.locale].csv);
+      },
+    },
+    {
+      path: "lists/tasks/{id}",
+      async get(v): Promise<View> {
+        const task = await read(v);
+        const action = actionOf(task);
+        if (task.status === "Draft") return await questionView(v, task, titleOf(v, task), action);
+        return progressView(v, task, action?.label(v) ?? listTexts[v.locale].csvOf(task.list));
+      },
+    },
+    {
+      path: "lists/tasks/{id}/start",
+      get: (v) => ({ goTo: pathOf({ id: v.params.id ?? "" }) }),
+      async post(v, form): Promise<Outcome> {
+        const task = await read(v);
+        const fields = Object.fromEntries(
+          [...form].flatMap(([name, value]) =>
+            typeof value === "string" && name !== "csrf" ? [[name, value]] : []
+          ),
+        );
+        const isSmall = task.kind === "Action" && task.total <= AT_ONCE;
+        const isStarted = await transact(p.sql, async (tx) => {
+          const started = await startListTask(tx, { userId: v.viewer.userId, id: task.id, fields });
+          if (started && !isSmall) await enqueueJob(p, tx, listTaskJob, { taskId: task.id });
+          return started;
+        });
+        if (!isStarted) {
+          return { goTo: pathOf(task), flash: { tone: "bad", text: listTexts[v.locale].tooOld } };
+        }
+        const ended = isSmall ? await runListTask(p, task.id, p.stopping) : null;
+        const label = actionOf(task)?.label(v);
+        const text = ended && outcomeOf(v.locale, ended, label);
+        if (!ended || !text || isOpen(ended)) return { goTo: pathOf(task) };
+        const tone = ended.status === "Completed" && ended.refused === 0 ? "ok" : "bad";
+        return { goTo: addressOf(task), flash: { tone, text } };
+      },
+    },
+    {
+      path: "lists/tasks/{id}/stop",
+      async post(v) {
+        const task = await read(v);
+        await endListTask(p.sql, task.id, { status: "Cancelled" });
+        return task.status === "Draft"
+          ? { goTo: addressOf(task) }
+          : done(pathOf(task), listTexts[v.locale].stopped);
+      },
+    },
+    {
+      path: "lists/tasks/{id}/download",
+      async get(v) {
+        const task = await read(v);
+        if (!task.fileId) throw new Refusal({ status: 404, detail: `The task ${task.id} has no file.` });
+        return await toDocument(signFileDownload(p, task.fileId), pathOf(task));
+      },
+    },
+  ];
+}
+
+async function questionView(
+  v: Visit,
+  task: ListTask,
+  title: string,
+  action: RowAction | null,
+): Promise<View> {
+  const t = listTexts[v.locale];
+  const left = Number(v.query.get("left") ?? 0);
+  const fields = await action?.fields?.(v);
+  return {
+    title,
+    crumbs: crumbs(v),
+    body: (
+      <Card>
+        {task.kind === "Csv" && <p>{t.csvLargeText(number(v, MOST_TASK_ROWS))}</p>}
+        {left > 0 && <Notice tone="warn">{t.leftOut(number(v, left))}</Notice>}
+        <form method="post" action={`${pathOf(task)}/start`} class="form">
+          <CsrfField v={v} />
+          <Facts
+            facts={[
+              [t.list, <ListLink task={task} />],
+              [t.rows, number(v, task.total)],
+              action && [t.counted, <Time v={v} at={task.createdAt.toISOString()} />],
+            ]}
+          />
+          {action && <p class="muted">{t.countedText}</p>}
+          {fields}
+          <div class="row">
+            <button type="submit" class={`button ${action?.tone ?? "primary"}`}>
+              {action ? `${action.label(v)} (${number(v, task.total)})` : t.makeCsv}
+            </button>
+            <ButtonLink href={addressOf(task)} label={t.toList} />
+          </div>
+        </form>
+      </Card>
+    ),
+  };
+}
+
+const ListLink = ({ task }: { task: ListTask }) => (
+  <a class="break" href={addressOf(task)}>{decodeURIComponent(addressOf(task).replaceAll("+", " "))}</a>
+);
+
+const StatusBadge = ({ v, task }: { v: Visit; task: ListTask }) => (
+  <Badge tone={TONES[task.status]}>
+    {task.status === "Draft" ? "" : listTexts[v.locale][`status${task.status}`]}
+  </Badge>
+);
+
+function progressView(v: Visit, task: ListTask, label: string): View {
+  const t = listTexts[v.locale];
+  const reasons = Object.entries(task.refusals);
+  const failure = task.status === "Failed" && outcomeOf(v.locale, task);
+  return {
+    title: label,
+    crumbs: crumbs(v),
+    actions: <ButtonLink href={addressOf(task)} label={t.toList} />,
+    body: (
+      <LivePart v={v} id="list-task" {...isOpen(task) && { everySeconds: REFRESH_SECONDS }}>
+        <Card
+          title={<StatusBadge v={v} task={task} />}
+          actions={isOpen(task) && (
+            <ActionButton v={v} action={`${pathOf(task)}/stop`} label={t.stop} confirm={t.stopConfirm} />
+          )}
+        >
+          {failure && <Notice tone="bad">{failure}</Notice>}
+          <progress class="task-bar" max={task.total} value={task.position} aria-label={t.done}></progress>
+          <Facts
+            facts={[
+              [t.done, t.progress(number(v, task.position), number(v, task.total))],
+              task.refused > 0 && [t.refused, number(v, task.refused)],
+              [t.list, <ListLink task={task} />],
+            ]}
+          />
+          {task.fileId && (
+            <>
+              <p class="muted">{`${t.fileReady} ${t.fileScanned}`}</p>
+              <p>
+                <ButtonLink
+                  href={`${pathOf(task)}/download`}
+                  label={t.downloadFile}
+                  icon="download"
+                  tone="primary"
+                />
+              </p>
+            </>
+          )}
+        </Card>
+        {reasons.length > 0 && (
+          <Card title={t.reasons}>
+            <ul>{reasons.map(([reason, count]) => <li>{`${reason} (${number(v, count)})`}</li>)}</ul>
+          </Card>
+        )}
+      </LivePart>
+    ),
+  };
+}
+
+function tasksView(v: Visit, tasks: ListTask[], labelOf: (task: ListTask) => string): View {
+  const t = listTexts[v.locale];
+  const columns: Column<ListTask>[] = [
+    { head: t.task, cell: (task) => <a href={pathOf(task)}>{labelOf(task)}</a> },
+    { head: t.list, cell: (task) => <ListLink task={task} /> },
+    { head: t.counted, cell: ({ createdAt }) => <Time v={v} at={createdAt.toISOString()} /> },
+    {
+      head: t.done,
+      align: "end",
+      cell: ({ position, total }) => t.progress(number(v, position), number(v, total)),
+    },
+    { head: t.refused, align: "end", cell: ({ refused }) => number(v, refused) },
+    { head: t.statusCompleted, cell: (task) => <StatusBadge v={v} task={task} /> },
+  ];
+  return {
+    title: t.tasks,
+    body: (
+      <LivePart v={v} id="list-tasks" {...tasks.some(isOpen) && { everySeconds: REFRESH_SECONDS }}>
+        <DataTable
+          caption={t.tasksCaption}
+          columns={columns}
+          rows={tasks}
+          empty={<Empty icon="jobs" title={t.noTasks}>{t.noTasksText}</Empty>}
+        />
+      </LivePart>
+    ),
+  };
+}
