@@ -26,7 +26,8 @@ function createFinder(template) {
     else input.removeAttribute("aria-activedescendant");
   }
 
-  async function load() {
+  /** @param more ask again, with time for what was too late the first time */
+  async function load(more = false) {
     clearTimeout(timer);
     const text = input.value.trim();
     request?.abort();
@@ -34,6 +35,7 @@ function createFinder(template) {
     const { signal } = request;
     const url = new URL(dialog.dataset.finderSource, document.baseURI);
     url.searchParams.set("q", text);
+    if (more) url.searchParams.set("wait", "1");
     let html;
     try {
       const answer = await fetch(url, { signal, redirect: "manual" });
@@ -44,16 +46,18 @@ function createFinder(template) {
       throw error;
     }
     if (signal.aborted) return;
+    const href = more ? options[marked]?.getAttribute("href") : null;
     results.innerHTML = html; // the server has escaped all texts
     options = [...results.querySelectorAll("[role=option]")];
     shownFor = text;
     marked = -1;
     if (text === "") input.removeAttribute("aria-activedescendant"); // Enter would switch before anything is typed
-    else mark(0);
+    else mark(Math.max(0, options.findIndex((option) => href && option.getAttribute("href") === href)));
     input.setAttribute("aria-expanded", String(options.length > 0));
     status.textContent = options.length > 0
       ? status.dataset.text.replace("#", String(options.length))
       : results.textContent.trim();
+    if (!more && results.querySelector("[data-late]")) return load(true);
     if (isEntered) options[marked]?.click();
     isEntered = false;
   }
@@ -61,7 +65,7 @@ function createFinder(template) {
   input.addEventListener("input", () => {
     isEntered = false;
     clearTimeout(timer);
-    timer = setTimeout(load, TYPING_MS);
+    timer = setTimeout(() => load(), TYPING_MS);
   });
   input.addEventListener("keydown", (event) => {
     const steps = { ArrowDown: 1, ArrowUp: -1 };

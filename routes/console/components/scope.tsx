@@ -1,4 +1,4 @@
-import { type Area, areaOf, type Scope, scopeOf } from "../shared/scope.ts";
+import { type Area, pageScope, type Scope, scopeOf } from "../shared/scope.ts";
 import type { Visit } from "../shared/page.ts";
 import { scopeTexts } from "../shared/scope_texts.ts";
 import { Icon } from "./icons.tsx";
@@ -8,8 +8,7 @@ import { Icon } from "./icons.tsx";
  * @param of the area of the figures; absent: that of the page
  */
 export function ScopeChip({ v, of }: { v: Visit; of?: Area }) {
-  const area = of ?? areaOf(v.address);
-  const scope = area && scopeOf(v, area);
+  const scope = of ? scopeOf(v, of) : pageScope(v);
   return scope && <Chip v={v} scope={scope} />;
 }
 

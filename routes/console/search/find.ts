@@ -9,23 +9,26 @@ import { searchTexts } from "./texts.ts";
 /** Results under one heading. */
 export interface Group extends Results {
   title: string;
+  /** The source has not answered in time. */
+  isLate?: boolean;
 }
 
 /** Shorter texts match too much, and no index serves them. */
 export const SHORTEST = 3;
-/** A source that takes longer is left out; its list is linked instead. */
-const SOURCE_MS = 1_000;
 /** How many kinds, the most frequent first, are searched in how many other tenants of the viewer. */
 const KINDS_ELSEWHERE = 6;
 const TENANTS_ELSEWHERE = 10;
 
-/** Finds pages and things by a text, an id or a trace id, within the viewer's rights and current scope. */
-export async function find(v: Visit, q: string): Promise<Group[]> {
+/**
+ * Finds pages and things by a text, an id or a trace id, within the viewer's rights and current scope.
+ * @param sourceMs a source that takes longer is left out; its list is linked instead
+ */
+export async function find(v: Visit, q: string, sourceMs: number): Promise<Group[]> {
   if (q === "") return [];
   const id = idIn(q);
   const groups = id || traceIdIn(q)
     ? await Promise.all([byId(v, id), byTrace(v, traceIdIn(q))])
-    : [pagesLike(v, q), ...q.length >= SHORTEST ? await Promise.all(byText(v, q)) : []];
+    : [pagesLike(v, q), ...q.length >= SHORTEST ? await Promise.all(byText(v, q, sourceMs)) : []];
   const found = groups.filter(({ items, more }) => items.length > 0 || more !== undefined);
   return found.length > 0 || !id ? found : await inOtherTenants(v, id);
 }
@@ -65,11 +68,11 @@ function pagesLike(v: Visit, q: string): Group {
   return { title: t.pages, items };
 }
 
-function byText(v: Visit, q: string): Promise<Group>[] {
+function byText(v: Visit, q: string, sourceMs: number): Promise<Group>[] {
   const t = searchTexts[v.locale];
   const groups = SOURCES.filter(({ section }) => isOpen(v, section)).map(async (source) => {
-    const results = await waitAtMost(SOURCE_MS, source.find(v, q));
-    return { title: t[source.title], ...results ?? { items: [], more: source.list(q) } };
+    const results = await waitAtMost(sourceMs, source.find(v, q));
+    return { title: t[source.title], ...results ?? { items: [], more: source.list(q), isLate: true } };
   });
   const tenants = findTenants(v, q).then((results) => ({ title: t.tenants, ...results }));
   return [...groups, tenants];

@@ -8,14 +8,19 @@ import type { Found } from "./kinds.ts";
 import { cleaned } from "./query.ts";
 import { searchTexts } from "./texts.ts";
 
+/** The dialog first shows what was found in this time, then asks again for the rest. */
+const FAST_MS = 150;
+const SLOW_MS = 3_000;
+
 /** The search over pages and things: in a dialog (Ctrl-K), or as a page. */
 export const searchSection: ConsoleSection = { nav: [], pages: [{ path: "search", get: searchPage }] };
 
 async function searchPage(v: Visit): Promise<Outcome> {
   const t = searchTexts[v.locale];
   const q = cleaned(v.query.get("q"));
-  const groups = await find(v, q);
-  if (v.query.get("part") === "dialog") {
+  const inDialog = v.query.get("part") === "dialog";
+  const groups = await find(v, q, inDialog && !v.query.has("wait") ? FAST_MS : SLOW_MS);
+  if (inDialog) {
     return await fragment(<InDialog v={v} q={q} groups={groups} />);
   }
   return {
@@ -60,7 +65,11 @@ function InDialog({ v, q, groups }: { v: Visit; q: string; groups: Group[] }) {
   }
   return (
     <>
-      <div role="listbox" aria-label={t.results}>
+      <div
+        role="listbox"
+        aria-label={t.results}
+        {...groups.some(({ isLate }) => isLate) ? { "data-late": "yes" } : {}}
+      >
         {groups.map(({ title, items, more }, group) => (
           <div role="group" class="finder-group" aria-labelledby={`found-${group}`}>
             <div class="finder-heading" id={`found-${group}`} role="presentation">{title}</div>

@@ -51,12 +51,25 @@ export interface Scope {
   hint: string;
 }
 
+/** Whether the viewer sees an area of all tenants. */
+const seesAll = ({ viewer }: Pick<Visit, "viewer">, area: Area): boolean =>
+  area === "service" || (EVERYWHERE[area] !== undefined && may(viewer, EVERYWHERE[area]));
+
+/**
+ * Names whose data the page shows. Null if it shows none, or one thing that may belong to any tenant: such a page names the
+ * tenant itself, see `View.scope`.
+ */
+export function pageScope(v: Visit): Scope | null {
+  const area = areaOf(v.address);
+  const isBelowList = v.address.split("?")[0]?.includes("/") ?? false;
+  return area === null || (isBelowList && seesAll(v, area)) ? null : scopeOf(v, area);
+}
+
 /** Names whose data a part of the page shows; null if the viewer has no tenant and sees no other. */
 export function scopeOf(v: Pick<Visit, "viewer" | "locale" | "filteredTo">, area: Area): Scope | null {
   const t = scopeTexts[v.locale];
   const { tenant } = v.viewer;
-  const permission = EVERYWHERE[area];
-  if (area === "service" || (permission !== undefined && may(v.viewer, permission))) {
+  if (seesAll(v, area)) {
     if (area === "service" || !v.filteredTo) return { label: t.service, hint: t.serviceHint };
     return { label: v.filteredTo.name, hint: t.tenantHint(v.filteredTo.name) };
   }

@@ -100,7 +100,8 @@ inBrowser("a visitor sees no actions they may not use, and is refused if they tr
   ) {
     assert.equal(await viewing.open(address), 403, address);
   }
-  await page.getByText(/^You need manage:all-users in .+\. Ask an administrator for access\.$/).waitFor();
+  await page.getByText(/^You need manage:all-users in (.+)\. Ask an administrator of \1 for a role/)
+    .waitFor();
   viewing.forgive();
   await viewing.close();
 });
