@@ -13,10 +13,15 @@ const RECOVERED_AT_ONCE = 500;
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Opens a lease and returns the worker's id. All jobs that the worker claims belong to this lease. */
+/**
+ * Opens a lease and returns the worker's id. All jobs that the worker claims belong to this lease. The lock waits for a
+ * pause that is being written: it has marked the workers, and would miss a new one. The worker reads the pauses afterwards.
+ */
 export async function openLease(sql: Sql, host: string): Promise<string> {
   const id = newId();
-  await sql`insert into job_workers (id, host) values (${id}, ${host})`;
+  await sql`
+    with version as (select from job_pause_version for key share)
+    insert into job_workers (id, host) select ${id}, ${host} from (select count(*) from version) locked`;
   return id;
 }
 

@@ -12,6 +12,8 @@ import {
 type Parts = Pick<JobPlatform, "sql" | "jobTypes" | "wakeUps" | "clock" | "log">;
 
 const LONGEST_TIMER_MS = 60_000;
+/** Pause while another instance has locked the buckets that are due. */
+const LOCKED_MS = 50;
 
 /**
  * Releases jobs with a rate limit when their tokens come. Every instance does it. While no type has a rate limit, a
@@ -72,7 +74,7 @@ export class RateReleaser {
         if (released > 0) p.wakeUps.at(p.clock.now());
       }
       const inMs = await nextReleaseInMs(p.sql);
-      if (inMs !== null) this.#wakeIn(inMs);
+      if (inMs !== null) this.#wakeIn(inMs > 0 ? inMs : LOCKED_MS);
     } catch (error) {
       if (!this.#isStopped) p.log.warn("jobs with a rate limit could not be released; retrying", { error });
     }

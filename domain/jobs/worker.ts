@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { Log } from "../../infra/log.ts";
 import { connectSeparately } from "../../infra/postgres/driver_workarounds.ts";
-import { mainPool, type Sql } from "../../infra/postgres/postgres.ts";
+import { mainPool, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
 import { waitAtMost } from "../../infra/timeout.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type Attempt, runAttempt } from "./attempt.ts";
@@ -40,6 +40,8 @@ export interface WorkerOptions {
   pollMs: number;
   /** Seconds without a renewal after which a worker counts as dead; default 60. */
   leaseSeconds?: number;
+  /** Opens a connection that only renewals of the lease use. Default: a separate connection to the database of `sql`. */
+  connect?: () => Pool;
   /** Called with every job whose result was written. Tests and waiting callers use it. */
   onSettled?: (jobs: SettledJob[]) => void;
   /** Called for each job that waits for a retry or its due time, with the delay in ms. */
@@ -122,7 +124,7 @@ export class Worker {
       onChanged: (jobs) => this.#onChanged(jobs),
     });
     this.#lease = new LeaseKeeper({
-      connect: () => connectSeparately(mainPool(sql)),
+      connect: o.connect ?? (() => connectSeparately(mainPool(sql))),
       host,
       leaseSeconds,
       log,

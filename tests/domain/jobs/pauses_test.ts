@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
+import { openLease } from "../../../domain/jobs/lease.ts";
 import { pauseWork, resumeWork } from "../../../domain/jobs/pauses.ts";
 import { operator } from "../../../domain/jobs/reach.ts";
 import { Worker } from "../../../domain/jobs/worker.ts";
@@ -67,4 +68,23 @@ Deno.test("no prefetched job starts after its queue or type was paused, and each
   } finally {
     await worker.stop(1_000);
   }
+});
+
+Deno.test("a lease that is opened while a pause is written waits for it, so that the new worker reads the pause", async () => {
+  const parts = { ...platform, jobTypes: new JobTypes() };
+  const target = { kind: "queue", name: "during" } as const;
+  let opening: Promise<string> | undefined;
+  await transact(sql, async (tx) => {
+    await pauseWork({ ...parts, sql: tx }, operator(), target, null);
+    opening = openLease(sql, "late");
+    await until(async () => {
+      const waiting = await sql`
+        select from pg_stat_activity
+        where wait_event_type = 'Lock' and datname = current_database() and query like '%insert into job_workers%'`;
+      return waiting.length > 0;
+    });
+  });
+  const id = await opening;
+  assert.equal((await sql`select from job_workers where id = ${id ?? null}`).length, 1);
+  await resumeWork(parts, operator(), target);
 });

@@ -6,7 +6,7 @@ import { bucketOf, nextTokenInMs, tokensOf } from "../../../domain/jobs/rate_lim
 import { RateReleaser } from "../../../domain/jobs/rate_releaser.ts";
 import { Worker } from "../../../domain/jobs/worker.ts";
 import { createLog } from "../../../infra/log.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
@@ -120,4 +120,27 @@ Deno.test("a job type with an invalid rate limit cannot be registered", () => {
     const type = defineJob({ name: "test.invalid", args: z.object({}), rateLimit, run: () => {} });
     assert.throws(() => new JobTypes().register(type), /invalid rateLimit/);
   }
+});
+
+Deno.test("while another instance has locked the buckets that are due, the releaser pauses between its tries", async () => {
+  const types = new JobTypes();
+  const rateLimit = { count: 1, perSeconds: 60 };
+  types.register(defineJob({ name: "test.locked", args: z.object({}), rateLimit, run: () => {} }));
+  await sql`insert into job_buckets (bucket, full_at, next_at) values ('test.locked', now(), now() - interval '1 s')`;
+  let tries = 0;
+  const counting = Object.assign((...args: Parameters<Pool>) => {
+    if (args[0].join("").includes("min(next_at)")) tries++;
+    return sql(...args);
+  }, sql) as unknown as Pool;
+  await transact(sql, async (tx) => {
+    await tx`select from job_buckets where bucket = 'test.locked' for update`;
+    const since = performance.now();
+    const parts = { ...platform, sql: counting, jobTypes: types };
+    const releaser = new RateReleaser(parts, 60_000);
+    await until(() => tries >= 5);
+    const tookMs = performance.now() - since;
+    await releaser.stop();
+    assert.ok(tookMs > 150, `five tries took ${tookMs} ms`);
+  });
+  await sql`delete from job_buckets where bucket = 'test.locked'`;
 });

@@ -1,0 +1,94 @@
+// Rules for the end of a seed, when all jobs have ended.
+import type { Pool } from "../../infra/postgres/postgres.ts";
+import { foldCounts } from "../../domain/jobs/fold_counts.ts";
+import { STOPPED } from "./change_rules.ts";
+import type { Model, Violation } from "./model.ts";
+
+interface EndWorld {
+  acknowledged: ReadonlySet<string>;
+  /** Outcomes that the API confirmed to remote workers, by job id and attempt. */
+  settled: ReadonlyMap<string, string>;
+}
+
+/** Queries that must return no row. */
+const EMPTY: Record<string, string> = {
+  "counters": `
+    select status, type, priority, queue, job_type_name, sum(n) as n from (
+      select status, type, priority, queue, job_type_name, n from job_counts
+      where scope = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+      union all select status, type, priority, queue, job_type_name, n from job_count_deltas
+      union all select status, type, priority, queue, job_type_name, -1 from jobs
+    ) all_counts group by 1, 2, 3, 4, 5 having sum(n) <> 0`,
+  "counters of batches": `
+    select batch_id, status, sum(n) as n from (
+      select batch_id, status, n from job_batch_counts
+      union all select batch_id, status, n from job_batch_deltas
+      union all select batch_id, status, -1 from jobs where batch_id is not null
+    ) all_counts group by 1, 2 having sum(n) <> 0`,
+  "counters of executions": `
+    select sum(n) as n from (
+      select n from execution_counts where scope = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+      union all select n from execution_count_deltas
+      union all select -1 from job_executions
+    ) all_counts having coalesce(sum(n), 0) <> 0`,
+  "counters of dead letters": `
+    select sum(n) as n from (
+      select n from dead_letter_counts where scope = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+      union all select -1 from dead_letter_jobs where retried_at is null
+    ) all_counts having coalesce(sum(n), 0) <> 0`,
+  "executions": `
+    select j.id, j.attempts, count(e.*) as n, max(e.attempt_number) as last from jobs j
+    left join job_executions e on e.job_id = j.id
+    group by 1, 2 having max(e.attempt_number) > j.attempts or count(e.*) <> count(distinct e.attempt_number)
+      or (j.status = 'Succeeded') <> coalesce(bool_or(e.status = 'Succeeded'), false)
+      or count(*) filter (where e.status in ('Failed', 'Abandoned')) < j.failures`,
+  "dead letters": `
+    select j.id, count(d.*) as n from jobs j left join dead_letter_jobs d on d.job_id = j.id
+    group by 1 having (j.status = 'DeadLettered') <> (count(d.*) = 1)`,
+  "retries of dead letters": `
+    select d.id from dead_letter_jobs d left join jobs r on r.id = d.retried_job_id
+    where (d.retried_at is null) <> (r.id is null)`,
+  "held jobs": `select id, status from jobs where worker_id is not null or lease_until is not null`,
+  "batches": `
+    select b.id, b.status from job_batches b where
+      (b.status = 'Succeeded') <> (not exists (select from jobs j where j.batch_id = b.id and j.status <> 'Succeeded'))
+      and b.status in ('Succeeded', 'Failed')
+      or not exists (select from jobs j where j.id = case b.status
+        when 'Succeeded' then b.on_all_succeeded_job_id else b.on_any_failed_job_id end)`,
+  "pauses left": `select id from job_pauses`,
+};
+
+/** Checks what must hold when everything has ended. */
+export async function checkEnd(sql: Pool, model: Model, world: EndWorld): Promise<Violation[]> {
+  const violations: Violation[] = [];
+  const fail = (rule: string, what: string) => violations.push({ rule, what });
+  for (const round of ["before the last fold", "after the last fold"]) {
+    for (const [rule, text] of Object.entries(EMPTY)) {
+      const isFolded = rule === "counters of dead letters";
+      if (isFolded && round.startsWith("before")) continue;
+      for (const row of await sql.unsafe(text)) fail(rule, `${round}: ${JSON.stringify(row)}`);
+    }
+    if (violations.length > 0) return violations;
+    while (!await foldCounts(sql, { always: true }));
+  }
+  for (const id of world.acknowledged) {
+    if (!model.jobs.has(id)) fail("nothing lost", `${model.alias(id)} was acknowledged and does not exist`);
+  }
+  for (const [key, outcome] of world.settled) {
+    const [jobId = "", attempt] = key.split(" ");
+    const job = model.jobs.get(jobId);
+    if (outcome === "succeeded" && (job?.status !== "Succeeded" || job.attempts !== Number(attempt))) {
+      fail(
+        "nothing lost",
+        `${model.alias(jobId)}: the confirmed success of attempt ${attempt} was not stored`,
+      );
+    }
+  }
+  for (const { host } of model.workers.values()) {
+    if (STOPPED.has(host)) fail("leases", `${host} stopped and kept its lease`);
+  }
+  for (const job of model.jobs.values()) {
+    if (job.status === "AwaitingParent") fail("continuations", `${model.alias(job.id)} still waits`);
+  }
+  return violations;
+}

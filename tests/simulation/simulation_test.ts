@@ -1,0 +1,38 @@
+// A short run of the simulation. `deno task simulate` runs thousands of seeds; see README.md.
+import assert from "node:assert/strict";
+import { Connections } from "./connections.ts";
+import { createSimulationDatabase } from "./database.ts";
+import { FAULTS } from "./fault_list.ts";
+import { Fault, faultNamed } from "./faults.ts";
+import { runSeed } from "./simulation.ts";
+
+const connections = await Connections.open(await createSimulationDatabase());
+Deno.test.afterAll(() => connections.close());
+
+Deno.test("no simulated history breaks a rule", async () => {
+  for (let seed = 1; seed <= 4; seed++) {
+    const { violations } = await runSeed(connections, { seed });
+    assert.deepEqual(violations, [], `deno task simulate --seed ${seed}`);
+  }
+});
+
+Deno.test("the same seed gives the same history", async () => {
+  const first = await runSeed(connections, { seed: 3 });
+  const second = await runSeed(connections, { seed: 3 });
+  assert.ok(first.history.length > 20);
+  assert.deepEqual(second.history, first.history);
+  assert.equal(second.hash, first.hash);
+});
+
+for (const name of ["claim by id", "retry without delay", "promote too early"]) {
+  Deno.test(`the planted fault "${name}" is found`, async () => {
+    const fault = faultNamed(name);
+    const { violations } = await runSeed(connections, { seed: fault.planted.seed, fault });
+    assert.ok(violations.length > 0);
+  });
+}
+
+Deno.test("a fault whose text is not in the engine is an error", async () => {
+  const planted = { ...FAULTS[0]!, inFunction: "count_updated_jobs", from: "no such text" };
+  await assert.rejects(new Fault(planted).plant(connections.monitor), /is not in count_updated_jobs/);
+});
