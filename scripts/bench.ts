@@ -18,6 +18,7 @@ import { reportsCsv, reportsLatency, reportsLongPdf, reportsPdf, reportsXlsx } f
 import { signInRate } from "./bench/sign_in.ts";
 import { tokenRefresh } from "./bench/token_refresh.ts";
 import { listUsers, readUser, roleChange, signIns } from "./bench/users.ts";
+import { sizing } from "./bench/sizing.ts";
 import { readPlainArguments } from "./shared/plain_arguments.ts";
 
 const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
@@ -42,6 +43,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "mixed-load": mixedLoad,
   "mixed-load-twice": mixedLoadTwice,
   "overload": overload,
+  "sizing": sizing,
   "start-up": startUp,
   "start-up-extension": startUpExtension,
   "idle-memory": idleMemory,

@@ -134,13 +134,14 @@ export async function claimLimited(
   workerId: string,
   plan: ClaimPlan,
   limit: RunningLimit,
+  floors?: LaneFloors,
 ): Promise<Claim> {
   const none = { jobs: [], exhausted: plan.lanes };
   return await withinLimit(
     sql,
     limit,
     none,
-    (tx, capacity) => claimFromLanes(tx, workerId, limitPlan(plan, capacity)),
+    (tx, capacity) => claimFromLanes(tx, workerId, limitPlan(plan, capacity), [], floors),
   );
 }
 

@@ -39,11 +39,11 @@ export class Claimer {
     onFoundLate: () => void = () => {},
   ) {
     this.#pauses = new KnownPauses(sql, onPausesChanged);
-    this.#pushed = new PushedLanes(sql, capacityFor);
     this.#floors = new LaneFloors(sql, () => {
       this.searchAgain();
       onFoundLate();
     });
+    this.#pushed = new PushedLanes(sql, capacityFor, this.#floors);
     const works = (lane: string) => queues === null || queues.includes(laneParts(lane).queue);
     this.#turns = new LaneTurns((lane) => works(lane) && !this.#pauses.isPaused(lane));
   }
@@ -117,8 +117,8 @@ export class Claimer {
     const limited = limitPlan(plan, capacity);
     const maxRunning = this.types.get(limitKey)?.concurrency;
     return maxRunning === undefined
-      ? await claimFromLanes(this.sql, workerId, limited)
-      : await claimLimited(this.sql, workerId, limited, { key: limitKey, maxRunning });
+      ? await claimFromLanes(this.sql, workerId, limited, [], this.#floors)
+      : await claimLimited(this.sql, workerId, limited, { key: limitKey, maxRunning }, this.#floors);
   }
 
   async #takeUnlimited(workerId: string, plan: ClaimPlan): Promise<Claim> {

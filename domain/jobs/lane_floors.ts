@@ -4,8 +4,9 @@ import { PRIORITIES } from "./job_row.ts";
 
 /** A lane is checked after this many claimed jobs. */
 const MIN_CLAIMED = 20_000;
-/** A lane is also checked after a claim that took this long. */
-const LONG_CLAIM_MS = 50;
+/** A lane is also checked after a claim that took this long, and so much longer for each claimed job. */
+const LONG_CLAIM_MS = 5;
+const LONG_CLAIM_MS_PER_JOB = 0.1;
 const MOST_LANES = 1_000;
 const CHECK_EVERY_MS = 1_000;
 /** A check lets Postgres remove the dead entries that it reads, unless a snapshot is held. Only then is a second check slow. */
@@ -57,7 +58,8 @@ export class LaneFloors {
 
   /** Called with each claim. @param queriedAt when it was sent */
   note(claimed: Map<string, { priority: number; waitedMs: number }[]>, queriedAt: number): void {
-    const tookLong = performance.now() - queriedAt > LONG_CLAIM_MS;
+    const jobsClaimed = claimed.values().reduce((sum, jobs) => sum + jobs.length, 0);
+    const tookLong = performance.now() - queriedAt > LONG_CLAIM_MS + LONG_CLAIM_MS_PER_JOB * jobsClaimed;
     for (const [lane, jobs] of claimed) {
       let known = this.#lanes.get(lane);
       if (!known) {

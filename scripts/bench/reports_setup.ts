@@ -18,7 +18,11 @@ export interface ReportsSetup {
 }
 
 /** Creates a table of `rows` rows and starts the service. */
-export async function openReportsSetup(setup: BenchSetup, rows: number): Promise<ReportsSetup> {
+export async function openReportsSetup(
+  setup: BenchSetup,
+  rows: number,
+  env: Record<string, string> = {},
+): Promise<ReportsSetup> {
   await setup.sql.unsafe(`create table bench_rows as
     select n, 'User number ' || n as name, 'user' || n || '@example.test' as email,
       (array['${CITIES.join("','")}'])[1 + n % ${CITIES.length}] as city,
@@ -31,6 +35,7 @@ export async function openReportsSetup(setup: BenchSetup, rows: number): Promise
   const service = await setup.startService({
     ...await setup.startObjectStore(),
     REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "report_templates"),
+    ...env,
   });
   const headers = await signInAdministrator(service.port);
   const reports = `http://127.0.0.1:${service.port}/api/v1/reports`;

@@ -1,5 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type Claim, type ClaimedJob, claimFromLanes, claimLimited } from "../claim.ts";
+import type { LaneFloors } from "../lane_floors.ts";
 import { REMOTE_MARK } from "../job_row.ts";
 import { type AnyJobType, limitKeyOf, type PlaceLimits } from "../job_type.ts";
 import { type ClaimPlan, limitPlan } from "../lanes.ts";
@@ -24,7 +25,11 @@ export class PushedLanes {
 
   #after = "";
 
-  constructor(private readonly sql: Sql, private readonly capacityFor: CapacityFor) {}
+  constructor(
+    private readonly sql: Sql,
+    private readonly capacityFor: CapacityFor,
+    private readonly floors: LaneFloors,
+  ) {}
 
   /** Finds the lanes with due jobs. */
   async find(): Promise<string[]> {
@@ -46,11 +51,14 @@ export class PushedLanes {
     if (capacity <= 0) return { jobs: [], exhausted: lanes };
     const own = limitPlan({ ...plan, lanes }, capacity);
     const { jobs, exhausted } = type.concurrency === undefined
-      ? await claimFromLanes(this.sql, workerId, own)
-      : await claimLimited(this.sql, workerId, own, {
-        key: limitKeyOf(type) ?? "",
-        maxRunning: type.concurrency,
-      });
+      ? await claimFromLanes(this.sql, workerId, own, [], this.floors)
+      : await claimLimited(
+        this.sql,
+        workerId,
+        own,
+        { key: limitKeyOf(type) ?? "", maxRunning: type.concurrency },
+        this.floors,
+      );
     return { jobs: jobs.map((job) => ({ ...job, type })), exhausted };
   }
 
