@@ -6,7 +6,8 @@ import { type FileRow, readVisibleFile } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { deleteDiscarded, readPartUpload } from "./objects.ts";
 import { askStorage, joinParts, partMistakes, type UploadedPart } from "./parts.ts";
-import { JOB_REASONS, markPurged } from "./purge_file.ts";
+import { markPurged } from "./purge_file.ts";
+import { JOB_REASONS } from "./purge_reasons.ts";
 import { startScanning } from "./start_scanning.ts";
 
 /**

@@ -2,6 +2,7 @@ import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
+import { type PurgeKind, purgeKindOf } from "./purge_reasons.ts";
 
 export const FILE_STATUSES = ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"] as const;
 export type FileStatus = typeof FILE_STATUSES[number];
@@ -22,6 +23,13 @@ export interface FileRecord {
   retentionClass: RetentionClass;
   retainUntil: Date | null;
   legalHold: boolean;
+  /** Who set the legal hold, when and why; null also for holds that are older than these fields. */
+  legalHoldBy: string | null;
+  legalHoldSince: Date | null;
+  legalHoldReason: string | null;
+  /** When retention deletes the content, if nothing changes; null: it does not, or the content is gone. */
+  purgesAt: Date | null;
+  purgeKind: PurgeKind | null;
   purgeReason: string | null;
   purgedAt: Date | null;
   purgedBy: string | null;
@@ -35,7 +43,9 @@ export interface FileRecord {
 }
 
 /** The whole row. It contains object keys, so it leaves the domain only through `fileRecord`. */
-export interface FileRow extends FileRecord {
+export interface FileRow extends Omit<FileRecord, "purgesAt" | "purgeKind"> {
+  /** When retention may delete the content, if the file has no references. */
+  collectAt: Date | null;
   stagingKey: string;
   stagedEtag: string | null;
   finalKey: string | null;
@@ -59,6 +69,11 @@ export function fileRecord(row: FileRow): FileRecord {
     retentionClass: row.retentionClass,
     retainUntil: row.retainUntil,
     legalHold: row.legalHold,
+    legalHoldBy: row.legalHoldBy,
+    legalHoldSince: row.legalHoldSince,
+    legalHoldReason: row.legalHoldReason,
+    purgesAt: isCollectable(row) ? row.collectAt : null,
+    purgeKind: purgeKindOf(row.purgeReason),
     purgeReason: row.purgeReason,
     purgedAt: row.purgedAt,
     purgedBy: row.purgedBy,
@@ -71,6 +86,11 @@ export function fileRecord(row: FileRow): FileRecord {
     availableAt: row.availableAt,
   };
 }
+
+/** Whether retention deletes the content at `collectAt`. */
+const isCollectable = ({ status, referenceCount, legalHold, retentionClass }: FileRow): boolean =>
+  (status === "Available" || status === "Failed") && referenceCount === 0 && !legalHold &&
+  retentionClass !== "Permanent";
 
 /**
  * Reads a file of the caller's tenant or a product file; an export of personal data only for the user who asked for it.

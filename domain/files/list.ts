@@ -5,10 +5,13 @@ import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
+import type { PurgeKind } from "./purge_reasons.ts";
 
 /** Which files to list; absent members do not filter. */
 export interface FileFilter {
   status?: FileStatus | undefined;
+  /** Only Purged files, by why they have no content. */
+  purgeKind?: PurgeKind | undefined;
   profile?: string | undefined;
   /** Part of the file name; ignores letter case and accents. */
   search?: string | undefined;
@@ -72,6 +75,9 @@ function where(sql: Sql, o: Selection) {
   const all = [
     o.tenantId === null ? sql`tenant_id is null` : sql`tenant_id = ${o.tenantId}`,
     ...o.status === undefined ? [] : [sql`status = ${o.status}::file_status`],
+    ...o.purgeKind === undefined
+      ? []
+      : [sql`status = 'Purged' and file_purge_kind(purge_reason) = ${o.purgeKind}`],
     o.exportsOf === null ? sql`profile <> ${EXPORT_PROFILE}` : sql`created_by = ${o.exportsOf}`,
     ...o.profile === undefined ? [] : [sql`profile = ${o.profile}`],
     ...o.createdBy === undefined ? [] : [sql`created_by = ${o.createdBy}`],

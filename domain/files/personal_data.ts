@@ -1,12 +1,14 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { eraseAddresses } from "../shared/erase_text.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { FileRow } from "./file.ts";
 import { emitFilesPurged } from "./file_events.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
-import { auditServicePurges, JOB_REASONS } from "./purge_file.ts";
+import { auditServicePurges } from "./purge_file.ts";
+import { JOB_REASONS } from "./purge_reasons.ts";
 
 const FILES_AT_ONCE = 100;
 
@@ -25,6 +27,10 @@ export const filePersonalData: PersonalData<FilePlatform> = {
       select id, profile, file_name, declared_content_type, detected_content_type, size_bytes, sha256, status,
         retention_class, retain_until, legal_hold, created_by, created_at, purged_at, purge_reason
       from files where tenant_id = ${tenantId} order by id`,
+  },
+  async eraseUsers({ sql }, { addresses }) {
+    const columns = { legal_hold_reason: "text" } as const;
+    await eraseAddresses(sql, { table: "files", key: { id: "uuid" }, columns }, addresses);
   },
   async eraseTenant(p, tenantId) {
     await requireNoLegalHold(p.sql, tenantId);

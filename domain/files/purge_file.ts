@@ -17,21 +17,6 @@ import { requireAvailable } from "./file_state.ts";
 import { deleteDiscarded, discardObjects } from "./objects.ts";
 import { holdingScopes } from "./references.ts";
 
-/** Reasons for which the service itself purges a file. Callers cannot use the prefix `job:`. */
-export const JOB_REASONS = {
-  typeRejected: "job:tipo-reprovado",
-  archiveRejected: "job:archive-limits",
-  uploadExpired: "job:upload-expired",
-  sizeMismatch: "job:size-mismatch",
-  retentionExpired: "job:retention-expired",
-  tenantErased: "job:tenant-erased",
-  dataErased: "job:data-erased",
-} as const;
-
-/** Does `reason` start with the reserved prefix `job:`, or look like it? */
-export const isJobReason = (reason: string): boolean =>
-  /^job:/i.test(reason.normalize("NFKC").replaceAll(/[\p{C}\p{Z}]/gu, ""));
-
 /**
  * Destroys a file's content at a caller's request and keeps the row as a tombstone. Checks run in this order:
  * permissions, state, legal hold, references.

@@ -52,9 +52,15 @@ export async function changeRetention(
     requireVersion(ifMatch, file.version);
     if (isSame(file, next)) return file;
 
+    const held = holdAfter(file, next, {
+      by: caller.userId,
+      since: p.clock.now(),
+      reason: change.reason ?? null,
+    });
     const [row] = await tx<FileRow[]>`
       update files set retention_class = ${next.retentionClass}, retain_until = ${next.retainUntil},
-        legal_hold = ${next.legalHold}, version = version + 1
+        legal_hold = ${next.legalHold}, legal_hold_by = ${held.by}, legal_hold_since = ${held.since},
+        legal_hold_reason = ${held.reason}, version = version + 1
       where id = ${fileId} returning *`;
     await recordAudit(tx, caller, {
       action: "file.retention",
@@ -65,6 +71,19 @@ export async function changeRetention(
     });
     return row ?? file;
   });
+}
+
+interface Hold {
+  by: string | null;
+  since: Date | null;
+  reason: string | null;
+}
+
+/** Who set the hold that applies after the change: the caller if it is new. */
+function holdAfter(file: FileRow, next: Retention, set: Hold): Hold {
+  if (!next.legalHold) return { by: null, since: null, reason: null };
+  if (!file.legalHold) return set;
+  return { by: file.legalHoldBy, since: file.legalHoldSince, reason: file.legalHoldReason };
 }
 
 const retentionOf = ({ retentionClass, retainUntil, legalHold }: Retention): Retention => ({

@@ -7,7 +7,8 @@ import type { FileRow } from "./file.ts";
 import { emitFilesPurged } from "./file_events.ts";
 import { deleteDiscarded, deleteDueObjects, discardObjects } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
-import { auditServicePurges, JOB_REASONS } from "./purge_file.ts";
+import { auditServicePurges } from "./purge_file.ts";
+import { JOB_REASONS } from "./purge_reasons.ts";
 import { scanFileJob } from "./scan_job.ts";
 
 const BATCH = 100;

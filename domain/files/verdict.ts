@@ -5,7 +5,8 @@ import type { ContentScan } from "./scan_content.ts";
 import type { FileRow } from "./file.ts";
 import { emitFileAvailable, emitFileInfected } from "./file_events.ts";
 import { discardObjects } from "./objects.ts";
-import { JOB_REASONS, markPurged } from "./purge_file.ts";
+import { markPurged } from "./purge_file.ts";
+import { JOB_REASONS } from "./purge_reasons.ts";
 import { generationOf } from "./rescan_generation.ts";
 import { type AttemptStart, insertScanAttempt } from "./scan_attempts.ts";
 

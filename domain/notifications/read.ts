@@ -1,7 +1,9 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { shownAddress } from "./addresses.ts";
+import { addressKey, shownAddress } from "./addresses.ts";
 import { channelDisplay } from "./channels/catalogue.ts";
+import { readSuppressions, type RecipientSuppression } from "./suppression.ts";
+import { ignoresSuppression } from "./suppression_bounces.ts";
 import {
   type DeliveryState,
   type NotificationChannel,
@@ -54,6 +56,8 @@ export interface NotificationDetail extends NotificationRow {
     deliveryState: DeliveryState | null;
     deliveryStateAt: Date | null;
     deliveryDetail: string | null;
+    /** Set while the address is suppressed. */
+    suppression: RecipientSuppression | null;
   }[];
   attachments: { fileId: string; fileName: string; contentType: string; inline: boolean }[];
   deliveryAttempts: {
@@ -72,17 +76,17 @@ export async function readNotification(
   tenantId: string | null,
   id: string,
 ): Promise<NotificationDetail> {
-  const [row] = await q<NotificationRow[]>`
+  const [row] = await q<(NotificationRow & { isConfidential: boolean })[]>`
     select n.id, channel, status, priority, subject, case when not is_confidential then html_body end as html_body,
       case when not is_confidential then text_body end as text_body, template_slug,
       coalesce(n.template_locale, v.locale) as template_locale, coalesce(n.template_version, v.version) as template_version,
       from_address, from_name, reply_to, retry_count, max_retries, last_error, category, scheduled_at, sent_at, created_at,
-      delivery_state, body_expired_at is not null as body_expired
+      delivery_state, body_expired_at is not null as body_expired, is_confidential
     from notifications n left join notification_template_versions v on v.id = n.template_version_id
     where n.id = ${id} and tenant_id is not distinct from ${tenantId}::uuid`;
   if (!row) throw notificationNotFound(id);
   const [recipients, attachments, deliveryAttempts] = await Promise.all([
-    q<NotificationDetail["recipients"]>`
+    q<Omit<NotificationDetail["recipients"][number], "suppression">[]>`
       select address, display_name, kind, user_id, status, reason, deliver_after, sent_at, error_message,
         delivery_state, delivery_state_at, delivery_detail
       from notification_recipients
@@ -95,11 +99,21 @@ export async function readNotification(
         error_message
       from notification_attempts where notification_id = ${id} order by id`,
   ]);
+  const { isConfidential, ...message } = row;
+  const suppressions = await readSuppressions(
+    q,
+    { id, tenantId, channel: row.channel, isAlwaysTried: ignoresSuppression({ tenantId, isConfidential }) },
+    recipients.map(({ address }) => address),
+  );
   return {
-    ...row,
+    ...message,
     channelDisplay: channelDisplay(row.channel),
     statusDisplay: STATUS_DISPLAY[row.status],
-    recipients: recipients.map((each) => ({ ...each, address: shownAddress(row.channel, each.address) })),
+    recipients: recipients.map((each) => ({
+      ...each,
+      address: shownAddress(row.channel, each.address),
+      suppression: suppressions.get(addressKey(row.channel, each.address)) ?? null,
+    })),
     attachments: [...attachments],
     deliveryAttempts: [...deliveryAttempts],
   };

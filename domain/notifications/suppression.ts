@@ -154,6 +154,30 @@ export async function findSuppressions(
   return new Map(rows.map((row) => [row.addressKey, row.reason]));
 }
 
+/** Why an address is suppressed now, and whether a message sent again would skip it. */
+export interface RecipientSuppression {
+  id: string;
+  reason: SuppressionReason;
+  detail: string | null;
+  since: Date;
+  /** False: this message caused it, or is one that is always tried. Sending it again tries the address. */
+  applies: boolean;
+}
+
+/** The suppressions of a message's addresses, by `addressKey`. */
+export async function readSuppressions(
+  q: Sql,
+  o: { id: string; tenantId: string | null; channel: NotificationChannel; isAlwaysTried: boolean },
+  addresses: string[],
+): Promise<Map<string, RecipientSuppression>> {
+  const rows = await q<(RecipientSuppression & { addressKey: string })[]>`
+    select address_key, id, reason, detail, created_at as since,
+      notification_id is distinct from ${o.id} and not ${o.isAlwaysTried} as applies
+    from notification_suppressions where tenant_key = ${tenantKeyOf(o.tenantId)} and channel = ${o.channel}
+      and address_key = any(${addresses.map((address) => addressKey(o.channel, address))}::text[])`;
+  return new Map(rows.map(({ addressKey, ...suppression }) => [addressKey, suppression]));
+}
+
 /** Lifts the suppression of a number that has sent STOP. One for another reason stays. */
 export async function liftUnsubscribed(q: Sql, tenantId: string | null, number: string): Promise<void> {
   await q`delete from notification_suppressions where tenant_key = ${

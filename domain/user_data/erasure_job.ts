@@ -3,7 +3,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { eraseMember } from "../access/users/user_erase.ts";
 import { usersOnlyIn } from "../access/tenants/tenant_erase.ts";
 import { purgeErased } from "../files/personal_data.ts";
-import { JOB_REASONS } from "../files/purge_file.ts";
+import { JOB_REASONS } from "../files/purge_reasons.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { ErasedPersons, PersonalData } from "../shared/personal_data.ts";
 import {

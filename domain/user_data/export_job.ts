@@ -4,7 +4,7 @@ import { type ZipPart, zipStream } from "../../infra/zip_stream.ts";
 import { addressesOf } from "../access/users/user_erase.ts";
 import { purgeErased } from "../files/personal_data.ts";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
-import { JOB_REASONS } from "../files/purge_file.ts";
+import { JOB_REASONS } from "../files/purge_reasons.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { DataSubject, Exports, PersonalData } from "../shared/personal_data.ts";

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { profilesOf } from "../../domain/files/configured_profiles.ts";
 import { FILE_STATUSES, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
 import { listFiles } from "../../domain/files/list.ts";
 import { listReferences } from "../../domain/files/references.ts";
 import { ok } from "../shared/answer.ts";
@@ -32,6 +33,9 @@ export const listRoutes = [
     query: z.object({
       ...pageQuery(),
       status: enumName(FILE_STATUSES).optional(),
+      purgeKind: enumName(PURGE_KINDS).optional().meta({
+        description: "Only Purged files: rejected by the service, expired, or purged on request",
+      }),
       profile: z.string().max(64).optional(),
       search: z.string().max(200).optional().meta({ description: "Part of the file name" }),
       createdBy: uuid.optional(),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
 import { FILE_STATUSES, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { MAX_PARTS } from "../../domain/files/parts.ts";
-import { isJobReason } from "../../domain/files/purge_file.ts";
+import { isJobReason, PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
 import { pageQuery } from "../shared/paging.ts";
 import { enumName, instant, uuid } from "../shared/validation.ts";
 
@@ -78,6 +78,16 @@ export const FileRecordDto = z.object({
   retentionClass: z.enum(RETENTION_CLASSES),
   retainUntil: time.nullable(),
   legalHold: z.boolean(),
+  legalHoldBy: z.uuid().nullable().meta({ description: "Who set the legal hold" }),
+  legalHoldSince: time.nullable(),
+  legalHoldReason: z.string().nullable(),
+  purgesAt: time.nullable().meta({
+    description:
+      "When retention deletes the content if nothing changes; null: it does not, or the content is gone",
+  }),
+  purgeKind: z.enum(PURGE_KINDS).nullable().meta({
+    description: "Of a Purged file: the service rejected it, it expired, or it was purged on request",
+  }),
   purgeReason: z.string().nullable(),
   purgedAt: time.nullable(),
   purgedBy: z.uuid().nullable(),

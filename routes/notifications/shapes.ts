@@ -2,6 +2,7 @@ import { TEMPLATE_KINDS } from "../../domain/notifications/templates/read.ts";
 import { z } from "zod";
 import { channelNames } from "../../domain/notifications/channels/catalogue.ts";
 import { channelName } from "../../domain/notifications/channels/channel_name.ts";
+import { SUPPRESSION_REASONS } from "../../domain/notifications/suppression.ts";
 import {
   DELIVERY_STATES,
   NOTIFICATION_PRIORITIES,
@@ -153,6 +154,16 @@ export const NotificationDetailDto = z.object({
     deliveryState: reportedState,
     deliveryStateAt: timestamp.nullable(),
     deliveryDetail: z.string().nullable().meta({ description: "The provider's reason" }),
+    suppression: z.object({
+      id: z.uuid(),
+      reason: z.enum(SUPPRESSION_REASONS),
+      detail: z.string().nullable(),
+      since: timestamp,
+      applies: z.boolean().meta({
+        description:
+          "Whether the message skips the address if it is sent again. False: this message caused it",
+      }),
+    }).nullable().meta({ id: "RecipientSuppressionDto", description: "Set while the address is suppressed" }),
   })),
   attachments: z.array(z.object({
     fileId: z.uuid(),

@@ -37,6 +37,12 @@ export function clockTime(v: Pick<Visit, "locale" | "timeZone" | "now">, at: str
   }).format(new Date(at));
 }
 
+/** The day of an instant in the viewer's time zone. */
+export const exactDay = (v: Pick<Visit, "locale" | "timeZone">, at: string): string =>
+  new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], { dateStyle: "medium", timeZone: v.timeZone }).format(
+    new Date(at),
+  );
+
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 31_536_000],
   ["month", 2_592_000],

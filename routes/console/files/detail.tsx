@@ -4,7 +4,16 @@ import { LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, Facts, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
-import { type FileForms, PurgeCard, ReferencesCard, RetentionCard } from "./retention_cards.tsx";
+import { Person, userNames } from "../shared/user_names.tsx";
+import { holdTexts } from "./hold_texts.ts";
+import {
+  type FileForms,
+  HoldNotice,
+  PurgeCard,
+  PurgeTime,
+  ReferencesCard,
+  RetentionCard,
+} from "./retention_cards.tsx";
 import { Scans } from "./scans.tsx";
 import { type File, isMoving, StatusNotice } from "./model.tsx";
 import { fileTexts } from "./texts.ts";
@@ -19,6 +28,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
     v.api.call("listScanAttempts", { params }),
     v.api.call("listFileReferences", { params, query: { pageSize: 50 } }),
   ]);
+  const names = await userNames(v, [file.createdBy, file.purgedBy, file.legalHoldBy]);
   return {
     title: file.fileName,
     crumbs: [{ href: "files", label: t.files }],
@@ -26,6 +36,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
     body: (
       <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>
         <StatusNotice v={v} file={file} />
+        <HoldNotice v={v} file={file} names={names} />
         <div class="row">
           {file.status === "Available" && (
             <ButtonLink href={`${path}/download`} label={t.download} icon="download" tone="primary" />
@@ -35,7 +46,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
           )}
         </div>
         <div class="grid-2">
-          <FactsCard v={v} file={file} />
+          <FactsCard v={v} file={file} names={names} />
           <Scans v={v} attempts={attempts} />
         </div>
         <ReferencesCard v={v} file={file} references={references} />
@@ -54,11 +65,11 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
   };
 }
 
-function FactsCard({ v, file }: { v: Visit; file: File }) {
+function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string, string> }) {
   const t = fileTexts[v.locale];
   const { signatureName, rejectionCode, purgedAt } = file;
   const person = (id: string | null) =>
-    id ? <CopyValue v={v} value={id} /> : <span class="muted">{t.service}</span>;
+    id ? <Person v={v} names={names} id={id} /> : <span class="muted">{t.service}</span>;
   return (
     <Card title={commonTexts[v.locale].details}>
       <Facts
@@ -73,6 +84,10 @@ function FactsCard({ v, file }: { v: Visit; file: File }) {
           [t.createdBy, person(file.createdBy)],
           [t.confirmed, <Time v={v} at={file.completedAt} />],
           [t.available, <Time v={v} at={file.availableAt} />],
+          (file.status === "Available" || file.status === "Failed") && [
+            holdTexts[v.locale].purgesAt,
+            <PurgeTime v={v} file={file} />,
+          ],
           signatureName && [t.signature, <code>{signatureName}</code>],
           purgedAt && [t.purgedAt, <Time v={v} at={purgedAt} />],
           purgedAt && [t.purgedBy, person(file.purgedBy)],

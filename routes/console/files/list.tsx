@@ -1,11 +1,12 @@
-import { FILE_STATUSES, RETENTION_CLASSES } from "../../../domain/files/file.ts";
+import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
+import { PURGE_KINDS } from "../../../domain/files/purge_reasons.ts";
 import { defaultProfiles } from "../../../domain/files/profiles.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
 import { choice, hidden, labelled, list, period, search, timeColumn } from "../components/list.tsx";
 import { Badge, bytes, number } from "../components/values.tsx";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
-import { type File, FileStatusBadge, isMoving } from "./model.tsx";
+import { type File, FILE_STATES, FileStatusBadge, isMoving } from "./model.tsx";
 import { ScannerPlaceholder } from "./scanner.tsx";
 import { fileStatusTexts, retentionTexts } from "./status_texts.ts";
 import { shortType } from "./types.ts";
@@ -15,9 +16,11 @@ import { fileTexts } from "./texts.ts";
 export async function filesPage(v: Visit): Promise<View> {
   const t = fileTexts[v.locale];
   const show = v.query.get("show");
+  const purgeKind = PURGE_KINDS.find((kind) => kind === v.query.get("status"));
   const page = await v.api.list("listFiles", v, {
     ...periodOf(v),
     createdBy: show === "mine" ? v.viewer.userId : v.query.get("createdBy"),
+    ...purgeKind && { status: null, purgeKind },
     legalHold: show === "held" ? true : null,
     isProduct: show === "product" ? true : null,
   });
@@ -33,7 +36,7 @@ export async function filesPage(v: Visit): Promise<View> {
       top: <ScannerPlaceholder v={v} />,
       filters: [
         search(t.searchName),
-        choice("status", t.status, labelled(FILE_STATUSES, fileStatusTexts[v.locale])),
+        choice("status", t.status, labelled(FILE_STATES, fileStatusTexts[v.locale])),
         choice("profile", t.profile, profileChoices(v, page.items)),
         choice("retentionClass", t.retention, labelled(RETENTION_CLASSES, retentionTexts[v.locale])),
         hidden("createdBy"),
@@ -53,7 +56,7 @@ export async function filesPage(v: Visit): Promise<View> {
             </>
           ),
         },
-        { head: t.status, cell: ({ status }) => <FileStatusBadge locale={v.locale} status={status} /> },
+        { head: t.status, cell: (file) => <FileStatusBadge locale={v.locale} file={file} /> },
         {
           head: t.size,
           align: "end",

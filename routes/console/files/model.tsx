@@ -1,3 +1,5 @@
+import { FILE_STATUSES } from "../../../domain/files/file.ts";
+import { PURGE_KINDS } from "../../../domain/files/purge_reasons.ts";
 import { Notice, type Tone } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import type { Visit } from "../shared/page.ts";
@@ -7,19 +9,32 @@ import { fileStatusTexts } from "./status_texts.ts";
 
 export type File = Row<"listFiles">;
 
-const TONES: Record<File["status"], Tone> = {
+/** What a file is shown as: its status, and for a purged one why it has no content. */
+export type FileState = Exclude<File["status"], "Purged"> | NonNullable<File["purgeKind"]>;
+
+export const FILE_STATES: readonly FileState[] = [
+  ...FILE_STATUSES.filter((status) => status !== "Purged"),
+  ...PURGE_KINDS,
+];
+
+export const stateOf = ({ status, purgeKind }: Pick<File, "status" | "purgeKind">): FileState =>
+  status === "Purged" ? purgeKind ?? "Purged" : status;
+
+const TONES: Record<FileState, Tone> = {
   Pending: "idle",
   Scanning: "info",
   Available: "ok",
   Infected: "bad",
   Failed: "bad",
+  Rejected: "bad",
+  Expired: "idle",
   Purged: "idle",
 };
 
 /** A file's status as a coloured label. */
-export const FileStatusBadge = ({ locale, status }: { locale: Locale; status: File["status"] }) => (
-  <Badge tone={TONES[status]}>{fileStatusTexts[locale][status]}</Badge>
-);
+export const FileStatusBadge = (
+  { locale, file }: { locale: Locale; file: Pick<File, "status" | "purgeKind"> },
+) => <Badge tone={TONES[stateOf(file)]}>{fileStatusTexts[locale][stateOf(file)]}</Badge>;
 
 /** Whether the status may change soon without user action, so that a page should refresh. */
 export const isMoving = ({ status }: File): boolean => status === "Pending" || status === "Scanning";
@@ -27,16 +42,18 @@ export const isMoving = ({ status }: File): boolean => status === "Pending" || s
 /** Explains the file's status and its reason. */
 export function StatusNotice({ v, file }: { v: Visit; file: File }) {
   const t = fileStatusTexts[v.locale];
-  const { status } = file;
+  const state = stateOf(file);
   const text = {
     Pending: t.PendingText,
     Scanning: t.ScanningText,
     Available: t.AvailableText,
     Failed: t.FailedText,
     Infected: t.InfectedText(file.signatureName ?? "–"),
+    Rejected: purgeText(v.locale, file.purgeReason),
+    Expired: purgeText(v.locale, file.purgeReason),
     Purged: purgeText(v.locale, file.purgeReason),
-  }[status];
-  return <Notice tone={TONES[status]} title={t[status]}>{text}</Notice>;
+  }[state];
+  return <Notice tone={TONES[state]} title={t[state]}>{text}</Notice>;
 }
 
 /** Explains a purge reason. Reasons that start with "job:" come from the service; a user wrote any other. */
@@ -48,6 +65,8 @@ function purgeText(locale: Locale, reason: string | null): string {
     case "job:upload-expired":
     case "job:size-mismatch":
     case "job:retention-expired":
+    case "job:tenant-erased":
+    case "job:data-erased":
       return t[reason];
     default:
       return t.purgedByPerson;

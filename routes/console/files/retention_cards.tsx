@@ -5,11 +5,13 @@ import { ActionButton } from "../components/forms.tsx";
 import { labelled, timeColumn } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
-import { number } from "../components/values.tsx";
+import { number, Time } from "../components/values.tsx";
 import type { Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { may, mayInFiles, type Visit } from "../shared/page.ts";
+import { Person } from "../shared/user_names.tsx";
+import { holdTexts } from "./hold_texts.ts";
 import type { File } from "./model.tsx";
 import { retentionTexts } from "./status_texts.ts";
 import { fileTexts } from "./texts.ts";
@@ -66,8 +68,17 @@ interface CardProps {
 export function RetentionCard({ v, file, etag, sent }: CardProps & { etag: string }) {
   const t = fileTexts[v.locale];
   const r = retentionTexts[v.locale];
+  const h = holdTexts[v.locale];
+  const isAdmin = may(v.viewer, "admin:system");
   const keptUntil = file.retainUntil ? localOf(v, file.retainUntil) : "";
   const f = new Fields(v, sent, "changeRetention", { ...file, retainUntil: keptUntil });
+  if (file.tenantId === null && !isAdmin) {
+    return (
+      <Card title={t.retention} id="retention">
+        <Notice tone="info">{h.retainProduct}</Notice>
+      </Card>
+    );
+  }
   return (
     <Card title={t.retention} id="retention">
       <Form fields={f} action={`files/${file.id}/retention`}>
@@ -79,29 +90,70 @@ export function RetentionCard({ v, file, etag, sent }: CardProps & { etag: strin
           })}
           {f.text("retainUntil", t.retainUntil, { type: "datetime-local", hint: t.retainHint })}
         </div>
-        {f.check(
-          "legalHold",
-          t.legalHold,
-          file.legalHold && !may(v.viewer, "admin:system")
-            ? `${t.legalHoldHint} ${t.legalHoldAdmin}`
-            : t.legalHoldHint,
-        )}
+        {file.legalHold && !isAdmin
+          ? <input type="hidden" name="legalHold" value="true" />
+          : f.check("legalHold", t.legalHold, isAdmin ? h.setHint : `${h.setHint} ${h.setWarning}`)}
         {f.text("reason", t.reason, { hint: t.reasonHint })}
       </Form>
     </Card>
   );
 }
 
-/** The form that purges the content. A notice names what prevents it: a legal hold or references. */
+/** Who set the legal hold of a file, when and why, what it prevents, and who can release it. */
+export function HoldNotice({ v, file, names }: { v: Visit; file: File; names: Map<string, string> }) {
+  const t = holdTexts[v.locale];
+  if (!file.legalHold) return null;
+  const { legalHoldBy: by, legalHoldSince: since, legalHoldReason: reason } = file;
+  return (
+    <Notice tone="warn" title={t.title}>
+      {by === null ? <p>{t.unknown}</p> : (
+        <p>
+          {t.setBy} <Person v={v} names={names} id={by} />, {t.setAt} <Time v={v} at={since} />
+          {reason && `: ${reason}`}
+        </p>
+      )}
+      <p>{t.prevents}</p>
+      {mayInFiles(v.viewer, "retain:files") && (
+        <p>{may(v.viewer, "admin:system") ? t.releaseHere : t.releaseAdmin}</p>
+      )}
+    </Notice>
+  );
+}
+
+/** What prevents the viewer from purging a file; null: nothing. */
+function purgePrevented(v: Visit, file: File): string | null {
+  const t = fileTexts[v.locale];
+  const h = holdTexts[v.locale];
+  if (file.legalHold) return t.purgeOnHold;
+  if (file.referenceCount > 0) return t.purgeReferenced(file.referenceCount);
+  if (may(v.viewer, "admin:system")) return null;
+  if (file.tenantId === null) return h.purgeProduct;
+  return file.retentionClass === "Permanent" ? h.purgePermanent : null;
+}
+
+/** When retention deletes the content, in words. */
+export function PurgeTime({ v, file }: { v: Visit; file: File }) {
+  const t = holdTexts[v.locale];
+  if (file.legalHold) return <>{t.notHeld}</>;
+  if (file.retentionClass === "Permanent") return <>{t.neverPermanent}</>;
+  if (file.referenceCount > 0) return <>{t.notReferenced}</>;
+  return <Time v={v} at={file.purgesAt} />;
+}
+
+/** The form that purges the content, or what prevents it: a legal hold, references, or a missing right. */
 export function PurgeCard({ v, file, sent }: CardProps) {
   const t = fileTexts[v.locale];
   const f = new Fields(v, sent, "purgeFile");
+  const prevented = sent === null && purgePrevented(v, file);
+  if (prevented) {
+    return (
+      <Card title={t.purge} id="purge">
+        <Notice tone="info">{prevented}</Notice>
+      </Card>
+    );
+  }
   return (
     <Card title={t.purge} id="purge">
-      {!sent && file.legalHold && <Notice tone="warn">{t.purgeOnHold}</Notice>}
-      {!sent && !file.legalHold && file.referenceCount > 0 && (
-        <Notice tone="info">{t.purgeReferenced(file.referenceCount)}</Notice>
-      )}
       <Form
         fields={f}
         action={`files/${file.id}/purge`}

@@ -7,6 +7,8 @@ export const fileStatusTexts = defineTexts({
   Available: "Available",
   Infected: "Infected",
   Failed: "Scan failed",
+  Rejected: "Rejected",
+  Expired: "Expired",
   Purged: "Purged",
   PendingText:
     "The file is reserved, but its content is not uploaded and confirmed yet. The reservation ends automatically.",
@@ -25,6 +27,8 @@ export const fileStatusTexts = defineTexts({
   "job:upload-expired": "The upload was not confirmed before the reservation ended. This record is kept.",
   "job:size-mismatch":
     "The uploaded size differs from the reserved size. The content was deleted. This record is kept.",
+  "job:tenant-erased": "The content was deleted with the tenant. This record is kept.",
+  "job:data-erased": "The content was deleted because the user's data was erased. This record is kept.",
   "job:retention-expired":
     "The file had no references and its retention ended. The content was deleted. This record is kept.",
 }, {
@@ -33,6 +37,8 @@ export const fileStatusTexts = defineTexts({
   Available: "Disponível",
   Infected: "Infectado",
   Failed: "Análise com falha",
+  Rejected: "Rejeitado",
+  Expired: "Expirado",
   Purged: "Conteúdo excluído",
   PendingText:
     "O arquivo está reservado, mas o conteúdo ainda não foi enviado e confirmado. A reserva termina automaticamente.",
@@ -51,6 +57,9 @@ export const fileStatusTexts = defineTexts({
   "job:upload-expired": "O envio não foi confirmado antes do fim da reserva. Este registro é mantido.",
   "job:size-mismatch":
     "O tamanho enviado é diferente do reservado. O conteúdo foi excluído. Este registro é mantido.",
+  "job:tenant-erased": "O conteúdo foi excluído com o inquilino. Este registro é mantido.",
+  "job:data-erased":
+    "O conteúdo foi excluído porque os dados do usuário foram apagados. Este registro é mantido.",
   "job:retention-expired":
     "O arquivo não tinha referências e a conservação terminou. O conteúdo foi excluído. Este registro é mantido.",
 });

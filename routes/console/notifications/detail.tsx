@@ -1,7 +1,7 @@
 import { ActionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
-import { CopyValue, duration, Facts, shortId, Time } from "../components/values.tsx";
+import { CopyValue, duration, exactDay, Facts, shortId, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import { action, done } from "../shared/actions.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
@@ -17,7 +17,11 @@ import {
   skipReasonLabels,
   StatusBadge,
 } from "./status.tsx";
+import { suppressionBecause } from "./suppression_texts.ts";
 import { notificationTexts } from "./texts.ts";
+
+/** Whether the message has ended without being sent. */
+const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || status === "Cancelled";
 
 type Recipient = Detail["recipients"][number];
 
@@ -37,6 +41,7 @@ async function detailPage(v: Visit): Promise<View> {
             label={t.retry}
             icon="retry"
             tone="primary"
+            confirm={retryQuestion(v, message)}
           />
         )}
         {isCancellable(message) && (
@@ -55,6 +60,8 @@ async function detailPage(v: Visit): Promise<View> {
         {message.lastError && message.status !== "Sent" && (
           <Notice tone={message.status === "DeadLettered" ? "bad" : "warn"} title={t.lastError}>
             {message.lastError}
+            <br />
+            {t.attemptCount(message.deliveryAttempts.length)}
           </Notice>
         )}
         <SuppressionWarning v={v} message={message} />
@@ -87,17 +94,56 @@ async function detailPage(v: Visit): Promise<View> {
   };
 }
 
-/** Recipients who would be skipped again if the message is sent again. */
+/** How many suppressed addresses are named. */
+const MOST_NAMED = 5;
+
+/** The recipients without the message whose address is suppressed. */
+const suppressedIn = (message: Detail) =>
+  message.recipients.flatMap(({ address, status, suppression }) =>
+    suppression && status !== "Sent" ? [{ address, suppression }] : []
+  );
+
+/** What is said of one suppressed address: since when, why, and whether it is skipped. */
+function suppressionText(
+  v: Visit,
+  { address, suppression }: ReturnType<typeof suppressedIn>[number],
+): string {
+  const t = notificationTexts[v.locale];
+  const why = suppressionBecause[v.locale][suppression.reason];
+  const since = exactDay(v, suppression.since);
+  return suppression.applies ? t.isSuppressed(address, since, why) : t.isTriedAgain(address, since, why);
+}
+
+/** The question before a message is sent again: its attempts so far, and the addresses that are suppressed. */
+function retryQuestion(v: Visit, message: Detail): string {
+  const t = notificationTexts[v.locale];
+  const suppressed = suppressedIn(message);
+  const more = suppressed.length - MOST_NAMED;
+  return [
+    t.attemptCount(message.deliveryAttempts.length),
+    ...suppressed.slice(0, MOST_NAMED).map((each) => suppressionText(v, each)),
+    ...more > 0 ? [t.moreSuppressed(more)] : [],
+    t.retryConfirm,
+  ].join(" ");
+}
+
+/** Recipients whose address is suppressed, before the message is sent again. */
 function SuppressionWarning({ v, message }: { v: Visit; message: Detail }) {
   const t = notificationTexts[v.locale];
-  const addresses = message.recipients.flatMap(({ reason, address }) =>
-    reason === "Suppressed" ? [address] : []
-  );
-  if (!isRetriable(message) || addresses.length === 0) return null;
+  const suppressed = suppressedIn(message);
+  if (suppressed.length === 0) return null;
   return (
     <Notice tone="warn" title={t.suppressedTitle}>
-      {t.suppressedText(addresses.slice(0, 5).join(", "), addresses.length)}{" "}
-      <a href="suppressions">{t.suppressedLink}</a>
+      <ul>
+        {suppressed.slice(0, MOST_NAMED).map((each) => (
+          <li>
+            {suppressionText(v, each)}{" "}
+            <a href={`suppressions${searchOf({ search: each.address })}`}>{t.suppressedLink}</a>
+            {each.suppression.detail && <span class="sub">{each.suppression.detail}</span>}
+          </li>
+        ))}
+      </ul>
+      {suppressed.length > MOST_NAMED && t.moreSuppressed(suppressed.length - MOST_NAMED)}
     </Notice>
   );
 }
@@ -137,7 +183,7 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
           t.template,
           <a href={`templates${searchOf({ search: slug })}`}>
             {templateVersion === null
-              ? t.templateUnfilled(slug)
+              ? (isOver(message) ? slug : t.templateUnfilled(slug))
               : t.templateVersion(slug, templateLocale ?? "", templateVersion)}
           </a>,
         ],
@@ -214,7 +260,8 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
   const t = notificationTexts[v.locale];
   const { id, htmlBody, textBody, templateSlug, sentAt } = message;
   if (htmlBody === null && textBody === null) {
-    const missing = templateSlug && sentAt === null ? t.renderedLater : t.noContent;
+    const unrendered = isOver(message) ? t.neverRendered : t.renderedLater;
+    const missing = templateSlug && sentAt === null ? unrendered : t.noContent;
     return <p class="muted">{message.bodyExpired ? t.bodyExpired : missing}</p>;
   }
   return (

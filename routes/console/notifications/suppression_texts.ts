@@ -38,6 +38,19 @@ export const suppressionTexts = sectionTexts({
     "Os endereços que os servidores de e-mail ou SMS indicam como inválidos são adicionados automaticamente.",
 });
 
+/** The reason as the end of a sentence: "is suppressed because …". */
+export const suppressionBecause = defineTexts({
+  HardBounce: "of a bounce",
+  Unsubscribed: "the recipient unsubscribed",
+  Complaint: "of a complaint",
+  Manual: "someone added it",
+}, {
+  HardBounce: "de uma devolução",
+  Unsubscribed: "de o destinatário ter cancelado a inscrição",
+  Complaint: "de uma queixa",
+  Manual: "de alguém o ter adicionado",
+});
+
 export const suppressionReasonLabels = defineTexts(
   {
     HardBounce: "Undeliverable address",

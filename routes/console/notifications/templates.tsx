@@ -4,6 +4,7 @@ import { Badge } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
 import { kindChoices } from "./edited.ts";
 import { templateTexts } from "./template_texts.ts";
+import { versionTexts } from "./version_texts.ts";
 
 /** The tenant's templates and the built-in ones, by slug and locale. */
 export async function templatesPage(v: Visit): Promise<View> {
@@ -37,7 +38,13 @@ export async function templatesPage(v: Visit): Promise<View> {
       },
       { head: t.kind, cell: ({ kind }) => kinds.find(({ value }) => value === kind)?.label },
       { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
-      { head: t.version, align: "end", cell: ({ version }) => version },
+      {
+        head: t.version,
+        align: "end",
+        cell: ({ id, version }) => (
+          <a href={`templates/${id}/versions`}>{versionTexts[v.locale].versionOf(version)}</a>
+        ),
+      },
       timeColumn(v, t.changed, "updatedAt"),
     ],
   });

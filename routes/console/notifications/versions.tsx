@@ -1,10 +1,11 @@
 import { ActionButton, ButtonLink, SelectField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
-import { Badge, CopyValue, Time } from "../components/values.tsx";
+import { Badge, Time } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { Person, userNames } from "../shared/user_names.tsx";
 import { LineDifferences, lineDifferences } from "./line_differences.tsx";
 import { templateTexts } from "./template_texts.ts";
 import { storedRows } from "./text_rows.tsx";
@@ -33,6 +34,7 @@ async function versionsPage(v: Visit): Promise<View> {
   const read = (version: number) =>
     v.api.call("readNotificationTemplateVersion", { params: { ...params, version: String(version) } });
   const [was, is] = await Promise.all([read(older), read(newer)]);
+  const names = await userNames(v, versions.map(({ changedBy }) => changedBy));
   const here = `templates/${template.id}`;
   return {
     title: t.versions,
@@ -69,16 +71,25 @@ async function versionsPage(v: Visit): Promise<View> {
               { head: t.changed, cell: ({ changedAt }) => <Time v={v} at={changedAt} /> },
               {
                 head: t.changedBy,
-                cell: ({ changedBy }) => changedBy ? <CopyValue v={v} value={changedBy} /> : t.service,
+                cell: ({ changedBy }) =>
+                  changedBy ? <Person v={v} names={names} id={changedBy} /> : t.service,
               },
               {
                 head: t.compare,
-                cell: ({ version }) =>
-                  version > 1 && (
-                    <a href={`${here}/versions?older=${version - 1}&newer=${version}`}>
-                      {version - 1} → {version}
-                    </a>
-                  ),
+                cell: ({ version }) => (
+                  <>
+                    {version > 1 && (
+                      <a href={`${here}/versions?older=${version - 1}&newer=${version}`}>
+                        {version - 1} → {version}
+                      </a>
+                    )}
+                    {newest !== undefined && version < newest - 1 && (
+                      <a class="sub" href={`${here}/versions?older=${version}&newer=${newest}`}>
+                        {t.sinceVersion(version)}
+                      </a>
+                    )}
+                  </>
+                ),
               },
               {
                 head: t.restore,

@@ -109,7 +109,7 @@ inBrowser("the page of a file with malware changes to Infected and names the sig
 });
 
 inBrowser(
-  "a purge is refused while the file has references or a legal hold; afterwards the record stays",
+  "references and a legal hold are explained and prevent a purge; afterwards the record stays",
   async (b) => {
     const actor = await t.actor({ permissions: [...ALL, "admin:system"] });
     const { id } = await files.uploadAndScan(actor);
@@ -123,22 +123,43 @@ inBrowser(
     };
     await viewing.open(`files/${id}`);
     await page.getByText("1 reference uses this file").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Purge" }).count(), 0);
+    await page.getByText("Not while it has references").waitFor();
+    const release = async () => {
+      await page.getByRole("button", { name: "Release" }).click();
+      await page.locator("dialog[open] [data-confirm-yes]").click();
+      await page.getByText("The reference was released.").waitFor();
+    };
+    await release();
+    await actor.post(`/api/v1/files/${id}/references`, { scope: "invoice", ownerId: "2026/43" });
     await purge();
     await page.getByText("The file still has references").waitFor();
     await page.locator(".notice li", { hasText: "invoice" }).waitFor();
     viewing.forgive();
     await viewing.requireAccessible();
-    await page.getByRole("button", { name: "Release" }).click();
-    await page.locator("dialog[open] [data-confirm-yes]").click();
-    await page.getByText("The reference was released.").waitFor();
+    await release();
     const keep = page.locator("#retention");
     await keep.getByLabel("Legal hold").check();
     await keep.getByLabel("Keep until").fill("2031-05-04T12:30");
+    await keep.getByLabel("Reason").fill("court <b>42</b>");
     await keep.getByRole("button", { name: "Save" }).click();
     await page.getByText("The retention was changed.").waitFor();
+    await page.getByText(/Set by .*: court <b>42<\/b>/).waitFor();
+    await page.getByText("You can release it here.").waitFor();
+    await page.getByText("Not while it is under legal hold").waitFor();
+    await viewing.requireAccessible();
+    const colleague = await openConsole(
+      b,
+      t,
+      await t.actor({ permissions: ALL, tenantId: actor.tenantId ?? "" }),
+    );
+    await colleague.open(`files/${id}`);
+    await colleague.page.getByText("Only a system administrator can release it").waitFor();
+    assert.equal(await colleague.page.getByLabel("Legal hold").count(), 0);
+    await colleague.close();
     assert.equal((await actor.get(`/api/v1/files/${id}`)).body.retainUntil, "2031-05-04T11:30:00.000Z");
-    await purge();
-    await page.getByText("The file is under legal hold. Release the hold first").waitFor();
+    await page.locator("#purge").getByText("The file is under legal hold. Release the hold").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Purge" }).count(), 0);
     await keep.getByLabel("Legal hold").uncheck();
     await keep.getByLabel("Keep until").fill("2030-05-04T12:30");
     await keep.getByRole("button", { name: "Save" }).click();

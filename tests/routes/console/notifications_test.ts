@@ -80,7 +80,21 @@ inBrowser("a message shows attachments, copies, reports and suppressed recipient
     await page.getByText(text).first().waitFor();
   }
   assert.equal(await page.getByText("Bounced", { exact: true }).count(), 2, "the message and its recipient");
-  await page.getByText("it skips gone@example.com (1)").waitFor();
+  await actor.post("/api/v1/notification-suppressions", {
+    channel: "Email",
+    address: "Gone@example.com",
+    reason: "HardBounce",
+    detail: "550 gone",
+  });
+  await page.reload();
+  await page.getByText(/gone@example\.com is suppressed since .* because of a bounce: it is skipped/)
+    .waitFor();
+  await page.getByText("550 gone").waitFor();
+  await viewing.requireAccessible();
+  await page.getByRole("button", { name: "Send again" }).click();
+  await page.locator("#confirm").getByText(/1 delivery attempt\. gone@example\.com is suppressed since/)
+    .waitFor();
+  await page.keyboard.press("Escape");
   await sql`update notifications set body_expired_at = now(), text_body = null where id = ${id}`;
   await viewing.open(`notifications/${id}`);
   await page.getByText("The content was deleted").waitFor();
@@ -155,7 +169,9 @@ inBrowser("a message is scheduled in the viewer's time zone, and a failed one is
   await page.getByText("<b>550</b> no").waitFor();
   await page.getByRole("row", { name: /351912345678/ }).getByText("Not delivered").waitFor();
   assert.equal(await page.getByText("Pending").count(), 0, "nothing more comes by itself");
+  assert.equal(await page.getByText("not yet").count(), 0);
   await page.getByRole("button", { name: "Send again" }).click();
+  await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("The message was queued again").waitFor();
   await viewing.reloadUntil(async () => await page.getByText("Attempt 1: accepted").count() > 0);
   await viewing.close();

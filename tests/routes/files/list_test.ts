@@ -54,6 +54,15 @@ Deno.test("every filter works alone and combined with others", async () => {
     return body.items.map(({ id }: { id: string }) => id).sort();
   };
   assert.deepEqual(await found("status=purged"), [purged]);
+  assert.deepEqual(await found("purgeKind=Purged"), [purged]);
+  assert.deepEqual(await found("purgeKind=Rejected"), []);
+  for (const [kind, reason] of [["Rejected", "job:size-mismatch"], ["Expired", "job:upload-expired"]]) {
+    await sql`update files set purge_reason = ${reason ?? ""} where id = ${purged}`;
+    assert.deepEqual(await found(`purgeKind=${kind}`), [purged]);
+    assert.deepEqual(await found("purgeKind=Purged"), []);
+    assert.equal((await actor.get(`/api/v1/files/${purged}`)).body.purgeKind, kind);
+  }
+  assert.deepEqual(await found("purgeKind=Expired&status=Infected"), []);
   assert.deepEqual(await found("status=Infected&retentionClass=temporary"), [brief]);
   assert.deepEqual(await found("status=Infected&retentionClass=Permanent"), []);
   assert.deepEqual(await found("legalHold=true"), [held]);

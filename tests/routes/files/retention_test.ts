@@ -340,3 +340,25 @@ Deno.test("the purpose of a download is stored", async () => {
     select after from audit_log where target_id = ${id} and action = 'file.download-url' order by id`;
   assert.deepEqual(rows.map((row) => row.after.purpose), ["download", "preview", "processing"]);
 });
+
+Deno.test("a legal hold names who set it, when and why, until it is released", async () => {
+  const id = await files.fileIn("Available", {
+    tenantId,
+    retentionClass: "Temporary",
+    retainUntil: inDays(5),
+  });
+  const put = async (by: typeof actor, body: Record<string, unknown>) =>
+    (await by.put(`/api/v1/files/${id}/retention`, body)).body;
+  const holdOf = (file: Record<string, unknown>) => [file.legalHoldBy, file.legalHoldReason];
+  assert.equal((await actor.get(`/api/v1/files/${id}`)).body.purgesAt, iso(5));
+  const held = await put(actor, { legalHold: true, reason: "court 42" });
+  assert.deepEqual(holdOf(held), [actor.userId, "court 42"]);
+  assert.ok(Date.parse(held.legalHoldSince) > 0);
+  assert.equal(held.purgesAt, null);
+  const kept = await put(admin, { legalHold: true, retainUntil: iso(9), reason: "longer" });
+  assert.deepEqual(holdOf(kept), [actor.userId, "court 42"]);
+  assert.equal(kept.legalHoldSince, held.legalHoldSince);
+  const released = await put(admin, { legalHold: false });
+  assert.deepEqual([...holdOf(released), released.legalHoldSince], [null, null, null]);
+  assert.equal(released.purgesAt, iso(9));
+});

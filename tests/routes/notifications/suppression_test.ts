@@ -50,6 +50,21 @@ Deno.test("an address that the server reports as dead gets no mail until its sup
     ...["Sent", "Skipped", "Suppressed"],
   ]);
   assert.match(detail.recipients[0].errorMessage, /HardBounce/);
+  const { since, ...suppression } = detail.recipients[0].suppression;
+  assert.equal(since, createdAt);
+  assert.deepEqual(suppression, {
+    id,
+    reason: "HardBounce",
+    detail: "550 5.1.1 User unknown",
+    applies: true,
+  });
+  assert.equal(detail.recipients[1].suppression, null);
+  const cause = (await ann.get(`${path}/${first}`)).body;
+  assert.equal(
+    cause.recipients[0].suppression.applies,
+    false,
+    "sent again, the first message tries the address",
+  );
   assert.equal(timesAsked("gone@x.test"), 1);
   const alone = await settledDetail(t, ann, await sent(ann, to("gone@x.test")), ["Succeeded"]);
   assert.deepEqual([alone.status, alone.retryCount, alone.deliveryAttempts.length], ["Cancelled", 0, 0]);
