@@ -90,7 +90,7 @@ function Files({ v, userId, files }: { v: Visit; userId: string; files: Page<Fil
         empty={<p class="muted">{t.noFiles}</p>}
         columns={[
           { head: t.file, cell: ({ id, fileName }) => <a href={`files/${id}`}>{fileName}</a> },
-          { head: t.status, cell: ({ status }) => <FileStatusBadge locale={v.locale} status={status} /> },
+          { head: t.status, cell: (file) => <FileStatusBadge locale={v.locale} file={file} /> },
           timeColumn(v, t.created, "createdAt"),
         ]}
       />
