@@ -19,8 +19,12 @@ interface Naming {
  * caller may see them: all with admin:system, else those of the caller's tenant. A user without a name has the email
  * address, an erased one is left out.
  */
-export async function readNames(sql: Sql, caller: Caller, rows: Naming[]): Promise<Map<string, string>> {
-  const ids = [...new Set(rows.flatMap(idsIn))].slice(0, MAX_LOOKED_UP);
+export const readNames = (sql: Sql, caller: Caller, rows: Naming[]): Promise<Map<string, string>> =>
+  readNamesOf(sql, caller, rows.flatMap(idsIn));
+
+/** The same for ids. */
+export async function readNamesOf(sql: Sql, caller: Caller, given: string[]): Promise<Map<string, string>> {
+  const ids = [...new Set(given)].slice(0, MAX_LOOKED_UP);
   if (ids.length === 0) return new Map();
   const { tenantId } = caller;
   const seesAll = isSystemAdmin(caller);

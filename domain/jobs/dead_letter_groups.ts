@@ -18,6 +18,8 @@ export interface DeadLetterGroup {
    * The SQL function `error_pattern` makes it.
    */
   errorPattern: string;
+  /** The error message of the last one that failed. */
+  exampleError: string | null;
   count: number;
   firstFailedAt: Date;
   lastFailedAt: Date;
@@ -43,18 +45,20 @@ export async function listDeadLetterGroups(
       select * from groups order by count desc, job_type_name, error_pattern
       ${pageOf(sql, page)}
     )
-    select counted.total, page.*, ${failedAt(sql, reach, "asc")} as first_failed_at,
-      ${failedAt(sql, reach, "desc")} as last_failed_at
+    select counted.total, page.*, first.failed_at as first_failed_at, last.failed_at as last_failed_at,
+      last.error_message as example_error
     from (select count(*) as total from groups) counted left join page on true
+      left join lateral ${oneOf(sql, reach, "asc")} first on true
+      left join lateral ${oneOf(sql, reach, "desc")} last on true
     order by page.count desc, page.job_type_name, page.error_pattern`;
   const items = rows.filter((row) => row.jobTypeName !== null).map(({ total: _, ...group }) => group);
   return pagedResult(items, rows[0]?.total ?? 0, page);
 }
 
-/** SQL: when the first (`asc`) or last (`desc`) dead letter of the group in `page` failed. */
-const failedAt = (q: Sql, reach: JobReach, direction: "asc" | "desc") =>
+/** SQL: the first (`asc`) or last (`desc`) dead letter of the group in `page`. */
+const oneOf = (q: Sql, reach: JobReach, direction: "asc" | "desc") =>
   q`(
-    select d.failed_at from dead_letter_jobs d
+    select d.failed_at, d.error_message from dead_letter_jobs d
     where ${within(q, reach, "d.tenant_id")} and d.retried_at is null and d.job_type_name = page.job_type_name
       and d.error_pattern = page.error_pattern
     order by d.failed_at ${q.unsafe(direction)} limit 1

@@ -4,7 +4,8 @@ import { pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
-const COLUMNS = `id, job_id, job_type_name, queue, serialized_args, attempts, error_message, failed_at,
+const COLUMNS =
+  `id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message, failed_at,
   retried_at, retried_job_id`;
 
 /** Up to this many matches are sorted (`offset 0` forces it) instead of found by a scan of the primary key's index. */
@@ -14,6 +15,7 @@ const MAX_SORTED = 10_000;
 export interface DeadLetter {
   id: string;
   jobId: string;
+  tenantId: string | null;
   jobTypeName: string;
   queue: string;
   serializedArgs: string;
@@ -29,6 +31,11 @@ export interface DeadLetterSelection {
   jobTypeName?: string | undefined;
   /** The `errorPattern` of a group of dead letters. */
   errorPattern?: string | undefined;
+  /** Text that the error message contains, in any letter case. */
+  errorContains?: string | undefined;
+  /** First and last time of the failure, both inclusive. */
+  failedFrom?: Date | undefined;
+  failedTo?: Date | undefined;
   isRetried?: boolean | undefined;
 }
 
@@ -41,7 +48,10 @@ export async function listDeadLetters(
   const chosen = sql`${within(sql, reach)}
     ${o.isRetried === undefined ? sql`` : sql`and retried_at is ${o.isRetried ? sql`not null` : sql`null`}`}
     ${o.jobTypeName === undefined ? sql`` : sql`and job_type_name = ${o.jobTypeName}`}
-    ${o.errorPattern === undefined ? sql`` : sql`and error_pattern = ${o.errorPattern}`}`;
+    ${o.errorPattern === undefined ? sql`` : sql`and error_pattern = ${o.errorPattern}`}
+    ${o.errorContains ? sql`and position(lower(${o.errorContains}) in lower(error_message)) > 0` : sql``}
+    ${o.failedFrom ? sql`and failed_at >= ${o.failedFrom}` : sql``}
+    ${o.failedTo ? sql`and failed_at <= ${o.failedTo}` : sql``}`;
   const [count] = await sql<{ total: number }[]>`
     select count(*) as total from dead_letter_jobs where ${chosen}`;
   const total = count?.total ?? 0;

@@ -2,7 +2,8 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { type DeadLetterFilter, matches } from "./dead_letter_groups.ts";
-import { auditActor, type JobActor, type JobReach, within } from "./reach.ts";
+import { readDeadLetter } from "./dead_letter_list.ts";
+import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
 export interface Purge {
   reach: JobReach;
@@ -45,6 +46,32 @@ export async function purgeDeadLetters(
       after: { retentionDays, ...filter, purged: count },
     });
     return { purged: count };
+  });
+}
+
+/**
+ * Deletes one dead letter that was not retried.
+ * @throws JOB_DEADLETTER_NOT_FOUND, JOB_DEADLETTER_ALREADY_RETRIED
+ */
+export async function discardDeadLetter(sql: Sql, caller: JobActor, id: string): Promise<void> {
+  await transact(sql, async (tx) => {
+    const reach = jobReach(caller);
+    const [discarded] = await tx<{ jobId: string; jobTypeName: string }[]>`
+      delete from dead_letter_jobs where id = ${id} and ${within(tx, reach)} and retried_at is null
+      returning job_id, job_type_name`;
+    if (!discarded) {
+      const { retriedJobId } = await readDeadLetter(tx, reach, id);
+      throw problem(
+        "JOB_DEADLETTER_ALREADY_RETRIED",
+        `Dead letter ${id} was not deleted: it was retried, as job ${retriedJobId}.`,
+      );
+    }
+    await recordAudit(tx, auditActor(caller), {
+      action: "deadLetter.discard",
+      targetType: "deadLetter",
+      targetId: id,
+      before: discarded,
+    });
   });
 }
 

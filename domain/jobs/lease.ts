@@ -1,4 +1,5 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { VERSION } from "../../infra/version.ts";
 import { newId } from "../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { awaitedJobs, followEndedJobs } from "./ended_jobs.ts";
@@ -21,9 +22,13 @@ export async function openLease(sql: Sql, host: string): Promise<string> {
   const id = newId();
   await sql`
     with version as (select from job_pause_version for key share)
-    insert into job_workers (id, host) select ${id}, ${host} from (select count(*) from version) locked`;
+    insert into job_workers (id, host, program)
+    select ${id}, ${host}, ${PROGRAM}::text from (select count(*) from version) locked`;
   return id;
 }
+
+/** The program of the workers that are part of the service. */
+const PROGRAM = `Steward/${VERSION} Deno/${Deno.version.deno}`;
 
 /** Renews a lease; false if it had expired and was removed. */
 export async function renewLease(sql: Sql, workerId: string): Promise<boolean> {
@@ -176,16 +181,49 @@ export interface LiveWorker {
   holds: number;
   /** True if it is a process of a caller; `host` is its name then. */
   isRemote: boolean;
+  /** Its product and version, as in a User-Agent; null: it did not say. */
+  program: string | null;
+  /** The jobs that it has held longest, at most JOBS_SHOWN. */
+  jobs: HeldJob[];
 }
+
+/** A job that a worker has claimed. */
+export interface HeldJob {
+  id: string;
+  jobTypeName: string;
+  queue: string;
+  tenantId: string | null;
+  startedAt: Date | null;
+}
+
+const JOBS_SHOWN = 10;
 
 /** The workers that hold a lease, oldest first. */
 export async function listWorkers(sql: Sql): Promise<LiveWorker[]> {
-  const workers = await sql<LiveWorker[]>`
-      select w.id, w.host, w.started_at, w.heartbeat_at, held.n as holds, w.is_remote
+  const workers = await sql<(Omit<LiveWorker, "jobs"> & { jobs: HeldRow[] | null })[]>`
+      select w.id, w.host, w.started_at, w.heartbeat_at, held.n as holds, w.is_remote, w.program, held.jobs
       from job_workers w
       cross join lateral (
-        select count(*) as n from jobs j where j.status = 'Processing' and j.worker_id = w.id
+        select count(*) as n, (array_agg(jsonb_build_array(j.id, j.job_type_name, j.queue, j.tenant_id,
+          extract(epoch from j.started_at)) order by j.started_at, j.id))[:${JOBS_SHOWN}] as jobs
+        from jobs j where j.status = 'Processing' and j.worker_id = w.id
       ) held
       order by w.started_at, w.id`;
-  return [...workers];
+  return workers.map(({ jobs, ...worker }) => ({ ...worker, jobs: (jobs ?? []).map(heldJob) }));
 }
+
+type HeldRow = [
+  id: string,
+  jobTypeName: string,
+  queue: string,
+  tenantId: string | null,
+  startedAt: number | null,
+];
+
+const heldJob = ([id, jobTypeName, queue, tenantId, startedAt]: HeldRow): HeldJob => ({
+  id,
+  jobTypeName,
+  queue,
+  tenantId,
+  startedAt: startedAt === null ? null : new Date(startedAt * 1000),
+});

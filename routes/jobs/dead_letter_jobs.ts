@@ -2,13 +2,13 @@ import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { listDeadLetterGroups, retryDeadLetters } from "../../domain/jobs/dead_letter_groups.ts";
 import { listDeadLetters, readDeadLetter } from "../../domain/jobs/dead_letter_list.ts";
-import { purgeDeadLetters } from "../../domain/jobs/dead_letter_purge.ts";
+import { discardDeadLetter, purgeDeadLetters } from "../../domain/jobs/dead_letter_purge.ts";
 import { retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import { ok } from "../shared/answer.ts";
+import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryBoolean, uuid } from "../shared/validation.ts";
+import { queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
 import {
   DeadLetterGroupDto,
   DeadLetterJobDto,
@@ -39,6 +39,9 @@ export const deadLetterRoutes = [
       ...ofTenant,
       jobTypeName: z.string().max(200).optional(),
       errorPattern: z.string().max(600).optional().meta({ description: "The errorPattern of a group" }),
+      errorContains: z.string().max(500).optional(),
+      failedFrom: queryInstant.optional(),
+      failedTo: queryInstant.optional(),
       isRetried: queryBoolean.optional(),
     }),
     answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetterJobDto) } },
@@ -70,6 +73,21 @@ export const deadLetterRoutes = [
     answers: { 200: { description: "The dead letter", schema: DeadLetterJobDto } },
     problems: ["JOB_DEADLETTER_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readDeadLetter(db, jobReach(caller), params.id)),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/api/v1/dead-letter-jobs/{id}",
+    area: "Jobs",
+    id: "discardDeadLetter",
+    summary: "Delete a dead letter that was not retried; its job stays until its retention ends",
+    access,
+    params: z.object({ id: uuid }),
+    answers: { 204: { description: "Deleted" } },
+    problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"],
+    async run({ db, caller, params }) {
+      await discardDeadLetter(db, caller, params.id);
+      return noContent();
+    },
   }),
   endpoint({
     method: "post",

@@ -7,6 +7,7 @@ import { timestamp } from "./shapes.ts";
 export const DeadLetterJobDto = z.object({
   id: z.uuid(),
   jobId: z.uuid(),
+  tenantId: z.uuid().nullable(),
   jobTypeName: z.string(),
   queue: z.string(),
   serializedArgs: z.string(),
@@ -20,6 +21,7 @@ export const DeadLetterJobDto = z.object({
 export const DeadLetterGroupDto = z.object({
   jobTypeName: z.string(),
   errorPattern: z.string(),
+  exampleError: z.string().nullable().meta({ description: "The error of the last one that failed" }),
   count: z.int(),
   firstFailedAt: timestamp,
   lastFailedAt: timestamp,

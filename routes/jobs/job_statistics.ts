@@ -3,6 +3,7 @@ import { acrossTenants, inTenantOrService } from "../../domain/rights/checks.ts"
 import { countByStatus } from "../../domain/jobs/job_list.ts";
 import type { JobStatus } from "../../domain/jobs/job_row.ts";
 import { readJobTypeStats } from "../../domain/jobs/figures/type_stats.ts";
+import { listPauses } from "../../domain/jobs/pauses.ts";
 import { readQueues } from "../../domain/jobs/queues.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { readJobStats } from "../../domain/jobs/stats.ts";
@@ -17,6 +18,7 @@ import {
   furtherJobFilters,
   JobDashboardStatsDto,
   jobFilters,
+  JobPauseDto,
   JobQueueDto,
   JobStatusCountsDto,
   JobThroughputDto,
@@ -85,6 +87,17 @@ export const jobStatisticsRoutes = [
     problems: [],
     run: async ({ platform, caller, query }) =>
       ok(await readQueues(platform, jobReach(caller, query.tenantId), caller.tenantId)),
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/jobs/pauses",
+    area: "Jobs",
+    id: "listJobPauses",
+    summary: "List the queues and job types that are paused, for the tenant or for all",
+    access,
+    answers: { 200: { description: "The pauses, queues first, by name", schema: z.array(JobPauseDto) } },
+    problems: [],
+    run: async ({ db, caller }) => ok(await listPauses(db, caller.tenantId)),
   }),
   endpoint({
     method: "get",

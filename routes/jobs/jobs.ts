@@ -96,7 +96,7 @@ export const jobRoutes = [
     params: byId,
     answers: { 200: { description: "The job", schema: JobDetailDto } },
     problems: ["JOB_NOT_FOUND"],
-    run: async ({ db, caller, params }) => ok(await readJobDetail(db, jobReach(caller), params.id)),
+    run: async ({ db, caller, params }) => ok(await readJobDetail(db, caller, jobReach(caller), params.id)),
   }),
   endpoint({
     method: "get",

@@ -44,6 +44,10 @@ export const furtherJobFilters = {
   }),
   from: queryInstant.optional().meta({ description: "First creation time, inclusive" }),
   to: queryInstant.optional().meta({ description: "Last creation time, inclusive" }),
+  errorContains: z.string().max(500).optional().meta({
+    description:
+      "Part of the error of a failed or dead-lettered job, in any letter case; other jobs do not match",
+  }),
   createdBy: uuid.optional(),
   traceId: z.string().toLowerCase().regex(/^[0-9a-f]{32}$/, "expected 32 hexadecimal digits").optional().meta(
     {
@@ -211,6 +215,11 @@ export const JobPauseStateDto = z.object({
 export const PauseRequest = z.object({ reason: optionalText(500) }).meta({ id: "PauseJobsRequest" });
 
 export const JobDetailDto = JobSummaryDto.extend({
+  deadLetter: z.object({ id: z.uuid(), retriedAt: timestamp.nullable(), retriedJobId: z.uuid().nullable() })
+    .nullable().meta({ description: "The dead letter of the job, and the job that it was retried as" }),
+  names: z.record(z.string(), z.string()).meta({
+    description: "Names of `createdBy` and `tenantId`, by id, if the caller may see them",
+  }),
   pause: JobPauseDto.nullable().meta({ description: "Set while a pause keeps the job from starting" }),
 }).meta({ id: "JobDetailDto", description: "A background job" });
 
@@ -234,6 +243,16 @@ export const JobWorkerDto = z.object({
   heartbeatAt: timestamp,
   holds: count.meta({ description: "Number of jobs it has claimed" }),
   isRemote: z.boolean().meta({ description: "A process of a caller; `host` is the name it gives" }),
+  program: z.string().nullable().meta({
+    description: "Product and version, as its User-Agent names them; null: it did not say",
+  }),
+  jobs: z.array(z.object({
+    id: z.uuid(),
+    jobTypeName: z.string(),
+    queue: z.string(),
+    tenantId: z.uuid().nullable(),
+    startedAt: timestamp.nullable(),
+  })).meta({ description: "The ten jobs that it has held longest" }),
 }).meta({ id: "JobWorkerDto", description: "An instance or a process of a caller that runs jobs" });
 
 export const JobTypeDto = z.object({

@@ -19,6 +19,7 @@ const ERROR_BYTES = 8 * 1024;
 const LINE_BYTES = 2 * 1024;
 /** Maximum number of jobs of one heartbeat or settlement. */
 const MOST_JOBS = 1_000;
+const MOST_PROGRAM_CHARACTERS = 200;
 const LONGEST_DELAY_SECONDS = 30 * 24 * 3600;
 
 const timestamp = z.iso.datetime();
@@ -125,6 +126,10 @@ const SettleResponse = z.object({
   })),
 }).meta({ id: "SettleWorkResponse" });
 
+/** What a worker says it is: the product and version of its User-Agent. */
+const programOf = ({ headers }: Request): string | null =>
+  headers.get("user-agent")?.trim().slice(0, MOST_PROGRAM_CHARACTERS) || null;
+
 /** Common members: rate limits would make a busy worker slower than its lease. */
 const common = {
   method: "post",
@@ -147,7 +152,7 @@ export const workRoutes = [
     run: async ({ platform, caller, body, call }) =>
       ok({
         leaseSeconds: platform.config.JOB_LEASE_SECONDS,
-        jobs: await claimWork(platform, caller, body, {
+        jobs: await claimWork(platform, caller, { ...body, program: programOf(call.request) }, {
           gone: call.request.signal,
           renew: async () => common.access.admit(await callerOf(platform, call)),
         }),

@@ -17,6 +17,8 @@ export interface ClaimRequest {
   waitSeconds: number;
   /** Name of the worker. */
   worker: string;
+  /** Product and version of the worker, as in a User-Agent; null: it did not say. */
+  program: string | null;
   requestId: string | null;
 }
 
@@ -53,13 +55,13 @@ export async function claimWork(
   request: ClaimRequest,
   o: { gone: AbortSignal; renew(): Promise<Caller> },
 ): Promise<WorkItem[]> {
-  const { types, queues, max, worker, requestId } = request;
+  const { types, queues, max, worker, program, requestId } = request;
   const served = await tenantsServed(p.sql, caller);
   requireClaimable(await readRowsNamed(p.sql, types), types, caller);
   const workerId = v5(`${caller.tenantId ?? ""} ${worker}`, principalId(caller));
   const claimed = requestId === null ? [] : await findClaimed(p.sql, workerId, requestId);
   if (claimed.length > 0) return claimed.map(workItem);
-  const asked = { types, queues, max, worker, workerId, requestId, served, caller };
+  const asked = { types, queues, max, worker, program, workerId, requestId, served, caller };
   const since = performance.now();
   const found = await p.workPolls.wait(asked, request.waitSeconds * 1000, o.gone);
   const isOld = performance.now() - since > AUTHENTICATED_MS;

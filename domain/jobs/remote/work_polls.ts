@@ -21,6 +21,8 @@ const LONGEST_PAUSE_MS = 128;
 /** What a remote worker asks for. */
 export interface WorkRequest extends Claimant {
   worker: string;
+  /** Its product and version; null: it did not say. */
+  program: string | null;
   types: string[];
   /** Queues to claim from; null: all. */
   queues: string[] | null;
@@ -57,7 +59,12 @@ export class WorkPolls {
   #lastServed = "";
 
   constructor(private readonly o: { sql: Sql; log: Log; leaseSeconds: number }) {
-    const waiting = () => [...this.#polls].map(({ workerId, worker }) => ({ id: workerId, name: worker }));
+    const waiting = () =>
+      [...this.#polls].map(({ workerId, worker, program }) => ({
+        id: workerId,
+        name: worker,
+        program,
+      }));
     this.workers = new RemoteWorkers({ ...o, waiting });
     const pool = mainPool(o.sql);
     subscribeToChanges(
@@ -83,7 +90,7 @@ export class WorkPolls {
    */
   wait(request: WorkRequest, waitMs: number, gone: AbortSignal): Promise<ClaimedWork[]> {
     if (this.#isStopped || gone.aborted) return Promise.resolve([]);
-    this.workers.called(request.workerId, request.worker);
+    this.workers.called(request.workerId, { name: request.worker, program: request.program });
     this.#endRepeated(request);
     return new Promise((resolve, reject) => {
       const leave = () => {

@@ -168,7 +168,7 @@ const PAGES: Record<string, [path: string, permission: string | null]> = {
 /** Rows of these kinds have pages in any tenant context that reaches them; all others only in their own tenant. */
 const ANYWHERE = ["job", "deadLetter", "jobType", "user", "permission", "tenant"];
 /** Actions after which the target has no page. */
-const GONE = /\.(delete|purge|revoke|remove|lift|unlink|retryMany)$/;
+const GONE = /\.(delete|discard|purge|revoke|remove|lift|unlink|retryMany)$/;
 
 /** The page of an entry's target; null if there is none that the viewer may open. */
 export function pageOf(

@@ -5,6 +5,7 @@ import { counted, defineTexts } from "./languages.ts";
  * braces are details that `auditSentence` finds in the entry.
  */
 export const actionSentences = defineTexts({
+  "deadLetter.discard": "{who} discarded dead letter {target}",
   "deadLetter.purge": "{who} purged {deadLetters}",
   "deadLetter.retry": "{who} ran the job of dead letter {target} again",
   "deadLetter.retryMany": "{who} ran the jobs of {deadLetters} again",
@@ -51,6 +52,7 @@ export const actionSentences = defineTexts({
   "userImport.fail": "The import of users {target} failed",
   "webhookEndpoint.disable": "The service switched off webhook {target}, because it failed",
 }, {
+  "deadLetter.discard": "{who} descartou a falha definitiva {target}",
   "deadLetter.purge": "{who} excluiu {deadLetters}",
   "deadLetter.retry": "{who} executou de novo a tarefa da falha definitiva {target}",
   "deadLetter.retryMany": "{who} executou de novo as tarefas de {deadLetters}",

@@ -28,6 +28,7 @@ export const jobRows: Rows = {
   countJobsByStatus: many(),
   readJobThroughput: many(),
   listJobQueues: many(),
+  listJobPauses: { own: () => ({}) },
   pauseJobQueue: { own: () => ({ params: { queue: "mallory" } }) },
   resumeJobQueue: { own: () => ({ params: { queue: "mallory" } }) },
   pauseJobType: { own: () => ({ params: { name: "steward.echo" } }) },
@@ -86,6 +87,10 @@ export const jobRows: Rows = {
   retryDeadLetters: many({ all: true }),
   purgeDeadLetters: many({}),
   readDeadLetter: {
+    names: (id) => ({ params: { id: id("deadLetter") } }),
+    code: "JOB_DEADLETTER_NOT_FOUND",
+  },
+  discardDeadLetter: {
     names: (id) => ({ params: { id: id("deadLetter") } }),
     code: "JOB_DEADLETTER_NOT_FOUND",
   },
