@@ -38,9 +38,12 @@ export async function countFrom(
   return row ?? { matching: 0, all: 0 };
 }
 
-/** Names of the job types that contain `term`, in any letter case. */
-export async function typeNamesLike(sql: Sql, term: string): Promise<string[]> {
-  const like = matchingCounted(sql, { searchTerm: term });
+/** Names of the job types that have jobs and match. */
+export async function typeNamesLike(
+  sql: Sql,
+  { searchTerm, withoutTypes }: Pick<CountedFilters, "searchTerm" | "withoutTypes">,
+): Promise<string[]> {
+  const like = matchingCounted(sql, { searchTerm, withoutTypes });
   const rows = await sql<{ name: string }[]>`
     select job_type_name as name from job_counts where scope = ${countScope({ everything: true })} and ${like}
     union select job_type_name from job_count_deltas where ${like}`;

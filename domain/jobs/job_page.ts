@@ -240,8 +240,8 @@ function orderedJobs(sql: Sql, { order, parts = ["true"] }: Search, condition: C
  *       -> Index Scan Backward using jobs_pkey, Filter: position(…) (rows=333333) (actual rows=20, 999960 removed)
  */
 async function readSorted(sql: Sql, search: Search): Promise<JobRow[]> {
-  const { searchTerm } = search.filters;
-  const types = searchTerm ? await typeNamesLike(sql, searchTerm) : null;
+  const { searchTerm, withoutTypes } = search.filters;
+  const types = searchTerm || withoutTypes ? await typeNamesLike(sql, { searchTerm, withoutTypes }) : null;
   const ofTypes = types ? sql`and job_type_name = any(${types}::text[])` : sql``;
   return await readIdsFirst(sql, search, sql`jobs where ${matchesOf(sql, search)} ${ofTypes} offset 0`);
 }

@@ -102,3 +102,33 @@ export function Meter(
     </svg>
   );
 }
+
+/** A line of values over time. Null: nothing was measured, so the line has a gap. The text beside it must say the scale. */
+export function Sparkline({ label, values }: { label: string; values: (number | null)[] }) {
+  const highest = Math.max(1, ...values.map((value) => value ?? 0));
+  const step = values.length > 1 ? WIDTH / (values.length - 1) : WIDTH;
+  const runs = values.reduce<string[][]>((all, value, index) => {
+    if (value === null) return [...all, []];
+    const point = `${(index * step).toFixed(1)},${
+      (SPARK_HEIGHT - 3 - value / highest * (SPARK_HEIGHT - 6)).toFixed(1)
+    }`;
+    all.at(-1)?.push(point);
+    return all;
+  }, [[]]);
+  return (
+    <svg
+      class="sparkline"
+      viewBox={`0 0 ${WIDTH} ${SPARK_HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      {runs.filter((points) => points.length > 0).map((points) => {
+        const [first = ""] = points;
+        return <polyline points={points.length === 1 ? `${first} ${first}` : points.join(" ")} />;
+      })}
+    </svg>
+  );
+}
+
+const SPARK_HEIGHT = 40;

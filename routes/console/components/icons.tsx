@@ -13,6 +13,8 @@ const PATHS: Record<string, string> = {
   notifications: "M4 6h16v12H4z M4 7l8 6 8-6",
   templates: "M4 4h16v5H4z M4 13h7v7H4z M15 13h5 M15 17h5",
   reports: "M5 20V10 M10 20V4 M15 20v-7 M20 20V8",
+  types: "M4 4h7v7H4z M13 4h7v7h-7z M4 13h7v7H4z M13 13h7v7h-7z",
+  workers: "M4 5h16v5H4z M4 14h16v5H4z M8 7.5h.01 M8 16.5h.01",
   schedules: "M4 6h16v14H4z M4 10h16 M8 3v5 M16 3v5 M12 13v3l2 1",
   users:
     "M9 12a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7z M3 19c.7-3.5 3-5 6-5s5.3 1.5 6 5 M16 5.5a3 3 0 0 1 0 6 M17.5 14.5c2 .7 3.2 2 3.5 4.5",

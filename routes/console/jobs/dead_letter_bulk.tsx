@@ -2,64 +2,139 @@ import { instantOf } from "../components/date_inputs.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { done, formPage, type Sent } from "../shared/actions.ts";
+import { Refusal } from "../shared/api.ts";
 import { field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobTexts } from "./texts.ts";
 
-const crumbs = (v: Visit) => [{ href: "dead-letters", label: deadLetterTexts[v.locale].title }];
+type Kind = "retry" | "purge";
 
-/** Counts the dead letters that match, with a dry run. With `do=retry`, retries them. The query may select a group. */
-export const retryManyPage = formPage({
-  path: "dead-letters/retry",
-  show: (v, sent) => retryView(v, sent),
-  async send(v, form) {
-    const dryRun = field(form, "do") !== "retry";
-    const { matched, retried } = await v.api.call("retryDeadLetters", {
-      body: {
-        jobTypeName: optionalField(form, "jobTypeName"),
-        // Not trimmed: the group's pattern may begin or end with a space.
-        errorPattern: String(form.get("errorPattern") ?? "") || undefined,
-        errorContains: optionalField(form, "errorContains"),
-        failedFrom: instantOf(v, field(form, "failedFrom")),
-        failedTo: instantOf(v, field(form, "failedTo")),
-        all: true, // without a filter, the page shows the count of all first
-        dryRun,
-      },
-    });
-    if (dryRun) return retryView(v, { form, refusal: null }, matched);
-    return done("dead-letters", deadLetterTexts[v.locale].retriedMany(retried));
-  },
-});
+/** Which dead letters a form selects. */
+interface Selection {
+  jobTypeName: string | undefined;
+  errorPattern: string | undefined;
+  errorContains: string | undefined;
+  failedFrom: string | undefined;
+  failedTo: string | undefined;
+  tenantId: string | undefined;
+  all: boolean;
+}
 
-function retryView(v: Visit, sent: Sent | null, matched?: number): View {
+/** What a count found; `of` is the selection that was counted. */
+interface Counted {
+  matched: number;
+  of: string;
+  hasChanged: boolean;
+}
+
+/**
+ * A form that counts the dead letters that match its fields, and then retries or purges exactly these. The query may
+ * select a group.
+ */
+const bulkPage = (kind: Kind) =>
+  formPage({
+    path: `dead-letters/${kind}`,
+    show: (v, sent) => bulkView(v, kind, sent, null),
+    async send(v, form) {
+      const selection = selectionOf(v, form);
+      const of = JSON.stringify(selection);
+      const isConfirmed = field(form, "do") === "run";
+      const isSame = form.get("counted") === of;
+      if (isConfirmed && isSame) {
+        return done("dead-letters", await run(v, kind, selection, Number(field(form, "matched"))));
+      }
+      const matched = await count(v, kind, selection);
+      return bulkView(v, kind, { form, refusal: null }, { matched, of, hasChanged: isConfirmed });
+    },
+  });
+
+/** Retries several dead letters. */
+export const retryManyPage = bulkPage("retry");
+/** Deletes several dead letters, permanently. */
+export const purgePage = bulkPage("purge");
+
+/** @throws Refusal if nothing is selected: an empty form must not mean everything */
+function selectionOf(v: Visit, form: FormData): Selection {
+  const selection = {
+    jobTypeName: optionalField(form, "jobTypeName"),
+    // Not trimmed: the group's pattern may begin or end with a space.
+    errorPattern: String(form.get("errorPattern") ?? "") || undefined,
+    errorContains: optionalField(form, "errorContains"),
+    failedFrom: timeOf(v, form, "failedFrom"),
+    failedTo: timeOf(v, form, "failedTo"),
+  };
+  const all = form.get("all") === "true";
+  if (!all && Object.values(selection).every((value) => value === undefined)) {
+    throw new Refusal({ status: 400, detail: deadLetterTexts[v.locale].chooseSome });
+  }
+  return { ...selection, tenantId: optionalField(form, "tenantId"), all };
+}
+
+/** @throws Refusal for a text that is not a time: it must not be left out of the selection */
+function timeOf(v: Visit, form: FormData, name: string): string | undefined {
+  const text = field(form, name);
+  const instant = instantOf(v, text);
+  if (text === "" || instant) return instant;
+  const detail = deadLetterTexts[v.locale].badTime;
+  throw new Refusal({ status: 400, detail, errors: { [name]: [detail] } });
+}
+
+async function count(v: Visit, kind: Kind, { tenantId, ...selection }: Selection): Promise<number> {
+  const input = { query: { tenantId }, body: { ...selection, dryRun: true } };
+  const { matched = 0 } = kind === "retry"
+    ? await v.api.call("retryDeadLetters", input)
+    : await v.api.call("purgeDeadLetters", input);
+  return matched;
+}
+
+/** @returns what happened, as a sentence */
+async function run(
+  v: Visit,
+  kind: Kind,
+  { tenantId, ...selection }: Selection,
+  matched: number,
+): Promise<string> {
   const t = deadLetterTexts[v.locale];
-  const f = new Fields(v, sent, "retryDeadLetters", Object.fromEntries(v.query));
-  const group = f.value("errorPattern");
-  const count = (
-    <button type="submit" name="do" value="count" class={`button ${matched ? "" : "primary"}`}>
-      {t.countFirst}
-    </button>
-  );
+  const query = { tenantId };
+  if (kind === "retry") {
+    return t.retriedMany((await v.api.call("retryDeadLetters", { query, body: selection })).retried);
+  }
+  const body = { ...selection, expectedCount: matched };
+  return t.purged((await v.api.call("purgeDeadLetters", { query, body })).purged);
+}
+
+function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | null): View {
+  const t = deadLetterTexts[v.locale];
+  const operation = kind === "retry" ? "retryDeadLetters" : "purgeDeadLetters";
+  const f = new Fields(v, sent, operation, Object.fromEntries(v.query));
+  const [group, tenantId] = [f.value("errorPattern"), f.value("tenantId")];
+  const matched = counted?.matched ?? 0;
+  const isRetry = kind === "retry";
   return {
-    title: t.retryTitle,
-    crumbs: crumbs(v),
+    title: isRetry ? t.retryTitle : t.purgeTitle,
+    crumbs: [{ href: "dead-letters", label: t.title }],
     body: (
       <Card>
         <Form
           fields={f}
-          action="dead-letters/retry"
-          intro={t.retryIntro}
+          action={`dead-letters/${kind}`}
+          intro={isRetry ? t.retryIntro : t.purgeIntro}
           back="dead-letters"
           buttons={
             <>
-              {matched
-                ? (
-                  <button type="submit" name="do" value="retry" class="button primary">
-                    {t.retryThese(matched)}
-                  </button>
-                )
-                : null}
-              {count}
+              {matched > 0 && (
+                <button
+                  type="submit"
+                  name="do"
+                  value="run"
+                  class={`button ${isRetry ? "primary" : "danger"}`}
+                >
+                  {isRetry ? t.retryThese(matched) : t.purgeThese(matched)}
+                </button>
+              )}
+              <button type="submit" name="do" value="count" class={`button ${matched > 0 ? "" : "primary"}`}>
+                {t.countFirst}
+              </button>
             </>
           }
         >
@@ -71,49 +146,25 @@ function retryView(v: Visit, sent: Sent | null, matched?: number): View {
               <input type="hidden" name="errorPattern" value={group} />
             </div>
           )}
+          {tenantId && <input type="hidden" name="tenantId" value={tenantId} />}
           {f.text("errorContains", t.contains)}
           <div class="pair">
             {f.text("failedFrom", t.from, { type: "datetime-local" })}
             {f.text("failedTo", t.to, { type: "datetime-local" })}
           </div>
-          {matched !== undefined && <Notice tone={matched > 0 ? "warn" : "info"}>{t.matched(matched)}
-          </Notice>}
+          {!group && f.check("all", t.allOfThem, t.allHint)}
+          {counted && (
+            <>
+              <input type="hidden" name="counted" value={counted.of} />
+              <input type="hidden" name="matched" value={String(counted.matched)} />
+              <Notice tone={counted.matched > 0 ? "warn" : "info"}>
+                {counted.hasChanged && `${t.countAgain} `}
+                {t.matched(counted.matched)}
+              </Notice>
+            </>
+          )}
         </Form>
       </Card>
     ),
   };
 }
-
-/** Purges dead letters by age, permanently. */
-export const purgePage = formPage({
-  path: "dead-letters/purge",
-  show(v, sent) {
-    const t = deadLetterTexts[v.locale];
-    const f = new Fields(v, sent, null);
-    return {
-      title: t.purgeTitle,
-      crumbs: crumbs(v),
-      body: (
-        <Card>
-          <Form
-            fields={f}
-            action="dead-letters/purge"
-            confirm={t.purgeConfirm}
-            intro={t.purgeIntro}
-            back="dead-letters"
-            buttons={<button type="submit" class="button danger">{t.purge}</button>}
-          >
-            {f.text("retentionDays", t.days, { type: "number", min: 0, max: 36_500, hint: t.daysHint })}
-          </Form>
-        </Card>
-      ),
-    };
-  },
-  async send(v, form) {
-    const days = field(form, "retentionDays");
-    const { purged } = await v.api.call("purgeDeadLetters", {
-      body: { retentionDays: days === "" ? null : Number(days) },
-    });
-    return done("dead-letters", deadLetterTexts[v.locale].purged(purged));
-  },
-});

@@ -1,13 +1,27 @@
 import type { Child } from "hono/jsx";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
-import { choice, hidden, list, listView, text, timeColumn } from "../components/list.tsx";
+import { managesAllTenants, tenantChoices, tenantNames } from "../access/access_queries.ts";
+import { periodOf } from "../components/date_inputs.ts";
+import {
+  choice,
+  type Filter,
+  hidden,
+  list,
+  type ListParts,
+  period,
+  text,
+  timeColumn,
+} from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
+import type { Column } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { Badge, CopyValue, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import type { Row } from "../shared/operations.ts";
+import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
+import { PauseBanner } from "./pause_banner.tsx";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobTexts } from "./texts.ts";
@@ -32,19 +46,26 @@ const actions = (v: Visit) => (
   </>
 );
 
-/** Open dead letters, grouped by job type and error. */
+/** Open dead letters, grouped by job type and error. Each group shows the error of one of them. */
 async function groupsPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
-  const page = await v.api.list("listDeadLetterGroups", v);
+  const [page, pauses, tenants] = await Promise.all([
+    v.api.list("listDeadLetterGroups", v),
+    v.api.call("listJobPauses"),
+    tenantFilter(v),
+  ]);
+  const tenantId = v.query.get("tenantId");
   const searchFor = ({ jobTypeName, errorPattern }: typeof page.items[number]) =>
-    searchOf({ jobTypeName, errorPattern });
+    searchOf({ jobTypeName, errorPattern, tenantId });
   return {
     title: t.title,
     actions: actions(v),
     body: (
       <>
+        <PauseBanner v={v} pauses={pauses} />
         <ViewTabs v={v} here="groups" />
         {list(v, page, {
+          filters: tenants,
           path: "dead-letters",
           id: "groups",
           icon: "check",
@@ -56,8 +77,12 @@ async function groupsPage(v: Visit): Promise<View> {
               head: t.error,
               cell: (group) => (
                 <>
-                  <a class="break" href={`dead-letters/list${searchFor(group)}`}>
-                    {group.errorPattern || <em>{t.noError}</em>}
+                  <a
+                    class="clamp"
+                    href={`dead-letters/list${searchFor(group)}`}
+                    title={group.exampleError ?? ""}
+                  >
+                    {group.exampleError || <em>{t.noError}</em>}
                   </a>
                   <span class="sub">{group.jobTypeName}</span>
                 </>
@@ -69,11 +94,20 @@ async function groupsPage(v: Visit): Promise<View> {
             {
               head: commonTexts[v.locale].actions,
               cell: (group) => (
-                <ButtonLink
-                  href={`dead-letters/retry${searchFor(group)}`}
-                  label={t.retryGroup}
-                  icon="retry"
-                />
+                group.errorPattern && (
+                  <span class="row">
+                    <ButtonLink
+                      href={`dead-letters/retry${searchFor(group)}`}
+                      label={t.retryGroup}
+                      icon="retry"
+                    />
+                    <ButtonLink
+                      href={`dead-letters/purge${searchFor(group)}`}
+                      label={t.purgeGroup}
+                      icon="trash"
+                    />
+                  </span>
+                )
               ),
             },
           ],
@@ -87,23 +121,38 @@ async function groupsPage(v: Visit): Promise<View> {
 async function deadLettersPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
   const j = jobTexts[v.locale];
-  const group = { jobTypeName: v.query.get("jobTypeName"), errorPattern: v.query.get("errorPattern") };
-  const retry = `dead-letters/retry${searchOf(group)}`;
-  return await listView(v, "listDeadLetters", {
+  const group = {
+    jobTypeName: v.query.get("jobTypeName"),
+    errorPattern: v.query.get("errorPattern"),
+    tenantId: v.query.get("tenantId"),
+  };
+  const { fromDate: failedFrom, toDate: failedTo } = periodOf(v);
+  const [page, tenants, pauses] = await Promise.all([
+    v.api.list("listDeadLetters", v, { failedFrom, failedTo }),
+    tenantFilter(v),
+    v.api.call("listJobPauses"),
+  ]);
+  const names = may(v.viewer, "admin:system")
+    ? await tenantNames(v, page.items.map(({ tenantId }) => tenantId))
+    : null;
+  const parts = {
     path: "dead-letters/list",
     id: "dead-letters",
     icon: "check",
-    title: group.errorPattern ?? group.jobTypeName ?? t.title,
-    ...group.errorPattern || group.jobTypeName ? { crumbs: [{ href: "dead-letters", label: t.title }] } : {},
-    actions: group.errorPattern
-      ? <ButtonLink href={retry} label={t.retryGroup} icon="retry" tone="primary" />
-      : actions(v),
-    top: !group.errorPattern && <ViewTabs v={v} here="list" />,
+    top: (
+      <>
+        <PauseBanner v={v} pauses={pauses} />
+        {!group.errorPattern && <ViewTabs v={v} here="list" />}
+      </>
+    ),
     caption: t.caption,
-    empty: [t.empty, t.emptyText],
+    empty: [t.empty, t.emptyText] as [string, string],
     filters: [
       hidden("errorPattern"),
       text("jobTypeName", j.type, { maxlength: 200 }),
+      text("errorContains", t.contains, { type: "search" }),
+      ...period({ from: t.from, to: t.to }),
+      ...tenants,
       choice("isRetried", t.show, { false: t.onlyOpen, true: t.onlyRetried }, j.all),
     ],
     everySeconds: 10,
@@ -120,6 +169,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
         ),
       },
       { head: t.error, cell: ({ errorMessage }) => <span class="clamp">{errorMessage ?? t.noError}</span> },
+      ...names ? [tenantColumn(v, names)] : [],
       { head: j.queue, cell: ({ queue }) => queue, wideOnly: true },
       { head: j.attempts, align: "end", cell: ({ attempts }) => number(v, attempts), wideOnly: true },
       timeColumn(v, t.failed, "failedAt"),
@@ -131,8 +181,40 @@ async function deadLettersPage(v: Visit): Promise<View> {
             : <ActionButton v={v} action={`dead-letters/${id}/retry`} label={t.retry} icon="retry" />,
       },
     ],
-  });
+  } satisfies ListParts<Row<"listDeadLetters">>;
+  const search = searchOf(group);
+  return {
+    title: page.items[0] && group.errorPattern
+      ? t.groupOf(page.items[0].jobTypeName)
+      : group.jobTypeName ?? t.title,
+    ...group.errorPattern || group.jobTypeName ? { crumbs: [{ href: "dead-letters", label: t.title }] } : {},
+    actions: group.errorPattern
+      ? (
+        <>
+          <ButtonLink href={`dead-letters/retry${search}`} label={t.retryGroup} icon="retry" tone="primary" />
+          <ButtonLink href={`dead-letters/purge${search}`} label={t.purgeGroup} icon="trash" />
+        </>
+      )
+      : actions(v),
+    body: list(v, page, parts),
+  };
 }
+
+/** The filter by tenant, for viewers who see the dead letters of all tenants. */
+async function tenantFilter(v: Visit): Promise<Filter[]> {
+  if (!may(v.viewer, "admin:system") || !managesAllTenants(v)) return [];
+  const tenants = await tenantChoices(v);
+  const choices = tenants.map(({ id, name }) => ({ value: id, label: name }));
+  return [choice("tenantId", jobTexts[v.locale].tenant, choices)];
+}
+
+const tenantColumn = (v: Visit, names: Map<string, string>): Column<Row<"listDeadLetters">> => ({
+  head: jobTexts[v.locale].tenant,
+  cell: ({ tenantId }) =>
+    tenantId
+      ? names.get(tenantId) ?? shortId(tenantId)
+      : <span class="muted">{jobTexts[v.locale].service}</span>,
+});
 
 /** One dead letter: its job, error, arguments and retry. */
 async function deadLetterPage(v: Visit): Promise<View> {

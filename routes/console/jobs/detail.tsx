@@ -4,12 +4,14 @@ import { Card } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
 import { CopyValue, Facts, JsonText, shortId, Time } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
-import { orNull, type Page } from "../shared/api.ts";
+import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
-import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
 import { Attempts, type LogLine } from "./attempts.tsx";
 import { type Job, JobStatusBadge } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
+import { PauseBanner } from "./pause_banner.tsx";
+import { typePath } from "./types.tsx";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 
 const LOG_LINES = 100;
@@ -25,11 +27,12 @@ const ENDED: ReadonlySet<Job["status"]> = new Set(["Succeeded", "DeadLettered", 
 async function jobPage(v: Visit): Promise<View> {
   const t = jobTexts[v.locale];
   const { params } = v;
-  const [job, executions, continuations, types] = await Promise.all([
+  const [job, executions, continuations, types, pauses] = await Promise.all([
     v.api.call("readJob", { params }),
     v.api.list("listJobExecutions", v),
     v.api.call("listJobContinuations", { params }),
     v.api.call("listJobTypes"),
+    v.api.call("listJobPauses"),
   ]);
   const shownLog = v.query.get("log") ?? String(executions.items[0]?.attemptNumber ?? 0);
   const log = await readLog(v, shownLog);
@@ -41,6 +44,7 @@ async function jobPage(v: Visit): Promise<View> {
       : undefined,
     body: (
       <LivePart v={v} id="job" {...ENDED.has(job.status) ? {} : { everySeconds: 2 }}>
+        <PauseBanner v={v} pauses={pauses} />
         <Card
           title={<JobStatusBadge locale={v.locale} status={job.status} />}
           actions={<JobActions v={v} job={job} />}
@@ -75,11 +79,32 @@ async function readLog(v: Visit, attemptNumber: string): Promise<Page<LogLine> |
   return await orNull(v.api.call("listJobLogLines", { params, query: { pageSize: LOG_LINES } }));
 }
 
-function JobActions({ v, job }: { v: Visit; job: Job }) {
+function JobActions({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   const t = jobTexts[v.locale];
   const here = `jobs/${job.id}`;
+  const { deadLetter } = job;
+  const runsAgain = ENDED.has(job.status) && !deadLetter?.retriedJobId;
   return (
     <>
+      {runsAgain && (
+        <>
+          <ActionButton v={v} action={`${here}/retry`} label={t.runAgain} icon="retry" tone="primary" />
+          <ButtonLink href={`${here}/run-again`} label={t.runChanged} />
+        </>
+      )}
+      {deadLetter && !deadLetter.retriedJobId && (
+        <DeleteButton v={v} action={`${here}/discard`} label={t.discard} confirm={t.discardConfirm} />
+      )}
+      {job.status === "Processing" && !job.cancelRequestedAt && (
+        <ActionButton
+          v={v}
+          action={`${here}/request-cancel`}
+          label={t.stopJob}
+          icon="close"
+          tone="danger"
+          confirm={t.stopConfirm}
+        />
+      )}
       {job.nextRetryAt && (
         <ActionButton v={v} action={`${here}/retry-now`} label={t.retryNow} icon="retry" tone="primary" />
       )}
@@ -102,15 +127,29 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   const short = (id: string) => <CopyValue v={v} value={id} shown={shortId(id)} />;
   const facts: [string, Child][] = [
     ["Id", <CopyValue v={v} value={job.id} />],
-    [t.queue, job.queue],
+    [t.type, <a href={typePath(job.jobTypeName)}>{job.jobTypeName}</a>],
+    [t.queue, <a href={`jobs${searchOf({ queue: job.queue, internal: "shown" })}`}>{job.queue}</a>],
     [t.priority, jobPriorityLabels[v.locale][job.priority]],
     [t.trigger, jobOriginLabels[v.locale][job.type]],
     [t.attempts, t.of(job.attempts, job.maxRetries + 1)],
     [t.created, <Time v={v} at={job.createdAt} />],
-    [t.createdBy, job.createdBy ? short(job.createdBy) : t.service],
+    [
+      t.createdBy,
+      job.createdBy ? <Creator v={v} id={job.createdBy} name={job.names[job.createdBy]} /> : t.service,
+    ],
     [t.started, <Time v={v} at={job.startedAt} />],
     [t.ended, <Time v={v} at={job.completedAt} />],
   ];
+  if (job.cancelRequestedAt) facts.push([t.stopRequested, <Time v={v} at={job.cancelRequestedAt} />]);
+  if (job.deadLetter?.retriedJobId) {
+    const { retriedJobId, retriedAt } = job.deadLetter;
+    facts.push([
+      t.ranAgain,
+      <>
+        <a href={`jobs/${retriedJobId}`}>{shortId(retriedJobId)}</a> <Time v={v} at={retriedAt} />
+      </>,
+    ]);
+  }
   if (job.waitReason) facts.push([t.waitReason, job.waitReason]);
   if (job.pause) {
     facts.push([job.pause.kind === "queue" ? t.queuePaused : t.typePaused, job.pause.reason ?? t.paused]);
@@ -125,11 +164,19 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
     const label = <code>{shortId(id)}</code>;
     facts.push([t.parent, <a href={`jobs/${id}`}>{label}</a>]);
   }
-  if (job.tenantId && job.tenantId !== v.viewer.tenant?.id) facts.push([t.tenant, short(job.tenantId)]);
+  if (job.tenantId && job.tenantId !== v.viewer.tenant?.id) {
+    facts.push([t.tenant, job.names[job.tenantId] ?? short(job.tenantId)]);
+  }
   return <Facts facts={facts} />;
 }
 
-const result = (text: "cancelled" | "retriedNow") => (v: Visit) =>
+/** Who enqueued the job. */
+function Creator({ v, id, name }: { v: Visit; id: string; name: string | undefined }) {
+  if (name === undefined) return <CopyValue v={v} value={id} shown={shortId(id)} />;
+  return may(v.viewer, "read:users") ? <a href={`users/${id}`}>{name}</a> : <>{name}</>;
+}
+
+const result = (text: "cancelled" | "retriedNow" | "stopAsked") => (v: Visit) =>
   done(`jobs/${v.params.id}`, jobTexts[v.locale][text]);
 
 /** The page of a job, and its actions. */
@@ -137,4 +184,14 @@ export const jobPages: ConsolePage[] = [
   { path: "jobs/{id}", get: jobPage },
   action("jobs/{id}/cancel", "cancelJob", result("cancelled")),
   action("jobs/{id}/retry-now", "retryJobNow", result("retriedNow")),
+  action("jobs/{id}/request-cancel", "requestJobCancel", result("stopAsked")),
+  action("jobs/{id}/retry", "retryJob", (v, { id }) => done(`jobs/${id}`, jobTexts[v.locale].queuedAgain)),
+  {
+    path: "jobs/{id}/discard",
+    async post(v) {
+      const { deadLetter } = await v.api.call("readJob", { params: v.params });
+      if (deadLetter) await v.api.call("discardDeadLetter", { params: { id: deadLetter.id } });
+      return done("dead-letters", jobTexts[v.locale].discarded);
+    },
+  },
 ];

@@ -1,99 +1,202 @@
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
+import { managesAllTenants, tenantChoices, tenantNames } from "../access/access_queries.ts";
+import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
-import { choice, hidden, labelled, list, search, text, timeColumn } from "../components/list.tsx";
+import { choice, hidden, labelled, list, period, search, text, timeColumn } from "../components/list.tsx";
+import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
-import { searchOf } from "../shared/api.ts";
-import type { View, Visit } from "../shared/page.ts";
-import { jobActions } from "./row_actions.ts";
+import { type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
+import { may, type View, type Visit } from "../shared/page.ts";
+import { keyArgs } from "./key_args.ts";
 import { type Job, type JobStatus, JobStatusBadge, jobStatusLabels } from "./job_status.tsx";
+import { PauseBanner } from "./pause_banner.tsx";
+import { jobActions } from "./row_actions.ts";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
 
-/** Jobs, filtered and sorted by the query; newest first by default. */
+const NO_JOBS: Page<Job> = {
+  items: [],
+  totalCount: 0,
+  pageNumber: 1,
+  pageSize: 20,
+  totalPages: 0,
+  hasNext: false,
+  hasPrevious: false,
+};
+
+/** Jobs, filtered and sorted by the query; newest first by default, without the jobs of the service itself. */
 export async function jobsPage(v: Visit): Promise<View> {
   const t = jobTexts[v.locale];
-  const { type, priority, queue, searchTerm, sortBy, sortDirection } = Object.fromEntries(v.query);
-  const [page, { statuses }] = await Promise.all([
-    v.api.list("listJobs", v, {
-      orderBy: sortBy,
-      ascending: sortBy ? sortDirection !== "Descending" : null,
-    }),
-    v.api.call("countJobsByStatus", { query: { type, priority, queue, searchTerm } }),
+  const { sortBy, sortDirection } = Object.fromEntries(v.query);
+  const seesAll = may(v.viewer, "admin:system");
+  const { counted, rows } = filtersOf(v);
+  const filters = { ...counted, ...rows };
+  const isCounted = Object.values(rows).every((value) => !value);
+  const order = { orderBy: sortBy, ascending: sortBy ? sortDirection !== "Descending" : null };
+  const [{ page, mistake }, counts, pauses, types, tenants] = await Promise.all([
+    readPage(v, { ...filters, ...order }),
+    isCounted ? v.api.call("countJobsByStatus", { query: filters as Record<string, string> }) : null,
+    v.api.call("listJobPauses"),
+    v.api.call("listJobTypes"),
+    seesAll && managesAllTenants(v) ? tenantChoices(v) : [],
   ]);
+  const names = seesAll ? await tenantNames(v, page.items.map(({ tenantId }) => tenantId)) : null;
+  const schemas = new Map(types.map(({ name, argsSchema }) => [name, argsSchema]));
   return {
     title: t.jobs,
     actions: <ButtonLink href="jobs/new" label={t.enqueue} icon="plus" tone="primary" />,
     body: list(v, page, {
       path: "jobs",
       icon: "jobs",
+      bulk: jobActions,
       caption: t.caption,
       empty: [t.noJobs, t.noJobsText],
       filters: [
-        ...["status", "sortBy", "sortDirection"].map(hidden),
+        ...["status", "sortBy", "sortDirection", "createdBy", "traceId", "jobTypeName"].map(hidden),
         search(t.searchTypes, "searchTerm"),
+        choice("internal", t.internalJobs, { shown: t.internalShown }, t.internalHidden),
+        seesAll && choice("tenantId", t.tenant, tenants.map(({ id, name }) => ({ value: id, label: name }))),
+        text("errorContains", t.errorContains, { type: "search" }),
+        text("arg", t.argument, { placeholder: "invoiceId=4711", maxlength: 400 }),
+        ...period(t),
+        text("queue", t.queue, { maxlength: 64 }),
         choice("type", t.trigger, labelled(JOB_TYPES, jobOriginLabels[v.locale])),
         choice("priority", t.priority, labelled(PRIORITIES, jobPriorityLabels[v.locale])),
-        text("queue", t.queue, { maxlength: 64 }),
       ],
-      everySeconds: 5,
-      above: <StatusTabs v={v} counts={statuses} />,
-      bulk: jobActions,
-      columns: jobColumns(v),
+      everySeconds: isCounted ? 5 : 30,
+      above: (
+        <>
+          <PauseBanner v={v} pauses={pauses} />
+          {mistake && <Notice tone="warn">{mistake}</Notice>}
+          <StatusTabs v={v} counts={counts?.statuses ?? null} />
+        </>
+      ),
+      columns: jobColumns(v, { tenants: names, schemas }),
     }),
   };
 }
 
-/** A tab per status that has jobs, and one for the selected status. */
-function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; count: number }[] }) {
+/** The filters in the address: those that kept counts answer, and those for which rows are counted. */
+function filtersOf(v: Visit): { counted: Query; rows: Query } {
+  const given = (name: string) => v.query.get(name)?.trim() || undefined;
+  const [jobTypeName, traceId] = [given("jobTypeName"), given("traceId")];
+  const { fromDate, toDate } = periodOf(v);
+  const [, path, value] = /^([^=\s]+)\s*=\s*(.+)$/s.exec(given("arg") ?? "") ?? [];
+  return {
+    counted: {
+      type: given("type"),
+      priority: given("priority"),
+      queue: given("queue"),
+      searchTerm: given("searchTerm"),
+      tenantId: given("tenantId"),
+      jobTypeName,
+      hideInternal: v.query.get("internal") !== "shown" && !jobTypeName && !traceId,
+    },
+    rows: {
+      errorContains: given("errorContains"),
+      createdBy: given("createdBy"),
+      traceId,
+      from: fromDate,
+      to: toDate,
+      ...path && value ? { [`args.${path}`]: value } : {},
+    },
+  };
+}
+
+/** A page of the list. If the API refuses a filter, an empty page and what is wrong. */
+async function readPage(v: Visit, query: Query): Promise<{ page: Page<Job>; mistake: string | null }> {
+  const t = jobTexts[v.locale];
+  const arg = v.query.get("arg")?.trim();
+  if (arg && !/^[^=\s]+\s*=\s*.+$/s.test(arg)) return { page: NO_JOBS, mistake: t.argumentForm };
+  try {
+    return { page: await v.api.list("listJobs", v, query), mistake: null };
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal) || refusal.status !== 400) throw refusal;
+    const messages = Object.entries(refusal.fields).map(([name, texts]) => `${name}: ${texts.join(" ")}`);
+    return { page: NO_JOBS, mistake: messages.join(" ") || refusal.text };
+  }
+}
+
+/** A tab per status that has jobs, and one for the selected status. @param counts null: not counted */
+function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; count: number }[] | null }) {
   const current = JOB_STATUSES.find((status) => status === v.query.get("status")) ?? null;
-  const at = new Map(counts.map(({ status, count }) => [status, count]));
-  const total = counts.reduce((sum, { count }) => sum + count, 0);
-  const tab = (status: JobStatus | null, label: string, count: number) => ({
+  const at = new Map(counts?.map(({ status, count }) => [status, count]));
+  const total = counts?.reduce((sum, { count }) => sum + count, 0);
+  const tab = (status: JobStatus | null, label: string, count: number | undefined) => ({
     href: "jobs" + searchOf({ ...Object.fromEntries(v.query), status, page: null }),
     label,
     isCurrent: status === current,
-    count: number(v, count),
+    count: count === undefined ? undefined : number(v, count),
   });
-  const shown = JOB_STATUSES.filter((status) => at.has(status) || status === current);
+  const shown = JOB_STATUSES.filter((status) => counts === null || at.has(status) || status === current);
   return (
     <Tabs
       label={jobTexts[v.locale].statuses}
       tabs={[
         tab(null, jobTexts[v.locale].all, total),
-        ...shown.map((status) => tab(status, jobStatusLabels[v.locale][status], at.get(status) ?? 0)),
+        ...shown.map((status) =>
+          tab(status, jobStatusLabels[v.locale][status], counts ? at.get(status) ?? 0 : undefined)
+        ),
       ]}
     />
   );
 }
 
-/** Columns of a table of jobs. */
-export function jobColumns(v: Visit): Column<Job>[] {
+/** Columns of a table of jobs. @param more.tenants names by id, if the jobs are of several tenants */
+export function jobColumns(
+  v: Visit,
+  more: { tenants?: Map<string, string> | null; schemas?: Map<string, Record<string, unknown>> } = {},
+): Column<Job>[] {
   const t = jobTexts[v.locale];
+  const { tenants, schemas } = more;
+  const tenantColumn: Column<Job> = {
+    head: t.tenant,
+    cell: ({ tenantId }) =>
+      tenantId ? tenants?.get(tenantId) ?? shortId(tenantId) : <span class="muted">{t.service}</span>,
+    wideOnly: true,
+  };
   return [
     {
       head: t.job,
-      cell: ({ id, jobTypeName }) => (
-        <>
-          <a href={`jobs/${id}`}>{jobTypeName}</a>
-          <span class="sub">
-            <code title={id}>{shortId(id)}</code>
-          </span>
-        </>
-      ),
-    },
-    {
-      head: t.status,
-      sort: "Status",
-      cell: ({ status, lastError, waitReason }) => {
-        const reason = waitReason ?? (status === "Succeeded" ? null : lastError);
+      cell: ({ id, jobTypeName, serializedArgs }) => {
+        const key = keyArgs(serializedArgs, schemas?.get(jobTypeName));
         return (
           <>
-            <JobStatusBadge locale={v.locale} status={status} />
-            {reason && <span class="sub one-line" title={reason}>{reason}</span>}
+            <a href={`jobs/${id}`}>{jobTypeName}</a>
+            <span class="sub">
+              {key && <span class="one-line" title={key}>{key}</span>}
+              <code title={id}>{shortId(id)}</code>
+            </span>
           </>
         );
       },
+    },
+    ...tenants ? [tenantColumn] : [],
+    {
+      head: t.status,
+      sort: "Status",
+      cell: ({ status, waitReason, nextRetryAt, scheduledAt, attempts, maxRetries }) => {
+        const next = nextRetryAt ?? (status === "Scheduled" ? scheduledAt : null);
+        return (
+          <>
+            <JobStatusBadge locale={v.locale} status={status} />
+            {next && (
+              <span class="sub">
+                {nextRetryAt ? t.nextAttempt(attempts + 1, maxRetries + 1) : t.due} <Time v={v} at={next} />
+              </span>
+            )}
+            {waitReason && <span class="sub one-line" title={waitReason}>{waitReason}</span>}
+          </>
+        );
+      },
+    },
+    {
+      head: t.error,
+      cell: ({ status, lastError }) =>
+        lastError && status !== "Succeeded"
+          ? <span class="clamp" title={lastError}>{lastError}</span>
+          : <span class="muted">–</span>,
     },
     { head: t.queue, cell: ({ queue }) => <span class="nowrap">{queue}</span>, wideOnly: true },
     {

@@ -7,16 +7,28 @@ import { jobsPage } from "./list.tsx";
 import { jobActions } from "./row_actions.ts";
 import { recurringPages } from "./recurring.tsx";
 import { recurringJobTexts as recurring } from "./recurring_texts.ts";
+import { pausePages } from "./pauses.tsx";
+import { runAgainPage } from "./run_again.tsx";
 import { jobTexts } from "./texts.ts";
+import { typePage } from "./type.tsx";
+import { typeTexts } from "./type_texts.ts";
+import { typesPage } from "./types.tsx";
+import { workerTexts } from "./worker_texts.ts";
+import { workersPage } from "./workers.tsx";
 
 const jobs = { en: jobTexts.en.jobs, pt: jobTexts.pt.jobs };
 const deadLetters = { en: deadLetterTexts.en.title, pt: deadLetterTexts.pt.title };
 
-/** Jobs, recurring jobs and dead letters. */
+const types = { en: typeTexts.en.title, pt: typeTexts.pt.title };
+const workers = { en: workerTexts.en.title, pt: workerTexts.pt.title };
+
+/** Jobs, their types and workers, recurring jobs and dead letters. */
 export const jobsSection: ConsoleSection = {
   title: jobs,
   nav: [
     { path: "jobs", label: jobs, icon: "jobs" },
+    { path: "job-types", label: types, icon: "types" },
+    { path: "workers", label: workers, icon: "workers", permissions: ["admin:system"] },
     { path: "recurring", label: { en: recurring.en.title, pt: recurring.pt.title }, icon: "recurring" },
     { path: "dead-letters", label: deadLetters, icon: "dead" },
   ],
@@ -24,6 +36,11 @@ export const jobsSection: ConsoleSection = {
     { path: "jobs", get: jobsPage, bulk: jobActions },
     enqueuePage,
     ...jobPages,
+    runAgainPage,
+    { path: "job-types", get: typesPage },
+    { path: "job-types/{name}", get: typePage },
+    ...pausePages,
+    workersPage,
     ...recurringPages,
     ...deadLetterPages,
   ],

@@ -1,4 +1,3 @@
-import { action, done } from "../shared/actions.ts";
 import type { ConsoleSection } from "../shared/page.ts";
 import { overviewPage } from "./overview.tsx";
 import { overviewTexts } from "./texts.ts";
@@ -6,9 +5,5 @@ import { overviewTexts } from "./texts.ts";
 /** The overview of the service's state. */
 export const overviewSection: ConsoleSection = {
   nav: [{ path: "", label: { en: overviewTexts.en.title, pt: overviewTexts.pt.title }, icon: "overview" }],
-  pages: [
-    { path: "", get: overviewPage },
-    action("queues/{queue}/pause", "pauseJobQueue", (v) => done("", overviewTexts[v.locale].queuePaused)),
-    action("queues/{queue}/resume", "resumeJobQueue", (v) => done("", overviewTexts[v.locale].queueResumed)),
-  ],
+  pages: [{ path: "", get: overviewPage }],
 };

@@ -1,8 +1,9 @@
 import { Meter } from "../components/charts.tsx";
-import { ActionButton } from "../components/forms.tsx";
+import { ButtonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
 import { Badge, Facts, Figures, number, shortId, Time } from "../components/values.tsx";
+import { ResumeButton } from "../jobs/pause_banner.tsx";
 import { RunBadges } from "../reports/model.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { searchOf } from "../shared/api.ts";
@@ -49,17 +50,14 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
 /** Whether a queue is paused and why, with the button to pause or resume it. */
 function QueueState({ v, queue, pause }: { v: Visit } & Pick<Overview["queues"][number], "queue" | "pause">) {
   const t = overviewTexts[v.locale];
-  const mayChange = may(v.viewer, "manage:jobs");
-  const isOwn = pause?.scope === (v.viewer.tenant ? "tenant" : "all");
   if (pause === null) {
-    return mayChange && <ActionButton v={v} action={`queues/${queue}/pause`} label={t.pause} icon="pause" />;
+    return may(v.viewer, "manage:jobs") &&
+      <ButtonLink href={`queues/${encodeURIComponent(queue)}/pause`} label={t.pause} icon="pause" />;
   }
   return (
     <>
       <Badge tone="warn">{pause.scope === "all" ? t.pausedForAll : t.paused}</Badge> {pause.reason}
-      {mayChange && isOwn && (
-        <ActionButton v={v} action={`queues/${queue}/resume`} label={t.resume} icon="play" />
-      )}
+      <ResumeButton v={v} pause={pause} />
     </>
   );
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { until } from "../../support/until.ts";
 import { openConsole, setupConsole } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
@@ -202,7 +203,7 @@ inBrowser(
     await page.getByRole("heading", { name: "Falhas definitivas" }).waitFor();
     assert.equal(await page.locator("tbody tr").count(), 2);
     await viewing.requireAccessible();
-    await page.getByRole("link", { name: "order # lost" }).click();
+    await page.getByRole("link", { name: "order 22 lost" }).click();
     assert.equal(await page.locator("tbody tr").count(), 2);
     await page.getByRole("link", { name: "steward.fail" }).first().click();
     await page.getByText("order 22 lost").first().waitFor();
@@ -222,10 +223,25 @@ inBrowser(
     await page.getByRole("button", { name: "Repetir 1 tarefa" }).click();
     await page.getByText("1 tarefa foi colocada de novo na fila.").waitFor();
     assert.equal(await retried(), 2);
+    const all = async () => (await actor.get("/api/v1/dead-letter-jobs")).body.totalCount;
+    await until(all, (count) => count === 5, { what: "both retried jobs fail again" });
     await viewing.open("dead-letters/purge");
-    await page.getByRole("button", { name: "Limpar" }).click();
-    await page.locator("dialog[open] [data-confirm-yes]").click();
-    await page.getByText(/falhas foram limpas/).waitFor();
+    await page.getByRole("button", { name: "Contar" }).click();
+    await page.getByText("Preencha um campo, ou marque que se trata de todas").waitFor();
+    viewing.forgive();
+    await page.getByLabel("Todas as falhas definitivas").check();
+    await page.getByRole("button", { name: "Contar" }).click();
+    await page.getByText("5 falhas correspondem.").waitFor();
+    await viewing.requireAccessible();
+    assert.equal(await retried(), 2, "counting deletes nothing");
+    await page.getByLabel("O erro contém").fill("disk");
+    await page.getByRole("button", { name: "Excluir 5 falhas definitivas" }).click();
+    await page.getByText("Os campos mudaram desde a contagem.").waitFor();
+    assert.equal(await retried(), 2, "other fields than those counted delete nothing");
+    await page.getByLabel("O erro contém").fill("");
+    await page.getByRole("button", { name: "Contar" }).click();
+    await page.getByRole("button", { name: "Excluir 5 falhas definitivas" }).click();
+    await page.getByText("5 falhas foram excluídas.").waitFor();
     assert.equal(await retried(), 0);
     await viewing.close();
   },

@@ -77,6 +77,8 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     "report-runs": run,
     "report-schedules": schedule,
     files: report.storedFileId,
+    "job-types": "steward.fail",
+    queues: "default",
     tenants: group,
     "work-in": group,
     users: visitor.userId,

@@ -38,6 +38,9 @@ const OPEN: Record<string, string[]> = {
     "jobs",
     "jobs/new",
     "jobs/{id}",
+    "jobs/{id}/run-again",
+    "job-types",
+    "job-types/{name}",
     "recurring",
     "recurring/new/form",
     "recurring/{id}",
@@ -118,6 +121,7 @@ const OPEN: Record<string, string[]> = {
   "200 403 403 403 200": [
     "work-in/{id}",
     "first-steps",
+    "workers",
     "report-targets/new",
     "users/{id}/links",
     "users/{id}/links/new",

@@ -1,0 +1,36 @@
+import { MARK } from "../../../domain/jobs/searchable_args.ts";
+
+const SHOWN = 2;
+const VALUE_LENGTH = 40;
+
+/**
+ * The arguments that tell jobs of a type apart, such as "invoiceId: 4711": those that the type marks as searchable, else
+ * the first plain ones.
+ */
+export function keyArgs(serializedArgs: string, schema: Record<string, unknown> | undefined): string {
+  const args = parse(serializedArgs);
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return "";
+  const mark = schema?.[MARK];
+  const paths = Array.isArray(mark) && mark.length > 0 ? mark.map(String) : Object.keys(args);
+  return paths.flatMap((path) => {
+    const value = path.split(".").reduce<unknown>(memberOf, args);
+    return isPlain(value) ? [`${path}: ${shortened(String(value))}`] : [];
+  }).slice(0, SHOWN).join(" · ");
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+
+const isPlain = (value: unknown): boolean =>
+  ["string", "number", "boolean"].includes(typeof value) && value !== "";
+
+const shortened = (text: string): string =>
+  text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}…` : text;

@@ -1,0 +1,82 @@
+import { Fields, Form } from "../components/fields.tsx";
+import { Card } from "../components/notice.tsx";
+import { action, done, formPage } from "../shared/actions.ts";
+import { type ConsolePage, optionalField, type Visit } from "../shared/page.ts";
+import { pauseTexts } from "./pause_texts.ts";
+
+const REASON_LENGTH = 500;
+const permissions = ["manage:jobs"];
+
+const jobsOf = (queue: string | undefined): string =>
+  `jobs?${new URLSearchParams({ queue: queue ?? "", internal: "shown" })}`;
+const typePage = ({ params: { name = "" } }: Visit): string => `job-types/${encodeURIComponent(name)}`;
+
+/** A form that asks for the reason of a pause. */
+const pausePage = (
+  { path, title, back, send }: {
+    path: string;
+    title(v: Visit): string;
+    back(v: Visit): { href: string; label: string };
+    send(v: Visit, reason: string | undefined): Promise<string>;
+  },
+) =>
+  formPage({
+    path,
+    permissions,
+    show(v, sent) {
+      const t = pauseTexts[v.locale];
+      const f = new Fields(v, sent, null);
+      return {
+        title: title(v),
+        crumbs: [back(v)],
+        body: (
+          <Card>
+            <Form
+              fields={f}
+              action={v.address}
+              submit={t.pause}
+              intro={v.viewer.tenant ? t.intro : t.introAll}
+              back={back(v).href}
+            >
+              {f.text("reason", t.reason, { maxlength: REASON_LENGTH, hint: t.reasonHint })}
+            </Form>
+          </Card>
+        ),
+      };
+    },
+    send: async (v, form) => done(back(v).href, await send(v, optionalField(form, "reason"))),
+  });
+
+/** Pausing and resuming queues and job types. */
+export const pausePages: ConsolePage[] = [
+  pausePage({
+    path: "queues/{queue}/pause",
+    title: (v) => pauseTexts[v.locale].pauseQueue(v.params.queue ?? ""),
+    back: (v) => ({ href: jobsOf(v.params.queue), label: v.params.queue ?? "" }),
+    async send(v, reason) {
+      await v.api.call("pauseJobQueue", { params: v.params, body: { reason } });
+      return pauseTexts[v.locale].queuePaused;
+    },
+  }),
+  pausePage({
+    path: "job-types/{name}/pause",
+    title: (v) => pauseTexts[v.locale].pauseType(v.params.name ?? ""),
+    back: (v) => ({ href: typePage(v), label: v.params.name ?? "" }),
+    async send(v, reason) {
+      await v.api.call("pauseJobType", { params: v.params, body: { reason } });
+      return pauseTexts[v.locale].typePaused;
+    },
+  }),
+  action(
+    "queues/{queue}/resume",
+    "resumeJobQueue",
+    (v) => done(jobsOf(v.params.queue), pauseTexts[v.locale].queueResumed),
+    permissions,
+  ),
+  action(
+    "job-types/{name}/resume",
+    "resumeJobType",
+    (v) => done(typePage(v), pauseTexts[v.locale].typeResumed),
+    permissions,
+  ),
+];

@@ -1,0 +1,243 @@
+import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
+import { Sparkline, TimeBars } from "../components/charts.tsx";
+import { ButtonLink } from "../components/forms.tsx";
+import { Card, Empty } from "../components/notice.tsx";
+import { DataTable, LivePart } from "../components/table.tsx";
+import { Tabs } from "../components/tabs.tsx";
+import { duration, Facts, Figure, Figures, number, Time } from "../components/values.tsx";
+import { searchOf } from "../shared/api.ts";
+import { FORMAT_TAGS } from "../shared/languages.ts";
+import type { Answer, Row } from "../shared/operations.ts";
+import type { View, Visit } from "../shared/page.ts";
+import { jobStatusLabels } from "./job_status.tsx";
+import { PauseBanner } from "./pause_banner.tsx";
+import { jobTexts } from "./texts.ts";
+import { typeTexts } from "./type_texts.ts";
+import { PauseButton, typePath } from "./types.tsx";
+
+type Stats = Answer<"readJobTypeStats">;
+type Type = Row<"listJobTypes">;
+
+const ERRORS_SHOWN = 5;
+
+/** A job type: how many attempts ended and how, how long they waited and ran, and the last errors. */
+export async function typePage(v: Visit): Promise<View> {
+  const t = typeTexts[v.locale];
+  const name = v.params.name ?? "";
+  const window = v.query.get("window") === "day" ? "day" : "hour";
+  const ofType = { jobTypeName: name };
+  const [stats, types, pauses, { statuses }, failed, dead] = await Promise.all([
+    v.api.call("readJobTypeStats", { params: { name }, query: { window } }),
+    v.api.call("listJobTypes"),
+    v.api.call("listJobPauses"),
+    v.api.call("countJobsByStatus", { query: ofType }),
+    v.api.call("listJobs", { query: { ...ofType, status: "Failed", pageSize: ERRORS_SHOWN } }),
+    v.api.call("listDeadLetters", { query: { ...ofType, isRetried: "false", pageSize: ERRORS_SHOWN } }),
+  ]);
+  const type = types.find((type) => type.name === name);
+  const pause = pauses.find((one) => one.kind === "type" && one.name === name) ?? null;
+  return {
+    title: name,
+    crumbs: [{ href: "job-types", label: t.title }],
+    actions: (
+      <>
+        <ButtonLink href={jobsOf(name)} label={t.jobsOfType} icon="jobs" />
+        <PauseButton v={v} type={{ name, pause }} />
+        {type && (
+          <ButtonLink
+            href={`jobs/new${searchOf({ jobTypeName: name })}`}
+            label={t.enqueue}
+            icon="plus"
+            tone="primary"
+          />
+        )}
+      </>
+    ),
+    body: (
+      <LivePart v={v} id="job-type" everySeconds={10}>
+        <PauseBanner v={v} pauses={pauses.filter((one) => one === pause)} />
+        <Tabs
+          label={t.window}
+          tabs={[
+            { href: typePath(name), label: t.hour, isCurrent: window === "hour" },
+            { href: `${typePath(name)}?window=day`, label: t.day, isCurrent: window === "day" },
+          ]}
+        />
+        <Totals v={v} total={stats.total} />
+        <div class="grid-2">
+          <Attempts v={v} stats={stats} />
+          <Times v={v} stats={stats} />
+          <States v={v} name={name} statuses={statuses} type={type} />
+          <LastErrors v={v} name={name} failed={failed.items} dead={dead.items} />
+        </div>
+      </LivePart>
+    ),
+  };
+}
+
+const jobsOf = (jobTypeName: string, status?: string): string => `jobs${searchOf({ jobTypeName, status })}`;
+
+function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
+  const t = typeTexts[v.locale];
+  const rate = total.failureRate === null
+    ? "–"
+    : new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 })
+      .format(total.failureRate);
+  const tone = (count: number, tone: "warn" | "bad") => count > 0 ? { tone } : {};
+  return (
+    <div class="figures">
+      <Figure label={t.succeeded} value={number(v, total.succeeded)} />
+      <Figure label={t.failed} value={number(v, total.failed)} {...tone(total.failed, "warn")} />
+      <Figure label={t.failureRate} value={rate} {...tone(total.failed, "warn")} />
+      <Figure
+        label={t.deadLettered}
+        value={number(v, total.deadLettered)}
+        {...tone(total.deadLettered, "bad")}
+      />
+      {total.postponed > 0 && <Figure label={t.postponed} value={number(v, total.postponed)} />}
+      {total.abandoned > 0 && <Figure label={t.abandoned} value={number(v, total.abandoned)} tone="warn" />}
+    </div>
+  );
+}
+
+function Attempts({ v, stats: { intervals } }: { v: Visit; stats: Stats }) {
+  const t = typeTexts[v.locale];
+  return (
+    <Card title={t.attempts}>
+      <TimeBars
+        v={v}
+        label={t.attempts}
+        starts={intervals.map(({ start }) => start)}
+        series={[
+          { label: t.succeeded, tone: "ok", values: intervals.map(({ succeeded }) => succeeded) },
+          { label: t.failed, tone: "bad", values: intervals.map(({ failed }) => failed) },
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** Waiting and running time in quantiles, and the course of the p95. */
+function Times({ v, stats: { total, intervals } }: { v: Visit; stats: Stats }) {
+  const t = typeTexts[v.locale];
+  const rows = [[t.waited, total.waitMs], [t.ran, total.durationMs]] as const;
+  const course = intervals.map(({ durationMs }) => durationMs?.p95 ?? null);
+  const slowest = Math.max(0, ...course.map((ms) => ms ?? 0));
+  if (total.waitMs === null && total.durationMs === null) {
+    return (
+      <Card title={t.times}>
+        <Empty icon="jobs" title={t.noAttemptsYet} />
+      </Card>
+    );
+  }
+  return (
+    <Card title={t.times}>
+      <DataTable
+        caption={t.timesCaption}
+        rows={[...rows]}
+        empty={null}
+        columns={[
+          { head: t.measure, cell: ([label]) => label },
+          { head: t.half, align: "end", cell: ([, of]) => duration(v, of?.p50) },
+          { head: t.most, align: "end", cell: ([, of]) => duration(v, of?.p95) },
+          { head: t.almostAll, align: "end", cell: ([, of]) => duration(v, of?.p99) },
+        ]}
+      />
+      <Sparkline label={t.slowest(duration(v, slowest))} values={course} />
+      <span class="muted">{t.slowest(duration(v, slowest))}</span>
+    </Card>
+  );
+}
+
+/** The limits of the type, and its jobs by status. */
+function States({ v, name, statuses, type }: {
+  v: Visit;
+  name: string;
+  statuses: Answer<"countJobsByStatus">["statuses"];
+  type: Type | undefined;
+}) {
+  const t = typeTexts[v.locale];
+  const counts = new Map(statuses.map(({ status, count }) => [status, count]));
+  const shown = JOB_STATUSES.filter((status) => counts.has(status));
+  return (
+    <Card title={t.state}>
+      {shown.length === 0 ? <Empty icon="jobs" title={t.noJobs} /> : (
+        <Figures
+          v={v}
+          figures={shown.map((status) => [
+            jobStatusLabels[v.locale][status],
+            counts.get(status) ?? 0,
+            { href: jobsOf(name, status) },
+          ])}
+        />
+      )}
+      {type && (
+        <Facts
+          facts={[
+            [t.timeout, duration(v, type.timeoutMs)],
+            [t.retries, number(v, type.maxRetries)],
+            type.concurrency !== null && [t.atOnce, number(v, type.concurrency)],
+            type.rateLimit && [t.limit, t.limitOf(type.rateLimit.count, type.rateLimit.perSeconds)],
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+/** The jobs that failed last: those that wait for a retry, and dead letters. */
+function LastErrors({ v, name, failed, dead }: {
+  v: Visit;
+  name: string;
+  failed: Row<"listJobs">[];
+  dead: Row<"listDeadLetters">[];
+}) {
+  const t = typeTexts[v.locale];
+  const errors = [
+    ...failed.map(({ id, lastError, startedAt, nextRetryAt }) => ({
+      id,
+      error: lastError,
+      at: startedAt,
+      nextRetryAt,
+    })),
+    ...dead.map(({ jobId, errorMessage, failedAt }) => ({
+      id: jobId,
+      error: errorMessage,
+      at: failedAt,
+      nextRetryAt: null,
+    })),
+  ].sort((a, b) => (b.at ?? "").localeCompare(a.at ?? "")).slice(0, ERRORS_SHOWN);
+  return (
+    <Card
+      title={t.lastErrors}
+      actions={dead.length > 0 && (
+        <a href={`dead-letters/list${searchOf({ jobTypeName: name, isRetried: false })}`}>{t.allErrors}</a>
+      )}
+    >
+      <DataTable
+        caption={t.lastErrorsCaption}
+        rows={errors}
+        empty={<Empty icon="check" title={t.noErrors} />}
+        columns={[
+          {
+            head: t.error,
+            cell: ({ id, error }) => <a class="clamp" href={`jobs/${id}`}>{error ?? id}</a>,
+          },
+          {
+            head: t.failed,
+            cell: ({ at, nextRetryAt }) => (
+              <>
+                <Time v={v} at={at} />
+                {nextRetryAt && (
+                  <span class="sub">
+                    {jobTexts[v.locale].nextRetry} <Time v={v} at={nextRetryAt} />
+                  </span>
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
