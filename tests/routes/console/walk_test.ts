@@ -91,6 +91,8 @@ const OPEN: Record<string, string[]> = {
     "reports/{templateId}",
   ],
   "200 200 403 403 200": [
+    "queues/{queue}/pause",
+    "job-types/{name}/pause",
     "notifications",
     "notifications/send",
     "templates",
