@@ -22,4 +22,5 @@ export const confirmPage = confirmationPage({
   texts: TEXTS,
   explained: ["EMAIL_TOKEN_INVALID", "USER_ALREADY_EXISTS"],
   action: "confirm-email",
+  looksFrom: "confirm-email/looks",
 });

@@ -1,7 +1,12 @@
 import { z } from "zod";
-import { confirmEmailChange, requestEmailChange } from "../../domain/access/account/email_change.ts";
+import {
+  confirmEmailChange,
+  readEmailChangeTenant,
+  requestEmailChange,
+} from "../../domain/access/account/email_change.ts";
 import { afterStepUp, anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
-import { noContent } from "../shared/answer.ts";
+import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
+import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { confirmPage } from "./confirm_page.ts";
 
@@ -44,6 +49,20 @@ export const emailChangeRoutes = [
       await confirmEmailChange(platform, { ...body, traceId: call.traceId, ip: call.ip });
       return noContent();
     },
+  }),
+  endpoint({
+    method: "post",
+    path: "/api/v1/auth/confirm-email/looks",
+    alsoAt: ["/auth/confirm-email/looks"],
+    area: "Sign-in",
+    id: "readConfirmEmailLooks",
+    summary: "Read how the page of a link to a new email looks: like the tenant that its user signs in to",
+    access: anyone,
+    body: z.object({ token: z.string().min(1).max(200) }).meta({ id: "ReadConfirmEmailLooksRequest" }),
+    answers: { 200: { description: "The looks", schema: HostedLooksDto } },
+    problems: ["EMAIL_TOKEN_INVALID"],
+    run: async ({ platform, body }) =>
+      ok(await readHostedLooks(platform, await readEmailChangeTenant(platform.sql, body.token))),
   }),
   endpoint({
     method: "get",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { readProfile } from "../../domain/access/account/profile.ts";
+import { chooseTenant } from "../../domain/access/sign_in/tenant_choice.ts";
 import { readSignOut, type SignOut, signOutBrowser } from "../../domain/oauth/sign_out.ts";
 import { OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
@@ -21,6 +22,14 @@ import {
 } from "./page.tsx";
 import { oauthTexts } from "./texts.ts";
 
+const DEFAULT_TENANT = { tenantId: null, global: false };
+
+/** Whose looks the pages have: the tenant that the user of the browser signs in to; null: the service. */
+interface Looking {
+  browser: Browser;
+  tenantId: string | null;
+}
+
 async function answerRequest(
   platform: ServicePlatform,
   given: URLSearchParams,
@@ -32,22 +41,30 @@ async function answerRequest(
     const { session } = browser;
     // Only an ID token of this very session shows that the user's own program asks; anybody can send a link.
     const mustAsk = session !== null && session.sessionId !== request.sessionId;
-    if (mustAsk && decision === null) return await askUser(platform, given, browser, session.userId);
+    const tenantId = session && await chooseTenant(platform.sql, session.userId, DEFAULT_TENANT);
+    if (mustAsk && decision === null) {
+      return await askUser(platform, given, { browser, userId: session.userId, tenantId });
+    }
     if (decision === "stay") return seeOther("/console/");
     await signOutBrowser(platform, request, session);
-    return await signedOut(platform, request, browser);
+    return await signedOut(platform, request, { browser, tenantId });
   } catch (failure) {
     if (!(failure instanceof OAuthError)) throw failure;
     return await errorPage(platform, browser, failure.message);
   }
 }
 
-async function signedOut(platform: ServicePlatform, request: SignOut, browser: Browser): Promise<Answer> {
+async function signedOut(
+  platform: ServicePlatform,
+  request: SignOut,
+  { browser, tenantId }: Looking,
+): Promise<Answer> {
   const cookies = cookieWriter(new URL(platform.baseUrl())).noSession();
   const t = oauthTexts[browser.locale];
   const answer = request.returnTo === null
     ? await pageAnswer(platform, browser, {
       status: 200,
+      tenantId,
       title: t.signedOut,
       body: (
         <div>
@@ -66,13 +83,13 @@ async function signedOut(platform: ServicePlatform, request: SignOut, browser: B
 async function askUser(
   platform: ServicePlatform,
   given: URLSearchParams,
-  browser: Browser,
-  userId: string,
+  { browser, tenantId, userId }: Looking & { userId: string },
 ): Promise<Answer> {
   const t = oauthTexts[browser.locale];
   const { profile: { user } } = await readProfile(platform.sql, userId, null);
   return await pageAnswer(platform, browser, {
     status: 200,
+    tenantId,
     title: t.signOutTitle,
     formTarget: given.get("post_logout_redirect_uri") ?? "",
     body: (

@@ -10,6 +10,7 @@ import { newId } from "../../shared/ids.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { endSessions } from "../sign_in/sessions.ts";
+import { chooseTenant } from "../sign_in/tenant_choice.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_lock.ts";
 import { emailChangeMail, LIFE_MINUTES } from "./email_change_mail.ts";
@@ -59,6 +60,18 @@ export const emailChangeMailJob = defineJob({
   args: z.object({ changeId: z.uuid() }),
   run: ({ changeId }, { platform }: JobContext<AccessPlatform>) => mailLink(platform, changeId),
 });
+
+/**
+ * The tenant whose looks the page of a link to a new email has: the one that the user signs in to; null: none.
+ * @throws EMAIL_TOKEN_INVALID
+ */
+export async function readEmailChangeTenant(q: Sql, token: string): Promise<string | null> {
+  const [owner] = await q<{ userId: string }[]>`
+    select c.user_id from email_changes c join users u on u.id = c.user_id and u.is_active and u.deleted_at is null
+    where c.token_hash = ${digest(token)} and c.expires_at > now()`;
+  if (!owner) throw badToken();
+  return await chooseTenant(q, owner.userId, { tenantId: null, global: false });
+}
 
 async function mailLink(p: AccessPlatform, changeId: string): Promise<void> {
   const [requested] = await p.sql<Requested[]>`

@@ -51,13 +51,15 @@ export async function verifySender(p: LooksPlatform, caller: TenantCaller, id: s
     return open;
   });
   if (sender.method === "Mail") return sender;
-  const settled = await settleCheck(p, sender.id, await searchRecord(p, sender), caller);
+  const settled = await settleCheck(p, sender.id, await searchRecord(p, sender), caller, true);
   return settled ?? await readSender(p.sql, tenantId, id);
 }
 
 /**
  * Writes what a check found. A pending sender with its record is verified; one without it fails when its time is over. A
  * verified one fails after three checks without the record; then mails come from MAIL_FROM and administrators are told.
+ * @param isAsked somebody asked for the check. Only the daily checks decide about a verified sender, so that asking three
+ * times in a row does not fail it, and asking does not postpone them.
  * @returns null if the sender was deleted or failed meanwhile
  */
 export async function settleCheck(
@@ -65,12 +67,16 @@ export async function settleCheck(
   id: string,
   finding: Finding,
   actor: Actor,
+  isAsked = false,
 ): Promise<Sender | null> {
   return await transact(p.sql, async (tx) => {
     const before = await lockOpenSender(tx, id);
     if (!before) return null;
     if (finding === "Found" || before.method === "Mail" && before.status === "Verified") {
       return await verify(tx, before, actor);
+    }
+    if (isAsked && before.status === "Verified") {
+      return await writeSender(tx, id, tx`checked_at = now(), last_error = ${errorOf(before, finding)}`);
     }
     const misses = before.misses + (finding === "Missing" ? 1 : 0);
     const isOver = before.status === "Pending" && before.isTimeOver;

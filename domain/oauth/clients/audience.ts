@@ -1,4 +1,5 @@
-const withoutSlash = (audience: string): string => audience.replace(/\/+$/, "");
+/** The audience as it is compared: without slashes at its end. */
+export const withoutSlash = (audience: string): string => audience.replace(/\/+$/, "");
 
 /** Do two audiences name the same API? A trailing slash makes no difference, because libraries add and remove it. */
 export const isSameAudience = (one: string, other: string): boolean =>

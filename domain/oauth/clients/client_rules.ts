@@ -2,7 +2,7 @@ import type { Tx } from "../../../infra/postgres/postgres.ts";
 import type { Config } from "../../../infra/config.ts";
 import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
-import { isSameAudience } from "./audience.ts";
+import { isSameAudience, withoutSlash } from "./audience.ts";
 import type { ClientKind, ClientSettings } from "./client.ts";
 import { redirectUriFault } from "./redirect_uris.ts";
 
@@ -65,19 +65,21 @@ export function requireMaySkipConsent(
 /**
  * Reserves an audience for the clients of one owner. It is free again a day after its last client was revoked or
  * changed to another, when no token with it is valid any more. Locks the audience until the end of the transaction.
+ * Slashes at the end make no other audience: APIs compare without them.
  * @param tenantId null: the platform
  * @throws OAUTH_AUDIENCE_CONFLICT
  */
 export async function reserveAudience(tx: Tx, audience: string, tenantId: string | null): Promise<void> {
+  const key = withoutSlash(audience);
   const [held] = await tx<{ tenantId: string | null }[]>`
-    insert into oauth_audiences as a (audience, tenant_id) values (${audience}, ${tenantId})
+    insert into oauth_audiences as a (audience, tenant_id) values (${key}, ${tenantId})
     on conflict (audience) do update set audience = excluded.audience returning a.tenant_id`;
   if (held?.tenantId === tenantId) return;
   // A statement of its own, because it must see clients that were committed while the one above waited for the lock.
   const { count } = await tx`
-    update oauth_audiences a set tenant_id = ${tenantId}, left_at = null where audience = ${audience}
+    update oauth_audiences a set tenant_id = ${tenantId}, left_at = null where audience = ${key}
       and (left_at is null or left_at <= now() - interval '1 day') and not exists (
-      select from oauth_clients c where c.audience = a.audience
+      select from oauth_clients c where rtrim(c.audience, '/') = a.audience
         and (c.revoked_at is null or c.revoked_at > now() - interval '1 day'))`;
   if (count > 0) return;
   throw problem("OAUTH_AUDIENCE_CONFLICT", `The audience ${audience} belongs to clients of another owner.`);
@@ -85,5 +87,5 @@ export async function reserveAudience(tx: Tx, audience: string, tenantId: string
 
 /** Notes that a client changed to another audience. Tokens with the former one may still be valid. */
 export async function leaveAudience(tx: Tx, audience: string): Promise<void> {
-  await tx`update oauth_audiences set left_at = now() where audience = ${audience}`;
+  await tx`update oauth_audiences set left_at = now() where audience = ${withoutSlash(audience)}`;
 }

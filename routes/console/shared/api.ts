@@ -1,7 +1,8 @@
 import { CATALOGUE, isProblemCode } from "../../../domain/problems/catalogue.ts";
 import type { Problem } from "../../../domain/problems/problem.ts";
 import type { Handle } from "../../app.ts";
-import type { Locale } from "./languages.ts";
+import { commonTexts } from "./common_texts.ts";
+import { FORMAT_TAGS, type Locale } from "./languages.ts";
 import type { Result } from "./looks.ts";
 import {
   addressOf,
@@ -30,6 +31,21 @@ export interface Page<T> {
   hasPrevious: boolean;
 }
 
+/** Statuses of a lock and of a limit: they say when the viewer may try again. */
+const WAITS = new Set([401, 429]);
+
+/** "You can try again in 4 minutes." */
+function retryText(locale: Locale, seconds: number): string {
+  const format = new Intl.RelativeTimeFormat(FORMAT_TAGS[locale], { numeric: "always" });
+  const when = seconds > 90
+    ? format.format(Math.ceil(seconds / 60), "minute")
+    : format.format(seconds, "second");
+  return commonTexts[locale].tryAgain(when);
+}
+
+const secondsOf = (header: string | null | undefined): number | null =>
+  header && /^\d+$/.test(header) ? Number(header) : null;
+
 /** An error response of the API (problem document), explained in the viewer's language. */
 export class Refusal extends Error {
   override name = "Refusal";
@@ -48,7 +64,7 @@ export class Refusal extends Error {
   readonly needs: readonly string[];
 
   constructor(
-    { status, code = null, detail, errors, traceId = null, document = {}, needs = [] }: {
+    { status, code = null, detail, errors, traceId = null, document = {}, needs = [], retryAfterS = null }: {
       status: number;
       code?: string | null;
       detail: string;
@@ -56,6 +72,8 @@ export class Refusal extends Error {
       traceId?: string | null;
       document?: Record<string, unknown>;
       needs?: readonly string[];
+      /** Seconds to wait, of the header Retry-After. */
+      retryAfterS?: number | null;
     },
     locale: Locale = "en",
   ) {
@@ -66,7 +84,10 @@ export class Refusal extends Error {
     this.traceId = traceId;
     this.document = document;
     this.needs = needs;
-    this.text = code !== null && isProblemCode(code) ? CATALOGUE[code].user[locale] : detail;
+    const text = code !== null && isProblemCode(code) ? CATALOGUE[code].user[locale] : detail;
+    this.text = retryAfterS !== null && WAITS.has(status)
+      ? `${text} ${retryText(locale, retryAfterS)}`
+      : text;
     this.fields = byField(errors, locale);
   }
 
@@ -84,7 +105,13 @@ export class Refusal extends Error {
 
 /** Turns a domain problem into a refusal, for pages that call the domain without the API. */
 export const refusalOf = ({ status, code, message, extras }: Problem, locale: Locale): Refusal =>
-  new Refusal({ status, code, detail: message, errors: extras.errors }, locale);
+  new Refusal({
+    status,
+    code,
+    detail: message,
+    errors: extras.errors,
+    retryAfterS: secondsOf(extras.headers?.["retry-after"]),
+  }, locale);
 
 /** Client for the service's own API, called in process with the viewer's token. The API's permission checks apply. */
 export class Api {
@@ -197,6 +224,7 @@ export class Api {
       errors: problem.errors,
       traceId: typeof problem.traceId === "string" ? problem.traceId : null,
       document: problem,
+      retryAfterS: secondsOf(answer.headers.get("retry-after")),
       ...needs ? { needs } : {},
     }, this.o.locale);
   }

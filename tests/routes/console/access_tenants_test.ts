@@ -129,7 +129,22 @@ inBrowser("the audit log shows the changes of the viewer's tenant, and can be fi
   await viewing.open("audit");
   assert.equal(await page.getByText("Of another tenant").count(), 0);
   await page.locator(".audit").waitFor();
+  await t.steward.platform
+    .sql`update users set first_name = 'Ana', last_name = 'Lima' where id = ${admin.userId}`;
+  await viewing.open("audit?action=role.update");
+  await page.getByRole("searchbox", { name: "User" }).fill("ana lima");
+  await page.getByText("Ana Lima changed").waitFor();
+  const twin = await t.actor({ tenantId: admin.tenantId ?? "" });
+  await t.steward.platform
+    .sql`update users set first_name = 'Ana', last_name = 'Limeira' where id = ${twin.userId}`;
+  await viewing.open("audit?action=role.update&actor=ana");
+  await page.getByRole("list", { name: "Which of these people?" }).getByRole("link", {
+    name: "Ana Lima",
+    exact: true,
+  })
+    .click();
+  assert.equal(await page.locator(".audit > li").count(), 1);
   await viewing.open("audit?actor=nobody@example.test");
-  await page.getByText("No user has this email, or you cannot see the user").waitFor();
+  await page.getByText("No user has this name or email, or you cannot see the user").waitFor();
   await viewing.close();
 });

@@ -47,3 +47,31 @@ Deno.test("a failed sign-in and an oversized cookie set no device", async () => 
   assert.equal(oversized.status, 303);
   assert.match(deviceCookie(oversized) ?? "", /^steward_device=[\w-]{43};/);
 });
+
+Deno.test("who is locked out is told when to try again, in both languages", async () => {
+  const { email } = await person(t);
+  for (let n = 0; n < 5; n++) await signIn(t, email, "wrong");
+  const told = async (locale: string) => {
+    const answer = await fetch(`${t.url}/console/sign-in`, {
+      method: "POST",
+      headers: { origin: t.url, "accept-language": locale },
+      body: new URLSearchParams({ do: "sign-in", email, password: PASSWORD }),
+    });
+    return await answer.text();
+  };
+  assert.match(await told("en"), /You can try again in 15 minutes\./);
+  assert.match(await told("pt-BR"), /Você pode tentar de novo em 15 minutos\./);
+});
+
+Deno.test("an address over the limit of failed sign-ins is told when to try again", async () => {
+  const { email } = await person(t);
+  await t.steward.platform.sql`insert into failed_sign_ins (subject, failed_at, last_failed_at)
+    values ('address:127.0.0.1', array(select now() - interval '70 seconds' from generate_series(1, 30)), now())
+    on conflict (subject) do update set failed_at = excluded.failed_at`;
+  const answer = await fetch(`${t.url}/console/sign-in`, {
+    method: "POST",
+    headers: { origin: t.url },
+    body: new URLSearchParams({ do: "sign-in", email, password: PASSWORD }),
+  });
+  assert.match(await answer.text(), /You can try again in 4 minutes\./);
+});

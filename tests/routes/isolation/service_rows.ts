@@ -13,6 +13,7 @@ export const serviceRows: Rows = {
   refresh: { open: "needs a refresh token" },
   forgotPassword: { open: "always the same answer" },
   resetPassword: { open: "needs the secret that was sent" },
+  readConfirmEmailLooks: { open: "needs the secret that was sent" },
   readResetLooks: { open: "needs the secret that was sent" },
   showResetPage: { open: texts },
   confirmEmail: { open: "needs the secret that was sent" },

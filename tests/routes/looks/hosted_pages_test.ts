@@ -3,6 +3,7 @@ import { signUnsubscribe } from "../../../domain/notifications/unsubscribe_token
 import { createReportLink } from "../../../domain/reports/delivery/link.ts";
 import { until } from "../../support/until.ts";
 import { mailsTo, withJobs } from "../auth/mails.ts";
+import { bearer, PASSWORD, person, signIn } from "../auth/people.ts";
 import { CSV, reached, setupReports, STATUS } from "../reports/support.ts";
 import { plainTenant, SERVICE_LOOKS, shownIn, tenantWithLooks } from "./hosted.ts";
 
@@ -142,6 +143,22 @@ Deno.test("only the token of a reset link tells the looks of the tenant that its
   }
   const forged = await t.nobody.post(path, { token: "x".repeat(43) });
   assert.deepEqual([forged.status, forged.body.code], [400, "RESET_TOKEN_INVALID"]);
+});
+
+Deno.test("only the token of a link to a new email tells the looks of the tenant that its user signs in to", async () => {
+  const path = "/auth/confirm-email/looks";
+  for (const { tenantId, looks } of tenants) {
+    const { id, email } = await person(t, { links: [tenantId] });
+    const user = bearer(t, await signIn(t, email));
+    const newEmail = `new-${email}`;
+    await withJobs(t, () => user.post("/api/v1/auth/change-email", { newEmail, password: PASSWORD }));
+    const token = await tokenFor(newEmail);
+    const answer = await t.nobody.post(path, { token });
+    assert.deepEqual([answer.status, answer.body], [200, looks], id);
+    assert.equal((await t.nobody.post("/auth/confirm-email", { token })).status, 204);
+    const used = await t.nobody.post(path, { token });
+    assert.deepEqual([used.status, used.body.code], [400, "EMAIL_TOKEN_INVALID"]);
+  }
 });
 
 Deno.test("only the token of a sender's link tells the looks of the tenant that asks", async () => {

@@ -207,6 +207,21 @@ Deno.test("a record that is back before the third check keeps the sender", async
   assert.equal((await read(by, sender)).status, "Verified");
 });
 
+Deno.test("checks that somebody asks for do not count against a verified sender, nor postpone the daily one", async () => {
+  const by = await manager();
+  const sender = await verified(by);
+  names.records.delete(sender.dnsRecord.name);
+  const due = async () => {
+    const [row] = await t.steward.platform.sql`
+      select next_check_at, misses from notification_senders where id = ${sender.id}`;
+    return [row?.nextCheckAt?.toISOString(), row?.misses];
+  };
+  const before = await due();
+  for (let time = 0; time < 4; time++) assert.equal((await verify(by, sender)).body.status, "Verified");
+  assert.deepEqual(await due(), before);
+  assert.match((await read(by, sender)).lastError, /was not found/);
+});
+
 Deno.test("an address is proved by a mailed link, which works once and asks before it confirms", async () => {
   const by = await manager();
   const sender = await add(by, { address: "clerk@mailed.example", method: "Mail" });

@@ -134,6 +134,10 @@ Deno.test("an audience is never the service's own, nor a client id, nor that of 
   const stranger = await maker();
   const taken = () => outcome(stranger.post(PATH, given({ audience })));
   assert.equal(await taken(), "409 OAUTH_AUDIENCE_CONFLICT");
+  for (const other of [`${audience}/`, `${audience}//`]) {
+    const same = await outcome(stranger.post(PATH, given({ audience: other })));
+    assert.equal(same, "409 OAUTH_AUDIENCE_CONFLICT", "a slash at the end makes no other audience");
+  }
   assert.equal(await outcome(systemAdmin.post(PATH, given({ audience }))), "409 OAUTH_AUDIENCE_CONFLICT");
   const own = await makeClient(stranger);
   assert.equal(await outcome(stranger.put(`${PATH}/${own.id}`, { audience })), "409 OAUTH_AUDIENCE_CONFLICT");
@@ -141,6 +145,17 @@ Deno.test("an audience is never the service's own, nor a client id, nor that of 
   assert.equal(await taken(), "409 OAUTH_AUDIENCE_CONFLICT", "its tokens may still be valid");
   await sql`update oauth_clients set revoked_at = now() - interval '2 days' where audience = ${audience}`;
   assert.equal(await taken(), "201");
+});
+
+Deno.test("an audience with a slash at its end is reserved without it, and a client may add or drop it", async () => {
+  const [by, stranger] = [await maker(), await maker()];
+  const client = await makeClient(by, { audience: "https://slash.test/" });
+  assert.equal(client.audience, "https://slash.test/", "tokens have the audience as it was given");
+  const taken = () => outcome(stranger.post(PATH, given({ audience: "https://slash.test" })));
+  assert.equal(await taken(), "409 OAUTH_AUDIENCE_CONFLICT");
+  assert.equal((await by.put(`${PATH}/${client.id}`, { audience: "https://slash.test" })).status, 200);
+  await sql`update oauth_audiences set left_at = now() - interval '2 days' where audience = 'https://slash.test'`;
+  assert.equal(await taken(), "409 OAUTH_AUDIENCE_CONFLICT", "the client still has it");
 });
 
 Deno.test("an audience that a client leaves stays with its owner for a day", async () => {

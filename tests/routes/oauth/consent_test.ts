@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tenantWithLooks } from "../looks/hosted.ts";
 import { setupShared } from "../../support/setup.ts";
 import { signIn } from "../auth/people.ts";
 import { left, shown } from "./browser.ts";
@@ -149,6 +150,19 @@ Deno.test("a client signs the browser out with its ID token, and with it the gra
     assert.match(problemOf(await refresh(t, first, refresh_token)), /400 invalid_grant/);
   }
   assert.equal(String(await browser.leave(url)), `${RETURN}?state=bye`, "signing out twice is no error");
+});
+
+Deno.test("the pages of a sign-out look like the tenant that the user signs in to", async () => {
+  const { tenantId, looks } = await tenantWithLooks(t, { productName: "Eastwind" });
+  const { browser } = await signedInBrowser(t, { links: [tenantId] });
+  const page = await browser.show(`${t.url}/oauth/logout`);
+  assert.match(page.html, /Sign out\?/);
+  assert.ok(page.html.includes(looks.productName), "the question");
+  assert.ok(shown(await browser.submit(page, "leave")).html.includes(looks.productName), "the result");
+  assert.ok(
+    !(await browser.show(`${t.url}/oauth/logout`)).html.includes(looks.productName),
+    "without a session",
+  );
 });
 
 Deno.test("without an ID token of this session, the user is asked before the sign-out", async () => {

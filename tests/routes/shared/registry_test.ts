@@ -59,7 +59,14 @@ const WITHOUT_KEY = [
   ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
   ...["renderDocumentTemplate", "previewDocumentTemplate"],
   ...["verifyNotificationSender", "confirmNotificationSender"], // a repeat finds the sender verified
-  ...["checkAccess", "previewRole", "testReportTarget", "readResetLooks", "readConfirmSenderLooks"], // they change nothing
+  ...[
+    "checkAccess",
+    "previewRole",
+    "testReportTarget",
+    "readResetLooks",
+    "readConfirmSenderLooks",
+    "readConfirmEmailLooks",
+  ], // they change nothing
   ...["issueOAuthTokens", "revokeOAuthToken", "introspectToken", "readUserInfoByPost"], // the protocols of OAuth
   "receiveNotificationFeedback", // the webhooks of providers
   ...["authorizeClientByForm", "signOutByClientForm"],

@@ -1,13 +1,15 @@
 import { FilterBar } from "../../components/forms.tsx";
 import { choice, text } from "../../components/list.tsx";
 import { instantOf } from "../../components/date_inputs.ts";
-import { Notice } from "../../components/notice.tsx";
+import { AuditSentence } from "../../components/audit_sentence.tsx";
+import { Card, Notice } from "../../components/notice.tsx";
 import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
-import { orNull, searchOf } from "../../shared/api.ts";
+import { searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, tenantChoices, tenantNames } from "../access_queries.ts";
+import { nameOf } from "../users/model.tsx";
 import { Diff, fieldChanges } from "./diff.tsx";
 import { auditTexts } from "./texts.ts";
 
@@ -34,7 +36,8 @@ export async function auditPage(v: Visit): Promise<View> {
   const t = auditTexts[v.locale];
   const given = (name: string) => v.query.get(name)?.trim() ?? "";
   const seesAll = may(v.viewer, "admin:system");
-  const actorId = await findActor(v, given("actor"));
+  const found = await findActors(v, given("actor"));
+  const actorId = found === undefined ? undefined : found.length === 1 ? found[0]?.id : null;
   const page = actorId === null ? null : await v.api.list("readAuditLog", v, {
     actorId,
     action: given("action"),
@@ -66,7 +69,8 @@ export async function auditPage(v: Visit): Promise<View> {
           {filters.map((filter) => filter && filter(v))}
         </FilterBar>
         <LivePart v={v} id="audit-list">
-          {actorId === null && <Notice tone="warn">{t.noActor}</Notice>}
+          {found?.length === 0 && <Notice tone="warn">{t.noActor}</Notice>}
+          {found && found.length > 1 && <Candidates v={v} users={found} />}
           {page?.items.length === 0 && <EmptyList v={v} icon="audit" text={t.empty}>{t.emptyText}</EmptyList>}
           {entries.length > 0 && (
             <ol class="audit" aria-label={t.caption}>
@@ -84,46 +88,68 @@ export async function auditPage(v: Visit): Promise<View> {
   };
 }
 
-/** The user id for the filter text. Undefined if it is empty; null if the viewer can see no such user. */
-async function findActor(v: Visit, actor: string): Promise<string | null | undefined> {
+type Person = Pick<Row<"listUsers">, "id" | "email" | "firstName" | "lastName">;
+
+/** The users whom the filter text means: by id, email or name. Undefined if it is empty. */
+async function findActors(v: Visit, actor: string): Promise<Person[] | undefined> {
   if (actor === "") return undefined;
-  if (UUID.test(actor)) return actor;
-  if (managesAllUsers(v)) {
-    const { items } = await v.api.call("listAllUsers", { query: { search: actor, pageSize: 20 } });
-    const exact = items.find(({ email }) => email.toLowerCase() === actor.toLowerCase());
-    return exact?.id ?? (items.length === 1 ? items[0]?.id : null) ?? null;
-  }
-  const user = await orNull(v.api.call("readUserByEmail", { params: { email: actor } }));
-  return user?.id ?? null;
+  if (UUID.test(actor)) return [{ id: actor, email: "", firstName: "", lastName: "" }];
+  const query = { search: actor, pageSize: 20 };
+  const { items } = await v.api.call(managesAllUsers(v) ? "listAllUsers" : "listUsers", { query });
+  const exact = items.filter(({ email }) => email.toLowerCase() === actor.toLowerCase());
+  return exact.length === 1 ? exact : items;
 }
 
+function Candidates({ v, users }: { v: Visit; users: Person[] }) {
+  const t = auditTexts[v.locale];
+  return (
+    <Card title={t.whichPerson}>
+      <ul class="bare-list" aria-label={t.whichPerson}>
+        {users.map((user) => (
+          <li>
+            <a href={`audit${searchOf({ ...Object.fromEntries(v.query), actor: user.email, page: null })}`}>
+              {nameOf(user)}
+            </a>{" "}
+            <span class="muted">{user.email}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+/** One entry: what happened as a sentence, who and where, and the changed fields. */
 function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<string, string> }) {
   const t = auditTexts[v.locale];
-  const { action, actorId, actorEmail, serviceAccount, tenantId, traceId, ip, at } = entry;
+  const { action, actorId, actorEmail, serviceAccount, targetId, tenantId, traceId, ip, at } = entry;
   const changes = fieldChanges(entry.before, entry.after);
-  const name = targetName(entry);
   return (
     <article class="audit-item">
       <div class="row between">
-        <span class="row">
-          <a href={`audit${searchOf({ action })}`}>
-            <Badge tone={toneOf(action)}>{action}</Badge>
-          </a>
-          <Target v={v} entry={entry} name={name} />
-        </span>
+        <AuditSentence v={v} entry={entry} />
         <Time v={v} at={at} />
       </div>
       <div class="row muted audit-who">
+        <a href={`audit${searchOf({ action })}`}>
+          <Badge tone={toneOf(action)}>{action}</Badge>
+        </a>
         <span>
-          {t.by} {actorId === null ? t.service : (
-            <a href={`audit${searchOf({ actor: actorId })}`}>
+          {t.by}{" "}
+          {actorId === null ? t.service : (
+            <a href={`audit${searchOf({ actor: actorEmail ?? actorId })}`}>
               {actorEmail ?? serviceAccount ?? shortId(actorId)}
             </a>
           )}
         </span>
-        {tenantId && <span>{t.tenantOfChange} {names.get(tenantId) ?? shortId(tenantId)}</span>}
+        {tenantId && (
+          <span>{t.tenantOfChange} {names.get(tenantId) ?? entry.names[tenantId] ?? shortId(tenantId)}</span>
+        )}
         {ip && <span title={t.address}>{ip}</span>}
         {entry.valuesErasedAt && <span>{t.valuesErased}</span>}
+        <span class="row tight">
+          {t.targetId}{" "}
+          <CopyValue v={v} value={targetId} shown={UUID.test(targetId) ? shortId(targetId) : targetId} />
+        </span>
         {traceId && (
           <span class="row tight">
             {t.trace} <CopyValue v={v} value={traceId} shown={shortId(traceId)} />
@@ -135,44 +161,11 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
           <summary>
             {t.changes(changes.length)}: {changes.map(({ name }) => name).filter(Boolean).join(", ")}
           </summary>
-          <Diff v={v} action={action} changes={changes} />
+          <Diff v={v} action={action} changes={changes} names={entry.names} />
         </details>
       )}
     </article>
   );
-}
-
-function Target({ v, entry, name }: { v: Visit; entry: Entry; name: string | null }) {
-  const { targetType: type, targetId: id } = entry;
-  const page = pageOf(v, entry);
-  return (
-    <span class="row tight">
-      <span class="muted">{type}</span>
-      {page ? <a href={`${page}/${id}`}>{name ?? shortId(id)}</a> : name && <strong>{name}</strong>}
-      <CopyValue v={v} value={id} shown={UUID.test(id) ? shortId(id) : id} />
-    </span>
-  );
-}
-
-/** Path of the pages that show the target; null if there are none that the viewer may open. */
-function pageOf(v: Visit, { targetType, tenantId, action }: Entry): string | null {
-  const own = v.viewer.tenant?.id;
-  if (action.endsWith(".delete")) return null;
-  if (targetType === "user" && may(v.viewer, "read:users")) return "users";
-  if (targetType === "role" && tenantId === own && may(v.viewer, "read:roles")) return "roles";
-  return targetType === "tenant" && own && may(v.viewer, "read:tenants") ? "tenants" : null;
-}
-
-/** The target's name, if the recorded state has one. */
-function targetName({ before, after }: Entry): string | null {
-  for (const state of [after, before]) {
-    if (typeof state !== "object" || state === null) continue;
-    for (const key of ["email", "name", "code", "slug", "key", "address", "url"]) {
-      const value = (state as Record<string, unknown>)[key];
-      if (typeof value === "string" && value !== "") return value;
-    }
-  }
-  return null;
 }
 
 function toneOf(action: string): "ok" | "bad" | "info" | "idle" {

@@ -23,8 +23,16 @@ export function fieldChanges(before: unknown, after: unknown): FieldChange[] {
     .map((name) => ({ name, before: was[name], after: is[name] }));
 }
 
-/** A table of the changed fields, before and after. In lists, added and removed items are marked. */
-export function Diff({ v, action, changes }: { v: Visit; action: string; changes: FieldChange[] }) {
+/**
+ * A table of the changed fields, before and after. In lists, added and removed items are marked.
+ * @param names names of the users, roles, permissions and tenants whose ids occur
+ */
+export function Diff({ v, action, changes, names }: {
+  v: Visit;
+  action: string;
+  changes: FieldChange[];
+  names: Record<string, string>;
+}) {
   const t = auditTexts[v.locale];
   const hadState = changes.some(({ before }) => before !== undefined);
   const hasState = changes.some(({ after }) => after !== undefined);
@@ -48,12 +56,21 @@ export function Diff({ v, action, changes }: { v: Visit; action: string; changes
                 </td>
                 {hadState && (
                   <td data-label={t.before}>
-                    <Value v={v} value={before} comparedTo={lists ? after : null} />
+                    <Value
+                      v={v}
+                      value={named(before, names)}
+                      comparedTo={lists ? named(after, names) as string[] : null}
+                    />
                   </td>
                 )}
                 {hasState && (
                   <td data-label={t.after}>
-                    <Value v={v} value={after} comparedTo={lists ? before : null} isNew />
+                    <Value
+                      v={v}
+                      value={named(after, names)}
+                      comparedTo={lists ? named(before, names) as string[] : null}
+                      isNew
+                    />
                   </td>
                 )}
               </tr>
@@ -63,6 +80,14 @@ export function Diff({ v, action, changes }: { v: Visit; action: string; changes
       </table>
     </div>
   );
+}
+
+/** The value with names for the ids that occur in it. */
+function named(value: unknown, names: Record<string, string>): unknown {
+  if (typeof value === "string") return names[value] ?? value;
+  if (Array.isArray(value)) return value.map((each) => named(each, names));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, named(each, names)]));
 }
 
 const isList = (value: unknown): value is (string | number)[] =>
