@@ -40,7 +40,11 @@ const documents = new WeakMap<ServicePlatform, OpenApiDocument>();
 function documentOf(platform: ServicePlatform, endpoints: readonly Endpoint[]): OpenApiDocument {
   let document = documents.get(platform);
   if (!document) {
-    document = openApiDocument(endpoints, { baseUrl: platform.baseUrl(), version: VERSION });
+    document = openApiDocument(endpoints, {
+      baseUrl: platform.baseUrl(),
+      version: VERSION,
+      eventTypes: platform.eventTypes,
+    });
     documents.set(platform, document);
   }
   return document;

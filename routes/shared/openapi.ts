@@ -2,15 +2,18 @@ import { OpenApiGeneratorV31, OpenAPIRegistry } from "@asteasolutions/zod-to-ope
 import { z } from "zod";
 import type { AnswerSpec } from "./endpoint.ts";
 import { AREAS, type Endpoint } from "./endpoint.ts";
+import { EVENT_TYPES, type EventTypes } from "../../domain/events/event_types.ts";
 import { exampleOf, type Schema } from "./openapi_examples.ts";
-import { INTRODUCTION, SECURITY_SCHEMES, SHARED_HEADERS, SHARED_PARAMETERS } from "./openapi_parts.ts";
 import {
-  PROBLEM_SCHEMAS,
-  RATE_LIMIT_HEADERS,
-  refusalComponents,
-  refusalResponses,
-  TRACE_HEADER,
-} from "./openapi_refusals.ts";
+  INTRODUCTION,
+  SECURITY,
+  SECURITY_SCHEMES,
+  SHARED_HEADERS,
+  SHARED_PARAMETERS,
+} from "./openapi_parts.ts";
+import { problemSchema, type Refusal, refusalComponents, refusalResponses } from "./openapi_refusals.ts";
+import { dropRepetition, nameBodies, type Parameter, shareParameters } from "./openapi_sharing.ts";
+import { EVENT_SCHEMA, RECEIVED, webhooksOf } from "./openapi_webhooks.ts";
 
 interface Content {
   schema: Schema;
@@ -33,7 +36,8 @@ export interface Operation {
   parameters?: Record<string, unknown>[];
   requestBody?: { required?: boolean; content: Record<string, Content> };
   responses: Record<string, Response | { $ref: string }>;
-  security: object[];
+  /** Absent: that of the document. */
+  security?: object[];
   "x-permissions"?: string[];
   "x-also-at"?: string[];
 }
@@ -42,16 +46,21 @@ export interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string };
   tags: { name: string; description: string }[];
+  security: object[];
   paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, object>;
   components:
     & { schemas: Record<string, Schema>; responses: Record<string, Response> }
     & Record<string, object>;
 }
 
-/** The OpenAPI 3.1 document of `endpoints`, derived from the shapes that validate requests. */
+/**
+ * The OpenAPI 3.1 document of `endpoints`, derived from the shapes that validate requests. Clients and the reference page
+ * load it, so parts that repeat are references.
+ */
 export function openApiDocument(
   endpoints: readonly Endpoint[],
-  o: { baseUrl: string; version: string },
+  o: { baseUrl: string; version: string; eventTypes?: EventTypes },
 ): OpenApiDocument {
   const registry = new OpenAPIRegistry();
   for (const spec of endpoints) registry.registerPath(shapes(spec));
@@ -69,6 +78,7 @@ export function openApiDocument(
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: o.baseUrl }],
+    security: SECURITY,
     tags: [
       ...Object.entries(AREAS).filter(([name]) => used.has(name)).map(([name, description]) => ({
         name,
@@ -77,16 +87,22 @@ export function openApiDocument(
       ...others,
     ],
   }) as unknown as OpenApiDocument;
-  Object.assign(document.components.schemas, PROBLEM_SCHEMAS);
-  Object.assign(document.components, refusalComponents(o.baseUrl), {
+  document.components.schemas.WebhookEvent = EVENT_SCHEMA;
+  document.components.schemas.ProblemDocument = problemSchema(o.baseUrl);
+  Object.assign(document.components, {
+    responses: { ...refusalComponents(endpoints), ...RECEIVED },
     headers: SHARED_HEADERS,
-    parameters: SHARED_PARAMETERS,
+    parameters: { ...SHARED_PARAMETERS },
     securitySchemes: SECURITY_SCHEMES,
   });
   for (const spec of endpoints) {
     const operation = document.paths[spec.path]?.[spec.method];
     if (operation) addDetails(operation, spec, document.components.schemas);
   }
+  document.webhooks = webhooksOf(o.eventTypes ?? new Map(Object.entries(EVENT_TYPES)));
+  nameBodies(document);
+  dropRepetition(document);
+  shareParameters(document);
   return document;
 }
 
@@ -136,32 +152,39 @@ function success({ description, schema, contentType, alsoAs = [] }: AnswerSpec) 
   return { description, ...(content.length > 0 ? { content: Object.fromEntries(content) } : {}) };
 }
 
-/** Adds access, headers, refusals and examples. */
+/** Adds access, headers, refusals, and examples of bodies and required parameters. */
 function addDetails(operation: Operation, spec: Endpoint, schemas: Record<string, Schema>): void {
   const { access } = spec;
   operation.description = descriptionOf(spec);
-  operation.security = access.needsCaller
-    ? Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] }))
-    : [];
+  if (!access.needsCaller) operation.security = [];
   if (access.permissions.length > 0) operation["x-permissions"] = access.permissions;
   if (spec.alsoAt) operation["x-also-at"] = spec.alsoAt;
+  for (const parameter of (operation.parameters ?? []) as unknown as Parameter[]) {
+    if (parameter.required) parameter.example = exampleOf(parameter.schema, schemas, parameter.name);
+  }
   const parameters = [...operation.parameters ?? [], ...headerParameters(spec)];
   if (parameters.length > 0) operation.parameters = parameters;
   for (const content of Object.values(operation.requestBody?.content ?? {})) addExample(content, schemas);
   for (const [status, answer] of Object.entries(spec.answers)) {
     const response = operation.responses[status] as Response;
-    response.headers = answerHeaders(spec, Number(status), answer);
-    for (const [type, content] of Object.entries(response.content ?? {})) {
-      if (type === "application/json") addExample(content, schemas);
-    }
+    const headers = answerHeaders(spec, Number(status), answer);
+    if (Object.keys(headers).length > 0) response.headers = headers;
   }
   for (const [status, refusal] of Object.entries(refusalResponses(spec))) {
-    const success = operation.responses[status] as Response | undefined;
-    operation.responses[status] = success && "content" in refusal
-      ? { ...success, ...refusal, content: { ...success.content, ...refusal.content as object } }
-      : refusal as Response;
+    const declared = operation.responses[status] as Response | undefined;
+    operation.responses[status] = declared ? withProblem(declared, refusal) : refusal;
   }
 }
+
+/** A status that the operation also answers in a shape of its own. */
+const withProblem = (declared: Response, { description = "" }: Refusal): Response => ({
+  ...declared,
+  description: [declared.description, description].filter((text) => text !== "").join("; "),
+  content: {
+    ...declared.content,
+    "application/problem+json": { schema: { $ref: "#/components/schemas/ProblemDocument" } },
+  },
+});
 
 function addExample(content: Content, schemas: Record<string, Schema>): void {
   if (content.example === undefined && content.examples === undefined) {
@@ -192,7 +215,6 @@ function headerParameters(spec: Endpoint): { $ref: string }[] {
   const names: (keyof typeof SHARED_PARAMETERS)[] = [
     ...(spec.creates ? ["Idempotency-Key"] as const : []),
     ...(spec.problems.includes("PRECONDITION_FAILED") ? ["If-Match"] as const : []),
-    ...(spec.access.needsCaller ? ["X-Tenant-ID"] as const : []),
     ...(isStream(spec) ? ["Last-Event-ID"] as const : []),
   ];
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
@@ -208,9 +230,5 @@ function answerHeaders(spec: Endpoint, status: number, answer: AnswerSpec): obje
     ...(leadsOn ? ref("headers", "Location") : {}),
     ...(isRedirect ? ref("headers", "Set-Cookie") : {}),
     ...(spec.creates ? ref("headers", "Idempotency-Replayed") : {}),
-    ...(spec.body ?? spec.lateBody ?? spec.query ? ref("headers", "Steward-Ignored-Members") : {}),
-    ...(spec.access.needsCaller ? ref("headers", "Steward-Ignored-Headers") : {}),
-    ...(spec.unlimited ? {} : RATE_LIMIT_HEADERS),
-    ...TRACE_HEADER,
   };
 }

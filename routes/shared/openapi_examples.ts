@@ -19,6 +19,7 @@ export interface Schema {
   minLength?: number;
   maxLength?: number;
   minimum?: number;
+  maximum?: number;
   exclusiveMinimum?: number;
   minItems?: number;
 }

@@ -50,14 +50,6 @@ export const SHARED_PARAMETERS = {
     {},
     '"3"',
   ),
-  "X-Tenant-ID": parameter(
-    "The tenant of the request, for a global token; its user must be linked to the tenant. A token of one tenant ignores " +
-      "the header, and Steward-Ignored-Headers tells so; an API key with another tenant is refused. " +
-      "A service account names one of its tenants.",
-    "X-Tenant-ID",
-    { format: "uuid" },
-    "0198f1c2-7a3b-7c4d-8e5f-6a7b8c9d0e1f",
-  ),
   "Last-Event-ID": parameter(
     "The id of the last event received; the stream continues after it.",
     "Last-Event-ID",
@@ -78,7 +70,24 @@ export const SECURITY_SCHEMES = {
       "An API key (`sk_` …) of POST /api/v1/api-keys, or the secret of a service account (POST /api/v1/service-accounts), " +
       "sent as the bearer token.",
   },
+  tenant: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Tenant-ID",
+    description:
+      "The tenant of the request, for a global token; its user must be linked to the tenant. A token of one tenant " +
+      "ignores the header, and Steward-Ignored-Headers tells so; an API key with another tenant is refused. A service " +
+      "account names one of its tenants.",
+  },
 };
+/** For all operations that name no other: a token, and with a global one the tenant. */
+export const SECURITY: Record<string, string[]>[] = [{ bearer: [] }, { apiKey: [] }, {
+  bearer: [],
+  tenant: [],
+}, {
+  apiKey: [],
+  tenant: [],
+}];
 
 /** The introduction of the document: rules of all operations. */
 export const INTRODUCTION =
@@ -102,6 +111,8 @@ export const INTRODUCTION =
 - **Traces.** A W3C \`traceparent\` is passed on to \`traceresponse\`, to jobs and to the log.
 - **Unknown members** of a JSON body and unknown parameters of a query are ignored and listed in \`Steward-Ignored-Members\`. One that looks like a known
   one is refused with \`VALIDATION_ERROR\`, which names the known one.
+- **Headers of every answer**: \`traceresponse\`, and \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
+  \`RateLimit-Reset\` if requests are limited. Answers over 1 KB are compressed if \`Accept-Encoding\` allows it.
 - HEAD works wherever GET does. Bodies are JSON in UTF-8 of at most 1 MiB, unless an operation says otherwise. Empty query
   values count as absent.`;
 

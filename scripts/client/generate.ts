@@ -1,5 +1,7 @@
+import { CATALOGUE } from "../../domain/problems/catalogue.ts";
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
 import type { Schema } from "../../routes/shared/openapi_examples.ts";
+import { type Parameter, parametersOf } from "../../routes/shared/openapi_sharing.ts";
 
 /** Property names of areas whose own name does not make a good one. */
 const AREA_NAMES: Record<string, string> = {
@@ -16,9 +18,6 @@ export function generateClient(document: OpenApiDocument): string {
     description,
     operations: operationsOf(document, name),
   })).filter(({ operations }) => operations.length > 0);
-  const codes = Object.keys(document.components.examples ?? {}).filter((code) =>
-    !code.endsWith("_WITH_LIST")
-  );
   return [
     `// Generated from the OpenAPI document of Steward ${document.info.version}. Do not edit: regenerate it.`,
     `import { events, type StreamEvent, upload, type Upload } from "./helpers.ts";`,
@@ -29,7 +28,7 @@ export function generateClient(document: OpenApiDocument): string {
     `import type { Handlers, WorkOptions } from "./work_types.ts";`,
     `export * from "./work_types.ts";`,
     `/** Every error code of the service. */\nexport type ProblemCode = ${
-      codes.map((code) => `"${code}"`).join(" | ")
+      Object.keys(CATALOGUE).map((code) => `"${code}"`).join(" | ")
     };`,
     IS_PROBLEM,
     ...Object.entries(schemas).map(([name, schema]) => typeDeclaration(name, schema)),
@@ -56,12 +55,18 @@ interface RoutedOperation {
   method: string;
   path: string;
   operation: Operation;
+  queries: Parameter[];
 }
 
 const operationsOf = (document: OpenApiDocument, tag: string): RoutedOperation[] =>
   Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).filter(([, { tags }]) => tags.includes(tag))
-      .map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))
+      .map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path,
+        operation,
+        queries: parametersOf(document, operation).filter((parameter) => parameter.in === "query"),
+      }))
   );
 
 const camel = (name: string): string =>
@@ -85,6 +90,8 @@ function typeOf(schema: Schema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices) return union(choices.map(typeOf));
+  const rows = rowsOf(schema);
+  if (rows) return `Page<${typeOf(rows)}>`;
   if (schema.allOf) return schema.allOf.map(typeOf).join(" & ");
   const types = [schema.type].flat();
   if (schema.enum) {
@@ -104,15 +111,14 @@ function simpleType(type: string | undefined, schema: Schema): string {
   if (type === "string") return schema.format === "binary" ? "Blob" : "string";
   if (type === "array") return `(${typeOf(schema.items ?? {})})[]`.replace(/^\((\w+)\)\[\]$/, "$1[]");
   if (type !== "object") return "unknown";
-  if (isPage(schema)) return `Page<${typeOf(schema.properties?.items?.items ?? {})}>`;
   if (schema.properties) return fields(schema);
   const { additionalProperties: more } = schema;
   return `Record<string, ${typeof more === "object" ? typeOf(more) : "unknown"}>`;
 }
 
-const isPage = ({ properties }: Schema): boolean =>
-  properties !== undefined && Object.keys(properties).toSorted().join() ===
-    "hasNext,hasPrevious,items,pageNumber,pageSize,totalCount,totalPages";
+/** The rows of a page; undefined if the schema is no page. */
+const rowsOf = ({ allOf: [base, own] = [] }: Schema): Schema | undefined =>
+  base?.$ref === "#/components/schemas/PageInfo" ? own?.properties?.items?.items ?? {} : undefined;
 
 function fields(schema: Schema & { description?: string }): string {
   const required = new Set(schema.required);
@@ -129,19 +135,10 @@ function typeDeclaration(name: string, schema: Schema & { description?: string }
   return `${comment([schema.description])}export type ${name} = ${typeOf(schema)};`;
 }
 
-interface Parameter {
-  in: string;
-  name: string;
-  required?: boolean;
-  schema: Schema;
-  description?: string;
-}
-const queriesOf = ({ operation }: RoutedOperation): Parameter[] =>
-  (operation.parameters ?? []).filter((parameter) => parameter.in === "query") as unknown as Parameter[];
 const queryName = ({ operation }: RoutedOperation): string => `${pascal(operation.operationId)}Query`;
 
 function queryDeclaration(routed: RoutedOperation): string {
-  const queries = queriesOf(routed);
+  const { queries } = routed;
   if (queries.length === 0) return "";
   const lines = queries.map(({ name, required, schema, description }) =>
     `${comment([description])}${name}${required ? "" : "?"}: ${typeOf(schema)};`
@@ -168,7 +165,7 @@ function methodOf(routed: RoutedOperation): string {
   const json = operation.requestBody?.content["application/json"];
   const form = operation.requestBody?.content["multipart/form-data"];
   const raw = Object.keys(operation.requestBody?.content ?? {}).some((type) => type.startsWith("image/"));
-  const queries = queriesOf(routed);
+  const { queries } = routed;
   const needsQuery = queries.some(({ required }) => required);
   const bodyType = json ? typeOf(json.schema) : "";
   const parameters = [

@@ -3,6 +3,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import assert from "node:assert/strict";
+import { EVENT_TYPES, PING } from "../../domain/events/event_types.ts";
 import { CATALOGUE } from "../../domain/problems/catalogue.ts";
 import { ENDPOINTS } from "../../routes/endpoints.ts";
 import type { Endpoint } from "../../routes/shared/endpoint.ts";
@@ -11,6 +12,7 @@ import type { HttpClient } from "../support/http.ts";
 import { setupShared } from "../support/setup.ts";
 import { pathOf } from "../support/isolation.ts";
 import { ROWS } from "./isolation/all_rows.ts";
+import { documentedCodes } from "../support/documented_codes.ts";
 import type { Ask } from "./isolation/rows.ts";
 import { buildWorld } from "./isolation/world.ts";
 
@@ -83,10 +85,15 @@ async function tryOut(by: HttpClient, spec: Endpoint, ask: Ask, unfit: string[])
 /** @throws AssertionError if the document does not contain this answer */
 function fits(spec: Endpoint, { status, type, headers, text }: Observed): void {
   const said = `${spec.id} answered ${status} ${type} ${text.slice(0, 600)}`;
-  const responses = partAt(["paths", spec.path, spec.method, "responses"]);
+  const operation: Operation = partAt(["paths", spec.path, spec.method]);
   assert.notEqual(status, 500, said);
-  assert.ok(responses[status], `an undocumented status: ${said}`);
-  const place = placeOf(["paths", spec.path, spec.method, "responses", String(status)]);
+  const key = operation.responses[status] ? String(status) : "default";
+  assert.ok(status >= 400 || key !== "default", `an undocumented status: ${said}`);
+  if (type === "application/problem+json") {
+    const { code } = JSON.parse(text);
+    assert.ok(documentedCodes(document, operation, status).includes(code), `an undocumented code: ${said}`);
+  }
+  const place = placeOf(["paths", spec.path, spec.method, "responses", key]);
   const response = partAt(place);
   const types = Object.keys(response.content ?? {}).map((type) => type.split(";")[0]);
   if (text !== "" || type !== "") assert.ok(types.includes(type), `a type other than ${types}: ${said}`);
@@ -155,38 +162,54 @@ Deno.test("every code of the catalogue is answered by some operation", () => {
   assert.deepEqual(Object.keys(CATALOGUE).filter((code) => !listed.has(code) && !atNone.includes(code)), []);
 });
 
-Deno.test("every JSON body and answer has an example that matches its schema", () => {
+Deno.test("every JSON request body has an example that matches its schema, and so have problems and events", () => {
   for (const spec of ENDPOINTS) {
-    const keys = ["paths", spec.path, spec.method];
-    const { requestBody, responses } = partAt(keys) as Operation;
-    if (requestBody?.content["application/json"]) {
-      exampleFits([...keys, "requestBody", "content", "application/json"]);
-    }
-    for (const status of Object.keys(responses)) {
-      const place = placeOf([...keys, "responses", status]);
-      for (const type of Object.keys(partAt(place).content ?? {})) {
-        if (
-          type.includes("json") && type !== "application/json" || partAt([...place, "content", type]).example
-        ) {
-          exampleFits([...place, "content", type]);
-        }
-      }
-    }
+    const keys = ["paths", spec.path, spec.method, "requestBody", "content", "application/json"];
+    if (partAt(keys)) exampleFits(keys);
   }
+  for (const type of Object.keys(document.webhooks)) {
+    exampleFits(["webhooks", type, "post", "requestBody", "content", "application/json"]);
+  }
+  const { example } = document.components.schemas.ProblemDocument ?? {};
+  assert.equal(mistakes(["components", "schemas", "ProblemDocument"], example), "");
 });
 
 function exampleFits(keys: string[]): void {
   const content = partAt(keys);
-  const named = Object.values<{ $ref: string }>(content.examples ?? {});
-  const examples = [
-    ...named.map(({ $ref }) => partAt($ref.slice(2).split("/")).value),
-    ...("example" in content ? [content.example] : []),
-  ];
-  assert.ok(examples.length > 0, `no example: ${keys.join(" ")}`);
-  for (const example of examples) {
-    assert.equal(mistakes([...keys, "schema"], example), "", `${keys.join(" ")}: ${JSON.stringify(example)}`);
-  }
+  assert.ok("example" in content, `no example: ${keys.join(" ")}`);
+  assert.equal(
+    mistakes([...keys, "schema"], content.example),
+    "",
+    `${keys.join(" ")}: ${JSON.stringify(content.example)}`,
+  );
 }
+
+Deno.test("the document is small, every list and bulk type has a name, and refusals refer to shared answers", async () => {
+  const text = JSON.stringify(document);
+  assert.ok(text.length < 520_000, `${text.length} characters`);
+  const gzip = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  const { byteLength } = await new Response(gzip).arrayBuffer();
+  assert.ok(byteLength < 62_000, `${byteLength} bytes compressed`);
+  const own = new Map(ENDPOINTS.map(({ id, answers }) => [id, answers]));
+  for (const operation of operations()) {
+    const bodies = [operation.requestBody, ...Object.values(operation.responses)].flatMap((body) =>
+      Object.values(
+        (body as { content?: Record<string, { schema: { properties?: object } }> })?.content ?? {},
+      )
+    );
+    assert.deepEqual(bodies.filter(({ schema }) => schema.properties), [], operation.operationId);
+    const declared = own.get(operation.operationId) ?? {};
+    const refusals = Object.entries(operation.responses).filter(([status]) =>
+      !Object.hasOwn(declared, status)
+    );
+    assert.ok(refusals.every(([, refusal]) => "$ref" in refusal), operation.operationId);
+    assert.ok(operation.responses.default, operation.operationId);
+  }
+});
+
+Deno.test("the document has a webhook for every type of event", () => {
+  assert.deepEqual(Object.keys(document.webhooks).toSorted(), [...Object.keys(EVENT_TYPES), PING].toSorted());
+});
 
 Deno.test("every operation answers anonymous callers and callers without permissions as documented", async () => {
   const powerless = await t.actor();
@@ -230,11 +253,7 @@ Deno.test("every operation answers callers with permission as documented", async
 
 Deno.test("the document describes the errors for a caller without a tenant or with the wrong one", () => {
   const codes = (path: string, status: number) =>
-    Object.keys(
-      partAt(placeOf(["paths", path, "get", "responses", String(status)]))
-        ?.content["application/problem+json"]
-        .examples ?? {},
-    );
+    documentedCodes(document, partAt(["paths", path, "get"]), status);
   assert.deepEqual(codes("/api/v1/roles/{id}", 403), [
     "TENANT_FORBIDDEN",
     "SECOND_FACTOR_REQUIRED",
@@ -253,8 +272,8 @@ Deno.test("the document describes the errors for a caller without a tenant or wi
 const operations = () => Object.values(document.paths).flatMap((path) => Object.values(path));
 
 function codesOf(spec: Endpoint): string[] {
-  const responses = ["paths", spec.path, spec.method, "responses"];
-  return Object.keys(partAt(responses)).flatMap((status) =>
-    Object.keys(partAt(placeOf([...responses, status])).content?.["application/problem+json"]?.examples ?? {})
+  const statuses = new Set(Object.values(CATALOGUE).map(({ status }) => status));
+  return [...statuses].flatMap((status) =>
+    documentedCodes(document, partAt(["paths", spec.path, spec.method]), status)
   );
 }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { OpenApiDocument } from "../../../routes/shared/openapi.ts";
+import { parametersOf } from "../../../routes/shared/openapi_sharing.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
@@ -56,9 +58,10 @@ const LISTS: Record<string, DatedList> = {
 };
 
 Deno.test("every list with dates is tested here", async () => {
-  const { body } = await t.nobody.get("/openapi.json");
-  const dated = Object.entries<Record<string, { parameters?: { name: string }[] }>>(body.paths)
-    .filter(([, { get }]) => get?.parameters?.some(({ name }) => name === "toDate")).map(([path]) => path);
+  const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
+  const dated = Object.entries(document.paths)
+    .filter(([, { get }]) => get && parametersOf(document, get).some(({ name }) => name === "toDate"))
+    .map(([path]) => path);
   assert.deepEqual(dated.sort(), Object.keys(LISTS).sort());
 });
 
@@ -95,15 +98,12 @@ for (const [path, { permissions, make, time }] of Object.entries(LISTS)) {
 }
 
 Deno.test("every list answers its first page by default, an empty page beyond its end, and rejects impossible pages", async () => {
-  interface Parameter {
-    name: string;
-    schema: { default?: number; maximum?: number };
-  }
-  const { body: document } = await t.nobody.get("/openapi.json");
-  const lists = Object.entries<Record<string, { parameters?: Parameter[] }>>(document.paths).flatMap(
+  const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
+  const lists = Object.entries(document.paths).flatMap(
     ([path, { get }]) => {
-      const page = get?.parameters?.find(({ name }) => name === "page" || name === "pageNumber");
-      const size = get?.parameters?.find(({ name }) => name === "pageSize");
+      const parameters = get ? parametersOf(document, get) : [];
+      const page = parameters.find(({ name }) => name === "page" || name === "pageNumber");
+      const size = parameters.find(({ name }) => name === "pageSize");
       return page && size && !path.includes("{") && !path.endsWith("/usage")
         ? [{ path, page: page.name, size }]
         : [];
