@@ -1,5 +1,6 @@
 import { OpenApiGeneratorV31, OpenAPIRegistry } from "@asteasolutions/zod-to-openapi";
 import { z } from "zod";
+import { BODY_EXAMPLES } from "./openapi_bodies.ts";
 import type { AnswerSpec } from "./endpoint.ts";
 import { AREAS, type Endpoint } from "./endpoint.ts";
 import { EVENT_TYPES, type EventTypes } from "../../domain/events/event_types.ts";
@@ -160,11 +161,13 @@ function addDetails(operation: Operation, spec: Endpoint, schemas: Record<string
   if (access.permissions.length > 0) operation["x-permissions"] = access.permissions;
   if (spec.alsoAt) operation["x-also-at"] = spec.alsoAt;
   for (const parameter of (operation.parameters ?? []) as unknown as Parameter[]) {
-    if (parameter.required) parameter.example = exampleOf(parameter.schema, schemas, parameter.name);
+    if (parameter.required) parameter.example = parameterExample(spec.path, parameter, schemas);
   }
   const parameters = [...operation.parameters ?? [], ...headerParameters(spec)];
   if (parameters.length > 0) operation.parameters = parameters;
-  for (const content of Object.values(operation.requestBody?.content ?? {})) addExample(content, schemas);
+  for (const content of Object.values(operation.requestBody?.content ?? {})) {
+    content.example ??= BODY_EXAMPLES[spec.id] ?? exampleOf(content.schema, schemas);
+  }
   for (const [status, answer] of Object.entries(spec.answers)) {
     const response = operation.responses[status] as Response;
     const headers = answerHeaders(spec, Number(status), answer);
@@ -176,6 +179,16 @@ function addDetails(operation: Operation, spec: Endpoint, schemas: Record<string
   }
 }
 
+const parameterExample = (
+  path: string,
+  { name, schema }: Parameter,
+  schemas: Record<string, Schema>,
+): unknown => {
+  if (/\/jobs\/types\/\{/.test(path)) return "steward.echo";
+  if (/\/job-types\/\{/.test(path)) return "invoice.render";
+  return exampleOf(schema, schemas, name);
+};
+
 /** A status that the operation also answers in a shape of its own. */
 const withProblem = (declared: Response, { description = "" }: Refusal): Response => ({
   ...declared,
@@ -185,12 +198,6 @@ const withProblem = (declared: Response, { description = "" }: Refusal): Respons
     "application/problem+json": { schema: { $ref: "#/components/schemas/ProblemDocument" } },
   },
 });
-
-function addExample(content: Content, schemas: Record<string, Schema>): void {
-  if (content.example === undefined && content.examples === undefined) {
-    content.example = exampleOf(content.schema, schemas);
-  }
-}
 
 function descriptionOf({ access, alsoAt = [], unlimited, details }: Endpoint): string {
   const codes = (list: string[], between: string) => list.map((text) => `\`${text}\``).join(between);

@@ -1,0 +1,83 @@
+// Sends the examples of the API document as they stand.
+import assert from "node:assert/strict";
+import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
+import { type Parameter, parametersOf } from "../../routes/shared/openapi_sharing.ts";
+import { setup } from "../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0", RATE_LIMIT_PER_MINUTE: "0" });
+Deno.test.afterAll(() => t.stop());
+const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
+
+/** Has every permission. */
+const caller = await t.actor({ role: "Admin" });
+/** Files are not for system administrators; what concerns all tenants is not for administrators of one. */
+const callerOf = (tags: string[]) => tags.includes("Files") ? caller : t.systemAdmin;
+
+interface Sent {
+  operation: Operation;
+  status: number;
+  type: string;
+  text: string;
+}
+
+/** Sends the operation with the examples of its path, its required query parameters and its body. */
+async function send(method: string, path: string, operation: Operation): Promise<Sent> {
+  const parameters = parametersOf(document, operation);
+  const exampleIn = (place: string) =>
+    parameters.filter((parameter) => parameter.in === place && parameter.required);
+  const filled = exampleIn("path").reduce(
+    (filled, { name, example }) => filled.replace(`{${name}}`, encodeURIComponent(String(example))),
+    path,
+  );
+  const query = exampleIn("query").map(({ name, example }: Parameter) => [name, String(example)]);
+  const body = operation.requestBody?.content["application/json"]?.example;
+  const response = await fetch(`${t.url}${filled}?${new URLSearchParams(query)}`, {
+    method: method.toUpperCase(),
+    redirect: "manual",
+    headers: {
+      authorization: `Bearer ${callerOf(operation.tags).token}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const type = response.headers.get("content-type") ?? "";
+  const isStream = type.startsWith("text/event-stream");
+  const text = isStream ? "" : await response.text();
+  if (isStream) await response.body?.cancel();
+  return { operation, status: response.status, type, text };
+}
+
+const each = Object.entries(document.paths).flatMap(([path, operations]) =>
+  Object.entries(operations).map(([method, operation]) => ({ path, method, operation }))
+);
+
+/** Refusals of an example that follow from the caller or the service, not from the example. */
+const DEPENDS =
+  /the account has (no|neither a) password|its challenge is unknown|is not an active user of this tenant/;
+
+Deno.test("the example of every request body passes validation", async () => {
+  const refused: string[] = [];
+  for (const { path, method, operation } of each) {
+    if (!operation.requestBody?.content["application/json"]) continue;
+    const { status, text } = await send(method, path, operation);
+    const isInvalid = status === 400 && text.includes("VALIDATION_ERROR") && !DEPENDS.test(text);
+    if (isInvalid || status >= 500) {
+      refused.push(`${operation.operationId} ${status} ${text.slice(0, 300)}`);
+    }
+  }
+  assert.deepEqual(refused, []);
+});
+
+Deno.test("every GET with the examples of its parameters answers as the document says", async () => {
+  const wrong: string[] = [];
+  for (const { path, method, operation } of each) {
+    if (method !== "get") continue;
+    const { status, text } = await send(method, path, operation);
+    const isPage = operation.operationId === "authorizeClient"; // refuses the example of a client with a page
+    const isSaid = operation.responses[status] !== undefined;
+    if (!isSaid || (status === 400 || status >= 500) && !isPage) {
+      wrong.push(`${operation.operationId} ${status} ${text.slice(0, 300)}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
