@@ -1,53 +1,48 @@
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { problem } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { VERSION } from "../../infra/version.ts";
-import { ok, text } from "../shared/answer.ts";
+import { type Answer, ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { type OpenApiDocument, openApiDocument } from "../shared/openapi.ts";
+import { OperationView } from "./docs/operation_view.tsx";
+import { placedOperations, ReferencePage } from "./docs/reference_page.tsx";
+import { servicePage } from "./service_page.tsx";
 
-const CSP =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
-/** The page loads its assets by relative URLs, because a proxy may serve it under another path. */
-const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Steward API</title>
-<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,"><link rel="stylesheet" href="docs/swagger-ui.css"></head>
-<body><div id="reference"></div><script src="docs/swagger-ui-bundle.js"></script><script src="docs/start.js"></script>
-</body></html>`;
-const START =
-  `SwaggerUIBundle({url:new URL("openapi.json",document.baseURI).href,dom_id:"#reference",deepLinking:true,persistAuthorization:false,
-docExpansion:"none",filter:true,tryItOutEnabled:true,validatorUrl:null});`;
-
-const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-const ASSETS: Record<string, { contentType: string; read: () => Promise<string> }> = {
-  "swagger-ui.css": {
-    contentType: "text/css",
-    read: () => Deno.readTextFile(join(folder, "swagger-ui.css")),
-  },
-  "swagger-ui-bundle.js": {
-    contentType: "text/javascript",
-    read: () => Deno.readTextFile(join(folder, "swagger-ui-bundle.js")),
-  },
-  "start.js": { contentType: "text/javascript", read: () => Promise.resolve(START) },
+const own = (name: string) => Deno.readTextFileSync(new URL(`docs/${name}`, import.meta.url));
+const ASSETS: Record<string, { contentType: string; text: string }> = {
+  "docs.css": { contentType: "text/css; charset=utf-8", text: own("docs.css") },
+  "docs.js": { contentType: "text/javascript; charset=utf-8", text: own("docs.js") },
 };
+const version = createHash("sha256").update(Object.values(ASSETS).map((asset) => asset.text).join("")).digest(
+  "hex",
+)
+  .slice(0, 12);
+/** The address of an asset relative to `/`. Browsers may keep it, because it has a version. */
+export const docsAsset = (name: keyof typeof ASSETS): string => `docs/${name}?v=${version}`;
 
-const documents = new WeakMap<ServicePlatform, OpenApiDocument>();
+/** What is computed once for a service: the document and the page. */
+interface Reference {
+  document: OpenApiDocument;
+  page?: Promise<Answer>;
+}
+const references = new WeakMap<ServicePlatform, Reference>();
 
-/** The OpenAPI document of a service, built at the first request. */
-function documentOf(platform: ServicePlatform, endpoints: readonly Endpoint[]): OpenApiDocument {
-  let document = documents.get(platform);
-  if (!document) {
-    document = openApiDocument(endpoints, {
+function referenceOf(platform: ServicePlatform, endpoints: readonly Endpoint[]): Reference {
+  let reference = references.get(platform);
+  if (!reference) {
+    const { eventTypes } = platform;
+    const document = openApiDocument(endpoints, {
       baseUrl: platform.baseUrl(),
       version: VERSION,
-      eventTypes: platform.eventTypes,
+      eventTypes,
     });
-    documents.set(platform, document);
+    reference = { document };
+    references.set(platform, reference);
   }
-  return document;
+  return reference;
 }
 
 /** `/openapi.json` and the interactive reference `/docs`, which loads nothing from other origins. */
@@ -62,7 +57,7 @@ export const docsRoutes = [
     skipsConnectionWait: true,
     answers: { 200: { description: "The document", schema: z.looseObject({ openapi: z.string() }) } },
     problems: [],
-    run: ({ platform, endpoints }) => ok(documentOf(platform, endpoints)),
+    run: ({ platform, endpoints }) => ok(referenceOf(platform, endpoints).document),
   }),
   endpoint({
     method: "get",
@@ -74,7 +69,34 @@ export const docsRoutes = [
     skipsConnectionWait: true,
     answers: { 200: { description: "The page", contentType: "text/html" } },
     problems: [],
-    run: () => text(PAGE, "text/html; charset=utf-8", { "content-security-policy": CSP }),
+    run({ platform, endpoints }) {
+      const reference = referenceOf(platform, endpoints);
+      return reference.page ??= servicePage({
+        title: "API reference",
+        root: "",
+        styles: [docsAsset("docs.css")],
+        scripts: [docsAsset("docs.js")],
+        body: ReferencePage({ document: reference.document }),
+      });
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/docs/operations/{id}",
+    area: "Operations",
+    id: "docsOperation",
+    summary: "One operation of the reference, as a part of its page",
+    access: anyone,
+    skipsConnectionWait: true,
+    params: z.object({ id: z.string() }),
+    answers: { 200: { description: "A part of the page", contentType: "text/html" } },
+    problems: ["ROUTE_NOT_FOUND"],
+    async run({ platform, endpoints, params: { id } }) {
+      const { document } = referenceOf(platform, endpoints);
+      const placed = placedOperations(document).find(({ operation }) => operation.operationId === id);
+      if (!placed) throw problem("ROUTE_NOT_FOUND", `No operation has the id "${id}".`);
+      return text(await String(await OperationView({ document, placed })), "text/html; charset=utf-8");
+    },
   }),
   endpoint({
     method: "get",
@@ -87,12 +109,12 @@ export const docsRoutes = [
     params: z.object({ asset: z.string() }),
     answers: { 200: { description: "The asset", contentType: "text/javascript", alsoAs: ["text/css"] } },
     problems: ["ROUTE_NOT_FOUND"],
-    async run({ params }) {
+    run({ params }) {
       const asset = Object.hasOwn(ASSETS, params.asset) ? ASSETS[params.asset] : undefined;
       if (!asset) {
         throw problem("ROUTE_NOT_FOUND", `No asset of the reference is called "${params.asset}".`);
       }
-      return text(await asset.read(), asset.contentType, { "cache-control": "public, max-age=3600" });
+      return text(asset.text, asset.contentType, { "cache-control": "public, max-age=3600" });
     },
   }),
 ] as const;

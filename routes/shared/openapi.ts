@@ -14,7 +14,7 @@ import {
 } from "./openapi_parts.ts";
 import { problemSchema, type Refusal, refusalComponents, refusalResponses } from "./openapi_refusals.ts";
 import { dropRepetition, nameBodies, type Parameter, shareParameters } from "./openapi_sharing.ts";
-import { EVENT_SCHEMA, RECEIVED, webhooksOf } from "./openapi_webhooks.ts";
+import { EVENT_SCHEMA, RECEIVED, type Webhook, webhooksOf } from "./openapi_webhooks.ts";
 
 interface Content {
   schema: Schema;
@@ -45,11 +45,11 @@ export interface Operation {
 
 export interface OpenApiDocument {
   openapi: string;
-  info: { title: string; version: string };
+  info: { title: string; version: string; description?: string };
   tags: { name: string; description: string }[];
   security: object[];
   paths: Record<string, Record<string, Operation>>;
-  webhooks: Record<string, object>;
+  webhooks: Record<string, Webhook>;
   components:
     & { schemas: Record<string, Schema>; responses: Record<string, Response> }
     & Record<string, object>;

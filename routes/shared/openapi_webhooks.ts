@@ -1,5 +1,13 @@
 import { eventData, type EventTypes, PING } from "../../domain/events/event_types.ts";
 
+/** A request that the service sends. */
+export interface Webhook {
+  post: {
+    summary: string;
+    requestBody: { content: { "application/json": { schema: { $ref: string }; example: unknown } } };
+  };
+}
+
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 
 /** The body of every delivery. */
@@ -21,7 +29,7 @@ export const EVENT_SCHEMA = {
 const TENANT = "01990000-0000-7000-8000-00000000000a";
 
 /** The `webhooks` of the document: one per event type, with an example of its body. */
-export function webhooksOf(types: EventTypes): Record<string, object> {
+export function webhooksOf(types: EventTypes): Record<string, Webhook> {
   const all = [...types, [PING, {
     description: "A test of the endpoint",
     example: { endpointId: "01990000-0000-7000-8000-00000000000b" },

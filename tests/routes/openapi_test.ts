@@ -122,7 +122,8 @@ const OPEN: Record<string, Ask> = {
   acceptInvitation: { body: { token: "none", password: "correct horse battery" } },
   exchangeOpenIdCode: { body: { code: "none" } },
   readProblem: { params: { code: "VALIDATION_ERROR" } },
-  docsAsset: { params: { asset: "swagger-ui.css" } },
+  docsAsset: { params: { asset: "docs.css" } },
+  docsOperation: { params: { id: "signIn" } },
 };
 
 /** The order of operations: reads first, deletions later, operations that end sessions last. */

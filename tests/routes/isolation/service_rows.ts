@@ -82,4 +82,5 @@ export const serviceRows: Rows = {
   openApi: { open: texts },
   docs: { open: texts },
   docsAsset: { open: texts },
+  docsOperation: { open: texts },
 };

@@ -4,7 +4,7 @@ import { defineSimpleResource } from "../../../domain/resources/define_resource.
 import type { Resource } from "../../../domain/resources/resource.ts";
 import { createApp } from "../../../routes/app.ts";
 import { resourceRoutes } from "../../../routes/resources/resource_routes.ts";
-import { problemRoutes } from "../../../routes/operations/problems.ts";
+import { problemRoutes } from "../../../routes/operations/problems.tsx";
 import { setup } from "../../support/setup.ts";
 
 // A new resource as a developer adds it: a table with its plain columns, and one declaration.

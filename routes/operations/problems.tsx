@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { anyone } from "../../domain/rights/checks.ts";
+import { CATALOGUE, isProblemCode } from "../../domain/problems/catalogue.ts";
+import { problem } from "../../domain/problems/problem.ts";
+import { languageOf } from "../shared/accept_language.ts";
+import { ok } from "../shared/answer.ts";
+import { endpoint } from "../shared/endpoint.ts";
+import { docsAsset } from "./docs.ts";
+import { servicePage } from "./service_page.tsx";
+
+const ProblemPage = z.object({
+  code: z.string(),
+  status: z.int(),
+  title: z.string(),
+  meaning: z.string(),
+  mend: z.string(),
+}).meta({ id: "ProblemPage" });
+
+const TEXTS = {
+  en: { short: "In short", meaning: "What it means", mend: "How to fix it", answer: "The answer" },
+  pt: { short: "Em resumo", meaning: "O que significa", mend: "Como resolver", answer: "A resposta" },
+};
+
+/** `GET /problems/{CODE}`: the page of a problem's `type` URL, as JSON or HTML depending on Accept. */
+export const problemRoutes = [
+  endpoint({
+    method: "get",
+    path: "/problems/{code}",
+    area: "Operations",
+    id: "readProblem",
+    summary: "Read what an error code means and how to fix it",
+    access: anyone,
+    skipsConnectionWait: true,
+    params: z.object({ code: z.string() }),
+    answers: {
+      200: { description: "The description of the code", schema: ProblemPage, alsoAs: ["text/html"] },
+    },
+    problems: ["ROUTE_NOT_FOUND"],
+    run({ params: { code }, call: { request: { headers } } }) {
+      if (!isProblemCode(code)) throw problem("ROUTE_NOT_FOUND", `No problem has the code "${code}".`);
+      const { status, title, meaning, mend, user } = CATALOGUE[code];
+      if (!headers.get("accept")?.includes("text/html")) return ok({ code, status, title, meaning, mend });
+      const language = languageOf(headers.get("accept-language"));
+      const t = TEXTS[language];
+      return servicePage({
+        title: `${code}`,
+        root: "../",
+        language,
+        styles: [`../${docsAsset("docs.css")}`],
+        body: (
+          <article class="card narrow">
+            <h1 lang="en">{title}</h1>
+            <p>
+              <code>{code}</code>
+            </p>
+            <h2>{t.short}</h2>
+            <p>{user[language]}</p>
+            <h2>{t.meaning}</h2>
+            <p lang="en">{meaning}</p>
+            <h2>{t.mend}</h2>
+            <p lang="en">{mend}</p>
+            <p class="muted">{`${t.answer}: ${status}, application/problem+json`}</p>
+          </article>
+        ),
+      });
+    },
+  }),
+] as const;
