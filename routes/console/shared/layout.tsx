@@ -134,6 +134,7 @@ function AccountMenu({ v }: { v: Visit }) {
           <span class="muted">{v.viewer.email}</span>
         </p>
         <a class="menu-item" href="account">{t.account}</a>
+        <a class="menu-item" href="../docs">{t.apiReference}</a>
         <form method="post" action="look" class="menu-form">
           <CsrfField v={v} />
           <input type="hidden" name="back" value={v.address} />

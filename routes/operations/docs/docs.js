@@ -207,7 +207,7 @@ function showSamples(form) {
     ...samplesOf(form).flatMap(([name, text]) => {
       const code = element("pre", text);
       code.tabIndex = 0;
-      return [element("h5", name), code];
+      return [element("h4", name), code];
     }),
   );
 }

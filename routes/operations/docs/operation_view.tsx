@@ -25,7 +25,7 @@ export function OperationView({ document, placed }: { document: OpenApiDocument;
         data-body={bodyType ?? ""}
         data-open={operation.security ? "true" : ""}
       >
-        {parameters.length > 0 && <h4>Parameters</h4>}
+        {parameters.length > 0 && <h3>Parameters</h3>}
         {parameters.map((parameter) => (
           <ParameterField id={operation.operationId} parameter={parameter} document={document} />
         ))}
@@ -112,7 +112,7 @@ function BodyField({ id, type, example }: { id: string; type: string; example: u
 function Answers({ document, operation }: { document: OpenApiDocument; operation: Operation }) {
   return (
     <>
-      <h4>Answers</h4>
+      <h3>Answers</h3>
       <dl class="answers">
         {Object.entries(operation.responses).map(([status, response]) => {
           const shared = "$ref" in response
