@@ -17,6 +17,7 @@ import { addMissing, type Answer, commonHeaders, type Respond, responder } from 
 import { shapeOf } from "./shared/body_members.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
 import { callerOf } from "./shared/caller_of.ts";
+import { compressedPage, mayCompress } from "./shared/compression.ts";
 import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
 import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
@@ -46,6 +47,8 @@ export type Handle = (request: Request, ip: string | null) => Promise<Response>;
 interface Pipeline extends AppOptions {
   respond: Respond;
   timeLimit: TimeLimit;
+  /** The endpoints whose answers may be compressed. */
+  compressed: ReadonlySet<Endpoint>;
   /** Quotas of callers, and of addresses for requests without a valid token; null: no limit. */
   callers: RateLimit | null;
   addresses: RateLimit | null;
@@ -65,6 +68,7 @@ export function createApp(o: AppOptions): Handle {
   const pipeline: Pipeline = {
     ...o,
     respond: responder({ baseUrl, isSecure: isSecure(config), cors }),
+    compressed: new Set(o.endpoints.filter(mayCompress)),
     timeLimit: new TimeLimit(config.REQUEST_TIMEOUT_SECONDS * 1000, stopping),
     callers: limit(config.RATE_LIMIT_PER_MINUTE),
     addresses: limit(config.RATE_LIMIT_ANONYMOUS_PER_MINUTE),
@@ -144,7 +148,7 @@ export function withMounts(
       if (!isBelow(path, mount.path)) continue;
       try {
         const response = await mount.serve(request, ip);
-        if (response) return addMissing(response, common);
+        if (response) return addMissing(await compressedPage(response, request), common);
       } catch (error) {
         log.error("a mounted part failed", { path: mount.path, error });
         return addMissing(new Response("Internal Server Error", { status: 500 }), common);
@@ -202,7 +206,7 @@ async function serve(
     ...quota ? quotaHeaders(quota) : {},
     ...ignoresTenantHeader ? { "steward-ignored-headers": "X-Tenant-ID" } : {},
     ...ignoredMembers.size > 0 ? { [IGNORED_HEADER]: listed([...ignoredMembers]) } : {},
-  });
+  }, o.compressed.has(spec));
 }
 
 /**

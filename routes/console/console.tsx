@@ -20,7 +20,7 @@ import { requireConnection } from "../shared/require_connection.ts";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
 import { sharedAssets } from "./shared/assets.ts";
 import { commonTexts } from "./shared/common_texts.ts";
-import { cookieWriter, csrfToken, readCookies } from "./shared/cookies.ts";
+import { cookieWriter, csrfToken, isCsrfToken, readCookies } from "./shared/cookies.ts";
 import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
 import { LOCALES } from "./shared/languages.ts";
 import {
@@ -273,7 +273,7 @@ export async function createConsole(
         milliseconds: formMs,
         room: p.runningRequests,
       });
-      if (form.get("csrf") !== v.csrf) return await stale();
+      if (!isCsrfToken(form.get("csrf"), state.secret)) return await stale();
       sent = form;
       return await answer(page.path === STEP_UP ? await stepUp(v, form) : await page.post(v, form));
     } catch (thrown) {

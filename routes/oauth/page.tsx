@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { type BrowserSession, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { sharedAssets } from "../console/shared/assets.ts";
-import { cookieWriter, csrfToken, readCookies } from "../console/shared/cookies.ts";
+import { cookieWriter, isCsrfToken, readCookies } from "../console/shared/cookies.ts";
 import type { Locale } from "../console/shared/languages.ts";
 import { Brand, brandStyle, styleSource } from "../console/shared/brand.tsx";
 import { BarePage } from "../console/shared/document.tsx";
@@ -98,7 +98,7 @@ export async function readSentForm(platform: ServicePlatform, call: Call): Promi
   given.delete(CSRF);
   given.delete(DECISION);
   const browser = await readBrowser(platform, call);
-  const isOwnForm = browser.secret !== null && csrf === csrfToken(browser.secret) &&
+  const isOwnForm = browser.secret !== null && isCsrfToken(csrf, browser.secret) &&
     isSameOrigin(call.request, new URL(platform.baseUrl()));
   return { given, isAnswer: csrf !== null, browser, decision: isOwnForm ? decision : null };
 }

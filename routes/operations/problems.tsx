@@ -49,7 +49,7 @@ export const problemRoutes = [
         styles: [`../${docsAsset("docs.css")}`],
         body: (
           <article class="card narrow">
-            <h1 lang={language === "en" ? undefined : "en"}>{title}</h1>
+            {language === "en" ? <h1>{title}</h1> : <h1 lang="en">{title}</h1>}
             <p>
               <code>{code}</code>
             </p>

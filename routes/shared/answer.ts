@@ -1,4 +1,5 @@
 import { traceResponse } from "../../infra/telemetry/trace_ids.ts";
+import { acceptsGzip, gzipped, isCompressible, varyOn } from "./compression.ts";
 import type { Cors } from "./cors.ts";
 
 /** The answer of an endpoint. The body is JSON, text or bytes, a stream, or undefined for none. */
@@ -99,12 +100,16 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
 
   let prefix: string | undefined; // read with the first answer, because the URL is known once the server listens
 
-  /** Passes all headers at once, because setting them one by one on a response is several times slower. */
+  /**
+   * Passes all headers at once, because setting them one by one on a response is several times slower.
+   * @param mayCompress false for answers with secrets, see `mayCompress`
+   */
   return function respond(
     { status, headers, body, setCookies }: Answer,
     request: Request,
     traceId: string,
     more?: Record<string, string>,
+    mayCompress = false,
   ): Response {
     const contentType = headers["content-type"];
     const isJson = body !== undefined && contentType === undefined;
@@ -114,8 +119,19 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
     if (more) Object.assign(all, more);
     if (cors) Object.assign(all, cors.headers(request));
     if (headers.location?.startsWith("/")) all.location = (prefix ??= pathOf(baseUrl())) + headers.location;
+    if (
+      mayCompress && typeof payload === "string" && isCompressible(all["content-type"] ?? "", payload.length)
+    ) {
+      const isAccepted = acceptsGzip(request.headers.get("accept-encoding"));
+      if (isAccepted || headers["cache-control"]) all.vary = varyOn(all.vary); // other answers are not stored
+      if (isAccepted) {
+        all["content-encoding"] = "gzip";
+        payload = gzipped(payload, request.method === "HEAD");
+      }
+    }
     if (request.method === "HEAD" && payload !== null) {
       if (typeof payload === "string") all["content-length"] = String(encoder.encode(payload).length);
+      if (payload instanceof Uint8Array) all["content-length"] = String(payload.length);
       if (payload instanceof ReadableStream) payload.cancel(); // a HEAD answer has no body
       payload = null;
     }

@@ -15,7 +15,7 @@ import { readHostedLooks } from "../../looks/hosted_page.ts";
 import { Brand, brandStyle, styleSource } from "../shared/brand.tsx";
 import { Api, Refusal, refusalOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { cookieWriter, csrfToken, readCookies } from "../shared/cookies.ts";
+import { cookieWriter, csrfToken, isCsrfToken, readCookies } from "../shared/cookies.ts";
 import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
 import { field, optionalField } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
@@ -167,7 +167,7 @@ export function createSignIn(o: {
       }
       const isReturn = form.get("do") === "exchange";
       // Login CSRF: a code from another browser must not sign this one in as another user.
-      if (isReturn && !(oidcStart && form.get("begun") === csrfToken(oidcStart))) return await stale();
+      if (isReturn && !(oidcStart && isCsrfToken(form.get("begun"), oidcStart))) return await stale();
       factorToken = field(form, "factorToken");
       const signedIn = isReturn
         ? await api.call("exchangeOpenIdCode", { body: { code: field(form, "code") } })

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readCookie, setCookie } from "../../shared/cookies.ts";
 import { Buffer } from "node:buffer";
 import { type Locale, localeOf, LOCALES } from "./languages.ts";
@@ -101,9 +101,31 @@ export function cookieWriter(base: URL) {
 export const isTheme = (value: string): value is Theme => THEMES.some((theme) => theme === value);
 export const isLocale = (value: string): value is Locale => LOCALES.some((locale) => locale === value);
 
-/** The CSRF token that every form must send. It is derived from the session secret, so other sites cannot know it. */
-export const csrfToken = (secret: string): string =>
-  createHash("sha256").update(`console form ${secret}`).digest("base64url");
+const MASK_BYTES = 32;
+
+/** The token of a session secret that forms must send. It is derived, so other sites cannot know it. */
+const formToken = (secret: string): Buffer => createHash("sha256").update(`console form ${secret}`).digest();
+
+/**
+ * The CSRF token for the forms of one answer. It is masked with random bytes, so that the length of compressed answers does
+ * not tell about the token.
+ */
+export function csrfToken(secret: string): string {
+  const mask = randomBytes(MASK_BYTES);
+  return Buffer.concat([mask, xor(formToken(secret), mask)]).toString("base64url");
+}
+
+/** Is this a CSRF token of the session? */
+export function isCsrfToken(given: unknown, secret: string): boolean {
+  if (typeof given !== "string") return false;
+  const bytes = Buffer.from(given, "base64url");
+  if (bytes.length !== 2 * MASK_BYTES) return false;
+  const token = xor(bytes.subarray(MASK_BYTES), bytes.subarray(0, MASK_BYTES));
+  return timingSafeEqual(token, formToken(secret));
+}
+
+const xor = (bytes: Uint8Array, mask: Uint8Array): Buffer =>
+  Buffer.from(bytes.map((byte, index) => byte ^ (mask[index] ?? 0)));
 
 /** A result as the value of a cookie. What undoes the action is left out if it does not fit. */
 function flashText({ undo, ...flash }: Flash): string {

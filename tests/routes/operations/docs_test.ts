@@ -62,7 +62,7 @@ inBrowser("a body's example is sent as it stands, and a refusal leads to the pag
   await viewing.requireAccessible();
   await viewing.requireNoSidewaysScroll();
   await page.getByRole("link", { name: "What this code means" }).click();
-  await page.getByRole("heading", { name: "Role already exists" }).waitFor();
+  await page.getByRole("heading", { name: "Role name already in use" }).waitFor();
   viewing.forgive();
   await viewing.requireAccessible();
   await viewing.requireContrastIn("dark");

@@ -70,7 +70,9 @@ Deno.test("HEAD answers like GET, without the body", async () => {
     const head = await t.systemAdmin.send("HEAD", path);
     assert.equal(head.status, get.status, path);
     assert.equal(head.body, "");
-    for (const name of ["content-type", "content-length", "cache-control", "etag"]) {
+    // fetch removes the length of a compressed answer, because it decodes the answer
+    const lengths = head.headers.has("content-encoding") ? [] : ["content-length"];
+    for (const name of ["content-type", ...lengths, "cache-control", "etag"]) {
       assert.equal(head.headers.get(name), get.headers.get(name), `${path} ${name}`);
     }
   }

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
+import { acceptsGzip } from "../../../routes/shared/compression.ts";
+import { csrfToken, isCsrfToken } from "../../../routes/console/shared/cookies.ts";
+import { PASSWORD, person } from "../auth/people.ts";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+
+interface Raw {
+  encoding: string | null;
+  vary: string;
+  status: number;
+  bytes: number;
+  text: string;
+}
+
+/** Sends a request over a connection of its own: `fetch` of Deno would decode the answer. */
+async function ask(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Raw> {
+  const { hostname, port } = new URL(t.url);
+  using connection = await Deno.connect({ hostname, port: Number(port) });
+  const all = { host: `${hostname}:${port}`, connection: "close", ...headers };
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  await connection.write(new TextEncoder().encode(`${method} ${path} HTTP/1.0\r\n${head}\r\n`));
+  const received = new Uint8Array(await new Response(connection.readable).arrayBuffer());
+  const end = new TextDecoder("latin1").decode(received).indexOf("\r\n\r\n");
+  const [first = "", ...lines] = new TextDecoder().decode(received.subarray(0, end)).split("\r\n");
+  const fields = new Headers(lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]));
+  const body = received.subarray(end + 4);
+  const encoding = fields.get("content-encoding");
+  const stream = new Blob([body]).stream();
+  const text = await new Response(
+    encoding === "gzip" && body.length > 0 ? stream.pipeThrough(new DecompressionStream("gzip")) : stream,
+  )
+    .text();
+  return {
+    encoding,
+    vary: fields.get("vary") ?? "",
+    status: Number(first.split(" ")[1]),
+    bytes: body.length,
+    text,
+  };
+}
+
+const GZIP = { "accept-encoding": "gzip, deflate, br" };
+
+Deno.test("answers over 1 KB are compressed where the caller accepts it, with the same content", async () => {
+  const bearer = { authorization: `Bearer ${t.systemAdmin.token}` };
+  for (
+    const path of ["/api/v1/permissions?pageSize=100", "/docs", "/docs/docs.js", "/problems/USER_NOT_FOUND"]
+  ) {
+    const accept: Record<string, string> = path.startsWith("/problems") ? { accept: "text/html" } : {};
+    const plain = await ask(path, { ...bearer, ...accept });
+    const small = await ask(path, { ...bearer, ...accept, ...GZIP });
+    assert.deepEqual([plain.status, plain.encoding, small.encoding], [200, null, "gzip"], path);
+    assert.equal(small.text, plain.text, path);
+    assert.ok(small.bytes < plain.bytes / 1.5, `${path}: ${small.bytes} of ${plain.bytes} bytes`);
+    assert.match(small.vary, /accept-encoding/, path);
+    const head = await ask(path, { ...bearer, ...accept, ...GZIP }, "HEAD");
+    assert.deepEqual([head.status, head.encoding, head.bytes], [200, "gzip", 0], path);
+  }
+  assert.equal((await ask("/healthz", GZIP)).encoding, null, "small");
+  const refused = await ask("/docs", { "accept-encoding": "br, gzip;q=0" });
+  assert.equal(refused.encoding, null);
+});
+
+Deno.test("the API document is compressed piece by piece", async () => {
+  const { encoding, bytes, text } = await ask("/openapi.json", GZIP);
+  assert.equal(encoding, "gzip");
+  assert.ok(bytes < 70_000, `${bytes} bytes`);
+  assert.equal(JSON.parse(text).openapi, "3.1.0");
+});
+
+Deno.test("answers with tokens are never compressed", async () => {
+  const user = await person(t);
+  const signedIn = await fetch(`${t.url}/api/v1/auth/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email: user.email, password: PASSWORD }),
+  });
+  const { accessToken } = await signedIn.json();
+  for (
+    const path of [
+      "/api/v1/auth/me",
+      "/auth/reset-password",
+      "/oauth/logout",
+      "/.well-known/openid-configuration",
+    ]
+  ) {
+    const answer = await ask(path, { ...GZIP, authorization: `Bearer ${accessToken}` });
+    assert.ok(answer.bytes > 0, path);
+    assert.equal(answer.encoding, null, `${path} ${answer.status}`);
+  }
+});
+
+Deno.test("pages of the console are compressed; their form tokens differ in each answer and are all valid", async () => {
+  const secret = await openBrowserSession(t.steward.platform, t.systemAdmin.token ?? "");
+  const cookie = { cookie: `steward_console=${secret}`, ...GZIP };
+  const tokenOf = (text: string) => /name="csrf" value="([^"]+)"/.exec(text)?.[1];
+  const [first, second] = [await ask("/console/", cookie), await ask("/console/", cookie)];
+  assert.deepEqual([first?.status, first?.encoding], [200, "gzip"]);
+  const tokens = [tokenOf(first?.text ?? ""), tokenOf(second?.text ?? "")];
+  assert.notEqual(tokens[0], tokens[1]);
+  assert.deepEqual(tokens.map((token) => isCsrfToken(token, secret)), [true, true]);
+  const style = /console\.css\?v=\w+/.exec(first?.text ?? "")?.[0];
+  assert.equal((await ask(`/console/assets/${style}`, GZIP)).encoding, "gzip");
+});
+
+Deno.test("a form token is valid for its own session only", () => {
+  const token = csrfToken("one");
+  assert.equal(isCsrfToken(token, "one"), true);
+  for (const other of [csrfToken("two"), token.slice(0, -1), `${token}AAAA`, "", null, new File([], "x")]) {
+    assert.equal(isCsrfToken(other, "one"), false);
+  }
+});
+
+Deno.test("Accept-Encoding is read with its weights", () => {
+  const cases: [string | null, boolean][] = [
+    [null, false],
+    ["gzip", true],
+    ["br;q=1.0, GZIP;q=0.5", true],
+    ["gzip;q=0", false],
+    ["*", true],
+    ["*;q=0", false],
+    ["identity", false],
+    ["gzip ; q=0.000, *", false],
+  ];
+  for (const [given, expected] of cases) assert.equal(acceptsGzip(given), expected, String(given));
+});
