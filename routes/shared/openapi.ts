@@ -14,46 +14,10 @@ import {
 } from "./openapi_parts.ts";
 import { problemSchema, type Refusal, refusalComponents, refusalResponses } from "./openapi_refusals.ts";
 import { dropRepetition, nameBodies, type Parameter, shareParameters } from "./openapi_sharing.ts";
-import { EVENT_SCHEMA, RECEIVED, type Webhook, webhooksOf } from "./openapi_webhooks.ts";
+import type { OpenApiDocument, Operation, Response } from "./openapi_document.ts";
+import { EVENT_SCHEMA, RECEIVED, webhooksOf } from "./openapi_webhooks.ts";
 
-interface Content {
-  schema: Schema;
-  example?: unknown;
-  examples?: object;
-}
-
-interface Response {
-  description: string;
-  headers?: object;
-  content?: Record<string, Content>;
-}
-
-/** The members of an operation that this module reads or changes. */
-export interface Operation {
-  operationId: string;
-  tags: string[];
-  summary: string;
-  description?: string;
-  parameters?: Record<string, unknown>[];
-  requestBody?: { required?: boolean; content: Record<string, Content> };
-  responses: Record<string, Response | { $ref: string }>;
-  /** Absent: that of the document. */
-  security?: object[];
-  "x-permissions"?: string[];
-  "x-also-at"?: string[];
-}
-
-export interface OpenApiDocument {
-  openapi: string;
-  info: { title: string; version: string; description?: string };
-  tags: { name: string; description: string }[];
-  security: object[];
-  paths: Record<string, Record<string, Operation>>;
-  webhooks: Record<string, Webhook>;
-  components:
-    & { schemas: Record<string, Schema>; responses: Record<string, Response> }
-    & Record<string, object>;
-}
+export type { OpenApiDocument, Operation };
 
 /**
  * The OpenAPI 3.1 document of `endpoints`, derived from the shapes that validate requests. Clients and the reference page

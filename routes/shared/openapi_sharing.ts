@@ -1,5 +1,5 @@
 // Gives repeated parts of the API document a name, so that the document stays small and clients get named types.
-import type { OpenApiDocument, Operation } from "./openapi.ts";
+import type { OpenApiDocument, Operation } from "./openapi_document.ts";
 import type { Schema } from "./openapi_examples.ts";
 
 /** A parameter of an operation, without a reference. */
