@@ -417,6 +417,7 @@ Deno.test("jobs claimed for a client that has gone are given back, or found by t
   const { workPolls } = t.steward.platform;
   const caller = { userId: tenant.userId, serviceAccount: null };
   const asked = {
+    program: null,
     types: [type],
     queues: null,
     max: 1,
@@ -450,8 +451,9 @@ Deno.test("remote workers are listed by their names", async () => {
       host === "listed-worker"
     );
   await until(async () => await listed() !== undefined);
-  const { isRemote, holds } = await listed();
-  assert.deepEqual([isRemote, holds], [true, 1]);
+  const { isRemote, holds, program, jobs: [job] } = await listed();
+  assert.deepEqual([isRemote, holds, job.jobTypeName], [true, 1, type]);
+  assert.match(program, /^Deno\//, "the User-Agent of the claim");
 });
 
 Deno.test("a claim whose client has gone leaves no poll behind", async () => {
