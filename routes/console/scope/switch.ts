@@ -6,12 +6,12 @@ import { errorTexts } from "../shared/error_texts.ts";
 import type { Flash } from "../shared/looks.ts";
 import { type ConsolePage, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
 
-/** A relative address of the console that a form names. */
-const ADDRESS = /^[\w-][\w/.:?&=%+~-]*$/;
+/** A relative address of the console. Its first segment has no colon, else it could be the address of another site. */
+const ADDRESS = /^[\w-]+(?:[/?][\w/.:?&=%+~*@,-]*)?$/;
 
 /**
- * The address that a form wants to return to after the scope has changed: its filters stay, but not the tenant, the page
- * of the list and the search.
+ * The address that a form wants to return to after the scope has changed: its filters stay, but not the tenant and the page of the
+ * list. "" if it is no address of the console.
  */
 export function addressAfterSwitch(back: string): string {
   if (!ADDRESS.test(back)) return "";

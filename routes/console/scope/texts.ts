@@ -19,7 +19,7 @@ export const switcherTexts = defineTexts({
 }, {
   title: "Mudar de inquilino",
   scope: "Escopo",
-  search: "Procurar inquilinos por nome ou id",
+  search: "Buscar inquilinos por nome ou id",
   options: "Inquilinos",
   whole: "Todo o serviço",
   wholeDetail: "Todos os inquilinos",

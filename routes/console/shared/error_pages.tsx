@@ -2,6 +2,7 @@ import type { Child } from "hono/jsx";
 import { NO_UUID } from "../../shared/validation.ts";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
+import { maySwitch } from "../scope/choices.ts";
 import { findElsewhere, kindOf, type Place } from "../search/kinds.ts";
 import type { Refusal } from "./api.ts";
 import { commonTexts } from "./common_texts.ts";
@@ -59,14 +60,7 @@ export async function forbiddenView(
 /** A page that shows the data of one tenant, while none is chosen. */
 export function needsTenantView(v: Visit): View {
   const { needsTenant, needsTenantText } = commonTexts[v.locale];
-  const more = (
-    <ButtonLink
-      href={`scope?back=${encodeURIComponent(v.address)}`}
-      label={errorTexts[v.locale].chooseTenant}
-      tone="primary"
-    />
-  );
-  return errorView(v, { title: needsTenant, status: 403, text: needsTenantText, more });
+  return errorView(v, { title: needsTenant, status: 403, text: needsTenantText });
 }
 
 /** A form that this console did not show, or before the session changed. */
@@ -104,12 +98,11 @@ async function placesOf(v: Visit): Promise<Place[]> {
   return kind && id !== undefined ? await findElsewhere(v, kind, id) : [];
 }
 
-function errorView(v: Visit, { title, status, text, places = [], more }: {
+function errorView(v: Visit, { title, status, text, places = [] }: {
   title: string;
   status: number;
   text: Child;
   places?: Place[];
-  more?: Child;
 }): View {
   const t = errorTexts[v.locale];
   return {
@@ -132,7 +125,6 @@ function errorView(v: Visit, { title, status, text, places = [], more }: {
               fields={{ tenantId, back: v.address }}
             />
           ))}
-          {more}
         </WaysOn>
       </>
     ),
@@ -143,6 +135,7 @@ function errorView(v: Visit, { title, status, text, places = [], more }: {
 function WaysOn({ v, children }: { v: Visit; children?: Child }) {
   const t = errorTexts[v.locale];
   const list = listOf(v);
+  const other = `scope?back=${encodeURIComponent(v.address)}`;
   return (
     <nav class="row" aria-label={t.goOn}>
       {children}
@@ -150,6 +143,7 @@ function WaysOn({ v, children }: { v: Visit; children?: Child }) {
         <ButtonLink href={list.path} label={t.toList(list.label[v.locale])} icon={list.icon} />
       )}
       <ButtonLink href="./" label={t.toOverview} icon="overview" />
+      {maySwitch(v) && <ButtonLink href={other} label={t.switchTenant} icon="tenants" />}
       <ButtonLink href="search" label={t.search} icon="search" />
     </nav>
   );

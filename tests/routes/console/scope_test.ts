@@ -137,6 +137,18 @@ Deno.test("a viewer is offered only their own tenants, and may switch to no othe
     assert.equal(status, 200, q.slice(0, 20));
     assert.ok(!html.includes("Foreign House"));
   }
+  for (
+    const back of [
+      "//evil.test",
+      "https://evil.test",
+      "javascript:alert%281%29",
+      "https:evil.test",
+      "\\\\evil",
+    ]
+  ) {
+    const { html } = await pageOf(t.systemAdmin, `work-in/${foreign}?back=${encodeURIComponent(back)}`);
+    assert.doesNotMatch(html, /href="[^"]*(evil|javascript)/, back);
+  }
   const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
   const headers = { cookie: `steward_console=${secret}` };
   const page = await (await fetch(`${t.url}/console/account`, { headers })).text();
