@@ -80,15 +80,15 @@ export const SOURCES: readonly Source[] = [
   },
   {
     title: "jobTypes",
-    section: "jobs",
+    section: "job-types",
     list: listWith("jobs", "searchTerm"),
     async find(v, q) {
       const types = (await v.api.call("listJobTypes")).filter(({ name }) => contains(name, q));
       return {
         items: types.slice(0, SHOWN).map(({ name }) => ({
-          href: `jobs${searchOf({ jobTypeName: name })}`,
+          href: `job-types/${encodeURIComponent(name)}`,
           title: name,
-          detail: searchTexts[v.locale].jobsOfType,
+          detail: null,
         })),
         more: types.length > SHOWN ? this.list(q) : undefined,
       };

@@ -18,7 +18,7 @@ inBrowser(
       await scope.getByText("Whole service").waitFor();
       await page.getByRole("link", { name: "Scope: Platform" }).click();
       await page.keyboard.type("casa ver");
-      await page.getByRole("option", { name: "Casa Verde" }).waitFor();
+      await page.getByRole("dialog").getByRole("option", { name: "Casa Verde" }).waitFor();
       await page.keyboard.press("Enter");
       await page.getByLabel("Admin", { exact: true }).check();
       await page.getByRole("button", { name: "Work in this tenant" }).click();
