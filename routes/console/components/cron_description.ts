@@ -18,6 +18,12 @@ const TEXTS = {
     on: (days: string) => `every ${days}`,
     monthly: (days: string) => `on day ${days} of every month`,
     lastDay: "on the last day of every month",
+    firstWorkingDay: "on the first working day of every month",
+    lastWorkingDay: "on the last working day of every month",
+    nth: (position: string, day: string) =>
+      `on the ${
+        { 1: "first", 2: "second", 3: "third", 4: "fourth", L: "last" }[position]
+      } ${day} of every month`,
     yearly: (date: string) => `every year on ${date}`,
   },
   pt: {
@@ -34,6 +40,19 @@ const TEXTS = {
     on: (days: string) => `semanalmente: ${days},`,
     monthly: (days: string) => `no dia ${days} de cada mês`,
     lastDay: "no último dia de cada mês",
+    firstWorkingDay: "no primeiro dia útil de cada mês",
+    lastWorkingDay: "no último dia útil de cada mês",
+    nth: (position: string, day: string) => {
+      const [last, o] = /^(sábado|domingo)/.test(day) ? ["último", "o"] : ["última", "a"];
+      const names: Record<string, string> = {
+        1: `primeir${o}`,
+        2: `segund${o}`,
+        3: `terceir${o}`,
+        4: `quart${o}`,
+        L: last,
+      };
+      return `n${o} ${names[position]} ${day} de cada mês`;
+    },
     yearly: (date: string) => `todos os anos em ${date}`,
   },
 };
@@ -75,6 +94,10 @@ function describeDays(
   const t = TEXTS[locale];
   if (weekday !== "*") {
     if (day !== "*" || month !== "*") return null;
+    const [, nthDay, position] = /^([0-6])#?([1-4l])$/.exec(weekday) ?? [];
+    if (nthDay && position && /[#l]/.test(weekday)) {
+      return t.nth(position.toUpperCase(), weekdayName(locale, Number(nthDay)));
+    }
     const days = weekdaysOf(weekday);
     if (!days) return null;
     if (days.length === 7) return t.everyDay;
@@ -94,6 +117,8 @@ function describeDays(
   }
   if (day === "*") return t.everyDay;
   if (day === "l") return t.lastDay;
+  if (day === "lw") return t.lastWorkingDay;
+  if (day === "1w") return t.firstWorkingDay;
   const days = numbersOf(day, 1, 31);
   return days && days.length <= 4 ? t.monthly(list.format(days.map(String))) : null;
 }

@@ -68,6 +68,7 @@ async function listRecurring(v: Visit): Promise<View> {
         cell: (recurring) => (
           <div class="buttons">
             <Controls v={v} recurring={recurring} />
+            <ButtonLink href={`${pathOf(recurring.jobId)}/edit`} label={t.edit} />
           </div>
         ),
       },

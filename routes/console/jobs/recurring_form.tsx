@@ -1,9 +1,10 @@
 import type { Child } from "hono/jsx";
 import { Fields, Form } from "../components/fields.tsx";
+import { ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { field, optionalField, type View } from "../shared/page.ts";
+import { field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { ArgsFields, sentArgs, withArgErrors } from "./args_fields.tsx";
 import { type ArgField, fieldsOf, typedOf } from "./args_form.ts";
 import { TypeChoice } from "./enqueue.tsx";
@@ -12,8 +13,6 @@ import { jobTexts } from "./texts.ts";
 
 /** Path of the page of a recurring job. */
 export const pathOf = (id: string): string => `recurring/${encodeURIComponent(id)}`;
-
-const ZONES = Intl.supportedValuesOf("timeZone");
 
 /** Creates a recurring job. Not at recurring/new: users choose the ids, and an id may be "new". */
 export const newRecurringPage = formPage({
@@ -26,7 +25,7 @@ export const newRecurringPage = formPage({
     if (!type) return { title: t.create, body: <Empty title={jobTexts[v.locale].noTypes} /> };
     const args = fieldsOf(type.argsSchema);
     const f = new Fields(v, withArgErrors(sent, args), "createRecurringJob", {
-      timeZoneId: v.timeZone,
+      ...scheduleValues(v),
       queue: "default",
     });
     return formView(f, args, type.name, {
@@ -38,7 +37,7 @@ export const newRecurringPage = formPage({
     const type = (await v.api.call("listJobTypes")).find(({ name }) => name === jobTypeName);
     const serializedArgs = sentArgs(v, form, type && fieldsOf(type.argsSchema));
     const { jobId } = await v.api.call("createRecurringJob", {
-      body: { ...bodyOf(form), serializedArgs, jobTypeName, jobId: field(form, "jobId") },
+      body: { ...bodyOf(v, form), serializedArgs, jobTypeName, jobId: field(form, "jobId") },
     });
     return done(pathOf(jobId), recurringJobTexts[v.locale].created);
   },
@@ -51,22 +50,21 @@ export const editRecurringPage = formPage({
     const { value, etag } = await v.api.versioned("readRecurringJob", { params: v.params });
     const type = (await v.api.call("listJobTypes")).find(({ name }) => name === value.jobTypeName);
     const args = type ? fieldsOf(type.argsSchema) : null;
-    const values = { ...value, ...typedOf(args, value.serializedArgs), etag };
+    const values = { ...value, ...scheduleValues(v, value), ...typedOf(args, value.serializedArgs), etag };
     const f = new Fields(v, withArgErrors(sent, args), "createRecurringJob", values);
     return formView(f, args, value.jobTypeName, { id: value.jobId });
   },
   async send(v, form) {
     const { params } = v;
     const type = (await v.api.call("listJobTypes")).find(({ name }) => name === field(form, "jobTypeName"));
-    const body = { ...bodyOf(form), serializedArgs: sentArgs(v, form, type && fieldsOf(type.argsSchema)) };
+    const body = { ...bodyOf(v, form), serializedArgs: sentArgs(v, form, type && fieldsOf(type.argsSchema)) };
     await v.api.call("updateRecurringJob", { params, body, ifMatch: field(form, "etag") });
     return done(pathOf(params.id ?? ""), recurringJobTexts[v.locale].saved);
   },
 });
 
-const bodyOf = (form: FormData) => ({
-  cronExpression: field(form, "cronExpression"),
-  timeZoneId: optionalField(form, "timeZoneId"),
+const bodyOf = (v: Visit, form: FormData) => ({
+  ...sentSchedule(v, form),
   queue: optionalField(form, "queue"),
 });
 
@@ -91,10 +89,7 @@ function formView(f: Fields, args: ArgField[] | null, type: string, o: { id?: st
         >
           <input type="hidden" name="jobTypeName" value={type} />
           {id === undefined && f.text("jobId", t.id, { maxlength: 100, hint: t.idHint })}
-          <div class="pair">
-            {f.text("cronExpression", t.cron, { hint: t.cronHint })}
-            {f.text("timeZoneId", t.zone, { suggestions: ZONES, required: true, hint: t.zoneHint })}
-          </div>
+          <ScheduleEditor f={f} legend={t.schedule} />
           {f.text("queue", jobTexts[v.locale].queue, { maxlength: 64 })}
           <ArgsFields f={f} args={args} />
         </Form>

@@ -1,10 +1,11 @@
-import { nextRuns } from "../../../domain/jobs/cron.ts";
 import type { Burst } from "../../../domain/reports/burst.ts";
 import type { DeliveryOptions } from "../../../domain/reports/delivery/options.ts";
+import { describeCron } from "../components/cron_description.ts";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
-import { Card, Empty, Notice } from "../components/notice.tsx";
+import { Card, Empty } from "../components/notice.tsx";
+import { RunTimes } from "../components/schedule_editor.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
-import { CopyValue, exactTime, Facts, number, Time } from "../components/values.tsx";
+import { CopyValue, Facts, number, Time } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
@@ -23,8 +24,6 @@ import { runColumns } from "./runs.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
 import { ActivityBadge } from "./schedules.tsx";
 import { reportTexts } from "./texts.ts";
-
-const SHOWN_RUNS = 5;
 
 /** One schedule: details, next runs, parameters, delivery and latest runs. */
 async function schedulePage(v: Visit): Promise<View> {
@@ -99,7 +98,8 @@ function FactsCard({ v, schedule, templates }: { v: Visit; schedule: Schedule; t
           [
             t.schedule,
             <span>
-              <code>{schedule.cronExpression}</code> {schedule.timeZoneId}
+              {describeCron(v.locale, schedule.cronExpression)} <code>{schedule.cronExpression}</code>{" "}
+              {schedule.timeZoneId}
             </span>,
           ],
           [
@@ -129,24 +129,6 @@ function NextRuns({ v, schedule }: { v: Visit; schedule: Schedule }) {
         ? <RunTimes v={v} cron={cronExpression} zone={timeZoneId} />
         : <p class="muted">{t.paused}</p>}
     </Card>
-  );
-}
-
-/** The next runs of a valid schedule, in the viewer's time zone. */
-export function RunTimes({ v, cron, zone }: { v: Visit; cron: string; zone: string }) {
-  const runs = nextRuns(cron, zone, v.now, SHOWN_RUNS).map((run) => run.toISOString());
-  if (runs.length === 0) return <Notice tone="warn">{scheduleTexts[v.locale].neverDue}</Notice>;
-  return (
-    <ol>
-      {runs.map((run) => (
-        <li>
-          {exactTime(v, run)}{" "}
-          <span class="muted">
-            (<Time v={v} at={run} />)
-          </span>
-        </li>
-      ))}
-    </ol>
   );
 }
 

@@ -1,5 +1,5 @@
-import { scheduleMistakes } from "../../../domain/jobs/cron.ts";
 import { Fields, Form } from "../components/fields.tsx";
+import { ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
 import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -7,10 +7,7 @@ import { field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { readTargets, readTemplate, readTemplates, type Target, type Template } from "./model.tsx";
 import { readRequest, valuesOf } from "./request.ts";
 import { atInputs, requestFields } from "./request_fields.tsx";
-import { RunTimes } from "./schedule.tsx";
 import { scheduleTexts } from "./schedule_texts.ts";
-
-const ZONES = Intl.supportedValuesOf("timeZone");
 
 /** The form of a new schedule. Without `?template=`, a list of reports to choose from. */
 export const newSchedulePage = formPage({
@@ -21,8 +18,7 @@ export const newSchedulePage = formPage({
     const [template, targets] = await Promise.all([readTemplate(v, templateId), readTargets(v)]);
     const f = new Fields(v, atInputs(v, sent), "createReportSchedule", {
       ...valuesOf(v, template, null),
-      cronExpression: "0 8 * * 1",
-      timeZoneId: v.timeZone,
+      ...scheduleValues(v, { cronExpression: "0 8 * * 1" }),
       name: template.displayName,
     });
     return formView(f, template, targets);
@@ -32,7 +28,7 @@ export const newSchedulePage = formPage({
     const { id } = await v.api.call("createReportSchedule", {
       body: {
         templateId: template.templateId,
-        ...commonOf(form),
+        ...commonOf(v, form),
         description: optionalField(form, "description"),
         ...readRequest(v, form, template),
       },
@@ -50,7 +46,7 @@ export const editSchedulePage = formPage({
       readTemplate(v, schedule.templateId),
       readTargets(v),
     ]);
-    const values = { ...schedule, ...valuesOf(v, template, schedule), etag };
+    const values = { ...schedule, ...scheduleValues(v, schedule), ...valuesOf(v, template, schedule), etag };
     return formView(new Fields(v, atInputs(v, sent), "createReportSchedule", values), template, targets);
   },
   async send(v, form) {
@@ -60,7 +56,7 @@ export const editSchedulePage = formPage({
     await v.api.call("updateReportSchedule", {
       params,
       body: {
-        ...commonOf(form),
+        ...commonOf(v, form),
         description: field(form, "description"),
         format,
         parametersJson: JSON.stringify(parameters),
@@ -73,10 +69,9 @@ export const editSchedulePage = formPage({
   },
 });
 
-const commonOf = (form: FormData) => ({
+const commonOf = (v: Visit, form: FormData) => ({
   name: field(form, "name"),
-  cronExpression: field(form, "cronExpression"),
-  timeZoneId: field(form, "timeZoneId"),
+  ...sentSchedule(v, form),
 });
 
 async function templateChoice(v: Visit): Promise<View> {
@@ -121,42 +116,10 @@ function formView(f: Fields, template: Template, targets: Target[]): View {
         >
           {f.text("name", t.name)}
           {f.area("description", t.description, { rows: 2 })}
-          {cronFields(f)}
+          <ScheduleEditor f={f} legend={t.schedule} />
           {requestFields(f, template, targets)}
         </Form>
       </Card>
     ),
   };
-}
-
-/** Cron expression and time zone. While the user types, htmx reloads the next runs from this page. */
-function cronFields(f: Fields) {
-  const { v } = f;
-  const t = scheduleTexts[v.locale];
-  const cron = v.query.get("cronExpression") ?? f.value("cronExpression");
-  const zone = v.query.get("timeZoneId") ?? f.value("timeZoneId");
-  const mistakes = scheduleMistakes(cron, zone);
-  return (
-    <fieldset>
-      <legend>{t.schedule}</legend>
-      <div
-        class="pair"
-        hx-get={v.address}
-        hx-include="#f-cronExpression, #f-timeZoneId"
-        hx-target="#next-runs"
-        hx-select="#next-runs"
-        hx-swap="outerHTML"
-        hx-trigger="input delay:400ms"
-      >
-        {f.text("cronExpression", t.cron, { hint: t.cronHint })}
-        {f.text("timeZoneId", t.zone, { required: true, suggestions: ZONES, hint: t.zoneHint })}
-      </div>
-      <div id="next-runs" aria-live="polite">
-        <strong>{t.nextRuns}</strong>
-        {Object.keys(mistakes).length === 0
-          ? <RunTimes v={v} cron={cron} zone={zone} />
-          : <p class="muted break">{Object.values(mistakes).flat().join(" ")}</p>}
-      </div>
-    </fieldset>
-  );
 }

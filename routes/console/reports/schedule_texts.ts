@@ -8,8 +8,6 @@ export const scheduleTexts = sectionTexts({
   newOf: (report: string) => `Schedule ${report}`,
   edit: "Edit schedule",
   chooseReport: "Choose a report",
-  cronHint:
-    "Minute, hour, day of month, month, day of week. Examples: 0 8 * * 1 (Mondays at 8:00), 30 6 1 * * (the first of each month at 6:30).",
   none: "No schedules yet",
   noneText:
     "A schedule generates a report automatically, with the permissions its creator holds at that time.",
@@ -32,8 +30,6 @@ export const scheduleTexts = sectionTexts({
   newOf: (report: string) => `Agendar ${report}`,
   edit: "Editar agendamento",
   chooseReport: "Escolha um relatório",
-  cronHint:
-    "Minuto, hora, dia do mês, mês, dia da semana. Exemplos: 0 8 * * 1 (segundas-feiras às 8:00), 30 6 1 * * (dia 1 de cada mês às 6:30).",
   none: "Ainda não há agendamentos",
   noneText:
     "Um agendamento gera um relatório automaticamente, com as permissões que seu criador tiver nesse momento.",

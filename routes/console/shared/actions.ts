@@ -42,6 +42,9 @@ export async function toDocument(asked: Promise<{ url: string }>, back: string):
   }
 }
 
+/** Name of a button that shows a form again with what is typed, without sending it to the API. */
+export const SHOW_AGAIN = "showAgain";
+
 /** Runs `run` for each of the selected ids. An error for one id does not affect the others. */
 export async function runEach(ids: string[], run: (id: string) => Promise<unknown>): Promise<Refusal[]> {
   const refusals: Refusal[] = [];
@@ -73,6 +76,7 @@ export const formPage = ({ show, send, restarts, managedBy, ...page }: {
   ...page,
   get: (v) => show(v, null),
   async post(v, form) {
+    if (form.has(SHOW_AGAIN)) return await show(v, { form, refusal: null });
     try {
       return await send(v, form);
     } catch (refusal) {

@@ -92,7 +92,6 @@ const labels = defineTexts({
   user: "User",
   users: "Users",
   zone: "Time zone",
-  zoneHint: "An IANA name, such as Europe/Lisbon.",
 }, {
   account: "A sua conta",
   activate: "Ativar",
@@ -184,7 +183,6 @@ const labels = defineTexts({
   user: "Usuário",
   users: "Usuários",
   zone: "Fuso horário",
-  zoneHint: "Um nome IANA, como America/Sao_Paulo.",
 });
 
 type Labels = typeof labels[Locale];

@@ -141,8 +141,9 @@ inBrowser(
     await page.getByRole("link", { name: "Create a recurring job" }).click();
     await page.getByLabel("Job type").selectOption("steward.sleep");
     await page.getByLabel("milliseconds").waitFor();
-    await page.getByLabel("Id").fill("reports.weekday");
-    await page.getByLabel("Cron expression").fill("61 8 * * 1-5");
+    await page.locator("#f-jobId").fill("reports.weekday");
+    await page.getByLabel("Repeats").selectOption("cron");
+    await page.getByLabel("Cron expression", { exact: true }).fill("61 8 * * 1-5");
     await page.getByLabel("Time zone").fill("America/New_York");
     await page.getByLabel("milliseconds").fill("1");
     await page.getByRole("button", { name: "Create" }).click();
@@ -164,14 +165,14 @@ inBrowser(
     await page.getByRole("link", { name: "reports.weekday" }).click();
     await page.getByText("Latest runs").waitFor();
     await page.getByRole("link", { name: "Edit" }).click();
-    await page.getByLabel("Cron expression").waitFor();
+    assert.equal(await page.getByLabel("Repeats").inputValue(), "weekly");
     await actor.put("/api/v1/recurring-jobs/reports.weekday", { queue: "meanwhile" });
-    await page.getByLabel("Cron expression").fill("*/15 * * * *");
+    await page.getByLabel("Repeats").selectOption("minutes"); // every 15 by default
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Someone else changed this while you were editing").waitFor();
     viewing.forgive();
     await viewing.open("recurring/reports.weekday/edit");
-    await page.getByLabel("Cron expression").fill("*/15 * * * *");
+    await page.getByLabel("Repeats").selectOption("minutes"); // every 15 by default
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("every 15 minutes").waitFor();
     await viewing.open("recurring");

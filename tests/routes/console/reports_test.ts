@@ -109,6 +109,7 @@ inBrowser("a schedule is created, runs, is paused, changed and deleted", async (
   await page.locator("main").getByRole("link", { name: "Users", exact: true }).click();
   await page.getByLabel("Name").fill("Monday’s users <i>");
   await page.getByLabel("Format").selectOption("CSV");
+  await page.getByLabel("Repeats").selectOption("cron");
   await page.getByLabel("Cron expression").fill("61 8 * * 1");
   await page.locator("#next-runs", { hasText: "61 8 * * 1" }).waitFor();
   await page.getByRole("button", { name: "Create" }).click();

@@ -1,0 +1,187 @@
+import type { Child } from "hono/jsx";
+import { nextRuns, scheduleMistakes } from "../../../domain/jobs/cron.ts";
+import { Refusal } from "../shared/api.ts";
+import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
+import { field, type Visit } from "../shared/page.ts";
+import { SHOW_AGAIN } from "../shared/actions.ts";
+import { translateValidation } from "../shared/validation_translations.ts";
+import { describeCron } from "./cron_description.ts";
+import type { Fields } from "./fields.tsx";
+import type { Choice } from "./forms.tsx";
+import {
+  cronOf,
+  HOUR_STEPS,
+  MINUTE_STEPS,
+  MONTH_DAYS,
+  partsOf,
+  POSITIONS,
+  REPEATS,
+  WEEKDAYS,
+} from "./schedule_parts.ts";
+import { scheduleEditorTexts } from "./schedule_texts.ts";
+import { Time } from "./values.tsx";
+
+const ZONES = Intl.supportedValuesOf("timeZone");
+const SHOWN_RUNS = 5;
+
+/** The values of the editor's inputs for a schedule. A new one gets the time zone of the viewer's browser. */
+export const scheduleValues = (v: Visit, o: { cronExpression?: string; timeZoneId?: string } = {}) => {
+  const cronExpression = o.cronExpression ?? "0 8 * * *";
+  return { ...partsOf(cronExpression), cronExpression, timeZoneId: o.timeZoneId ?? v.timeZone };
+};
+
+/** What the editor's inputs say, for the API. @throws Refusal if an input is missing */
+export function sentSchedule(v: Visit, form: FormData): { cronExpression: string; timeZoneId: string } {
+  const t = scheduleEditorTexts[v.locale];
+  const said = cronOf(form);
+  if ("missing" in said) {
+    const text = { at: t.enterTime, atMinute: t.enterMinute, weekdays: t.chooseDays }[said.missing];
+    throw new Refusal({ status: 400, detail: text, errors: { [said.missing]: [text] } }, v.locale);
+  }
+  return { cronExpression: said.cron, timeZoneId: field(form, "timeZoneId") };
+}
+
+/**
+ * The inputs of a schedule, with its next runs. A change reloads the runs from this page; without JavaScript, a button
+ * does.
+ */
+export function ScheduleEditor({ f, legend }: { f: Fields; legend: string }) {
+  const { v } = f;
+  const t = scheduleEditorTexts[v.locale];
+  const weekdays = WEEKDAYS.map((value) => ({ value, label: weekdayName(v.locale, Number(value)) }));
+  const dayErrors = f.errorsOf("weekdays");
+  return (
+    <fieldset
+      class="schedule"
+      hx-get={v.address}
+      hx-include="closest fieldset"
+      hx-target="#next-runs"
+      hx-select="#next-runs"
+      hx-swap="outerHTML"
+      hx-trigger="input delay:300ms, change delay:300ms"
+    >
+      <legend>{legend}</legend>
+      <div class="pair">
+        {f.select("repeats", t.repeats, REPEATS.map((value) => ({ value, label: t[value] })))}
+        <When is="minutes">
+          {f.select("everyMinutes", t.everyMinutes, steps(MINUTE_STEPS, t.minutesCount))}
+        </When>
+        <When is="hours">
+          {f.select("everyHours", t.everyMinutes, steps(HOUR_STEPS, t.hoursCount))}
+        </When>
+        <When is="hours">{f.text("atMinute", t.atMinute, { type: "number", min: 0, max: 59 })}</When>
+        <When is="monthly">
+          {f.select("monthDay", t.monthDay, monthDays(v.locale), { hint: t.monthDayHint })}
+        </When>
+        <When is="weekday">{f.select("position", t.position, positions(v.locale))}</When>
+        <When is="weekday">{f.select("weekday", t.onWeekday, weekdays)}</When>
+        <When is="cron">
+          {f.text("cronExpression", t.cron, { hint: t.cronHint, required: false, maxlength: 200 })}
+        </When>
+        <When is="daily weekly monthly weekday">{f.text("at", t.at, { type: "time" })}</When>
+      </div>
+      <When is="weekly">
+        <fieldset class={`choices${dayErrors ? " has-error" : ""}`}>
+          <legend>{t.weekdays}</legend>
+          {f.choices("weekdays", weekdays)}
+          {dayErrors && <div class="error">{dayErrors.join(" ")}</div>}
+        </fieldset>
+      </When>
+      {f.text("timeZoneId", t.zone, { suggestions: ZONES, required: true, hint: t.zoneHint })}
+      <NextRuns f={f} />
+    </fieldset>
+  );
+}
+
+/** Inputs that only some choices of `repeats` use. */
+const When = ({ is, children }: { is: string; children?: Child }) => <div data-repeats={is}>{children}</div>;
+
+const steps = (values: number[], label: (count: number) => string): Choice[] =>
+  values.map((value) => ({ value: String(value), label: label(value) }));
+
+function monthDays(locale: Locale): Choice[] {
+  const t = scheduleEditorTexts[locale];
+  const names: Record<string, string> = { L: t.lastDay, LW: t.lastWorkingDay, "1W": t.firstWorkingDay };
+  return MONTH_DAYS.map((value) => ({ value, label: names[value] ?? value }));
+}
+
+function positions(locale: Locale): Choice[] {
+  const t = scheduleEditorTexts[locale];
+  const names = [t.first, t.second, t.third, t.fourth, t.last];
+  return POSITIONS.map((value, n) => ({ value, label: names[n] ?? value }));
+}
+
+/** 1 January 2023 was a Sunday. */
+const weekdayName = (locale: Locale, day: number): string =>
+  new Intl.DateTimeFormat(FORMAT_TAGS[locale], { weekday: "long", timeZone: "UTC" })
+    .format(new Date(Date.UTC(2023, 0, 1 + day)));
+
+/** The schedule in words and its next runs in the viewer's time zone; what is wrong with it instead. */
+function NextRuns({ f }: { f: Fields }) {
+  const { v } = f;
+  const t = scheduleEditorTexts[v.locale];
+  const given = v.query.has("repeats") ? v.query : f.sent?.form;
+  const said = given ? cronOf(given) : { cron: f.value("cronExpression") };
+  const zone = v.query.get("timeZoneId") ?? f.value("timeZoneId");
+  return (
+    <div id="next-runs" class="next-runs" aria-live="polite">
+      <strong>{t.nextRuns}</strong>
+      {"missing" in said
+        ? (
+          <p class="muted">
+            {t[({ at: "enterTime", atMinute: "enterMinute", weekdays: "chooseDays" } as const)[said.missing]]}
+          </p>
+        )
+        : <Runs v={v} cron={said.cron} zone={zone} />}
+      <button type="submit" class="button small no-script" name={SHOW_AGAIN} value="true" formnovalidate>
+        {t.showRuns}
+      </button>
+    </div>
+  );
+}
+
+function Runs({ v, cron, zone }: { v: Visit; cron: string; zone: string }) {
+  const mistakes = Object.values(scheduleMistakes(cron, zone)).flat();
+  if (mistakes.length > 0) {
+    const texts = mistakes.map((mistake) => translateValidation(v.locale, mistake));
+    return <p class="muted break">{texts.join(" ")}</p>;
+  }
+  const words = describeCron(v.locale, cron);
+  return (
+    <>
+      <p>
+        {words && `${words.charAt(0).toUpperCase()}${words.slice(1)} `}
+        <code>{cron}</code> <span class="muted">{zone}</span>
+      </p>
+      <RunTimes v={v} cron={cron} zone={zone} />
+    </>
+  );
+}
+
+/** The next runs of a valid schedule in words, in the viewer's time zone, and in the schedule's if it differs. */
+export function RunTimes({ v, cron, zone }: { v: Visit; cron: string; zone: string }) {
+  const t = scheduleEditorTexts[v.locale];
+  const runs = nextRuns(cron, zone, v.now, SHOWN_RUNS);
+  if (runs.length === 0) return <p class="muted">{t.neverDue}</p>;
+  return (
+    <ol>
+      {runs.map((run) => (
+        <li>
+          {inWords(v.locale, v.timeZone, run)}{" "}
+          <span class="muted">
+            {zone !== v.timeZone && `${t.inZone(inWords(v.locale, zone, run, true), zone)}, `}
+            <Time v={v} at={run.toISOString()} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** "Friday, 30 January 2026 at 08:00" */
+const inWords = (locale: Locale, timeZone: string, run: Date, isShort = false): string =>
+  new Intl.DateTimeFormat(FORMAT_TAGS[locale], {
+    ...isShort ? { weekday: "short" } : { dateStyle: "full" },
+    ...isShort ? { hour: "2-digit", minute: "2-digit" } : { timeStyle: "short" },
+    timeZone,
+  }).format(run);
