@@ -10,6 +10,7 @@ import { rejectDocument } from "../run.ts";
 import { deliverToBucket } from "./bucket_delivery.ts";
 import { deliverByCopy } from "./copy_delivery.ts";
 import {
+  claimDelivery,
   finishDelivery,
   listOwed,
   type Outcome,
@@ -64,10 +65,12 @@ async function deliverDocument(
   }
   const deliveries = await listOwed(p.sql, executionId);
   let away: string | null = null;
+  const run = crypto.randomUUID();
   for (const delivery of deliveries) {
+    if (!await claimDelivery(p.sql, delivery.id, run)) continue;
     const outcome = obstacle ?? await deliver(p, execution, delivery, context);
     if (outcome.status === "Owed" && outcome.isAway) away = outcome.reason;
-    await recordOutcome(p.sql, delivery.id, outcome);
+    await recordOutcome(p.sql, delivery.id, run, outcome);
   }
   const owed = await finishDelivery(p, executionId);
   if (owed > 0 && away !== null) throw new DependencyUnavailable(away);

@@ -47,12 +47,27 @@ export async function listOwed(q: Sql, executionId: string): Promise<OwedDeliver
   return rows.map(({ optionsJson, ...row }) => ({ ...row, options: JSON.parse(optionsJson) }));
 }
 
-/** Records the result of an attempt on an open (`Owed`) delivery. */
-export async function recordOutcome(q: Sql, deliveryId: string, outcome: Outcome): Promise<void> {
+/** How long a run may make an attempt alone: longer than a request may take. */
+const CLAIM_SECONDS = 60;
+
+/**
+ * Claims an open delivery for an attempt of the run `by`. So two jobs, of which one began with a redelivery, never make the
+ * same attempt at the same time.
+ * @returns false if another run makes the attempt, or the delivery is no longer open
+ */
+export async function claimDelivery(q: Sql, deliveryId: string, by: string): Promise<boolean> {
+  const { count } = await q`
+    update report_deliveries set claimed_by = ${by}, claimed_until = now() + make_interval(secs => ${CLAIM_SECONDS})
+    where id = ${deliveryId} and status = 'Owed' and (claimed_until is null or claimed_until < now())`;
+  return count > 0;
+}
+
+/** Records the result of the attempt that `by` has claimed. */
+export async function recordOutcome(q: Sql, deliveryId: string, by: string, outcome: Outcome): Promise<void> {
   const reason = outcome.status === "Delivered" ? null : outcome.reason;
   await q`update report_deliveries set status = ${outcome.status}, error_message = ${reason},
-      attempts = attempts + 1, updated_at = now()
-    where id = ${deliveryId} and status = 'Owed'`;
+      attempts = attempts + 1, updated_at = now(), claimed_by = null, claimed_until = null
+    where id = ${deliveryId} and status = 'Owed' and claimed_by = ${by}`;
 }
 
 /**

@@ -16,7 +16,7 @@ export interface WebhookSecretState {
 
 /**
  * Gives the tenant a new secret for its report webhooks. The previous one, which may be that of the service, also signs for
- * OLD_SECRET_HOURS, so that receivers have time to switch.
+ * OLD_SECRET_HOURS, so that receivers have time to switch. Older ones are deleted: at most two secrets sign.
  */
 export async function rotateWebhookSecret(
   sql: Sql,
@@ -26,10 +26,14 @@ export async function rotateWebhookSecret(
   const secret = newSigningSecret();
   await transact(sql, async (tx) => {
     await tx`select from tenants where id = ${tenantId} for no key update`; // one rotation at a time
+    const [first] = await tx<{ at: Date | null }[]>`
+      select min(first_at) as at from report_webhook_secrets where tenant_id = ${tenantId}`;
+    await tx`delete from report_webhook_secrets where tenant_id = ${tenantId} and valid_until is not null`;
     await tx`update report_webhook_secrets
       set valid_until = clock_timestamp() + make_interval(hours => ${OLD_SECRET_HOURS})
       where tenant_id = ${tenantId} and valid_until is null`;
-    await tx`insert into report_webhook_secrets (tenant_id, secret) values (${tenantId}, ${secret})`;
+    await tx`insert into report_webhook_secrets (tenant_id, secret, first_at)
+      values (${tenantId}, ${secret}, coalesce(${first?.at ?? null}::timestamptz, clock_timestamp()))`;
     await recordAudit(tx, caller, {
       action: "reportWebhookSecret.rotate",
       targetType: "reportWebhookSecret",
@@ -43,7 +47,7 @@ export async function rotateWebhookSecret(
 export async function readWebhookSecretState(q: Sql, tenantId: string): Promise<WebhookSecretState> {
   const [state] = await q<WebhookSecretState[]>`
     select count(*) > 0 as is_own, max(created_at) as created_at,
-      coalesce(max(valid_until), min(created_at) + make_interval(hours => ${OLD_SECRET_HOURS})) as old_valid_until
+      coalesce(max(valid_until), min(first_at) + make_interval(hours => ${OLD_SECRET_HOURS})) as old_valid_until
     from report_webhook_secrets where tenant_id = ${tenantId}`;
   if (!state) throw new Error("an aggregate returned no row");
   return state;
@@ -59,7 +63,7 @@ export async function readSigningSecrets(
   if (tenantId === null) return shared;
   const rows = await q<{ secret: string; isValid: boolean; replacesShared: boolean }[]>`
     select secret, valid_until is null or valid_until > now() as is_valid,
-      min(created_at) over () > now() - make_interval(hours => ${OLD_SECRET_HOURS}) as replaces_shared
+      min(first_at) over () > now() - make_interval(hours => ${OLD_SECRET_HOURS}) as replaces_shared
     from report_webhook_secrets where tenant_id = ${tenantId} order by valid_until desc nulls first`;
   const [newest] = rows;
   if (!newest) return shared;

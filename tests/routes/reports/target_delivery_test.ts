@@ -220,7 +220,7 @@ Deno.test("a tenant signs its report webhooks with its own secret; the one befor
   const { status, body: first } = await actor.post(`${path}/rotate`);
   assert.deepEqual([status, first.oldSecretHours], [200, 24]);
   await signedBy(first.secret, shared);
-  await sql`update report_webhook_secrets set created_at = now() - interval '25 hours' where tenant_id = ${actor.tenantId}`;
+  await sql`update report_webhook_secrets set first_at = now() - interval '25 hours' where tenant_id = ${actor.tenantId}`;
   await signedBy(first.secret);
   const { body: second } = await actor.post(`${path}/rotate`);
   await signedBy(second.secret, first.secret);
@@ -234,6 +234,9 @@ Deno.test("a tenant signs its report webhooks with its own secret; the one befor
   const current =
     await sql`select from report_webhook_secrets where tenant_id = ${actor.tenantId} and valid_until is null`;
   assert.equal(current.length, 1, "one of several rotations at once is current");
+  const [kept] = await sql<{ n: number }[]>`
+    select count(*)::int as n from report_webhook_secrets where tenant_id = ${actor.tenantId}`;
+  assert.equal(kept?.n, 2, "the current secret and the previous one");
 
   const visitor = await t.actor({ tenantId: actor.tenantId ?? "" });
   for (const answer of [await visitor.get(path), await visitor.post(`${path}/rotate`)]) {
@@ -261,6 +264,34 @@ Deno.test("a tenant signs its report webhooks with its own secret; the one befor
     restore();
     await server.shutdown();
   }
+});
+
+Deno.test("a redelivery during a delivery posts no Slack message twice", async () => {
+  const actor = await manager();
+  const held = Promise.withResolvers<void>();
+  const texts: string[] = [];
+  const chat = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+    texts.push(await request.text());
+    await held.promise;
+    return new Response("ok");
+  });
+  const webhookUrl = `http://127.0.0.1:${chat.addr.port}/services/T0/B0/held`;
+  const targetId = await createTarget(actor, { kind: "slack", webhookUrl });
+  const id = await generate(actor, { method: WEBHOOK, targetId });
+  await until(() => Promise.resolve(texts), ({ length }) => length === 1, { what: "the first message" });
+  const delivery = { method: 2, recipients: ["mail@example.test"] };
+  assert.equal((await actor.post(`/api/v1/reports/${id}/redeliver`, { delivery })).status, 202);
+  await until(
+    () =>
+      sql`select from report_deliveries where execution_id = ${id} and method = 2 and notification_id is not null`,
+    ({ length }) => length === 1,
+    { what: "the mail of the second job" },
+  );
+  assert.equal(texts.length, 1);
+  held.resolve();
+  assert.equal((await delivered(actor, id)).deliveryStatus, "Delivered");
+  assert.equal(texts.length, 1);
+  await chat.shutdown();
 });
 
 Deno.test("a document is delivered again to named recipients, or with other options", async () => {
