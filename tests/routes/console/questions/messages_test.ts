@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { transact } from "../../../../infra/postgres/postgres.ts";
 import { ALL, Uploading } from "../../files/uploading.ts";
 import { startReceiver } from "../../../infra/mail/receiver.ts";
+import { CSV } from "../../reports/support.ts";
+import { createTarget, startSlack } from "../../reports/target_support.ts";
 import { until } from "../../../support/until.ts";
 import { setupConsole } from "../support.ts";
 import { answerQuestion } from "./support.ts";
@@ -147,4 +149,37 @@ inBrowser("why was this file rejected, when is one deleted, and may I put a hold
     await page.locator("#retention").getByRole("button", { name: "Save" }).click();
     await page.getByText("Not while it is under legal hold").waitFor();
   });
+});
+
+inBrowser("a report was made but not delivered: deliver it again to one recipient", async (b) => {
+  const manager = await t.actor({ permissions: ["manage:webhooks"] });
+  const by = await t.actor({ tenantId: manager.tenantId ?? "", role: "Admin" });
+  const slack = startSlack([404, "no_service"]);
+  const targetId = await createTarget(manager, { kind: "slack", name: "Team chat", webhookUrl: slack.url });
+  const delivery = { method: 4, targetId };
+  const { body } = await by.post("/api/v1/reports/generate-async", {
+    templateId: "users",
+    format: CSV,
+    delivery,
+  });
+  await until(
+    () => by.get(`/api/v1/reports/${body.id}`),
+    ({ body }) => body.deliveryStatus === "Failed",
+    { what: "a delivery that failed" },
+  );
+  await answerQuestion(b, t, by, async ({ page }) => {
+    await page.getByRole("link", { name: "1 report of the last 24 hours did not reach all" }).click();
+    await page.locator("#runs tbody tr").getByRole("link").first().click();
+    const row = page.locator("tr", { hasText: "Team chat" });
+    await row.getByText("no_service").waitFor();
+    await row.getByRole("button", { name: "Deliver again" }).click();
+    await page.getByText("The deliveries were queued again.").waitFor();
+  });
+  await until(
+    () => by.get(`/api/v1/reports/${body.id}`),
+    ({ body }) => body.deliveryStatus === "Delivered",
+    { what: "the second delivery" },
+  );
+  assert.equal(slack.texts.length, 2);
+  await slack.stop();
 });
