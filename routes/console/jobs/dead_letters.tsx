@@ -150,7 +150,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
     filters: [
       hidden("errorPattern"),
       text("jobTypeName", j.type, { maxlength: 200 }),
-      text("errorContains", t.contains, { type: "search" }),
+      text("errorContains", t.contains, { maxlength: 500 }),
       ...period({ from: t.from, to: t.to }),
       ...tenants,
       choice("isRetried", t.show, { false: t.onlyOpen, true: t.onlyRetried }, j.all),

@@ -57,7 +57,7 @@ export async function jobsPage(v: Visit): Promise<View> {
         search(t.searchTypes, "searchTerm"),
         choice("internal", t.internalJobs, { shown: t.internalShown }, t.internalHidden),
         seesAll && choice("tenantId", t.tenant, tenants.map(({ id, name }) => ({ value: id, label: name }))),
-        text("errorContains", t.errorContains, { type: "search" }),
+        text("errorContains", t.errorContains, { maxlength: 500 }),
         text("arg", t.argument, { placeholder: "invoiceId=4711", maxlength: 400 }),
         ...period(t),
         text("queue", t.queue, { maxlength: 64 }),

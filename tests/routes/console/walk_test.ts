@@ -67,8 +67,8 @@ const OPEN: Record<string, string[]> = {
   "200 200 200 403 200": [
     "users",
     "users/{id}",
-    "audit",
     "explain-access",
+    "audit",
   ],
   "200 200 200 403 403": [
     "files",
@@ -91,8 +91,6 @@ const OPEN: Record<string, string[]> = {
     "reports/{templateId}",
   ],
   "200 200 403 403 200": [
-    "queues/{queue}/pause",
-    "job-types/{name}/pause",
     "notifications",
     "notifications/send",
     "templates",
@@ -123,6 +121,8 @@ const OPEN: Record<string, string[]> = {
   "200 403 403 403 200": [
     "work-in/{id}",
     "first-steps",
+    "queues/{queue}/pause",
+    "job-types/{name}/pause",
     "workers",
     "report-targets/new",
     "users/{id}/links",
