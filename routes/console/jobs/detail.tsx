@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { tenantNames } from "../access/access_queries.ts";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
@@ -35,9 +36,10 @@ async function jobPage(v: Visit): Promise<View> {
     v.api.call("listJobPauses"),
   ]);
   const shownLog = v.query.get("log") ?? String(executions.items[0]?.attemptNumber ?? 0);
-  const log = await readLog(v, shownLog);
+  const [log, tenants] = await Promise.all([readLog(v, shownLog), tenantNames(v, [job.tenantId])]);
   return {
     title: job.jobTypeName,
+    scope: job.tenantId === null ? undefined : tenants.get(job.tenantId),
     crumbs: [{ href: "jobs", label: t.jobs }],
     actions: types.some(({ name }) => name === job.jobTypeName)
       ? <ButtonLink href={`jobs/new?copy=${job.id}`} label={t.enqueueCopy} icon="plus" />

@@ -1,6 +1,7 @@
 import { UNDELIVERED } from "../../../domain/reports/delivery/delivery_status.ts";
 import { Icon } from "../components/icons.tsx";
 import { Card, type Tone } from "../components/notice.tsx";
+import { ScopeChip } from "../components/scope.tsx";
 import { searchOf } from "../shared/api.ts";
 import { localOf } from "../components/date_inputs.ts";
 import type { Visit } from "../shared/page.ts";
@@ -27,7 +28,7 @@ export function AttentionCard({ v, overview }: { v: Visit; overview: Overview })
     );
   }
   return (
-    <Card title={t.attention}>
+    <Card title={t.attention} scope={<ScopeChip v={v} of="jobs" />}>
       <ul class="attention">
         {attention.map((item) => {
           const href = pageFor(item, v, since);

@@ -1,5 +1,6 @@
 import { AuditSentence } from "../components/audit_sentence.tsx";
 import { Card, Empty } from "../components/notice.tsx";
+import { ScopeChip } from "../components/scope.tsx";
 import { Time } from "../components/values.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { type Page, searchOf } from "../shared/api.ts";
@@ -34,6 +35,7 @@ export function ChangesCard({ v, changes, window }: { v: Visit; changes: RecentC
   return (
     <Card
       title={window === "hour" ? t.changesOfHour : t.changesOfDay}
+      scope={<ScopeChip v={v} of="audit" />}
       actions={totalCount > 0 && <a href={all}>{t.allChanges(totalCount)}</a>}
     >
       {items.length === 0

@@ -1,5 +1,6 @@
 import { TimeBars } from "../components/charts.tsx";
 import { Card, Empty } from "../components/notice.tsx";
+import { ScopeChip } from "../components/scope.tsx";
 import { LivePart } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { duration, Figures } from "../components/values.tsx";
@@ -97,7 +98,7 @@ function ThroughputCard({ v, overview, window }: { v: Visit; overview: Overview;
   const of = (part: "succeeded" | "failed" | "abandoned") => intervals.map((interval) => interval[part]);
   const abandoned = of("abandoned");
   return (
-    <Card title={t.throughput}>
+    <Card title={t.throughput} scope={<ScopeChip v={v} of="jobs" />}>
       <TimeBars
         v={v}
         label={t.throughputLabel(window === "hour" ? t.hourName : t.dayName)}

@@ -1,6 +1,7 @@
 import { Meter } from "../components/charts.tsx";
 import { ButtonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
+import { ScopeChip } from "../components/scope.tsx";
 import { DataTable } from "../components/table.tsx";
 import { Badge, Facts, Figures, number, shortId, Time } from "../components/values.tsx";
 import { ResumeButton } from "../jobs/pause_banner.tsx";
@@ -22,7 +23,7 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
   const jobs = (queue: string, status: string, count: number) =>
     count === 0 ? "0" : <a href={allJobs({ queue, status })}>{number(v, count)}</a>;
   return (
-    <Card title={t.queues}>
+    <Card title={t.queues} scope={<ScopeChip v={v} of="jobs" />}>
       <DataTable
         caption={t.queuesCaption}
         rows={overview.queues}
@@ -79,7 +80,7 @@ export function Deliveries({ v, stats, since }: {
   const share = new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 })
     .format(ended === 0 ? 0 : sent / ended);
   return (
-    <Card title={t.deliveries}>
+    <Card title={t.deliveries} scope={<ScopeChip v={v} of="own" />}>
       {stats.totalNotifications === 0 ? <Empty icon="notifications" title={t.noMessages} /> : (
         <>
           <Figures
@@ -119,7 +120,7 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
   const t = overviewTexts[v.locale];
   if (!scanner.isAvailable) {
     return (
-      <Card title={t.scanner}>
+      <Card title={t.scanner} scope={<ScopeChip v={v} of="service" />}>
         <Notice tone="bad" title={t.scannerUnavailable}>{t.scannerUnavailableText}</Notice>
       </Card>
     );
@@ -130,6 +131,7 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
   return (
     <Card
       title={t.scanner}
+      scope={<ScopeChip v={v} of="service" />}
       actions={
         <Badge tone={scanner.databaseStale ? "warn" : "ok"}>
           {scanner.databaseStale ? t.stale : t.fresh}
@@ -151,7 +153,7 @@ export function ScannerCard({ v, scanner }: { v: Visit; scanner: NonNullable<Ove
 export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   return (
-    <Card title={t.reports}>
+    <Card title={t.reports} scope={<ScopeChip v={v} of="own" />}>
       <DataTable
         caption={t.reportsCaption}
         rows={overview.reports.latest}
@@ -182,7 +184,11 @@ export function ReportRuns({ v, overview }: { v: Visit; overview: Overview }) {
 export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overview["workers"]> }) {
   const t = overviewTexts[v.locale];
   return (
-    <Card title={t.instances} actions={<a href="workers">{t.allWorkers}</a>}>
+    <Card
+      title={t.instances}
+      scope={<ScopeChip v={v} of="service" />}
+      actions={<a href="workers">{t.allWorkers}</a>}
+    >
       <DataTable
         caption={t.instancesCaption}
         rows={workers}

@@ -57,7 +57,7 @@ export interface Visit {
 export interface View {
   title: string;
   /** Name of the tenant to which what the page shows belongs; absent: the page's area decides, see `scope.ts`. */
-  scope?: string | null;
+  scope?: string | null | undefined;
   body: Child;
   /** Breadcrumb links from the section's root to this page. */
   crumbs?: { href: string; label: string }[];
