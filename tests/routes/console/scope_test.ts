@@ -218,3 +218,23 @@ Deno.test("a thing of a tenant in which the viewer has no place is nowhere", asy
   assert.equal(status, 404);
   assert.ok(!html.includes("It exists in"));
 });
+
+inBrowser("each card of the overview says whose figures it shows, and a job whose it is", async (b) => {
+  const tenantId = await t.tenant({ name: "Card House" });
+  const member = await t.actor({ tenantId, role: "Admin" });
+  const job = await member.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "1" });
+  const viewing = await openConsole(b, t, await t.actor({ role: "SystemAdmin", global: true }));
+  const { page } = viewing;
+  await viewing.open("");
+  await page.getByRole("heading", { name: "Queues" }).waitFor();
+  const scopes = await page.locator("#overview section.card").evaluateAll((cards) =>
+    cards.map((card) => card.querySelector("[data-scope]")?.textContent ?? null)
+  );
+  assert.ok(scopes.length >= 5, "the overview has cards");
+  assert.ok(scopes.every((scope) => scope !== null), JSON.stringify(scopes));
+  assert.ok(scopes.includes("Shows:Service only"), "messages of tenants are not counted here");
+  await viewing.requireAccessible();
+  await viewing.open(`jobs/${job.body.id}`);
+  await chip(viewing).getByText("Card House").waitFor();
+  await viewing.close();
+});
