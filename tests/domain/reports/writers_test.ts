@@ -143,12 +143,20 @@ Deno.test("a workbook names its sheets, and the last sheet describes the report"
     ...[
       "[Content_Types].xml",
       "_rels/.rels",
+      "docProps/core.xml",
       "xl/_rels/workbook.xml.rels",
       "xl/styles.xml",
       "xl/workbook.xml",
     ],
     ...["xl/worksheets/sheet1.xml", "xl/worksheets/sheet2.xml"],
   ]);
+  const properties = parts.get("docProps/core.xml") ?? "";
+  assert.match(properties, /<dc:title>[^<]+<\/dc:title><dc:creator>[^<]+<\/dc:creator>/);
+  assert.match(properties, /<dcterms:created xsi:type="dcterms:W3CDTF">\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ</);
+  assert.match(
+    parts.get("_rels/.rels") ?? "",
+    /relationships\/metadata\/core-properties" Target="docProps\/core.xml"/,
+  );
   assert.match(parts.get("xl/workbook.xml") ?? "", /name="Sample {2}a b {2}c".*name="About"/);
   assert.ok(parts.get("xl/worksheets/sheet2.xml")?.includes("Ténant &amp; Co"));
   assert.ok(parts.get("xl/worksheets/sheet1.xml")?.includes(`<autoFilter ref="A4:F4"/>`));

@@ -6,7 +6,14 @@ import type { ReportWriter } from "../writer.ts";
 import { textCell } from "./cell_text.ts";
 import { chartSheet } from "./charts.ts";
 import { logoDrawing } from "./drawings.ts";
-import { contentTypes, PACKAGE_RELATIONS, type Sheet, workbookPart, workbookRelations } from "./parts.ts";
+import {
+  contentTypes,
+  corePart,
+  PACKAGE_RELATIONS,
+  type Sheet,
+  workbookPart,
+  workbookRelations,
+} from "./parts.ts";
 import { TableSheets } from "./sheet.ts";
 import { STYLE, stylesPart } from "./styles.ts";
 import { relationsPart, SHEETML, XML_HEAD } from "./xml.ts";
@@ -30,6 +37,7 @@ class WorkbookParts {
   async *all(): AsyncGenerator<ZipPart> {
     const { parts, looks } = this.document;
     yield part("_rels/.rels", PACKAGE_RELATIONS);
+    yield part("docProps/core.xml", corePart(this.document));
     if (looks.logo) yield { path: `xl/media/logo.${extensionOf(looks.logo)}`, content: [looks.logo.content] };
     for (const part of parts) {
       if (part.kind === "table") yield* this.#table(part);

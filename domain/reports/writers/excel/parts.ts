@@ -1,10 +1,28 @@
+import type { ReportDocument } from "../../document.ts";
 import { OFFICE, PACKAGE, relationsPart, SHEETML, XML_HEAD, xmlText } from "./xml.ts";
 
 /** The parts of a workbook besides its sheets. */
 
 const TYPE = "application/vnd.openxmlformats-officedocument";
 
-export const PACKAGE_RELATIONS = relationsPart([{ type: "officeDocument", target: "xl/workbook.xml" }]);
+const CORE = `${PACKAGE}/metadata/core-properties`;
+
+export const PACKAGE_RELATIONS = relationsPart([
+  { type: "officeDocument", target: "xl/workbook.xml" },
+  { base: `${PACKAGE}/relationships`, type: "metadata/core-properties", target: "docProps/core.xml" },
+]);
+
+/** Title, creator and dates, which Excel and file managers show as the properties of the document. */
+export function corePart({ title, requestedBy, looks, generatedAt }: ReportDocument): string {
+  const at = `${generatedAt.toISOString().slice(0, 19)}Z`;
+  const time = (name: string) => `<dcterms:${name} xsi:type="dcterms:W3CDTF">${at}</dcterms:${name}>`;
+  return `${XML_HEAD}<cp:coreProperties xmlns:cp="${CORE}" xmlns:dc="http://purl.org/dc/elements/1.1/" ` +
+    `xmlns:dcterms="http://purl.org/dc/terms/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">` +
+    `<dc:title>${xmlText(title)}</dc:title><dc:creator>${
+      xmlText(requestedBy ?? looks.productName)
+    }</dc:creator>` +
+    `${time("created")}${time("modified")}</cp:coreProperties>`;
+}
 
 /** A sheet of the workbook. Its part is `xl/worksheets/sheet{number}.xml`. */
 export interface Sheet {
@@ -54,6 +72,7 @@ export function contentTypes(count: { sheets: number; drawings: number; charts: 
     `<Default Extension="xml" ContentType="application/xml"/>` +
     `<Default Extension="png" ContentType="image/png"/><Default Extension="jpeg" ContentType="image/jpeg"/>` +
     `<Override PartName="/xl/workbook.xml" ContentType="${TYPE}.spreadsheetml.sheet.main+xml"/>` +
+    `<Override PartName="/docProps/core.xml" ContentType="application/vnd.openxmlformats-package.core-properties+xml"/>` +
     `<Override PartName="/xl/styles.xml" ContentType="${TYPE}.spreadsheetml.styles+xml"/>` +
     overrides(count.sheets, "worksheets/sheet", "spreadsheetml.worksheet") +
     overrides(count.drawings, "drawings/drawing", "drawing") +

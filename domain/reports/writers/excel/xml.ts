@@ -14,13 +14,15 @@ export const xmlText = (text: string): string =>
 export interface Relation {
   /** The last word of its type, such as `worksheet`. */
   type: string;
+  /** What its type begins with; absent: that of office documents. */
+  base?: string;
   target: string;
 }
 
 /** A relations part; the ids are rId1, rId2 and so on. */
 export function relationsPart(relations: Relation[]): string {
-  const links = relations.map(({ type, target }, i) =>
-    `<Relationship Id="rId${i + 1}" Type="${OFFICE}/${type}" Target="${target}"/>`
+  const links = relations.map(({ type, base = OFFICE, target }, i) =>
+    `<Relationship Id="rId${i + 1}" Type="${base}/${type}" Target="${target}"/>`
   );
   return `${XML_HEAD}<Relationships xmlns="${PACKAGE}/relationships">${links.join("")}</Relationships>`;
 }
