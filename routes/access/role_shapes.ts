@@ -77,7 +77,7 @@ export const RolePreviewDto = z.object({
   removed: z.array(PreviewedPermissionDto),
   userCount: z.int().meta({ description: "Users who have the role" }),
   affectedCount: z.int().meta({ description: "Users who would gain or lose a permission" }),
-  sessionCount: z.int().meta({ description: "Open sessions that would end; counted up to 10,000" }),
+  sessionCount: z.int().meta({ description: "Open sessions that would end; counted up to 1,000" }),
   users: z.array(z.object({
     id: z.uuid(),
     email: z.string(),

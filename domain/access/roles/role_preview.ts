@@ -9,7 +9,7 @@ const MOST_NAMED = 10;
 /** The named users are the first by email among so many, so that a role of 100,000 users needs no sort of them all. */
 const CANDIDATES = 1_000;
 /** So many sessions are counted exactly. */
-const MOST_SESSIONS = 10_000;
+const MOST_SESSIONS = 1_000;
 
 /** A permission that a change adds to a role or removes from it. */
 export interface PreviewedPermission {
@@ -38,7 +38,7 @@ export interface RolePreview {
   userCount: number;
   /** Users who would gain or lose a permission. */
   affectedCount: number;
-  /** Open sessions that would end; counted up to 10,000. */
+  /** Open sessions that would end; counted up to 1,000. */
   sessionCount: number;
   /** The first of the affected users. */
   users: PreviewedUser[];
@@ -79,7 +79,7 @@ export async function previewRoleChange(
   }
   const covering = await readCovering(q, tenantId, roleId, changed);
   const [combinations, users, sessionCount] = await Promise.all([
-    countCombinations(q, roleId, [...covering.keys()]),
+    countCombinations(q, roleId, [...covering.keys()], userCount),
     readFirstUsers(q, roleId, [...covering.keys()]),
     countSessions(q, roleId),
   ]);
@@ -154,19 +154,26 @@ async function readCovering(
   return covering;
 }
 
-/** Counts the role's users by which of the covering roles they have too: a handful of combinations for any number of users. */
-const countCombinations = (q: Sql, roleId: string, covering: string[]) =>
-  q<Combination[]>`
-    select others, count(*)::int as users from (${
-    usersWithOthers(q, roleId, covering)
-  }) held group by others`;
-
-const usersWithOthers = (q: Sql, roleId: string, covering: string[]) =>
-  q`select h.user_id, coalesce(array_agg(o.role_id::text order by o.role_id) filter (where o.role_id is not null), '{}') as others
-    from user_tenant_roles h
-    left join user_tenant_roles o on o.user_id = h.user_id and o.tenant_id = h.tenant_id
-      and o.role_id = any(${covering}::uuid[])
-    where h.role_id = ${roleId} group by h.user_id`;
+/**
+ * Counts the role's users by which of the covering roles they have too: a handful of combinations for any number of users.
+ * Most users have none, and need no grouping.
+ */
+async function countCombinations(
+  q: Sql,
+  roleId: string,
+  covering: string[],
+  userCount: number,
+): Promise<Combination[]> {
+  if (covering.length === 0) return [{ others: [], users: userCount }];
+  const found = await q<Combination[]>`
+    select others, count(*)::int as users from (
+      select array_agg(o.role_id::text) as others from user_tenant_roles h
+      join user_tenant_roles o on o.user_id = h.user_id and o.role_id = any(${covering}::uuid[])
+      where h.role_id = ${roleId} group by h.user_id) held
+    group by others`;
+  const grouped = found.reduce((sum, { users }) => sum + users, 0);
+  return [...found, { others: [], users: userCount - grouped }];
+}
 
 const readFirstUsers = (q: Sql, roleId: string, covering: string[]) =>
   q<(Omit<PreviewedUser, "gains" | "loses"> & Pick<Combination, "others">)[]>`
@@ -176,12 +183,14 @@ const readFirstUsers = (q: Sql, roleId: string, covering: string[]) =>
     from (select user_id, tenant_id from user_tenant_roles where role_id = ${roleId} order by user_id limit ${CANDIDATES}) h
     join users u on u.id = h.user_id order by lower(u.email)`;
 
+/** The lateral query is one look-up per user and stops at the limit; a join would check the sessions of all users. */
 async function countSessions(q: Sql, roleId: string): Promise<number> {
   const [row] = await q<{ sessions: number }[]>`
     select count(*)::int as sessions from (
-      select from user_tenant_roles h join users u on u.id = h.user_id
-      join sessions s on s.user_id = u.id and s.revoked_at is null and s.expires_at > now()
-        and s.security_version = ${securityVersionOf(q)}
+      select from user_tenant_roles h cross join lateral (
+        select from sessions s join users u on u.id = s.user_id
+        where s.user_id = h.user_id and s.revoked_at is null and s.expires_at > now()
+          and s.security_version = ${securityVersionOf(q)} offset 0) s
       where h.role_id = ${roleId} limit ${MOST_SESSIONS}) open`;
   return row?.sessions ?? 0;
 }

@@ -2,6 +2,7 @@
 const TYPES: Record<string, string> = {
   csv: "text/csv",
   txt: "text/plain",
+  json: "text/plain", // the profiles have no type of its own for it
   pdf: "application/pdf",
   png: "image/png",
   jpg: "image/jpeg",

@@ -10,6 +10,10 @@ Deno.test("an id that is not a UUID gives the not-found page", async () => {
     SystemAdmin: [
       "users/7",
       "users/7/edit",
+      "users/7/links",
+      "users/7/data",
+      "permissions/x/default-roles",
+      "tenants/x/edit",
       "explain-access?userId=x",
       "jobs/1",
       "dead-letters/x",
@@ -17,6 +21,9 @@ Deno.test("an id that is not a UUID gives the not-found page", async () => {
     ],
     Admin: [
       "users/7",
+      "users/7/roles",
+      "user-imports/x",
+      "explain-access?userId=x",
       "roles/abc",
       "roles/abc/edit",
       "tenants/x",

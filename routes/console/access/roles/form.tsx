@@ -148,7 +148,8 @@ function PermissionCheck(
         <code>{code}</code>
       </label>
       <div class="hint" id={`p-${id}-hint`}>
-        {description} {!mayGive && roleTexts[locale].notYours}
+        {description}
+        {!mayGive && <div>{roleTexts[locale].notYours}</div>}
       </div>
     </div>
   );

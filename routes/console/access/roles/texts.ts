@@ -40,8 +40,8 @@ export const roleTexts = sectionTexts({
   sessionsEnd: (sessions: number) =>
     sessions === 0
       ? "No session ends: none of them is signed in."
-      : sessions >= 10_000
-      ? "At least 10,000 sessions end: these users sign in again."
+      : sessions >= 1_000
+      ? "At least 1,000 sessions end: these users sign in again."
       : sessions === 1
       ? "1 session ends: the user signs in again."
       : `${sessions} sessions end: these users sign in again.`,
@@ -103,8 +103,8 @@ export const roleTexts = sectionTexts({
   sessionsEnd: (sessions: number) =>
     sessions === 0
       ? "Nenhuma sessão termina: nenhum deles está conectado."
-      : sessions >= 10_000
-      ? "Pelo menos 10.000 sessões terminam: esses usuários entram de novo."
+      : sessions >= 1_000
+      ? "Pelo menos 1.000 sessões terminam: esses usuários entram de novo."
       : sessions === 1
       ? "1 sessão termina: o usuário entra de novo."
       : `${sessions} sessões terminam: esses usuários entram de novo.`,

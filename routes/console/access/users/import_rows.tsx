@@ -1,3 +1,4 @@
+import { CATALOGUE, isProblemCode } from "../../../../domain/problems/catalogue.ts";
 import { Card, type Tone } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
@@ -24,7 +25,7 @@ export function ImportRows({ v, found, preview }: {
     cell: (row) => row.outcome && <Outcome v={v} outcome={row.outcome} dryRun={found.dryRun} />,
   };
   const shown: Column<Row>[] = [
-    { head: t.rowNumber, align: "end", cell: ({ row }) => number(v, row) },
+    { head: t.rowNumber, cell: ({ row }) => number(v, row) },
     ...columns.map((name): Column<Row> => ({ head: name, cell: ({ values }) => values[name] || "–" })),
     ...isComplete ? [outcome] : [],
   ];
@@ -38,7 +39,7 @@ export function ImportRows({ v, found, preview }: {
             rows={failures}
             empty={<p class="muted">{t.noFailedRows}</p>}
             columns={[
-              { head: t.rowNumber, align: "end", cell: ({ row }) => number(v, row) },
+              { head: t.rowNumber, cell: ({ row }) => number(v, row) },
               { head: t.email, cell: ({ email }) => email ?? "–" },
               { head: t.error, cell: ({ error }) => errorText(v, error) },
             ]}
@@ -74,5 +75,6 @@ function Outcome({ v, outcome, dryRun }: { v: Visit; outcome: string; dryRun: bo
 const errorText = (v: Visit, error: string): string =>
   error.split("; ").map((each) => {
     const [, name, message] = /^(\w+): (.*)$/s.exec(each) ?? [];
+    if (name && message && isProblemCode(name)) return `${CATALOGUE[name].user[v.locale]} (${message})`;
     return name && message ? `${name}: ${translateValidation(v.locale, message)}` : each;
   }).join("; ");
