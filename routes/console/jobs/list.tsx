@@ -165,7 +165,7 @@ export function jobColumns(
           <>
             <a href={`jobs/${id}`}>{jobTypeName}</a>
             <span class="sub">
-              {key && <span class="one-line" title={key}>{key}</span>}
+              {key && <span class="clamp" title={key}>{key}</span>}
               <code title={id}>{shortId(id)}</code>
             </span>
           </>

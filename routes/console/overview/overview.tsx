@@ -43,13 +43,13 @@ export async function overviewPage(v: Visit): Promise<View> {
           <div class="grid-2">
             <ThroughputCard v={v} overview={overview} window={window} />
             {changes && <ChangesCard v={v} changes={changes} window={window} />}
-            <Queues v={v} overview={overview} />
             <ReportRuns v={v} overview={overview} />
             {overview.notifications && (
               <Deliveries v={v} stats={overview.notifications} since={overview.since} />
             )}
             {overview.scanner && <ScannerCard v={v} scanner={overview.scanner} />}
           </div>
+          <Queues v={v} overview={overview} />
           {overview.workers && <Instances v={v} workers={overview.workers} />}
         </LivePart>
       </>

@@ -81,7 +81,7 @@ inBrowser("8. How long does a type wait and run (p95), and how often does it fai
     await page.getByRole("link", { name: "Job types", exact: true }).click();
     await page.getByRole("link", { name: "steward.fail", exact: true }).click();
     await page.getByText("100%").first().waitFor();
-    const waiting = page.getByRole("row").filter({ hasText: "Waiting, from the due time" });
+    const waiting = page.getByRole("row").filter({ hasText: "Waiting" });
     assert.match(await waiting.getByRole("cell").nth(2).textContent() ?? "", /\d (ms|s)$/);
     const running = page.getByRole("row").filter({ hasText: "Running" });
     assert.match(await running.getByRole("cell").nth(2).textContent() ?? "", /\d (ms|s)$/);
