@@ -238,3 +238,31 @@ inBrowser("each card of the overview says whose figures it shows, and a job whos
   await chip(viewing).getByText("Card House").waitFor();
   await viewing.close();
 });
+
+inBrowser(
+  "all entries of the navigation fit into a window of 900 pixels; in lower ones they scroll",
+  async (b) => {
+    const FILES = ["read:files", "upload:files"];
+    const everything = await t.actor({
+      tenantId: t.platformTenantId,
+      permissions: ["admin:system", ...FILES],
+    });
+    const viewing = await openConsole(b, t, everything);
+    const { page } = viewing;
+    const hidden = () =>
+      page.locator("#sections").evaluate((
+        list,
+      ) => [list.scrollHeight - list.clientHeight, getComputedStyle(list).overflowY]);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await viewing.open("webhooks");
+    assert.deepEqual(await hidden(), [0, "auto"]);
+    await page.setViewportSize({ width: 1440, height: 500 });
+    await page.reload();
+    await page.locator("#sections").getByRole("link", { name: "Webhooks" }).waitFor();
+    assert.ok(await page.locator("#sections [aria-current]").isVisible());
+    const [more] = await hidden();
+    assert.ok(Number(more) > 100, "the navigation scrolls by itself");
+    await viewing.requireAccessible();
+    await viewing.close();
+  },
+);
