@@ -7,6 +7,7 @@ import { choice, hidden, labelled, list, period, search, timeColumn } from "../c
 import { Badge, bytes, number } from "../components/values.tsx";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { type File, FILE_STATES, FileStatusBadge, isMoving } from "./model.tsx";
+import { fileActions } from "./row_actions.tsx";
 import { ScannerPlaceholder } from "./scanner.tsx";
 import { fileStatusTexts, retentionTexts } from "./status_texts.ts";
 import { shortType } from "./types.ts";
@@ -43,6 +44,7 @@ export async function filesPage(v: Visit): Promise<View> {
         choice("show", t.show, { mine: t.mine, held: t.onLegalHold, product: t.product }, t.allFiles),
         ...period(t),
       ],
+      bulk: fileActions,
       everySeconds: page.items.some(isMoving) ? 3 : 15,
       columns: [
         {
@@ -60,6 +62,7 @@ export async function filesPage(v: Visit): Promise<View> {
         {
           head: t.size,
           align: "end",
+          csv: ({ sizeBytes }) => String(sizeBytes ?? ""),
           cell: ({ sizeBytes }) => <span class="nowrap">{bytes(v, sizeBytes)}</span>,
         },
         {

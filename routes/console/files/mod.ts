@@ -3,6 +3,7 @@ import { action, done, formPage, toDocument } from "../shared/actions.ts";
 import { type ConsolePage, type ConsoleSection, field, optionalField, type Visit } from "../shared/page.ts";
 import { filePage } from "./detail.tsx";
 import { filesPage } from "./list.tsx";
+import { fileActions } from "./row_actions.tsx";
 import { scannerPage } from "./scanner.tsx";
 import { complete, reserve, uploadPage } from "./upload.tsx";
 import { fileTexts } from "./texts.ts";
@@ -54,7 +55,7 @@ export const filesSection: ConsoleSection = {
     { path: "files", label: { en: fileTexts.en.files, pt: fileTexts.pt.files }, icon: "files", permissions },
   ],
   pages: [
-    { path: "files", permissions, get: filesPage },
+    { path: "files", permissions, get: filesPage, bulk: fileActions },
     { path: "files/scanner", permissions, get: scannerPage },
     { path: "files/upload", permissions: uploading, get: uploadPage, post: reserve },
     { path: "files/{id}", permissions, get: (v) => filePage(v) },

@@ -1,30 +1,26 @@
 import { periodOf } from "../components/date_inputs.ts";
-import { ButtonLink, CsrfField } from "../components/forms.tsx";
+import { ButtonLink } from "../components/forms.tsx";
 import { choice, hidden, list, period, search, timeColumn } from "../components/list.tsx";
-import { type Column, RowCheck } from "../components/table.tsx";
+import type { Column } from "../components/table.tsx";
 import { Figure, number, Time } from "../components/values.tsx";
-import { done, runEach } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
-import type { Outcome, View, Visit } from "../shared/page.ts";
+import type { View, Visit } from "../shared/page.ts";
 import {
   channelChoices,
   channelLabel,
   DeliveryBadge,
   deliveryChoices,
-  isCancellable,
-  isRetriable,
   notificationPriorityLabels,
   notificationStatusLabels,
   StatusBadge,
   statusChoices,
   type Summary,
 } from "./status.tsx";
+import { messageActions } from "./row_actions.ts";
 import { notificationTexts } from "./texts.ts";
 
 type Stats = Answer<"readNotificationStats">;
-
-const BULK = "messages-bulk";
 
 /** The tenant's messages, newest first, filtered by the query. */
 export async function listPage(v: Visit): Promise<View> {
@@ -33,7 +29,6 @@ export async function listPage(v: Visit): Promise<View> {
     v.api.list("listNotifications", v, periodOf(v)),
     v.api.call("readNotificationStats", { query: periodOf(v) }),
   ]);
-  const hasChoices = page.items.some(isSelectable);
   return {
     title: t.title,
     actions: <ButtonLink href="notifications/send" label={t.send} icon="plus" tone="primary" />,
@@ -54,13 +49,9 @@ export async function listPage(v: Visit): Promise<View> {
         ...period(t),
       ],
       everySeconds: 5,
-      above: (
-        <>
-          <StatusFigures v={v} stats={stats} />
-          {hasChoices && <BulkActions v={v} />}
-        </>
-      ),
-      columns: columns(v, hasChoices),
+      above: <StatusFigures v={v} stats={stats} />,
+      bulk: messageActions,
+      columns: columns(v),
     }),
   };
 }
@@ -91,53 +82,21 @@ function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
   );
 }
 
-/** Actions on the selected rows. */
-function BulkActions({ v }: { v: Visit }) {
-  const t = notificationTexts[v.locale];
-  return (
-    <form id={BULK} class="row" method="post" action="notifications/chosen">
-      <CsrfField v={v} />
-      <input type="hidden" name="back" value={v.address} />
-      <label class="row">
-        <input type="checkbox" data-check-all />
-        {t.selectAll}
-      </label>
-      <button type="submit" class="button small" name="do" value="retry">{t.retrySelected}</button>
-      <button
-        type="submit"
-        class="button small danger"
-        name="do"
-        value="cancel"
-        data-confirm={t.cancelSelectedConfirm}
-      >
-        {t.cancelSelected}
-      </button>
-    </form>
-  );
-}
-
-const isSelectable = (message: Summary): boolean => isRetriable(message) || isCancellable(message);
-
-function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
+function columns(v: Visit): Column<Summary>[] {
   const t = notificationTexts[v.locale];
   const name = ({ subject }: Summary) => subject || t.noSubject;
   return [
     {
       head: t.message,
       cell: (message) => (
-        <span class={hasChoices ? "row-choice" : undefined}>
-          {isSelectable(message)
-            ? <RowCheck form={BULK} value={message.id} label={t.select(name(message))} />
-            : hasChoices && <span></span>}
-          <span>
-            <a class="clamp" href={`notifications/${message.id}`}>{name(message)}</a>
-            <span class="sub">
-              {channelLabel(v.locale, message.channel)}
-              {message.priority !== "Normal" &&
-                ` · ${t.priority}: ${notificationPriorityLabels[v.locale][message.priority]}`}
-            </span>
+        <>
+          <a class="clamp" href={`notifications/${message.id}`}>{name(message)}</a>
+          <span class="sub">
+            {channelLabel(v.locale, message.channel)}
+            {message.priority !== "Normal" &&
+              ` · ${t.priority}: ${notificationPriorityLabels[v.locale][message.priority]}`}
           </span>
-        </span>
+        </>
       ),
     },
     {
@@ -169,20 +128,4 @@ function columns(v: Visit, hasChoices: boolean): Column<Summary>[] {
     timeColumn(v, t.created, "createdAt"),
     timeColumn(v, t.sent, "sentAt", { wideOnly: true }),
   ];
-}
-
-/** Retries or cancels the selected messages one by one. The flash message counts successes and errors. */
-export async function actOnSelected(v: Visit, form: FormData): Promise<Outcome> {
-  const t = notificationTexts[v.locale];
-  const ids = form.getAll("id").map(String);
-  const operation = form.get("do") === "retry" ? "retryNotification" : "cancelScheduledNotification";
-  const refusals = await runEach(ids, (id) => v.api.call(operation, { params: { id } }));
-  const back = String(form.get("back") ?? "");
-  const goTo = /^notifications(\?[^#\\]*)?$/.test(back) ? back : "notifications";
-  const [first] = refusals;
-  const changed = ids.length - refusals.length;
-  if (ids.length === 0) return { goTo, flash: { tone: "bad", text: t.nothingSelected } };
-  return first
-    ? { goTo, flash: { tone: "bad", text: t.bulkRefused(changed, refusals.length, first.text) } }
-    : done(goTo, t.bulkDone(changed));
 }

@@ -3,7 +3,8 @@ import { looksPages } from "../looks/looks.tsx";
 import { senderPages } from "../looks/senders.tsx";
 import { looksTexts } from "../looks/texts.ts";
 import { messagePages } from "./detail.tsx";
-import { actOnSelected, listPage } from "./list.tsx";
+import { listPage } from "./list.tsx";
+import { messageActions } from "./row_actions.ts";
 import { userSearchPage } from "./user_field.tsx";
 import { preferencesPage } from "./preferences.tsx";
 import { sendPages } from "./send.tsx";
@@ -58,8 +59,7 @@ export const notificationsSection: ConsoleSection = {
   ],
   pages: [
     ...forSenders([
-      { path: "notifications", get: listPage },
-      { path: "notifications/chosen", post: actOnSelected },
+      { path: "notifications", get: listPage, bulk: messageActions },
       ...sendPages,
       { path: "notifications/people", get: userSearchPage },
       ...messagePages,

@@ -45,20 +45,6 @@ export async function toDocument(asked: Promise<{ url: string }>, back: string):
 /** Name of a button that shows a form again with what is typed, without sending it to the API. */
 export const SHOW_AGAIN = "showAgain";
 
-/** Runs `run` for each of the selected ids. An error for one id does not affect the others. */
-export async function runEach(ids: string[], run: (id: string) => Promise<unknown>): Promise<Refusal[]> {
-  const refusals: Refusal[] = [];
-  for (const id of ids) {
-    try {
-      await run(id);
-    } catch (refusal) {
-      if (!(refusal instanceof Refusal) || refusal.status === 401) throw refusal;
-      refusals.push(refusal);
-    }
-  }
-  return refusals;
-}
-
 /**
  * A page with a form. `send` calls the API; if the API refuses it, `show` shows the form again with what was typed and the
  * errors.

@@ -253,3 +253,51 @@ inBrowser("a task ends with the session that started it, and leaves the rest as 
   assert.equal(await countOf(owner, "Scheduled"), 120);
   await viewing.close();
 });
+
+inBrowser("a role is added to ticked users, and their other roles stay", async (b) => {
+  const admin = await t.actor({ role: "Admin" });
+  const of = admin.tenantId ?? "";
+  const users = await Promise.all([1, 2].map(() => t.actor({ tenantId: of, permissions: ["read:roles"] })));
+  const viewing = await openConsole(b, t, admin);
+  const { page } = viewing;
+  await viewing.open("users");
+  for (const { email } of users) await page.getByRole("checkbox", { name: email }).check();
+  await page.getByRole("button", { name: "Add a role" }).click();
+  await page.getByRole("heading", { name: "2 users: add a role?" }).waitFor();
+  await viewing.requireAccessible();
+  await page.getByLabel("Role").selectOption("Visitor");
+  await page.getByRole("button", { name: "Add a role (2)" }).click();
+  await page.getByText("Add a role: done for 2.").waitFor();
+  for (const { userId } of users) {
+    const roles = (await admin.get(`/api/v1/users/${userId}/roles`)).body;
+    assert.equal(roles.length, 2);
+    assert.ok(roles.some(({ name }: { name: string }) => name === "Visitor"));
+  }
+  await viewing.close();
+});
+
+inBrowser("files are held with a reason, and held files are not purged", async (b) => {
+  const keeper = await t.actor({
+    permissions: ["read:files", "upload:files", "retain:files", "purge:files"],
+  });
+  const reserve = (fileName: string) =>
+    keeper.post("/api/v1/files", { profile: "document", fileName, contentType: "text/plain", sizeBytes: 4 });
+  const ids = (await Promise.all(["a.txt", "b.txt"].map(reserve))).map(({ body }) => body.fileId ?? body.id);
+  assert.ok(ids[0]);
+  const viewing = await openConsole(b, t, keeper);
+  const { page } = viewing;
+  await viewing.open("files");
+  await page.getByRole("checkbox", { name: "a.txt" }).check();
+  await page.getByRole("button", { name: "Set legal hold" }).click();
+  await page.getByRole("heading", { name: "1 file: set the legal hold?" }).waitFor();
+  await page.getByLabel("Reason").fill("Court order 12");
+  await page.getByRole("button", { name: "Set legal hold (1)" }).click();
+  await page.getByText("Set legal hold: done for 1.").waitFor();
+  const held = (await keeper.get("/api/v1/files?legalHold=true")).body.items;
+  assert.deepEqual(held.map(({ fileName }: { fileName: string }) => fileName), ["a.txt"]);
+  await page.getByLabel("This page").check();
+  await page.getByRole("button", { name: "Purge" }).click();
+  await page.getByRole("heading", { name: "1 file: purge its content?" }).waitFor();
+  await page.getByText("It cannot be done to 1 of the matching rows.").waitFor();
+  await viewing.close();
+});

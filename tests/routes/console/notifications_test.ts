@@ -132,10 +132,11 @@ inBrowser("messages are filtered by the query, and selected ones are cancelled o
   await viewing.open("notifications?status=Scheduled&from=2999-01-01");
   await page.getByText("No results").waitFor();
   await viewing.open("notifications?status=Scheduled");
-  await page.getByLabel("Select all on this page").check();
-  await page.getByRole("button", { name: "Cancel selected" }).click();
-  await page.locator("dialog[open] [data-confirm-yes]").click();
-  await page.getByText("2 messages were changed.").waitFor();
+  await page.getByLabel("This page").check();
+  await page.getByRole("button", { name: "Cancel messages" }).click();
+  await page.getByRole("heading", { name: "2 scheduled messages: cancel them?" }).waitFor();
+  await page.getByRole("button", { name: "Cancel messages (2)" }).click();
+  await page.getByText("Cancel messages: done for 2.").waitFor();
   await viewing.open("notifications?status=Cancelled");
   await page.getByRole("link", { name: "Two" }).click();
   await page.getByRole("heading", { name: "Two" }).waitFor();

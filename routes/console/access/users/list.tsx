@@ -1,17 +1,14 @@
-import { ButtonLink, CsrfField } from "../../components/forms.tsx";
+import { ButtonLink } from "../../components/forms.tsx";
 import { choice, list, search, text, timeColumn } from "../../components/list.tsx";
-import { type Column, RowCheck } from "../../components/table.tsx";
+import type { Column } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
-import { done, inverse, runEach } from "../../shared/actions.ts";
 import { orNull, type Page } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
-import type { Undo } from "../../shared/looks.ts";
-import { field, may, type Outcome, type View, type Visit } from "../../shared/page.ts";
+import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, roleChoices, tenantChoices, tenantNames } from "../access_queries.ts";
 import { type AnyUser, nameOf, UserStatus, UserTabs } from "./model.tsx";
+import { userActions } from "./row_actions.tsx";
 import { userTexts } from "./texts.ts";
-
-const BULK = "users-bulk";
 
 /** Users of the viewer's tenant, or of all tenants if the viewer manages all users. */
 export async function usersPage(v: Visit): Promise<View> {
@@ -29,7 +26,6 @@ export async function usersPage(v: Visit): Promise<View> {
     ? [{ value: tenantId, label: names.get(tenantId) ?? tenantId }]
     : [];
   const choices = [...chosen, ...listed];
-  const mayChange = everywhere || may(v.viewer, "update:users");
   return {
     title: t.users,
     actions: <Actions v={v} />,
@@ -47,8 +43,8 @@ export async function usersPage(v: Visit): Promise<View> {
         text("externalId", t.externalId, { maxlength: 200 }),
         everywhere && choices.length > 0 && choice("tenantId", t.tenant, choices, t.allTenants),
       ],
-      above: mayChange && page.items.length > 0 && <BulkBar v={v} />,
-      columns: columns(v, names, mayChange),
+      bulk: userActions,
+      columns: columns(v, names),
     }),
   };
 }
@@ -79,21 +75,13 @@ async function roleNames(v: Visit, tenantId: string | null): Promise<string[]> {
   return (roles ?? []).map(({ name }) => name);
 }
 
-function columns(v: Visit, names: Map<string, string>, ticks: boolean): Column<AnyUser>[] {
+function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
   const t = userTexts[v.locale];
   return [
     {
       head: t.user,
       sort: "email",
-      cell: (user) =>
-        ticks
-          ? (
-            <div class="row-choice">
-              <RowCheck form={BULK} value={user.id} label={t.select(user.email)} />
-              <UserName v={v} user={user} />
-            </div>
-          )
-          : <UserName v={v} user={user} />,
+      cell: (user) => <UserName v={v} user={user} />,
     },
     { head: t.status, cell: (user) => <UserStatus v={v} user={user} /> },
     managesAllUsers(v)
@@ -133,49 +121,4 @@ function Tenants(
   const unnamed = links.length - named.length;
   if (named.length === 0) return <>{links.length}</>;
   return <>{named.join(", ")}{unnamed > 0 && <span class="muted">{` +${unnamed}`}</span>}</>;
-}
-
-function BulkBar({ v }: { v: Visit }) {
-  const t = userTexts[v.locale];
-  return (
-    <form id={BULK} method="post" action="users/bulk" class="row">
-      <CsrfField v={v} />
-      <input type="checkbox" data-check-all aria-label={t.selectAll} id="check-all-users" />
-      <span class="muted">{t.selected}</span>
-      <button type="submit" class="button small" name="do" value="activate">{t.activate}</button>
-      <button
-        type="submit"
-        class="button small danger"
-        name="do"
-        value="deactivate"
-        data-confirm={t.bulkDeactivateConfirm}
-      >
-        {t.deactivate}
-      </button>
-    </form>
-  );
-}
-
-/** Activates or deactivates the selected users one by one. */
-export async function changeSelected(v: Visit, form: FormData): Promise<Outcome> {
-  const t = userTexts[v.locale];
-  const ids = form.getAll("id").map(String);
-  if (ids.length === 0) return { goTo: "users", flash: { tone: "bad", text: t.bulkNone } };
-  const isActive = field(form, "do") === "activate";
-  const refusals = await runEach(ids, (id) => setActive(v, id, isActive));
-  const changed = ids.length - refusals.length;
-  if (!refusals[0]) return done("users", t.bulkDone(changed));
-  const text = t.bulkRefused(changed, refusals.length, refusals[0].text);
-  return { goTo: "users", flash: { tone: "bad", text } };
-}
-
-/**
- * Activates or deactivates a user, through the API route that the viewer may use.
- * @returns what undoes it
- */
-export async function setActive(v: Visit, id: string, isActive: boolean): Promise<Undo> {
-  const operation = managesAllUsers(v) ? "updateUserAnywhere" : "updateUser";
-  const params = { id };
-  const { etag } = await v.api.versioned(operation, { params, body: { isActive } });
-  return inverse(operation, { params, body: { isActive: !isActive }, ifMatch: etag });
 }

@@ -6,8 +6,9 @@ import { importPages } from "./imports.tsx";
 import { invitationPages } from "./invitations.tsx";
 import { editUserPage, newUserPage } from "./form.tsx";
 import { linksPage, newLinkPage } from "./links.tsx";
-import { changeSelected, setActive, usersPage } from "./list.tsx";
-import { readUser } from "./model.tsx";
+import { usersPage } from "./list.tsx";
+import { readUser, setActive } from "./model.tsx";
+import { userActions } from "./row_actions.tsx";
 import { addExistingUserPage, ownRolesPage } from "./roles.tsx";
 import { userTexts } from "./texts.ts";
 
@@ -28,7 +29,7 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
 
 /** Pages of users, their tenants, roles and sessions. */
 export const usersPages: ConsolePage[] = [
-  { path: "users", permissions: READ, get: usersPage },
+  { path: "users", permissions: READ, get: usersPage, bulk: userActions },
   newUserPage,
   ...invitationPages,
   ...importPages,
@@ -41,7 +42,6 @@ export const usersPages: ConsolePage[] = [
     },
   },
   addExistingUserPage,
-  { path: "users/bulk", permissions: CHANGE, post: changeSelected },
   { path: "users/{id}", permissions: READ, get: userPage },
   editUserPage,
   ownRolesPage,

@@ -1,5 +1,7 @@
 import { type Tab, Tabs } from "../../components/tabs.tsx";
 import { Badge, clockTime } from "../../components/values.tsx";
+import { inverse } from "../../shared/actions.ts";
+import type { Undo } from "../../shared/looks.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
@@ -54,4 +56,15 @@ export function UserTabs({ v, current }: { v: Visit; current: "users" | "invitat
     ...isIn && may(v.viewer, "create:users") ? [tab("user-imports", t.imports)] : [],
   ];
   return tabs.length > 1 ? <Tabs label={t.users} tabs={tabs} /> : null;
+}
+
+/**
+ * Activates or deactivates a user, through the API route that the viewer may use.
+ * @returns what undoes it
+ */
+export async function setActive(v: Visit, id: string, isActive: boolean): Promise<Undo> {
+  const operation = managesAllUsers(v) ? "updateUserAnywhere" : "updateUser";
+  const params = { id };
+  const { etag } = await v.api.versioned(operation, { params, body: { isActive } });
+  return inverse(operation, { params, body: { isActive: !isActive }, ifMatch: etag });
 }

@@ -1,0 +1,85 @@
+import { SelectField } from "../../components/forms.tsx";
+import { counted, defineTexts } from "../../shared/languages.ts";
+import { may, type Visit } from "../../shared/page.ts";
+import { rowActions } from "../../shared/row_actions.ts";
+import { managesAllUsers, roleChoices } from "../access_queries.ts";
+import { type AnyUser, setActive } from "./model.tsx";
+
+const texts = defineTexts({
+  activate: "Activate",
+  activateMany: counted("user: activate?", "users: activate them?"),
+  unlock: "Unlock",
+  unlockMany: counted("user: unlock?", "users: unlock them?"),
+  addRole: "Add a role",
+  addRoleMany: counted("user: add a role?", "users: add a role?"),
+  role: "Role",
+  deactivate: "Deactivate",
+  deactivateMany: counted(
+    "user: deactivate? All sessions end.",
+    "users: deactivate them? All their sessions end.",
+  ),
+}, {
+  activate: "Ativar",
+  activateMany: counted("usuário: ativar?", "usuários: ativar?"),
+  unlock: "Desbloquear",
+  unlockMany: counted("usuário: desbloquear?", "usuários: desbloquear?"),
+  addRole: "Adicionar função",
+  addRoleMany: counted("usuário: adicionar uma função?", "usuários: adicionar uma função?"),
+  role: "Função",
+  deactivate: "Desativar",
+  deactivateMany: counted(
+    "usuário: desativar? Todas as sessões terminam.",
+    "usuários: desativar? Todas as sessões deles terminam.",
+  ),
+});
+
+const CHANGE = ["update:users", "manage:all-users"];
+
+/** What can be done to many users. */
+export const userActions = rowActions<AnyUser>({
+  activate: {
+    label: (v) => texts[v.locale].activate,
+    question: (v, count) => texts[v.locale].activateMany(count),
+    permissions: CHANGE,
+    fits: ({ isActive }) => !isActive,
+    run: (v, id) => setActive(v, id, true),
+  },
+  unlock: {
+    label: (v) => texts[v.locale].unlock,
+    question: (v, count) => texts[v.locale].unlockMany(count),
+    permissions: CHANGE,
+    fits: ({ isLockedOut }) => isLockedOut,
+    run: (v, id) => v.api.act(managesAllUsers(v) ? "unlockUser" : "unlockTenantUser", { params: { id } }),
+  },
+  role: {
+    label: (v) => texts[v.locale].addRole,
+    question: (v, count) => texts[v.locale].addRoleMany(count),
+    // roles belong to a tenant: users of all tenants have no common ones
+    isOffered: (v) =>
+      !managesAllUsers(v) && v.viewer.tenant !== null && may(v.viewer, "update:users") &&
+      may(v.viewer, "read:roles"),
+    fields: async (v) => {
+      const roles = await roleChoices(v, v.viewer.tenant?.id ?? "");
+      const choices = roles.map(({ id, name }) => ({ value: id, label: name }));
+      return <SelectField label={texts[v.locale].role} name="roleId" choices={choices} required />;
+    },
+    run: (v, userId, { roleId = "" }) => addRole(v, userId, roleId),
+  },
+  deactivate: {
+    label: (v) => texts[v.locale].deactivate,
+    question: (v, count) => texts[v.locale].deactivateMany(count),
+    tone: "danger",
+    permissions: CHANGE,
+    fits: ({ isActive, id }, v) => isActive && id !== v.viewer.userId,
+    run: (v, id) => setActive(v, id, false),
+  },
+});
+
+/** Adds a role to those of the user. Refused if the user's roles change meanwhile. */
+async function addRole(v: Visit, userId: string, roleId: string): Promise<void> {
+  const params = { userId };
+  const { value: roles, etag } = await v.api.versioned("listUserRoles", { params });
+  const held = roles.map(({ id }) => id);
+  if (held.includes(roleId)) return;
+  await v.api.call("setUserRoles", { params, body: { roleIds: [...held, roleId] }, ifMatch: etag });
+}
