@@ -1,6 +1,7 @@
 // Faults of the engine that are planted to prove that the rules find them. Each changes the text of statements, or of a
 // function in the database.
 import type { Pool } from "../../infra/postgres/postgres.ts";
+import type { Feature } from "./client_calls.ts";
 import { FAULTS } from "./fault_list.ts";
 
 export interface PlantedFault {
@@ -13,6 +14,8 @@ export interface PlantedFault {
   to: string;
   /** Name of the database function that contains the text; absent: a statement of the service does. */
   inFunction?: string;
+  /** What the jobs of a seed must be about; other seeds cannot find it. */
+  needs?: readonly Feature[];
   /** The first seed that finds it. */
   seed: number;
 }
@@ -71,8 +74,7 @@ export function faultNamed(name: string): Fault {
   return new Fault(planted);
 }
 
-/** Parameters such as $3 match any number. */
 function patternOf(text: string): RegExp {
-  const escaped = text.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return new RegExp(escaped.replaceAll(/\\\$\d+/g, "\\$$\\d+").replaceAll(/\s+/g, "\\s+"), "g");
+  const parts = text.trim().split("$?").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(parts.join("(\\$\\d+)").replaceAll(/\s+/g, "\\s+"));
 }

@@ -5,7 +5,7 @@ import { createSimulationDatabase } from "./database.ts";
 import { FAULTS } from "./fault_list.ts";
 import { Fault, faultNamed } from "./faults.ts";
 import { describe, shorten } from "./report.ts";
-import { type Result, runSeed } from "./simulation.ts";
+import { hasFeatures, type Result, runSeed } from "./simulation.ts";
 import { real } from "./virtual_time.ts";
 
 const { values } = parseArgs({
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     fault: { type: "string" },
     faults: { type: "boolean" },
     search: { type: "boolean" },
+    part: { type: "string" },
     trace: { type: "boolean" },
   },
 });
@@ -74,13 +75,19 @@ async function proveFaults(): Promise<void> {
 
 /** Searches the first seed of every fault, after the engine or the simulation has changed. */
 async function searchAll(): Promise<void> {
-  for (const { name } of FAULTS) await findFault(faultNamed(name), Number(values.from ?? 1));
+  for (const [n, { name }] of FAULTS.entries()) {
+    const [part = 0, parts = 1] = (values.part ?? "0/1").split("/").map(Number);
+    if (n % parts === part) await findFault(faultNamed(name), Number(values.from ?? 1));
+  }
 }
 
 /** Searches the first seed that finds the fault. */
 async function findFault(fault: Fault, from: number): Promise<void> {
   const n = values.seed ? 1 : Number(values.seeds ?? SEARCHED);
-  for (let seed = from; seed < from + n; seed++) {
+  const needs = fault.planted.needs ?? [];
+  for (let seed = from, tried = 0; tried < n; seed++) {
+    if (!values.seed && !hasFeatures(seed, needs)) continue;
+    tried++;
     const result = await runWith(fault, seed);
     if (result.violations.length === 0) continue;
     if (values.trace) await report(result, fault);

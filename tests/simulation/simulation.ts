@@ -1,28 +1,29 @@
 // One seed: instances, callers and remote workers in virtual time, with trouble at first and calm at the end.
 import { createHash } from "node:crypto";
-import type { Pool } from "../../infra/postgres/postgres.ts";
 import { isConnectionLost } from "../../infra/postgres/failures.ts";
 import { STOPPED } from "./change_rules.ts";
 import { type CallWorld, endWaits, type Feature, FEATURES, nextCall } from "./client_calls.ts";
 import { checkClaim } from "./claim_rules.ts";
 import type { Connections } from "./connections.ts";
 import { emptyDatabase } from "./database.ts";
+import { Fleet } from "./fleet.ts";
 import { checkEnd } from "./end_rules.ts";
 import type { Fault } from "./faults.ts";
 import { Handlers } from "./handlers.ts";
-import { Instance, simulatedPlatform } from "./instance.ts";
+import { simulatedPlatform } from "./instance.ts";
 import { LIMITS } from "./job_types.ts";
 import { type Change, Model, type Violation } from "./model.ts";
 import { Random } from "./random.ts";
 import { runRemoteWorker } from "./remote_worker.ts";
 import { Scheduler, type Trouble } from "./scheduler.ts";
-import { type Session, simulatedPool, type Task } from "./statements.ts";
+import type { Task } from "./statements.ts";
 import { type Host, inHost, VirtualTime } from "./virtual_time.ts";
 
 const TROUBLE_STEPS = 350;
-const MOST_STEPS = 9_000;
+const MOST_STEPS = 5_000;
 const CALLS = 24;
-const INSTANCES = 2;
+/** A statement that writes results of attempts. */
+const SETTLES = /with ended as materialized/;
 const CALM_MS = 2 * 3_600_000;
 
 export interface Result {
@@ -59,6 +60,14 @@ export async function runSeed(connections: Connections, o: RunOptions): Promise<
   }
 }
 
+const featuresOf = (random: Random): Feature[] => FEATURES.filter(() => random.chance(0.35));
+
+/** True if the jobs of the seed are about all of these. */
+export function hasFeatures(seed: number, wanted: readonly Feature[]): boolean {
+  const features = featuresOf(new Random(seed, 3));
+  return wanted.every((feature) => features.includes(feature));
+}
+
 class Simulation {
   readonly #random: Random;
   readonly #model = new Model();
@@ -68,12 +77,11 @@ class Simulation {
   readonly #handlers: Handlers;
   readonly #calls: CallWorld;
   readonly #client: Host = { name: "client", isDead: false, frozenUntil: 0 };
-  readonly #instances: Instance[] = [];
+  readonly #fleet: Fleet;
   readonly #settled = new Map<string, string>();
   #isCalm = false;
   #steps = 0;
   #pendingCalls = 0;
-  #lastInstance = 0;
 
   constructor(
     private readonly connections: Connections,
@@ -99,16 +107,25 @@ class Simulation {
         this.#violations.push(...found);
       },
       onCommitted: () => this.#readChanges(),
-      note: (line) => this.#trace.push(`${String(this.time.nowMs).padStart(7)} ${line}`),
+      note: (line) => this.#note(line),
+    });
+    this.#fleet = new Fleet({
+      random: this.#random,
+      time,
+      handlers: this.#handlers,
+      scheduler: this.#scheduler,
+      isCalm: () => this.#isCalm,
+      note: (line) => this.#note(line),
+      fail: (what) => this.#fail("errors", what),
     });
     const calls = new Random(seed, 3);
-    const features = FEATURES.filter(() => calls.chance(0.35));
+    const features = featuresOf(calls);
     this.#calls = {
       random: calls,
       time,
       model: this.#model,
       features: new Set<Feature>(features),
-      platform: simulatedPlatform(this.#instanceOptions("client"), this.#client),
+      platform: simulatedPlatform(this.#fleet.optionsOf("client"), this.#client),
       acknowledged: new Set(),
       openBatches: new Set(),
       recurringIds: new Set(),
@@ -118,7 +135,7 @@ class Simulation {
 
   async run(): Promise<Result> {
     this.#trace.push(`features: ${[...this.#calls.features].join(", ")}`);
-    for (let n = 0; n < INSTANCES; n++) this.#startInstance();
+    this.#fleet.fill();
     if (this.#calls.features.has("remote")) this.#startRemoteWorker();
     const troubleSteps = this.o.troubleSteps ?? TROUBLE_STEPS;
     await this.#scheduler.settle();
@@ -137,7 +154,7 @@ class Simulation {
   }
 
   async stop(): Promise<void> {
-    for (const { host } of this.#instances) host.isDead = true;
+    this.#fleet.end();
     this.#client.isDead = true;
     await this.#scheduler.stop();
     STOPPED.clear();
@@ -149,8 +166,8 @@ class Simulation {
     const random = this.#random;
     if (!this.#isCalm) {
       if (this.#calls.lastNumber < CALLS && random.chance(0.1)) this.#startCall();
-      else if (random.chance(0.004)) await this.#crash();
-      else if (random.chance(0.005)) this.#freeze();
+      else if (random.chance(0.004)) await this.#fleet.crashOne();
+      else if (random.chance(0.005)) this.#fleet.freezeOne();
       else if (random.chance(0.03)) time.advanceTo(time.nowMs + random.between(1, 400));
     }
     const tasks = this.#scheduler.ready();
@@ -165,6 +182,12 @@ class Simulation {
 
   async #runTask(task: Task): Promise<void> {
     const random = this.#random;
+    if (!this.#isCalm && SETTLES.test(task.text) && random.chance(0.06)) {
+      const ms = random.between(61_000, 110_000); // longer than a lease: the result comes too late
+      if (random.chance(0.5)) return this.#fleet.freeze(task.host, ms);
+      task.notBefore = this.time.nowMs + ms;
+      return;
+    }
     if (!this.#isCalm && task.state === "waits" && random.chance(0.02)) {
       task.notBefore = this.time.nowMs +
         (random.chance(0.3) ? random.between(1_000, 80_000) : random.between(1, 500));
@@ -186,10 +209,10 @@ class Simulation {
   async #calmDown(): Promise<void> {
     this.#trace.push("--- calm ---");
     this.#isCalm = true;
-    for (const { host } of this.#instances) host.frozenUntil = 0;
+    this.#fleet.thaw();
     this.#scheduler.hurry();
     const until = this.time.nowMs + CALM_MS;
-    while (this.#running().length < INSTANCES) this.#startInstance();
+    this.#fleet.fill();
     let waits: { isDone: boolean } | null = null;
     while (!waits?.isDone || !this.#isQuiet()) {
       if (this.#violations.length > 0) return;
@@ -210,7 +233,7 @@ class Simulation {
 
   /** Stops the instances as a deployment does; they give back everything. */
   async #drain(): Promise<void> {
-    for (const instance of this.#running()) {
+    for (const instance of this.#fleet.running) {
       STOPPED.add(instance.host.name);
       const stopped = this.#track(() => instance.drain(1_000));
       while (!stopped.isDone && this.#violations.length === 0) {
@@ -250,7 +273,7 @@ class Simulation {
     const call = { isDone: false };
     this.#pendingCalls++;
     inHost(this.#client, work).catch((error) => {
-      if (!isConnectionLost(error)) this.#fail("errors", String(error?.stack ?? error).slice(0, 600));
+      if (!isConnectionLost(error)) this.#fail("errors", String(error));
     }).finally(() => {
       this.#pendingCalls--;
       call.isDone = true;
@@ -258,86 +281,24 @@ class Simulation {
     return call;
   }
 
-  #running(): Instance[] {
-    return this.#instances.filter(({ host }) => !host.isDead);
-  }
-
-  #startInstance(): void {
-    const instance = new Instance(this.#instanceOptions(`i${++this.#lastInstance}`));
-    this.#instances.push(instance);
-    instance.start().catch((error) => {
-      if (isConnectionLost(error)) this.#restart(instance);
-      else this.#fail("errors", `an instance did not start: ${error}`);
-    });
-  }
-
-  /** A container that could not start is started again. */
-  #restart(instance: Instance): void {
-    instance.host.isDead = true;
-    this.#startInstance();
-  }
-
-  #instanceOptions(name: string) {
-    return {
-      name,
-      time: this.time,
-      handlers: this.#handlers,
-      openPool: (host: Host): Pool =>
-        simulatedPool(
-          host,
-          (...given: [Host, Session | null, Task["kind"], { text: string; parameters: unknown[] }]) =>
-            this.#scheduler.submit(...given),
-        ),
-      wakeAt: (at: Date) => this.#wakeAt(at),
-      note: (line: string) => this.#trace.push(`${String(this.time.nowMs).padStart(7)} ${line}`),
-    };
-  }
-
-  /** Wakes each instance, except that some wake-ups are lost. */
-  #wakeAt(at: Date): void {
-    const inMs = Math.max(0, Math.min(at.getTime() - this.time.clock.now().getTime(), CALM_MS));
-    for (const instance of this.#running()) {
-      if (!this.#isCalm && this.#random.chance(0.1)) continue;
-      const key = inMs > 0 ? Math.ceil((this.time.nowMs + inMs) / 20) : -this.time.nowMs;
-      if (this.#wakeUps.get(instance) === key) continue;
-      this.#wakeUps.set(instance, key);
-      this.time.start(instance.host, () => inMs > 0 ? instance.checkDueTimes() : instance.wake(), inMs);
-    }
-  }
-  readonly #wakeUps = new WeakMap<Instance, number>();
-
-  async #crash(): Promise<void> {
-    const instance = this.#random.pick(this.#running());
-    this.#trace.push(`${this.time.nowMs} ${instance.host.name} crashes`);
-    this.#handlers.crashed(instance.host);
-    await this.#scheduler.kill(instance.host);
-    this.#startInstance();
-  }
-
-  #freeze(): void {
-    const { host } = this.#random.pick(this.#running());
-    const ms = this.#random.chance(0.5)
-      ? this.#random.between(50_000, 130_000)
-      : this.#random.between(100, 20_000);
-    this.#trace.push(`${this.time.nowMs} ${host.name} freezes for ${ms} ms`);
-    this.#handlers.frozen(host);
-    host.frozenUntil = this.time.nowMs + ms;
-  }
-
   #startRemoteWorker(): void {
     const random = new Random(this.o.seed, 4);
     const host: Host = { name: "remote", isDead: false, frozenUntil: 0 };
     const world = {
       random,
-      pickInstance: () => random.pick(this.#running().filter(({ isStopping }) => !isStopping)) ?? null,
+      pickInstance: () => random.pick(this.#fleet.running.filter(({ isStopping }) => !isStopping)) ?? null,
       isCalm: () => this.#isCalm,
-      note: (line: string) => this.#trace.push(line),
+      note: (line: string) => this.#note(line),
       settled: (jobId: string, attempt: number, outcome: string) =>
         this.#settled.set(`${jobId} ${attempt}`, outcome),
     };
     inHost(host, () => runRemoteWorker(world, host)).catch((error) =>
       this.#fail("errors", `remote worker: ${error}`)
     );
+  }
+
+  #note(line: string): void {
+    this.#trace.push(`${String(this.time.nowMs).padStart(7)} ${line}`);
   }
 
   async #readChanges(): Promise<void> {
