@@ -1,16 +1,19 @@
 // Lists, retries and purges dead letters directly in the database: `deno task dead-letters COMMAND`.
 import { listDeadLetterGroups, retryDeadLetters } from "../domain/jobs/dead_letter_groups.ts";
+import { listDeadLetters, readDeadLetter } from "../domain/jobs/dead_letter_list.ts";
 import { purgeDeadLetters } from "../domain/jobs/dead_letter_purge.ts";
 import { retryDeadLetter } from "../domain/jobs/dead_letters.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
-import { runJobCommand } from "./shared/database_command.ts";
+import { masked, oneLine, runJobCommand } from "./shared/database_command.ts";
 import { parseId, parseInteger, parseTime } from "./shared/option_values.ts";
 import { EXIT, Failure } from "./shared/run_script.ts";
 
-const HELP = `Usage: DATABASE_URL=postgres://... deno task dead-letters COMMAND [options]
+const HELP = `Usage: deno task dead-letters COMMAND [options]
 
 Commands:
   groups       dead letters not yet retried, by job type and error, largest group first
+  list         dead letters not yet retried with their errors, newest first
+  show ID      print a dead letter with its error, arguments and job
   retry [ID]   enqueue the job of one dead letter again, or (without ID) of all that match
   purge        delete dead letters
 
@@ -23,11 +26,13 @@ Options:
   --dry-run          retry, without ID: only count
   --older-than DAYS  purge: only failures more than DAYS days ago
   --all              purge: all; retry: all, without another filter
-  --limit N          groups: at most N (20; up to 1000)
+  --limit N          groups, list: at most N (20; up to 1000)
   --json             print JSON
   -h, --help         this text
 
 Example: deno task dead-letters retry --type steward.http-request --from 2026-01-31T12:00:00Z --dry-run
+
+The database is DATABASE_URL; beside \`deno task dev\` it is found without.
 
 Exit code 0 when done, 1 when refused, 64 for wrong usage, 69 when the database is not usable.`;
 
@@ -37,7 +42,7 @@ const jobTypes = new JobTypes();
 await runJobCommand({
   help: HELP,
   name: "dead-letters",
-  takes: { retry: 1 },
+  takes: { retry: 1, show: 1 },
   options: {
     type: { type: "string" },
     error: { type: "string" },
@@ -56,6 +61,17 @@ await runJobCommand({
         `${String(group.count).padStart(8)}  ${group.jobTypeName}  ${group.errorPattern}`
       );
       print(items, lines.join("\n") || "no dead letters");
+    },
+    async list({ sql, reach, values, print }) {
+      const pageSize = parseInteger("--limit", values.limit, 1, 1000);
+      const { items } = await listDeadLetters(sql, reach, { page: 1, pageSize, isRetried: false });
+      const lines = items.map(({ id, jobTypeName, failedAt, errorMessage }) =>
+        `${id}  ${failedAt.toISOString()}  ${jobTypeName}  ${oneLine(errorMessage ?? "")}`
+      );
+      print(await masked(sql, items), lines.join("\n") || "no dead letters");
+    },
+    async show({ sql, reach, args: [id], print }) {
+      print(await masked(sql, await readDeadLetter(sql, reach, parseId("show", id))));
     },
     async retry({ sql, wakeUps, actor, reach, values, args: [id], print }) {
       const parts = { sql, wakeUps, jobTypes };

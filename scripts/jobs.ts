@@ -1,25 +1,29 @@
 // Lists, enqueues and cancels background jobs directly in the database: `deno task jobs COMMAND`.
 import { httpRequest } from "../domain/jobs/built_in/http_request.ts";
 import { echo, fail, sleep } from "../domain/jobs/built_in/sample_jobs.ts";
-import { cancelJob } from "../domain/jobs/job_control.ts";
+import { cancelJob, retryJobNow } from "../domain/jobs/job_control.ts";
 import { enqueueRequestedJob } from "../domain/jobs/enqueue_requested.ts";
+import { type JobExecution, listExecutions } from "../domain/jobs/executions.ts";
 import { listJobs } from "../domain/jobs/job_list.ts";
-import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../domain/jobs/job_row.ts";
+import { JOB_STATUSES, type JobSummary, jobSummary, PRIORITIES, readJob } from "../domain/jobs/job_row.ts";
+import { retryJob } from "../domain/jobs/retry_job.ts";
 import { JobTypes } from "../domain/jobs/job_type.ts";
 import { JobWriter } from "../domain/jobs/enqueue.ts";
 import { QUEUE_NAME, QUEUE_NAME_EXPECTED } from "../domain/jobs/job_row.ts";
 import { readJobStats } from "../domain/jobs/stats.ts";
-import { runJobCommand } from "./shared/database_command.ts";
+import { masked, oneLine, runJobCommand } from "./shared/database_command.ts";
 import { parseChoice, parseId, parseInteger, parseTime } from "./shared/option_values.ts";
 import { EXIT, Failure } from "./shared/run_script.ts";
 import { mainPool } from "../infra/postgres/postgres.ts";
 
-const HELP = `Usage: DATABASE_URL=postgres://... deno task jobs COMMAND [options]
+const HELP = `Usage: deno task jobs COMMAND [options]
 
 Commands:
   stats                    print the counts of the dashboard
   list                     list jobs, newest first
   enqueue TYPE [ARGS]      enqueue a job of a built-in type, with ARGS as JSON (default {})
+  show ID                  print a job and its attempts with their errors
+  retry ID                 run a job that waits for its retry now; enqueue an ended job again
   cancel ID                cancel a job that has not started or waits for its retry
 
 Options:
@@ -36,12 +40,14 @@ Options:
 
 Example: deno task jobs enqueue steward.echo '{"text":"hello"}' --queue mail --at 2026-01-31T12:00:00Z
 
+The database is DATABASE_URL; beside \`deno task dev\` it is found without.
+
 Exit code 0 when done, 1 when refused, 64 for wrong usage, 69 when the database is not usable.`;
 
 await runJobCommand({
   help: HELP,
   name: "jobs",
-  takes: { enqueue: 2, cancel: 1 },
+  takes: { enqueue: 2, show: 1, retry: 1, cancel: 1 },
   options: {
     status: { type: "string" },
     "type-name": { type: "string" },
@@ -65,7 +71,7 @@ await runJobCommand({
         ...(values.queue ? { queue: values.queue } : {}),
         ...(values["type-name"] ? { searchTerm: values["type-name"] } : {}),
       });
-      print(page.items, page.items.map(line).join("\n") || "no jobs");
+      print(await masked(sql, page.items), page.items.map(line).join("\n") || "no jobs");
     },
     async enqueue({ sql, wakeUps, actor, values, args: [jobTypeName, serializedArgs = "{}"], print }) {
       if (!jobTypeName) throw new Failure(EXIT.usage, "enqueue needs a job type");
@@ -81,11 +87,26 @@ await runJobCommand({
         maxRetries: retries ? parseInteger("--max-retries", retries, 0, 25) : null,
         parentJobId: null,
       });
-      print(job, line(job));
+      print(await masked(sql, job), line(job));
+    },
+    async show({ sql, reach, args: [given], print }) {
+      const id = parseId("show", given);
+      const job = await masked(sql, jobSummary(await readJob(sql, reach, id)));
+      const { items } = await listExecutions(sql, reach, id, { page: 1, pageSize: 100 });
+      print({ ...job, attempts: items }, [facts(job), "", ...items.map(attemptLine)].join("\n"));
+    },
+    async retry({ sql, wakeUps, clock, actor, reach, args: [given], print }) {
+      const id = parseId("retry", given);
+      const { status } = await readJob(sql, reach, id);
+      const parts = { sql, wakeUps, clock, jobTypes: builtInTypes() };
+      const job = status === "Failed"
+        ? await retryJobNow(parts, actor, id)
+        : await retryJob(parts, actor, id, null);
+      print(await masked(sql, job), line(job));
     },
     async cancel({ sql, wakeUps, clock, actor, args: [id], print }) {
       const job = await cancelJob({ sql, wakeUps, clock }, actor, parseId("cancel", id));
-      print(job, line(job));
+      print(await masked(sql, job), line(job));
     },
   },
 });
@@ -97,7 +118,28 @@ function queueName(given = "default"): string {
 
 function line(job: JobSummary): string {
   const { id, status, priority, queue, jobTypeName, createdAt } = job;
-  return [id, status.padEnd(14), priority.padEnd(8), queue, jobTypeName, createdAt.toISOString()].join("  ");
+  const parts = [id, status.padEnd(14), priority.padEnd(8), queue, jobTypeName, createdAt.toISOString()];
+  const error = job.lastError ? [oneLine(job.lastError)] : [];
+  return [...parts, ...error].join("  ");
+}
+
+/** The facts of a job that are known, one a line. */
+function facts(job: JobSummary): string {
+  const shown = Object.entries(job).filter(([, value]) => value !== null && value !== undefined);
+  return shown.map(([name, value]) => `${name.padEnd(18)}${valueText(value)}`).join("\n");
+}
+
+function valueText(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function attemptLine({ attemptNumber, status, startedAt, durationMs, errorMessage }: JobExecution): string {
+  const took = durationMs === null ? "" : `${durationMs} ms`;
+  return `attempt ${attemptNumber}  ${status.padEnd(10)}  ${startedAt.toISOString()}  ${took}  ${
+    errorMessage ?? ""
+  }`
+    .trimEnd();
 }
 
 /** The job types that this script can enqueue; it does not run them. */

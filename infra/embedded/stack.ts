@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Config } from "../config.ts";
+import { removeEmbeddedDatabaseUrl, writeEmbeddedDatabaseUrl } from "./database_address.ts";
 import { startEmbeddedObjectStore } from "./objectstore/server.ts";
 import { startEmbeddedPostgres } from "./postgres.ts";
 
@@ -44,6 +45,7 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
   );
   if (postgres) {
     filled.DATABASE_URL = postgres.url;
+    await writeEmbeddedDatabaseUrl(config.DATA_DIR, postgres.url);
     parts.push("Postgres");
   }
   if (store) {
@@ -57,6 +59,7 @@ export async function startEmbeddedStack(config: Config): Promise<EmbeddedStack>
     config: filled,
     parts,
     async stop() {
+      if (postgres) await removeEmbeddedDatabaseUrl(config.DATA_DIR);
       await Promise.all([postgres?.stop(), store?.stop()]);
     },
   };

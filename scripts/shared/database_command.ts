@@ -1,4 +1,7 @@
+import { httpRequest } from "../../domain/jobs/built_in/http_request.ts";
+import { JobTypes } from "../../domain/jobs/job_type.ts";
 import { type JobActor, type JobReach, jobReach, operator } from "../../domain/jobs/reach.ts";
+import { maskSecrets } from "../../domain/jobs/remote/masking.ts";
 import type { Clock } from "../../infra/clock.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
@@ -18,7 +21,7 @@ export interface DatabaseCommand<O extends Options> {
 }
 
 /**
- * Runs a script that uses DATABASE_URL: parses its options (and --json and --help, which all scripts have), connects,
+ * Runs a script that uses the service's database: parses its options (and --json and --help, which all scripts have), connects,
  * and calls `run`. Sets the exit code: 1 when the service refuses, 64 for wrong usage, 69 when the database is not
  * usable.
  */
@@ -89,6 +92,19 @@ export async function runJobCommand<const O extends Options>(o: {
       await command({ ...cli, actor, reach: jobReach(actor, tenant), args });
     },
   });
+}
+
+/** The same value with the secrets of job arguments hidden, as the API shows it. */
+export const masked = async <T>(sql: Sql, value: T): Promise<T> => {
+  const jobTypes = new JobTypes();
+  jobTypes.register(httpRequest);
+  return await maskSecrets({ sql, jobTypes }, undefined, value) as T;
+};
+
+/** A text in one line of at most 160 characters, for lists. */
+export function oneLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > 160 ? `${line.slice(0, 159)}…` : line;
 }
 
 const table = (value: unknown) =>

@@ -9,6 +9,8 @@ import { pendingMigrations } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
 import { EXIT } from "./plain_arguments.ts";
 import { settingText } from "../../infra/config.ts";
+import { readEmbeddedDatabaseUrl } from "../../infra/embedded/database_address.ts";
+import { SETTINGS } from "../../infra/settings.ts";
 
 export { EXIT };
 
@@ -68,13 +70,18 @@ export function requireNoArguments([first]: string[]): void {
 /** True if the database is behind a connection pooler in transaction mode. */
 export const isPooled = (): boolean => Deno.env.get("DATABASE_LISTEN")?.trim() === "false";
 
-/** Connects to DATABASE_URL and runs `work` with the database's clock. @throws Failure when migrations are missing */
+/**
+ * Connects to the database and runs `work` with its clock. That is DATABASE_URL; without it, in development, the database of
+ * the running `deno task dev`. @throws Failure when there is none, or migrations are missing
+ */
 export async function withDatabase<T>(
   script: string,
   work: (sql: Sql, clock: Clock) => Promise<T>,
 ): Promise<T> {
-  const url = settingText("DATABASE_URL");
-  if (!url) throw new Failure(EXIT.usage, "DATABASE_URL is missing");
+  const url = settingText("DATABASE_URL") ?? await embeddedDatabaseUrl();
+  if (!url) {
+    throw new Failure(EXIT.usage, "DATABASE_URL is missing, and no `deno task dev` runs in this folder");
+  }
   const sql = connectPostgres(url, {
     max: 2,
     prepare: false,
@@ -97,6 +104,12 @@ export async function withDatabase<T>(
   } finally {
     await sql.end();
   }
+}
+
+/** The database of the running development service of this DATA_DIR; never in production. */
+async function embeddedDatabaseUrl(): Promise<string | null> {
+  if (Deno.env.get("STEWARD_ENV") === "production") return null;
+  return await readEmbeddedDatabaseUrl(settingText("DATA_DIR") ?? SETTINGS.DATA_DIR.default);
 }
 
 function asFailure(error: unknown): Failure {

@@ -1,4 +1,9 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import {
+  removeEmbeddedDatabaseUrl,
+  writeEmbeddedDatabaseUrl,
+} from "../../infra/embedded/database_address.ts";
 import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
@@ -53,6 +58,61 @@ Deno.test("dead letters are grouped, retried and purged from the command line", 
   assert.deepEqual(await json("dead-letters", "purge", "--all", ...tenant), { purged: 2 });
 });
 
+Deno.test("from the shell: what failed, why, and run it again", async () => {
+  const args = '{"message":"the provider is down"}';
+  const failing = await json("jobs", "enqueue", "steward.fail", args, "--max-retries", "0", ...tenant);
+  assert.equal(await t.settled(failing.id), "DeadLettered");
+  const listed = await run("jobs", "list", "--status", "DeadLettered", ...tenant);
+  assert.match(listed.out, new RegExp(`^${failing.id}  DeadLettered .*the provider is down$`, "m"));
+  const shown = await run("jobs", "show", failing.id, ...tenant);
+  assert.equal(shown.code, 0, shown.err);
+  assert.match(shown.out, /^status +DeadLettered$[^]*^attempt 1  Failed .*the provider is down$/m);
+  const [letter] = await json("dead-letters", "list", ...tenant);
+  assert.equal(letter.jobId, failing.id);
+  const details = await run("dead-letters", "show", letter.id, ...tenant);
+  assert.match(details.out, /^errorMessage +the provider is down$/m);
+  const again = await json("jobs", "retry", failing.id, ...tenant);
+  assert.notEqual(again.id, failing.id);
+  assert.equal(await t.settled(again.id), "DeadLettered");
+  const refused = await run("jobs", "retry", failing.id, ...tenant);
+  assert.deepEqual([refused.code, refused.err.split(":")[0]], [1, "JOB_DEADLETTER_ALREADY_RETRIED"]);
+  const done = await json("jobs", "enqueue", "steward.echo", ...tenant);
+  assert.equal(await t.settled(done.id), "Succeeded");
+  const repeated = await json("jobs", "retry", done.id, ...tenant);
+  assert.equal(await t.settled(repeated.id), "Succeeded");
+  const elsewhere = (await t.actor()).tenantId ?? "";
+  assert.equal((await run("jobs", "show", done.id, "--tenant", elsewhere)).code, 1, "another tenant's job");
+});
+
+Deno.test("secrets in arguments are not printed", async () => {
+  const { id } = await json(
+    "jobs",
+    "enqueue",
+    "steward.http-request",
+    '{"url":"https://ann:hunter2secret@x.test/"}',
+    ...tenant,
+  );
+  const { out } = await run("jobs", "show", id, ...tenant);
+  assert.doesNotMatch(out, /hunter2secret/);
+});
+
+Deno.test("scripts find the embedded database of the running development service, and never in production", async () => {
+  const dataDir = await Deno.makeTempDir({ prefix: "steward-cli-" });
+  const url = t.steward.platform.config.DATABASE_URL ?? "";
+  const ask = (env: Record<string, string>) =>
+    runScript("jobs", ["stats"], { env: { DATABASE_URL: "", DATA_DIR: dataDir, ...env } });
+  const none = await ask({});
+  assert.equal(none.code, 64);
+  assert.match(none.err, /DATABASE_URL is missing, and no `deno task dev` runs/);
+  await writeEmbeddedDatabaseUrl(dataDir, url);
+  assert.equal((await Deno.stat(join(dataDir, "embedded-database.json"))).mode! & 0o077, 0);
+  assert.equal((await ask({})).code, 0);
+  assert.equal((await ask({ STEWARD_ENV: "production" })).code, 64);
+  await removeEmbeddedDatabaseUrl(dataDir);
+  assert.equal((await ask({})).code, 64);
+  await Deno.remove(dataDir, { recursive: true });
+});
+
 Deno.test("wrong usage is explained and changes nothing", async () => {
   for (
     const args of [
@@ -67,6 +127,9 @@ Deno.test("wrong usage is explained and changes nothing", async () => {
         "x",
       ],
       ["jobs", "cancel", "x"],
+      ["jobs", "show"],
+      ["jobs", "retry", "x"],
+      ["dead-letters", "show"],
       ["jobs", "enqueue", "steward.echo", "--queue", "a|b"],
       ["jobs", "enqueue", "steward.echo", "--at", "soon"],
       ["jobs", "stats", "all"],
