@@ -63,10 +63,10 @@ Deno.test("from the shell: what failed, why, and run it again", async () => {
   const failing = await json("jobs", "enqueue", "steward.fail", args, "--max-retries", "0", ...tenant);
   assert.equal(await t.settled(failing.id), "DeadLettered");
   const listed = await run("jobs", "list", "--status", "DeadLettered", ...tenant);
-  assert.match(listed.out, new RegExp(`^${failing.id}  DeadLettered .*the provider is down$`, "m"));
+  assert.match(listed.out, new RegExp(`^${failing.id} +DeadLettered .*the provider is down$`, "m"));
   const shown = await run("jobs", "show", failing.id, ...tenant);
   assert.equal(shown.code, 0, shown.err);
-  assert.match(shown.out, /^status +DeadLettered$[^]*^attempt 1  Failed .*the provider is down$/m);
+  assert.match(shown.out, /^status +DeadLettered$[^]*^attempt 1 +Failed .*the provider is down$/m);
   const [letter] = await json("dead-letters", "list", ...tenant);
   assert.equal(letter.jobId, failing.id);
   const details = await run("dead-letters", "show", letter.id, ...tenant);
