@@ -31,6 +31,7 @@ Deno.test("a dead letter shows what failed and why", async () => {
   assert.deepEqual({ ...body.items[0], failedAt: null }, {
     id: entry.id,
     jobId: entry.jobId,
+    tenantId: actor.tenantId,
     jobTypeName: "steward.fail",
     queue: "mail",
     serializedArgs: '{"message":"no luck"}',
