@@ -196,12 +196,14 @@ export const templateRoutes = [
     path: "/api/v1/notification-templates/{id}/versions",
     area,
     id: "listNotificationTemplateVersions",
-    summary: "List the versions of a template, newest first",
+    summary: "List the versions of a template, newest first, 100 unless pageSize says less",
     access,
     params,
+    query: z.object(pageQuery(100, 100)),
     answers: { 200: { description: "The versions", schema: z.array(NotificationTemplateVersionItem) } },
     problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
-    run: async ({ db, caller, params }) => ok(await listTemplateVersions(db, caller.tenantId, params.id)),
+    run: async ({ db, caller, params, query }) =>
+      ok(await listTemplateVersions(db, caller.tenantId, params.id, query)),
   }),
   endpoint({
     method: "get",

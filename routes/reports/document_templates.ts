@@ -223,13 +223,14 @@ export const documentTemplateRoutes = [
     path: "/api/v1/document-templates/{id}/versions",
     area,
     id: "listDocumentTemplateVersions",
-    summary: "List the versions of a document template, newest first",
+    summary: "List the versions of a document template, newest first, 100 unless pageSize says less",
     access: reading,
     params,
+    query: z.object(pageQuery(100, 100)),
     answers: { 200: { description: "The versions", schema: z.array(VersionItem) } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND"],
-    run: async ({ db, caller, params }) =>
-      ok(await listDocumentTemplateVersions(db, caller.tenantId, params.id)),
+    run: async ({ db, caller, params, query }) =>
+      ok(await listDocumentTemplateVersions(db, caller.tenantId, params.id, query)),
   }),
   endpoint({
     method: "get",

@@ -1,5 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
+import { pageOf } from "../../shared/list_order.ts";
+import type { PageRequest } from "../../shared/paging.ts";
 import { readTemplate, type StoredTemplate } from "./read.ts";
 
 /** One version of a template. It never changes, and it is kept when the template is deleted. */
@@ -24,15 +26,16 @@ export interface TemplateVersion extends
   changedAt: Date;
 }
 
-/** The versions of a template with time and author, newest first. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
+/** A page of the versions of a template with time and author, newest first. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
 export async function listTemplateVersions(
   q: Sql,
   tenantId: string | null,
   templateId: string,
+  page: PageRequest,
 ): Promise<Pick<TemplateVersion, "version" | "changedAt" | "changedBy">[]> {
   await readTemplate(q, tenantId, templateId);
   return await q`select version, changed_at, changed_by from notification_template_versions
-    where template_id = ${templateId} order by version desc`;
+    where template_id = ${templateId} order by version desc ${pageOf(q, page)}`;
 }
 
 /** One version of a template with its texts. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */

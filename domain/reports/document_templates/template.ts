@@ -85,10 +85,11 @@ export async function listDocumentTemplateVersions(
   q: Sql,
   tenantId: string,
   id: string,
+  page: PageRequest,
 ): Promise<Pick<DocumentTemplateVersion, "version" | "changedAt" | "changedBy">[]> {
   await readDocumentTemplate(q, tenantId, id);
   return await q`select version, changed_at, changed_by from document_template_versions
-    where template_id = ${id} order by version desc`;
+    where template_id = ${id} order by version desc ${pageOf(q, page)}`;
 }
 
 /** One version of a template. @throws DOCUMENT_TEMPLATE_NOT_FOUND */

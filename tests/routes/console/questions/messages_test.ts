@@ -117,6 +117,9 @@ inBrowser("what changed in this template since last week, and go back", async (b
     await page.getByText("The texts were restored as version 4.").waitFor();
   });
   assert.equal((await by.get(path)).body.subjectTemplate, texts.subjectTemplate);
+  const versions = async (query: string) =>
+    (await by.get(`${path}/versions?${query}`)).body.map(({ version }: { version: number }) => version);
+  assert.deepEqual([await versions(""), await versions("page=2&pageSize=3")], [[4, 3, 2, 1], [1]]);
 });
 
 inBrowser("why was this file rejected, when is one deleted, and may I put a hold on it", async (b) => {
