@@ -1,16 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 
-/** Describes a complete backup. */
-export interface Manifest {
-  format: 1;
-  /** Start of the database snapshot: the backup has the state of this instant. */
-  startedAt: string;
-  endedAt: string;
-  objects: number;
-  bytes: number;
-}
-
 export interface IndexedObject {
   key: string;
   sizeBytes: number;
