@@ -4,6 +4,7 @@ import { type BenchSetup, openBenchSetup } from "./bench/bench_setup.ts";
 import { filesScan } from "./bench/files_scan.ts";
 import { filesSweeps } from "./bench/files_sweeps.ts";
 import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
+import { foldBacklog } from "./bench/fold_backlog.ts";
 import { heldSnapshot } from "./bench/held_snapshot.ts";
 import { importUsers } from "./bench/import_users.ts";
 import { idleMemory, startUp, startUpExtension } from "./bench/instance.ts";
@@ -37,6 +38,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "full-ledger": fullLedger,
   "two-processes": twoProcesses,
   "held-snapshot": heldSnapshot,
+  "fold-backlog": foldBacklog,
   "remote-drain": remoteDrain,
   "remote-latency": remoteLatency,
   "remote-polls": remotePolls,
@@ -62,25 +64,33 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "notifications-render": notificationsRender,
 };
 
+/** Names for several benchmarks. */
+const GROUPS: Record<string, string[]> = {
+  pressure: ["held-snapshot", "fold-backlog", "mixed-load", "read-user", "mixed-load-twice", "overload"],
+};
+
 const HELP = `Usage: deno task bench [NAME...]
 
 Measures the service against a baseline in the same run. Without names, runs all of: ${
   Object.keys(CASES).join(", ")
 }.
+The name pressure stands for ${GROUPS.pressure?.join(", ")}.
 Everything runs on loopback in a temporary folder. Absolute figures depend on the machine; compare the ratios.
-BENCH_SCALE=0.05 reduces data and durations, to check quickly that a benchmark works.
+BENCH_SCALE=0.05 reduces data and durations, to check quickly that a benchmark works. BENCH_HELD_MINUTES=30 holds the
+snapshot of held-snapshot longer than 3 minutes.
 
 Example: deno task bench read-user list-users
 
 Exit code 0 when all benchmarks ran, 64 for an unknown name, 1 when one failed.`;
 
 const chosen = readPlainArguments(HELP, (words) => {
-  const unknown = words.filter((name) => !Object.hasOwn(CASES, name));
+  const unknown = words.filter((name) => !Object.hasOwn(CASES, name) && !GROUPS[name]);
   return unknown.length > 0 ? `unknown benchmark: ${unknown.join(", ")}` : null;
 });
 
+const names = new Set(chosen.flatMap((name) => GROUPS[name] ?? [name]));
 for (const [name, run] of Object.entries(CASES)) {
-  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  if (names.size > 0 && !names.has(name)) continue;
   console.log(`\n${name}`);
   const setup = await openBenchSetup();
   try {

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { foldCounts } from "../../domain/jobs/fold_counts.ts";
+import { foldCounts, foldLagSeconds } from "../../domain/jobs/fold_counts.ts";
 import { type BenchSetup, openBenchSetup } from "./bench_setup.ts";
 import { median, percentile, report, scaled } from "./compare.ts";
 import { drainRate, JOBS, pickUpLatencies, runGraphileWorker, runPgBoss } from "./jobs.ts";
 
-/** Jobs that run while the snapshot is held: as many as in half an hour at a thousand per second. */
-const CHURNED = scaled(1_800_000);
+/** How long the snapshot is held, in minutes, for each of the systems. */
+const HELD_MS = scaled(Number(Deno.env.get("BENCH_HELD_MINUTES") ?? 3) * 60_000);
 const FOLD_MS = 1_000;
 
 type Drain = (setup: BenchSetup) => Promise<number>;
@@ -23,6 +23,7 @@ export async function heldSnapshot(): Promise<void> {
   await paceUnderSnapshot("drain", ({ sql }) => drainRate(sql), { min: 0.8 }, async ({ sql }) => {
     const latencies = await pickUpLatencies(sql);
     report("commit to start under a held snapshot, p99", percentile(latencies, 0.99), " ms", { max: 100 });
+    report("age of the job counters under a held snapshot", await foldLagSeconds(sql), " s", { max: 120 });
   });
   for (const [name, drain] of Object.entries(peers)) await paceUnderSnapshot(name, drain);
 }
@@ -47,10 +48,14 @@ async function paceUnderSnapshot(
     const connection = await holder.reserve();
     await connection`begin isolation level repeatable read`;
     await connection`select count(*) from users`;
-    const rates = await drainTimes(Math.max(10, Math.ceil(CHURNED / JOBS)));
+    const held = performance.now();
+    const rates = await drainTimes(5);
+    while (performance.now() - held < HELD_MS) rates.push(await drain(setup));
     const after = median(rates.slice(-5));
     report(
-      `${name}: pace after ${rates.length * JOBS} jobs under a held snapshot`,
+      `${name}: pace after ${rates.length * JOBS} jobs in ${
+        Math.round(HELD_MS / 1_000)
+      } s under a held snapshot`,
       after / before,
       " ×",
       target,

@@ -20,7 +20,7 @@ export async function readUser(setup: BenchSetup): Promise<void> {
     ours: () => rateOf(port, { path: `/api/v1/users/${userId}`, headers }, busy),
     baseline: () => rateOf(bare.port, { path: "/user" }, busy),
     rounds: 5,
-    minSpeed: 0.7,
+    minSpeed: 0.75,
   });
 }
 
