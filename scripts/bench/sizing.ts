@@ -63,15 +63,15 @@ export async function sizing(setup: BenchSetup): Promise<void> {
         await untilJobsEnd(setup.sql);
       },
     },
-    "a job, enqueued with 499 others": {
-      count: scaled(50_000),
+    "a job, enqueued with 99 others": {
+      count: scaled(20_000),
       run: async (count) => {
         const items = Array.from(
-          { length: 500 },
+          { length: 100 },
           () => ({ jobTypeName: "steward.echo", serializedArgs: "{}" }),
         );
         await send(
-          Math.ceil(count / 500),
+          Math.ceil(count / 100),
           2,
           () => ({ path: "/api/v1/jobs/bulk", headers, body: { items } }),
         );

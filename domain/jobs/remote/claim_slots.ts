@@ -1,4 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { type LaneFloors, sinceFloor } from "../lane_floors.ts";
 import { GIVEN_BACK } from "../settle.ts";
 import type { Slot, Taker } from "./hand_out.ts";
 
@@ -32,13 +33,19 @@ const COLUMNS = `j.id, j.attempts, j.job_type_name, j.tenant_id, j.serialized_ar
  * Claims due jobs for waiting polls: each slot names a lane and the poll that gets the lane's nth job. Jobs that others
  * have locked are skipped, and so are jobs beyond the size of an answer.
  * @param o.timeoutOf seconds that an attempt of the lane's type may take
+ * @param o.floors where the waiting jobs of each lane begin
  * @param o.pauseVersion version of the pauses that the slots respect; nothing is claimed if it has changed
  * @returns the jobs of each poll, in the order in which they should start
  */
 export async function claimSlots<T extends Claimant>(
   sql: Sql,
   slots: Slot<T>[],
-  o: { timeoutOf: (lane: string) => number; leaseSeconds: number; pauseVersion: number },
+  o: {
+    timeoutOf: (lane: string) => number;
+    leaseSeconds: number;
+    pauseVersion: number;
+    floors: LaneFloors;
+  },
 ): Promise<Map<T, ClaimedWork[]>> {
   if (slots.length === 0) return new Map();
   const takers = [...new Set(slots.map(({ taker }) => taker))];
@@ -46,21 +53,32 @@ export async function claimSlots<T extends Claimant>(
   const byLane = Map.groupBy(slots, ({ lane }) => lane); // slots of a lane are in the order of n, which counts from 1
   const lanes = [...byLane].map(([lane, own]) => ({ lane, depth: own.length, timeout: o.timeoutOf(lane) }));
   const takerOfSlot = [...byLane.values()].flat().map(({ taker }) => numberOf.get(taker) ?? 0);
-  const rows = await sql<(ClaimedWork & { taker: number; position: number })[]>`
+  const ages = lanes.map(({ lane }) => o.floors.agesOf(lane));
+  const agesOf = (priority: number) => ages.map((ofLane) => ofLane[priority] ?? null);
+  const queriedAt = performance.now();
+  const rows = await sql<ClaimedRow[]>`
     with unchanged as (
       select from job_pause_version where n = ${o.pauseVersion} for key share
     ), wanted as (
       select w.*, sum(depth) over (order by place rows unbounded preceding) - depth as slots_before
       from unchanged cross join unnest(${lanes.map(({ lane }) => lane)}::text[],
-        ${lanes.map(({ depth }) => depth)}::int[], ${lanes.map(({ timeout }) => timeout)}::int[])
-        with ordinality as w (lane, depth, timeout, place)
+        ${lanes.map(({ depth }) => depth)}::int[], ${lanes.map(({ timeout }) => timeout)}::int[],
+        ${agesOf(0)}::float8[], ${agesOf(1)}::float8[], ${agesOf(2)}::float8[], ${agesOf(3)}::float8[])
+        with ordinality as w (lane, depth, timeout, age0, age1, age2, age3, place)
     ), due as (
       select found.id, found.bytes, w.place, w.timeout, w.slots_before,
         row_number() over (partition by w.place order by found.priority, found.due_at, found.id) as n
       from wanted w cross join lateral (
-        select j.id, j.priority, j.due_at, octet_length(j.serialized_args) as bytes from jobs j
-        where j.status = 'Enqueued' and j.lane = w.lane
-        order by j.priority, j.due_at, j.id limit w.depth for update skip locked
+        select of_priority.*
+        from (values (0, w.age0), (1, w.age1), (2, w.age2), (3, w.age3)) s (priority, age)
+        cross join lateral (
+          select j.id, j.priority, j.due_at, octet_length(j.serialized_args) as bytes from jobs j
+          where j.status = 'Enqueued' and j.lane = w.lane and j.priority = s.priority and ${
+    sinceFloor(sql, "s.age")
+  }
+          order by j.due_at, j.id limit w.depth for update skip locked
+        ) of_priority
+        limit w.depth
       ) found
     ), slot as (
       select id, bytes, timeout, n, place, (${takerOfSlot}::int[])[slots_before + n] as taker from due
@@ -77,14 +95,28 @@ export async function claimSlots<T extends Claimant>(
     from given
     where j.id = any(array(select id from given)) and j.id = given.id
       and (given.bytes <= ${ANSWER_BYTES} or given.position = 1)
-    returning ${sql.unsafe(COLUMNS)}, given.taker::int, given.position::int`;
+    returning ${sql.unsafe(COLUMNS)}, given.taker::int, given.position::int, j.lane, j.priority,
+      date_part('epoch', now() - j.due_at) * 1000 as waited_ms`;
+  o.floors.note(Map.groupBy(rows, ({ lane }) => lane), queriedAt);
   rows.sort((a, b) => a.position - b.position);
   const byTaker = Map.groupBy(rows, ({ taker }) => taker);
   return new Map(takers.flatMap((taker) => {
     const jobs = byTaker.get(numberOf.get(taker) ?? 0);
-    return jobs ? [[taker, jobs.map(({ taker: _t, position: _p, ...job }) => job)]] : [];
+    return jobs ? [[taker, jobs.map(workOf)]] : [];
   }));
 }
+
+interface ClaimedRow extends ClaimedWork {
+  taker: number;
+  position: number;
+  lane: string;
+  priority: number;
+  waitedMs: number;
+}
+
+const workOf = (
+  { taker: _t, position: _p, lane: _l, priority: _q, waitedMs: _w, ...job }: ClaimedRow,
+): ClaimedWork => job;
 
 /** The jobs that an earlier claim with the same requestId took and that the worker still holds. */
 export async function findClaimed(sql: Sql, workerId: string, requestId: string): Promise<ClaimedWork[]> {

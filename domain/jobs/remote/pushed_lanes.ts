@@ -36,7 +36,7 @@ export class PushedLanes {
     const rows = await readPushedRows(this.sql);
     this.#types = new Map(rows.map((row) => [prefixOf(row.name, row.tenantId), row]));
     if (rows.length === 0) return [];
-    const lanes = await findDueLanes(this.sql, [...this.#types.keys()], 1, this.#after);
+    const lanes = await findDueLanes(this.sql, [...this.#types.keys()], 1, this.#after, this.floors);
     this.#after = lanes.length < LANES_AT_ONCE ? "" : lanes.at(-1)?.lane ?? "";
     return lanes.map(({ lane }) => lane);
   }

@@ -4,6 +4,7 @@ import { mainPool, type Sql } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { countRunning, type RunningLimit, withinLimit } from "../claim.ts";
 import { laneParts, remoteKey } from "../job_row.ts";
+import { LaneFloors } from "../lane_floors.ts";
 import { readPausedWork } from "../known_pauses.ts";
 import { type Claimant, type ClaimedWork, claimSlots, giveBackClaimed } from "./claim_slots.ts";
 import { findDueLanes, lanePrefixes, LANES_AT_ONCE } from "./due_lanes.ts";
@@ -52,6 +53,7 @@ interface TypedLane extends DueLane {
 export class WorkPolls {
   readonly #polls = new Set<Poll>();
   readonly workers: RemoteWorkers;
+  readonly #floors: LaneFloors;
   #isWoken = false;
   #isStopped = false;
   #serving: Promise<void> | null = null;
@@ -66,6 +68,7 @@ export class WorkPolls {
         program,
       }));
     this.workers = new RemoteWorkers({ ...o, waiting });
+    this.#floors = new LaneFloors(o.sql, () => this.wake());
     const pool = mainPool(o.sql);
     subscribeToChanges(
       pool,
@@ -181,8 +184,9 @@ export class WorkPolls {
       byKey.flatMap(([first]) => first ? lanePrefixes(first.types, first.served) : []),
     );
     const wanted = Math.min(JOBS_AT_ONCE, polls.reduce((sum, { max }) => sum + max, 0));
+    void this.#floors.check();
     const [found, { version, paused }] = await Promise.all([
-      findDueLanes(sql, [...prefixes], wanted, this.#searchAfter),
+      findDueLanes(sql, [...prefixes], wanted, this.#searchAfter, this.#floors),
       readPausedWork(sql),
     ]);
     this.#searchAfter = found.length < LANES_AT_ONCE ? "" : found.at(-1)?.lane ?? "";
@@ -237,6 +241,7 @@ export class WorkPolls {
       timeoutOf: (lane: string) => typeOf(lane)?.timeoutSeconds ?? 0,
       leaseSeconds,
       pauseVersion,
+      floors: this.#floors,
     };
     const limitFor = ({ lane }: Slot<Poll>): RunningLimit | null => {
       const type = typeOf(lane);

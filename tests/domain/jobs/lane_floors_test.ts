@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import postgres from "postgres";
 import { Claimer } from "../../../domain/jobs/claimer.ts";
 import { insertJobs, type NewJob } from "../../../domain/jobs/enqueue.ts";
-import { laneName } from "../../../domain/jobs/job_row.ts";
+import { laneName, remoteKey } from "../../../domain/jobs/job_row.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { LaneFloors } from "../../../domain/jobs/lane_floors.ts";
+import { claimSlots } from "../../../domain/jobs/remote/claim_slots.ts";
+import { findDueLanes, lanePrefixes } from "../../../domain/jobs/remote/due_lanes.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
@@ -14,9 +16,11 @@ import { until } from "../../support/until.ts";
 const ENDED = 300_000;
 const url = await createTestDatabase();
 const sql = connectPostgres(url, { max: 5 });
+const one = connectPostgres(url, { max: 1 });
 const holder = postgres(url, { max: 1 });
 Deno.test.afterAll(async () => {
   await holder.end();
+  await one.end();
   await sql.end();
 });
 
@@ -27,11 +31,11 @@ const enqueue = (queue: string, o: Partial<NewJob> = {}) =>
     ]));
 
 /** Jobs of the queue that are claimed and end while the snapshot of `holder` is held. */
-async function endJobs(queue: string): Promise<void> {
+async function endJobs(queue: string, lane = laneName(queue)): Promise<void> {
   const id = crypto.randomUUID();
   await sql`
     insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at, max_retries)
-    select uuidv7(), 'test.floors', '{}', 'FireAndForget', 'Enqueued', 2, ${queue}, ${laneName(queue)},
+    select uuidv7(), 'test.floors', '{}', 'FireAndForget', 'Enqueued', 2, ${queue}, ${lane},
       now() - interval '1 minute', 3 from generate_series(1, ${ENDED})`;
   await sql`update jobs set status = 'Processing', worker_id = ${id}, attempts = 1 where queue = ${queue}`;
   await sql`update jobs set status = 'Cancelled', worker_id = null, completed_at = now() where queue = ${queue}`;
@@ -114,3 +118,71 @@ Deno.test("a check lowers the floor to a late job, and a claim under way does no
   assert.ok(ageOf() > 30_000);
   assert.ok(found > 0);
 });
+
+Deno.test("remote workers do not read the entries of ended jobs either, and miss no job", async () => {
+  const type = "test.remote-floors";
+  const tenantId = crypto.randomUUID();
+  const lane = laneName("default", remoteKey(type, null), tenantId);
+  await using _held = await holdSnapshot();
+  await endJobs("remote", lane);
+  const workerId = crypto.randomUUID();
+  let found = 0;
+  const floors = new LaneFloors(sql, () => found++);
+  const enqueueRemote = async (o: { priority?: number; age?: string } = {}): Promise<string> => {
+    const [job] = await sql<{ id: string }[]>`
+      insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at, max_retries)
+      values (uuidv7(), ${type}, '{}', 'FireAndForget', 'Enqueued', ${o.priority ?? 2}, 'remote', ${lane},
+        now() - ${o.age ?? "0"}::interval, 3) returning id`;
+    return job?.id ?? "";
+  };
+  const prefixes = lanePrefixes([type], { tenantIds: [tenantId] });
+  const claim = async (): Promise<string | undefined> => {
+    void floors.check();
+    const lanes = await findDueLanes(one, prefixes, 10, "", floors);
+    const taker = { max: 1, workerId, requestId: null };
+    const slots = lanes.map(({ lane }) => ({ lane, n: 1, taker }));
+    const [row] = await sql<{ n: number }[]>`select n from job_pause_version`;
+    const claimed = await claimSlots(one, slots, {
+      timeoutOf: () => 60,
+      leaseSeconds: 60,
+      pauseVersion: row?.n ?? 0,
+      floors,
+    });
+    return [...claimed.values()].flat()[0]?.id;
+  };
+  const claimNew = async () => {
+    const id = await enqueueRemote();
+    assert.equal(await claim(), id);
+  };
+  const reading = await readsOf(claimNew);
+  assert.ok(reading > ENDED / 2, `without floors ${reading} index entries were read`);
+  await until(
+    async () => {
+      await claimNew();
+      return floors.slow.includes(lane);
+    },
+    Boolean,
+    { what: "a lane that is known to be slow" },
+  );
+
+  const skipping = await readsOf(claimNew);
+  assert.ok(skipping < ENDED / 100, `${skipping} index entries were read`);
+  const [low, critical] = [await enqueueRemote({ priority: 3 }), await enqueueRemote({ priority: 0 })];
+  assert.deepEqual([await claim(), await claim(), await claim()], [critical, low, undefined]);
+  const old = await enqueueRemote({ age: "1 hour" });
+  assert.equal(await until(claim), old);
+  assert.ok(found > 0);
+});
+
+/** How many index entries of `jobs` the statements of `work` on the connection `one` read. */
+async function readsOf(work: () => Promise<void>): Promise<number> {
+  const read = async () => {
+    await one`select pg_stat_force_next_flush()`;
+    const [row] = await one<{ n: number }[]>`
+      select sum(idx_tup_read)::int as n from pg_stat_user_indexes where relname = 'jobs'`;
+    return row?.n ?? 0;
+  };
+  const before = await read();
+  await work();
+  return await read() - before;
+}
