@@ -20,7 +20,7 @@ inBrowser("a user signs in with email and password, and signs out", async (b) =>
   assert.equal(session?.httpOnly, true);
   assert.equal(session?.sameSite, "Strict");
   assert.ok(!await page.evaluate<string>("document.cookie").then((text) => text.includes("steward_console")));
-  await page.locator("details.menu summary").click();
+  await page.locator(".topbar details.menu summary").click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.waitForURL("**/console/sign-in");
   await page.goto(`${t.url}/console/jobs`);
@@ -34,7 +34,7 @@ inBrowser("signing out in one tab replaces the data that other tabs of the brows
   const other = await viewing.page.context().newPage();
   await other.goto(`${t.url}/console/account`);
   await viewing.open("jobs");
-  await viewing.page.locator("details.menu summary").click();
+  await viewing.page.locator(".topbar details.menu summary").click();
   await viewing.page.getByRole("button", { name: "Sign out" }).click();
   await viewing.page.waitForURL("**/console/sign-in");
   await other.waitForURL("**/console/sign-in?to=account");
@@ -128,11 +128,11 @@ inBrowser("the chosen theme and language are kept", async (b) => {
   const viewing = await openConsole(b, t, await t.actor({ role: "Visitor" }));
   const { page } = viewing;
   await viewing.open("inbox");
-  await page.locator("details.menu summary").click();
+  await page.locator(".topbar details.menu summary").click();
   await page.getByLabel("Language").selectOption("pt");
   await page.getByRole("heading", { name: "Caixa de entrada" }).waitFor();
-  await page.locator("details.menu summary").click();
-  await page.getByLabel("Aspeto").selectOption("dark");
+  await page.locator(".topbar details.menu summary").click();
+  await page.getByLabel("Aparência").selectOption("dark");
   await page.locator("html[data-theme=dark]").waitFor();
   assert.equal(await page.locator("html").getAttribute("lang"), "pt");
   await viewing.close();
