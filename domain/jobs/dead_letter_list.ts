@@ -72,6 +72,9 @@ export async function readDeadLetter(sql: Sql, reach: JobReach, id: string): Pro
   return entry;
 }
 
+/** A dead letter changes once: when it is retried. */
+export const deadLetterVersion = ({ retriedAt }: Pick<DeadLetter, "retriedAt">): number => retriedAt ? 2 : 1;
+
 /** Number of dead letters that have not been retried, from the kept counts. */
 export async function countOpenDeadLetters(sql: Sql, reach: JobReach): Promise<number> {
   const [row] = await sql<{ n: number }[]>`

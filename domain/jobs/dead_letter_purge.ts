@@ -2,7 +2,8 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { type DeadLetterFilter, matches } from "./dead_letter_groups.ts";
-import { readDeadLetter } from "./dead_letter_list.ts";
+import { deadLetterVersion, readDeadLetter } from "./dead_letter_list.ts";
+import { requireVersion } from "../shared/version.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
 export interface Purge {
@@ -51,16 +52,23 @@ export async function purgeDeadLetters(
 
 /**
  * Deletes one dead letter that was not retried.
- * @throws JOB_DEADLETTER_NOT_FOUND, JOB_DEADLETTER_ALREADY_RETRIED
+ * @throws JOB_DEADLETTER_NOT_FOUND, PRECONDITION_FAILED, JOB_DEADLETTER_ALREADY_RETRIED
  */
-export async function discardDeadLetter(sql: Sql, caller: JobActor, id: string): Promise<void> {
+export async function discardDeadLetter(
+  sql: Sql,
+  caller: JobActor,
+  id: string,
+  ifMatch: string | null,
+): Promise<void> {
   await transact(sql, async (tx) => {
     const reach = jobReach(caller);
     const [discarded] = await tx<{ jobId: string; jobTypeName: string }[]>`
       delete from dead_letter_jobs where id = ${id} and ${within(tx, reach)} and retried_at is null
       returning job_id, job_type_name`;
+    const found = discarded ? { retriedAt: null, retriedJobId: null } : await readDeadLetter(tx, reach, id);
+    requireVersion(ifMatch, deadLetterVersion(found));
     if (!discarded) {
-      const { retriedJobId } = await readDeadLetter(tx, reach, id);
+      const { retriedJobId } = found;
       throw problem(
         "JOB_DEADLETTER_ALREADY_RETRIED",
         `Dead letter ${id} was not deleted: it was retried, as job ${retriedJobId}.`,

@@ -136,7 +136,7 @@ export const AUTH_PROBLEMS = {
     "This caller or address sent more requests than its limit allows.",
     "Wait for the number of seconds in Retry-After.",
     "Too many requests in a short time. Wait a moment, then try again.",
-    "Demasiados pedidos em pouco tempo. Espere um pouco e tente de novo.",
+    "Muitas solicitações em pouco tempo. Espere um pouco e tente de novo.",
   ),
   SIGN_IN_BUSY_UNAVAILABLE: entry(
     503,

@@ -48,7 +48,7 @@ export const NOTIFICATION_PROBLEMS = {
     "A request to the route for providers' feedback has no valid signature, is too old, or names a topic that is not configured.",
     "Check the setting NOTIFICATION_FEEDBACK_… of the provider, and that PUBLIC_URL is the URL that the provider calls.",
     "The provider's request was refused. Ask the operator to check the settings of the feedback.",
-    "O pedido do provedor foi recusado. Peça ao operador que verifique as configurações do retorno de entregas.",
+    "A solicitação do provedor foi recusada. Peça ao operador que verifique as configurações do retorno de entregas.",
   ),
   NOTIFICATION_CHANNEL_NOT_CONFIGURED: entry(
     400,

@@ -56,7 +56,7 @@ export const REQUEST_PROBLEMS = {
     "This key was sent within the last 24 hours with another path, query or body.",
     "Use a new key for each new request. Send the same key only to repeat exactly the same request.",
     "This request was already sent with other values. Reload the page and try again.",
-    "Este pedido já foi enviado com outros valores. Recarregue a página e tente de novo.",
+    "Esta solicitação já foi enviada com outros valores. Recarregue a página e tente de novo.",
   ),
   IDEMPOTENCY_KEY_IN_USE_CONFLICT: entry(
     409,
@@ -64,7 +64,7 @@ export const REQUEST_PROBLEMS = {
     "Another request with this Idempotency-Key has not finished.",
     "Repeat the request after the number of seconds in Retry-After. It then gets the answer of the first request.",
     "This request is still in progress. Wait a moment, then check the result.",
-    "Este pedido ainda está em andamento. Espere um pouco e verifique o resultado.",
+    "Esta solicitação ainda está em andamento. Espere um pouco e verifique o resultado.",
   ),
   BODY_TIMED_OUT: entry(
     408,

@@ -17,7 +17,7 @@ const SHARED_TEXTS = {
     unreachable: "The service could not be reached. Try again.",
   },
   pt: {
-    password: "Palavra-passe",
+    password: "Senha",
     newPassword: "Nova senha",
     repeated: "Repita-a",
     differ: "As duas senhas são diferentes.",

@@ -14,7 +14,7 @@ const TEXTS = {
     title: "Definir uma nova senha",
     incomplete: "Este link está incompleto. Peça um novo.",
     explanation: `Pelo menos ${PASSWORD_LENGTH.min} caracteres. Todas as suas sessões terminam.`,
-    set: "Definir a palavra-passe",
+    set: "Definir a senha",
     done: "Pronto. Entre com a nova senha.",
   },
 };

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { listDeadLetterGroups, retryDeadLetters } from "../../domain/jobs/dead_letter_groups.ts";
-import { listDeadLetters, readDeadLetter } from "../../domain/jobs/dead_letter_list.ts";
+import { deadLetterVersion, listDeadLetters, readDeadLetter } from "../../domain/jobs/dead_letter_list.ts";
 import { discardDeadLetter, purgeDeadLetters } from "../../domain/jobs/dead_letter_purge.ts";
 import { retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import { noContent, ok } from "../shared/answer.ts";
+import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
@@ -70,9 +70,12 @@ export const deadLetterRoutes = [
     summary: "Read a dead letter",
     access,
     params: z.object({ id: uuid }),
-    answers: { 200: { description: "The dead letter", schema: DeadLetterJobDto } },
+    answers: { 200: { description: "The dead letter", schema: DeadLetterJobDto, etag: true } },
     problems: ["JOB_DEADLETTER_NOT_FOUND"],
-    run: async ({ db, caller, params }) => ok(await readDeadLetter(db, jobReach(caller), params.id)),
+    async run({ db, caller, params }) {
+      const deadLetter = await readDeadLetter(db, jobReach(caller), params.id);
+      return okVersioned(deadLetter, deadLetterVersion(deadLetter));
+    },
   }),
   endpoint({
     method: "delete",
@@ -83,9 +86,9 @@ export const deadLetterRoutes = [
     access,
     params: z.object({ id: uuid }),
     answers: { 204: { description: "Deleted" } },
-    problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED"],
-    async run({ db, caller, params }) {
-      await discardDeadLetter(db, caller, params.id);
+    problems: ["JOB_DEADLETTER_NOT_FOUND", "PRECONDITION_FAILED", "JOB_DEADLETTER_ALREADY_RETRIED"],
+    async run({ db, caller, params, call }) {
+      await discardDeadLetter(db, caller, params.id, call.ifMatch);
       return noContent();
     },
   }),

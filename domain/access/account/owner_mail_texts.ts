@@ -12,7 +12,7 @@ export const OWNER_MAILS = {
       text: "The password of your account was changed. Your other sessions were ended.",
     },
     pt: {
-      title: "A sua palavra-passe foi alterada",
+      title: "Sua senha foi alterada",
       text: "A senha da sua conta foi alterada. Suas outras sessões foram terminadas.",
     },
   },
@@ -22,7 +22,7 @@ export const OWNER_MAILS = {
       text: "A new password was set with a link from a mail to this address. All your sessions were ended.",
     },
     pt: {
-      title: "A sua palavra-passe foi reposta",
+      title: "Sua senha foi redefinida",
       text:
         "Foi definida uma nova senha com um link de um e-mail para este endereço. Todas as suas sessões foram terminadas.",
     },
@@ -34,7 +34,7 @@ export const OWNER_MAILS = {
         "Someone with your password asked to change the email of your account. A link was sent to the new address.",
     },
     pt: {
-      title: "Foi pedido um novo e-mail",
+      title: "Um novo e-mail foi solicitado",
       text:
         "Alguém com sua senha pediu para mudar o e-mail da sua conta. Um link foi enviado para o novo endereço.",
     },
@@ -48,7 +48,7 @@ export const OWNER_MAILS = {
     pt: {
       title: "Seu e-mail foi alterado",
       text:
-        "Sua conta tem um novo e-mail. A partir de agora entra com o novo. Este endereço não recebe mais mensagens.",
+        "Sua conta tem um novo e-mail. A partir de agora, você entra com o novo. Este endereço não recebe mais mensagens.",
     },
   },
   "email-taken": {
@@ -70,7 +70,7 @@ export const OWNER_MAILS = {
         "An authenticator app or a passkey was added to your account. From now on it is needed to sign in.",
     },
     pt: {
-      title: "Foi adicionado um segundo fator",
+      title: "Um segundo fator foi adicionado",
       text:
         "Um aplicativo de autenticação ou uma chave de acesso foi adicionado à sua conta. A partir de agora, ele é necessário para entrar.",
     },
@@ -81,7 +81,7 @@ export const OWNER_MAILS = {
       text: "An authenticator app or a passkey was removed from your account.",
     },
     pt: {
-      title: "Foi removido um segundo fator",
+      title: "Um segundo fator foi removido",
       text: "Um aplicativo de autenticação ou uma chave de acesso foi removido da sua conta.",
     },
   },
@@ -104,7 +104,7 @@ export const OWNER_MAILS = {
     },
     pt: {
       title: "Você tem novos códigos de recuperação",
-      text: "Foram criados novos códigos de recuperação para sua conta. Os antigos deixaram de funcionar.",
+      text: "Novos códigos de recuperação foram criados para sua conta. Os antigos deixaram de funcionar.",
     },
   },
 } satisfies Record<string, { en: MailText; pt: MailText }>;

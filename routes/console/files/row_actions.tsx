@@ -18,8 +18,8 @@ const texts = defineTexts({
   holdMany: counted("arquivo: aplicar a retenção legal?", "arquivos: aplicar a retenção legal?"),
   release: "Liberar da retenção legal",
   releaseMany: counted("arquivo: liberar da retenção legal?", "arquivos: liberar da retenção legal?"),
-  purge: "Eliminar conteúdo",
-  purgeMany: counted("arquivo: eliminar o conteúdo?", "arquivos: eliminar os conteúdos?"),
+  purge: "Excluir conteúdo",
+  purgeMany: counted("arquivo: excluir o conteúdo?", "arquivos: excluir os conteúdos?"),
   reason: "Motivo",
   reasonHint: "Fica no registro de auditoria de cada arquivo.",
 });

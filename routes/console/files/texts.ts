@@ -127,7 +127,7 @@ export const fileTexts = sectionTexts({
   purgeReferenced: (n: number) =>
     `${
       counted("referência usa", "referências usam")(n)
-    } este ficheiro. Libere todas as referências antes de eliminar o conteúdo.`,
+    } este arquivo. Libere todas as referências antes de excluir o conteúdo.`,
   purgeOnHold: "O arquivo está sob retenção legal. Remova a retenção antes de excluir o conteúdo.",
   purgeConfirm: "Excluir o conteúdo deste arquivo para sempre?",
   purgeReasonHint: "Por que o conteúdo é excluído. É mostrado no registro do arquivo.",

@@ -121,11 +121,11 @@ export const integrationTexts = sectionTexts({
   createKey: "Criar a chave",
   revoke: "Revogar",
   revokeConfirm: (name: string) =>
-    `Revogar a chave ${name}? Os pedidos que a usam são recusados de imediato.`,
+    `Revogar a chave ${name}? As solicitações que a usam são recusadas imediatamente.`,
   isRevoked: "A chave foi revogada.",
   keyCreated: "A chave foi criada",
   shownOnce: "Copie este valor agora. Não volta a ser mostrado.",
-  keyUse: "Envie-a com cada pedido:",
+  keyUse: "Envie-a com cada solicitação:",
   backToKeys: "Voltar às chaves de API",
   accounts: "Contas de serviço",
   accountsCaption: "Contas de serviço que você gerencia",
@@ -144,9 +144,9 @@ export const integrationTexts = sectionTexts({
   accountSecret: "Segredo",
   accountRevoked: "A conta de serviço foi revogada.",
   rotateConfirm: (name: string) =>
-    `Criar um novo segredo para ${name}? Os pedidos que usam o antigo são recusados de imediato.`,
+    `Criar um novo segredo para ${name}? As solicitações que usam o antigo são recusadas imediatamente.`,
   revokeAccountConfirm: (name: string) =>
-    `Revogar a conta de serviço ${name}? Os pedidos que a usam são recusados de imediato.`,
+    `Revogar a conta de serviço ${name}? As solicitações que a usam são recusadas imediatamente.`,
   backToAccounts: "Voltar às contas de serviço",
   webhooks: "Webhooks",
   webhooksCaption: "Endpoints de webhook deste inquilino",

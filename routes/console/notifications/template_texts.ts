@@ -67,7 +67,7 @@ export const templateTexts = sectionTexts({
   caption: "Modelos de mensagens por nome curto e idioma",
   newTemplate: "Novo modelo",
   slug: "Nome curto",
-  slugHint: "O nome que os pedidos de envio usam: letras, algarismos, pontos, hifens, sublinhados.",
+  slugHint: "O nome que as solicitações de envio usam: letras, algarismos, pontos, hifens, sublinhados.",
   localeHint: "Uma etiqueta de idioma como en ou pt-BR.",
   version: "Versão",
   search: "Buscar pelo nome",

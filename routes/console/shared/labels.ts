@@ -143,7 +143,7 @@ const labels = defineTexts({
   of: (made: number, most: number) => `${made} de ${most}`,
   origin: "Origem",
   outcome: "Resultado",
-  password: "Palavra-passe",
+  password: "Senha",
   pause: "Pausar",
   paused: "Em pausa",
   permissions: "Permissões",

@@ -86,6 +86,11 @@ Deno.test("a dead letter is discarded once; one that was retried stays", async (
   const discard = (id: string) => actor.delete(`/api/v1/dead-letter-jobs/${id}`);
   const refused = await discard(kept.id);
   assert.deepEqual([refused.status, refused.body.code], [400, "JOB_DEADLETTER_ALREADY_RETRIED"]);
+  const path = `/api/v1/dead-letter-jobs/${deadLetter.id}`;
+  const etag = (await actor.get(path)).headers.get("etag") ?? "";
+  assert.notEqual((await actor.get(`/api/v1/dead-letter-jobs/${kept.id}`)).headers.get("etag"), etag);
+  const outdated = await actor.delete(path, { "if-match": '"9"' });
+  assert.deepEqual([outdated.status, outdated.body.code], [412, "PRECONDITION_FAILED"]);
   const both = await Promise.all([discard(deadLetter.id), discard(deadLetter.id)]);
   assert.deepEqual(both.map(({ status }) => status).sort(), [204, 404]);
   assert.equal((await detail(job)).deadLetter, null);

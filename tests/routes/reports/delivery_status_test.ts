@@ -104,6 +104,7 @@ Deno.test("the overview counts what was not delivered, and leads to exactly thes
     level: "Warning",
     count: 2,
     subject: null,
+    reason: null,
   });
   const query = `deliveryStatus=Partly,Failed&fromDate=${encodeURIComponent(reports.since)}`;
   assert.deepEqual(await listed(actor, query), [none.id, some.id]);

@@ -9,7 +9,7 @@ Deno.test.afterAll(() => t.stop());
 
 const [EXCEL, HTML, PDF] = [2, 4, 1];
 const PYTHON = "/usr/bin/python3";
-const hasOpenpyxl = await new Deno.Command(PYTHON, { args: ["-c", "import openpyxl"], stderr: "null" })
+const hasOpenpyxl = await new Deno.Command(PYTHON, { args: ["-c", "import openpyxl, PIL"], stderr: "null" })
   .output()
   .then(({ success }) => success, () => false);
 
