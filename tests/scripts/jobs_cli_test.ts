@@ -85,15 +85,16 @@ Deno.test("from the shell: what failed, why, and run it again", async () => {
 });
 
 Deno.test("secrets in arguments are not printed", async () => {
+  const password = "hunter2secret";
   const { id } = await json(
     "jobs",
     "enqueue",
     "steward.http-request",
-    '{"url":"https://ann:hunter2secret@x.test/"}',
+    JSON.stringify({ url: `https://ann:${password}@x.test/` }),
     ...tenant,
   );
   const { out } = await run("jobs", "show", id, ...tenant);
-  assert.doesNotMatch(out, /hunter2secret/);
+  assert.ok(!out.includes(password));
 });
 
 Deno.test("scripts find the embedded database of the running development service, and never in production", async () => {

@@ -47,6 +47,7 @@ export async function runRemoteWorker(w: RemoteWorld, host: Host): Promise<void>
         max: w.random.between(1, 3),
         waitSeconds: 5,
         worker: host.name,
+        program: null,
         requestId,
       }, { gone: gone.signal, renew: () => Promise.resolve(caller) })
     );

@@ -114,7 +114,7 @@ Deno.test("the summary is in the user's language and has a singular form for one
   const ann = await collector({ digest: { isEnabled: true, at: "08:00", locale: "pt-BR" } });
   await run(await queue(low([ann.userId])));
   await run(await mailOf(ann.userId));
-  assert.equal(server.takenBy(ann.email)[0]?.subject, "Uma mensagem para si");
+  assert.equal(server.takenBy(ann.email)[0]?.subject, "Uma mensagem para você");
 });
 
 Deno.test("users who opted out, left or whose messages were cancelled before the digest get none", async () => {

@@ -250,9 +250,10 @@ inBrowser(
     const viewing = await openConsole(b, t, everything);
     const { page } = viewing;
     const hidden = () =>
-      page.locator("#sections").evaluate((
-        list,
-      ) => [list.scrollHeight - list.clientHeight, getComputedStyle(list).overflowY]);
+      page.evaluate<[number, string]>(`(() => {
+        const list = document.querySelector("#sections");
+        return [list.scrollHeight - list.clientHeight, getComputedStyle(list).overflowY];
+      })()`);
     await page.setViewportSize({ width: 1440, height: 900 });
     await viewing.open("webhooks");
     assert.deepEqual(await hidden(), [0, "auto"]);
