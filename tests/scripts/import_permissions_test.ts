@@ -17,7 +17,7 @@ Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
 const run = (args: string[], env: Record<string, string> = { DATABASE_URL: databaseUrl }) =>
   runScript("import-permissions", args, {
     permissions: [
-      "--allow-env=DATABASE_URL,DATABASE_URL_FILE,DATABASE_LISTEN,DATABASE_LISTEN_FILE,PG*",
+      "--allow-env=DATABASE_URL,DATABASE_URL_FILE,DATABASE_LISTEN,DATABASE_LISTEN_FILE,STEWARD_ENV,DATA_DIR,DATA_DIR_FILE,PG*",
       "--allow-read",
       "--allow-net=127.0.0.1",
     ],

@@ -190,6 +190,9 @@ export function revealsNothing(world: World, answer: HttpAnswer, named: Set<stri
   assert.deepEqual(revealed, [], `the answer reveals ${revealed}: ${text.slice(0, 2000)}`);
 }
 
+/** Written some seconds after the jobs that they count. */
+const LATE_TABLE = "job_type_figures";
+
 /** Every database row that contains a trace of the victim, by table. @param named names that the outsider used */
 export async function victimsRows(
   world: World,
@@ -197,7 +200,8 @@ export async function victimsRows(
 ): Promise<Record<string, string[]>> {
   const { sql } = world;
   const tables = await sql<{ name: string }[]>`
-    select schemaname || '.' || tablename as name from pg_tables where schemaname = any(${world.schemas}) order by 1`;
+    select schemaname || '.' || tablename as name from pg_tables
+    where schemaname = any(${world.schemas}) and tablename <> ${LATE_TABLE} order by 1`;
   const traces = tracesOf(world).filter((trace) => !named.has(trace)).map((trace) => `%${trace}%`);
   const rows: Record<string, string[]> = {};
   for (const { name } of tables) {
