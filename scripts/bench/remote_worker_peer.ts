@@ -1,6 +1,6 @@
 // A remote worker process for benchmarks: claims and settles jobs in batches until none is left. Prints jobs per second.
 const [port = "", headersJson = "{}", total = "0"] = Deno.args;
-const LOOPS = 4;
+const LOOPS = 8;
 const BATCH = 100;
 const headers = { ...JSON.parse(headersJson), "content-type": "application/json" };
 
