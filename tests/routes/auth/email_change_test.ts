@@ -239,7 +239,7 @@ Deno.test("the mails follow the language of the owner's default tenant", async (
   assert.deepEqual((await mailsTo(t, newEmail)).map(({ subject }) => subject), ["Confirme seu novo e-mail"]);
   assert.equal((await confirm(token)).status, 204);
   const subjects = (await mailsTo(t, user.email)).map(({ subject }) => subject);
-  assert.deepEqual(subjects, ["Seu e-mail foi alterado", "Foi pedido um novo e-mail"]);
+  assert.deepEqual(subjects, ["Seu e-mail foi alterado", "Um novo e-mail foi solicitado"]);
 });
 
 const browser = await openBrowser();
