@@ -118,10 +118,12 @@ export async function answerOnceInSteps(
   const setEnd = (until: typeof end) =>
     sql`update idempotency_keys set claimed_until = ${until} where ${ownRow} and status is null`
       .catch(() => {}); // without the database the claim expires by itself
-  const renewing = setInterval(() => setEnd(end), claimSeconds * 1000 / 3);
-  const releaseClaim = () => {
+  let renewal = Promise.resolve<unknown>(undefined);
+  const renewing = setInterval(() => renewal = renewal.then(() => setEnd(end)), claimSeconds * 1000 / 3);
+  const releaseClaim = async () => {
     clearInterval(renewing);
-    return setEnd(sql`date_trunc('milliseconds', now())`); // the column rounds, which may be into the future
+    await renewal; // on another connection, it could be written after the release
+    await setEnd(sql`date_trunc('milliseconds', now())`); // the column rounds, which may be into the future
   };
   signal?.addEventListener("abort", releaseClaim, { once: true });
   let isWorking = true;
