@@ -1,39 +1,34 @@
-import { AuditWriter } from "./domain/audit/audit_writer.ts";
 import { requireBreachedPasswords } from "./domain/access/passwords/breached_passwords.ts";
 import { createOpenIdProviders } from "./domain/access/sign_in/oidc/providers.ts";
 import { Rights } from "./domain/rights/rights.ts";
 import { profilesOf } from "./domain/files/configured_profiles.ts";
-import { ReservationWriter } from "./domain/files/reservation_writer.ts";
 import { attachedFiles } from "./domain/files/attached_files.ts";
 import { type JobEngine, startJobEngine } from "./domain/jobs/engine.ts";
 import { EventFeed } from "./domain/events/feed/event_feed.ts";
 import { JobEvents } from "./domain/events/job_events.ts";
 import { fireDueRecurringJobs } from "./domain/jobs/fire_recurring.ts";
 import { JobTypes } from "./domain/jobs/job_type.ts";
-import { JobWriter } from "./domain/jobs/enqueue.ts";
 import { WorkPolls } from "./domain/jobs/remote/work_polls.ts";
-import type { SettledJob } from "./domain/jobs/job_row.ts";
 import { registerJobTypes } from "./domain/job_types.ts";
 import { allPersonalData } from "./domain/personal_data.ts";
-import { notifyEndpointCreator } from "./domain/notifications/endpoint_notice.ts";
-import { mailSenderLink, notifyLostSender } from "./domain/notifications/sender_notices.ts";
+import { serviceNotices } from "./domain/notifications/service_notices.ts";
 import { finishDirectMessages } from "./domain/notifications/direct.ts";
 import { UserWakeUps } from "./domain/notifications/in_app/user_wake_up.ts";
 import { RenderThreads } from "./domain/notifications/rendering/mod.ts";
-import { MessageWriter } from "./domain/notifications/send.ts";
+import { createWriters } from "./domain/writers.ts";
 import { instanceChecks, InstanceHealth } from "./domain/operations/health.ts";
 import { Metrics } from "./domain/shared/metrics.ts";
 import { prepareDatabase } from "./domain/prepare_database.ts";
 import { KnownClients } from "./domain/oauth/clients/known_clients.ts";
-import { RunningRequests } from "./domain/requests/running_requests.ts";
+import { requestBounds, RunningRequests } from "./domain/requests/running_requests.ts";
 import { openReports } from "./domain/reports/reports.ts";
 import { scheduleWork } from "./domain/reports/schedule_runs.ts";
-import type { Clock } from "./infra/clock.ts";
 import type { ServicePlatform } from "./domain/platform.ts";
+import type { Steward, StewardOptions } from "./domain/steward.ts";
 import type { Config } from "./infra/config.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { serveHttp } from "./infra/http_server.ts";
-import { createLog, type Log } from "./infra/log.ts";
+import { createLog } from "./infra/log.ts";
 import { objectStoreConfig } from "./infra/objectstore/store_config.ts";
 import { connectObjectStore } from "./infra/objectstore/objectstore.ts";
 import { shareChanges } from "./infra/postgres/changes.ts";
@@ -56,38 +51,8 @@ import { servicesOf } from "./routes/extensions/services.ts";
 import { endpointsOf } from "./routes/endpoints.ts";
 
 const DRAIN_MS = 25_000;
-/** Requests in work for each database connection. While one runs its statement, others parse and print JSON. */
-const STARTED_PER_CONNECTION = 3;
-/** Memory for the bodies of all requests at the same time. */
-const BODY_BYTES = 256 * 1024 * 1024;
 
-/** A running service. */
-export interface Steward {
-  platform: ServicePlatform;
-  url: string;
-  /** Embedded parts in use. */
-  parts: string[];
-  /**
-   * Deno.cron calls these once a minute. If several instances call them at the same time, each due run is done once.
-   */
-  fireRecurringJobs(): Promise<void>;
-  fireReportSchedules(): Promise<void>;
-  /** Runs due work whose wake-ups were lost. */
-  sweep(): Promise<void>;
-  /** Accepts no new requests, waits up to `drainMs` for running jobs and requests, and closes all parts. */
-  stop(drainMs?: number): Promise<void>;
-}
-
-export interface StewardOptions {
-  log?: Log;
-  clock?: Clock;
-  /** Called with every job whose result was written. */
-  onSettled?: (jobs: SettledJob[]) => void;
-  /** Checks every answer against its declared shape. */
-  checkAnswers?: boolean;
-  /** Modules of extensions, as paths or `file:` URLs, besides those of STEWARD_EXTENSIONS. */
-  extensions?: string[];
-}
+export type { Steward, StewardOptions };
 
 /** Builds the service from its configuration and starts it: infrastructure, domain, routes, workers. */
 export async function startSteward(given: Config, o: StewardOptions = {}): Promise<Steward> {
@@ -142,9 +107,9 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const providers = await openProviders(config, clock);
   const metrics = new Metrics();
   const scanner = openScanner(config, { log, onVerdict: (verdict) => metrics.scans.add([verdict]) });
-  const jobStallReason = () => engine?.stallReason() ?? null;
-  const checks = instanceChecks({ sql, objects, scanner, mail: providers.mail }, { jobStallReason });
-  const notices = scanner.notice === undefined ? [] : [scanner.notice];
+  const checks = instanceChecks({ sql, objects, scanner, mail: providers.mail }, {
+    jobStallReason: () => engine?.stallReason() ?? null,
+  });
   const platform: ServicePlatform = {
     config,
     log,
@@ -160,25 +125,14 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     eventTypes: extensions.eventTypes,
     eventFeed,
     jobEvents: new JobEvents(sql),
-    jobWriter: new JobWriter(sql),
     workPolls: new WorkPolls({ sql, log, leaseSeconds: config.JOB_LEASE_SECONDS }),
-    auditWriter: new AuditWriter(sql),
     // Extensions come first: their tables may refer to those of the areas.
     personalData: [...extensions.personalData, ...allPersonalData],
-    messageWriter: new MessageWriter({ sql, wakeUps }),
+    ...createWriters({ sql, wakeUps }),
     attachedFiles,
     channelProviders: extensions.channelProviders,
-    onEndpointDisabled: (tx, endpoint, reason) => notifyEndpointCreator(platform, tx, endpoint, reason),
-    senderNotices: {
-      mailLink: (tx, sender, link) => mailSenderLink(platform, tx, sender, link),
-      tellLost: (tx, sender) => notifyLostSender(platform, tx, sender),
-    },
-    reservationWriter: new ReservationWriter(sql),
-    listPages: {
-      act: (...args) => consolePages.listPages.act(...args),
-      csv: (...args) => consolePages.listPages.csv(...args),
-      notice: (task) => consolePages.listPages.notice(task),
-    },
+    ...serviceNotices(() => platform),
+    listPages: () => consolePages.listPages,
     userWakeUps: new UserWakeUps({ sql, config, log }),
     objects,
     scanner,
@@ -186,14 +140,13 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     reports: await openReports(config, extensions.reports),
     renderThreads: new RenderThreads(),
     metrics,
-    health: new InstanceHealth(checks, { log, notices, isStuck: () => poolHealth.isStuck }),
-    connectionWait,
-    runningRequests: new RunningRequests({
-      running: config.MAX_RUNNING_REQUESTS,
-      started: STARTED_PER_CONNECTION * config.DATABASE_POOL,
-      waiting: config.MAX_WAITING_REQUESTS,
-      bodyBytes: BODY_BYTES,
+    health: new InstanceHealth(checks, {
+      log,
+      notices: [scanner.notice ?? []].flat(),
+      isStuck: () => poolHealth.isStuck,
     }),
+    connectionWait,
+    runningRequests: new RunningRequests(requestBounds(config)),
     stopping: stopping.signal,
     baseUrl: () => baseUrl,
   };

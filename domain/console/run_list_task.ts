@@ -75,7 +75,7 @@ async function actOnRows(
       await endListTask(p.sql, task.id, { status: "Completed" });
       return;
     }
-    const { refusals } = await p.listPages.act(task, ids, signal);
+    const { refusals } = await p.listPages().act(task, ids, signal);
     task = await recordTaskRows(p.sql, task, { rows: ids.length, refusals });
     if (task) onProgress(100 * task.position / Math.max(1, task.total));
   }
@@ -89,7 +89,7 @@ async function writeCsv(
 ): Promise<void> {
   let written = 0;
   const encoder = new TextEncoder();
-  const lines = p.listPages.csv(task, async (rows) => {
+  const lines = p.listPages().csv(task, async (rows) => {
     signal.throwIfAborted();
     written = rows;
     if (!await noteCsvRows(p.sql, task.id, rows)) throw new TaskCancelled();
@@ -134,7 +134,7 @@ async function tellOwner(p: ConsolePlatform, task: ListTask): Promise<void> {
         sendNotification(p, tx, { tenantId: task.tenantId, userId: null, traceId: null }, {
           channel: "InApp",
           recipients: [{ address: task.userId }],
-          ...p.listPages.notice(task),
+          ...p.listPages().notice(task),
           category: "lists",
           actionUrl: `${p.baseUrl()}/console/lists/tasks/${task.id}`,
         }),

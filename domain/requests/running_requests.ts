@@ -1,3 +1,4 @@
+import type { Config } from "../../infra/config.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 
 const RETRY_AFTER_S = "2";
@@ -19,6 +20,20 @@ export interface RequestBounds {
   /** Bytes of the bodies that are in memory at the same time. */
   bodyBytes: number;
 }
+
+/** Requests in work for each database connection. While one runs its statement, others parse and print JSON. */
+const STARTED_PER_CONNECTION = 3;
+const BODY_BYTES = 256 * 1024 * 1024;
+
+/** The bounds of an instance. */
+export const requestBounds = (
+  config: Pick<Config, "MAX_RUNNING_REQUESTS" | "MAX_WAITING_REQUESTS" | "DATABASE_POOL">,
+): RequestBounds => ({
+  running: config.MAX_RUNNING_REQUESTS,
+  started: STARTED_PER_CONNECTION * config.DATABASE_POOL,
+  waiting: config.MAX_WAITING_REQUESTS,
+  bodyBytes: BODY_BYTES,
+});
 
 /** Gives back what a request took. Further calls do nothing. */
 export type Release = () => void;
