@@ -144,12 +144,19 @@ function editorView(
   return {
     title: template?.name ?? t.newTemplate,
     crumbs: [{ href: "document-templates", label: t.title }],
-    actions: template && mayChange && (
-      <DeleteButton
-        v={v}
-        action={`document-templates/${template.id}/delete`}
-        confirm={t.deleteConfirm(template.slug, template.locale)}
-      />
+    actions: template && (
+      <>
+        {may(v.viewer, "generate:documents") && (
+          <ButtonLink href={`document-templates/${template.id}/generate`} label={t.generate} icon="play" />
+        )}
+        {mayChange && (
+          <DeleteButton
+            v={v}
+            action={`document-templates/${template.id}/delete`}
+            confirm={t.deleteConfirm(template.slug, template.locale)}
+          />
+        )}
+      </>
     ),
     body: (
       <>

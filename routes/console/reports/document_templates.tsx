@@ -1,5 +1,6 @@
 import { ButtonLink } from "../components/forms.tsx";
 import { listView, search, timeColumn } from "../components/list.tsx";
+import { commonTexts } from "../shared/common_texts.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
 import { documentTemplateTexts } from "./document_texts.ts";
 
@@ -31,6 +32,14 @@ export async function documentTemplatesPage(v: Visit): Promise<View> {
       { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
       { head: t.version, align: "end", cell: ({ version }) => version },
       timeColumn(v, t.changed, "updatedAt"),
+      {
+        head: commonTexts[v.locale].actions,
+        align: "end",
+        cell: ({ id }) =>
+          may(v.viewer, "generate:documents") && (
+            <ButtonLink href={`document-templates/${id}/generate`} label={t.generate} icon="play" />
+          ),
+      },
     ],
   });
 }

@@ -34,6 +34,15 @@ export const documentTemplateTexts = sectionTexts({
   restore: "Restore",
   restoreConfirm: (version: number) => `Make a new version with the texts of version ${version}?`,
   restored: (version: number) => `Restored as version ${version}.`,
+  generate: "Generate",
+  generateIntro: "The documents have the saved version of the template. They are made in the background.",
+  data: "Data (JSON)",
+  dataHint:
+    'An object makes one document. An array makes one for each item, at most 100: [{"name": "Ana", "data": {…}, "recipients": ["ana@example.com"]}]. The name and the recipients may be left out; recipients are for delivery by email.',
+  dataInvalid: "Enter a JSON object, or an array with one item for each document.",
+  item: (number: number) => `item ${number}`,
+  documentQueued: "The document was queued.",
+  documentsQueued: "The documents were queued.",
 }, {
   title: "Modelos de documentos",
   caption: "Modelos de documentos por nome curto e idioma",
@@ -68,4 +77,13 @@ export const documentTemplateTexts = sectionTexts({
   restore: "Repor",
   restoreConfirm: (version: number) => `Criar uma versão nova com os textos da versão ${version}?`,
   restored: (version: number) => `Reposto como versão ${version}.`,
+  generate: "Gerar",
+  generateIntro: "Os documentos usam a versão salva do modelo. São criados em segundo plano.",
+  data: "Dados (JSON)",
+  dataHint:
+    'Um objeto cria um documento. Uma lista cria um para cada item, no máximo 100: [{"name": "Ana", "data": {…}, "recipients": ["ana@example.com"]}]. O nome e os destinatários podem faltar; os destinatários servem para a entrega por e-mail.',
+  dataInvalid: "Digite um objeto JSON ou uma lista com um item para cada documento.",
+  item: (number: number) => `item ${number}`,
+  documentQueued: "O documento entrou na fila.",
+  documentsQueued: "Os documentos entraram na fila.",
 });

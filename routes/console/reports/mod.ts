@@ -1,6 +1,7 @@
 import type { ConsoleSection } from "../shared/page.ts";
 import { deliverPage } from "./deliver.tsx";
 import { documentEditorPages } from "./document_editor.tsx";
+import { documentGeneratePage } from "./document_generate.tsx";
 import { documentTemplatesPage } from "./document_templates.tsx";
 import { documentTemplateTexts } from "./document_texts.ts";
 import { generatePage } from "./generate.tsx";
@@ -59,5 +60,6 @@ export const reportsSection: ConsoleSection = {
     ...targetPages,
     { path: "document-templates", get: documentTemplatesPage, ...DOCUMENTS },
     ...documentEditorPages,
+    documentGeneratePage,
   ],
 };

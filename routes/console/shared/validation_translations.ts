@@ -81,6 +81,9 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^expected a JSON object$/, "Informe um objeto JSON."],
   [/^no job (.*) is within the caller's reach$/, "Não existe aqui a tarefa $1."],
   [/^the template requires a value$/, "O modelo exige um valor."],
+  [/^delivery by email needs at least one recipient$/, "Informe pelo menos um destinatário."],
+  [/^several documents have their recipients in each item, .*$/, "Informe os destinatários em cada item."],
+  [/^only delivery by email .* has recipients$/, "Só a entrega por e-mail tem destinatários."],
   [/^line (\d+), column (\d+): (.*)$/, "linha $1, coluna $2: $3"],
 ];
 

@@ -135,6 +135,7 @@ const OPEN: Record<string, string[]> = {
     "document-templates",
     "document-templates/new",
     "document-templates/{id}",
+    "document-templates/{id}/generate",
     "permissions/new",
     "permissions/import",
     "permissions/{id}",
