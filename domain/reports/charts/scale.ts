@@ -1,10 +1,13 @@
 /** Larger values are drawn like this one: the difference of two values must stay a finite number. */
 const MAX_VALUE = 1e300;
+/** Smaller values are drawn as zero: a fifth of them is no exact number. */
+const MIN_VALUE = 1e-290;
 /** Numbers with more digits before the point are shown as powers of ten. */
 const POWERS_FROM = 1e15;
 const STEPS = [1, 2, 2.5, 5, 10];
 
-const clamped = (value: number): number => Math.max(-MAX_VALUE, Math.min(MAX_VALUE, value));
+const clamped = (value: number): number =>
+  Math.abs(value) < MIN_VALUE ? 0 : Math.max(-MAX_VALUE, Math.min(MAX_VALUE, value));
 
 /** An axis: its round ticks in ascending order; the first and the last one are its ends. */
 export interface Scale {

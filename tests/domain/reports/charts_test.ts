@@ -32,6 +32,7 @@ Deno.test("ticks are round, at equal distances and around all values", () => {
   assert.deepEqual(ticks([-5, 10]), [-5, 0, 5, 10]);
   assert.deepEqual(ticks([0]), [0, 1]);
   assert.deepEqual(ticks([]), [0, 1]);
+  assert.deepEqual(ticks([5e-324], false), [0, 0.2, 0.4, 0.6, 0.8, 1]);
   assert.deepEqual(ticks([1_000_000, 1_000_010], false), [
     1_000_000,
     1_000_002,
