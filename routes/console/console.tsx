@@ -20,7 +20,7 @@ import { requireConnection } from "../shared/require_connection.ts";
 import { Api, Refusal, refusalOf } from "./shared/api.ts";
 import { sharedAssets } from "./shared/assets.ts";
 import { commonTexts } from "./shared/common_texts.ts";
-import { cookieWriter, csrfToken, isCsrfToken, readCookies } from "./shared/cookies.ts";
+import { cookieWriter, formCsrf, isFormCsrf, readCookies } from "./shared/cookies.ts";
 import { PAGE_FORM_BYTES, readForm } from "./shared/form.ts";
 import { LOCALES } from "./shared/languages.ts";
 import {
@@ -196,7 +196,7 @@ export async function createConsole(
       locale: state.locale,
       timeZone: state.timeZone,
       theme: state.theme,
-      csrf: csrfToken(state.secret),
+      csrf: formCsrf(state.secret, viewer.tenant?.id ?? null),
       flash: state.flash,
       secret: state.secret,
       signal: request.signal,
@@ -273,7 +273,8 @@ export async function createConsole(
         milliseconds: formMs,
         room: p.runningRequests,
       });
-      if (!isCsrfToken(form.get("csrf"), state.secret)) return await stale();
+      const tenant = page.fitsEveryTenant ? {} : { tenantId: viewer.tenant?.id ?? null };
+      if (!isFormCsrf(form.get("csrf"), { secret: state.secret, ...tenant })) return await stale();
       sent = form;
       return await answer(page.path === STEP_UP ? await stepUp(v, form) : await page.post(v, form));
     } catch (thrown) {

@@ -49,6 +49,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     {
       path: "look",
       forEnrolling: true,
+      fitsEveryTenant: true,
       post(_v, form) {
         const theme = field(form, "theme");
         const locale = field(form, "locale");
@@ -63,6 +64,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     {
       ...action("sign-out", "signOut", () => seeOther("sign-in", ...cookies().noSession())),
       forEnrolling: true,
+      fitsEveryTenant: true,
     },
   ];
 }

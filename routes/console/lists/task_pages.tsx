@@ -49,6 +49,17 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
     if (!task) throw new Refusal({ status: 404, detail: `You have no task ${id}.` });
     return task;
   };
+  /** The file stays after its user has left the tenant, or lost the permission for the list. */
+  const requireOpen = async (v: Visit, { list, tenantId }: ListTask): Promise<void> => {
+    const viewer = await pages.viewerOf(await v.inScope(tenantId), v.viewer.userId);
+    const found = pages.find(list);
+    if (viewer.tenant?.id === (tenantId ?? undefined) && found && pages.isOpen(found.page, viewer)) return;
+    throw new Refusal({
+      status: 403,
+      code: "FORBIDDEN",
+      detail: `The list ${list} is no longer open to you.`,
+    });
+  };
   const actionOf = ({ list, action }: ListTask): RowAction | null =>
     pages.find(list)?.page.bulk?.[action ?? ""] ?? null;
   const titleOf = (v: Visit, task: ListTask): string =>
@@ -89,7 +100,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
         if (!isStarted) {
           return { goTo: pathOf(task), flash: { tone: "bad", text: listTexts[v.locale].tooOld } };
         }
-        const ended = isSmall ? await runListTask(p, task.id, p.stopping) : null;
+        const ended = isSmall ? await runNow(p, task.id) : null;
         const label = actionOf(task)?.label(v);
         const text = ended && outcomeOf(v.locale, ended, label);
         if (!ended || !text || isOpen(ended)) return { goTo: pathOf(task) };
@@ -112,10 +123,22 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
       async get(v) {
         const task = await read(v);
         if (!task.fileId) throw new Refusal({ status: 404, detail: `The task ${task.id} has no file.` });
+        await requireOpen(v, task);
         return await toDocument(signFileDownload(p, task.fileId), pathOf(task));
       },
     },
   ];
+}
+
+/** Runs a task before the answer. After a failure of the service a job goes on with it; then returns null. */
+async function runNow(p: ServicePlatform, taskId: string): Promise<ListTask | null> {
+  try {
+    return await runListTask(p, taskId, p.stopping);
+  } catch (error) {
+    p.log.error("a task on a list failed and goes on as a job", { error, taskId });
+    await transact(p.sql, (tx) => enqueueJob(p, tx, listTaskJob, { taskId }));
+    return null;
+  }
 }
 
 async function questionView(

@@ -31,6 +31,7 @@ export function toSameAddress(v: Visit, back: string, name: string | null): Outc
 /** Chooses the tenant that the viewer acts in, or none, and stays on the page. */
 export const switchPage = (p: ServicePlatform): ConsolePage => ({
   path: "tenant",
+  fitsEveryTenant: true,
   async post(v, form) {
     const tenantId = optionalField(form, "tenantId") ?? null;
     const tenant = v.viewer.tenants.find(({ id }) => id === tenantId);

@@ -124,6 +124,21 @@ export function isCsrfToken(given: unknown, secret: string): boolean {
   return timingSafeEqual(token, formToken(secret));
 }
 
+/** What the forms of a page send: a CSRF token, and the tenant whose data the page shows. */
+export const formCsrf = (secret: string, tenantId: string | null): string =>
+  `${csrfToken(secret)}.${tenantId ?? ""}`;
+
+/**
+ * May a form with this value be processed? Not if the viewer has switched to another tenant in a second tab meanwhile: the
+ * form would change that one.
+ * @param o.tenantId the tenant of the session; absent: any
+ */
+export function isFormCsrf(given: unknown, o: { secret: string; tenantId?: string | null }): boolean {
+  const [token, shownFor] = String(given).split(".");
+  const isHere = o.tenantId === undefined || shownFor === undefined || shownFor === (o.tenantId ?? "");
+  return isHere && isCsrfToken(token, o.secret);
+}
+
 const xor = (bytes: Uint8Array, mask: Uint8Array): Buffer =>
   Buffer.from(bytes.map((byte, index) => byte ^ (mask[index] ?? 0)));
 

@@ -38,7 +38,7 @@ export interface Visit {
   /** IANA name from a cookie that console.js sets; UTC until then. */
   timeZone: string;
   theme: Theme;
-  /** CSRF token that every form must send. */
+  /** What every form must send as `csrf`: a CSRF token, and the tenant that the viewer is in. */
   csrf: string;
   /** Result of the last action, shown once. */
   flash: Flash | null;
@@ -118,6 +118,8 @@ export interface ConsolePage {
   permissions?: string[];
   /** True if it also opens for a session that lacks a required second factor. */
   forEnrolling?: true;
+  /** True if its form does the same in every tenant: it may come from a page that another tenant's data was on. */
+  fitsEveryTenant?: true;
   /** What the viewer can do to many rows of its list. */
   bulk?: RowActions;
   get?(v: Visit): Promise<Outcome> | Outcome;

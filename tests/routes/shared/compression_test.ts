@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { acceptsGzip } from "../../../routes/shared/compression.ts";
-import { csrfToken, isCsrfToken } from "../../../routes/console/shared/cookies.ts";
+import { csrfToken, isCsrfToken, isFormCsrf } from "../../../routes/console/shared/cookies.ts";
 import { PASSWORD, person } from "../auth/people.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -102,7 +102,7 @@ Deno.test("pages of the console are compressed; their form tokens differ in each
   assert.deepEqual([first?.status, first?.encoding], [200, "gzip"]);
   const tokens = [tokenOf(first?.text ?? ""), tokenOf(second?.text ?? "")];
   assert.notEqual(tokens[0], tokens[1]);
-  assert.deepEqual(tokens.map((token) => isCsrfToken(token, secret)), [true, true]);
+  assert.deepEqual(tokens.map((token) => isFormCsrf(token, { secret })), [true, true]);
   const style = /console\.css\?v=\w+/.exec(first?.text ?? "")?.[0];
   assert.equal((await ask(`/console/assets/${style}`, GZIP)).encoding, "gzip");
 });
