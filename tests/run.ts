@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 
 const FILES_OF_A_GROUP = 20;
-/** Tests of at most so many failed groups run once more. */
+/** Failed tests run once more if they are in at most this many groups. */
 const REPEATED_GROUPS = 3;
 /** These take long, or measure time or memory. They start first, each in a group of its own. */
 const ALONE = [

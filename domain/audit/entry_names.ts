@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import { isUuid } from "../shared/ids.ts";
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Maximum number of ids of a page of audit rows that are looked up. */
 const MAX_LOOKED_UP = 1_000;
 
@@ -58,6 +58,6 @@ const idsIn = ({ actorId, tenantId, targetId, before, after }: Naming): string[]
   [actorId, tenantId, targetId, before, after].flatMap(uuidsIn);
 
 function uuidsIn(value: unknown): string[] {
-  if (typeof value === "string") return UUID.test(value) ? [value.toLowerCase()] : [];
+  if (typeof value === "string") return isUuid(value) ? [value.toLowerCase()] : [];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(uuidsIn) : [];
 }

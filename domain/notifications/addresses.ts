@@ -1,4 +1,5 @@
 import { mailKey } from "../../infra/mail/mail_address.ts";
+import { isUuid } from "../shared/ids.ts";
 import { declaredChannel, isBuiltIn } from "./channels/catalogue.ts";
 import type { BuiltInChannel, NotificationChannel } from "./status.ts";
 
@@ -7,7 +8,6 @@ const DOMAIN =
   /^[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?(\.[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?)*$/u;
 const E164 = /^\+[1-9]\d{1,14}$/;
 const DEVICE_TOKEN = /^[!-~]{1,4096}$/;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The expected form of an address per channel, as error messages describe it. */
 const EXPECTED: Record<BuiltInChannel, string> = {
@@ -36,7 +36,7 @@ export const shownAddress = (channel: NotificationChannel, address: string): str
 function fits(channel: BuiltInChannel, address: string): boolean {
   if (channel === "Sms") return E164.test(address);
   if (channel === "Push") return DEVICE_TOKEN.test(address);
-  if (channel === "InApp") return UUID.test(address);
+  if (channel === "InApp") return isUuid(address);
   const at = address.lastIndexOf("@");
   const [local, domain] = [address.slice(0, Math.max(at, 0)), address.slice(at + 1)];
   return local.length <= 64 && domain.length <= 253 && LOCAL.test(local) && DOMAIN.test(domain);

@@ -1,5 +1,6 @@
 import { TokenRefused } from "../../infra/tokens.ts";
 import { invalid, problem } from "../problems/problem.ts";
+import { isUuid } from "../shared/ids.ts";
 import type { ApiKeyRights } from "./api_key_rights.ts";
 import type { Caller } from "./caller.ts";
 import { KEY_PREFIX, type KeyRights } from "./key_rights.ts";
@@ -20,7 +21,6 @@ export interface Credentials {
   ip: string | null;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 
 /**
@@ -44,7 +44,7 @@ export async function authenticate(
   const tenantQuery = c.queryIsFilter ? [] : c.tenantQuery;
   const named = claims.tenantId === null ? namedTenants({ ...c, tenantQuery }) : [claims.tenantId];
   const [first = null] = named;
-  const tenantId = first !== null && UUID.test(first) ? first : null;
+  const tenantId = first !== null && isUuid(first) ? first : null;
   const rights = await readLiveSession(p, { sub, sid, ver }, tenantId);
   requireOneTenant(named);
   if (tenantId !== null && !rights.linked) {
@@ -206,7 +206,7 @@ function namedTenants(c: Pick<Credentials, "tenantHeader" | "tenantQuery">): str
 
 function requireOneTenant(named: string[]): void {
   for (const id of named) {
-    if (!UUID.test(id)) {
+    if (!isUuid(id)) {
       throw invalid({ tenantId: [`expected a UUID in X-Tenant-ID or tenantId, found "${id}"`] });
     }
   }

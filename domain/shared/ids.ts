@@ -16,6 +16,11 @@ export function newId(): string {
   return v7({ msecs: ids.ms, seq: ids.sequence });
 }
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether a text is a UUID of any version, in upper or lower case. */
+export const isUuid = (text: string): boolean => UUID.test(text);
+
 /** Sorts before all ids. A pass over a table begins here. */
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 

@@ -6,9 +6,9 @@ import { readRole } from "./roles.ts";
 
 /** How many users the preview names. */
 const MOST_NAMED = 10;
-/** The named users are the first by email among so many, so that a role of 100,000 users needs no sort of them all. */
+/** The preview reads this many users and names the first of them by email. A role may have 100,000: sorting all is slow. */
 const CANDIDATES = 1_000;
-/** So many sessions are counted exactly. */
+/** Up to this number, sessions are counted exactly. */
 const MOST_SESSIONS = 1_000;
 
 /** A permission that a change adds to a role or removes from it. */

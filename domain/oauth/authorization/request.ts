@@ -1,3 +1,4 @@
+import { isUuid } from "../../shared/ids.ts";
 import { isSameAudience } from "../clients/audience.ts";
 import { isRegistered } from "../clients/redirect_uris.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
@@ -6,7 +7,6 @@ import { listOf, OAuthError, type Parameters, readParameters, requireParameter }
 import type { OAuthPlatform } from "../platform.ts";
 
 const LONGEST = 2000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 type Prompt = typeof PROMPTS[number];
 
 /** Where an authorization request may be answered: a redirect URI that its client registered. */
@@ -147,7 +147,7 @@ function maxAge(parameters: Parameters): number | null {
 
 function tenant(parameters: Parameters): string | null {
   const id = parameters.get("tenant");
-  if (id === undefined || UUID.test(id)) return id?.toLowerCase() ?? null;
+  if (id === undefined || isUuid(id)) return id?.toLowerCase() ?? null;
   throw new OAuthError("invalid_request", "The tenant must be a UUID.");
 }
 

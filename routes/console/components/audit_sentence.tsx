@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import { isUuid } from "../../../domain/shared/ids.ts";
 import { searchOf } from "../shared/api.ts";
 import {
   actionSentences,
@@ -25,7 +26,6 @@ type Reader = Pick<Visit, "locale" | "viewer">;
 
 /** At most this many permissions, roles or fields are named; more are counted. */
 const MAX_NAMED = 3;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** An entry of the audit log as a sentence, such as "Ana gave role Billing the permission read:invoices", with links. */
 export const AuditSentence = ({ v, entry }: { v: Reader; entry: AuditEntry }) => (
@@ -139,7 +139,7 @@ function actorOf({ locale, viewer }: Reader, entry: AuditEntry): SentencePart {
 /** What was changed, by its name, with a link to its page if the viewer may open it. */
 function targetOf(v: Reader, entry: AuditEntry): SentencePart {
   const { targetId: id } = entry;
-  const name = entry.names[id] ?? nameInState(entry) ?? (UUID.test(id) ? shortId(id) : id);
+  const name = entry.names[id] ?? nameInState(entry) ?? (isUuid(id) ? shortId(id) : id);
   const href = pageOf(v, entry);
   return { text: name, ...href ? { href } : {} };
 }

@@ -10,6 +10,7 @@ import { listTaskJob, runListTask } from "../../../domain/console/run_list_task.
 import { signFileDownload } from "../../../domain/files/service_files.ts";
 import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { isUuid } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { ActionButton, ButtonLink, CsrfField } from "../components/forms.tsx";
 import { Card, Empty, Notice, type Tone } from "../components/notice.tsx";
@@ -23,11 +24,10 @@ import { addressOf } from "./addresses.ts";
 import type { ConsolePages } from "./console_pages.ts";
 import { outcomeOf } from "./list_pages.ts";
 
-/** Up to so many rows are done before the answer; more by a job. */
+/** A task of at most this many rows ends before the answer. A larger one runs as a job. */
 const AT_ONCE = 50;
 const SHOWN_TASKS = 50;
 const REFRESH_SECONDS = 2;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const TONES: Record<ListTask["status"], Tone> = {
   Draft: "idle",
   Queued: "idle",
@@ -45,7 +45,7 @@ const isOpen = ({ status }: ListTask): boolean => status === "Queued" || status 
 export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[] {
   const read = async (v: Visit): Promise<ListTask> => {
     const { id = "" } = v.params;
-    const task = UUID.test(id) ? await readListTask(p.sql, v.viewer.userId, id) : null;
+    const task = isUuid(id) ? await readListTask(p.sql, v.viewer.userId, id) : null;
     if (!task) throw new Refusal({ status: 404, detail: `You have no task ${id}.` });
     return task;
   };

@@ -1,7 +1,6 @@
+import { isUuid } from "../../../domain/shared/ids.ts";
 import { type Api, orNull } from "../shared/api.ts";
 import { may, type Viewer } from "../shared/page.ts";
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The tenant that the parameter `tenantId` of a page's address filters by; null if the viewer may not see its name. */
 export async function filteredTo(
@@ -10,7 +9,7 @@ export async function filteredTo(
   query: URLSearchParams,
 ): Promise<{ id: string; name: string } | null> {
   const id = query.get("tenantId")?.toLowerCase();
-  if (!id || !UUID.test(id)) return null;
+  if (!id || !isUuid(id)) return null;
   const own = viewer.tenants.find((tenant) => tenant.id === id);
   if (own || !may(viewer, "manage:all-tenants")) return own ?? null;
   const page = await orNull(api.call("lookUpAllTenants", { query: { ids: [id] } }));

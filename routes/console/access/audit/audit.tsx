@@ -1,3 +1,4 @@
+import { isUuid } from "../../../../domain/shared/ids.ts";
 import { FilterBar } from "../../components/forms.tsx";
 import { choice, text } from "../../components/list.tsx";
 import { instantOf } from "../../components/date_inputs.ts";
@@ -14,8 +15,6 @@ import { Diff, fieldChanges } from "./diff.tsx";
 import { auditTexts } from "./texts.ts";
 
 type Entry = Row<"readAuditLog">;
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Suggestions for the action filter. Users can type any other action. */
 const ACTIONS = [
@@ -93,7 +92,7 @@ type Person = Pick<Row<"listUsers">, "id" | "email" | "firstName" | "lastName">;
 /** The users whom the filter text means: by id, email or name. Undefined if it is empty. */
 async function findActors(v: Visit, actor: string): Promise<Person[] | undefined> {
   if (actor === "") return undefined;
-  if (UUID.test(actor)) return [{ id: actor, email: "", firstName: "", lastName: "" }];
+  if (isUuid(actor)) return [{ id: actor, email: "", firstName: "", lastName: "" }];
   const query = { search: actor, pageSize: 20 };
   const { items } = await v.api.call(managesAllUsers(v) ? "listAllUsers" : "listUsers", { query });
   const exact = items.filter(({ email }) => email.toLowerCase() === actor.toLowerCase());
@@ -148,7 +147,7 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
         {entry.valuesErasedAt && <span>{t.valuesErased}</span>}
         <span class="row tight">
           {t.targetId}{" "}
-          <CopyValue v={v} value={targetId} shown={UUID.test(targetId) ? shortId(targetId) : targetId} />
+          <CopyValue v={v} value={targetId} shown={isUuid(targetId) ? shortId(targetId) : targetId} />
         </span>
         {traceId && (
           <span class="row tight">

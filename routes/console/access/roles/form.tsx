@@ -8,7 +8,7 @@ import { type Category, readCatalog, readGrants, roleCrumbs } from "./model.tsx"
 import { isReviewed, reviewView } from "./review.tsx";
 import { roleTexts } from "./texts.ts";
 
-/** What undoes a change is kept in a cookie, which holds so many ids. */
+/** A role with more permissions than this has no undo, because the undo is kept in a cookie of limited size. */
 const MOST_UNDONE = 40;
 
 const bodyOf = (form: FormData) => ({

@@ -1,3 +1,4 @@
+import { isUuid } from "../../../../domain/shared/ids.ts";
 import { Fields, Form } from "../../components/fields.tsx";
 import { Card } from "../../components/notice.tsx";
 import { done, formPage, inverse } from "../../shared/actions.ts";
@@ -51,8 +52,6 @@ export const ownRolesPage = formPage({
   },
 });
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /**
  * The form that adds a person with an account to the viewer's tenant, by email. Who manages all users adds the person at
  * once. Others invite: nobody learns from it who has an account in another tenant, and the person agrees. An id also works.
@@ -86,11 +85,11 @@ export const addExistingUserPage = formPage({
     const t = userTexts[v.locale];
     const email = field(form, "email");
     const roleIds = form.getAll("roleIds").map(String);
-    if (!managesAllUsers(v) && !UUID.test(email)) {
+    if (!managesAllUsers(v) && !isUuid(email)) {
       await v.api.call("inviteUser", { body: { email, firstName: "", lastName: "", roleIds } });
       return done("invitations", t.invitedExisting(email));
     }
-    const userId = UUID.test(email) ? email : await findByEmail(v, email);
+    const userId = isUuid(email) ? email : await findByEmail(v, email);
     if (userId === null) {
       throw new Refusal({ status: 404, detail: t.noSuchUser, errors: { email: [t.noSuchUser] } }, v.locale);
     }
