@@ -7,6 +7,10 @@ export type ListTaskStatus = "Draft" | "Queued" | "Running" | "Completed" | "Fai
 export const MOST_TASK_ROWS = 10_000;
 /** Most rows of a CSV file. */
 export const MOST_CSV_ROWS = 100_000;
+/** Older drafts of a user go, because each holds its rows' ids. */
+const MOST_DRAFTS = 10;
+/** How many tasks of a user wait or run at the same time. */
+export const MOST_OPEN_TASKS = 10;
 /** A count is not acted on after this time: the rows may have changed too much. */
 const DRAFT_MINUTES = 30;
 const KEPT_DAYS = 30;
@@ -75,13 +79,16 @@ const COLUMNS = [
   "ended_at",
 ];
 
-/** Keeps what was counted, until the user starts it. Old tasks of the user go. @returns its id */
+/** Keeps what was counted, until the user starts it. Old tasks and too many drafts of the user go. @returns its id */
 export async function draftListTask(q: Sql, task: NewListTask): Promise<string> {
   const id = newId();
   await transact(q, async (tx) => {
+    await lockTasksOf(tx, task.userId);
     await tx`delete from console_list_tasks where user_id = ${task.userId} and (
       created_at < now() - make_interval(days => ${KEPT_DAYS})
-      or status = 'Draft' and created_at < now() - make_interval(mins => ${DRAFT_MINUTES}))`;
+      or status = 'Draft' and created_at < now() - make_interval(mins => ${DRAFT_MINUTES})
+      or id in (select id from console_list_tasks where user_id = ${task.userId} and status = 'Draft'
+        order by id desc offset ${MOST_DRAFTS - 1}))`;
     await tx`
       insert into console_list_tasks (id, user_id, session_id, tenant_id, security_version, kind, list, query, action,
         locale, time_zone, ids, total, status)
@@ -105,17 +112,25 @@ export const listListTasks = (q: Sql, userId: string, limit: number) =>
     select ${q(COLUMNS)} from console_list_tasks where user_id = ${userId} and status <> 'Draft'
     order by id desc limit ${limit}`;
 
-/** Starts a counted task. @returns false if it is too old, or was started before */
+/** Starts a counted task. "too-old": it was counted too long ago, or was started before. "too-many": others are open. */
 export async function startListTask(
   tx: Tx,
   { userId, id, fields }: { userId: string; id: string; fields: Record<string, string> },
-): Promise<boolean> {
+): Promise<"started" | "too-old" | "too-many"> {
+  await lockTasksOf(tx, userId);
+  const open = await tx`
+    select from console_list_tasks where user_id = ${userId} and status in ('Queued', 'Running')`;
+  if (open.count >= MOST_OPEN_TASKS) return "too-many";
   const started = await tx`
     update console_list_tasks set status = 'Queued', fields = ${tx.json(fields)}
     where id = ${id} and user_id = ${userId} and status = 'Draft'
       and created_at > now() - make_interval(mins => ${DRAFT_MINUTES})`;
-  return started.count > 0;
+  return started.count > 0 ? "started" : "too-old";
 }
+
+/** The counts of a user's tasks hold until the transaction ends. */
+const lockTasksOf = (tx: Tx, userId: string) =>
+  tx`select pg_advisory_xact_lock(hashtextextended(${userId}, 7320))`;
 
 /** Marks a started task as Running; also one that an earlier run left. @returns null if it has ended */
 export async function beginListTask(q: Sql, id: string): Promise<ListTask | null> {

@@ -1,7 +1,8 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
-/** How many filters a user saves of one list. */
+/** How many filters a user saves of one list, and of all lists: pages such as that of a role have a list each. */
 export const MOST_SAVED_FILTERS = 20;
+const MOST_OF_USER = 200;
 export const FILTER_NAME_LENGTH = 60;
 export const FILTER_QUERY_LENGTH = 2_000;
 
@@ -21,7 +22,7 @@ export const listSavedFilters = (q: Sql, userId: string, list: string) =>
 
 /**
  * Saves a filter. One with the same name is replaced.
- * @returns false if the user has saved as many of this list as possible
+ * @returns false if the user has saved as many of this list, or of all lists, as possible
  */
 export async function saveFilter(
   q: Sql,
@@ -29,7 +30,7 @@ export async function saveFilter(
 ): Promise<boolean> {
   return await transact(q, async (tx) => {
     // otherwise two inserts would take the same free slot
-    await tx`select pg_advisory_xact_lock(hashtextextended(${`${userId} ${list}`}, 7319))`;
+    await tx`select pg_advisory_xact_lock(hashtextextended(${userId}, 7319))`;
     const saved = await tx`
       insert into console_saved_filters (user_id, list, slot, name, query)
       select ${userId}, ${list}, slot, ${name}, ${query} from (
@@ -38,6 +39,7 @@ export async function saveFilter(
         union all
         select slot, 2 from generate_series(1, ${MOST_SAVED_FILTERS}::int) slot where slot not in (
           select slot from console_saved_filters where user_id = ${userId} and list = ${list})
+          and (select count(*) from console_saved_filters where user_id = ${userId}) < ${MOST_OF_USER}
         order by preferred, slot limit 1) free
       on conflict (user_id, list, slot) do update set name = excluded.name, query = excluded.query`;
     return saved.count > 0;

@@ -1,5 +1,5 @@
+import type { Actor } from "../audit/audit.ts";
 import type { AuditPlatform } from "../audit/platform.ts";
-import type { Caller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
@@ -19,12 +19,12 @@ export interface DownloadUrl {
  */
 export async function giveDownloadUrl(
   p: Pick<AuditPlatform, "sql" | "objects" | "clock" | "auditWriter">,
-  caller: Caller,
+  actor: Actor,
   file: FileRow,
   purpose: DownloadPurpose,
 ): Promise<DownloadUrl> {
   const signed = signDownload(p, file, DOWNLOAD_SECONDS);
-  await p.auditWriter.record(p.sql, caller, {
+  await p.auditWriter.record(p.sql, actor, {
     action: "file.download-url",
     targetType: "file",
     targetId: file.id,

@@ -8,10 +8,10 @@ import { problem } from "../problems/problem.ts";
 export const requireVersion = (ifMatch: string | null, version: number): void =>
   requireTag(ifMatch, `"${version}"`);
 
-/** Like `requireVersion`, with the whole ETag. */
+/** Like `requireVersion`, with the whole ETag. A proxy that compresses an answer makes its tag weak: W/"3". */
 export function requireTag(ifMatch: string | null, tag: string): void {
   if (ifMatch === null || ifMatch.trim() === "*") return;
-  const tags = ifMatch.split(",").map((each) => each.trim());
+  const tags = ifMatch.split(",").map((each) => each.trim().replace(/^W\//, ""));
   if (tags.includes(tag)) return;
   throw problem("PRECONDITION_FAILED", `If-Match is ${ifMatch}, but the current version is ${tag}.`);
 }

@@ -14,6 +14,7 @@ import { downloadList } from "./lists/count_rows.ts";
 import { listPagesOf } from "./lists/list_pages.ts";
 import { listPages } from "./lists/mod.ts";
 import { sections as builtInSections } from "./sections.ts";
+import { traceIdOf } from "../../infra/telemetry/trace_ids.ts";
 import type { Handle, Mount } from "../app.ts";
 import { addMissing } from "../shared/answer.ts";
 import { requireConnection } from "../shared/require_connection.ts";
@@ -146,6 +147,14 @@ export async function createConsole(
     return null;
   };
 
+  /** Why a viewer cannot open a page; null if they can. */
+  const whyClosed = (page: ConsolePage | null, params: Record<string, string>, viewer: Viewer) => {
+    if (!page || !Object.values(params).every(isName)) return "not-found";
+    if (viewer.isLimited && !page.forEnrolling) return "not-enrolled";
+    if (!mayOpen(page, viewer)) return "forbidden";
+    return !viewer.tenant && tenantOnly.has(page.path.split("/")[0] ?? "") ? "no-tenant" : null;
+  };
+
   /** Handles one request: session, permissions, form token, page, layout. `page` is null if no page matches the path. */
   async function visit(
     page: ConsolePage | null,
@@ -186,6 +195,7 @@ export async function createConsole(
     const v: Visit = {
       viewer,
       api,
+      actor: { userId: session.userId, tenantId: session.tenantId, traceId: traceIdOf(request.headers), ip },
       params,
       query: url.searchParams,
       address,
@@ -241,22 +251,18 @@ export async function createConsole(
       }
       const [path = ""] = interrupted.to.split("?");
       const found = findPage(path);
-      if (interrupted.form === "" || !found?.page.post || !mayOpen(found.page, v.viewer)) {
-        return { goTo: interrupted.to };
-      }
+      const isOpen = found !== null && whyClosed(found.page, found.params, v.viewer) === null;
+      if (interrupted.form === "" || !found?.page.post || !isOpen) return { goTo: interrupted.to };
       const query = new URLSearchParams(interrupted.to.slice(path.length));
       const resumed = { ...v, params: found.params, query, address: interrupted.to };
       return await found.page.post(resumed, resumedForm(interrupted));
     };
     try {
-      if (!page || !Object.values(params).every(isName)) {
-        return await refuse(() => notFoundView(v));
-      }
-      if (viewer.isLimited && !page.forEnrolling) return goTo("account/security", []);
-      if (!mayOpen(page, viewer)) return await refuse(() => forbiddenView(v, page.permissions ?? []));
-      if (!viewer.tenant && tenantOnly.has(page.path.split("/")[0] ?? "")) {
-        return await refuse(() => needsTenantView(v));
-      }
+      const closed = whyClosed(page, params, viewer);
+      if (closed === "not-enrolled") return goTo("account/security", []);
+      if (closed === "forbidden") return await refuse(() => forbiddenView(v, page?.permissions ?? []));
+      if (closed === "no-tenant") return await refuse(() => needsTenantView(v));
+      if (closed !== null || !page) return await refuse(() => notFoundView(v));
       if (request.method !== "POST") {
         const found = await leadToId(v);
         if (found) return goToPage(found);

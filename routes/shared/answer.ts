@@ -119,8 +119,10 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
     if (more) Object.assign(all, more);
     if (cors) Object.assign(all, cors.headers(request));
     if (headers.location?.startsWith("/")) all.location = (prefix ??= pathOf(baseUrl())) + headers.location;
+    const isOfOneEncoding = all.etag !== undefined; // a strong ETag names the bytes of the body
     if (
-      mayCompress && typeof payload === "string" && isCompressible(all["content-type"] ?? "", payload.length)
+      mayCompress && !isOfOneEncoding && typeof payload === "string" &&
+      isCompressible(all["content-type"] ?? "", payload.length)
     ) {
       const isAccepted = acceptsGzip(request.headers.get("accept-encoding"));
       if (isAccepted || headers["cache-control"]) all.vary = varyOn(all.vary); // other answers are not stored

@@ -62,7 +62,7 @@ export const filesSection: ConsoleSection = {
     {
       path: "files/{id}/download",
       permissions,
-      get: (v) => toDocument(v.api.call("giveDownloadUrl", { params: v.params }), pathOf(v)),
+      get: (v) => toDocument(v, v.api.call("giveDownloadUrl", { params: v.params }), pathOf(v)),
     },
     { path: "files/{id}/complete", permissions: uploading, post: complete },
     action(

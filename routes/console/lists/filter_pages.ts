@@ -10,15 +10,18 @@ import { done } from "../shared/actions.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import { type ConsolePage, field, type Outcome } from "../shared/page.ts";
 import { addressOf, listOf } from "./addresses.ts";
+import type { ConsolePages } from "./console_pages.ts";
 
 /** Saves and deletes filters of lists. Each user has their own. */
-export const filterPages = (p: Pick<ServicePlatform, "sql">): ConsolePage[] => [
+export const filterPages = (p: Pick<ServicePlatform, "sql">, pages: ConsolePages): ConsolePage[] => [
   {
     path: "lists/filters",
     async post(v, form): Promise<Outcome> {
       const t = listTexts[v.locale];
       const { list, query } = listOf(form);
       const goTo = addressOf({ list, query });
+      const page = pages.find(list)?.page;
+      if (!page?.get || !pages.isOpen(page, v.viewer)) return { goTo }; // that page says why
       const name = field(form, "name");
       if (name === "" || name.length > FILTER_NAME_LENGTH || query.length > FILTER_QUERY_LENGTH) {
         return { goTo, flash: { tone: "bad", text: t.filterInvalid } };

@@ -1,6 +1,7 @@
 import type { ListTask } from "../../../domain/console/list_task.ts";
 import { type ListPages, TaskSessionEnded } from "../../../domain/console/platform.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { randomHex } from "../../../infra/telemetry/trace_ids.ts";
 import { number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -75,6 +76,7 @@ async function open(
   const v: Visit = {
     viewer,
     api,
+    actor: { userId, tenantId, traceId: randomHex(16), ip: null },
     params: found?.params ?? {},
     query: new URLSearchParams(query),
     address: addressOf(task),

@@ -7,7 +7,7 @@ import { taskPages } from "./task_pages.tsx";
 
 /** Pages that all lists share: saved filters, and actions on many rows. */
 export const listPages = (p: ServicePlatform, pages: ConsolePages): ConsolePage[] => [
-  ...filterPages(p),
+  ...filterPages(p, pages),
   countPage(p, pages),
   ...taskPages(p, pages),
 ];

@@ -2,12 +2,13 @@ import {
   endListTask,
   listListTasks,
   type ListTask,
+  MOST_OPEN_TASKS,
   MOST_TASK_ROWS,
   readListTask,
   startListTask,
 } from "../../../domain/console/list_task.ts";
 import { listTaskJob, runListTask } from "../../../domain/console/run_list_task.ts";
-import { signFileDownload } from "../../../domain/files/service_files.ts";
+import { giveServiceDownload } from "../../../domain/files/service_files.ts";
 import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { isUuid } from "../../../domain/shared/ids.ts";
@@ -26,6 +27,8 @@ import { outcomeOf } from "./list_pages.ts";
 
 /** A task of at most this many rows ends before the answer. A larger one runs as a job. */
 const AT_ONCE = 50;
+/** If the process ends before that answer, a job goes on with the task after this time. */
+const TAKE_OVER_MS = 30_000;
 const SHOWN_TASKS = 50;
 const REFRESH_SECONDS = 2;
 const TONES: Record<ListTask["status"], Tone> = {
@@ -92,13 +95,18 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
           ),
         );
         const isSmall = task.kind === "Action" && task.total <= AT_ONCE;
-        const isStarted = await transact(p.sql, async (tx) => {
-          const started = await startListTask(tx, { userId: v.viewer.userId, id: task.id, fields });
-          if (started && !isSmall) await enqueueJob(p, tx, listTaskJob, { taskId: task.id });
-          return started;
+        const outcome = await transact(p.sql, async (tx) => {
+          const outcome = await startListTask(tx, { userId: v.viewer.userId, id: task.id, fields });
+          const scheduledAt = isSmall ? new Date(p.clock.now().getTime() + TAKE_OVER_MS) : null;
+          if (outcome === "started") {
+            await enqueueJob(p, tx, listTaskJob, { taskId: task.id }, { scheduledAt });
+          }
+          return outcome;
         });
-        if (!isStarted) {
-          return { goTo: pathOf(task), flash: { tone: "bad", text: listTexts[v.locale].tooOld } };
+        if (outcome !== "started") {
+          const { tooOld, tooManyOpen } = listTexts[v.locale];
+          const text = outcome === "too-old" ? tooOld : tooManyOpen(MOST_OPEN_TASKS);
+          return { goTo: pathOf(task), flash: { tone: "bad", text } };
         }
         const ended = isSmall ? await runNow(p, task.id) : null;
         const label = actionOf(task)?.label(v);
@@ -124,7 +132,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
         const task = await read(v);
         if (!task.fileId) throw new Refusal({ status: 404, detail: `The task ${task.id} has no file.` });
         await requireOpen(v, task);
-        return await toDocument(signFileDownload(p, task.fileId), pathOf(task));
+        return await toDocument(v, giveServiceDownload(p, v.actor, task.fileId), pathOf(task));
       },
     },
   ];

@@ -226,7 +226,7 @@ export const runPages: ConsolePage[] = [
   { path: "report-runs/{id}", get: runPage },
   {
     path: "report-runs/{id}/download",
-    get: (v) => toDocument(v.api.call("downloadReport", { params: v.params }), pathOf(v)),
+    get: (v) => toDocument(v, v.api.call("downloadReport", { params: v.params }), pathOf(v)),
   },
   { path: "report-runs/{id}/delete", post: deleteRun },
   { path: "report-runs/{id}/redeliver", post: redeliver },

@@ -1,4 +1,5 @@
-import { Refusal } from "./api.ts";
+import { Problem } from "../../../domain/problems/problem.ts";
+import { Refusal, refusalOf } from "./api.ts";
 import type { Undo } from "./looks.ts";
 import type { Answer, OperationId } from "./operations.ts";
 import { type ConsolePage, may, type Outcome, type View, type Visit } from "./page.ts";
@@ -31,12 +32,13 @@ export const action = <Id extends OperationId>(
   post: async (v) => result(v, await v.api.act(operation, v)),
 });
 
-/** Leads to the signed URL of a document. If the API refuses it, the page `back` shows why. */
-export async function toDocument(asked: Promise<{ url: string }>, back: string): Promise<Outcome> {
+/** Leads to the signed URL of a document. If it is refused, the page `back` shows why. */
+export async function toDocument(v: Visit, asked: Promise<{ url: string }>, back: string): Promise<Outcome> {
   try {
     const { url } = await asked;
     return new Response(null, { status: 303, headers: { location: url, "cache-control": "no-store" } });
-  } catch (refusal) {
+  } catch (thrown) {
+    const refusal = thrown instanceof Problem ? refusalOf(thrown, v.locale) : thrown;
     if (!(refusal instanceof Refusal) || ![400, 409, 422].includes(refusal.status)) throw refusal;
     return { goTo: back, flash: refusal.flash };
   }

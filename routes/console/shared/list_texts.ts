@@ -48,6 +48,8 @@ export const listTexts = defineTexts({
   task: "Task",
   toList: "Back to the list",
   tooOld: "This count is too old, or it was started before. Count the rows again.",
+  tooManyOpen: (most: number) =>
+    `${most} of your tasks wait or run. Start this one when one of them has ended.`,
   stop: "Stop",
   stopConfirm: "Stop here? What is done stays done.",
   stopped: "The task was stopped.",
@@ -113,6 +115,8 @@ export const listTexts = defineTexts({
   task: "Ação",
   toList: "Voltar à lista",
   tooOld: "Esta contagem é antiga demais ou já foi iniciada. Conte as linhas de novo.",
+  tooManyOpen: (most: number) =>
+    `${most} das suas tarefas esperam ou rodam. Inicie esta quando uma delas terminar.`,
   stop: "Parar",
   stopConfirm: "Parar aqui? O que está feito permanece feito.",
   stopped: "A ação foi parada.",

@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx";
+import type { Actor } from "../../../domain/audit/audit.ts";
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
 import type { Api, Page } from "./api.ts";
 import type { Locale } from "./languages.ts";
@@ -24,6 +25,8 @@ export interface Visit {
   api: Api;
   params: Record<string, string>;
   query: URLSearchParams;
+  /** Who acts, for audit rows of what a page does without the API. */
+  actor: NonNullable<Actor>;
   /** The page's path under /console, with its query. */
   address: string;
   /** The tenant that the parameter `tenantId` of the address filters by, if the viewer may see its name. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { newSecret } from "../../../domain/shared/secrets.ts";
-import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { until } from "../../support/until.ts";
 import { type Actor, setup } from "../../support/setup.ts";
+import { browse, hiddenOf } from "./plain_browser.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -13,43 +12,6 @@ async function alsoIn({ userId }: Actor, tenantId: string, role: string): Promis
   await sql`insert into user_tenants (user_id, tenant_id) values (${userId}, ${tenantId})`;
   await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
     select ${userId}, ${tenantId}, id from roles where tenant_id = ${tenantId} and name = ${role}`;
-}
-
-/** A browser without scripts that is signed in to the console. */
-async function browse(actor: Actor) {
-  const cookies = new Map([
-    ["steward_console", await openBrowserSession(t.steward.platform, actor.token ?? "")],
-  ]);
-  async function ask(address: string, form?: [string, string][]) {
-    const response = await fetch(`${t.url}/console/${address}`, {
-      redirect: "manual",
-      headers: { cookie: [...cookies].map((cookie) => cookie.join("=")).join("; "), origin: t.url },
-      ...form ? { method: "POST", body: new URLSearchParams(form) } : {},
-    });
-    for (const cookie of response.headers.getSetCookie()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
-      if (value === "") cookies.delete(name);
-      else cookies.set(name, value);
-    }
-    return {
-      status: response.status,
-      location: response.headers.get("location") ?? "",
-      html: await response.text(),
-    };
-  }
-  return {
-    open: (address: string) => ask(address),
-    send: (address: string, form: [string, string][]) => ask(address, form),
-  };
-}
-
-/** The hidden fields of the form with an action. */
-function hiddenOf(html: string, action: string): [string, string][] {
-  const [form = ""] =
-    html.match(/<form\b[^]*?<\/form>/g)?.filter((text) => text.includes(`action="${action}"`)) ?? [];
-  const fields = [...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
-  assert.ok(fields.length > 0, `no form ${action}`);
-  return fields.map(([, name = "", value = ""]) => [name, value.replaceAll("&quot;", '"')]);
 }
 
 const rolesOf = async (actor: Actor, userId: string): Promise<string[]> =>
@@ -63,7 +25,7 @@ async function twoTenants() {
   const person = await t.actor({ tenantId: here, permissions: [] });
   await sql`delete from user_tenant_roles where user_id = ${person.userId}`;
   await alsoIn(person, there, "Visitor");
-  const browser = await browse(await t.signedIn(admin));
+  const browser = await browse(t, await t.signedIn(admin));
   return { here, there, adminThere, person, browser };
 }
 
@@ -97,14 +59,14 @@ Deno.test("who has left a tenant or lost the permission gets no file of its list
   await alsoIn(owner, there, "Admin");
   await sql`insert into settings (id, tenant_id, key, value)
     select gen_random_uuid(), ${here}, 'left.' || n, 'secret of here' from generate_series(1, 10001) n`;
-  const browser = await browse(await t.signedIn(owner));
+  const browser = await browse(t, await t.signedIn(owner));
   const { location } = await browser.open("settings?as=csv");
   const task = location.replace(/^.*\/console\//, "");
   await browser.send(`${task}/start`, hiddenOf((await browser.open(task)).html, `${task}/start`));
   const isReady = async () => (await browser.open(`${task}/download`)).location.includes("://");
   await until(isReady);
 
-  const elsewhere = await browse(await t.signedIn(owner));
+  const elsewhere = await browse(t, await t.signedIn(owner));
   await elsewhere.send("tenant", [...hiddenOf((await elsewhere.open("")).html, "sign-out"), [
     "tenantId",
     there,
@@ -114,39 +76,8 @@ Deno.test("who has left a tenant or lost the permission gets no file of its list
   await sql`delete from user_tenant_roles where user_id = ${owner.userId} and tenant_id = ${here}`;
   await sql`delete from user_tenants where user_id = ${owner.userId} and tenant_id = ${here}`;
   await sql`update user_tenants set is_default = true where user_id = ${owner.userId}`;
-  const later = await browse(await t.signedIn({ ...owner, tenantId: there } as Actor));
+  const later = await browse(t, await t.signedIn({ ...owner, tenantId: there } as Actor));
   const answer = await later.open(`${task}/download`);
   assert.equal(answer.status, 403, answer.location);
   assert.equal((await later.open("settings")).status, 200, "the session goes on");
-});
-
-Deno.test("an action on a few rows goes on by itself after a failure of the service", async () => {
-  const owner = await t.actor({ role: "Admin" });
-  const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
-  const job = await owner.post("/api/v1/jobs", {
-    jobTypeName: "steward.echo",
-    serializedArgs: "[1]",
-    scheduledAt,
-  });
-  const browser = await browse(owner);
-  const csrf = hiddenOf((await browser.open("jobs")).html, "sign-out");
-  const counted = await browser.send("lists/count", [
-    ...csrf,
-    ["list", "jobs"],
-    ["query", ""],
-    ["do", "cancel"],
-    ["id", job.body.id],
-  ]);
-  const task = counted.location.replace(/^.*\/console\//, "");
-  assert.match(task, /^lists\/tasks\//);
-  const form = hiddenOf((await browser.open(task)).html, `${task}/start`);
-  const name = `fail_${newSecret().replaceAll(/\W/g, "").slice(0, 8).toLowerCase()}`;
-  await sql.unsafe(`create function ${name}() returns trigger language plpgsql as $$
-    begin raise exception 'the disk is full'; end $$`);
-  await sql.unsafe(`create trigger ${name} before update on jobs for each row when (old.id = '${job.body.id}')
-    execute function ${name}()`);
-  await browser.send(`${task}/start`, form);
-  await sql.unsafe(`drop function ${name} cascade`);
-  await until(async () => (await owner.get(`/api/v1/jobs/${job.body.id}`)).body.status === "Cancelled");
-  await until(async () => (await browser.open(task)).html.includes("Completed"));
 });

@@ -65,6 +65,20 @@ Deno.test("answers over 1 KB are compressed where the caller accepts it, with th
   assert.equal(refused.encoding, null);
 });
 
+Deno.test("an answer with a strong ETag is not compressed, and If-Match may have it as a proxy weakened it", async () => {
+  const actor = await t.actor({ permissions: ["manage:settings"] });
+  const { body: { id } } = await actor.post("/api/v1/settings", { key: "long", value: "v".repeat(2_000) });
+  const { encoding, bytes } = await ask(`/api/v1/settings/${id}`, {
+    ...GZIP,
+    authorization: `Bearer ${actor.token}`,
+  });
+  assert.deepEqual([encoding, bytes > 2_000], [null, true]);
+  const change = (tag: string) =>
+    actor.put(`/api/v1/settings/${id}`, { key: "long", value: "changed" }, { "if-match": tag });
+  assert.equal((await change('W/"2"')).status, 412);
+  assert.equal((await change('W/"1"')).status, 200);
+});
+
 Deno.test("the API document is compressed piece by piece", async () => {
   const { encoding, bytes, text } = await ask("/openapi.json", GZIP);
   assert.equal(encoding, "gzip");

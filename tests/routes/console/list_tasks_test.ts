@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { draftListTask } from "../../../domain/console/list_task.ts";
+import { saveFilter } from "../../../domain/console/saved_filters.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { newSecret } from "../../../domain/shared/secrets.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { browse, hiddenOf } from "./plain_browser.ts";
+
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+type Browser = Awaited<ReturnType<typeof browse>>;
+
+/** A job that is due tomorrow. @returns its id */
+async function waitingJob(owner: Actor): Promise<string> {
+  const scheduledAt = new Date(Date.now() + 86_400_000).toISOString();
+  const job = { jobTypeName: "steward.echo", serializedArgs: "[1]", scheduledAt };
+  return (await owner.post("/api/v1/jobs", job)).body.id;
+}
+
+/** Counts the jobs to cancel. @returns the path of the task */
+async function countJobs(browser: Browser, ...ids: string[]): Promise<string> {
+  const csrf = hiddenOf((await browser.open("jobs")).html, "sign-out");
+  const rows = ids.map((id): [string, string] => ["id", id]);
+  const counted = await browser.send("lists/count", [
+    ...csrf,
+    ["list", "jobs"],
+    ["query", ""],
+    ["do", "cancel"],
+    ...rows,
+  ]);
+  const task = counted.location.replace(/^.*\/console\//, "");
+  assert.match(task, /^lists\/tasks\//);
+  return task;
+}
+
+async function start(browser: Browser, task: string) {
+  return await browser.send(`${task}/start`, hiddenOf((await browser.open(task)).html, `${task}/start`));
+}
+
+const statusOf = async (owner: Actor, jobId: string): Promise<string> =>
+  (await owner.get(`/api/v1/jobs/${jobId}`)).body.status;
+
+const idOf = (task: string): string => task.slice("lists/tasks/".length);
+
+Deno.test("an action on a few rows goes on by itself after a failure of the service", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const jobId = await waitingJob(owner);
+  const browser = await browse(t, owner);
+  const task = await countJobs(browser, jobId);
+  const name = `fail_${newSecret().replaceAll(/\W/g, "").slice(0, 8).toLowerCase()}`;
+  await sql.unsafe(`create function ${name}() returns trigger language plpgsql as $$
+    begin raise exception 'the disk is full'; end $$`);
+  await sql.unsafe(`create trigger ${name} before update on jobs for each row when (old.id = '${jobId}')
+    execute function ${name}()`);
+  await start(browser, task);
+  await sql.unsafe(`drop function ${name} cascade`);
+  await until(async () => await statusOf(owner, jobId) === "Cancelled");
+  await until(async () => (await browser.open(task)).html.includes("Completed"));
+});
+
+Deno.test("an action on a few rows goes on as a job if its process ends before the answer", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const ids = [await waitingJob(owner), await waitingJob(owner)];
+  const browser = await browse(t, owner);
+  const task = await countJobs(browser, ...ids);
+  await start(browser, task);
+  const [takeOver] = await sql<{ id: string; status: string }[]>`
+    select id, status from jobs where job_type_name = 'steward.list-task'
+      and serialized_args like ${`%${idOf(task)}%`}`;
+  assert.equal(takeOver?.status, "Scheduled");
+  // as a process leaves it that ends after the first row
+  const left = await waitingJob(owner);
+  await sql`update console_list_tasks
+    set status = 'Running', ended_at = null, position = 1, ids = ${[ids[0] ?? "", left]} where id = ${
+    idOf(task)
+  }`;
+  await sql`update jobs set due_at = now(), status = 'Enqueued' where id = ${takeOver?.id ?? ""}`;
+  await t.steward.sweep();
+  await until(async () => await statusOf(owner, left) === "Cancelled");
+  await until(async () => (await browser.open(task)).html.includes("Completed"));
+});
+
+Deno.test("at most ten tasks of a user are open, also when they start at the same time; the others wait as drafts", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const browser = await browse(t, owner);
+  const csrf = hiddenOf((await browser.open("jobs")).html, "sign-out");
+  const jobId = await waitingJob(owner);
+  const tasks = await Promise.all(Array.from({ length: 10 }, () => countJobs(browser, jobId)));
+  await sql`update console_list_tasks set status = 'Queued'
+    where id = any(${tasks.slice(0, 9).map(idOf)}::uuid[])`;
+  const others = [tasks[9] ?? "", await countJobs(browser, jobId), await countJobs(browser, jobId)];
+  await sql`update console_list_tasks set total = 60, ids = array_fill(${jobId}::text, array[60])
+    where id = any(${others.map(idOf)}::uuid[])`; // more than are done before the answer
+  await Promise.all(others.map((task) => browser.send(`${task}/start`, csrf)));
+  const [{ drafts = 0 } = {}] = await sql<{ drafts: number }[]>`
+    select count(*)::int as drafts from console_list_tasks where user_id = ${owner.userId} and status = 'Draft'`;
+  assert.equal(drafts, 2);
+  const { html } = await browser.open("lists/tasks");
+  assert.match(html, /10 of your tasks wait or run\./);
+});
+
+Deno.test("only the latest ten drafts of a user are kept", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const task = {
+    userId: owner.userId,
+    sessionId: newId(),
+    tenantId: owner.tenantId,
+    securityVersion: 1,
+    kind: "Csv" as const,
+    list: "jobs",
+    query: "",
+    action: null,
+    locale: "en",
+    timeZone: "UTC",
+    total: 1,
+    ids: [],
+  };
+  const drafted = await Promise.all(Array.from({ length: 25 }, () => draftListTask(sql, task)));
+  const kept = await sql<{ id: string }[]>`
+    select id from console_list_tasks where user_id = ${owner.userId} order by id desc`;
+  assert.equal(kept.length, 10);
+  assert.ok(kept.every(({ id }) => drafted.includes(id)));
+});
+
+Deno.test("the file of a list is not downloaded before its scan, and each download is audited", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const browser = await browse(t, owner);
+  const task = await countJobs(browser, await waitingJob(owner));
+  // a list of more than 10,000 rows would become such a task
+  await sql`update console_list_tasks set kind = 'Csv', action = null where id = ${idOf(task)}`;
+  await start(browser, task);
+  await until(async () => (await browser.open(`${task}/download`)).location.includes("://"));
+  const [{ fileId = "" } = {}] = await sql<{ fileId: string }[]>`
+    select file_id from console_list_tasks where id = ${idOf(task)}`;
+  const { items } = (await owner.get(`/api/v1/audit-log?action=file.download-url&targetId=${fileId}`)).body;
+  assert.deepEqual(items.map(({ actorId }: { actorId: string }) => actorId), [owner.userId]);
+  const { body: pending } = await owner.post("/api/v1/files", {
+    profile: "document",
+    fileName: "a.txt",
+    contentType: "text/plain",
+    sizeBytes: 4,
+  });
+  await sql`update console_list_tasks set file_id = ${pending.fileId} where id = ${idOf(task)}`;
+  const early = await browser.open(`${task}/download`);
+  assert.deepEqual([early.status, early.location.endsWith(task)], [303, true]);
+  assert.match((await browser.open(task)).html, /file is Pending/);
+});
+
+Deno.test("filters are saved of lists that are open to the user, and at most 200 of all lists", async () => {
+  const viewer = await t.actor({ permissions: ["manage:settings"] });
+  const browser = await browse(t, viewer);
+  const csrf = hiddenOf((await browser.open("settings")).html, "sign-out");
+  const save = (list: string) =>
+    browser.send("lists/filters", [...csrf, ["list", list], ["query", "search=x"], ["name", "Mine"]]);
+  for (const list of ["settings", "users", "no-such-list", "lists/count"]) await save(list);
+  const saved = await sql<{ list: string }[]>`
+    select list from console_saved_filters where user_id = ${viewer.userId}`;
+  assert.deepEqual(saved.map(({ list }) => list), ["settings"]);
+  const { userId } = viewer;
+  const outcomes = await Promise.all(
+    Array.from(
+      { length: 205 },
+      (_, n) => saveFilter(sql, { userId, list: `roles/${n}`, name: "Mine", query: "search=x" }),
+    ),
+  );
+  assert.equal(outcomes.filter(Boolean).length, 199);
+  assert.equal(await saveFilter(sql, { userId, list: "settings", name: "mine", query: "search=y" }), true);
+});
