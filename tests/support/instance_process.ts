@@ -23,7 +23,7 @@ export async function startInstanceProcess(
   on: { log: (line: string) => void; settled: (jobs: SettledJob[]) => void },
 ): Promise<InstanceProcess> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", import.meta.filename ?? ""],
+    args: ["run", "-A", "--no-check", "--node-modules-dir=manual", import.meta.filename ?? ""],
     env,
     stdin: "piped",
     stdout: "piped",

@@ -23,6 +23,7 @@ export async function runScript(
     args: [
       "run",
       "--no-check",
+      "--node-modules-dir=manual",
       "--no-lock",
       "--no-prompt",
       ...o.permissions ?? ["--allow-all"],

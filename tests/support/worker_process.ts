@@ -24,7 +24,14 @@ export interface WorkerProcessOptions {
 /** Starts a worker process and resolves when it is ready. */
 export async function startWorkerProcess(o: WorkerProcessOptions): Promise<Deno.ChildProcess> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", import.meta.filename ?? "", JSON.stringify(o)],
+    args: [
+      "run",
+      "-A",
+      "--no-check",
+      "--node-modules-dir=manual",
+      import.meta.filename ?? "",
+      JSON.stringify(o),
+    ],
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",
