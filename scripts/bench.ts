@@ -88,11 +88,20 @@ const chosen = readPlainArguments(HELP, (words) => {
   return unknown.length > 0 ? `unknown benchmark: ${unknown.join(", ")}` : null;
 });
 
+let opened: Promise<BenchSetup> | undefined;
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  Deno.addSignalListener(signal, async () => {
+    await (await opened)?.close(); // otherwise its Postgres goes on after this process
+    Deno.exit(code);
+  });
+}
+
 const names = new Set(chosen.flatMap((name) => GROUPS[name] ?? [name]));
 for (const [name, run] of Object.entries(CASES)) {
   if (names.size > 0 && !names.has(name)) continue;
   console.log(`\n${name}`);
-  const setup = await openBenchSetup();
+  opened = openBenchSetup();
+  const setup = await opened;
   try {
     await run(setup);
   } finally {

@@ -46,6 +46,7 @@ export interface Claim {
  * that a worker already declared dead claims nothing. Neither does one that does not know of a pause yet. That row is
  * locked only if jobs are due, so a claim that finds none writes nothing. Locked rows are found again by their place in
  * the table, which costs less than by id. A row that has moved since the statement began is left for the next claim.
+ * A transaction that began before a job became due can claim it: it starts at its due time.
  * @param pausedTypes their jobs in these lanes are left
  * @param floors where the waiting jobs of each lane begin
  */
@@ -80,7 +81,8 @@ export async function claimFromLanes(
     ), alive as (
       select id from job_workers where id = ${workerId} and not pauses_changed and exists (select from due) for key share
     )
-    update jobs set status = 'Processing', worker_id = ${workerId}, attempts = attempts + 1, started_at = now()
+    update jobs set status = 'Processing', worker_id = ${workerId}, attempts = attempts + 1,
+      started_at = greatest(now(), due_at)
     where ctid = any(array(select due.row from due)) and exists (select from alive)
     returning id, tenant_id, job_type_name, serialized_args, attempts, failures, max_retries, created_by, trace_id,
       date_part('epoch', now() - outage_since) * 1000 as outage_ms, lost_leases,

@@ -26,7 +26,7 @@ export interface BenchSetup {
   startPeer(script: string, args: string[]): Promise<MeasuredProcess>;
   /** Starts an object store in a separate process; returns the settings of a service that uses it. */
   startObjectStore(): Promise<Record<"S3_ENDPOINT" | "S3_ACCESS_KEY" | "S3_SECRET_KEY", string>>;
-  /** Stops all processes, the last one first. */
+  /** Stops all processes, the last one first. A second call waits for the first. */
   close(): Promise<void>;
 }
 
@@ -43,6 +43,13 @@ export async function openBenchSetup(): Promise<BenchSetup> {
     started.unshift(measured);
     return measured;
   };
+  const close = async () => {
+    for (const measured of started) await measured.stop();
+    await sql.end();
+    await postgres.stop();
+    await Deno.remove(folder, { recursive: true });
+  };
+  let closed: Promise<void> | undefined;
   const startPeer = (script: string, args: string[]) => start([pathOf(script), ...args]);
   return {
     databaseUrl: postgres.url,
@@ -70,12 +77,7 @@ export async function openBenchSetup(): Promise<BenchSetup> {
         S3_SECRET_KEY: secretKey,
       };
     },
-    async close() {
-      for (const measured of started) await measured.stop();
-      await sql.end();
-      await postgres.stop();
-      await Deno.remove(folder, { recursive: true });
-    },
+    close: () => closed ??= close(),
   };
 }
 

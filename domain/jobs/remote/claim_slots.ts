@@ -87,7 +87,8 @@ export async function claimSlots<T extends Claimant>(
       from slot
       window mine as (partition by taker order by n, place rows unbounded preceding)
     )
-    update jobs j set status = 'Processing', attempts = j.attempts + 1, started_at = now(),
+    update jobs j set status = 'Processing', attempts = j.attempts + 1,
+      started_at = greatest(now(), j.due_at),
       worker_id = (${takers.map(({ workerId }) => workerId)}::uuid[])[given.taker],
       claim_request_id = (${takers.map(({ requestId }) => requestId)}::uuid[])[given.taker],
       lease_until = now() + make_interval(secs => least(${o.leaseSeconds}, given.timeout)),

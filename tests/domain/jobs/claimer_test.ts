@@ -53,6 +53,18 @@ Deno.test("a claim that finds no job writes nothing", async () => {
   });
 });
 
+Deno.test("a job that became due after the transaction of its claim began starts at its due time", async () => {
+  const workerId = await openLease(sql, "test");
+  await transact(sql, async (tx) => {
+    await tx`select now()`;
+    await enqueue("later");
+    const { jobs: [job] } = await claimFromLanes(tx, workerId, { lanes: [laneName("later")], take: 1 });
+    const [times] = await tx`
+      select due_at > now() as is_later, started_at = due_at as is_due from jobs where id = ${job?.id ?? ""}`;
+    assert.deepEqual(times, { isLater: true, isDue: true });
+  });
+});
+
 Deno.test("a worker that was declared dead, or does not know of a pause yet, claims nothing", async () => {
   const workerId = await openLease(sql, "test");
   await enqueue("third");
