@@ -6,7 +6,7 @@ import { CATALOGUE } from "../../../domain/problems/catalogue.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import type { PasskeyInput } from "../../auth/factor_shapes.ts";
-import { TextField } from "../components/forms.tsx";
+import { RequiredMark, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
@@ -131,7 +131,9 @@ export function createSignIn(o: {
             <form class="card form" method="post" action="sign-in">
               <p class="muted">{t.forgotText}</p>
               <div class="field">
-                <label for="reset-email">{t.email}</label>
+                <label for="reset-email">
+                  {t.email} <RequiredMark />
+                </label>
                 <input id="reset-email" name="email" type="email" autocomplete="username" required />
               </div>
               <button type="submit" class="button" name="do" value="forgot">{t.sendLink}</button>

@@ -92,12 +92,15 @@ interface FieldProps {
   required?: boolean;
 }
 
+/** The mark in the label of a required input. Screen readers say `required` of the input instead. */
+export const RequiredMark = () => <span class="required" aria-hidden="true">*</span>;
+
 function LabelledField({ label, name, hint, errors, required, children }: FieldProps & { children?: Child }) {
   return (
     <div class={`field${errors?.length ? " has-error" : ""}`}>
       <label for={`f-${name}`}>
         {label}
-        {required && <span class="required" aria-hidden="true">*</span>}
+        {required && <RequiredMark />}
       </label>
       {children}
       {hint && <div class="hint" id={`f-${name}-hint`}>{hint}</div>}

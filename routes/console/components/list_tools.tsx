@@ -2,7 +2,7 @@ import { MOST_SAVED_FILTERS } from "../../../domain/console/saved_filters.ts";
 import { type Page, searchOf } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { RowAction, Visit } from "../shared/page.ts";
-import { CsrfField } from "./forms.tsx";
+import { CsrfField, RequiredMark } from "./forms.tsx";
 import { Icon } from "./icons.tsx";
 import { number } from "./values.tsx";
 
@@ -133,6 +133,7 @@ function SavedFilters({ v, path, query }: { v: Visit; path: string; query: Recor
               <input type="hidden" name="query" value={text} />
               <label>
                 {t.filterName}
+                <RequiredMark />
                 <input name="name" required maxlength={60} autocomplete="off" />
               </label>
               <button type="submit" class="button small primary">{t.saveFilter}</button>

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { CheckField, CsrfField } from "../components/forms.tsx";
+import { CheckField, CsrfField, RequiredMark } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { bytes } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
@@ -80,7 +80,9 @@ export function UploadForm({ v, profiles, label, goTo, children }: {
         <CsrfField v={v} />
         {children}
         <div class="field">
-          <label for="f-file">{t.file}</label>
+          <label for="f-file">
+            {t.file} <RequiredMark />
+          </label>
           <input id="f-file" type="file" name="file" required />
         </div>
         {may(v.viewer, "admin:system") && !goTo && <CheckField label={t.isProduct} name="isProduct" />}

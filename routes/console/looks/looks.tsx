@@ -1,7 +1,7 @@
 import { readableTextOn } from "../../../domain/looks/colours.ts";
 import { mailDocument } from "../../../domain/looks/mail_document.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton, CsrfField } from "../components/forms.tsx";
+import { ActionButton, CsrfField, RequiredMark } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { LivePreview, previewActions, type RenderedMessage } from "../notifications/live_preview.tsx";
 import { done, formPage } from "../shared/actions.ts";
@@ -129,7 +129,9 @@ function LogoCard({ v, logo }: { v: Visit; logo: Looks["logo"] }) {
       <form class="form" method="post" action="looks/logo" enctype="multipart/form-data">
         <CsrfField v={v} />
         <div class="field">
-          <label for="f-logo">{t.chooseLogo}</label>
+          <label for="f-logo">
+            {t.chooseLogo} <RequiredMark />
+          </label>
           <input
             id="f-logo"
             type="file"

@@ -4,7 +4,6 @@ import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { bytes, exactTime } from "../components/values.tsx";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import {
@@ -61,7 +60,7 @@ export async function runsPage(v: Visit): Promise<View> {
 
 const FilterNotice = ({ v, text }: { v: Visit; text: string }) => (
   <Notice tone="info">
-    {text} <a href="report-runs">{commonTexts[v.locale].clear}</a>
+    {text} <a href="report-runs">{reportTexts[v.locale].allRuns}</a>
   </Notice>
 );
 

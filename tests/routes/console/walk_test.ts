@@ -200,6 +200,9 @@ async function statusOf(secret: string, address: string): Promise<number> {
   assert.ok(!/<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=/.test(page), `${address} has something inline`);
   const longSearch = /<input(?=[^>]*type="search")(?![^>]*maxlength)/;
   assert.ok(!longSearch.test(page), `${address} takes a search longer than the API does`);
+  const required = page.match(/<(input|select|textarea)\b[^>]*\srequired\b/g) ?? [];
+  const marks = page.match(/<span class="required"/g) ?? [];
+  assert.equal(marks.length, required.length, `${address} does not mark each required field`);
   return answer.status;
 }
 

@@ -1,4 +1,4 @@
-import { ButtonLink, CheckField, CsrfField, FormRefusal } from "../../components/forms.tsx";
+import { ButtonLink, CheckField, CsrfField, FormRefusal, RequiredMark } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Badge, Figures, number } from "../../components/values.tsx";
@@ -41,7 +41,7 @@ function chooseFile(v: Visit, sent: Sent | null): View {
           <div class="field">
             <label for="f-file">
               {t.file}
-              <span class="required" aria-hidden="true">*</span>
+              <RequiredMark />
             </label>
             <input
               id="f-file"
