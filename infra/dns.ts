@@ -1,4 +1,6 @@
-/** Thrown if the name server does not answer, so that it is not known whether a record exists. */
+import { isWithoutRecords } from "./dns_response_code.ts";
+
+/** Thrown if the name server fails, refuses or does not answer, so that it is not known whether a record exists. */
 export class DnsUnavailable extends Error {
   override readonly name = "DnsUnavailable";
 }
@@ -24,7 +26,7 @@ export async function readTxtRecords(
     });
     return records.map((parts) => parts.join(""));
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return [];
+    if (error instanceof Deno.errors.NotFound && await isWithoutRecords(name, server)) return [];
     throw new DnsUnavailable(`the name server did not answer for ${name}`, { cause: error });
   }
 }

@@ -2,6 +2,8 @@ import { createSocket } from "node:dgram";
 
 const [NO_ERROR, NO_SUCH_NAME] = [0, 3];
 const TXT = 16;
+export const SERVER_FAILURE = 2;
+export const REFUSED = 5;
 
 /** A name server on a free UDP port of loopback that knows TXT records. */
 export interface NameServer {
@@ -13,6 +15,8 @@ export interface NameServer {
   queries: string[];
   /** While true, it answers no query. */
   isSilent: boolean;
+  /** While set, it answers every query with this response code, such as `SERVER_FAILURE`. */
+  failure: number | null;
   stop(): void;
 }
 
@@ -23,12 +27,15 @@ export async function startNameServer(): Promise<NameServer> {
     records: new Map(),
     queries: [],
     isSilent: false,
+    failure: null,
     stop: () => socket.close(),
   };
   socket.on("message", (query, { port, address }) => {
     const { name, end } = nameAt(query, 12);
     server.queries.push(name);
-    if (!server.isSilent) socket.send(answerTo(query, end + 4, server.records.get(name)), port, address);
+    if (server.isSilent) return;
+    const records = server.failure === null ? server.records.get(name) : undefined;
+    socket.send(answerTo(query, end + 4, records, server.failure ?? undefined), port, address);
   });
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.bind(0, "127.0.0.1", resolve);
@@ -50,14 +57,18 @@ function nameAt(message: Uint8Array, start: number): { name: string; end: number
 }
 
 /** The answer with the question as it came (RFC 1035, 4.1). */
-function answerTo(query: Uint8Array, endOfQuestion: number, records: string[] | undefined): Uint8Array {
+function answerTo(
+  query: Uint8Array,
+  endOfQuestion: number,
+  records: string[] | undefined,
+  code = records ? NO_ERROR : NO_SUCH_NAME,
+): Uint8Array {
   const answers = (records ?? []).map((text) => {
     const strings = text.match(/.{1,200}/g)?.map((part) => new TextEncoder().encode(part)) ?? [];
     const data = strings.flatMap((part) => [part.length, ...part]);
     // a pointer to the name in the question, type, class IN, 60 s, length
     return [0xc0, 12, 0, TXT, 0, 1, 0, 0, 0, 60, data.length >> 8, data.length & 0xff, ...data];
   });
-  const code = records ? NO_ERROR : NO_SUCH_NAME;
   const header = [query[0] ?? 0, query[1] ?? 0, 0x81, 0x80 | code, 0, 1, 0, answers.length, 0, 0, 0, 0];
   return Uint8Array.from([...header, ...query.subarray(12, endOfQuestion), ...answers.flat()]);
 }

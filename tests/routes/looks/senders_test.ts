@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { checkDueSender } from "../../../domain/looks/senders/check_job.ts";
 import { startReceiver } from "../../infra/mail/receiver.ts";
-import { startNameServer } from "../../support/name_server.ts";
+import { REFUSED, SERVER_FAILURE, startNameServer } from "../../support/name_server.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
@@ -207,6 +207,22 @@ Deno.test("a record that is back before the third check keeps the sender", async
   assert.equal((await read(by, sender)).status, "Verified");
 });
 
+Deno.test("a name server that fails or refuses keeps a sender as it is", async () => {
+  const by = await manager();
+  const sender = await verified(by);
+  names.records.delete(sender.dnsRecord.name);
+  for (const failure of [SERVER_FAILURE, REFUSED, SERVER_FAILURE]) {
+    names.failure = failure;
+    await checkNow(sender);
+  }
+  names.failure = null;
+  const { status, lastError } = await read(by, sender);
+  assert.equal(status, "Verified");
+  assert.match(lastError, /^The name server did not answer for _steward\./);
+  const [row] = await sql`select misses from notification_senders where id = ${sender.id}`;
+  assert.equal(row?.misses, 0);
+});
+
 Deno.test("checks that somebody asks for do not count against a verified sender, nor postpone the daily one", async () => {
   const by = await manager();
   const sender = await verified(by);
@@ -379,7 +395,8 @@ Deno.test("wrong addresses are refused, and proofs are limited per tenant", asyn
   assert.equal(answers.at(-2)?.status, 200);
   assert.equal(answers.at(-1)?.body.code, "RATE_LIMITED");
   assert.ok(Number(answers.at(-1)?.headers.get("retry-after")) > 3_000);
-  assert.equal(names.queries.length, before + 30);
+  // an answer without records is followed by the query for its response code
+  assert.equal(names.queries.length, before + 2 * 30);
   assert.equal(
     (await by.post(path, { address: "x@strangers.example", method: "Mail" })).body.code,
     "RATE_LIMITED",
