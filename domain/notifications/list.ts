@@ -18,6 +18,7 @@ import {
   type NotificationPriority,
   type NotificationStatus,
   STATUS_DISPLAY,
+  STATUSES,
 } from "./status.ts";
 
 export interface NotificationSummary {
@@ -80,25 +81,30 @@ function nearerEnd(newest: RowRange, total: number): RowRange {
   return { order: "asc", offset: Math.max(0, after), limit: Math.max(0, Math.min(limit, total - offset)) };
 }
 
-/** Rows, newest first. For a deep page the ids are found first by an index-only scan, then their rows are read. */
-async function readRows(
-  q: Sql,
-  filter: SearchFilter,
-  { order, offset, limit }: RowRange,
-): Promise<NotificationRow[]> {
-  const direction = order === "asc" ? q`asc` : q`desc`;
-  const columns =
-    q`n.id, n.channel, n.status, n.priority, n.subject, n.recipient_count, n.retry_count, n.scheduled_at,
-    n.sent_at, n.created_at, n.template_slug, n.category, n.delivery_state, (select r.address
-      from notification_recipients r where r.notification_id = n.id order by r.id limit 1) as recipient`;
-  const range = q`notifications n where ${messageConditions(q, filter)}
-    order by n.created_at ${direction}, n.id ${direction} ${limitTo(q, { offset, limit })}`;
-  if (isByRecipient(filter)) {
-    const page = pageToRecipients(q, filter, { order, offset, limit });
-    return await q`select ${columns} from (${page}) page join notifications n using (id) order by n.id desc`;
-  }
-  if (offset < DEEP_OFFSET && order === "desc") return await q`select ${columns} from ${range}`;
+/** Rows, newest first. Their ids are found first, by index-only scans. */
+async function readRows(q: Sql, filter: SearchFilter, range: RowRange): Promise<NotificationRow[]> {
+  const isById = isByRecipient(filter);
+  const page = isById ? pageToRecipients(q, filter, range) : pageOfMessages(q, filter, range);
   return await q`
-    select ${columns} from (select n.id from ${range}) page join notifications n using (id)
-    order by n.created_at desc, n.id desc`;
+    select n.id, n.channel, n.status, n.priority, n.subject, n.recipient_count, n.retry_count, n.scheduled_at,
+      n.sent_at, n.created_at, n.template_slug, n.category, n.delivery_state, (select r.address
+        from notification_recipients r where r.notification_id = n.id order by r.id limit 1) as recipient
+    from (${page}) page join notifications n using (id)
+    order by ${isById ? q`` : q`n.created_at desc,`} n.id desc`;
+}
+
+/**
+ * SQL for the ids of a page of messages in the order of time. An index holds the messages of a channel and a status in this
+ * order, so a list of a channel alone merges its statuses.
+ */
+function pageOfMessages(q: Sql, filter: SearchFilter, { order, offset, limit }: RowRange) {
+  const direction = order === "asc" ? q`asc` : q`desc`;
+  const ordered = q`order by created_at ${direction}, id ${direction}`;
+  const pageOf = (status: NotificationStatus | undefined, range: { offset: number; limit: number }) =>
+    q`select id, created_at from notifications n where ${messageConditions(q, { ...filter, status })}
+      ${ordered} ${limitTo(q, range)}`;
+  if (!filter.channel || filter.status || isSearch(filter)) return pageOf(filter.status, { offset, limit });
+  const firsts = STATUSES.map((status) => q`(${pageOf(status, { offset: 0, limit: offset + limit })})`)
+    .reduce((all, more) => q`${all} union all ${more}`);
+  return q`select id from (${firsts}) firsts ${ordered} ${limitTo(q, { offset, limit })}`;
 }

@@ -39,6 +39,26 @@ Deno.test("messages are found by the address of any recipient or its beginning, 
   assert.deepEqual(await found("recipient=ana", t.systemAdmin), []);
 });
 
+Deno.test("a list of one channel has its messages of every status in the order of time, also on deep pages", async () => {
+  const reader = await t.actor({ permissions: ["send:notifications"] });
+  await sql`
+    insert into notifications (id, tenant_id, channel, status, recipient_count, created_at)
+    select uuidv7(-age), ${reader.tenantId}, 'Email', (enum_range(null::notification_status))[1 + n % 8], 1, now() - age
+    from generate_series(1, 2100) n, make_interval(secs => n / 2) age`;
+  await sent(reader, { channel: "InApp", userIds: [reader.userId], subject: "Hello", category: "Orders" });
+  const ids = async (query: string) => {
+    const { items } = (await reader.get(`${path}?pageSize=50&${query}`)).body;
+    return items.map(({ id }: { id: string }) => id);
+  };
+  const all = await sql<{ id: string }[]>`
+    select id from notifications where tenant_id = ${reader.tenantId} and channel = 'Email'
+    order by created_at desc, id desc`;
+  for (const page of [1, 2, 22, 42, 43]) {
+    const expected = all.slice((page - 1) * 50, page * 50).map(({ id }) => id);
+    assert.deepEqual(await ids(`channel=Email&page=${page}`), expected, `page ${page}`);
+  }
+});
+
 Deno.test("messages are found by user, template, category and delivery state", async () => {
   const slug = "order-shipped";
   const template = {
