@@ -101,6 +101,7 @@ export class MessageWriter {
         return ids;
       },
       {
+        concurrency: 1, // while a batch is written, the next one grows: half as many statements, each with twice the messages
         maxItems: 250,
         maxWeight: 4_000_000,
         weigh: ({ message: { htmlBody, textBody, templateData, recipients } }) =>
