@@ -5,7 +5,7 @@ import { type Hold, holdNotifications, type Settlement, settleNotifications } fr
 import { withUnlockedMessages } from "./skip_locked.ts";
 
 // The pause is short compared with the answer of a mail server, and larger batches save database work.
-const LIMITS = { concurrency: 1, maxItems: 250, pauseMs: 10 };
+const LIMITS = { concurrency: 1, maxItems: 250, pauseMs: 20 };
 const MAX_SETTLEMENTS_WEIGHT = 4_000_000;
 
 function createBatches(db: Pool) {
