@@ -1,13 +1,13 @@
 import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { JoinedFile, type Place } from "./joined_file.ts";
 import { streamFile, writeAll } from "./object_file.ts";
 import { S3Problem } from "./problem.ts";
 import type { Incoming, Storage } from "./storage.ts";
 import type { ListedPart } from "./xml.ts";
 
 /** A part that was received completely. */
-export interface Part {
-  path: string;
+export interface Part extends Place {
   sizeBytes: number;
   etag: string;
   lastModified: number;
@@ -19,6 +19,7 @@ export interface Upload {
   key: string;
   headers: Record<string, string>;
   parts: Map<number, Part>;
+  joined: JoinedFile;
 }
 
 const MIN_PART_BYTES = 5 * 1024 * 1024;
@@ -33,7 +34,8 @@ export class Uploads {
   create(bucket: string, key: string, headers: Record<string, string>): string {
     this.storage.bucket(bucket);
     const uploadId = randomUUID();
-    this.#uploads.set(uploadId, { bucket, key, headers, parts: new Map() });
+    const joined = new JoinedFile(join(this.storage.dir, "incoming"));
+    this.#uploads.set(uploadId, { bucket, key, headers, parts: new Map(), joined });
     return uploadId;
   }
 
@@ -46,16 +48,44 @@ export class Uploads {
   }
 
   /**
-   * Stores a received part. Replaces an earlier part with that number. Throws NoSuchUpload if the upload was aborted.
+   * Receives a part with `receive`, which writes it to the given file and returns its ETag. Replaces an earlier part with
+   * that number. Call it without an await after `find`. Throws NoSuchUpload if the upload has ended meanwhile, and the
+   * errors of `receive`.
    */
-  addPart(uploadId: string, partNumber: number, incoming: Incoming, part: Omit<Part, "path">): void {
-    const upload = this.#uploads.get(uploadId);
-    if (!upload) throw new S3Problem("NoSuchUpload");
-    const path = join(this.storage.dir, "incoming", randomUUID());
-    Deno.renameSync(incoming.path, path);
-    const replaced = upload.parts.get(partNumber);
-    upload.parts.set(partNumber, { ...part, path });
-    if (replaced) Deno.removeSync(replaced.path);
+  async addPart(
+    uploadId: string,
+    upload: Upload,
+    { partNumber, sizeBytes }: { partNumber: number; sizeBytes: number },
+    receive: (file: Deno.FsFile) => Promise<string>,
+  ): Promise<string> {
+    const { joined } = upload;
+    const offset = joined.take(partNumber, sizeBytes);
+    if (offset === null) {
+      return await this.storage.withIncoming(async ({ path, file }) => {
+        const part = { offset: 0, sizeBytes, etag: await receive(file) };
+        this.#requireOpen(uploadId, upload);
+        const kept = join(this.storage.dir, "incoming", randomUUID());
+        Deno.renameSync(path, kept);
+        setPart(upload, partNumber, { ...part, path: kept });
+        return part.etag;
+      });
+    }
+    using file = Deno.openSync(joined.path, { create: true, write: true }); // no await: an abort would delete it before
+    try {
+      file.seekSync(offset, Deno.SeekMode.Start);
+      const part = { path: joined.path, offset, sizeBytes, etag: await receive(file) };
+      this.#requireOpen(uploadId, upload);
+      setPart(upload, partNumber, part);
+      joined.received(partNumber);
+      return part.etag;
+    } catch (error) {
+      joined.release(partNumber);
+      throw error;
+    }
+  }
+
+  #requireOpen(uploadId: string, upload: Upload): void {
+    if (this.#uploads.get(uploadId) !== upload) throw new S3Problem("NoSuchUpload");
   }
 
   /** Ends the upload and deletes its parts. Throws NoSuchUpload. */
@@ -96,14 +126,39 @@ export class Uploads {
   }
 }
 
-/** Appends the parts to the file. */
-export async function joinParts(parts: Part[], file: Deno.FsFile): Promise<void> {
-  for (const part of parts) {
-    for await (const chunk of streamFile(await Deno.open(part.path), 0, part.sizeBytes)) {
-      await writeAll(file, chunk);
-    }
-  }
+function setPart(upload: Upload, partNumber: number, part: Omit<Part, "lastModified">): void {
+  const replaced = upload.parts.get(partNumber);
+  upload.parts.set(partNumber, { ...part, lastModified: Date.now() });
+  if (replaced && replaced.path !== upload.joined.path) Deno.removeSync(replaced.path);
 }
+
+/**
+ * Runs `use` with a file that consists of the parts and is at its end. It is the file in which they were received, if
+ * that has nothing else; otherwise they are copied.
+ */
+export async function withJoined<T>(
+  storage: Storage,
+  { joined }: Upload,
+  parts: Part[],
+  use: (incoming: Incoming) => Promise<T>,
+): Promise<T> {
+  if (joined.consistsOf(parts)) {
+    using file = await Deno.open(joined.path, { write: true });
+    await file.truncate(totalBytes(parts)); // what a failed part or completion has left behind the last part
+    await file.seek(0, Deno.SeekMode.End);
+    return await use({ path: joined.path, file });
+  }
+  return await storage.withIncoming(async (incoming) => {
+    for (const { path, offset, sizeBytes } of parts) {
+      for await (const chunk of streamFile(await Deno.open(path), offset, sizeBytes)) {
+        await writeAll(incoming.file, chunk);
+      }
+    }
+    return await use(incoming);
+  });
+}
+
+export const totalBytes = (parts: Part[]): number => parts.reduce((sum, part) => sum + part.sizeBytes, 0);
 
 /** S3's ETag of a multipart object: the MD5 of the parts' MD5s, then the number of parts. */
 export function multipartEtag(parts: Part[]): string {
@@ -124,6 +179,16 @@ function choose(upload: Upload, listed: ListedPart[]): Part[] {
   });
 }
 
-function removeParts(upload: Upload): void {
-  for (const part of upload.parts.values()) Deno.removeSync(part.path);
+/** Deletes the files of the parts, also those that are not in the object. */
+function removeParts({ parts, joined }: Upload): void {
+  const paths = new Set(parts.values().map(({ path }) => path));
+  for (const path of paths.add(joined.path)) removeIfPresent(path);
+}
+
+function removeIfPresent(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error; // it became the object, or no part was received
+  }
 }

@@ -1,5 +1,5 @@
 import { checkWriteConditions } from "./conditions.ts";
-import { joinParts, multipartEtag, type Uploads } from "./multipart.ts";
+import { multipartEtag, totalBytes, type Uploads, withJoined } from "./multipart.ts";
 import { writeAll } from "./object_file.ts";
 import { storedHeaders } from "./object_headers.ts";
 import { type Payload, receive, receiveText } from "./payload.ts";
@@ -29,13 +29,14 @@ export async function putPart(uploads: Uploads, request: S3Request, payload: Pay
   if (!Number.isInteger(partNumber) || partNumber < 1 || partNumber > 10_000) {
     throw new S3Problem("InvalidArgument", "Part number must be an integer between 1 and 10000, inclusive");
   }
-  uploads.find(uploadId, request.bucket, request.key);
-  return await uploads.storage.withIncoming(async (incoming) => {
-    const etag = await receive(payload, (chunk) => writeAll(incoming.file, chunk));
-    const part = { sizeBytes: payload.length, etag, lastModified: Date.now() };
-    uploads.addPart(uploadId, partNumber, incoming, part);
-    return new Response(null, { headers: { etag: `"${etag}"` } });
-  });
+  const upload = uploads.find(uploadId, request.bucket, request.key);
+  const etag = await uploads.addPart(
+    uploadId,
+    upload,
+    { partNumber, sizeBytes: payload.length },
+    (file) => receive(payload, (chunk) => writeAll(file, chunk)),
+  );
+  return new Response(null, { headers: { etag: `"${etag}"` } });
 }
 
 /** ListParts. Always returns the whole list of at most 10,000 parts. */
@@ -71,11 +72,15 @@ export async function completeUpload(
     uploadId,
     request,
     listed,
-    (parts, { headers }) =>
-      uploads.storage.withIncoming(async (incoming) => {
-        await joinParts(parts, incoming.file);
-        const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
-        const meta = { key, sizeBytes, etag: multipartEtag(parts), lastModified: Date.now(), headers };
+    (parts, upload) =>
+      withJoined(uploads.storage, upload, parts, async (incoming) => {
+        const meta = {
+          key,
+          sizeBytes: totalBytes(parts),
+          etag: multipartEtag(parts),
+          lastModified: Date.now(),
+          headers: upload.headers,
+        };
         await uploads.storage.commit(
           bucket,
           incoming,

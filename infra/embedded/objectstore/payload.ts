@@ -27,34 +27,67 @@ export function readPayloadHeaders(request: S3Request, sha256: PayloadDigest): P
   return { body: request.body, length: Number(length), sha256, md5: md5Hex };
 }
 
+/** Read together, because each read and each write has a cost of its own. */
+const READ_BYTES = 256 * 1024;
+/** Deno passes a body that has arrived completely as a stream that cannot be read into a buffer. It buffers 408 KiB at most. */
+const MAX_BUFFERED_BYTES = 1024 * 1024;
+
 /**
- * Passes the body to `write` chunk by chunk, checks length and digests, and returns the MD5 in hex.
- * Throws IncompleteBody, XAmzContentSHA256Mismatch, BadDigest; then the caller must discard what it wrote.
+ * Passes the body to `write` in pieces, checks length and digests, and returns the MD5 in hex. A piece is valid until
+ * its `write` ends. Throws IncompleteBody, XAmzContentSHA256Mismatch, BadDigest; then the caller must discard what it wrote.
  */
 export async function receive(
   payload: Payload,
-  write: (chunk: Uint8Array) => Promise<void>,
+  write: (piece: Uint8Array) => Promise<void>,
 ): Promise<string> {
   const md5 = createHash("md5");
   const sha256 = payload.sha256 === null ? null : createHash("sha256");
   let received = 0;
-  try {
-    for await (const chunk of payload.body ?? []) {
-      received += chunk.length;
-      md5.update(chunk);
-      sha256?.update(chunk);
-      await write(chunk);
-    }
-  } catch (error) {
-    // A broken stream means that the client closed the connection. A disk error is a server error.
-    if (received < payload.length && !isDiskError(error)) throw new S3Problem("IncompleteBody");
-    throw error;
+  for await (const piece of piecesOf(payload)) {
+    received += piece.length;
+    const writing = write(piece);
+    md5.update(piece);
+    sha256?.update(piece);
+    await writing;
   }
   if (received !== payload.length) throw new S3Problem("IncompleteBody");
   if (sha256 && sha256.digest("hex") !== payload.sha256) throw new S3Problem("XAmzContentSHA256Mismatch");
   const digest = md5.digest("hex");
   if (payload.md5 !== null && payload.md5 !== digest) throw new S3Problem("BadDigest");
   return digest;
+}
+
+/** Throws IncompleteBody if the client closes the connection. */
+async function* piecesOf({ body, length }: Payload): AsyncGenerator<Uint8Array> {
+  if (body === null) return;
+  const read = length > MAX_BUFFERED_BYTES ? intoOneBuffer(body) : body.values();
+  try {
+    for (;;) {
+      const { done, value } = await read.next().catch(() => {
+        throw new S3Problem("IncompleteBody");
+      });
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await read.return?.();
+  }
+}
+
+/** Reads a stream into one buffer again and again: a piece is valid until the next one is requested. */
+async function* intoOneBuffer(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, undefined> {
+  const reader = body.getReader({ mode: "byob" });
+  let buffer = new ArrayBuffer(READ_BYTES);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read(new Uint8Array(buffer));
+      if (done) return;
+      yield value;
+      buffer = value.buffer;
+    }
+  } finally {
+    void reader.cancel().catch(() => undefined); // rejects if the stream has failed
+  }
 }
 
 /** Receives a small body as text. Throws the errors of `receive`, and EntityTooLarge above `maxBytes`. */
@@ -94,9 +127,4 @@ export async function drain(
   } finally {
     clearTimeout(timer);
   }
-}
-
-function isDiskError(error: unknown): boolean {
-  return error instanceof Error && "code" in error && typeof error.code === "string" &&
-    ["ENOSPC", "EDQUOT", "EIO", "EACCES", "EROFS"].includes(error.code);
 }

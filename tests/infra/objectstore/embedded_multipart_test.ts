@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { type ClientRequest, request } from "node:http";
+import { until } from "../../support/until.ts";
 import { filesIn, outcome, pattern, startTestStore, type TestStore } from "./support.ts";
 
 let test: TestStore;
@@ -126,4 +128,82 @@ Deno.test("another library's multipart upload works", async () => {
   assert.match(etag, /-3$/);
   const answer = await test.lite.getObject("library");
   assert.equal(Buffer.compare(await answer.bytes(), body), 0);
+});
+
+/** Sends the first MiB of a part of 5 MiB; resolves when the store has written it at its place. */
+async function beginPart(key: string, uploadId: string, partNumber: number): Promise<ClientRequest> {
+  const sizeBytes = 5 * MIB;
+  const { url, requiredHeaders } = test.store.signPart(key, {
+    uploadId,
+    partNumber,
+    sizeBytes,
+    expiresInSeconds: 60,
+  });
+  const sending = request(url, { method: "PUT", headers: requiredHeaders, agent: false });
+  sending.on("error", () => {}); // a part that breaks off
+  sending.write(new Uint8Array(MIB));
+  await until(() => inodeOf("incoming", (partNumber - 1) * sizeBytes + MIB));
+  return sending;
+}
+
+/** Number of the file of an object or part with this size; a copy has another number. */
+async function inodeOf(folder: string, minBytes: number): Promise<number | null> {
+  for (const path of await filesIn(`${test.dir}/${folder}`)) {
+    const { ino, size } = await Deno.stat(path);
+    if (size >= minBytes) return ino;
+  }
+  return null;
+}
+
+Deno.test("parts of equal size become the object without a copy, in whatever order they arrive", async () => {
+  const [one, two, three] = [pattern(6 * MIB, 1), pattern(6 * MIB, 2), pattern(MIB, 3)];
+  const uploadId = await start("in-place");
+  const [etagTwo, etagThree] = await Promise.all([
+    putPart("in-place", uploadId, 2, two),
+    putPart("in-place", uploadId, 3, three),
+  ]);
+  const etagOne = await putPart("in-place", uploadId, 1, one);
+  const parts: [number, string][] = [[1, etagOne], [2, etagTwo], [3, etagThree]];
+  const received = await inodeOf("incoming", 13 * MIB);
+  // A refused completion has written the metadata behind the parts; the next one must not keep it.
+  const refused = await complete("in-place", uploadId, parts, { "if-match": '"none"' });
+  assert.equal(await outcome(refused), "404 NoSuchKey");
+  assert.equal(await outcome(await complete("in-place", uploadId, parts)), "200");
+  assert.equal(await inodeOf("buckets", 13 * MIB), received);
+  const stored = await (await test.lite.getObject("in-place")).bytes();
+  assert.equal(Buffer.compare(stored, Buffer.concat([one, two, three])), 0);
+  assert.ok(await noUploadLeft());
+  await test.store.delete("in-place");
+});
+
+Deno.test("parts that were replaced, are larger than the first or are not listed do not change the object", async () => {
+  const [one, two, again] = [pattern(5 * MIB, 1), pattern(6 * MIB, 2), pattern(5 * MIB, 4)];
+  const uploadId = await start("mixed");
+  await putPart("mixed", uploadId, 1, one);
+  const etagTwo = await putPart("mixed", uploadId, 2, two);
+  const etagOne = await putPart("mixed", uploadId, 1, again);
+  await putPart("mixed", uploadId, 3, pattern(100, 5));
+  assert.equal(await outcome(await complete("mixed", uploadId, [[1, etagOne], [2, etagTwo]])), "200");
+  const stored = await (await test.lite.getObject("mixed")).bytes();
+  assert.equal(Buffer.compare(stored, Buffer.concat([again, two])), 0);
+  assert.ok(await noUploadLeft());
+});
+
+Deno.test("a part that breaks off can be sent again; one that still arrives at the completion is not in the object", async () => {
+  const uploadId = await start("late");
+  const one = pattern(5 * MIB, 1);
+  const etagOne = await putPart("late", uploadId, 1, one);
+  (await beginPart("late", uploadId, 2)).destroy();
+  const etagTwo = await putPart("late", uploadId, 2, pattern(5 * MIB, 2));
+  const late = await beginPart("late", uploadId, 3);
+  const parts: [number, string][] = [[1, etagOne], [2, etagTwo]];
+  assert.equal(await outcome(await complete("late", uploadId, parts)), "200");
+  const answered = new Promise<number | undefined>((resolve) =>
+    late.on("response", (a) => resolve(a.statusCode))
+  );
+  late.end(new Uint8Array(4 * MIB));
+  assert.equal(await answered, 404);
+  const stored = await (await test.lite.getObject("late")).bytes();
+  assert.equal(Buffer.compare(stored, Buffer.concat([one, pattern(5 * MIB, 2)])), 0);
+  assert.ok(await noUploadLeft());
 });
