@@ -20,7 +20,7 @@ export async function reportsCsv(setup: BenchSetup): Promise<void> {
   await compareReport(reports, "csv", {
     name: `CSV of ${ROWS.csv} rows, against ${hasPsql ? "psql \\copy" : "COPY TO a file"}`,
     baseline: () => timeOf(() => hasPsql ? runPsql(setup.databaseUrl, `\\${copy}`) : setup.sql.unsafe(copy)),
-    minSpeed: 0.5,
+    minSpeed: 1,
     maxMegabytes: 100,
   });
   report("memory added by the first document of a process", first.megabytes, " MB");
