@@ -42,8 +42,11 @@ export interface DocumentTable {
   batches(): AsyncIterable<RowBatch>;
   /** What `lines` puts between the rows, for a writer that reads `batches`. */
   sections(): TableSections;
-  /** The rows with headings of groups and totals between them, batch by batch. Read either these or `batches`, once. */
-  lines(): AsyncIterable<TableLine[]>;
+  /**
+   * The rows with headings of groups and totals between them, batch by batch. Read each batch to its end before the next.
+   * Read either these or `batches`, once.
+   */
+  lines(): AsyncIterable<Iterable<TableLine>>;
 }
 
 /** Makes the headings of groups and the totals between rows. */

@@ -67,11 +67,9 @@ export class RowBatch {
     return start === NULL ? null : this.#buffer.toString("utf8", start, this.end(column));
   }
 
-  /** Moves over the rows that follow, and decodes them to text. */
-  rows(): Row[] {
-    const rows: Row[] = [];
-    while (this.next()) rows.push(this.#pick.map((_, column) => this.text(column)));
-    return rows;
+  /** Moves over the rows that follow, and decodes each to text when it is requested. */
+  *rows(): Generator<Row> {
+    while (this.next()) yield this.#pick.map((_, column) => this.text(column));
   }
 
   /** Finds the byte ranges of the cells of the row at offset `at`. @returns the offset of the next row */

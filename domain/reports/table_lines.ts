@@ -52,11 +52,12 @@ export class TableLines implements TableSections {
     return [...new Set([...this.shape.groups, ...this.shape.totals.keys()])];
   }
 
-  /** The lines of further rows. */
-  add(rows: Row[]): TableLine[] {
-    const lines: TableLine[] = [];
-    for (const cells of rows) lines.push(...this.next(cells), { kind: "row", cells });
-    return lines;
+  /** The lines of further rows. Each row is taken when its line is requested: the rows of a batch do not stay in memory. */
+  *add(rows: Iterable<Row>): Generator<TableLine> {
+    for (const cells of rows) {
+      yield* this.next(cells);
+      yield { kind: "row", cells };
+    }
   }
 
   next(cells: Row): BetweenLine[] {

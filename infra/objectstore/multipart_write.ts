@@ -1,6 +1,6 @@
 import { abortUpload, completeUpload, createUpload, type UploadContext } from "./multipart.ts";
 import type { StoredObject } from "./stored_object.ts";
-import { splitIntoParts } from "./split_stream.ts";
+import { PartBuffers, splitIntoParts } from "./split_stream.ts";
 import type { BoundedS3Client } from "./s3_client.ts";
 import { unquoteEtag } from "./xml.ts";
 
@@ -22,7 +22,8 @@ export async function writeStream(
   context: WriteContext,
   body: ReadableStream<Uint8Array>,
 ): Promise<StoredObject> {
-  const parts = splitIntoParts(body, PART_BYTES, context.signal);
+  const buffers = new PartBuffers(PART_BYTES);
+  const parts = splitIntoParts(body, buffers, context.signal);
   try {
     const first = await parts.next();
     const bytes = first.done ? new Uint8Array() : first.value;
@@ -30,6 +31,7 @@ export async function writeStream(
     return await putInParts(context, bytes, parts);
   } finally {
     await parts.return(undefined); // releases the source stream
+    buffers.free(); // every part has been sent or has failed
   }
 }
 

@@ -43,7 +43,7 @@ async function rowsOf(query: Parameters<typeof reportOf>[0], signal = never): Pr
     parameters: { word: 'it\'s "so"\\', flag: true },
   };
   for await (const batch of readRows(databaseUrl, reportOf(query), input, signal)) {
-    const decoded = batch.rows();
+    const decoded = [...batch.rows()];
     assert.equal(decoded.length, batch.count);
     rows.push(...decoded);
   }

@@ -47,7 +47,7 @@ class TableBody {
     this.#columns = table.shown.flatMap((position) => table.columns[position] ?? []);
   }
 
-  add(lines: TableLine[]): string {
+  add(lines: Iterable<TableLine>): string {
     let text = "";
     for (const line of lines) {
       if (line.kind === "row") text += this.#row(line);

@@ -5,10 +5,15 @@ const OBJECTS_PER_STREAM = 200;
 /** Lengths of the numbers in the cross-reference stream: kind, offset or object stream, index. */
 const ENTRY = [1, 4, 1] as const;
 const ENTRY_BYTES = 6;
+/** The entries are kept in blocks of this many, because one array would have to be copied when it grows. */
+const BLOCK = 64 * 1024;
 const IN_FILE = 1;
 const IN_OBJECT_STREAM = 2;
-/** Half the time of the default level, for files that are a sixth larger. */
-const COMPRESSION = { level: 2 };
+/**
+ * Half the time of the default level, for files that are a sixth larger. Each result keeps a buffer of `chunkSize` alive
+ * until the garbage collection; a page or object stream needs 3 to 6 KB.
+ */
+const COMPRESSION = { level: 2, chunkSize: 6 * 1024 };
 
 /**
  * Writes the objects of a PDF file (ISO 32000-1, version 1.7) as a stream of bytes. Once written, only the place of an
@@ -19,9 +24,11 @@ export class PdfFile {
   #finished: Uint8Array<ArrayBuffer>[] = [];
   #offset = 0;
   #last = 0;
-  /** The entries of the cross-reference stream, by object number. */
-  #entries = new Uint8Array(ENTRY_BYTES * 1024);
+  /** The entries of the cross-reference stream, by object number: blocks of BLOCK entries. */
+  #entries: Uint8Array[] = [];
   #waiting: { id: number; text: string }[] = [];
+  /** The content of object streams is encoded here, because a new array for each would wait for the garbage collection. */
+  #encoded = new Uint8Array(64 * 1024);
 
   constructor() {
     this.#push(ascii("%PDF-1.7\n%"));
@@ -92,33 +99,38 @@ export class PdfFile {
     const content = numbers + this.#waiting.map(({ text }) => text).join(" ");
     const entries = `/Type/ObjStm/N ${this.#waiting.length}/First ${numbers.length}`;
     this.#waiting = [];
-    this.writeStream(ascii(content), entries, { id: stream });
+    if (content.length > this.#encoded.length) this.#encoded = new Uint8Array(2 * content.length);
+    encoder.encodeInto(content, this.#encoded);
+    this.writeStream(this.#encoded.subarray(0, content.length), entries, { id: stream });
   }
 
   #place(id: number, kind: number, place: number, index: number): void {
-    const from = id * ENTRY_BYTES;
-    if (from + ENTRY_BYTES > this.#entries.length) {
-      const larger = new Uint8Array(this.#entries.length * 2);
-      larger.set(this.#entries);
-      this.#entries = larger;
+    const block = this.#entries[Math.trunc(id / BLOCK)];
+    if (!block) {
+      this.#entries.push(new Uint8Array(BLOCK * ENTRY_BYTES));
       return this.#place(id, kind, place, index);
     }
-    this.#entries[from] = kind;
-    this.#entries[from + 1] = place >>> 24;
-    this.#entries[from + 2] = place >>> 16;
-    this.#entries[from + 3] = place >>> 8;
-    this.#entries[from + 4] = place;
-    this.#entries[from + 5] = index;
+    const from = id % BLOCK * ENTRY_BYTES;
+    block[from] = kind;
+    block[from + 1] = place >>> 24;
+    block[from + 2] = place >>> 16;
+    block[from + 3] = place >>> 8;
+    block[from + 4] = place;
+    block[from + 5] = index;
   }
 
   /** The entries with PNG's predictor "up": each byte less the byte of the entry above it. This compresses far better. */
   #differences(size: number): Uint8Array {
-    const entries = this.#entries;
     const rows = new Uint8Array(size * (ENTRY_BYTES + 1));
+    const above = new Uint8Array(ENTRY_BYTES);
     for (let row = 0, to = 0; row < size; row++) {
+      const block = this.#entries[Math.trunc(row / BLOCK)];
+      const from = row % BLOCK * ENTRY_BYTES;
       rows[to++] = 2;
-      for (let from = row * ENTRY_BYTES; from < (row + 1) * ENTRY_BYTES; from++) {
-        rows[to++] = (entries[from] ?? 0) - (entries[from - ENTRY_BYTES] ?? 0);
+      for (let i = 0; i < ENTRY_BYTES; i++) {
+        const byte = block?.[from + i] ?? 0;
+        rows[to++] = byte - (above[i] ?? 0);
+        above[i] = byte;
       }
     }
     return rows;

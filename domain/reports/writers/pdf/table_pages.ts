@@ -43,7 +43,7 @@ export class TablePages {
     canvas.open("TBody");
   }
 
-  add(lines: TableLine[]): void {
+  add(lines: Iterable<TableLine>): void {
     for (const line of lines) {
       if (line.kind !== "total" && this.#block.hasRow) this.#drawBlock();
       this.#block.rows.push(this.#rows.layOut(line));
