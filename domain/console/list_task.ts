@@ -180,16 +180,23 @@ export async function noteCsvRows(q: Sql, id: string, rows: number): Promise<boo
   return noted.count > 0;
 }
 
-/** Ends a task. Its ids go. @returns false if it has ended before */
+/** From which statuses a task may end in each way; drawn in this area's README. */
+const ENDS_FROM: Record<"Completed" | "Failed" | "Cancelled", ListTaskStatus[]> = {
+  Completed: ["Running"],
+  Failed: ["Queued", "Running"],
+  Cancelled: ["Draft", "Queued", "Running"],
+};
+
+/** Ends a task. Its ids go. @returns false if it has ended before, or is not that far */
 export async function endListTask(
   q: Sql,
   id: string,
-  end: { status: "Completed" | "Failed" | "Cancelled"; error?: string; fileId?: string; rows?: number },
+  end: { status: keyof typeof ENDS_FROM; error?: string; fileId?: string; rows?: number },
 ): Promise<boolean> {
   const { status, error = null, fileId = null, rows = null } = end;
   const ended = await q`
     update console_list_tasks set status = ${status}, error = ${error}, file_id = ${fileId}, ids = '{}',
       ended_at = now(), total = coalesce(${rows}::int, total), position = coalesce(${rows}::int, position)
-    where id = ${id} and status in ('Draft', 'Queued', 'Running')`;
+    where id = ${id} and status = any(${ENDS_FROM[status]})`;
   return ended.count > 0;
 }
