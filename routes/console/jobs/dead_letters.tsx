@@ -22,6 +22,7 @@ import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
 import { PauseBanner } from "./pause_banner.tsx";
+import { deadLetterActions } from "./dead_letter_row_actions.ts";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobTexts } from "./texts.ts";
@@ -156,6 +157,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
       choice("isRetried", t.show, { false: t.onlyOpen, true: t.onlyRetried }, j.all),
     ],
     everySeconds: 10,
+    bulk: deadLetterActions,
     columns: [
       {
         head: j.job,
@@ -281,7 +283,7 @@ const retriedFact = (v: Visit, jobId: string, at: string | null): [string, Child
 /** Pages of dead letters and their actions. */
 export const deadLetterPages: ConsolePage[] = [
   { path: "dead-letters", get: groupsPage },
-  { path: "dead-letters/list", get: deadLettersPage },
+  { path: "dead-letters/list", get: deadLettersPage, bulk: deadLetterActions },
   retryManyPage,
   purgePage,
   { path: "dead-letters/{id}", get: deadLetterPage },

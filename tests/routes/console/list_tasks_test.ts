@@ -22,13 +22,20 @@ async function waitingJob(owner: Actor): Promise<string> {
 
 /** Counts the jobs to cancel. @returns the path of the task */
 async function countJobs(browser: Browser, ...ids: string[]): Promise<string> {
-  const csrf = hiddenOf((await browser.open("jobs")).html, "sign-out");
+  return await countRows(browser, { list: "jobs", action: "cancel", ids });
+}
+
+async function countRows(
+  browser: Browser,
+  { list, action, ids }: { list: string; action: string; ids: string[] },
+): Promise<string> {
+  const csrf = hiddenOf((await browser.open(list)).html, "sign-out");
   const rows = ids.map((id): [string, string] => ["id", id]);
   const counted = await browser.send("lists/count", [
     ...csrf,
-    ["list", "jobs"],
+    ["list", list],
     ["query", ""],
-    ["do", "cancel"],
+    ["do", action],
     ...rows,
   ]);
   const task = counted.location.replace(/^.*\/console\//, "");
@@ -81,6 +88,34 @@ Deno.test("an action on a few rows goes on as a job if its process ends before t
   await t.steward.sweep();
   await until(async () => await statusOf(owner, left) === "Cancelled");
   await until(async () => (await browser.open(task)).html.includes("Completed"));
+});
+
+Deno.test("ticked dead letters are retried or purged, and others stay", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const letters = await Promise.all([1, 2, 3].map(async () => {
+    const job = { jobTypeName: "steward.fail", serializedArgs: '{"message":"no luck"}', maxRetries: 0 };
+    const { body: { id } } = await owner.post("/api/v1/jobs", job);
+    await t.settled(id);
+    const { items } = (await owner.get("/api/v1/dead-letter-jobs")).body;
+    return items.find(({ jobId }: { jobId: string }) => jobId === id)?.id as string;
+  }));
+  const browser = await browse(t, owner);
+  const list = "dead-letters/list";
+  const [retried = "", purged = "", kept = ""] = letters;
+  await start(browser, await countRows(browser, { list, action: "retry", ids: [retried] }));
+  await start(browser, await countRows(browser, { list, action: "purge", ids: [purged] }));
+  const read = (id: string) => owner.get(`/api/v1/dead-letter-jobs/${id}`);
+  assert.notEqual((await read(retried)).body.retriedJobId, null);
+  assert.equal((await read(purged)).status, 404);
+  assert.equal((await read(kept)).body.retriedJobId, null);
+  const again = await browser.send("lists/count", [
+    ...hiddenOf((await browser.open(list)).html, "sign-out"),
+    ["list", list],
+    ["query", ""],
+    ["do", "purge"],
+    ["id", retried],
+  ]);
+  assert.ok(again.location.endsWith(list), "a dead letter that was retried cannot be purged");
 });
 
 Deno.test("at most ten tasks of a user are open, also when they start at the same time; the others wait as drafts", async () => {
