@@ -10,6 +10,7 @@ import type { Row } from "../shared/operations.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import { ArgsFields, sentArgs, withArgErrors } from "./args_fields.tsx";
 import { fieldsOf, typedOf } from "./args_form.ts";
+import { PauseBanner } from "./pause_banner.tsx";
 import { jobPriorityLabels, jobTexts } from "./texts.ts";
 
 type JobType = Row<"listJobTypes">;
@@ -20,7 +21,7 @@ export const enqueuePage = formPage({
   async show(v, sent) {
     const t = jobTexts[v.locale];
     const head = { title: t.enqueue, crumbs: [{ href: "jobs", label: t.jobs }] };
-    const types = await v.api.call("listJobTypes");
+    const [types, pauses] = await Promise.all([v.api.call("listJobTypes"), v.api.call("listJobPauses")]);
     const copy = v.query.get("copy");
     const copied = copy ? await v.api.call("readJob", { params: { id: copy } }) : null;
     const name = sent?.form?.get("jobTypeName") ?? v.query.get("jobTypeName") ?? copied?.jobTypeName;
@@ -34,31 +35,34 @@ export const enqueuePage = formPage({
     return {
       ...head,
       body: (
-        <Card>
-          <TypeChoice v={v} types={types} type={type} action="jobs/new" />
-          <Form fields={f} action="jobs/new" submit={t.enqueueNow} back="jobs">
-            <input type="hidden" name="jobTypeName" value={type.name} />
-            <ArgsFields f={f} args={args} />
-            <fieldset>
-              <legend>{t.options}</legend>
-              <div class="pair">
-                {f.text("queue", t.queue, { maxlength: 64 })}
-                {f.select("priority", t.priority, labelled(PRIORITIES, jobPriorityLabels[v.locale]))}
-                {f.text("scheduledAt", t.scheduledAt, {
-                  type: "datetime-local",
-                  hint: t.scheduledHint(v.timeZone),
-                })}
-                {f.text("maxRetries", t.maxRetries, {
-                  type: "number",
-                  min: 0,
-                  max: 25,
-                  hint: t.maxRetriesHint,
-                })}
-              </div>
-              {f.text("parentJobId", t.parent, { hint: t.parentHint })}
-            </fieldset>
-          </Form>
-        </Card>
+        <>
+          <PauseBanner v={v} pauses={pauses} />
+          <Card>
+            <TypeChoice v={v} types={types} type={type} action="jobs/new" />
+            <Form fields={f} action="jobs/new" submit={t.enqueueNow} back="jobs">
+              <input type="hidden" name="jobTypeName" value={type.name} />
+              <ArgsFields f={f} args={args} />
+              <fieldset>
+                <legend>{t.options}</legend>
+                <div class="pair">
+                  {f.text("queue", t.queue, { maxlength: 64 })}
+                  {f.select("priority", t.priority, labelled(PRIORITIES, jobPriorityLabels[v.locale]))}
+                  {f.text("scheduledAt", t.scheduledAt, {
+                    type: "datetime-local",
+                    hint: t.scheduledHint(v.timeZone),
+                  })}
+                  {f.text("maxRetries", t.maxRetries, {
+                    type: "number",
+                    min: 0,
+                    max: 25,
+                    hint: t.maxRetriesHint,
+                  })}
+                </div>
+                {f.text("parentJobId", t.parent, { hint: t.parentHint })}
+              </fieldset>
+            </Form>
+          </Card>
+        </>
       ),
     };
   },

@@ -12,6 +12,7 @@ import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { JobStatusBadge } from "./job_status.tsx";
 import { jobColumns } from "./list.tsx";
 import { editRecurringPage, newRecurringPage, pathOf } from "./recurring_form.tsx";
+import { PauseBanner } from "./pause_banner.tsx";
 import { recurringJobTexts } from "./recurring_texts.ts";
 import { jobTexts } from "./texts.ts";
 
@@ -27,6 +28,7 @@ async function listRecurring(v: Visit): Promise<View> {
     title: t.title,
     actions: <ButtonLink href="recurring/new/form" label={t.create} icon="plus" tone="primary" />,
     query: { pageSize: 50 },
+    top: <PauseBanner v={v} pauses={await v.api.call("listJobPauses")} />,
     caption: t.caption,
     empty: [t.empty, t.emptyText],
     everySeconds: 15,
@@ -107,12 +109,14 @@ function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
 async function recurringJobPage(v: Visit): Promise<View> {
   const t = recurringJobTexts[v.locale];
   const { params } = v;
-  const [recurring, { nextRuns }, runs] = await Promise.all([
+  const [recurring, { nextRuns }, runs, pauses] = await Promise.all([
     v.api.call("readRecurringJob", { params }),
     v.api.call("listRecurringJobNextRuns", { params }),
     v.api.call("listRecurringJobRuns", { params }),
+    v.api.call("listJobPauses"),
   ]);
-  const { jobId, isPaused } = recurring;
+  const { jobId, isPaused, jobTypeName, queue } = recurring;
+  const ofItsJobs = pauses.filter(({ kind, name }) => name === (kind === "queue" ? queue : jobTypeName));
   return {
     title: jobId,
     crumbs: [{ href: "recurring", label: t.title }],
@@ -125,6 +129,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
     ),
     body: (
       <LivePart v={v} id="recurring-job" everySeconds={10}>
+        <PauseBanner v={v} pauses={ofItsJobs} />
         <div class="grid-2">
           <Card
             title={isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.active}</Badge>}
@@ -132,8 +137,8 @@ async function recurringJobPage(v: Visit): Promise<View> {
             <Facts
               facts={[
                 [t.schedule, <Schedule v={v} recurring={recurring} />],
-                [jobTexts[v.locale].type, recurring.jobTypeName],
-                [jobTexts[v.locale].queue, recurring.queue],
+                [jobTexts[v.locale].type, jobTypeName],
+                [jobTexts[v.locale].queue, queue],
                 [t.last, <Time v={v} at={recurring.lastRunAt} />],
               ]}
             />

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { until } from "../../support/until.ts";
 import { openConsole, setupConsole } from "./support.ts";
+import { browse } from "./plain_browser.ts";
 
 const { t, inBrowser } = await setupConsole();
 
@@ -247,3 +248,20 @@ inBrowser(
     await viewing.close();
   },
 );
+
+Deno.test("the pages of recurring jobs and of enqueueing say what is paused and why", async () => {
+  const actor = await t.actor({ permissions: ["manage:jobs"] });
+  for (const jobId of ["nightly", "hourly"]) {
+    const cronExpression = jobId === "nightly" ? "0 2 * * *" : "0 * * * *";
+    const queue = jobId === "nightly" ? "mail" : "default";
+    const recurring = { jobId, jobTypeName: "steward.echo", cronExpression, queue, serializedArgs: "{}" };
+    assert.equal((await actor.post("/api/v1/recurring-jobs", recurring)).status, 201);
+  }
+  await actor.post("/api/v1/jobs/queues/mail/pause", { reason: "The provider is down" });
+  const browser = await browse(t, actor);
+  const saysWhy = async (page: string) => (await browser.open(page)).html.includes(": The provider is down");
+  assert.deepEqual(
+    await Promise.all(["jobs/new", "recurring", "recurring/nightly", "recurring/hourly"].map(saysWhy)),
+    [true, true, true, false],
+  );
+});
