@@ -4,6 +4,7 @@ import { createTransport } from "nodemailer";
 import { type MailAddress, type MailAttachment, MailDeliveryFailed, type MailReceipt } from "./mail.ts";
 import type { MailMessage, MailTransport } from "./mail.ts";
 import { recipientsOf, safeMessage } from "./message_safety.ts";
+import { sendWhole } from "./whole_message.ts";
 import { refusedRecipient, shortened, type SmtpError, smtpFailure } from "./smtp_failure.ts";
 import { parseSmtpUrl, type SmtpSettings } from "./smtp_url.ts";
 
@@ -24,6 +25,10 @@ export function createSmtpTransport(
   const { clock = systemClock } = options;
   const server = `${settings.host}:${settings.port}`;
   const pool = createTransport(poolOptions(settings, options.ca));
+  pool.use("stream", (mail, done) => {
+    if (mail.message) sendWhole(mail.message);
+    done();
+  });
   const running = new Set<Promise<unknown>>();
 
   const deliver = async (message: MailMessage, signal: AbortSignal): Promise<MailReceipt> => {
