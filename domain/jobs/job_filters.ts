@@ -1,6 +1,6 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { firstIdOf } from "../shared/ids.ts";
-import type { JobKind, JobStatus } from "./job_row.ts";
+import { FAILED, type JobKind, type JobStatus } from "./job_row.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
 /** Filters that are dimensions of the counters. */
@@ -59,12 +59,16 @@ export function matching(q: Sql, reach: JobReach, filters: FoundFilters) {
     q``,
   );
   return q`${matchingCounted(q, filters)} ${byKeys} ${ids ? q`and id = any(${ids}::uuid[])` : q``}
-    ${errorContains ? withError(q, errorContains) : q``}`;
+    ${errorContains ? withError(q, errorContains, filters.status) : q``}`;
 }
 
-/** Few jobs have these statuses, and indexes find them. */
-const withError = (q: Sql, text: string) =>
-  q`and status in ('Failed', 'DeadLettered') and position(lower(${text}) in lower(last_error)) > 0`;
+/** Indexes find jobs by these statuses. No row is read for another status. */
+function withError(q: Sql, text: string, status: JobStatus | undefined) {
+  const hasError = status === undefined ? q`status in ('Failed', 'DeadLettered')` : q`${isFailed(status)}`;
+  return q`and ${hasError} and position(lower(${text}) in lower(last_error)) > 0`;
+}
+
+const isFailed = (status: JobStatus): boolean => (FAILED as readonly JobStatus[]).includes(status);
 
 /** The filters that `job_search_keys` answers, as the texts of its keys. */
 export const keysOf = ({ createdBy, args = {} }: FoundFilters): string[] => [

@@ -15,6 +15,12 @@ import type { JobReach } from "./reach.ts";
 
 /** Maximum number of rows that a bounded scan reads. */
 const MAX_SCANNED = 20_000;
+/**
+ * If more than this part of the jobs match, and the scan finds too few, it continues without a bound: the last jobs may
+ * all wait, but sorting all that have succeeded takes longer than skipping those. 10 million jobs, of which the last 20,000
+ * wait, status = 'Succeeded': 17 s sorted.
+ */
+const MANY = 10;
 /** From this offset on, ids are found first by an index-only scan, then their rows. Below it, two steps cost more. */
 export const DEEP = 1_000;
 /** Statuses that have a partial index in id order. */
@@ -62,7 +68,13 @@ export async function readByIds(
   lacking?: JobTime,
 ): Promise<JobRow[]> {
   const length = Math.min(limit, total - offset);
-  const scannedCount = !lacking && hasOnlyTimes(filters) && hasOnlyTimesAndKeys(filters) ? total : all;
+  const { status } = filters;
+  const isOfStatus = INDEXED.includes(status) && hasOnlyTimes(filters);
+  const scannedCount = !lacking && hasOnlyTimes(filters) && hasOnlyTimesAndKeys(filters)
+    ? total
+    : isOfStatus
+    ? (await countFrom(sql, reach, { status })).matching
+    : all;
   const fromEnd = offset > total / 2;
   const rows = await readPage(sql, {
     reach,
@@ -76,7 +88,7 @@ export async function readByIds(
       matching: total,
       all: scannedCount,
     },
-    index: INDEXED.includes(filters.status) && hasOnlyTimes(filters) ? "matches" : "order",
+    index: isOfStatus ? "matches" : "order",
     onlyKey: lacking ? null : onlyKeyOf(filters),
   });
   return fromEnd ? rows.reverse() : rows;
@@ -133,7 +145,7 @@ interface Search {
   order: string;
   /** `all` counts the rows that meet `scanned`. */
   window: Window;
-  /** The index in this order: of the matching rows only, or of all rows. */
+  /** The index in this order: of the rows with the status, or of all rows. */
   index: "matches" | "order";
   /** The key of all filters but creation times, if the order is that of ids. */
   onlyKey?: string | null;
@@ -153,6 +165,7 @@ async function readPage(sql: Sql, search: Search): Promise<JobRow[]> {
     if (index === "matches") return await readAlongIndex(sql, search);
     const rows = await readFromScan(sql, search);
     if (rows.length === limit) return rows;
+    if (total > all / MANY) return await readAlongIndex(sql, search);
   }
   return await readSorted(sql, search);
 }

@@ -20,6 +20,9 @@ export type JobStatus = typeof JOB_STATUSES[number];
 /** Final statuses; a job has a `completedAt` exactly when its status is one of them. */
 export const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
 
+/** Statuses of jobs whose last attempt failed. */
+export const FAILED = ["Failed", "DeadLettered"] as const satisfies JobStatus[];
+
 /** How a job was created. */
 export const JOB_TYPES = ["FireAndForget", "Delayed", "Recurring", "Continuation"] as const;
 export type JobKind = typeof JOB_TYPES[number];
@@ -62,6 +65,10 @@ export function laneParts(lane: string): { queue: string; limitKey: string | nul
     ? { queue: third, limitKey: first, tenantId: second || null }
     : { queue: first, limitKey: second || null, tenantId: third || null };
 }
+
+/** The queue of a lane's name as SQL, like `laneParts`. */
+export const LANE_QUEUE =
+  `split_part(lane, '|', case when left(lane, 1) in ('${REMOTE_MARK}', '${HIDDEN_MARK}') then 3 else 1 end)`;
 
 /** Columns of a job that callers see. */
 export const JOB_COLUMNS =

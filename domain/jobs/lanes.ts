@@ -1,6 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
-import { AFTER_LANES, laneParts, REMOTE_MARK } from "./job_row.ts";
+import { laneParts, REMOTE_MARK } from "./job_row.ts";
 
 /** Maximum number of lanes one search finds; the next search continues after them. */
 const LANES_AT_ONCE = 1_000;
@@ -57,18 +57,6 @@ export async function findLanes(
     )
     select lane from found union all select lane from slow order by lane limit ${LANES_AT_ONCE}`;
   return rows.map(({ lane }) => lane);
-}
-
-/** Finds all lanes that have due jobs, those of remote types included. */
-export async function findAllLanes(sql: Sql): Promise<string[]> {
-  const lanes: string[] = [];
-  let after = "";
-  do {
-    const found = await findLanes(sql, after, AFTER_LANES);
-    lanes.push(...found);
-    after = nextSearchStart(found);
-  } while (after !== "");
-  return lanes;
 }
 
 /**

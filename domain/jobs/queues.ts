@@ -1,10 +1,12 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { type JobStatus, laneName, laneParts, remoteKey } from "./job_row.ts";
-import { findAllLanes } from "./lanes.ts";
+import { AFTER_LANES, type JobStatus, LANE_QUEUE, laneName, remoteKey } from "./job_row.ts";
 import { type Pause, readPauses } from "./pauses.ts";
 import type { JobPlatform } from "./platform.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 import { readUsableNames } from "./remote/job_types.ts";
+
+/** Up to this many waiting jobs are all read. Of more, the first one of each lane and priority is. */
+const MOST_READ = 20_000;
 
 /** Number of jobs in one queue that have not ended. */
 export interface QueueDepth {
@@ -23,27 +25,27 @@ export interface QueueDepth {
 }
 
 /**
- * The queues that are paused or have unfinished jobs, by name. Depths come from the counters. The oldest waiting job is found with
- * one index probe per lane and priority, regardless of the queue's length.
+ * The queues that are paused or have unfinished jobs, by name. Depths come from the counters.
  * @param tenantId the tenant context of a caller who reaches everything: the pauses of that tenant are shown too
  */
 export async function readQueues(
-  p: Pick<JobPlatform, "sql" | "jobTypes">,
+  p: Parts,
   reach: JobReach,
   tenantId: string | null = null,
 ): Promise<QueueDepth[]> {
-  const counts = await p.sql<{ queue: string; status: JobStatus; n: number }[]>`
-    select queue, status, sum(n)::bigint as n from (
-      select queue, status, n from job_counts where scope = ${countScope(reach)}
-      union all
-      select queue, status, n from job_count_deltas where ${within(p.sql, reach)}
-    ) counted where status not in ('Succeeded', 'DeadLettered', 'Cancelled')
-    group by 1, 2 having sum(n) > 0 order by 1`;
+  const [counts, pauses] = await Promise.all([
+    p.sql<QueueCount[]>`
+      select queue, status, sum(n)::bigint as n from (
+        select queue, status, n from job_counts where scope = ${countScope(reach)}
+        union all
+        select queue, status, n from job_count_deltas where ${within(p.sql, reach)}
+      ) counted where status not in ('Succeeded', 'DeadLettered', 'Cancelled')
+      group by 1, 2 having sum(n) > 0 order by 1`,
+    readPauses(p.sql, reach.everything ? tenantId : reach.tenantId, "queue"),
+  ]);
   const byQueue = Map.groupBy(counts, ({ queue }) => queue);
-  const pauses = await readPauses(p.sql, reach.everything ? tenantId : reach.tenantId, "queue");
   const queues = [...new Set([...byQueue.keys(), ...pauses.keys()])].sort();
-  const withWaiting = counts.filter(({ status }) => status === "Enqueued").map(({ queue }) => queue);
-  const oldest = await oldestByQueue(p.sql, await lanesOf(p, reach, withWaiting));
+  const oldest = await readOldest(p, reach, counts.filter(({ status }) => status === "Enqueued"));
   return queues.map((queue) => {
     const of = (status: JobStatus) => byQueue.get(queue)?.find((row) => row.status === status)?.n ?? 0;
     return {
@@ -59,33 +61,56 @@ export async function readQueues(
   });
 }
 
-/**
- * Lanes to probe: one tenant's are computed from its queues and types, each of which may have lanes of its own; for all
- * tenants they are searched.
- */
-async function lanesOf(
-  { sql, jobTypes }: Pick<JobPlatform, "sql" | "jobTypes">,
-  reach: JobReach,
-  queues: string[],
-): Promise<string[]> {
-  if (queues.length === 0) return [];
-  if (reach.everything) return await findAllLanes(sql);
-  const remote = await readUsableNames(sql, reach.tenantId);
-  const limitKeys = [null, ...jobTypes.names(), ...remote.map((name) => remoteKey(name, null))];
-  return queues.flatMap((queue) => limitKeys.map((limitKey) => laneName(queue, limitKey, reach.tenantId)));
+type Parts = Pick<JobPlatform, "sql" | "jobTypes">;
+type QueueCount = { queue: string; status: JobStatus; n: number };
+type Condition = ReturnType<typeof within>;
+
+/** The earliest due time of the waiting jobs, by queue. */
+async function readOldest(p: Parts, reach: JobReach, waiting: QueueCount[]): Promise<Map<string, Date>> {
+  if (waiting.length === 0) return new Map();
+  const { sql } = p;
+  const lanes = reach.everything ? null : await lanesOf(p, reach.tenantId, waiting);
+  const isShort = waiting.reduce((sum, { n }) => sum + n, 0) <= MOST_READ;
+  const fronts = isShort
+    ? sql`jobs where status = 'Enqueued' and ${lanes ? sql`lane = any(${lanes}::text[])` : allLanes(sql)}`
+    : lanes
+    ? frontsOf(sql, lanes)
+    : allFronts(sql);
+  const rows = await sql<{ queue: string; dueAt: Date }[]>`
+    select ${sql.unsafe(LANE_QUEUE)} as queue, min(due_at) as due_at from ${fronts} group by 1`;
+  return new Map(rows.map(({ queue, dueAt }) => [queue, dueAt]));
 }
 
-async function oldestByQueue(sql: Sql, lanes: string[]): Promise<Map<string, Date>> {
-  if (lanes.length === 0) return new Map();
-  const queues = lanes.map((lane) => laneParts(lane).queue);
-  const rows = await sql<{ queue: string; dueAt: Date }[]>`
-    select named.queue, min(first.due_at) as due_at
-    from unnest(${lanes}::text[], ${queues}::text[]) named (lane, queue)
+const allLanes = (sql: Sql): Condition => sql`lane < ${AFTER_LANES}`;
+
+/** The lanes in which jobs of a tenant may wait: each of its queues and types may have lanes of its own. */
+async function lanesOf({ sql, jobTypes }: Parts, tenantId: string, queues: QueueCount[]): Promise<string[]> {
+  const remote = await readUsableNames(sql, tenantId);
+  const limitKeys = [null, ...jobTypes.names(), ...remote.map((name) => remoteKey(name, null))];
+  return queues.flatMap(({ queue }) => limitKeys.map((limitKey) => laneName(queue, limitKey, tenantId)));
+}
+
+/** The first waiting job of each priority in some lanes: one index probe each, regardless of the length of the lane. */
+const frontsOf = (sql: Sql, lanes: string[]): Condition =>
+  sql`unnest(${lanes}::text[]) named (lane)
     cross join unnest('{0,1,2,3}'::smallint[]) ranked (priority)
     cross join lateral (
       select j.due_at from jobs j where j.status = 'Enqueued' and j.priority = ranked.priority and j.lane = named.lane
       order by j.due_at, j.id limit 1
-    ) first
-    group by 1`;
-  return new Map(rows.map(({ queue, dueAt }) => [queue, dueAt]));
-}
+    ) first`;
+
+/** The same in all lanes. The search skips through the index from one lane and priority to the next. */
+const allFronts = (sql: Sql): Condition =>
+  sql`(
+    with recursive fronts as (
+      (select lane, priority, due_at from jobs where status = 'Enqueued' and ${allLanes(sql)}
+        order by lane, priority, due_at limit 1)
+      union all
+      select following.* from fronts cross join lateral (
+        select j.lane, j.priority, j.due_at from jobs j
+        where j.status = 'Enqueued' and ${allLanes(sql)} and (j.lane, j.priority) > (fronts.lane, fronts.priority)
+        order by j.lane, j.priority, j.due_at limit 1
+      ) following
+    )
+    select lane, due_at from fronts
+  ) fronts`;

@@ -16,10 +16,8 @@ import { countFailingEndpoints } from "../events/endpoint_health.ts";
 import { countSuppressionRise } from "../notifications/suppression_rise.ts";
 import { readStats } from "../notifications/stats.ts";
 import { Problem } from "../problems/problem.ts";
-import { UNDELIVERED } from "../reports/delivery/delivery_status.ts";
-import { type Execution, listExecutions } from "../reports/execution.ts";
-import { STATUS } from "../reports/formats.ts";
-import { listSchedules } from "../reports/schedule.ts";
+import { countProblems, type Execution, listLatestExecutions } from "../reports/execution.ts";
+import { countPausedSchedules } from "../reports/schedule.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { type Attention, attentionOf } from "./attention.ts";
 
@@ -117,25 +115,13 @@ async function readScanner(p: Parts): Promise<Overview["scanner"]> {
 }
 
 async function readReports(p: Parts, caller: Caller, since: Date): Promise<Overview["reports"]> {
-  const all = {
-    templateId: null,
-    scheduleId: null,
-    burstId: null,
-    status: null,
-    deliveryStatus: null,
-    format: null,
-    fromDate: null,
-  };
-  const runs = { ...all, toDate: null, includeDeleted: false, page: 1 };
-  const recent = { ...runs, fromDate: since, pageSize: 1 };
-  const [latest, failed, undelivered, paused] = await Promise.all([
-    listExecutions(p.sql, caller, { ...runs, pageSize: RUNS_SHOWN }),
-    listExecutions(p.sql, caller, { ...recent, status: STATUS.Failed }),
-    listExecutions(p.sql, caller, { ...recent, deliveryStatus: UNDELIVERED }),
-    listSchedules(p.sql, caller, { templateId: null, isActive: false, page: 1, pageSize: 1 }),
+  const [latest, problems, pausedSchedules] = await Promise.all([
+    listLatestExecutions(p.sql, caller, RUNS_SHOWN),
+    countProblems(p.sql, caller, since),
+    countPausedSchedules(p.sql, caller),
   ]);
   return {
-    latest: latest.items.map(({ id, reportName, status, deliveryStatus, createdAt, completedAt }) => ({
+    latest: latest.map(({ id, reportName, status, deliveryStatus, createdAt, completedAt }) => ({
       id,
       reportName,
       status,
@@ -143,10 +129,9 @@ async function readReports(p: Parts, caller: Caller, since: Date): Promise<Overv
       createdAt,
       completedAt,
     })),
-    failed: failed.totalCount,
-    undelivered: undelivered.totalCount,
+    ...problems,
     since,
-    pausedSchedules: paused.totalCount,
+    pausedSchedules,
   };
 }
 

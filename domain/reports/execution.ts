@@ -1,11 +1,15 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
+import { firstIdOf } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
-import type { DeliveryStatus } from "./delivery/delivery_status.ts";
-import type { ReportFormat, ReportStatus } from "./formats.ts";
+import { type DeliveryStatus, UNDELIVERED } from "./delivery/delivery_status.ts";
+import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
 import { holdsAllCondition, requireAll } from "./permissions.ts";
+
+/** How far the time in an execution's id may be from its `createdAt`: the clocks of instances differ. */
+const ID_MARGIN_MS = 3_600_000;
 
 /** A row of `report_executions`. */
 export interface Execution {
@@ -103,6 +107,33 @@ export async function listExecutions(
   ]);
   return pagedResult(items, counted?.count ?? 0, filter);
 }
+
+/** The latest executions of the tenant that the caller may see, newest first. */
+export async function listLatestExecutions(sql: Sql, caller: Caller, limit: number): Promise<Execution[]> {
+  return await sql<Execution[]>`
+    select * from report_executions where ${visibleTo(sql, caller)} order by id desc limit ${limit}`;
+}
+
+/**
+ * How many of the tenant's executions requested since a time failed, and how many documents not all recipients got, as
+ * far as the caller may see them. An id contains the time of the request within minutes, so older ones are not read.
+ */
+export async function countProblems(
+  sql: Sql,
+  caller: Caller,
+  since: Date,
+): Promise<{ failed: number; undelivered: number }> {
+  const first = firstIdOf(new Date(since.getTime() - ID_MARGIN_MS));
+  const [row] = await sql<{ failed: number; undelivered: number }[]>`
+    select count(*) filter (where status = ${STATUS.Failed}) as failed,
+      count(*) filter (where delivery_status = any(${UNDELIVERED}::text[])) as undelivered
+    from report_executions where ${visibleTo(sql, caller)} and id >= ${first} and created_at >= ${since}`;
+  return row ?? { failed: 0, undelivered: 0 };
+}
+
+const visibleTo = (sql: Sql, caller: Caller) =>
+  sql`${ofTenant(sql, caller.tenantId)} and ${holdsAllCondition(sql, caller, sql`required_permissions`)}
+    and deleted_at is null`;
 
 /**
  * Reads an execution of the caller's tenant. The caller needs the permissions of its report.

@@ -82,6 +82,15 @@ export async function listSchedules(
   return pagedResult(items, counted?.count ?? 0, filter);
 }
 
+/** Number of the tenant's paused schedules that the caller may see. */
+export async function countPausedSchedules(sql: Sql, caller: Caller): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    select count(*) as n from report_schedules s
+    where ${ofTenant(sql, caller.tenantId)} and not s.is_active
+      and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}`;
+  return row?.n ?? 0;
+}
+
 /**
  * Reads a schedule of the caller's tenant. The caller needs the permissions of its report; otherwise they could change
  * its delivery and so read rows with its creator's permissions.

@@ -39,7 +39,12 @@ export const deadLetterRoutes = [
       ...ofTenant,
       jobTypeName: z.string().max(200).optional(),
       errorPattern: z.string().max(600).optional().meta({ description: "The errorPattern of a group" }),
-      errorContains: z.string().max(500).optional(),
+      errorContains: z.string().max(500).optional().meta({
+        description:
+          "Part of the error, in any letter case. Without `failedFrom`, only the last 10,000 dead letters are " +
+          "searched. If there are more, the header `Steward-Searched-From` has the time of the first one that was " +
+          "searched",
+      }),
       failedFrom: queryInstant.optional(),
       failedTo: queryInstant.optional(),
       isRetried: queryBoolean.optional(),

@@ -11,6 +11,10 @@ export const BY_ARGUMENTS =
   "`args.PATH=VALUE` filters by an argument that its job type marks as searchable, such as `args.invoiceId=4711`. " +
   "Several such filters must all match. The value is compared exactly.";
 
+/** Header of a list that a search in errors limited to jobs from this time on; none if it covers all. */
+export const searchedFromHeader = (time: Date | null): Record<string, string> =>
+  time ? { "steward-searched-from": time.toISOString() } : {};
+
 const PREFIX = "args.";
 
 type Given = Omit<JobFilters, "priority" | "withoutTypes" | "args"> & {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { acrossTenants, inTenantOrService } from "../../domain/rights/checks.ts";
 import { countByStatus } from "../../domain/jobs/job_list.ts";
+import { limitErrorSearch } from "../../domain/jobs/error_search.ts";
 import type { JobStatus } from "../../domain/jobs/job_row.ts";
 import { readJobTypeStats } from "../../domain/jobs/figures/type_stats.ts";
 import { listPauses } from "../../domain/jobs/pauses.ts";
@@ -13,7 +14,7 @@ import { listWorkers } from "../../domain/jobs/lease.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { enumName } from "../shared/validation.ts";
-import { BY_ARGUMENTS, filtersOf } from "./filters.ts";
+import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import {
   furtherJobFilters,
   JobDashboardStatsDto,
@@ -57,9 +58,12 @@ export const jobStatisticsRoutes = [
     answers: { 200: { description: "Exact counts", schema: JobStatusCountsDto } },
     problems: [],
     async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
-      const filters = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
-      const counts = await countByStatus(db, jobReach(caller, tenantId), filters);
-      return ok({ statuses: counts.map(({ key, n }) => ({ status: key as JobStatus, count: n })) });
+      const reach = jobReach(caller, tenantId);
+      const given = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
+      const { filters, searchedFrom } = await limitErrorSearch(db, reach, given);
+      const counts = await countByStatus(db, reach, filters);
+      const statuses = counts.map(({ key, n }) => ({ status: key as JobStatus, count: n }));
+      return ok({ statuses }, searchedFromHeader(searchedFrom));
     },
   }),
   endpoint({

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/enqueue_requested.ts";
+import { limitErrorSearch } from "../../domain/jobs/error_search.ts";
 import { listExecutions, listLogLines } from "../../domain/jobs/executions.ts";
 import { cancelJob, retryJobNow } from "../../domain/jobs/job_control.ts";
 import { JOB_ORDERS, listJobs } from "../../domain/jobs/job_list.ts";
@@ -17,7 +18,7 @@ import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger, uuid } from "../shared/validation.ts";
 import { givenArgs, RetryRequest } from "./dead_letter_shapes.ts";
 import { batchRoutes } from "./batches.ts";
-import { BY_ARGUMENTS, filtersOf } from "./filters.ts";
+import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
 import { requireKnownArgs } from "./known_args.ts";
 import {
@@ -68,8 +69,10 @@ export const jobRoutes = [
     answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummaryDto) } },
     problems: [],
     async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
-      const filters = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
-      return ok(await listJobs(db, jobReach(caller, tenantId), filters));
+      const reach = jobReach(caller, tenantId);
+      const given = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
+      const { filters, searchedFrom } = await limitErrorSearch(db, reach, given);
+      return ok(await listJobs(db, reach, filters), searchedFromHeader(searchedFrom));
     },
   }),
   ...jobStatisticsRoutes,

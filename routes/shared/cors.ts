@@ -4,7 +4,7 @@ const ALLOWED_HEADERS =
   "tracestate, x-tenant-id";
 const EXPOSED_HEADERS = "content-disposition, etag, idempotency-replayed, location, ratelimit-limit, " +
   "ratelimit-remaining, ratelimit-reset, retry-after, steward-ignored-headers, steward-ignored-members, " +
-  "traceresponse, www-authenticate";
+  "steward-searched-from, traceresponse, www-authenticate";
 const PREFLIGHT_SECONDS = "7200";
 
 /**
