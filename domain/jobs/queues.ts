@@ -108,7 +108,9 @@ const allFronts = (sql: Sql): Condition =>
       union all
       select following.* from fronts cross join lateral (
         select j.lane, j.priority, j.due_at from jobs j
-        where j.status = 'Enqueued' and ${allLanes(sql)} and (j.lane, j.priority) > (fronts.lane, fronts.priority)
+        where j.status = 'Enqueued' and ${
+    allLanes(sql)
+  } and (j.lane, j.priority) > (fronts.lane, fronts.priority)
         order by j.lane, j.priority, j.due_at limit 1
       ) following
     )

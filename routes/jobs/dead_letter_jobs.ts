@@ -1,10 +1,16 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { listDeadLetterGroups, retryDeadLetters } from "../../domain/jobs/dead_letter_groups.ts";
-import { deadLetterVersion, listDeadLetters, readDeadLetter } from "../../domain/jobs/dead_letter_list.ts";
+import {
+  deadLetterVersion,
+  findFirstSearched,
+  listDeadLetters,
+  readDeadLetter,
+} from "../../domain/jobs/dead_letter_list.ts";
 import { discardDeadLetter, purgeDeadLetters } from "../../domain/jobs/dead_letter_purge.ts";
 import { retryDeadLetter } from "../../domain/jobs/dead_letters.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
+import { timeOfId } from "../../domain/shared/ids.ts";
 import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -20,6 +26,7 @@ import {
   RetryManyResponse,
   RetryRequest,
 } from "./dead_letter_shapes.ts";
+import { searchedFromHeader } from "./filters.ts";
 import { requireKnownArgs } from "./known_args.ts";
 import { JobSummaryDto, ofTenant } from "./shapes.ts";
 
@@ -41,7 +48,7 @@ export const deadLetterRoutes = [
       errorPattern: z.string().max(600).optional().meta({ description: "The errorPattern of a group" }),
       errorContains: z.string().max(500).optional().meta({
         description:
-          "Part of the error, in any letter case. Without `failedFrom`, only the last 10,000 dead letters are " +
+          "Part of the error, in any letter case. Without `failedFrom`, only the last 5,000 dead letters are " +
           "searched. If there are more, the header `Steward-Searched-From` has the time of the first one that was " +
           "searched",
       }),
@@ -51,8 +58,12 @@ export const deadLetterRoutes = [
     }),
     answers: { 200: { description: "A page of dead letters", schema: pagedResultOf(DeadLetterJobDto) } },
     problems: [],
-    run: async ({ db, caller, query }) =>
-      ok(await listDeadLetters(db, jobReach(caller, query.tenantId), query)),
+    async run({ db, caller, query }) {
+      const reach = jobReach(caller, query.tenantId);
+      const firstId = await findFirstSearched(db, reach, query) ?? undefined;
+      const page = await listDeadLetters(db, reach, { ...query, firstId });
+      return ok(page, searchedFromHeader({ searchedFrom: firstId ? timeOfId(firstId) : null }));
+    },
   }),
   endpoint({
     method: "get",

@@ -11,9 +11,9 @@ export const BY_ARGUMENTS =
   "`args.PATH=VALUE` filters by an argument that its job type marks as searchable, such as `args.invoiceId=4711`. " +
   "Several such filters must all match. The value is compared exactly.";
 
-/** Header of a list that a search in errors limited to jobs from this time on; none if it covers all. */
-export const searchedFromHeader = (time: Date | null): Record<string, string> =>
-  time ? { "steward-searched-from": time.toISOString() } : {};
+/** Header with the time from which on errors were searched; none if all were. */
+export const searchedFromHeader = (o: { searchedFrom: Date | null }): Record<string, string> =>
+  o.searchedFrom ? { "steward-searched-from": o.searchedFrom.toISOString() } : {};
 
 const PREFIX = "args.";
 

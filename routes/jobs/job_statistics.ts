@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { acrossTenants, inTenantOrService } from "../../domain/rights/checks.ts";
 import { countByStatus } from "../../domain/jobs/job_list.ts";
-import { limitErrorSearch } from "../../domain/jobs/error_search.ts";
+import { countErrors } from "../../domain/jobs/error_search.ts";
 import type { JobStatus } from "../../domain/jobs/job_row.ts";
 import { readJobTypeStats } from "../../domain/jobs/figures/type_stats.ts";
 import { listPauses } from "../../domain/jobs/pauses.ts";
@@ -59,11 +59,11 @@ export const jobStatisticsRoutes = [
     problems: [],
     async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
       const reach = jobReach(caller, tenantId);
-      const given = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
-      const { filters, searchedFrom } = await limitErrorSearch(db, reach, given);
-      const counts = await countByStatus(db, reach, filters);
+      const filters = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
+      const found = await countErrors(db, reach, filters);
+      const counts = found?.counts ?? await countByStatus(db, reach, filters);
       const statuses = counts.map(({ key, n }) => ({ status: key as JobStatus, count: n }));
-      return ok({ statuses }, searchedFromHeader(searchedFrom));
+      return ok({ statuses }, found ? searchedFromHeader(found) : {});
     },
   }),
   endpoint({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { enqueueRequestedJob, enqueueRequestedJobs } from "../../domain/jobs/enqueue_requested.ts";
-import { limitErrorSearch } from "../../domain/jobs/error_search.ts";
+import { searchErrors } from "../../domain/jobs/error_search.ts";
 import { listExecutions, listLogLines } from "../../domain/jobs/executions.ts";
 import { cancelJob, retryJobNow } from "../../domain/jobs/job_control.ts";
 import { JOB_ORDERS, listJobs } from "../../domain/jobs/job_list.ts";
@@ -70,9 +70,9 @@ export const jobRoutes = [
     problems: [],
     async run({ platform, db, caller, call, query: { tenantId, ...query } }) {
       const reach = jobReach(caller, tenantId);
-      const given = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
-      const { filters, searchedFrom } = await limitErrorSearch(db, reach, given);
-      return ok(await listJobs(db, reach, filters), searchedFromHeader(searchedFrom));
+      const filters = await filtersOf(platform, tenantId ?? caller.tenantId, call.url, query);
+      const found = await searchErrors(db, reach, filters);
+      return found ? ok(found.page, searchedFromHeader(found)) : ok(await listJobs(db, reach, filters));
     },
   }),
   ...jobStatisticsRoutes,

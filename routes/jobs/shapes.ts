@@ -47,7 +47,7 @@ export const furtherJobFilters = {
   errorContains: z.string().max(500).optional().meta({
     description:
       "Part of the error of a failed or dead-lettered job, in any letter case; other jobs do not match. Without " +
-      "`from`, `createdBy`, `traceId` and an argument, only the last 10,000 failed and dead-lettered jobs are searched. " +
+      "`from`, `createdBy`, `traceId` and an argument, only the last 5,000 failed and dead-lettered jobs are searched. " +
       "If there are more, the header `Steward-Searched-From` has the creation time of the first one that was searched",
   }),
   createdBy: uuid.optional(),

@@ -21,6 +21,7 @@ import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
+import { SearchedNote } from "./list.tsx";
 import { PauseBanner } from "./pause_banner.tsx";
 import { deadLetterActions } from "./dead_letter_row_actions.ts";
 import { purgePage, retryManyPage } from "./dead_letter_bulk.tsx";
@@ -146,6 +147,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
         {!group.errorPattern && <ViewTabs v={v} here="list" />}
       </>
     ),
+    above: <SearchedNote v={v} from={t.from} />,
     caption: t.caption,
     empty: [t.empty, t.emptyText] as [string, string],
     filters: [

@@ -1,3 +1,4 @@
+import { MOST_SEARCHED } from "../../../domain/jobs/error_search.ts";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { managesAllTenants, tenantChoices, tenantNames } from "../access/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
@@ -69,12 +70,20 @@ export async function jobsPage(v: Visit): Promise<View> {
         <>
           <PauseBanner v={v} pauses={pauses} />
           {mistake && <Notice tone="warn">{mistake}</Notice>}
+          <SearchedNote v={v} from={t.from} />
           <StatusTabs v={v} counts={counts?.statuses ?? null} />
         </>
       ),
       columns: jobColumns(v, { tenants: names, schemas }),
     }),
   };
+}
+
+/** Says that a search in errors is limited, as `searchErrors` limits it. @param from the label of the first day */
+export function SearchedNote({ v, from }: { v: Visit; from: string }) {
+  const given = (name: string) => v.query.get(name)?.trim();
+  if (!given("errorContains") || ["from", "createdBy", "traceId", "arg"].some(given)) return null;
+  return <p class="muted">{jobTexts[v.locale].lastSearched(number(v, MOST_SEARCHED), from)}</p>;
 }
 
 /** The filters in the address: those that kept counts answer, and those for which rows are counted. */

@@ -26,6 +26,8 @@ export const jobTexts = sectionTexts({
   internalHidden: "Hidden",
   internalShown: "Shown",
   errorContains: "Error contains",
+  lastSearched: (n: string, from: string) =>
+    `The last ${n} failed jobs were searched. Fill in “${from}” to search all since then.`,
   argument: "Argument",
   argumentForm: "Enter an argument as name=value, such as invoiceId=4711.",
   from: "Created from",
@@ -106,6 +108,8 @@ export const jobTexts = sectionTexts({
   internalHidden: "Ocultas",
   internalShown: "Visíveis",
   errorContains: "O erro contém",
+  lastSearched: (n: string, from: string) =>
+    `A busca incluiu as últimas ${n} tarefas com falha. Preencha “${from}” para buscar em todas desde então.`,
   argument: "Argumento",
   argumentForm: "Informe um argumento como nome=valor, por exemplo invoiceId=4711.",
   from: "Criada desde",

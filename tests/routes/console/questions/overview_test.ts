@@ -57,6 +57,7 @@ inBrowser("7. Which jobs failed today, and why?", async (browser) => {
     await page.getByLabel("Error contains").fill("409");
     await page.keyboard.press("Enter");
     await page.waitForURL("**errorContains=409**");
+    await page.getByText("The last 5,000 failed jobs were searched.").waitFor();
     const row = page.getByRole("row").filter({ hasText: "HTTP 409: the invoice exists" });
     assert.equal(await row.getByRole("link").first().getAttribute("href"), `jobs/${id}`);
   });
