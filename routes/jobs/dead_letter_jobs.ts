@@ -49,7 +49,7 @@ export const deadLetterRoutes = [
       errorContains: z.string().max(500).optional().meta({
         description:
           "Part of the error, in any letter case. Without `failedFrom`, only the last 5,000 dead letters are " +
-          "searched. If there are more, the header `Steward-Searched-From` has the time of the first one that was " +
+          "searched. If there are that many, the header `Steward-Searched-From` has the time of the first one that was " +
           "searched",
       }),
       failedFrom: queryInstant.optional(),

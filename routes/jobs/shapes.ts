@@ -48,7 +48,7 @@ export const furtherJobFilters = {
     description:
       "Part of the error of a failed or dead-lettered job, in any letter case; other jobs do not match. Without " +
       "`from`, `createdBy`, `traceId` and an argument, only the last 5,000 failed and dead-lettered jobs are searched. " +
-      "If there are more, the header `Steward-Searched-From` has the creation time of the first one that was searched",
+      "If there are that many, the header `Steward-Searched-From` has the creation time of the first one that was searched",
   }),
   createdBy: uuid.optional(),
   traceId: z.string().toLowerCase().regex(/^[0-9a-f]{32}$/, "expected 32 hexadecimal digits").optional().meta(
