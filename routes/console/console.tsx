@@ -184,10 +184,7 @@ export async function createConsole(
       });
     const api = await apiIn(session.tenantId);
     const [path = ""] = address.split("?");
-    const [viewer, saved] = await Promise.all([
-      readViewer(api, session.userId),
-      page?.get && request.method === "GET" ? listSavedFilters(p.sql, session.userId, path) : [],
-    ]);
+    const viewer = await readViewer(api, session.userId);
     const nav = viewer.isLimited ? [] : sections.map(({ title, nav }) => ({
       title: title?.[state.locale] ?? null,
       items: nav.filter((item) => mayOpen(item, viewer)),
@@ -211,7 +208,7 @@ export async function createConsole(
       secret: state.secret,
       signal: request.signal,
       now: p.clock.now(),
-      saved,
+      readSavedFilters: () => listSavedFilters(p.sql, session.userId, path),
     };
     const mark = p.replica && request.method === "POST" ? [cookies.changed()] : [];
     const show = async (view: View): Promise<Response> => {

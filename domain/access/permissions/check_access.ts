@@ -15,15 +15,15 @@ export interface AccessAnswer {
   version: number;
 }
 
-/** A user in a tenant. */
-interface Member {
-  userId: string;
-  tenantId: string;
-  version: number;
-  /** The user, the link and the tenant are active. */
-  isActive: boolean;
-  /** Which of the permissions in question the user's roles in the tenant have. */
-  held: string[];
+/** What the questions need to know, without the rows that none of them is about. Null: no rows. */
+interface Found {
+  users: { id: string; isActive: boolean; version: number }[] | null;
+  tenants: { id: string; isActive: boolean }[] | null;
+  links: { userId: string; tenantId: string; isActive: boolean }[] | null;
+  /** The roles of the users in all their tenants. */
+  roles: { userId: string; tenantId: string; roleId: string; version: number }[] | null;
+  /** Which of these roles have which of the permissions in question. */
+  grants: { roleId: string; code: string }[] | null;
 }
 
 /**
@@ -35,47 +35,61 @@ export async function checkAccess(
   caller: Caller,
   questions: AccessQuestion[],
 ): Promise<AccessAnswer[]> {
+  if (questions.length === 0) return [];
+  const { users, tenants, links, roles, grants } = await find(q, caller, questions);
+  const userOf = new Map(users?.map((user) => [user.id, user]));
+  const tenantOf = new Map(tenants?.map((tenant) => [tenant.id, tenant]));
+  const linkOf = new Map(links?.map((link) => [keyOf(link), link]));
+  const codesOf = Map.groupBy(grants ?? [], ({ roleId }) => roleId);
+  const rolesOf = Map.groupBy(roles ?? [], keyOf);
+  const versionOfRoles = new Map<string, number>();
+  for (const { userId, version } of roles ?? []) {
+    versionOfRoles.set(userId, (versionOfRoles.get(userId) ?? 0) + version);
+  }
+  return questions.map((question) => {
+    const [user, tenant] = [userOf.get(question.userId), tenantOf.get(question.tenantId)];
+    const link = linkOf.get(keyOf(question));
+    if (!user || !tenant || !link) return { allowed: false, version: 0 };
+    const held = (rolesOf.get(keyOf(question)) ?? []).flatMap(({ roleId }) => codesOf.get(roleId) ?? []);
+    const allowed = user.isActive && tenant.isActive && link.isActive &&
+      includesPermission(new Set(held.map(({ code }) => code)), question.permission);
+    return { allowed, version: user.version + (versionOfRoles.get(user.id) ?? 0) };
+  });
+}
+
+/**
+ * Reads each set once, by the ids of the users. A subquery for each user takes several times as long. `checkAccess` joins
+ * the sets: Postgres expects few rows, and compares each row of a set with each of the other. `is true` keeps the tenants
+ * out of the index search, which would look for every pair of ids. The version is that of `securityVersionOf`.
+ */
+async function find(q: Sql, caller: Caller, questions: AccessQuestion[]): Promise<Found> {
   const served = servedTenants(caller);
-  const permissions = new Set(questions.flatMap(({ permission }) => sufficientFor(permission)));
+  const permissions = [...new Set(questions.flatMap(({ permission }) => sufficientFor(permission)))];
   const userIds = [...new Set(questions.map(({ userId }) => userId))];
   const tenantIds = [...new Set(questions.map(({ tenantId }) => tenantId))];
-  const ofCaller = served === "all" ? q`t.type <> 'Platform'` : q`t.id = any(${[...served]}::uuid[])`;
-  // Each set is read once by the ids of the users: a subquery for each user takes several times as long, and a join with
-  // the pairs may scan whole tables. `is true` keeps the tenants out of the index search, which would look for every pair
-  // of ids. The version is that of `securityVersionOf`.
-  const members = await q<Member[]>`
-    with linked as materialized (
-      select l.user_id, l.tenant_id, l.is_active from user_tenants l
-      where l.user_id = any(${userIds}::uuid[]) and (l.tenant_id = any(${tenantIds}::uuid[])) is true
-    ), known as materialized (
-      select id, is_active, security_version from users where id = any(${userIds}::uuid[]) and deleted_at is null
-    ), held as materialized (
-      select h.user_id, h.tenant_id, r.id as role_id, r.access_version
+  const ofCaller = served === "all" ? q`type <> 'Platform'` : q`id = any(${[...served]}::uuid[])`;
+  const [found] = await q<[Found]>`
+    with held as materialized (
+      select h.user_id as "userId", h.tenant_id as "tenantId", h.role_id as "roleId", r.access_version as version
       from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
       where h.user_id = any(${userIds}::uuid[])
-    ), versions as materialized (
-      select user_id, sum(access_version)::integer as version from held group by user_id
-    ), granted as materialized (
-      select rp.role_id, p.code from permissions p join role_permissions rp on rp.permission_id = p.id
-      where p.code = any(${[...permissions]}::text[]) and p.deleted_at is null
-        and rp.role_id = any(array(select role_id from held))
-    ), codes as materialized (
-      select held.user_id, held.tenant_id, array_agg(granted.code) as held
-      from held join granted using (role_id) group by held.user_id, held.tenant_id
     )
-    select l.user_id, l.tenant_id, u.security_version + coalesce(versions.version, 0) as version,
-      u.is_active and l.is_active and t.is_active and t.deleted_at is null as is_active,
-      coalesce(codes.held, '{}') as held
-    from linked l join known u on u.id = l.user_id join tenants t on t.id = l.tenant_id and ${ofCaller}
-    left join versions on versions.user_id = l.user_id
-    left join codes on codes.user_id = l.user_id and codes.tenant_id = l.tenant_id`;
-  const found = new Map(members.map((member) => [keyOf(member), member]));
-  return questions.map((question) => {
-    const member = found.get(keyOf(question));
-    const allowed = member?.isActive === true &&
-      includesPermission(new Set(member.held), question.permission);
-    return { allowed, version: member?.version ?? 0 };
-  });
+    select
+      (select json_agg(u) from (
+        select id, is_active as "isActive", security_version as version from users
+        where id = any(${userIds}::uuid[]) and deleted_at is null) u) as users,
+      (select json_agg(t) from (
+        select id, is_active and deleted_at is null as "isActive" from tenants
+        where id = any(${tenantIds}::uuid[]) and ${ofCaller}) t) as tenants,
+      (select json_agg(l) from (
+        select user_id as "userId", tenant_id as "tenantId", is_active as "isActive" from user_tenants
+        where user_id = any(${userIds}::uuid[]) and (tenant_id = any(${tenantIds}::uuid[])) is true) l) as links,
+      (select json_agg(held) from held) as roles,
+      (select json_agg(g) from (
+        select rp.role_id as "roleId", p.code from permissions p join role_permissions rp on rp.permission_id = p.id
+        where p.code = any(${permissions}::text[]) and p.deleted_at is null
+          and rp.role_id = any(array(select "roleId" from held))) g) as grants`;
+  return found;
 }
 
 const keyOf = ({ userId, tenantId }: { userId: string; tenantId: string }): string => `${userId} ${tenantId}`;

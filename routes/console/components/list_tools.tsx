@@ -1,4 +1,4 @@
-import { MOST_SAVED_FILTERS } from "../../../domain/console/saved_filters.ts";
+import { MOST_SAVED_FILTERS, type SavedFilter } from "../../../domain/console/saved_filters.ts";
 import { type Page, searchOf } from "../shared/api.ts";
 import { listTexts } from "../shared/list_texts.ts";
 import type { RowAction, Visit } from "../shared/page.ts";
@@ -13,7 +13,7 @@ export const filtersOf = (query: URLSearchParams): Record<string, string> =>
   );
 
 /** Actions on many rows, saved filters and CSV of a list. */
-export function ListTools({ v, path, page, form, actions, hasFilters }: {
+export async function ListTools({ v, path, page, form, actions, hasFilters }: {
   v: Visit;
   path: string;
   page: Page<unknown>;
@@ -25,7 +25,8 @@ export function ListTools({ v, path, page, form, actions, hasFilters }: {
   const t = listTexts[v.locale];
   const hasRows = page.items.length > 0;
   const query = filtersOf(v.query);
-  const mayFilter = hasFilters && (v.saved.length > 0 || Object.keys(query).length > 0);
+  const saved = hasFilters ? await v.readSavedFilters() : [];
+  const mayFilter = hasFilters && (saved.length > 0 || Object.keys(query).length > 0);
   if (!hasRows && !mayFilter) return null;
   return (
     <div class="list-tools">
@@ -33,7 +34,7 @@ export function ListTools({ v, path, page, form, actions, hasFilters }: {
         <BulkForm v={v} path={path} page={page} form={form} actions={actions} />
       )}
       <div class="list-exports">
-        {mayFilter && <SavedFilters v={v} path={path} query={query} />}
+        {mayFilter && <SavedFilters v={v} path={path} query={query} saved={saved} />}
         {hasRows && (
           <a class="button small quiet" href={path + searchOf({ ...query, as: "csv" })} title={t.csvTitle}>
             <Icon name="download" />
@@ -81,20 +82,25 @@ function BulkForm({ v, path, page, form, actions }: {
   );
 }
 
-function SavedFilters({ v, path, query }: { v: Visit; path: string; query: Record<string, string> }) {
+function SavedFilters({ v, path, query, saved }: {
+  v: Visit;
+  path: string;
+  query: Record<string, string>;
+  saved: SavedFilter[];
+}) {
   const t = listTexts[v.locale];
   const text = searchOf(query).slice(1);
-  const current = v.saved.find((saved) => saved.query === text);
+  const current = saved.find(({ query }) => query === text);
   return (
     <details class="menu" data-close-outside>
       <summary class="button small quiet">
         <Icon name="star" />
-        {current?.name ?? (v.saved.length > 0 ? t.savedCount(v.saved.length) : t.saved)}
+        {current?.name ?? (saved.length > 0 ? t.savedCount(saved.length) : t.saved)}
       </summary>
       <div class="menu-body">
-        {v.saved.length > 0 && (
+        {saved.length > 0 && (
           <ul class="saved-filters">
-            {v.saved.map(({ slot, name, query }) => (
+            {saved.map(({ slot, name, query }) => (
               <li>
                 <a
                   class="menu-item"
@@ -124,7 +130,7 @@ function SavedFilters({ v, path, query }: { v: Visit; path: string; query: Recor
         )}
         {text === "" || current
           ? <p class="muted saved-hint">{current ? t.isSaved : t.noFilterSet}</p>
-          : v.saved.length >= MOST_SAVED_FILTERS
+          : saved.length >= MOST_SAVED_FILTERS
           ? <p class="muted saved-hint">{t.filtersFull(MOST_SAVED_FILTERS)}</p>
           : (
             <form method="post" action="lists/filters" class="saved-form">

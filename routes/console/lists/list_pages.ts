@@ -92,7 +92,7 @@ async function open(
     secret: "",
     signal: p.stopping,
     now: p.clock.now(),
-    saved: [],
+    readSavedFilters: () => Promise.resolve([]),
   };
   return { page: found && pages.isOpen(found.page, viewer) ? found.page : null, v };
 }

@@ -51,7 +51,7 @@ export interface Visit {
   signal: AbortSignal;
   now: Date;
   /** The filters of this list that the viewer saved. */
-  saved: SavedFilter[];
+  readSavedFilters(): Promise<SavedFilter[]>;
   /** Set while the rows of a list are read for CSV or an action: `list` gives them to it and shows nothing. */
   collect?: (part: ListPart) => void;
 }
