@@ -22,23 +22,27 @@ function series(labels: readonly string[], values: readonly string[]): string {
   return labels.map((label, index) => `${label}="${escaped(values[index] ?? "")}"`).join(",");
 }
 
+/** What identifies a series in memory. It is cheaper than the printed labels: every request counts. */
+const keyOf = (values: readonly string[]): string => values.join("\n");
+
 /** A Prometheus counter. It counts from the start of the process. */
 export class Counter<L extends string> implements Instrument {
-  readonly #counts = new Map<string, number>();
+  readonly #series = new Map<string, Sample>();
 
-  constructor(private readonly o: Description<L>) {}
+  constructor(private readonly o: Description<L>) {
+    if (o.labels.length === 0) this.add([], 0); // without labels there is one series from the start
+  }
 
   /** @param values one value per label, in the order of the labels. */
   add(values: readonly string[], by = 1): void {
-    const key = series(this.o.labels, values);
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + by);
+    const key = keyOf(values);
+    const known = this.#series.get(key);
+    if (known) known.value += by;
+    else this.#series.set(key, { values, value: by });
   }
 
   print(): string {
-    const { name, help, labels } = this.o;
-    const counts = labels.length === 0 && this.#counts.size === 0 ? [["", 0] as const] : [...this.#counts];
-    return heading(name, help, "counter") +
-      counts.map(([key, n]) => `${name}${key ? `{${key}}` : ""} ${n}\n`).join("");
+    return samples(this.o, "counter", this.#series.values());
   }
 }
 
@@ -47,7 +51,7 @@ const SECONDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 
 /** A Prometheus histogram of durations in seconds. Default: buckets from 5 ms to one minute. */
 export class Histogram<L extends string> implements Instrument {
-  readonly #series = new Map<string, { buckets: number[]; sum: number }>();
+  readonly #series = new Map<string, { values: readonly string[]; buckets: number[]; sum: number }>();
   readonly #bounds: readonly number[];
 
   constructor(private readonly o: Description<L> & { bounds?: readonly number[] }) {
@@ -60,8 +64,8 @@ export class Histogram<L extends string> implements Instrument {
 
   /** Returns a function that observes with these label values: faster for many observations. */
   observer(values: readonly string[]): (seconds: number) => void {
-    const key = series(this.o.labels, values);
-    const counts = this.#series.get(key) ?? { buckets: this.#bounds.map(() => 0).concat(0), sum: 0 };
+    const key = keyOf(values);
+    const counts = this.#series.get(key) ?? { values, buckets: this.#bounds.map(() => 0).concat(0), sum: 0 };
     this.#series.set(key, counts);
     return (seconds) => {
       const at = this.#bounds.findIndex((bound) => seconds <= bound);
@@ -72,28 +76,40 @@ export class Histogram<L extends string> implements Instrument {
   }
 
   print(): string {
-    const { name, help } = this.o;
+    const { name, help, labels } = this.o;
     let text = heading(name, help, "histogram");
-    for (const [key, { buckets, sum }] of this.#series) {
+    for (const { values, buckets, sum } of this.#series.values()) {
+      const key = series(labels, values);
       let below = 0;
       buckets.forEach((n, index) => {
         below += n;
         text += `${name}_bucket{${key ? `${key},` : ""}le="${this.#bounds[index] ?? "+Inf"}"} ${below}\n`;
       });
-      const labels = key ? `{${key}}` : "";
-      text += `${name}_sum${labels} ${sum}\n${name}_count${labels} ${below}\n`;
+      const set = key ? `{${key}}` : "";
+      text += `${name}_sum${set} ${sum}\n${name}_count${set} ${below}\n`;
     }
     return text;
   }
 }
 
-/** Prints a Prometheus gauge. @param samples label values and the current value of each. */
-export function gauge<L extends string>(
+/** Prints a Prometheus gauge. @param current label values and the current value of each. */
+export const gauge = <L extends string>(o: Description<L>, current: readonly Sample[]): string =>
+  samples(o, "gauge", current);
+
+interface Sample {
+  values: readonly string[];
+  value: number;
+}
+
+function samples<L extends string>(
   { name, help, labels }: Description<L>,
-  samples: readonly { values: readonly string[]; value: number }[],
+  type: string,
+  current: Iterable<Sample>,
 ): string {
-  return heading(name, help, "gauge") + samples.map(({ values, value }) => {
+  let text = heading(name, help, type);
+  for (const { values, value } of current) {
     const key = series(labels, values);
-    return `${name}${key ? `{${key}}` : ""} ${value}\n`;
-  }).join("");
+    text += `${name}${key ? `{${key}}` : ""} ${value}\n`;
+  }
+  return text;
 }

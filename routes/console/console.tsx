@@ -80,7 +80,8 @@ export async function createConsole(
       ...contentPolicy(p.config, "", style),
     });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
-    return new Response(await String(await body), { status, headers });
+    const text = await (await body)?.toString(); // a promise if the page has an async component
+    return new Response(String(text ?? ""), { status, headers });
   };
   /**
    * A page that leads on by itself. After a form, the policy `form-action` holds for all redirects, and the OpenID provider
