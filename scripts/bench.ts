@@ -1,6 +1,7 @@
 // Benchmarks. Most print the ratio to a baseline, measured alternately in the same run on the same Postgres.
 import { accessCheck, introspect } from "./bench/access.ts";
 import { type BenchSetup, openBenchSetup } from "./bench/bench_setup.ts";
+import { consoleLists } from "./bench/console_lists.ts";
 import { filesScan } from "./bench/files_scan.ts";
 import { filesSweeps } from "./bench/files_sweeps.ts";
 import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
@@ -36,6 +37,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "enqueue": enqueue,
   "latency": latency,
   "full-ledger": fullLedger,
+  "console-lists": consoleLists,
   "two-processes": twoProcesses,
   "held-snapshot": heldSnapshot,
   "fold-backlog": foldBacklog,
