@@ -33,6 +33,7 @@ export async function startServiceProcess(
       "run",
       "-A",
       "--no-check",
+      ...(o.root === undefined ? ["--node-modules-dir=manual"] : []), // without a check of all packages
       ...(preload ? ["--preload", preload] : []),
       join(root, "main.ts"),
     ],
