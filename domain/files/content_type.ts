@@ -4,9 +4,9 @@ import { type FoundText, TextProbe } from "./text_probe.ts";
 import { hasZipBehind, type RangeReader, zipContentType } from "./zip_content_type.ts";
 
 /** The type of content that is of no known type, or of two types at once (a polyglot). */
-export const unknownContentType = "application/octet-stream";
+const unknownContentType = "application/octet-stream";
 /** The type of empty content; no profile allows it. */
-export const emptyContentType = "application/x-empty";
+const emptyContentType = "application/x-empty";
 
 const headBytes = 16 * 1024;
 /** PDF readers accept the PDF signature anywhere in the first 1024 bytes, so other types must not contain it there. */

@@ -127,7 +127,7 @@ export async function noteProgress(q: Sql, progress: Progress[]): Promise<void> 
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 /** A line of the service's log, as it is stored with an attempt. */
-export function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields"> {
+function readLine(line: string): Pick<Line, "at" | "level" | "message" | "fields"> {
   const { time, level, message, ...fields } = JSON.parse(line);
   return storableLine({ time, level, message }, JSON.stringify(fields));
 }

@@ -20,7 +20,7 @@ const keyOf = (kind: PauseTarget["kind"], name: string, tenantId: string | null)
   `${kind} ${name} ${tenantId ?? "*"}`;
 
 /** The pauses at one time. */
-export class PausedWork {
+class PausedWork {
   readonly #paused: ReadonlySet<string>;
   /** The paused types. Their jobs may wait in lanes together with jobs of other types. */
   readonly types: PausedType[];

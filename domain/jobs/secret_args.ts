@@ -43,7 +43,7 @@ function mapSecret(secret: SecretArg, value: unknown, path: string, change: Chan
  * Stored arguments with secrets masked, as callers see them. Arguments that are not JSON are hidden whole, because their
  * secrets cannot be found.
  */
-export function shownArgs(type: Pick<AnyJobType, "secretArgs"> | undefined, serializedArgs: string): string {
+function shownArgs(type: Pick<AnyJobType, "secretArgs"> | undefined, serializedArgs: string): string {
   if (!type?.secretArgs?.length) return serializedArgs;
   const args = parseOrText(serializedArgs);
   return JSON.stringify(args === serializedArgs ? HIDDEN : mapSecrets(type, args, () => HIDDEN));

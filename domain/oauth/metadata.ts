@@ -3,7 +3,7 @@ import { STANDARD_SCOPES, TOKEN_ALGORITHMS } from "./clients/client.ts";
 import { requireProviderKey } from "./provider_key.ts";
 
 /** How a client may authenticate at the token endpoint; `none` is for public clients. */
-export const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"] as const;
+const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"] as const;
 /** How a client may authenticate where it needs a secret. */
 const SECRET_AUTHENTICATION = CLIENT_AUTHENTICATION.filter((way) => way !== "none");
 /** Values of `prompt` that the authorization endpoint knows. */

@@ -16,7 +16,7 @@ import {
 } from "./request_report.ts";
 
 /** Upper limit of documents per burst. */
-export const MAX_BURST_ITEMS = 100;
+const MAX_BURST_ITEMS = 100;
 const MAX_LABEL_LENGTH = 200;
 
 /** A burst: one document for each value of a parameter, each with its own recipients. */

@@ -10,7 +10,7 @@ import { defineReport, type ReportTemplate } from "./report_template.ts";
 import { BUILT_IN_REPORTS } from "./templates/mod.ts";
 
 /** The kit passed to template files of a deployment, so that they need no imports. */
-export const REPORT_KIT = { z, ...columns, defineReport, FORMAT };
+const REPORT_KIT = { z, ...columns, defineReport, FORMAT };
 export type ReportKit = typeof REPORT_KIT;
 
 /** The report templates of a service, by id. */

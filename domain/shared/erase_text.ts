@@ -10,7 +10,7 @@ export interface ErasableTexts {
 }
 
 /** What replaces an address. It has the form of an address that never exists (RFC 6761). */
-export const ERASED_ADDRESS = "erased@erased.invalid";
+const ERASED_ADDRESS = "erased@erased.invalid";
 
 const ROWS_AT_ONCE = 5_000;
 /** Shorter needles would match by accident. */

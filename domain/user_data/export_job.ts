@@ -20,7 +20,7 @@ import type { UserDataPlatform } from "./platform.ts";
 
 const ROWS_AT_ONCE = 500;
 /** Days until the file of an export is purged. */
-export const EXPORT_DAYS = 7;
+const EXPORT_DAYS = 7;
 
 /**
  * Writes an export: a ZIP with one file of JSON lines for each kind of rows. Rows go from cursors to the object store, so

@@ -5,7 +5,7 @@ import type { BoundedS3Client } from "./s3_client.ts";
 import { unquoteEtag } from "./xml.ts";
 
 /** Size of a part; a running write has two in memory. S3 allows 10,000 parts, so a write is limited to about 80 GiB. */
-export const PART_BYTES = 8 * 1024 * 1024;
+const PART_BYTES = 8 * 1024 * 1024;
 
 const PART_TIMEOUT_MS = 120_000;
 

@@ -81,7 +81,7 @@ const optionalBoolean = (fallback: boolean) => z.boolean().nullish().transform((
 const roleIds = uniqueIds.nullish().transform((ids) => ids ?? []).pipe(z.array(z.string()).max(50, atMost50));
 
 /** Roles of a link, at least one. */
-export const requiredRoleIds = uniqueIds.pipe(
+const requiredRoleIds = uniqueIds.pipe(
   z.array(z.string()).min(1, { error: "expected at least one id" }).max(50, atMost50),
 );
 

@@ -28,8 +28,8 @@ const key = {
   lastUsedAt: z.iso.datetime().nullable().meta({ description: "Exact to the minute" }),
   lastUsedIp: z.string().nullable(),
 };
-export const ApiKeyDto = z.object(key).meta({ id: "ApiKeyDto" });
-export const ApiKeyCreatedDto = z.object({
+const ApiKeyDto = z.object(key).meta({ id: "ApiKeyDto" });
+const ApiKeyCreatedDto = z.object({
   ...key,
   key: z.string().meta({
     description: "The key, shown only in this answer. Send it as `Authorization: Bearer`",

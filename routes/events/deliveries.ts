@@ -10,7 +10,7 @@ import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, optionalText, uuid } from "../shared/validation.ts";
 
-export const WebhookDeliveryDto = z.object({
+const WebhookDeliveryDto = z.object({
   id: z.uuid().meta({ description: "Also the `webhook-id` of every attempt" }),
   endpointId: z.uuid(),
   eventType: z.string(),

@@ -4,7 +4,7 @@ import { signedIn } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 
-export const EventTypeDto = z.object({
+const EventTypeDto = z.object({
   type: z.string(),
   description: z.string(),
   example: z.object({ type: z.string(), timestamp: z.iso.datetime(), tenantId: z.uuid(), data: z.unknown() })

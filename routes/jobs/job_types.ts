@@ -35,7 +35,7 @@ const argsSchema = z.record(z.string(), z.unknown())
     example: { type: "object" },
   });
 
-export const PutJobTypeRequest = z.object({
+const PutJobTypeRequest = z.object({
   description: z.string().max(2_000).nullish(),
   argsSchema: argsSchema.nullish(),
   timeoutSeconds: z.int().min(1).max(604_800).nullish(),
@@ -52,7 +52,7 @@ export const PutJobTypeRequest = z.object({
     "Omitted members keep their values; null sets the default: 300 s, 3 retries, no schema and no limits",
 });
 
-export const DeclaredJobTypeDto = z.object({
+const DeclaredJobTypeDto = z.object({
   name: z.string(),
   tenantId: z.uuid().nullable().meta({ description: "Null: declared for all tenants" }),
   description: z.string().nullable(),

@@ -51,7 +51,7 @@ const line = z.object({
   `expected a line of at most ${LINE_BYTES} bytes`,
 );
 
-export const HeartbeatRequest = z.object({
+const HeartbeatRequest = z.object({
   jobs: z.array(z.object({
     jobId: uuid,
     attempt,
@@ -76,7 +76,7 @@ const result = z.object({
   { path: ["retryInSeconds"], error: "only a failed or postponed job runs again after a delay" },
 );
 
-export const SettleRequest = z.object({ jobs: z.array(result).max(MOST_JOBS) }).meta({
+const SettleRequest = z.object({ jobs: z.array(result).max(MOST_JOBS) }).meta({
   id: "SettleWorkRequest",
 });
 

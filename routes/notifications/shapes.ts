@@ -273,7 +273,7 @@ export const NotificationTemplateVersionDto = z.object({
   requiredVariables: z.string(),
 }).meta({ id: "NotificationTemplateVersionDto" });
 
-export const TemplatePreview = z.object({
+const TemplatePreview = z.object({
   subject: z.string().nullable(),
   htmlBody: z.string().nullable(),
   textBody: z.string().nullable(),

@@ -21,7 +21,7 @@ const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
 const channel = enumName(SUPPRESSED_CHANNELS);
 
-export const NotificationSuppressionDto = z.object({
+const NotificationSuppressionDto = z.object({
   id: z.uuid(),
   channel: z.enum(SUPPRESSED_CHANNELS),
   address: z.string(),

@@ -20,7 +20,7 @@ import { enumName, uuid } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
 
-export const OverviewDto = z.object({
+const OverviewDto = z.object({
   jobs: JobDashboardStatsDto,
   throughput: JobThroughputDto,
   queues: z.array(JobQueueDto),

@@ -1,7 +1,7 @@
 import { Secret, TOTP } from "otpauth";
 
 const SECRET_BYTES = 20;
-export const STEP_SECONDS = 30;
+const STEP_SECONDS = 30;
 /** Codes of this many steps before and after the current one are accepted. */
 const WINDOW = 1;
 

@@ -2,7 +2,7 @@ import { TemplateLimitExceeded } from "./errors.ts";
 
 /** Limits of one render, for all its parts together. */
 export const RENDER_MILLISECONDS = 100;
-export const RENDER_BYTES = 1_048_576;
+const RENDER_BYTES = 1_048_576;
 
 /** Work units between two checks of the clock. One unit is one step of a template or 32 characters of text. */
 const WORK_PER_CHECK = 128;

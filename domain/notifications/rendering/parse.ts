@@ -4,7 +4,7 @@ import type { Source } from "./source.ts";
 import { type OutputTag, scan } from "./scan.ts";
 import type { Program } from "./syntax.ts";
 
-export const MAX_SOURCE_LENGTH = 262_144;
+const MAX_SOURCE_LENGTH = 262_144;
 
 /** State of Handlebars' parser after an error: the token where it stopped. It is not in Handlebars' typings. */
 interface ParserState {

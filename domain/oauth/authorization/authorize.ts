@@ -10,7 +10,7 @@ import { needsConsent, rememberConsent } from "./consent.ts";
 import type { AuthorizationRequest } from "./request.ts";
 
 /** A code must be redeemed within this time. */
-export const CODE_SECONDS = 60;
+const CODE_SECONDS = 60;
 
 /** How long after a sign-in that `max_age` asked for the browser may return. */
 const RETURN_SECONDS = 5 * 60;

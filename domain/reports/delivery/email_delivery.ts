@@ -9,7 +9,7 @@ import { createReportLink } from "./link.ts";
 import type { DeliveryOptions } from "./options.ts";
 
 /** A larger document is sent as a link. A smaller one is attached, or linked if the mail server rejects its size. */
-export const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
+const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
 
 type Deliverable = Execution & { storedFileId: string };
 

@@ -32,7 +32,7 @@ export function checkTemplateMarkup(template: string): void {
 }
 
 /** Replaces the tags of Handlebars. A search for an end that is not there would take quadratic time as one expression. */
-export function withoutTags(template: string): string {
+function withoutTags(template: string): string {
   const kinds = TAGS.map((kind) => ({ ...kind, last: template.lastIndexOf(kind.close) }));
   let written = "";
   let copied = 0;

@@ -186,7 +186,7 @@ export function pageOf(
 }
 
 /** The target's name, if the recorded state has one. */
-export function nameInState({ before, after }: Pick<AuditEntry, "before" | "after">): string | null {
+function nameInState({ before, after }: Pick<AuditEntry, "before" | "after">): string | null {
   for (const state of [stateOf(after), stateOf(before)]) {
     for (const key of ["email", "name", "code", "slug", "key", "address", "url"]) {
       const value = state[key];

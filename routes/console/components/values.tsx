@@ -53,7 +53,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 
 /** "3 minutes ago", "in 2 days". */
-export function relativeTime(v: Pick<Visit, "locale" | "now">, at: string): string {
+function relativeTime(v: Pick<Visit, "locale" | "now">, at: string): string {
   const seconds = Math.round((new Date(at).getTime() - v.now.getTime()) / 1000);
   if (Math.abs(seconds) < 2) return commonTexts[v.locale].now;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 0.985 * size) ?? ["second", 1];

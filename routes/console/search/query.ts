@@ -1,5 +1,5 @@
 /** A search text is at most this long; more is ignored. */
-export const QUERY_LENGTH = 200;
+const QUERY_LENGTH = 200;
 
 const UUID = /(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])/i;
 const HEX_32 = /^[0-9a-f]{32}$/i;

@@ -19,7 +19,7 @@ export interface BulkRow {
   metadata?: Metadata | undefined;
 }
 
-export const ROW_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
+const ROW_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
 
 /** What became of a row. */
 export interface RowResult {
