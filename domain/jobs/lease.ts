@@ -17,13 +17,14 @@ const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /**
  * Opens a lease and returns the worker's id. All jobs that the worker claims belong to this lease. The lock waits for a
  * pause that is being written: it has marked the workers, and would miss a new one. The worker reads the pauses afterwards.
+ * @param id that of an earlier call whose answer was lost: its lease may exist
  */
-export async function openLease(sql: Sql, host: string): Promise<string> {
-  const id = newId();
+export async function openLease(sql: Sql, host: string, id: string = newId()): Promise<string> {
   await sql`
     with version as (select from job_pause_version for key share)
     insert into job_workers (id, host, program)
-    select ${id}, ${host}, ${PROGRAM}::text from (select count(*) from version) locked`;
+    select ${id}, ${host}, ${PROGRAM}::text from (select count(*) from version) locked
+    on conflict (id) do update set heartbeat_at = now()`;
   return id;
 }
 

@@ -1,6 +1,7 @@
 import type { Log } from "../../infra/log.ts";
 import type { Pool } from "../../infra/postgres/postgres.ts";
 import { withTimeout } from "../../infra/timeout.ts";
+import { newId } from "../shared/ids.ts";
 import { closeLease, openLease, renewLease } from "./lease.ts";
 
 /** Renewals per lease duration. A renewal times out after one such interval. */
@@ -31,6 +32,8 @@ export interface LeaseKeeperOptions {
  */
 export class LeaseKeeper {
   #id = "";
+  /** The id of a lease that is being opened, also after a failure: otherwise a lost answer would leave a lease over. */
+  #openingId: string | null = null;
   #sql: Pool;
   #safeUntil = -Infinity;
   #isAtRisk = false;
@@ -104,7 +107,10 @@ export class LeaseKeeper {
 
   async #open(): Promise<void> {
     const askedAt = performance.now();
-    this.#id = await openLease(this.#sql, this.o.host); // no time-out: it may have to connect, and no job runs yet
+    this.#openingId ??= newId();
+    await openLease(this.#sql, this.o.host, this.#openingId); // no time-out: it may have to connect, and no job runs yet
+    this.#id = this.#openingId;
+    this.#openingId = null;
     this.#renewed(askedAt);
   }
 
