@@ -23,19 +23,14 @@ import {
   setDefaultLocale,
   updateTemplate,
 } from "../../domain/notifications/templates/write.ts";
+import { compareTemplateVersions } from "../../domain/notifications/templates/compare_versions.ts";
 import { listTemplateVersions, readTemplateVersion } from "../../domain/notifications/templates/versions.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import {
-  enumName,
-  optionalText,
-  queryBoolean,
-  queryInteger,
-  requiredText,
-  uuid,
-} from "../shared/validation.ts";
+import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
+import { enumName, optionalText, queryBoolean, requiredText, uuid } from "../shared/validation.ts";
 import {
   bodyText,
   NotificationResultDto,
@@ -55,10 +50,7 @@ import {
 const area = "Notification templates";
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
-const versionParams = z.object({
-  id: uuid,
-  version: queryInteger(1, 2_147_483_647),
-});
+const versionParams = z.object({ id: uuid, version: versionNumber });
 const variables = z.string().max(2_000);
 const kind = enumName(TEMPLATE_KINDS).default("Template").meta({
   description:
@@ -218,6 +210,23 @@ export const templateRoutes = [
     async run({ db, caller, params: { id, version } }) {
       const { id: _, partSlugs: __, ...rest } = await readTemplateVersion(db, caller.tenantId, id, version);
       return ok(rest);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/notification-templates/{id}/versions/{version}/compare",
+    area,
+    id: "compareNotificationTemplateVersions",
+    summary: "Compare the texts of a version with those of another one, line by line",
+    access,
+    params: versionParams,
+    query: comparedWith,
+    answers: { 200: { description: "What changed between them", schema: VersionDifferencesDto } },
+    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
+    async run({ db, caller, params: { id, version }, query }) {
+      const compared = { from: version, to: query.with };
+      const changes = await compareTemplateVersions(db, caller.tenantId, id, compared);
+      return ok({ ...compared, changes });
     },
   }),
   endpoint({

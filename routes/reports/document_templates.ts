@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
+import { compareDocumentTemplateVersions } from "../../domain/reports/document_templates/compare_versions.ts";
 import { requestDocuments } from "../../domain/reports/document_templates/generate.ts";
 import { previewDocument } from "../../domain/reports/document_templates/render.ts";
 import { documentSamples } from "../../domain/reports/document_templates/samples.ts";
@@ -21,14 +22,15 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { accepted, type Answer, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { queryInteger, requiredText, uuid } from "../shared/validation.ts";
+import { requiredText, uuid } from "../shared/validation.ts";
+import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";
 
 const area = "Document templates";
 const reading = inTenant("manage:document-templates", "generate:documents");
 const changing = inTenant("manage:document-templates");
 const params = z.object({ id: uuid });
-const versionParams = z.object({ id: uuid, version: queryInteger(1, 2_147_483_647) });
+const versionParams = z.object({ id: uuid, version: versionNumber });
 
 const slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
   error: "expected 1 to 63 lower-case letters, digits and hyphens",
@@ -245,6 +247,23 @@ export const documentTemplateRoutes = [
     async run({ db, caller, params: { id, version } }) {
       const { id: _, ...rest } = await readDocumentTemplateVersion(db, caller.tenantId, id, version);
       return ok(rest);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/document-templates/{id}/versions/{version}/compare",
+    area,
+    id: "compareDocumentTemplateVersions",
+    summary: "Compare the texts of a version with those of another one, line by line",
+    access: reading,
+    params: versionParams,
+    query: comparedWith,
+    answers: { 200: { description: "What changed between them", schema: VersionDifferencesDto } },
+    problems: ["DOCUMENT_TEMPLATE_NOT_FOUND"],
+    async run({ db, caller, params: { id, version }, query }) {
+      const compared = { from: version, to: query.with };
+      const changes = await compareDocumentTemplateVersions(db, caller.tenantId, id, compared);
+      return ok({ ...compared, changes });
     },
   }),
   endpoint({

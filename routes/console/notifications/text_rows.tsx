@@ -28,7 +28,7 @@ function typedRows(form: FormData): TextRow[] {
 }
 
 /** The texts by key and language. */
-export const storedRows = (texts: Texts | null): TextRow[] =>
+const storedRows = (texts: Texts | null): TextRow[] =>
   Object.entries(texts ?? {}).flatMap(([language, byKey]) =>
     Object.entries(byKey).map(([key, text]) => ({ language, key, text }))
   ).toSorted((a, b) => a.key.localeCompare(b.key) || a.language.localeCompare(b.language));

@@ -6,14 +6,13 @@ import { action, done } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { Person, userNames } from "../shared/user_names.tsx";
-import { LineDifferences, lineDifferences } from "./line_differences.tsx";
+import { LineDifferences } from "./line_differences.tsx";
 import { templateTexts } from "./template_texts.ts";
-import { storedRows } from "./text_rows.tsx";
 import { versionBody, versionPage } from "./version.tsx";
 import { versionTexts } from "./version_texts.ts";
 
 type Item = Row<"listNotificationTemplateVersions">;
-type Version = Answer<"readNotificationTemplateVersion">;
+type Compared = Answer<"compareNotificationTemplateVersions">;
 type Template = Answer<"readNotificationTemplate">;
 
 /** Whether the viewer may restore versions: in a tenant, built-in templates cannot be changed. */
@@ -31,9 +30,10 @@ async function versionsPage(v: Visit): Promise<View> {
   const chosen = (name: string, otherwise = 0) => Number(v.query.get(name)) || otherwise;
   const newer = chosen("newer", newest);
   const older = chosen("older", before ?? newest);
-  const read = (version: number) =>
-    v.api.call("readNotificationTemplateVersion", { params: { ...params, version: String(version) } });
-  const [was, is] = await Promise.all([read(older), read(newer)]);
+  const compared = await v.api.call("compareNotificationTemplateVersions", {
+    params: { ...params, version: String(older) },
+    query: { with: String(newer) },
+  });
   const names = await userNames(v, versions.map(({ changedBy }) => changedBy));
   const here = `templates/${template.id}`;
   return {
@@ -51,7 +51,7 @@ async function versionsPage(v: Visit): Promise<View> {
             <VersionSelect label={t.newerVersion} name="newer" value={newer} versions={versions} />
             <button type="submit" class="button">{t.compare}</button>
           </form>
-          <Differences v={v} was={was} is={is} />
+          <Differences v={v} changes={compared.changes} />
         </Card>
         <Card>
           <DataTable
@@ -119,32 +119,25 @@ function VersionSelect(
   return <SelectField label={label} name={name} value={String(value)} choices={choices} />;
 }
 
-/** A line for each text of the function `t`. */
-const linesOf = (texts: Version["texts"]): string =>
-  storedRows(texts).map(({ key, language, text }) => `${key} (${language}): ${text}`).join("\n");
-
 /** The differences of every text that changed. */
-function Differences({ v, was, is }: { v: Visit; was: Version; is: Version }) {
+function Differences({ v, changes }: { v: Visit; changes: Compared["changes"] }) {
   const t = templateTexts[v.locale];
-  const texts = [
-    [t.name, was.name, is.name],
-    [t.subject, was.subjectTemplate, is.subjectTemplate],
-    [t.html, was.htmlBodyTemplate, is.htmlBodyTemplate],
-    [t.text, was.textBodyTemplate, is.textBodyTemplate],
-    [t.required, was.requiredVariables, is.requiredVariables],
-    [t.layout, was.layoutSlug, is.layoutSlug],
-    [t.texts, linesOf(was.texts), linesOf(is.texts)],
-  ] as const;
-  const changed = texts
-    .map(([label, before, after]) => ({ label, parts: lineDifferences(before ?? "", after ?? "") }))
-    .filter(({ parts }) => parts.length > 0);
-  if (changed.length === 0) return <p class="muted">{versionTexts[v.locale].none}</p>;
+  if (changes.length === 0) return <p class="muted">{versionTexts[v.locale].none}</p>;
+  const labels: Record<string, string> = {
+    name: t.name,
+    subjectTemplate: t.subject,
+    htmlBodyTemplate: t.html,
+    textBodyTemplate: t.text,
+    requiredVariables: t.required,
+    layoutSlug: t.layout,
+    texts: t.texts,
+  };
   return (
     <>
-      {changed.map(({ label, parts }) => (
+      {changes.map(({ field, parts }) => (
         <section class="stack">
-          <h3>{label}</h3>
-          <LineDifferences v={v} label={label} parts={parts} />
+          <h3>{labels[field] ?? field}</h3>
+          <LineDifferences v={v} label={labels[field] ?? field} parts={parts} />
         </section>
       ))}
     </>

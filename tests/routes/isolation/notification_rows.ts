@@ -73,6 +73,10 @@ export const notificationRows: Rows = {
     names: (id) => ({ params: { id: id("template"), version: "1" } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
   },
+  compareNotificationTemplateVersions: {
+    names: (id) => ({ params: { id: id("template"), version: "1" }, query: { with: "1" } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
   restoreNotificationTemplateVersion: {
     names: (id) => ({ params: { id: id("template"), version: "1" } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",

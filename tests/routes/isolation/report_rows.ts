@@ -16,6 +16,7 @@ const TARGET_NOT_FOUND = "REPORT_TARGET_NOT_FOUND";
 const documentTemplate = (more: Record<string, unknown> = {}): Row => ({
   names: (id) => ({
     params: { id: id("documentTemplate"), ...more.params ?? {} },
+    ...more.query ? { query: more.query } : {},
     ...more.body ? { body: more.body } : {},
   }),
   code: "DOCUMENT_TEMPLATE_NOT_FOUND",
@@ -59,6 +60,7 @@ export const reportRows: Rows = {
   deleteDocumentTemplate: documentTemplate(),
   listDocumentTemplateVersions: documentTemplate(),
   readDocumentTemplateVersion: documentTemplate({ params: { version: "1" } }),
+  compareDocumentTemplateVersions: documentTemplate({ params: { version: "1" }, query: { with: "1" } }),
   restoreDocumentTemplateVersion: documentTemplate({ params: { version: "1" } }),
   renderDocumentTemplate: documentTemplate({ body: { data: {} } }),
   generateDocuments: documentTemplate({ body: { data: {} } }),

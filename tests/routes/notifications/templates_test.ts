@@ -424,6 +424,43 @@ Deno.test("every version of a template is stored, can be read and restored as a 
   refused(await ann.get(of), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
+Deno.test("two versions of a template are compared line by line", async () => {
+  const lines = Array.from({ length: 20 }, (_, n) => `<p>Line ${n}</p>`);
+  const { id } = await made({
+    slug: "compared",
+    htmlBodyTemplate: lines.join("\n"),
+    texts: { en: { hello: "Hello" } },
+  });
+  const changed = lines.with(10, "<p>Changed</p>").join("\n");
+  const texts = { en: { hello: "Hello" }, pt: { hello: "Olá" } };
+  assert.equal(
+    (await ann.put(`${templates}/${id}`, { templateId: id, htmlBodyTemplate: changed, texts })).status,
+    200,
+  );
+  const path = `${templates}/${id}/versions`;
+  const { from, to, changes } = (await ann.get(`${path}/1/compare?with=2`)).body;
+  assert.deepEqual([from, to], [1, 2]);
+  const [html, added] = changes;
+  assert.deepEqual([html.field, html.parts.length, html.parts[0].skipped], ["htmlBodyTemplate", 1, 7]);
+  const differing = html.parts[0].lines.filter(({ change }: { change: string }) => change !== "Unchanged");
+  assert.deepEqual(differing, [
+    { change: "Removed", text: "<p>Line 10</p>" },
+    { change: "Added", text: "<p>Changed</p>" },
+  ]);
+  assert.deepEqual([added.field, added.parts[0].lines.at(-1)], [
+    "texts",
+    { change: "Added", text: "hello (pt): Olá" },
+  ]);
+  const back = (await ann.get(`${path}/2/compare?with=1`)).body.changes[0].parts[0].lines;
+  assert.ok(
+    back.some(({ change, text }: Record<string, string>) => change === "Added" && text === "<p>Line 10</p>"),
+  );
+  assert.deepEqual((await ann.get(`${path}/2/compare?with=2`)).body.changes, []);
+  refused(await ann.get(`${path}/1/compare?with=3`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  refused(await ann.get(`${path}/1/compare`), 400, "VALIDATION_ERROR");
+  refused(await other.get(`${path}/1/compare?with=2`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+});
+
 Deno.test("simultaneous versions are all stored; versions of shipped templates can be read but not restored", async () => {
   const { id } = await made({ slug: "raced" });
   await Promise.all(

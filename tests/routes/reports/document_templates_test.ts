@@ -76,6 +76,13 @@ Deno.test("a document template is created, read, changed with a higher version, 
   assert.deepEqual(versions.map((item: { version: number }) => item.version), [2, 1]);
   assert.equal((await ann.get(`${PATH}/${id}/versions/1`)).body.bodyTemplate, BODY);
   refused(await ann.get(`${PATH}/${id}/versions/7`), 404, "DOCUMENT_TEMPLATE_NOT_FOUND");
+  const { from, to, changes } = (await ann.get(`${PATH}/${id}/versions/1/compare?with=2`)).body;
+  assert.deepEqual([from, to], [1, 2]);
+  assert.deepEqual(changes.map(({ field }: { field: string }) => field), ["name", "bodyTemplate"]);
+  assert.deepEqual(changes[1].parts[0].lines.at(-1), { change: "Added", text: "<page><p>New</p></page>" });
+  assert.deepEqual((await ann.get(`${PATH}/${id}/versions/2/compare?with=2`)).body.changes, []);
+  refused(await ann.get(`${PATH}/${id}/versions/1/compare?with=7`), 404, "DOCUMENT_TEMPLATE_NOT_FOUND");
+  refused(await ann.get(`${PATH}/${id}/versions/1/compare`), 400, "VALIDATION_ERROR");
   const restored = await ann.post(`${PATH}/${id}/versions/1/restore`);
   assert.deepEqual([restored.body.version, restored.body.bodyTemplate, restored.body.name], [3, BODY, "New"]);
 
@@ -106,6 +113,7 @@ Deno.test("a template of another tenant is not found, and each route needs its p
       await ann.put(`${PATH}/${id}`, { name: "Mine" }),
       await ann.delete(`${PATH}/${id}`),
       await ann.get(`${PATH}/${id}/versions`),
+      await ann.get(`${PATH}/${id}/versions/1/compare?with=1`),
       await ann.post(`${PATH}/${id}/versions/1/restore`),
       await ann.post(`${PATH}/${id}/render`, { data: {} }),
       await ann.post(`${PATH}/${id}/generate`, { data: { name: "A" } }),
