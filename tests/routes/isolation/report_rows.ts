@@ -1,4 +1,4 @@
-import { resourceRows as resource } from "../../support/isolation.ts";
+import { type Ask, resourceRows as resource } from "../../support/isolation.ts";
 import type { Row, Rows } from "./rows.ts";
 
 const execution: Row = {
@@ -13,7 +13,7 @@ const schedule = (body?: unknown): Row => ({
 
 const TARGET_NOT_FOUND = "REPORT_TARGET_NOT_FOUND";
 
-const documentTemplate = (more: Record<string, unknown> = {}): Row => ({
+const documentTemplate = (more: Ask = {}): Row => ({
   names: (id) => ({
     params: { id: id("documentTemplate"), ...more.params ?? {} },
     ...more.query ? { query: more.query } : {},
