@@ -9,7 +9,7 @@ export const FAULTS: readonly PlantedFault[] = [
     what: "a success is accepted from a worker that no longer holds the job",
     from: `and ${FENCE} returning j.id, j.has_children, j.batch_id`,
     to: "and j.id = e.id and j.attempts = e.attempt returning j.id, j.has_children, j.batch_id",
-    seed: 7,
+    seed: 40,
   },
   {
     name: "claim without priority",
@@ -28,8 +28,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "remote claim without order",
     what: "remote claims take the latest jobs first",
-    from: "order by j.priority, j.due_at, j.id limit w.depth",
-    to: "order by j.priority, j.due_at desc, j.id limit w.depth",
+    from: "order by j.due_at, j.id limit w.depth",
+    to: "order by j.due_at desc, j.id limit w.depth",
     needs: ["remote"],
     seed: 1,
   },
@@ -59,8 +59,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "attempt not counted",
     what: "a claim keeps the number of the last attempt",
-    from: "attempts = attempts + 1, started_at = now()",
-    to: "attempts = greatest(attempts, 1), started_at = now()",
+    from: "worker_id = $?, attempts = attempts + 1",
+    to: "worker_id = $?, attempts = greatest(attempts, 1)",
     seed: 1,
   },
   {

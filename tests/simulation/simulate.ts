@@ -60,11 +60,12 @@ async function runSeeds(): Promise<void> {
 async function proveFaults(): Promise<void> {
   const missed: string[] = [];
   for (const planted of FAULTS) {
-    const result = await runWith(new Fault(planted), planted.seed);
+    const fault = new Fault(planted);
+    const result = await runWith(fault, planted.seed);
     const [violation] = result.violations;
     console.log(
       `${planted.name}: seed ${planted.seed}: ${
-        violation ? `${violation.rule}: ${violation.what}` : "NOT FOUND"
+        violation ? `${violation.rule}: ${violation.what}` : `NOT FOUND${neverOccurred(fault)}`
       }`,
     );
     if (!violation) missed.push(planted.name);
@@ -97,10 +98,12 @@ async function findFault(fault: Fault, from: number): Promise<void> {
     );
   }
   console.log(
-    `${fault.planted.name}: not found by ${n} seeds${fault.wasPlanted ? "" : "; its text never occurred"}`,
+    `${fault.planted.name}: not found by ${n} seeds${neverOccurred(fault)}`,
   );
   Deno.exitCode = 1;
 }
+
+const neverOccurred = (fault: Fault): string => fault.wasPlanted ? "" : "; its text never occurred";
 
 async function runWith(fault: Fault, seed: number): Promise<Result> {
   const remove = await fault.plant(connections.monitor);
