@@ -27,8 +27,8 @@ export function readPayloadHeaders(request: S3Request, sha256: PayloadDigest): P
   return { body: request.body, length: Number(length), sha256, md5: md5Hex };
 }
 
-/** Read together, because each read and each write has a cost of its own. */
-const READ_BYTES = 256 * 1024;
+/** Read together, because each read and each write has a cost of its own. Larger pieces make the process grow. */
+const READ_BYTES = 64 * 1024;
 /** Deno passes a body that has arrived completely as a stream that cannot be read into a buffer. It buffers 408 KiB at most. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 
