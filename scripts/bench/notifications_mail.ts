@@ -66,7 +66,7 @@ export async function notificationsMail(setup: BenchSetup): Promise<void> {
       await runPeer("nodemailer_peer.mjs", [String(smtpPort), String(MESSAGES), JSON.stringify(message)]);
       return rateOf(await readSink());
     },
-    minSpeed: 0.7,
+    minSpeed: 0.8,
   });
   await readSink("DELETE");
   const service = await startService(CONNECTIONS);
