@@ -266,7 +266,8 @@ async function writeOthers(q: Sql, workerId: string, settlements: Settlement[]):
         last_error = coalesce(e.error, j.last_error), wait_reason = e.wait_reason,
         outage_since = case when e.is_outage = 1 then coalesce(j.outage_since, now())
           when e.is_outage is null then j.outage_since end,
-        due_at = case when e.next = 'DeadLettered' then j.due_at else now() + e.delay_ms * interval '1 ms' end,
+        due_at = case when e.next = 'DeadLettered' then j.due_at
+          else statement_timestamp() + e.delay_ms * interval '1 ms' end,
         completed_at = case when e.next = 'DeadLettered' or j.cancel_requested_at is not null
           then greatest(e.ended_at, j.started_at) end,
         postponed_attempt = case when e.next = 'Scheduled' then e.attempt else j.postponed_attempt end,

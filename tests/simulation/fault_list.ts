@@ -80,7 +80,7 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "retry without delay",
     what: "a failed job is due at once",
-    from: "then j.due_at else now() + e.delay_ms * interval '1 ms' end",
+    from: "then j.due_at else statement_timestamp() + e.delay_ms * interval '1 ms' end",
     to: "then j.due_at else now() end",
     seed: 1,
   },

@@ -66,7 +66,7 @@ const inEnglish = {
 const inPortuguese = {
   invoice: {
     ...INVOICE,
-    intro: "Obrigado pela sua encomenda. Em fevereiro de 2026 fornecemos os seguintes bens e serviços.",
+    intro: "Obrigado pelo seu pedido. Em fevereiro de 2026 fornecemos os seguintes bens e serviços.",
     items: [
       { description: "Consultoria, horas", quantity: 10, price: 95, amount: 950 },
       { description: "Licença por um ano, com suporte por email", quantity: 3, price: 120, amount: 360 },

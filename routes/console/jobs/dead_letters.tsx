@@ -241,7 +241,7 @@ async function deadLetterPage(v: Visit): Promise<View> {
     body: (
       <>
         <Card
-          title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.open}</Badge>}
+          title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}
         >
           <Facts
             facts={[

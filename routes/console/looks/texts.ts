@@ -69,9 +69,9 @@ export const looksTexts = sectionTexts({
   removeLogoConfirm: "Remover o logotipo? As mensagens e páginas mostram então o nome do produto.",
   logoRemoved: "O logotipo foi removido.",
   size: "Tamanho",
-  sampleTitle: "A sua encomenda vai a caminho",
+  sampleTitle: "Seu pedido está a caminho",
   sampleText: "É esta a aparência de uma mensagem do inquilino.",
-  sampleButton: "Seguir a encomenda",
+  sampleButton: "Acompanhar o pedido",
   senders: "Endereços de remetente",
   sendersIntro:
     "Endereços de que o inquilino envia mensagens. Comprove cada um com um registro no DNS do domínio ou com um link enviado para ele.",

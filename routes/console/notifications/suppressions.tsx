@@ -32,7 +32,10 @@ export const suppressionPages: ConsolePage[] = [
         filters: [search(t.search), channelFilter],
         columns: [
           { head: t.address, cell: ({ address }) => <CopyValue v={v} value={address} /> },
-          { head: t.channel, cell: ({ channel }) => channelLabels[v.locale][channel] },
+          {
+            head: t.channel,
+            cell: ({ channel }) => <span class="nowrap">{channelLabels[v.locale][channel]}</span>,
+          },
           {
             head: t.reason,
             cell: ({ reason, detail, notificationId }) => (

@@ -36,13 +36,16 @@ export async function templatesPage(v: Visit): Promise<View> {
           </>
         ),
       },
-      { head: t.kind, cell: ({ kind }) => kinds.find(({ value }) => value === kind)?.label },
+      {
+        head: t.kind,
+        cell: ({ kind }) => <span class="nowrap">{kinds.find(({ value }) => value === kind)?.label}</span>,
+      },
       { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
       {
         head: t.version,
         align: "end",
         cell: ({ id, version }) => (
-          <a href={`templates/${id}/versions`}>{versionTexts[v.locale].versionOf(version)}</a>
+          <a class="nowrap" href={`templates/${id}/versions`}>{versionTexts[v.locale].versionOf(version)}</a>
         ),
       },
       timeColumn(v, t.changed, "updatedAt"),

@@ -41,7 +41,7 @@ export async function schedulesPage(v: Visit): Promise<View> {
         cell: ({ cronExpression, timeZoneId }) => (
           <>
             <code>{cronExpression}</code>
-            <span class="sub">{timeZoneId}</span>
+            <span class="sub nowrap">{timeZoneId}</span>
           </>
         ),
       },
