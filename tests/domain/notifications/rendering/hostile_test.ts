@@ -4,6 +4,7 @@ import {
   RenderThreads,
   TemplateLimitExceeded,
 } from "../../../../domain/notifications/rendering/mod.ts";
+import { Budget, RENDER_MILLISECONDS } from "../../../../domain/notifications/rendering/budget.ts";
 import { sampleData } from "../../../../domain/notifications/rendering/sample_data.ts";
 import { html, source, text } from "./rendering.ts";
 
@@ -192,4 +193,18 @@ Deno.test("sample data of nested lists and of partials within partials is limite
     sources.map((html, level) => [`p${level}`, { html, text: null, texts: {} }]),
   );
   assert.throws(() => sampleData(source(fifty("p4"), { partials })), limit);
+});
+
+Deno.test("a small template does not fail because the machine is busy, and a large one does", () => {
+  const budget = new Budget();
+  const late = performance.now() + RENDER_MILLISECONDS + 20;
+  while (performance.now() < late);
+  for (let step = 0; step < 1_000; step++) budget.charge(0);
+  budget.checkTotals(["text"]);
+  assert.throws(
+    () => {
+      for (let step = 0; step < 10_000; step++) budget.charge(0);
+    },
+    (error) => error instanceof TemplateLimitExceeded,
+  );
 });
