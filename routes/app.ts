@@ -146,6 +146,8 @@ export function withMounts(
     const path = pathOf(request);
     for (const mount of mounts) {
       if (!isBelow(path, mount.path)) continue;
+      // a Host header that is no host; pages read the URL
+      if (!URL.canParse(request.url)) return addMissing(new Response("Bad Request", { status: 400 }), common);
       try {
         const response = await mount.serve(request, ip);
         if (response) return addMissing(await compressedPage(response, request), common);

@@ -1,3 +1,8 @@
+import { decimalDigits } from "./decimal_digits.ts";
+
+/** Maximum number of characters of a number that a message shows. */
+const MOST_SHOWN = 100;
+
 /** A number that a double may not hold, or that JavaScript writes differently. */
 const LONG_NUMBER = /(?:^|[:[,\s])-?(?:[\d.]{16}|[\d.]+e)/i;
 
@@ -47,7 +52,9 @@ export function parseOrText(text: string): unknown {
 export function lostDigits(value: unknown, at: string): string | null {
   if (isExactNumber(value)) {
     const source = JSON.stringify(value);
-    return digitsOf(String(Number(source))) === digitsOf(source) ? null : `${at}: ${source}`;
+    return decimalDigits(String(Number(source))) === decimalDigits(source)
+      ? null
+      : `${at}: ${source.slice(0, MOST_SHOWN)}`;
   }
   if (typeof value !== "object" || value === null) return null;
   for (const [name, member] of Object.entries(value)) {
@@ -55,14 +62,4 @@ export function lostDigits(value: unknown, at: string): string | null {
     if (lost) return lost;
   }
   return null;
-}
-
-/** The digits and exponent of a decimal number, the same for every way to write it. */
-function digitsOf(text: string): string {
-  const [, sign = "", whole = text, part = "", exponent = "0"] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];
-  const digits = `${whole}${part}`.replace(/^0+/, "");
-  const significant = digits.replace(/0+$/, "");
-  if (significant === "") return "0";
-  return `${sign}${significant}e${Number(exponent) - part.length + digits.length - significant.length}`;
 }

@@ -27,7 +27,7 @@ export function acceptsGzip(acceptEncoding: string | null): boolean {
   if (!acceptEncoding) return false;
   let anyCoding = false;
   for (const part of acceptEncoding.toLowerCase().split(",")) {
-    const [coding = "", ...parameters] = part.trim().split(/\s*;\s*/);
+    const [coding = "", ...parameters] = part.split(";").map((text) => text.trim());
     const isAllowed = !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
     if (coding === "gzip" || coding === "x-gzip") return isAllowed;
     if (coding === "*") anyCoding = isAllowed;

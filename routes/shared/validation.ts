@@ -95,7 +95,8 @@ export function queryValues(search: URLSearchParams): Record<string, string | st
   for (const [name, value] of search) {
     if (value === "") continue;
     const before = Object.hasOwn(values, name) ? values[name] : undefined;
-    values[name] = before === undefined ? value : [before, value].flat();
+    if (Array.isArray(before)) before.push(value);
+    else values[name] = before === undefined ? value : [before, value];
   }
   return values;
 }

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { setup } from "../../support/setup.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+
+/** Sends a request head unchanged and reads the whole answer. */
+async function raw(head: string): Promise<string> {
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
+  const [writer, answer] = [connection.writable.getWriter(), new Response(connection.readable).text()];
+  await writer.write(new TextEncoder().encode(`${head}\r\nconnection: close\r\n\r\n`));
+  return await answer;
+}
+
+/** Milliseconds of the fastest of three runs. */
+async function fastest(run: () => Promise<void>): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < 3; n++) {
+    const started = performance.now();
+    await run();
+    times.push(performance.now() - started);
+  }
+  return Math.min(...times);
+}
+
+const get = (path: string, headers = "") => async () => {
+  assert.match(await raw(`GET ${path} HTTP/1.1\r\nhost: x${headers}`), /^HTTP\/1.1 200 /);
+};
+
+Deno.test("the time to read a request grows with its length, not with its square", async () => {
+  const repeated = await fastest(get(`/healthz?${"a=1&".repeat(15_000)}`));
+  assert.ok(repeated < 500, `a repeated parameter took ${repeated} ms`);
+  const spaces = await fastest(get("/docs", `\r\naccept-encoding: a${" ".repeat(60_000)}b`));
+  assert.ok(spaces < 500, `spaces in Accept-Encoding took ${spaces} ms`);
+});
+
+Deno.test("the time to check a number with many digits grows with its length, and the answer shows its beginning", async () => {
+  const actor = await t.actor({ permissions: ["create:users"] });
+  const user = {
+    email: "ann@example.test",
+    password: "Sup3r-Secret-9x!",
+    firstName: "Ann",
+    lastName: "Bell",
+  };
+  const body = JSON.stringify({ ...user, metadata: { id: 0 } })
+    .replace('"id":0', `"id":1${"0".repeat(100_000)}1`);
+  const elapsed = await fastest(async () => {
+    const response = await fetch(`${t.url}/api/v1/users`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${actor.token}`, "content-type": "application/json" },
+      body,
+    });
+    const text = await response.text();
+    assert.equal(response.status, 400);
+    assert.match(text, /has more digits than a number of JSON keeps/);
+    assert.ok(text.length < 2_000, `${text.length} characters`);
+  });
+  assert.ok(elapsed < 1_000, `${elapsed} ms`);
+});
+
+Deno.test("a Host header that is no host is refused by pages of the console; the API does not read it", async () => {
+  for (const host of ["a b", "[::1", "xn--", "a:99999", "a<b"]) {
+    const head = (path: string) => `GET ${path} HTTP/1.1\r\nhost: ${host}`;
+    assert.match(await raw(head("/console/sign-in")), /^HTTP\/1.1 400 /, host);
+    assert.match(await raw(head("/healthz?x=1")), /^HTTP\/1.1 200 /, host);
+  }
+});
