@@ -1,7 +1,7 @@
 // Writes the database and every object of the bucket into a folder: `deno task backup FOLDER`.
 import { dirname } from "node:path";
 import { ObjectNotFound, type ObjectStore, ObjectStoreError } from "../infra/objectstore/objectstore.ts";
-import { connectPostgres } from "../infra/postgres/postgres.ts";
+import { connectPostgres, type Sql } from "../infra/postgres/postgres.ts";
 import { runBackupScript } from "./backup/arguments.ts";
 import { contentOf, dumpOf, holds, type IndexedObject, manifestOf, writeIndex } from "./backup/folder.ts";
 import { EXIT, Failure } from "./shared/run_script.ts";
@@ -21,7 +21,8 @@ Options:
 
 Example: deno task backup /backups/steward
 
-Only the service's schema is written. Schemas of other applications in the same database are skipped and listed.
+Only the schemas of the service and of its extensions are written. Schemas of other applications in the same database
+are skipped and listed.
 Needs pg_dump of the server's version or a later one. The backup does not contain TOKEN_KEYS and the other settings:
 keep them separately.
 Exit code 0 when the backup is complete, 64 for wrong usage, 69 when the database or the bucket is not usable.`;
@@ -63,8 +64,9 @@ await runBackupScript(HELP, async ({ folder, withObjects, databaseUrl }) => {
 async function excludedSchemas(databaseUrl: string): Promise<string[]> {
   const sql = connectPostgres(databaseUrl, { max: 1, prepare: false, applicationName: "steward backup" });
   try {
+    const own = ["public", "information_schema", ...await extensionSchemas(sql)];
     const others = await sql<{ name: string }[]>`select nspname as name from pg_namespace
-      where nspname not like 'pg\\_%' and nspname not in ('public', 'information_schema') order by nspname`;
+      where nspname not like 'pg\\_%' and nspname <> all(${own}::text[]) order by nspname`;
     if (others.length > 0) {
       console.log(`skipped schemas of other applications: ${others.map(({ name }) => name).join(", ")}`);
     }
@@ -72,6 +74,14 @@ async function excludedSchemas(databaseUrl: string): Promise<string[]> {
   } finally {
     await sql.end();
   }
+}
+
+/** The schemas that migrations of extensions have made. A database of an early version has no table of them. */
+async function extensionSchemas(sql: Sql): Promise<string[]> {
+  const [table] = await sql`select to_regclass('extension_migrations') as name`;
+  if (!table?.name) return [];
+  const rows = await sql<{ name: string }[]>`select distinct extension as name from extension_migrations`;
+  return rows.map(({ name }) => name);
 }
 
 async function copyObjects(store: ObjectStore, folder: string): Promise<IndexedObject[]> {

@@ -17,7 +17,7 @@ const HELP = `Usage: DATABASE_URL=postgres://... S3_ENDPOINT=https://... deno ta
 Restores a backup of \`deno task backup\`: first the database, with pg_restore in one transaction, into an empty database;
 then every object that the bucket lacks. Then compares both, like \`deno task reconcile-files\`, and prints the differences.
 Do not start an instance before the restore has ended. If the service is newer than the backup, run \`deno task migrate\`
-first. Jobs that ran during the backup run again. Work done after the backup is lost or repeated.
+after the restore. Jobs that ran during the backup run again. Work done after the backup is lost or repeated.
 
 Options:
   --no-objects   the database only; the bucket is still compared

@@ -9,6 +9,7 @@ import { startSystemPostgres, systemPostgresInstalled } from "../support/system_
 import { until } from "../support/until.ts";
 import { runScript } from "../support/run_script.ts";
 
+const INVOICE = { number: "A-1", customer: "Kept", amount: 12.5, dueOn: "2026-01-31" };
 const KEYS = { accessKey: "backup-key", secretKey: "backup-secret" };
 
 async function upload(admin: HttpClient, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -44,6 +45,7 @@ Deno.test({
       S3_ACCESS_KEY: KEYS.accessKey,
       S3_SECRET_KEY: KEYS.secretKey,
       DATA_DIR: join(folder, `data-${n}`),
+      STEWARD_EXTENSIONS: new URL("../../scripts/example/mod.ts", import.meta.url).href,
       PATH: `${postgres.tools}:${Deno.env.get("PATH")}`,
     })));
     assert.ok(from && to);
@@ -54,6 +56,7 @@ Deno.test({
       const service = await startServiceProcess(from);
       const admin = new HttpClient(service.url, await signInAdministrator(service.url));
       const ids = [await upload(admin, small), await upload(admin, large)];
+      const { body: invoice } = await admin.post("/api/v1/invoices", INVOICE);
       const backup = await runScript("backup", [kept], { env: from });
       assert.equal(backup.code, 0, backup.err);
       assert.match(backup.out, /the database and 2 objects/);
@@ -65,14 +68,16 @@ Deno.test({
       await otherApplication.unsafe(`create role shop; create schema "the shop" authorization shop;
         create table "the shop".orders (id int); create role steward_only login;
         grant select on all tables in schema public to steward_only;
-        grant select on all sequences in schema public to steward_only`);
+        grant select on all sequences in schema public to steward_only;
+        grant usage on schema invoicing to steward_only;
+        grant select on all tables in schema invoicing to steward_only`);
       await otherApplication.end();
       const leastPrivilegeUrl = from.DATABASE_URL.replace("//steward:", "//steward_only:");
       const withoutShop = await runScript("backup", ["--no-objects", join(folder, "without-shop")], {
         env: { ...from, DATABASE_URL: leastPrivilegeUrl },
       });
       assert.equal(withoutShop.code, 0, withoutShop.err);
-      assert.match(withoutShop.out, /skipped schemas of other applications: the shop/);
+      assert.match(withoutShop.out, /skipped schemas of other applications: the shop\n/);
       const { DATABASE_URL: _, ...development } = from;
       const embedded = await runScript("backup", [join(folder, "embedded")], { env: development });
       assert.equal(embedded.code, 69);
@@ -104,6 +109,8 @@ Deno.test({
         const bytes = await (await fetch(body.url)).bytes();
         assert.deepEqual(bytes, index === 0 ? small : large);
       }
+      const { body: restoredInvoice } = await restoredAdmin.get(`/api/v1/invoices/${invoice.id}`);
+      assert.equal(restoredInvoice.number, INVOICE.number, "a table of an extension");
       await second.stop();
     } finally {
       await Promise.all([postgres.stop(), ...stores.map((store) => store.stop())]);
