@@ -1,4 +1,5 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { TemplatePins } from "../notifications/templates/parts.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { firstIdOf } from "../shared/ids.ts";
@@ -40,6 +41,8 @@ export interface Execution {
   burstValue: string | null;
   /** The version of the document template; null: it is a report. */
   documentVersionId: string | null;
+  /** The language of that document and the versions of its partials; null: it has no texts and no partials. */
+  documentPins: TemplatePins | null;
   runId: string | null;
   /** `attempts`: runs started; `failures`: those that failed, not counting crashes and outages. */
   attempts: number;

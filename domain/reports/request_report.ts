@@ -1,5 +1,6 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
+import type { TemplatePins } from "../notifications/templates/parts.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
@@ -36,6 +37,12 @@ export interface ReportRequest {
 export type QueuedRequest =
   & Pick<ReportRequest, "format" | "parameters" | "requestedBy" | "delivery" | "scheduleId" | "burstValue">
   & { template: Pick<ReportTemplate, "id" | "name">; requiredPermissions: string[] };
+
+/** The version of a document template with the language and the parts of the document. */
+export interface PinnedDocument {
+  versionId: string;
+  pins: TemplatePins | null;
+}
 
 /** A request that was checked and can run. */
 export interface CheckedRequest extends ReportRequest {
@@ -90,30 +97,31 @@ export async function requestReport(
  * @param o.startsAt when the job is due; absent: immediately
  * @param o.id the execution's id; absent: a new one
  * @param o.burstId the burst of this document, if the request has a `burstValue`
- * @param o.documentVersionId the version of a document template, for a document that is no report
+ * @param o.document the version of a document template with its parts, for a document that is no report
  */
 export async function queueReport(
   p: ReportPlatform,
   tx: Tx,
   requester: Requester,
   request: QueuedRequest,
-  o: { startsAt?: Date; id?: string; burstId?: string; documentVersionId?: string } = {},
+  o: { startsAt?: Date; id?: string; burstId?: string; document?: PinnedDocument } = {},
 ): Promise<Execution> {
   const id = o.id ?? newId();
   const { template, format, delivery } = request;
+  const { versionId = null, pins = null } = o.document ?? {};
   const [user] = await findUsersInTenant(tx, requester.tenantId, [requester.userId]);
   const requestedBy = request.requestedBy ?? user?.email ?? requester.userId;
   const [execution] = await tx<Execution[]>`
     insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
       required_permissions, delivery_json, requested_by, created_by, schedule_id, trace_id, burst_id,
-      burst_value, document_version_id, created_at)
+      burst_value, document_version_id, document_pins, created_at)
     values (${id}, ${requester.tenantId}, ${template.id}, ${executionName(template, request)}, ${format},
       ${STATUS.Queued},
       ${JSON.stringify(request.parameters)}, ${request.requiredPermissions}::text[],
       ${delivery && JSON.stringify(delivery)}, ${requestedBy}, ${requester.userId},
       ${request.scheduleId ?? null}, ${requester.traceId},
       ${o.burstId ?? null}, ${o.burstId ? request.burstValue ?? "" : null},
-      ${o.documentVersionId ?? null}, ${p.clock.now()})
+      ${versionId}, ${pins && tx.json({ ...pins })}, ${p.clock.now()})
     returning *`;
   if (!execution) throw new Error("an inserted execution was not returned");
   const jobId = await enqueueJob(p, tx, generateJob, { executionId: id }, {

@@ -29,6 +29,7 @@ import { contentTag } from "../../domain/shared/version.ts";
 import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { templateTexts } from "../shared/template_texts.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { enumName, optionalText, queryBoolean, requiredText, uuid } from "../shared/validation.ts";
 import {
@@ -43,7 +44,6 @@ import {
   slug,
   templateData,
   TemplatePreviewDto,
-  templateTexts,
   TemplateUseDto,
 } from "./shapes.ts";
 

@@ -23,6 +23,7 @@ import { accepted, type Answer, created, etagOf, noContent, ok, okVersioned } fr
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { requiredText, uuid } from "../shared/validation.ts";
+import { templateTexts } from "../shared/template_texts.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";
 
@@ -43,8 +44,12 @@ const variables = z.string().max(2_000).meta({
   description: "Names that the data must have, comma-separated",
 });
 const data = z.record(z.string(), z.unknown());
-const texts = { titleTemplate: title, bodyTemplate: body };
+const templates = { titleTemplate: title, bodyTemplate: body };
 const locale = requiredText(35).nullish().transform((tag) => tag ?? "en");
+const language = requiredText(35).nullish().transform((tag) => tag ?? null).meta({
+  description: "Language of the document's texts, such as pt-BR; absent: the tenant's default",
+});
+const texts = templateTexts.nullish();
 const timestamp = z.iso.datetime();
 
 const summaryFields = {
@@ -61,6 +66,7 @@ const contentFields = {
   bodyTemplate: z.string(),
   requiredVariables: z.string(),
   sampleData: data,
+  texts: templateTexts.nullable(),
 };
 const SummaryDto = z.object(summaryFields).meta({ id: "DocumentTemplateSummaryDto" });
 const TemplateDto = z.object({ ...summaryFields, ...contentFields }).meta({ id: "DocumentTemplateDto" });
@@ -85,7 +91,8 @@ const SampleDto = z.object({
   ...contentFields,
 }).meta({ id: "DocumentTemplateSampleDto" });
 
-const templateOf = ({ tenantId: _, changedBy: __, ...template }: DocumentTemplate) => template;
+const templateOf = ({ tenantId: _, changedBy: __, partSlugs: ___, ...template }: DocumentTemplate) =>
+  template;
 
 const pdf = (content: Uint8Array): Answer => ({
   status: 200,
@@ -134,9 +141,10 @@ export const documentTemplateRoutes = [
       slug,
       name: requiredName(200),
       locale,
-      ...texts,
+      ...templates,
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
       sampleData: data.nullish().transform((sample) => sample ?? {}),
+      texts: texts.transform((given) => given ?? null),
     }).meta({ id: "CreateDocumentTemplateRequest" }),
     creates: "atomically",
     answers: { 201: { etag: true, description: "The template", schema: TemplateDto } },
@@ -156,15 +164,17 @@ export const documentTemplateRoutes = [
     summary: "Draw a template that is not stored, as PDF",
     access: reading,
     body: z.object({
-      ...texts,
+      ...templates,
       locale,
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
+      texts: texts.transform((given) => given ?? null),
+      language,
       data: data.nullish().transform((given) => given ?? {}),
     }).meta({ id: "PreviewDocumentTemplateRequest" }),
     answers: PDF,
     problems: ["DOCUMENT_TEMPLATE_INVALID", "DOCUMENT_TEMPLATE_VARIABLES_MISSING", "REPORT_BUSY_UNAVAILABLE"],
-    async run({ platform, caller, body: { data, ...source } }) {
-      return pdf(await previewDocument(platform, source, { tenantId: caller.tenantId, key: null, data }));
+    async run({ platform, caller: { tenantId }, body: { data, language, ...given } }) {
+      return pdf(await previewDocument(platform, given, { tenantId, language, data }));
     },
   }),
   endpoint({
@@ -196,6 +206,7 @@ export const documentTemplateRoutes = [
       bodyTemplate: body.optional(),
       requiredVariables: variables.nullish().transform((list) => list === null ? "" : list),
       sampleData: data.nullish().transform((sample) => sample === null ? {} : sample),
+      texts,
     }).meta({ id: "UpdateDocumentTemplateRequest" }),
     answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "DOCUMENT_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
@@ -245,7 +256,8 @@ export const documentTemplateRoutes = [
     answers: { 200: { description: "The version", schema: VersionDto } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND"],
     async run({ db, caller, params: { id, version } }) {
-      const { id: _, ...rest } = await readDocumentTemplateVersion(db, caller.tenantId, id, version);
+      const stored = await readDocumentTemplateVersion(db, caller.tenantId, id, version);
+      const { id: _, partSlugs: __, ...rest } = stored;
       return ok(rest);
     },
   }),
@@ -292,7 +304,7 @@ export const documentTemplateRoutes = [
     access: reading,
     params,
     bodyOptional: true,
-    body: z.object({ data: data.nullish().transform((given) => given ?? null) })
+    body: z.object({ data: data.nullish().transform((given) => given ?? null), language })
       .meta({ id: "RenderDocumentTemplateRequest" }),
     answers: PDF,
     problems: [
@@ -304,8 +316,9 @@ export const documentTemplateRoutes = [
     async run({ db, platform, caller, params, body }) {
       const template = await readDocumentTemplate(db, caller.tenantId, params.id);
       const { tenantId } = caller;
-      const given = body.data ?? template.sampleData;
-      return pdf(await previewDocument(platform, template, { tenantId, key: null, data: given }));
+      const { language, data } = body;
+      const given = data ?? template.sampleData;
+      return pdf(await previewDocument(platform, template, { tenantId, language, data: given }));
     },
   }),
   endpoint({
@@ -324,17 +337,25 @@ export const documentTemplateRoutes = [
           name: z.string().trim().min(1).max(200).nullish().transform((name) => name ?? null).meta({
             description: "Names the document among the others; absent: its number",
           }),
+          language: language.meta({
+            description: "Language of this document's texts; absent: that of the request",
+          }),
           recipients: z.array(z.string().trim().min(1).max(320)).max(1000).nullish().transform((list) =>
             list ?? []
           )
             .meta({ description: "Who gets this document, where delivery is by email" }),
         }).meta({ id: "DocumentItem" }),
       ).min(1).max(100).nullish().transform((items) => items ?? null),
+      language,
       delivery: DeliveryOptionsShape.nullish().transform((options) => options ?? null),
     }).meta({ id: "GenerateDocumentsRequest" }),
     creates: "atomically",
     answers: { 202: { description: "The status URL", schema: TrackingDto } },
-    problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "DOCUMENT_TEMPLATE_VARIABLES_MISSING"],
+    problems: [
+      "DOCUMENT_TEMPLATE_NOT_FOUND",
+      "DOCUMENT_TEMPLATE_INVALID",
+      "DOCUMENT_TEMPLATE_VARIABLES_MISSING",
+    ],
     async run({ platform, caller, params, body }) {
       const [first] = await requestDocuments(platform, caller, params.id, body);
       if (!first) throw new Error("no document was queued");

@@ -1,5 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { compareFields, type FieldDifferences } from "../../shared/text_differences.ts";
+import type { TemplateTexts } from "./read.ts";
 import { readTemplateVersion, type TemplateVersion } from "./versions.ts";
 
 /** What changed from one version of a template to another. @throws NOTIFICATION_TEMPLATE_NOT_FOUND */
@@ -21,11 +22,11 @@ const comparedTexts = (version: TemplateVersion): Record<string, string | null> 
   textBodyTemplate: version.textBodyTemplate,
   requiredVariables: version.requiredVariables,
   layoutSlug: version.layoutSlug,
-  texts: linesOf(version.texts),
+  texts: textLines(version.texts),
 });
 
 /** A line for each text of the function `t`, by key and language. */
-const linesOf = (texts: TemplateVersion["texts"]): string =>
+export const textLines = (texts: TemplateTexts | null): string =>
   Object.entries(texts ?? {})
     .flatMap(([language, byKey]) => Object.entries(byKey).map(([key, text]) => ({ key, language, text })))
     .toSorted((a, b) => a.key.localeCompare(b.key) || a.language.localeCompare(b.language))

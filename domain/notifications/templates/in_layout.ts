@@ -2,6 +2,7 @@ import { logoUrl } from "../../looks/logo_url.ts";
 import { readPageLooks } from "../../looks/looks.ts";
 import { isWholeDocument, mailDocument } from "../../looks/mail_document.ts";
 import type { Platform } from "../../shared/platform.ts";
+import type { TemplateSource } from "../rendering/mod.ts";
 
 /** The texts of a mail. */
 interface MailTexts {
@@ -31,8 +32,19 @@ export async function inLayout<T extends MailTexts>(
   };
 }
 
-/** What `@looks` stands for in templates. */
-export async function shownLooks(
+/** What `@looks` stands for in a template and its parts; null if they do not use it. */
+export async function looksFor(
+  p: Pick<Platform, "sql" | "config" | "baseUrl">,
+  tenantId: string | null,
+  source: TemplateSource,
+): Promise<Record<string, unknown> | null> {
+  const parts = [source, source.layout, ...Object.values(source.partials ?? {})];
+  const areUsed = [source.subject, ...parts.flatMap((part) => [part?.html, part?.text])]
+    .some((text) => text?.includes("@looks"));
+  return areUsed ? await shownLooks(p, tenantId) : null;
+}
+
+async function shownLooks(
   p: Pick<Platform, "sql" | "config" | "baseUrl">,
   tenantId: string | null,
 ): Promise<Record<string, unknown>> {

@@ -3,7 +3,7 @@ import { Problem, problem } from "../../problems/problem.ts";
 import type { PartSource, TemplateSource } from "../rendering/mod.ts";
 import { parseRequiredVariables } from "../rendering/required_variables.ts";
 import { canonicalLocale, localeForms, readDefaultLocale } from "./locales.ts";
-import { findTemplate, type StoredTemplate } from "./read.ts";
+import { findTemplate, type StoredTemplate, type TemplateTexts } from "./read.ts";
 import { readVersionsById, type TemplateVersion } from "./versions.ts";
 
 /** Layouts, partials and their partials of one template. */
@@ -65,6 +65,10 @@ export async function pinParts(
 const tooManyParts = () =>
   problem("NOTIFICATION_TEMPLATE_INVALID", `A template uses at most ${MOST_PARTS} partials and layouts.`);
 
+/** The cache key of a version that is rendered with its pinned parts. */
+export const renderKey = (versionId: string, pins: TemplatePins | null): string =>
+  pins ? `${versionId} ${JSON.stringify(pins)}` : versionId;
+
 type SourceFields =
   & Composed
   & Pick<
@@ -116,17 +120,19 @@ export async function sourceOf(
   };
 }
 
-type Texts = StoredTemplate["texts"];
-
 /** The language of `texts` that fits best: that of the first wanted tag, or of one of its shorter forms. */
-function languageIn(texts: Texts, wanted: readonly (string | null)[]): string | null {
+function languageIn(texts: TemplateTexts | null, wanted: readonly (string | null)[]): string | null {
   const known = new Map(Object.keys(texts ?? {}).map((language) => [language.toLowerCase(), language]));
   const form = wanted.flatMap(localeForms).find((each) => known.has(each));
   return form === undefined ? null : known.get(form) ?? null;
 }
 
 /** The texts of the best fitting language, completed from those of the template's own locale. */
-function textsIn(texts: Texts, language: string | null, locale: string): Record<string, string> {
+function textsIn(
+  texts: TemplateTexts | null,
+  language: string | null,
+  locale: string,
+): Record<string, string> {
   if (!texts) return {};
   const of = (found: string | null) => found === null ? {} : texts[found];
   return { ...of(languageIn(texts, [locale])), ...of(languageIn(texts, [language, locale])) };

@@ -8,6 +8,9 @@ import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./
 export const TEMPLATE_KINDS = ["Template", "Layout", "Partial"] as const;
 export type TemplateKind = typeof TEMPLATE_KINDS[number];
 
+/** The texts of the function `t`, by language and key. */
+export type TemplateTexts = Record<string, Record<string, string>>;
+
 /** A stored template. `tenantId` is null for a shipped template. */
 export interface StoredTemplate {
   id: string;
@@ -23,8 +26,7 @@ export interface StoredTemplate {
   kind: TemplateKind;
   /** The layout around it; null: the default layout of mails. */
   layoutSlug: string | null;
-  /** The texts of the function `t`, by language and key. */
-  texts: Record<string, Record<string, string>> | null;
+  texts: TemplateTexts | null;
   /** Slugs of the partials it names itself. */
   partSlugs: string[];
   version: number;

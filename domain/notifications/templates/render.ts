@@ -15,9 +15,9 @@ import {
   TemplateVariablesMissing,
 } from "../rendering/mod.ts";
 import { missingVariables } from "../rendering/required_variables.ts";
-import { shownLooks } from "./in_layout.ts";
+import { looksFor } from "./in_layout.ts";
 import { canonicalLocale } from "./locales.ts";
-import { type Composed, pinParts, sourceOf, type TemplatePins } from "./parts.ts";
+import { type Composed, pinParts, renderKey, sourceOf, type TemplatePins } from "./parts.ts";
 import { findTemplate, type StoredTemplate } from "./read.ts";
 import { findRequirements } from "./template_cache.ts";
 import { readVersionById, requireTemplateVersion } from "./versions.ts";
@@ -96,18 +96,11 @@ async function fillIn(
   { data, maxWaiting }: Pick<RenderOptions, "data" | "maxWaiting">,
 ): Promise<Omit<Rendition, "templateSlug">> {
   const source = await sourceOf(p.sql, template, pins);
-  const key = pins ? `${template.id} ${JSON.stringify(pins)}` : template.id;
+  const key = renderKey(template.id, pins);
   const looks = await looksFor(p, tenantId, source);
   const task = { do: "render", key, source, data, looks } as const;
   const rendered = await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting }));
   return { ...textsOf(rendered), locale: source.locale, templateVersion: template.version };
-}
-
-/** What `@looks` stands for; null if the template does not use it. */
-async function looksFor(p: Renderer, tenantId: string | null, source: TemplateSource) {
-  const parts = [source, source.layout, ...Object.values(source.partials ?? {})];
-  if (!parts.some((part) => part?.html?.includes("@looks") || part?.text?.includes("@looks"))) return null;
-  return await shownLooks(p, tenantId);
 }
 
 const textsOf = ({ subject, html, text }: RenderedTemplate) => ({ subject, htmlBody: html, textBody: text });

@@ -1,4 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { textLines } from "../../notifications/templates/compare_versions.ts";
 import { compareFields, type FieldDifferences } from "../../shared/text_differences.ts";
 import { type DocumentTemplateVersion, readDocumentTemplateVersion } from "./template.ts";
 
@@ -19,5 +20,6 @@ const comparedTexts = (version: DocumentTemplateVersion): Record<string, string>
   titleTemplate: version.titleTemplate,
   bodyTemplate: version.bodyTemplate,
   requiredVariables: version.requiredVariables,
+  texts: textLines(version.texts),
   sampleData: JSON.stringify(version.sampleData, null, 2),
 });

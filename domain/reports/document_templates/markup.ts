@@ -17,54 +17,48 @@ export class MarkupInvalid extends Error {
 }
 
 /** Stands for a variable of a template while its markup is checked. Its value is unknown then. */
-const VARIABLE = "\u0001";
-const TAGS = [{ open: "{{!--", close: "--}}" }, { open: "{{{", close: "}}}" }, { open: "{{", close: "}}" }];
+export const VARIABLE = "\u0001";
 const MAX_DEPTH = 12;
 const MAX_ELEMENTS = 60_000;
 
-/**
- * Checks the markup of a template that is not rendered: elements, attributes and nesting. Values of attributes that
- * contain variables are checked when the template is rendered.
- * @throws MarkupInvalid
- */
-export function checkTemplateMarkup(template: string): void {
-  parseMarkup(withoutTags(template));
+/** A text of markup: its position, and the element around it; null: none. */
+export interface TextPlace {
+  at: number;
+  length: number;
+  around: ElementName | null;
 }
 
-/** Replaces the tags of Handlebars. A search for an end that is not there would take quadratic time as one expression. */
-function withoutTags(template: string): string {
-  const kinds = TAGS.map((kind) => ({ ...kind, last: template.lastIndexOf(kind.close) }));
-  let written = "";
-  let copied = 0;
-  for (let at = template.indexOf("{{"); at !== -1;) {
-    const kind = kinds.find(({ open, last }) => template.startsWith(open, at) && last >= at + open.length);
-    if (!kind) {
-      at = template.indexOf("{{", at + 1);
-      continue;
-    }
-    const end = template.indexOf(kind.close, at + kind.open.length) + kind.close.length;
-    written += template.slice(copied, at) + template.slice(at, end).replaceAll(/[^\r\n]/g, VARIABLE);
-    copied = end;
-    at = template.indexOf("{{", end);
-  }
-  return written + template.slice(copied);
-}
-
-/** Parses rendered markup. @returns its `page` element @throws MarkupInvalid */
-export function parseMarkup(markup: string): MarkupElement {
-  const root = new TreeBuilder(markup).build();
+/** Parses rendered markup. @param onText is called for each text @returns its `page` element @throws MarkupInvalid */
+export function parseMarkup(markup: string, onText?: (place: TextPlace) => void): MarkupElement {
+  const root = new TreeBuilder(markup, null, onText).build();
   if (root) return root;
   throw new MarkupInvalid(1, 1, "expected one <page> around the whole document, found no element");
 }
 
+/** Checks markup that is to stand in an element; null: outside of the document. @throws MarkupInvalid */
+export function parsePiece(
+  markup: string,
+  around: ElementName | null,
+  onText: (place: TextPlace) => void,
+): void {
+  new TreeBuilder(markup, around, onText).build();
+}
+
 class TreeBuilder {
-  #open: MarkupElement[] = [];
+  #open: MarkupElement[];
   /** Where each of them begins. */
-  #starts: number[] = [];
+  #starts: number[];
   #root: MarkupElement | null = null;
   #count = 0;
 
-  constructor(private readonly markup: string) {}
+  constructor(
+    private readonly markup: string,
+    around: ElementName | null,
+    private readonly onText: (place: TextPlace) => void = () => {},
+  ) {
+    this.#open = around === null ? [] : [{ name: around, attributes: {}, children: [] }];
+    this.#starts = this.#open.map(() => -1);
+  }
 
   build(): MarkupElement | null {
     const parser = new Parser({
@@ -143,6 +137,7 @@ class TreeBuilder {
 
   #text(at: number, text: string): void {
     const parent = this.#open.at(-1);
+    this.onText({ at, length: text.length, around: parent?.name ?? null });
     if (parent && CHILDREN[parent.name].hasText) {
       const last = parent.children.at(-1);
       if (typeof last === "string") parent.children[parent.children.length - 1] = last + text;
@@ -156,9 +151,14 @@ class TreeBuilder {
   }
 
   #mistake(at: number, reason: string): MarkupInvalid {
-    const before = this.markup.slice(0, at).split(/\r\n?|\n/);
-    return new MarkupInvalid(before.length, (before.at(-1) ?? "").length + 1, reason);
+    return mistakeAt(this.markup, at, reason);
   }
+}
+
+/** The mistake at a position, which counts from 0. */
+export function mistakeAt(markup: string, at: number, reason: string): MarkupInvalid {
+  const before = markup.slice(0, at).split(/\r\n?|\n/);
+  return new MarkupInvalid(before.length, (before.at(-1) ?? "").length + 1, reason);
 }
 
 const NAMES = Object.keys(CHILDREN).map((name) => `<${name}>`).join(", ");

@@ -1,20 +1,23 @@
+import { renderKey } from "../../notifications/templates/parts.ts";
 import type { ReportPlatform } from "../platform.ts";
 import type { Run } from "../run.ts";
 import type { BlockInput } from "./make_blocks.ts";
 import { renderDocument } from "./render.ts";
+import { pinnedSource } from "./source.ts";
 import { readDocumentVersionById } from "./template.ts";
 
 const MAX_NAME_LENGTH = 120;
 
-/** Renders the version that a run's execution names. @throws as `renderDocument` */
+/** Renders the version that a run's execution names, with its pinned partials. @throws as `renderDocument` */
 export async function renderExecution(
   p: ReportPlatform,
   run: Run & { documentVersionId: string },
 ): Promise<{ input: BlockInput; fileName: string }> {
   const version = await readDocumentVersionById(p.sql, run.documentVersionId);
-  const input = await renderDocument(p, version, {
+  const source = await pinnedSource(p.sql, version, run.documentPins);
+  const input = await renderDocument(p, source, {
     tenantId: run.tenantId ?? "",
-    key: version.id,
+    key: renderKey(version.id, run.documentPins),
     data: JSON.parse(run.parametersJson),
     requestedBy: run.requestedBy,
   });

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { TemplateTexts } from "../../notifications/templates/read.ts";
 
 /** A template that callers copy and change. */
 export interface DocumentSample {
@@ -10,6 +11,7 @@ export interface DocumentSample {
   requiredVariables: string;
   /** Data that shows what the template prints. */
   sampleData: Record<string, unknown>;
+  texts: TemplateTexts | null;
 }
 
 const INVOICE = {
@@ -99,6 +101,7 @@ export const documentSamples = (): DocumentSample[] =>
       bodyTemplate: textOf("invoice.en"),
       requiredVariables: "number, date, seller, customer, items, total, currency",
       sampleData: inEnglish.invoice,
+      texts: null,
     },
     {
       slug: "invoice",
@@ -108,6 +111,7 @@ export const documentSamples = (): DocumentSample[] =>
       bodyTemplate: textOf("invoice.pt"),
       requiredVariables: "number, date, seller, customer, items, total, currency",
       sampleData: inPortuguese.invoice,
+      texts: null,
     },
     {
       slug: "letter",
@@ -117,6 +121,7 @@ export const documentSamples = (): DocumentSample[] =>
       bodyTemplate: textOf("letter.en"),
       requiredVariables: "date, sender, recipient, subject, paragraphs",
       sampleData: inEnglish.letter,
+      texts: null,
     },
     {
       slug: "letter",
@@ -126,5 +131,6 @@ export const documentSamples = (): DocumentSample[] =>
       bodyTemplate: textOf("letter.pt"),
       requiredVariables: "date, sender, recipient, subject, paragraphs",
       sampleData: inPortuguese.letter,
+      texts: null,
     },
   ];

@@ -1,4 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { TemplateTexts } from "../../notifications/templates/read.ts";
 import { problem } from "../../problems/problem.ts";
 import { matches, pageOf } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
@@ -18,6 +19,9 @@ export interface DocumentTemplate {
   requiredVariables: string;
   /** Data for previews. */
   sampleData: Record<string, unknown>;
+  texts: TemplateTexts | null;
+  /** Slugs of the partials it names itself. */
+  partSlugs: string[];
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -39,6 +43,8 @@ export interface DocumentTemplateVersion extends
     | "bodyTemplate"
     | "requiredVariables"
     | "sampleData"
+    | "texts"
+    | "partSlugs"
     | "version"
     | "changedBy"
   > {

@@ -10,7 +10,7 @@ import { type DocumentTemplate, readDocumentTemplate, readDocumentTemplateVersio
 
 export type NewDocumentTemplate = Pick<
   DocumentTemplate,
-  "slug" | "name" | "locale" | "titleTemplate" | "bodyTemplate" | "requiredVariables" | "sampleData"
+  "slug" | "name" | "locale" | "titleTemplate" | "bodyTemplate" | "requiredVariables" | "sampleData" | "texts"
 >;
 /** A change of a template. A member that is left out stays unchanged. */
 export type DocumentTemplateChange = Partial<Omit<NewDocumentTemplate, "slug" | "locale">>;
@@ -25,14 +25,17 @@ export async function createDocumentTemplate(
   given: NewDocumentTemplate,
 ): Promise<DocumentTemplate> {
   const template = { ...given, locale: canonicalLocale(given.locale) };
-  await requireValidDocument(p, caller.tenantId, template);
+  const partSlugs = await requireValidDocument(p, caller.tenantId, template);
   return await transact(p.sql, async (tx) => {
     const [row] = await tx<DocumentTemplate[]>`
       insert into document_templates (id, tenant_id, slug, name, locale, title_template, body_template,
-        required_variables, sample_data, changed_by)
+        required_variables, sample_data, texts, part_slugs, changed_by)
       values (${newId()}, ${caller.tenantId}, ${template.slug}, ${template.name}, ${template.locale},
         ${template.titleTemplate}, ${template.bodyTemplate}, ${template.requiredVariables},
-        ${tx.json(template.sampleData as never)}, ${caller.userId})
+        ${tx.json(template.sampleData as never)}, ${
+      template.texts && tx.json(template.texts)
+    }, ${partSlugs}::text[],
+        ${caller.userId})
       returning *`;
     const created = row as DocumentTemplate;
     await recordAudit(tx, caller, auditOf("create", created.id, null, created));
@@ -54,17 +57,21 @@ export async function updateDocumentTemplate(
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const stored = await readDocumentTemplate(p.sql, caller.tenantId, id);
   requireVersion(ifMatch, stored.version);
-  // Checked before the row is locked, because compiling may be slow. Title and body are checked each on its own, so a
-  // concurrent change of the other does not matter.
-  await requireValidDocument(p, caller.tenantId, { ...stored, ...given });
+  // Checked before the row is locked, because compiling may be slow.
+  const checked = await requireValidDocument(p, caller.tenantId, { ...stored, ...given });
   return await transact(p.sql, async (tx) => {
     const before = await readDocumentTemplate(tx, caller.tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
     const after: DocumentTemplate = { ...before, ...given };
+    const isChecked = before.version === stored.version;
+    const partSlugs = isChecked
+      ? checked
+      : await requireValidDocument({ ...p, sql: tx }, caller.tenantId, after);
     const [row] = await tx<DocumentTemplate[]>`
       update document_templates set name = ${after.name}, title_template = ${after.titleTemplate},
         body_template = ${after.bodyTemplate}, required_variables = ${after.requiredVariables},
-        sample_data = ${tx.json(after.sampleData as never)}, version = version + 1, updated_at = now(),
+        sample_data = ${tx.json(after.sampleData as never)}, texts = ${after.texts && tx.json(after.texts)},
+        part_slugs = ${partSlugs}::text[], version = version + 1, updated_at = now(),
         changed_by = ${caller.userId}
       where id = ${id} returning *`;
     await recordAudit(tx, caller, auditOf("update", id, before, after));
@@ -83,14 +90,10 @@ export async function restoreDocumentTemplateVersion(
   version: number,
   ifMatch: string | null,
 ): Promise<DocumentTemplate> {
-  const { titleTemplate, bodyTemplate, requiredVariables, sampleData } = await readDocumentTemplateVersion(
-    p.sql,
-    caller.tenantId,
-    id,
-    version,
-  );
-  const texts = { titleTemplate, bodyTemplate, requiredVariables, sampleData };
-  return await updateDocumentTemplate(p, caller, id, texts, ifMatch);
+  const former = await readDocumentTemplateVersion(p.sql, caller.tenantId, id, version);
+  const { titleTemplate, bodyTemplate, requiredVariables, sampleData, texts } = former;
+  const change = { titleTemplate, bodyTemplate, requiredVariables, sampleData, texts };
+  return await updateDocumentTemplate(p, caller, id, change, ifMatch);
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { checkTemplateMarkup } from "../../../domain/reports/document_templates/markup.ts";
+import { checkTemplateMarkup } from "../../../domain/reports/document_templates/template_markup.ts";
 
 Deno.test("tags that do not end are searched once, so that a long template does not block the service", () => {
   for (const piece of ["\\{{{ ", "\\{{{ x }} ", "\\{{!-- x }} "]) {

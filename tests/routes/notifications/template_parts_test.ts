@@ -70,6 +70,16 @@ Deno.test("a template is rendered with its layout, partials and the tenant's loo
   ]]);
 });
 
+Deno.test("a subject shows the tenant's looks, also if no other text does", async () => {
+  const by = await sender();
+  await make(by, {
+    slug: "named",
+    subjectTemplate: "Mail of {{ @looks.productName }}",
+    textBodyTemplate: "x",
+  });
+  assert.equal((await render(by, "named")).body.subject, "Mail of Steward");
+});
+
 Deno.test("a message is rendered with the versions of layout and partials of the time it was accepted", async () => {
   const by = await sender();
   const { line, layout, template } = await makeOrder(by);

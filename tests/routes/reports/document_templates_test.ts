@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
-import {
-  pages,
-  pageTexts,
-  type PdfObjects,
-  pdfObjects,
-  textOf,
-  withRole,
-} from "../../domain/reports/pdf_objects.ts";
-import type { HttpAnswer } from "../../support/http.ts";
+import { pages, pageTexts, pdfObjects, textOf, withRole } from "../../domain/reports/pdf_objects.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { DOCUMENTS, drawnBy, refused } from "./document_support.ts";
 import { fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
 
 const t = await setupSharedReports();
@@ -17,7 +10,7 @@ Deno.test.afterAll(() => t.stop());
 const PERMISSIONS = ["manage:document-templates", "generate:documents"];
 const ann = await t.actor({ permissions: PERMISSIONS });
 const other = await t.actor({ permissions: PERMISSIONS });
-const PATH = "/api/v1/document-templates";
+const PATH = DOCUMENTS;
 const BODY = `<page><h1>Hello {{name}}</h1><p>Sum: {{sum | currency:"EUR"}}</p></page>`;
 
 let count = 0;
@@ -35,20 +28,7 @@ const made = async (change: Record<string, unknown> = {}, by: Actor = ann) => {
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return answer.body;
 };
-const refused = (answer: HttpAnswer, status: number, code: string) =>
-  assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body));
-/** A PDF that a route answers. */
-const drawn = async (path: string, body: unknown, by: Actor = ann): Promise<PdfObjects> => {
-  const response = await fetch(t.url + path, {
-    method: "POST",
-    headers: { authorization: `Bearer ${by.token}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const bytes = new Uint8Array(await response.arrayBuffer());
-  assert.equal(response.status, 200, new TextDecoder().decode(bytes));
-  assert.equal(response.headers.get("content-type"), "application/pdf");
-  return pdfObjects(bytes);
-};
+const drawn = (path: string, body: unknown, by: Actor = ann) => drawnBy(t, by, path, body);
 const preview = (bodyTemplate: string, data: Record<string, unknown> = {}) =>
   drawn(`${PATH}/preview`, { titleTemplate: "A title", bodyTemplate, data });
 

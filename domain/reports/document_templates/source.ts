@@ -1,0 +1,74 @@
+import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { TemplateSource } from "../../notifications/rendering/mod.ts";
+import { canonicalLocale } from "../../notifications/templates/locales.ts";
+import { pinParts, sourceOf, type TemplatePins } from "../../notifications/templates/parts.ts";
+import type { ReportPlatform } from "../platform.ts";
+import { withProblems } from "./problems.ts";
+import type { DocumentTemplate } from "./template.ts";
+
+/** Maximum waiting tasks of one tenant on the render threads, for requests. */
+export const MAX_WAITING = 50;
+
+export type SourceReader = Pick<ReportPlatform, "renderThreads"> & { sql: Sql };
+
+/** A document template as a caller gives it. */
+export type GivenDocument = Pick<
+  DocumentTemplate,
+  "locale" | "titleTemplate" | "bodyTemplate" | "requiredVariables" | "texts"
+>;
+
+/** The same with the slugs of the partials it names, as it is stored. */
+export type StoredDocument = GivenDocument & Pick<DocumentTemplate, "partSlugs">;
+
+/** A document template in the words of message templates: the title is a subject, the body is HTML. */
+const inMessageTerms = ({ titleTemplate, bodyTemplate, ...rest }: StoredDocument) => ({
+  ...rest,
+  kind: "Template" as const,
+  layoutSlug: null,
+  subjectTemplate: titleTemplate,
+  htmlBodyTemplate: bodyTemplate,
+  textBodyTemplate: null,
+});
+
+/**
+ * The language of a document and the versions of its partials.
+ * @param language the requested one; null: the tenant's default
+ * @returns null if the template has no texts and no partials
+ * @throws DOCUMENT_TEMPLATE_INVALID for a partial that does not exist
+ */
+export const pinDocument = (
+  q: Sql,
+  tenantId: string,
+  template: StoredDocument,
+  language: string | null,
+): Promise<TemplatePins | null> =>
+  withProblems(() => pinParts(q, tenantId, inMessageTerms(template), language));
+
+/** The source of a template with its pinned partials. */
+export const pinnedSource = (
+  q: Sql,
+  template: StoredDocument,
+  pins: TemplatePins | null,
+): Promise<TemplateSource> => sourceOf(q, inMessageTerms(template), pins);
+
+/**
+ * The source of a template that is not stored, with the current versions of its partials, and their slugs. Partials that
+ * do not exist are left out: the compiler reports them with their position.
+ * @throws DOCUMENT_TEMPLATE_INVALID with line and column, VALIDATION_ERROR for a wrong language tag, RATE_LIMITED
+ */
+export async function givenSource(
+  p: SourceReader,
+  tenantId: string,
+  given: GivenDocument,
+  language: string | null,
+): Promise<{ source: TemplateSource; partSlugs: string[] }> {
+  const wanted = language === null ? null : canonicalLocale(language, "language");
+  return await withProblems(async () => {
+    const texts = { subject: given.titleTemplate, html: given.bodyTemplate, text: null };
+    const task = { do: "inspect", source: texts } as const;
+    const { partials } = await p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING });
+    const template = inMessageTerms({ ...given, partSlugs: partials });
+    const pins = await pinParts(p.sql, tenantId, template, wanted, { skipsMissing: true });
+    return { source: await sourceOf(p.sql, template, pins), partSlugs: partials };
+  });
+}

@@ -1,0 +1,386 @@
+import assert from "node:assert/strict";
+import { pageTexts, type PdfObjects, pdfObjects, textOf } from "../../domain/reports/pdf_objects.ts";
+import type { HttpAnswer } from "../../support/http.ts";
+import type { Actor } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { DOCUMENTS, drawnBy, refused } from "./document_support.ts";
+import { fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
+
+const t = await setupSharedReports();
+Deno.test.afterAll(() => t.stop());
+
+const PARTIALS = "/api/v1/notification-templates";
+const PERMISSIONS = ["manage:document-templates", "generate:documents"];
+/** Partials are message templates, so that who changes them needs the permission of those. */
+const editor = () => t.actor({ permissions: [...PERMISSIONS, "send:notifications"] });
+
+const makePartial = async (by: Actor, slug: string, body: string, more: Record<string, unknown> = {}) => {
+  const texts = { htmlBodyTemplate: body, textBodyTemplate: body.replaceAll(/<[^>]*>/g, "") };
+  const answer = await by.post(PARTIALS, { slug, name: slug, kind: "Partial", ...texts, ...more });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body.id as string;
+};
+const changePartial = async (by: Actor, id: string, htmlBodyTemplate: string) => {
+  const answer = await by.put(`${PARTIALS}/${id}`, {
+    templateId: id,
+    htmlBodyTemplate,
+    textBodyTemplate: null,
+  });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+};
+const given = (bodyTemplate: string, more: Record<string, unknown> = {}) => ({
+  slug: "invoice",
+  name: "Invoice",
+  titleTemplate: "Invoice",
+  bodyTemplate,
+  ...more,
+});
+const make = async (by: Actor, bodyTemplate: string, more: Record<string, unknown> = {}) => {
+  const answer = await by.post(DOCUMENTS, given(bodyTemplate, more));
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body as { id: string; version: number };
+};
+const drawn = async (by: Actor, id: string, body: Record<string, unknown> = {}) =>
+  pageTexts(await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, body)).flat();
+const languageOf = ({ syntax }: PdfObjects) => {
+  const catalog = [...syntax.values()].find((text) => text.includes("/Type/Catalog")) ?? "";
+  return textOf(/\/Lang<(\w+)>/.exec(catalog)?.[1] ?? "");
+};
+/** The texts and the language of a document that was generated. */
+const generated = async (by: Actor, id: string) => {
+  const { fileName } = await reached(by, id, STATUS.Completed);
+  const objects = pdfObjects((await fetchDocument(by, id)).bytes);
+  return { fileName, texts: pageTexts(objects).flat(), language: languageOf(objects) };
+};
+const queuedOf = ({ status, body }: HttpAnswer): string => {
+  assert.equal(status, 202, JSON.stringify(body));
+  return body.id;
+};
+/** Runs `work` while no document can be generated. */
+async function whileWaiting<T>(work: () => Promise<T>): Promise<T> {
+  const { slots } = t.steward.platform.reports;
+  const take = () => slots.take(AbortSignal.timeout(20_000));
+  const releases = await Promise.all([take(), take()]);
+  try {
+    return await work();
+  } finally {
+    for (const release of releases) release();
+  }
+}
+
+Deno.test("a document has the partials of its title and body, with their data and the tenant's looks", async () => {
+  const by = await editor();
+  await makePartial(by, "cell", "<td>{{ what }}: {{ note }}</td>");
+  await makePartial(by, "rows", "{{#each lines}}<tr>{{> cell note=@root.note}}</tr>{{/each}}");
+  await makePartial(by, "by", "<b>{{ @looks.productName }}</b>");
+  const { id } = await make(
+    by,
+    "<page><p>From {{> by}}</p><table><tbody>{{> rows}}</tbody></table></page>",
+    { titleTemplate: "Invoice of {{> by}}" },
+  );
+  const data = { lines: [{ what: "Top & co" }, { what: "<b>" }], note: "new" };
+  assert.deepEqual(await drawn(by, id, { data }), ["From ", "Steward", "Top & co: new", "<b>: new"]);
+  const { body } = await by.post(`${DOCUMENTS}/${id}/generate`, { data });
+  const { fileName, texts } = await generated(by, body.id);
+  assert.equal(fileName, "Invoice of Steward.pdf");
+  assert.deepEqual(texts, ["From ", "Steward", "Top & co: new", "<b>: new"]);
+  assert.equal("partSlugs" in (await by.get(`${DOCUMENTS}/${id}`)).body, false);
+});
+
+Deno.test("a partial is searched in the language of the document template, and a tenant's own comes first", async () => {
+  const [by, other] = [await editor(), await editor()];
+  const root = await t.actor({ role: "SystemAdmin", global: true });
+  await makePartial(root, "shared-terms", "<p>Terms of the service</p>");
+  await makePartial(other, "shared-terms", "<p>Terms of another</p>");
+  await makePartial(other, "theirs", "<p>Theirs</p>");
+  const { id } = await make(by, "<page>{{> shared-terms}}</page>", { locale: "pt-BR" });
+  assert.deepEqual(await drawn(by, id), ["Terms of the service"]);
+  await makePartial(by, "shared-terms", "<p>Our terms</p>");
+  assert.deepEqual(await drawn(by, id), ["Our terms"]);
+  await makePartial(by, "shared-terms", "<p>Nossas condições</p>", { locale: "pt" });
+  assert.deepEqual(await drawn(by, id), ["Nossas condições"]);
+  const foreign = await by.post(DOCUMENTS, given("<page>{{> theirs}}</page>", { slug: "foreign" }));
+  refused(foreign, 400, "DOCUMENT_TEMPLATE_INVALID");
+  assert.match(foreign.body.detail, /there is no partial `theirs`/);
+});
+
+Deno.test("a document that waits has the partials and the language of the time it was requested", async () => {
+  const by = await editor();
+  const small = await makePartial(by, "small", "<i>small</i>");
+  const id = await makePartial(by, "terms", "<p>Pay in {{ days }} days, {{> small}}</p>");
+  const document = await make(by, '<page>{{> terms}}<p>{{ t "end" }}</p></page>', {
+    texts: { en: { end: "Thank you" }, pt: { end: "Obrigado" } },
+  });
+  const generate = async (body: Record<string, unknown>) =>
+    queuedOf(await by.post(`${DOCUMENTS}/${document.id}/generate`, body));
+  const first = await whileWaiting(async () => {
+    const queued = await generate({ data: { days: 30 } });
+    await changePartial(by, id, "<p>Pay at once</p>");
+    assert.equal((await by.delete(`${PARTIALS}/${small}`)).status, 200);
+    await by.put(`${DOCUMENTS}/${document.id}`, { texts: { en: { end: "Changed" } } });
+    await by.put("/api/v1/notification-settings", { defaultLocale: "pt" });
+    return queued;
+  });
+  assert.deepEqual((await generated(by, first)).texts, ["Pay in 30 days, ", "small", "Thank you"]);
+  const second = await generated(by, await generate({ data: { days: 30 } }));
+  assert.deepEqual(second.texts, ["Pay at once", "Changed"]);
+
+  const deleted = await whileWaiting(async () => {
+    const queued = await generate({ data: {} });
+    assert.equal((await by.delete(`${PARTIALS}/${id}`)).status, 200);
+    return queued;
+  });
+  assert.deepEqual((await generated(by, deleted)).texts, ["Pay at once", "Changed"]);
+  const refusal = await by.post(`${DOCUMENTS}/${document.id}/generate`, { data: {} });
+  refused(refusal, 400, "DOCUMENT_TEMPLATE_INVALID");
+  assert.match(refusal.body.detail, /a partial that is missing. No partial has the slug "terms"/);
+  const { body } = await by.get("/api/v1/reports/history");
+  assert.equal(body.totalCount, 3, "nothing was queued by the refused request");
+});
+
+Deno.test("wrong partials are refused when a document template is saved or previewed", async () => {
+  const by = await editor();
+  await makePartial(by, "plain", "no markup");
+  await makePartial(by, "div", "<p>fine</p>\n <div>mail only</div>");
+  await makePartial(by, "around-div", "<p>fine</p>{{> div}}");
+  await makePartial(by, "open", "<table><tbody>");
+  await makePartial(by, "cells", "<td>1</td>");
+  await makePartial(by, "text-only", "", { htmlBodyTemplate: null, textBodyTemplate: "text" });
+  await by.post(PARTIALS, { slug: "frame", name: "F", kind: "Layout", htmlBodyTemplate: "{{{ body }}}" });
+  const cases: [bodyTemplate: string, position: string, reason: string][] = [
+    ["<page>\n{{> nothing}}</page>", "line 2, column 1", "there is no partial `nothing`"],
+    ["<page>{{> frame}}</page>", "line 1, column 7", "there is no partial `frame`"],
+    ["<page>{{> text-only}}</page>", "line 1, column 7", "has no HTML body"],
+    [
+      "<page>\n <p>x</p>{{> plain}}</page>",
+      "line 2, column 10",
+      "in the partial `plain`, line 1, column 1: text may",
+    ],
+    [
+      "<page>{{> div}}</page>",
+      "line 1, column 7",
+      "in the partial `div`, line 2, column 2: the element <div>",
+    ],
+    [
+      "<page>{{> around-div}}</page>",
+      "column 7",
+      "`around-div`, line 1, column 12: in the partial `div`, line 2",
+    ],
+    [
+      "<page>{{> open}}</page>",
+      "line 1, column 7",
+      "in the partial `open`, line 1, column 15: <tbody> is not closed",
+    ],
+    ["<page>{{> cells}}</page>", "line 1, column 7", "<td> may not stand in <page>"],
+    ["<page><p {{> plain}}>x</p></page>", "line 1, column 7", "in the values of attributes only"],
+    [
+      "{{> cells}}<page/>",
+      "line 1, column 1",
+      "in the partial `cells`, line 1, column 1: <td> stands outside",
+    ],
+  ];
+  for (const [bodyTemplate, position, reason] of cases) {
+    const answer = await by.post(DOCUMENTS, given(bodyTemplate));
+    refused(answer, 400, "DOCUMENT_TEMPLATE_INVALID");
+    const [message = ""] = answer.body.errors.bodyTemplate;
+    assert.ok(message.includes(position) && message.includes(reason), `${bodyTemplate}: ${message}`);
+  }
+  const { id } = await make(by, "<page><table><tbody><tr>{{> cells}}</tr></tbody></table></page>");
+  assert.deepEqual(await drawn(by, id), ["1"]);
+  const title = await by.put(`${DOCUMENTS}/${id}`, { titleTemplate: "{{> nothing}}" });
+  assert.match(title.body.errors.titleTemplate[0], /line 1, column 1: there is no partial `nothing`/);
+  const preview = await by.post(`${DOCUMENTS}/preview`, given("<page>{{> nothing}}</page>"));
+  refused(preview, 400, "DOCUMENT_TEMPLATE_INVALID");
+  assert.equal((await by.get(`${DOCUMENTS}/${id}`)).body.version, 1);
+});
+
+Deno.test("a loop of partials, too many of them and too large ones are refused without using time", async () => {
+  const by = await editor();
+  const loop = await makePartial(by, "loop", "<p>1</p>");
+  await makePartial(by, "back", "{{> loop}}");
+  const looped = await by.put(`${PARTIALS}/${loop}`, { templateId: loop, htmlBodyTemplate: "{{> back}}" });
+  assert.match(looped.body.detail, /contains itself: loop → back → loop/);
+  // a loop in the database, as two changes at the same time could make
+  const { sql } = t.steward.platform;
+  await sql`update notification_templates set html_body_template = '{{> back}}', part_slugs = '{back}',
+    version = version + 1 where id = ${loop}`;
+  const cyclic = await by.post(DOCUMENTS, given("<page>\n{{> loop}}</page>"));
+  refused(cyclic, 400, "DOCUMENT_TEMPLATE_INVALID");
+  assert.match(
+    cyclic.body.errors.bodyTemplate[0],
+    /^line 2, column 1: .*contains itself: loop → back → loop/,
+  );
+
+  await makePartial(by, "level1", "<p>{{ n }}</p>");
+  for (const level of [2, 3, 4, 5, 6]) {
+    const inner = `{{> level${level - 1}}}`.repeat(level === 6 ? 1 : 40);
+    const answer = await by.post(PARTIALS, {
+      slug: `level${level}`,
+      name: "L",
+      kind: "Partial",
+      htmlBodyTemplate: inner,
+    });
+    assert.equal(answer.status, level === 6 ? 400 : 201, JSON.stringify(answer.body));
+  }
+  const started = performance.now();
+  const { id } = await make(by, "<page>{{> level5}}</page>");
+  const exponential = await by.post(`${DOCUMENTS}/${id}/render`, {});
+  refused(exponential, 400, "DOCUMENT_TEMPLATE_INVALID");
+  assert.match(exponential.body.detail, /limit of one render/);
+  assert.ok(performance.now() - started < 5_000);
+
+  const large = `<p>${"x".repeat(260_000)}</p>`;
+  for (const number of [1, 2, 3, 4, 5]) await makePartial(by, `large${number}`, large);
+  const all = [1, 2, 3, 4, 5].map((number) => `{{> large${number}}}`).join("");
+  const huge = await by.post(DOCUMENTS, given(`<page>${all}</page>`, { slug: "huge" }));
+  refused(huge, 400, "DOCUMENT_TEMPLATE_INVALID");
+  assert.match(huge.body.detail, /line 1, column 55: the partials have more than 1048576 characters/);
+
+  const slugs = Array.from({ length: 51 }, (_, number) => `piece${number}`);
+  await Promise.all(slugs.map((slug) => makePartial(by, slug, "<p>x</p>")));
+  const using = (count: number) =>
+    by.post(DOCUMENTS, {
+      ...given(`<page>${slugs.slice(0, count).map((slug) => `{{> ${slug}}}`).join("")}</page>`),
+      slug: `with-${count}`,
+    });
+  assert.equal((await using(50)).status, 201);
+  refused(await using(51), 400, "DOCUMENT_TEMPLATE_INVALID");
+});
+
+const TEXTS = {
+  en: { hello: "Hello {name}", total: "Total", only: "English" },
+  pt: { hello: "Olá {name}", total: "Total geral" },
+};
+const SPEAKING =
+  '<page><h1>{{ t "hello" name=name }}</h1><p>{{ t "total" }} {{ sum | number:1 }} {{ t "only" }} {{ t "none" }}</p></page>';
+const plainSpaces = (texts: string[]) => texts.map((text) => text.replaceAll(/\s/g, " "));
+
+Deno.test("one document template has several languages: the requested one, the tenant's, and its own for missing texts", async () => {
+  const by = await editor();
+  await makePartial(by, "bye", '<p>{{ t "bye" }}</p>', {
+    texts: { en: { bye: "Bye" }, pt: { bye: "Adeus" } },
+  });
+  const { id } = await make(by, SPEAKING.replace("</page>", "{{> bye}}</page>"), {
+    titleTemplate: '{{ t "total" }}',
+    texts: TEXTS,
+    sampleData: { name: "Zoë", sum: 1234.5 },
+  });
+  assert.deepEqual((await by.get(`${DOCUMENTS}/${id}`)).body.texts, TEXTS);
+  const english = ["Hello Zoë", "Total 1,234.5 English none", "Bye"];
+  const portuguese = ["Olá Zoë", "Total geral 1.234,5 English none", "Adeus"];
+  assert.deepEqual(await drawn(by, id), english);
+  assert.deepEqual(plainSpaces(await drawn(by, id, { language: "pt_br" })), portuguese);
+  assert.deepEqual((await drawn(by, id, { language: "fr" }))[0], "Hello Zoë");
+  assert.deepEqual(languageOf(await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, { language: "pt" })), "pt");
+  assert.deepEqual(languageOf(await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, { language: "fr" })), "en");
+  await by.put("/api/v1/notification-settings", { defaultLocale: "pt" });
+  assert.deepEqual(plainSpaces(await drawn(by, id)), portuguese);
+  assert.deepEqual(await drawn(by, id, { language: "en-GB" }), english);
+  const wrong = await by.post(`${DOCUMENTS}/${id}/render`, { language: "no language" });
+  refused(wrong, 400, "VALIDATION_ERROR");
+  assert.deepEqual(Object.keys(wrong.body.errors), ["language"]);
+});
+
+Deno.test("each generated document has the language of its item, of the request or of the tenant", async () => {
+  const by = await editor();
+  await by.put("/api/v1/notification-settings", { defaultLocale: "pt" });
+  const { id } = await make(by, SPEAKING, { titleTemplate: '{{ t "total" }}', texts: TEXTS });
+  const path = `${DOCUMENTS}/${id}/generate`;
+  const single = await by.post(path, { data: { name: "Ana" } });
+  const { texts, language, fileName } = await generated(by, single.body.id);
+  assert.deepEqual([texts[0], language, fileName], ["Olá Ana", "pt", "Total geral.pdf"]);
+  const { body } = await by.post(path, {
+    language: "en",
+    items: [{ name: "a", data: { name: "Bo" } }, { name: "b", language: "pt-BR", data: { name: "Rui" } }],
+  });
+  const listed = await until(
+    () => by.get(`/api/v1/reports/history?burstId=${body.burstId}`),
+    ({ body }) => body.items.every(({ status }: { status: number }) => status === STATUS.Completed),
+  );
+  const documents = await Promise.all(listed.body.items.map(({ id }: { id: string }) => generated(by, id)));
+  assert.deepEqual(
+    documents.map(({ texts, language }) => [texts[0], language]).sort(),
+    [["Hello Bo", "en"], ["Olá Rui", "pt-BR"]],
+  );
+  const wrong = await by.post(path, { language: "?", items: [{ language: "!", data: {} }] });
+  refused(wrong, 400, "VALIDATION_ERROR");
+  const items = await by.post(path, { items: [{ data: {} }, { language: "not a tag", data: {} }] });
+  assert.deepEqual(Object.keys(items.body.errors), ["items.1.language"]);
+});
+
+Deno.test("texts are previewed before they are saved, and have versions like the rest of a template", async () => {
+  const by = await editor();
+  const preview = async (more: Record<string, unknown>) =>
+    pageTexts(
+      await drawnBy(t, by, `${DOCUMENTS}/preview`, given(SPEAKING, { data: { name: "Z" }, ...more })),
+    ).flat();
+  assert.equal((await preview({ texts: TEXTS, language: "pt" }))[0], "Olá Z");
+  assert.equal((await preview({ texts: TEXTS }))[0], "Hello Z");
+  assert.equal((await preview({}))[0], "hello", "an unknown key is shown itself");
+
+  const { id } = await make(by, SPEAKING, { texts: TEXTS });
+  const changed = await by.put(`${DOCUMENTS}/${id}`, { texts: { en: { hello: "Dear {name}" } } });
+  assert.deepEqual(changed.body.texts, { en: { hello: "Dear {name}" } });
+  const kept = await by.put(`${DOCUMENTS}/${id}`, { name: "Other" });
+  assert.deepEqual(kept.body.texts, { en: { hello: "Dear {name}" } });
+  assert.deepEqual((await by.get(`${DOCUMENTS}/${id}/versions/1`)).body.texts, TEXTS);
+  const { changes } = (await by.get(`${DOCUMENTS}/${id}/versions/1/compare?with=2`)).body;
+  assert.deepEqual(changes.map(({ field }: { field: string }) => field), ["texts"]);
+  assert.ok(
+    changes[0].parts[0].lines.some(({ change, text }: { change: string; text: string }) =>
+      change === "Removed" && text === "hello (pt): Olá {name}"
+    ),
+  );
+  const removed = await by.put(`${DOCUMENTS}/${id}`, { texts: null });
+  assert.equal(removed.body.texts, null);
+  const restored = await by.post(`${DOCUMENTS}/${id}/versions/1/restore`);
+  assert.deepEqual(restored.body.texts, TEXTS);
+  assert.equal((await drawn(by, id, { language: "pt", data: { name: "Y" } }))[0], "Olá Y");
+});
+
+Deno.test("texts are bounded, and only who manages document templates changes them", async () => {
+  const by = await editor();
+  const { id } = await make(by, SPEAKING, { texts: TEXTS });
+  const keys = Object.fromEntries(Array.from({ length: 501 }, (_, i) => [`k${i}`, "x"]));
+  for (
+    const texts of [
+      { "not a tag": {} },
+      { en: keys },
+      { en: { long: "x".repeat(5_001) } },
+      { en: { nested: { deep: "x" } } },
+      Object.fromEntries(Array.from({ length: 31 }, (_, i) => [`en-x${i}`, {}])),
+      "text",
+    ]
+  ) refused(await by.put(`${DOCUMENTS}/${id}`, { texts }), 400, "VALIDATION_ERROR");
+  const hostile = { en: { hello: "{name}{__proto__}{constructor}", constructor: "c" } };
+  assert.equal((await by.put(`${DOCUMENTS}/${id}`, { texts: hostile })).status, 200);
+  assert.equal(
+    (await drawn(by, id, { data: { name: "<b>" } }))[0],
+    "<b>{__proto__}{constructor}",
+    "texts are text",
+  );
+  const reader = await t.actor({ permissions: ["generate:documents"], tenantId: String(by.tenantId) });
+  assert.equal((await reader.get(`${DOCUMENTS}/${id}`)).body.texts.en.constructor, "c");
+  refused(await reader.put(`${DOCUMENTS}/${id}`, { texts: null }), 403, "MISSING_PERMISSION");
+  const manager = await t.actor({ permissions: PERMISSIONS, tenantId: String(by.tenantId) });
+  const partial = await makePartial(by, "guarded", "<p>x</p>");
+  const change = { templateId: partial, htmlBodyTemplate: "<p>y</p>" };
+  refused(await manager.put(`${PARTIALS}/${partial}`, change), 403, "MISSING_PERMISSION");
+});
+
+Deno.test("a change of the title while the body is changed keeps the partials of both", async () => {
+  const by = await editor();
+  await makePartial(by, "one", "1");
+  await makePartial(by, "two", "<p>2</p>");
+  const { id } = await make(by, "<page><p>x</p></page>");
+  for (let round = 0; round < 5; round++) {
+    await by.put(`${DOCUMENTS}/${id}`, { titleTemplate: "T", bodyTemplate: "<page><p>x</p></page>" });
+    await Promise.all([
+      by.put(`${DOCUMENTS}/${id}`, { titleTemplate: "{{> one}}" }),
+      by.put(`${DOCUMENTS}/${id}`, { bodyTemplate: "<page>{{> two}}</page>" }),
+    ]);
+    const { body } = await by.post(`${DOCUMENTS}/${id}/generate`, { data: {} });
+    const { fileName, texts } = await generated(by, body.id);
+    assert.deepEqual([fileName, texts], ["1.pdf", ["2"]]);
+  }
+});
