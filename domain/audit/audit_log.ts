@@ -81,7 +81,7 @@ export async function readAuditLog(
 }
 
 /** An id contains the time when it was made. The time of the row may be earlier by the duration of its transaction. */
-const idBefore = (from: Date): string => firstIdOf(new Date(Math.max(0, from.getTime() - CLOCKS_DIFFER_MS)));
+const idBefore = (from: Date): string => firstIdOf(new Date(from.getTime() - CLOCKS_DIFFER_MS));
 
 type Filter = Omit<AuditLogRequest, "page" | "pageSize" | "tenantId"> & { tenantId: string | null };
 

@@ -27,9 +27,9 @@ export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 /** Creation time of a UUIDv7, in milliseconds. */
 export const timeOfId = (id: string): Date => new Date(parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
-/** The smallest UUIDv7 of a time: ids made before it are smaller, ids made at or after it are not. */
+/** The smallest UUIDv7 of a time, from 1970: ids made before it are smaller, ids made at or after it are not. */
 export function firstIdOf(time: Date): string {
-  const hex = time.getTime().toString(16).padStart(12, "0");
+  const hex = Math.max(0, time.getTime()).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
 

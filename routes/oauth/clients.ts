@@ -44,7 +44,7 @@ const given = {
   scopes: z.array(scope).max(50).transform((scopes) => [...new Set(scopes)]).meta({
     description: "Scopes it may ask for",
   }),
-  tokenClaims: z.array(enumName(TOKEN_CLAIMS)).transform((claims) => [...new Set(claims)]).meta({
+  tokenClaims: z.array(enumName(TOKEN_CLAIMS)).max(20).transform((claims) => [...new Set(claims)]).meta({
     description: "Optional claims of access tokens; `permissions`: those of the user in the tenant",
   }),
   tokenAlgorithm: enumName(TOKEN_ALGORITHMS).meta({

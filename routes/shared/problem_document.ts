@@ -103,9 +103,12 @@ function document({ code, status, message, extras }: Problem, context: ProblemCo
 /** The URL that identifies a code and has a page about it. */
 export const problemType = (baseUrl: string, code: ProblemCode): string => `${baseUrl}/problems/${code}`;
 
+/** Maximum number of fields whose errors an answer names. A body can have many thousand wrong members. */
+const MOST_FIELDS = 1_000;
+
 function shapeErrors(errors: FieldErrors | string[], asList: boolean): FieldErrors | string[] {
-  if (!asList || Array.isArray(errors)) return errors;
-  return Object.entries(errors).flatMap(([field, messages]) =>
-    messages.map((message) => `${field}: ${message}`)
-  );
+  if (Array.isArray(errors)) return errors;
+  const named = Object.entries(errors).slice(0, MOST_FIELDS);
+  if (!asList) return Object.fromEntries(named);
+  return named.flatMap(([field, messages]) => messages.map((message) => `${field}: ${message}`));
 }

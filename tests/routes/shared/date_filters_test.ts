@@ -166,3 +166,23 @@ Deno.test("a time can have every usual form of ISO 8601, and is in UTC without a
     assert.equal((await enqueue(given)).status, 400, given);
   }
 });
+
+Deno.test("every time in a query may be the first or the last that is possible", async () => {
+  const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
+  const asked = Object.entries(document.paths).flatMap(([path, { get }]) =>
+    (get ? parametersOf(document, get) : [])
+      .filter(({ in: place, schema }) => place === "query" && JSON.stringify(schema).includes('"date-time"'))
+      .map(({ name }) => ({ path, name }))
+  );
+  assert.ok(asked.length > 15, String(asked.length));
+  const fileReader = await t.actor({ permissions: ["read:files"] });
+  for (const { path, name } of asked) {
+    const caller = path === "/api/v1/files" ? fileReader : t.systemAdmin;
+    for (const time of ["0001-01-01", "1969-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"]) {
+      for (const search of path.endsWith("/dead-letter-jobs") ? ["", "&errorContains=x"] : [""]) {
+        const { status, body } = await caller.get(`${path}?${name}=${time}${search}`);
+        assert.equal(status, 200, `${path} ${name}=${time}${search}: ${JSON.stringify(body)}`);
+      }
+    }
+  }
+});

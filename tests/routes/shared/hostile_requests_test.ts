@@ -65,3 +65,19 @@ Deno.test("a Host header that is no host is refused by pages of the console; the
     assert.match(await raw(head("/healthz?x=1")), /^HTTP\/1.1 200 /, host);
   }
 });
+
+Deno.test("an answer about thousands of wrong members names the first thousand", async () => {
+  const actor = await t.actor({ permissions: ["manage:oauth-clients"] });
+  const parameters = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`wrong${n}`, n]));
+  const report = await t.systemAdmin.post("/api/v1/reports/generate-async", {
+    templateId: "users",
+    format: 3,
+    parameters,
+  });
+  assert.equal(report.status, 400);
+  assert.equal(Object.keys(report.body.errors).length, 1_000);
+  const tokenClaims = Array.from({ length: 5_000 }, () => null);
+  const client = await actor.post("/api/v1/oauth-clients", { tokenClaims });
+  assert.equal(client.status, 400);
+  assert.ok(JSON.stringify(client.body).length < 2_000);
+});
