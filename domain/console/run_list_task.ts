@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
 import { storeServiceFile } from "../files/service_files.ts";
-import { defineJob, type JobContext } from "../jobs/job_type.ts";
+import { defineJob, isLastFailure, type JobContext } from "../jobs/job_type.ts";
 import { sendNotification } from "../notifications/send.ts";
 import { Problem } from "../problems/problem.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
@@ -34,7 +34,7 @@ export const listTaskJob = defineJob({
       if (task) await tellOwner(p, task);
       return task ? { status: task.status, rows: task.position, refused: task.refused } : { ran: false };
     } catch (error) {
-      if (context.failures >= context.maxRetries && !signal.aborted) {
+      if (isLastFailure(context)) {
         await endListTask(p.sql, taskId, { status: "Failed", error: "The job's executions show why." });
       }
       throw error;

@@ -8,6 +8,7 @@ import { defineResource } from "../resources/define_resource.ts";
 import type { ResourceParts, ResourceSource } from "../resources/resource.ts";
 import { tableSource } from "../resources/table_source.ts";
 import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
+import { definedMembers } from "../shared/defined_members.ts";
 import { newId } from "../shared/ids.ts";
 import { requireVersion } from "../shared/version.ts";
 import type { Versioned } from "../shared/versioned.ts";
@@ -242,12 +243,6 @@ function requireKnownTypes(given: string[], known: ResourceParts["eventTypes"]):
     if (near) throw invalid({ eventTypes: [`unknown type "${type}"; did you mean "${near}"?`] });
   }
 }
-
-/** The members that were sent, without the undefined ones. */
-const definedMembers = (input: z.output<typeof update>) =>
-  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as z.output<
-    typeof update
-  >;
 
 /** Writes the audit row of a change. Figures of deliveries are left out. */
 export const auditEndpoint = (

@@ -2,8 +2,8 @@ import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
-import { pageOf } from "../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import { readPage } from "../shared/read_page.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type FileRow, lockFile } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
@@ -131,14 +131,10 @@ export async function listReferences(
   file: Pick<FileRow, "id" | "tenantId">,
   request: PageRequest,
 ): Promise<PagedResult<FileReference>> {
-  const listed = q`file_id = ${file.id} and released_at is null and ${visibleReferences(q, caller, file)}`;
-  const [[counted], references] = await Promise.all([
-    q<{ total: number }[]>`select count(*) as total from file_references where ${listed}`,
-    q<FileReference[]>`select id as reference_id, file_id, scope, owner_id, created_by, created_at
-      from file_references where ${listed}
-      order by id ${pageOf(q, request)}`,
-  ]);
-  return pagedResult<FileReference>([...references], counted?.total ?? 0, request);
+  const columns = q`id as reference_id, file_id, scope, owner_id, created_by, created_at`;
+  const from = q`file_references
+    where file_id = ${file.id} and released_at is null and ${visibleReferences(q, caller, file)}`;
+  return await readPage(q, { columns, from, order: q`order by id` }, request);
 }
 
 /** SQL condition: on a product file, a tenant sees only its own references; a system admin sees all. */

@@ -1,4 +1,4 @@
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import type { AnyJobType } from "../jobs/job_type.ts";
 import { type Batch, maintenanceJob, type Work } from "../jobs/maintenance.ts";
@@ -28,55 +28,54 @@ function sweep(name: string, run: Work<FilePlatform>["run"]): AnyJobType<FilePla
 }
 
 /** Purges one batch of Pending files whose upload time has expired. A legal hold keeps even an empty reservation. */
-export async function expireReservations(
-  p: Platform,
-  { limit = BATCH, signal }: Partial<Batch> = {},
-): Promise<number> {
-  const now = p.clock.now();
-  const ids = await transact(p.sql, async (tx) => {
-    const rows = await tx<FileRow[]>`
-      update files set status = 'Purged', purge_reason = ${JOB_REASONS.uploadExpired}, purged_at = ${now},
-        version = version + 1
-      where id in (
-        select id from files where status = 'Pending' and not legal_hold and upload_expires_at <= ${now}
-        order by upload_expires_at limit ${limit} for update skip locked)
-      returning *`;
-    await auditServicePurges(tx, "Pending", rows);
-    await emitFilesPurged(p, tx, rows);
-    return await discardAll(tx, rows, now);
+export async function expireReservations(p: Platform, batch: Partial<Batch> = {}): Promise<number> {
+  return await purgeDue(p, batch, {
+    status: "Pending",
+    reason: JOB_REASONS.uploadExpired,
+    due: (tx, now) =>
+      tx`status = 'Pending' and not legal_hold and upload_expires_at <= ${now} order by upload_expires_at`,
   });
-  await deleteDiscarded(p, ids, signal);
-  return ids.length;
 }
 
 /** Purges one batch of files without references whose retention has ended. */
-export async function collectExpired(
+export async function collectExpired(p: Platform, batch: Partial<Batch> = {}): Promise<number> {
+  return await purgeDue(p, batch, {
+    status: null,
+    reason: JOB_REASONS.retentionExpired,
+    due: (tx, now) =>
+      tx`status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
+        and retention_class <> 'Permanent' and collect_at <= ${now} order by collect_at`,
+  });
+}
+
+/** Which files to purge. */
+interface Purge {
+  /** The status they had, for the audit log; null: not the same for all. */
+  status: "Pending" | null;
+  reason: string;
+  /** SQL condition and order. */
+  due: (tx: Tx, now: Date) => SqlPart;
+}
+
+async function purgeDue(
   p: Platform,
-  { limit = BATCH, signal }: Partial<Batch> = {},
+  { limit = BATCH, signal }: Partial<Batch>,
+  { status, reason, due }: Purge,
 ): Promise<number> {
   const now = p.clock.now();
   const ids = await transact(p.sql, async (tx) => {
     const rows = await tx<FileRow[]>`
-      update files set status = 'Purged', purge_reason = ${JOB_REASONS.retentionExpired}, purged_at = ${now},
-        version = version + 1
-      where id in (
-        select id from files
-        where status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
-          and retention_class <> 'Permanent' and collect_at <= ${now}
-        order by collect_at limit ${limit} for update skip locked)
+      update files set status = 'Purged', purge_reason = ${reason}, purged_at = ${now}, version = version + 1
+      where id in (select id from files where ${due(tx, now)} limit ${limit} for update skip locked)
       returning *`;
-    await auditServicePurges(tx, null, rows);
+    await auditServicePurges(tx, status, rows);
     await emitFilesPurged(p, tx, rows);
-    return await discardAll(tx, rows, now);
+    const purged = rows.map((row) => row.id);
+    await discardObjects(tx, purged, now);
+    return purged;
   });
   await deleteDiscarded(p, ids, signal);
   return ids.length;
-}
-
-async function discardAll(tx: Tx, rows: { id: string }[], now: Date): Promise<string[]> {
-  const ids = rows.map((row) => row.id);
-  await discardObjects(tx, ids, now);
-  return ids;
 }
 
 /** Enqueues a new scan for one batch of stuck files. If the lost scan still finishes, the first verdict counts. */

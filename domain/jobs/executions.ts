@@ -3,6 +3,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { readPage } from "../shared/read_page.ts";
 import { readJob } from "./job_row.ts";
 import type { JobReach } from "./reach.ts";
 
@@ -85,11 +86,7 @@ export async function listLogLines(
       `Job ${jobId} has had ${attempts} attempts; there is no attempt ${attemptNumber}.`,
     );
   }
-  const [count] = await sql<{ total: number }[]>`
-    select count(*) as total from job_log_lines where job_id = ${jobId} and attempt_number = ${attemptNumber}`;
-  const lines = await sql<JobLogLine[]>`
-    select at, level, message, fields from job_log_lines
-    where job_id = ${jobId} and attempt_number = ${attemptNumber}
-    order by line_number ${pageOf(sql, page)}`;
-  return pagedResult([...lines], count?.total ?? 0, page);
+  const columns = sql`at, level, message, fields`;
+  const from = sql`job_log_lines where job_id = ${jobId} and attempt_number = ${attemptNumber}`;
+  return await readPage(sql, { columns, from, order: sql`order by line_number` }, page);
 }

@@ -1,4 +1,4 @@
-import { afterCommit, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { afterCommit, type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
@@ -75,7 +75,7 @@ export async function retryJobNow(
 }
 
 /** Changes a job whose row `tx` has locked. */
-async function updateLocked(tx: Tx, id: string, change: ReturnType<Tx>): Promise<JobRow> {
+async function updateLocked(tx: Tx, id: string, change: SqlPart): Promise<JobRow> {
   const [row] = await tx<JobRow[]>`
     update jobs set ${change} where id = ${id} returning ${tx.unsafe(JOB_COLUMNS)}`;
   if (!row) throw new Error(`the locked row of job ${id} is missing`);

@@ -1,4 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
@@ -126,36 +126,34 @@ export const total = (counts: Map<NotificationStatus, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 
 /** Merges count shards of past days into one row each, so that sums read few rows. @returns how many shards */
-export async function foldDays(q: Sql, limit = FOLD_LIMIT): Promise<number> {
-  const [row] = await q<{ n: number }[]>`
-    with folded as (
-      delete from notification_counts where ctid = any(array(
-        select ctid from notification_counts where day < current_date - 1 and shard <> 0
-        order by day limit ${limit} for update skip locked))
-      returning tenant_key, day, channel, status, count
-    ), added as (
-      insert into notification_counts as c (tenant_key, day, channel, status, shard, count)
-      select tenant_key, day, channel, status, 0, sum(count) from folded
-      group by tenant_key, day, channel, status order by 1, 2, 3, 4
-      on conflict (tenant_key, day, channel, status, shard) do update set count = c.count + excluded.count
-    )
-    select count(*)::int as n from folded`;
-  return row?.n ?? 0;
-}
+export const foldDays = (q: Sql, limit = FOLD_LIMIT): Promise<number> =>
+  foldShards(q, { table: "notification_counts", period: "day", before: q`current_date - 1` }, limit);
 
 /** Like `foldDays`, for past hours. */
-export async function foldHours(q: Sql, limit = FOLD_LIMIT): Promise<number> {
+export const foldHours = (q: Sql, limit = FOLD_LIMIT): Promise<number> =>
+  foldShards(
+    q,
+    { table: "notification_hour_counts", period: "hour", before: q`now() - interval '3 hours'` },
+    limit,
+  );
+
+async function foldShards(
+  q: Sql,
+  { table, period, before }: { table: string; period: "day" | "hour"; before: SqlPart },
+  limit: number,
+): Promise<number> {
+  const key = q`tenant_key, ${q(period)}, channel, status`;
   const [row] = await q<{ n: number }[]>`
     with folded as (
-      delete from notification_hour_counts where ctid = any(array(
-        select ctid from notification_hour_counts where hour < now() - interval '3 hours' and shard <> 0
-        order by hour limit ${limit} for update skip locked))
-      returning tenant_key, hour, channel, status, count
+      delete from ${q(table)} where ctid = any(array(
+        select ctid from ${q(table)} where ${q(period)} < ${before} and shard <> 0
+        order by ${q(period)} limit ${limit} for update skip locked))
+      returning ${key}, count
     ), added as (
-      insert into notification_hour_counts as c (tenant_key, hour, channel, status, shard, count)
-      select tenant_key, hour, channel, status, 0, sum(count) from folded
-      group by tenant_key, hour, channel, status order by 1, 2, 3, 4
-      on conflict (tenant_key, hour, channel, status, shard) do update set count = c.count + excluded.count
+      insert into ${q(table)} as c (${key}, shard, count)
+      select ${key}, 0, sum(count) from folded
+      group by ${key} order by 1, 2, 3, 4
+      on conflict (${key}, shard) do update set count = c.count + excluded.count
     )
     select count(*)::int as n from folded`;
   return row?.n ?? 0;

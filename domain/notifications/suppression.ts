@@ -3,8 +3,8 @@ import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { firstIdOf, newId } from "../shared/ids.ts";
-import { pageOf } from "../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import { readPage } from "../shared/read_page.ts";
 import { requireVersion } from "../shared/version.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
@@ -49,15 +49,11 @@ export async function listSuppressions(
   page: PageRequest,
 ): Promise<PagedResult<Suppression>> {
   const { tenantId, channel, search, from } = filter;
-  const where = q`where tenant_key = ${tenantKeyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
+  const chosen = q`notification_suppressions
+    where tenant_key = ${tenantKeyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
     ${search ? q`and position(lower(${search}) in lower(address)) > 0` : q``}
     ${from ? q`and id >= ${firstIdOf(from)}` : q``}`;
-  const [items, [counted]] = await Promise.all([
-    q<Suppression[]>`select ${columns(q)} from notification_suppressions ${where}
-      order by id desc ${pageOf(q, page)}`,
-    q<{ count: number }[]>`select count(*) from notification_suppressions ${where}`,
-  ]);
-  return pagedResult([...items], counted?.count ?? 0, page);
+  return await readPage(q, { columns: columns(q), from: chosen, order: q`order by id desc` }, page);
 }
 
 /** One suppressed address. @throws NOTIFICATION_SUPPRESSION_NOT_FOUND, also for another tenant's address */

@@ -3,8 +3,8 @@ import type { TemplatePins } from "../notifications/templates/parts.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { firstIdOf } from "../shared/ids.ts";
-import { pageOf } from "../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import { readPage } from "../shared/read_page.ts";
 import { type DeliveryStatus, UNDELIVERED } from "./delivery/delivery_status.ts";
 import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
 import { holdsAllCondition, requireAll } from "./permissions.ts";
@@ -91,8 +91,8 @@ export async function listExecutions(
   caller: Caller,
   filter: ExecutionFilter,
 ): Promise<PagedResult<Execution>> {
-  const where = sql`
-    ${ofTenant(sql, caller.tenantId)}
+  const from = sql`
+    report_executions where ${ofTenant(sql, caller.tenantId)}
     and ${holdsAllCondition(sql, caller, sql`required_permissions`)}
     and (${filter.includeDeleted} or deleted_at is null)
     and (${filter.templateId}::text is null or template_id = ${filter.templateId})
@@ -103,12 +103,7 @@ export async function listExecutions(
     and (${filter.format}::int is null or format = ${filter.format})
     and (${filter.fromDate}::timestamptz is null or created_at >= ${filter.fromDate})
     and (${filter.toDate}::timestamptz is null or created_at <= ${filter.toDate})`;
-  const [[counted], items] = await Promise.all([
-    sql<{ count: number }[]>`select count(*) as count from report_executions where ${where}`,
-    sql<Execution[]>`select * from report_executions where ${where}
-      order by id desc ${pageOf(sql, filter)}`,
-  ]);
-  return pagedResult(items, counted?.count ?? 0, filter);
+  return await readPage(sql, { columns: sql`*`, from, order: sql`order by id desc` }, filter);
 }
 
 /** The latest executions of the tenant that the caller may see, newest first. */

@@ -1,4 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin } from "../rights/caller.ts";
 
@@ -27,7 +27,7 @@ export function requireAll(caller: RightsHolder, permissions: string[]): void {
  * `holdsAll` as an SQL condition on a row.
  * @param needed the row's column with the needed permission codes
  */
-export function holdsAllCondition(q: Sql, caller: RightsHolder, needed: ReturnType<Sql>) {
+export function holdsAllCondition(q: Sql, caller: RightsHolder, needed: SqlPart) {
   const codes = [...caller.permissions];
   return q`not exists (select from unnest(${needed}) needed
     where needed <> all(${codes}::text[])

@@ -5,6 +5,7 @@ import { nextRun, requireSchedule } from "../jobs/cron.ts";
 import { wakeAt } from "../jobs/enqueue.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
+import { definedMembers } from "../shared/defined_members.ts";
 import { newId } from "../shared/ids.ts";
 import { requireShallow, requireStorableText } from "../shared/storable.ts";
 import { requireVersion } from "../shared/version.ts";
@@ -92,7 +93,10 @@ export async function updateSchedule(
   await transact(p.sql, async (tx) => {
     const before = await readVisibleSchedule(tx, caller, id, true);
     requireVersion(ifMatch, before.version);
-    const { name, description, cronExpression, timeZoneId, format } = { ...before, ...given(change) };
+    const { name, description, cronExpression, timeZoneId, format } = {
+      ...before,
+      ...definedMembers(change),
+    };
     const { parameters, delivery, burst, requiredPermissions } = checkRun(p, caller, {
       templateId: before.templateId,
       format,
@@ -205,10 +209,6 @@ async function canCreatorRun(
   const creator = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
   return creator !== null && holdsAll(creator, requiredPermissions);
 }
-
-/** The fields of a change that are not undefined. */
-const given = (change: ScheduleChange): Partial<Schedule> =>
-  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 
 /** Parses the parameters from JSON text. @throws VALIDATION_ERROR */
 export function readParameters(json: string): Record<string, unknown> {

@@ -5,8 +5,8 @@ import { type Problem, problem } from "../problems/problem.ts";
 import type { TenantCaller } from "../rights/caller.ts";
 import { exactNumber } from "../shared/exact_number.ts";
 import { newId } from "../shared/ids.ts";
-import { matches, orderBy, pageOf } from "../shared/list_order.ts";
-import { pagedResult } from "../shared/paging.ts";
+import { matches, orderBy } from "../shared/list_order.ts";
+import { readPage } from "../shared/read_page.ts";
 import { requireVersion } from "../shared/version.ts";
 import { type Versioned, versioned } from "../shared/versioned.ts";
 import type { ResourceListRequest, ResourceSource } from "./resource.ts";
@@ -95,16 +95,12 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     async list(sql, caller, request) {
       const shown = sql.unsafe(request.includeDeleted ? d.visible?.(caller) ?? "true" : visible(caller));
       const filters = filterConditions(sql, d, request);
-      const where = sql`tenant_id = ${caller.tenantId} and ${matches(sql, d.search, request.search)}
-        and ${shown} ${filters}`;
+      const from = sql`${sql(d.table)} where tenant_id = ${caller.tenantId}
+        and ${matches(sql, d.search, request.search)} and ${shown} ${filters}`;
       const expression = request.sortBy ? d.sorts[request.sortBy] ?? defaultSort : defaultSort;
       const order = orderBy(sql, expression, "id", request.sortDirection);
-      const [[count], items] = await Promise.all([
-        sql<{ total: number }[]>`select count(*) as total from ${sql(d.table)} where ${where}`,
-        sql`select ${sql.unsafe(selected)} from ${sql(d.table)} where ${where}
-          ${order} ${pageOf(sql, request)}`,
-      ]);
-      return pagedResult<Result>(items.map(withNumbers) as Result[], count?.total ?? 0, request);
+      const rows = await readPage<Row>(sql, { columns: sql.unsafe(selected), from, order }, request);
+      return { ...rows, items: rows.items.map(withNumbers) as Result[] };
     },
     async create(_p, tx, caller, input) {
       const id = newId();

@@ -1,4 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 
 /** What the session of a caller has proved. */
 export interface SessionProof {
@@ -19,5 +19,5 @@ export interface SecondFactorRules {
 }
 
 /** SQL: has the user of the column `userId` a second factor? */
-export const hasFactor = (q: Sql, userId: ReturnType<Sql>) =>
+export const hasFactor = (q: Sql, userId: SqlPart) =>
   q`exists (select from user_factors f where f.user_id = ${userId} and f.confirmed_at is not null)`;

@@ -4,8 +4,8 @@ import { eraseMember } from "../access/users/user_erase.ts";
 import { usersOnlyIn } from "../access/tenants/tenant_erase.ts";
 import { purgeErased } from "../files/personal_data.ts";
 import { JOB_REASONS } from "../files/purge_reasons.ts";
-import { defineJob, type JobContext } from "../jobs/job_type.ts";
-import type { ErasedPersons, PersonalData } from "../shared/personal_data.ts";
+import { defineJob, isLastFailure, type JobContext } from "../jobs/job_type.ts";
+import type { ErasedPersons } from "../shared/personal_data.ts";
 import {
   completeRequest,
   type DataRequestRow,
@@ -17,7 +17,7 @@ import {
   readRequestRow,
   startRequest,
 } from "./data_request.ts";
-import type { UserDataPlatform } from "./platform.ts";
+import { areasOf, type UserDataPlatform } from "./platform.ts";
 
 /** One pass over the tables serves this many users of an erased tenant. */
 const USERS_AT_ONCE = 50;
@@ -37,7 +37,7 @@ export const eraseDataJob = defineJob({
       if (request.kind === "UserErasure") await eraseUser(p, request, signal);
       else await eraseTenant(p, request, signal);
     } catch (error) {
-      if (context.failures >= context.maxRetries && !signal.aborted) {
+      if (isLastFailure(context)) {
         await failRequest(
           db,
           requestId,
@@ -108,5 +108,3 @@ async function beginMembers(p: UserDataPlatform, request: DataRequestRow, tenant
   });
   return userIds.length;
 }
-
-const areasOf = (p: UserDataPlatform) => p.personalData as readonly PersonalData<UserDataPlatform>[];

@@ -6,8 +6,8 @@ import { purgeErased } from "../files/personal_data.ts";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
 import { JOB_REASONS } from "../files/purge_reasons.ts";
 import { storeServiceFile } from "../files/service_files.ts";
-import { defineJob, type JobContext } from "../jobs/job_type.ts";
-import type { DataSubject, Exports, PersonalData } from "../shared/personal_data.ts";
+import { defineJob, isLastFailure, type JobContext } from "../jobs/job_type.ts";
+import type { DataSubject, Exports } from "../shared/personal_data.ts";
 import {
   completeRequest,
   type DataRequestRow,
@@ -16,7 +16,7 @@ import {
   readRequestRow,
   startRequest,
 } from "./data_request.ts";
-import type { UserDataPlatform } from "./platform.ts";
+import { areasOf, type UserDataPlatform } from "./platform.ts";
 
 const ROWS_AT_ONCE = 500;
 /** Days until the file of an export is purged. */
@@ -45,7 +45,7 @@ export const exportDataJob = defineJob({
       }
       return { exported: true, fileId, sizeBytes };
     } catch (error) {
-      if (context.failures >= context.maxRetries && !signal.aborted) {
+      if (isLastFailure(context)) {
         await failRequest(db, requestId, "The export failed; the job's executions show why.");
       }
       throw error;
@@ -110,5 +110,3 @@ async function* jsonLines(query: ReturnType<Exports<unknown>[string]>, signal: A
     yield encoder.encode(rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
   }
 }
-
-const areasOf = (p: UserDataPlatform) => p.personalData as readonly PersonalData<UserDataPlatform>[];

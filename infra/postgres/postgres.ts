@@ -15,10 +15,10 @@ import { DatabaseServer, type ServerRole } from "./database_server.ts";
 import { isConnectionLost, PostgresError, SQLSTATE } from "./failures.ts";
 import { sessionSettings, statementLimitMs, transactionSettings, type Work } from "./session_limits.ts";
 import { ConnectionWatchdog } from "./connection_watchdog.ts";
-import type { PendingQuery, Pool, Sql, Tx } from "./sql_types.ts";
+import type { PendingQuery, Pool, Sql, SqlPart, Tx } from "./sql_types.ts";
 import { timeType } from "./timestamps.ts";
 
-export type { PendingQuery, Pool, Sql, Tx };
+export type { PendingQuery, Pool, Sql, SqlPart, Tx };
 
 const CONNECT_SECONDS = 5;
 const ATTEMPTS = 4;

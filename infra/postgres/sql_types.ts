@@ -8,3 +8,5 @@ export type Tx = postgres.TransactionSql<{ bigint: number }>;
 export type Sql = Pool | Tx;
 /** A query that is sent when it is awaited. */
 export type PendingQuery<R extends readonly postgres.MaybeRow[]> = postgres.PendingQuery<R>;
+/** A part of a statement, made with `` sql`…` `` or `sql.unsafe(…)` and never awaited. */
+export type SqlPart = PendingQuery<postgres.Row[]> | ReturnType<Sql["unsafe"]>;

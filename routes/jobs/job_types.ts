@@ -10,6 +10,7 @@ import {
 } from "../../domain/jobs/remote/job_types.ts";
 import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/remote/args_path.ts";
 import { rotateSigningSecret } from "../../domain/jobs/remote/signing_secrets.ts";
+import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -178,11 +179,10 @@ export const jobTypeRoutes = [
 /** The members that were sent; null sets the default. */
 function changeOf(body: z.output<typeof PutJobTypeRequest>) {
   const { timeoutSeconds, maxRetries, secretArgs } = body;
-  const withDefaults = {
+  return definedMembers({
     ...body,
     timeoutSeconds: timeoutSeconds === null ? TIMEOUT : timeoutSeconds,
     maxRetries: maxRetries === null ? RETRIES : maxRetries,
     secretArgs: secretArgs === null ? [] : secretArgs,
-  };
-  return Object.fromEntries(Object.entries(withDefaults).filter(([, value]) => value !== undefined));
+  });
 }

@@ -15,6 +15,7 @@ import {
   resumeRecurringJob,
   triggerRecurringJob,
 } from "../../domain/jobs/recurring_control.ts";
+import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
@@ -136,7 +137,7 @@ export const recurringJobRoutes = [
         platform,
         caller,
         params.id,
-        given(body),
+        definedMembers(body),
         call.ifMatch,
       );
       return okVersioned(job, version);
@@ -191,10 +192,3 @@ export const recurringJobRoutes = [
     },
   }),
 ] as const;
-
-/** The fields that were sent. */
-function given<T extends object>(body: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
-}

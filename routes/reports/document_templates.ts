@@ -211,8 +211,7 @@ export const documentTemplateRoutes = [
     answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "DOCUMENT_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
     async run({ platform, caller, params, body, call }) {
-      const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-      const template = await updateDocumentTemplate(platform, caller, params.id, given, call.ifMatch);
+      const template = await updateDocumentTemplate(platform, caller, params.id, body, call.ifMatch);
       return okVersioned(templateOf(template), template.version);
     },
   }),

@@ -1,7 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
-import { pageOf } from "../../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 
 export const INVITATION_STATUSES = ["Pending", "Expired", "Accepted", "Revoked"] as const;
@@ -52,14 +52,8 @@ export async function listInvitations(
 ): Promise<PagedResult<Invitation>> {
   const ofStatus = status === undefined ? sql`true` : sql`${shownStatus(sql)} = ${status}`;
   const ofEmail = email === undefined ? sql`true` : sql`lower(i.email) = lower(${email})`;
-  const chosen = sql`i.tenant_id = ${tenantId} and ${ofStatus} and ${ofEmail}`;
-  const [items, [counted]] = await Promise.all([
-    sql<Invitation[]>`select ${columns(sql)} from invitations i where ${chosen} order by i.id desc ${
-      pageOf(sql, page)
-    }`,
-    sql<{ total: number }[]>`select count(*) as total from invitations i where ${chosen}`,
-  ]);
-  return pagedResult([...items], counted?.total ?? 0, page);
+  const from = sql`invitations i where i.tenant_id = ${tenantId} and ${ofStatus} and ${ofEmail}`;
+  return await readPage(sql, { columns: columns(sql), from, order: sql`order by i.id desc` }, page);
 }
 
 /** Reads an invitation of the tenant. Throws INVITATION_NOT_FOUND. */

@@ -1,7 +1,7 @@
-import type postgres from "postgres";
-import type { PendingQuery, Sql } from "../../../infra/postgres/postgres.ts";
-import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
+import { matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 
 /** SQL expression of each sort key. */
 const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
@@ -19,8 +19,8 @@ export interface KeyListRequest extends PageRequest {
 interface KeySource {
   /** With the columns `id`, `name`, `created_at`, `last_used_at`, `revoked_at` and `search_text`. */
   table: string;
-  columns: PendingQuery<postgres.Row[]>;
-  scope: PendingQuery<postgres.Row[]>;
+  columns: SqlPart;
+  scope: SqlPart;
 }
 
 /** Lists API keys, service accounts or OAuth clients; revoked ones only with `includeDeleted`. */
@@ -32,9 +32,5 @@ export async function listKeys<T extends object>(
   const shown = request.includeDeleted ? sql`true` : sql`revoked_at is null`;
   const where = sql`${scope} and ${matches(sql, "search_text", request.search)} and ${shown}`;
   const order = orderBy(sql, SORTS[request.sortBy ?? "createdAt"], "id", request.sortDirection);
-  const [[count], items] = await Promise.all([
-    sql<{ total: number }[]>`select count(*) as total from ${sql(table)} where ${where}`,
-    sql<T[]>`select ${columns} from ${sql(table)} where ${where} ${order} ${pageOf(sql, request)}`,
-  ]);
-  return pagedResult<T>([...items], count?.total ?? 0, request);
+  return await readPage(sql, { columns, from: sql`${sql(table)} where ${where}`, order }, request);
 }

@@ -1,4 +1,4 @@
-import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
@@ -59,27 +59,26 @@ export async function listPermissions(
 }
 
 /** Reads a permission of the catalog or of the caller's tenant by id. Throws PERMISSION_NOT_FOUND. */
-export async function readPermission(
-  q: Sql,
-  caller: Caller,
-  id: string,
-): Promise<Versioned<PermissionDetails>> {
-  const [row] = await q<(PermissionDetails & { version: number })[]>`
-    select ${permissionColumns(q, caller)}, p.version from permissions p
-    where p.id = ${id} and ${wherePermissions(q, caller.tenantId, {})}`;
-  return versioned(row, () => permissionNotFound(id));
-}
+export const readPermission = (q: Sql, caller: Caller, id: string): Promise<Versioned<PermissionDetails>> =>
+  readWhere(q, caller, q`p.id = ${id}`, id);
 
 /** Reads a permission of the catalog or of the caller's tenant by code. Throws PERMISSION_NOT_FOUND. */
-export async function readPermissionByCode(
+export const readPermissionByCode = (
   q: Sql,
   caller: TenantCaller,
   code: string,
+): Promise<Versioned<PermissionDetails>> => readWhere(q, caller, q`p.code = ${code}`, code);
+
+async function readWhere(
+  q: Sql,
+  caller: Caller,
+  condition: SqlPart,
+  idOrCode: string,
 ): Promise<Versioned<PermissionDetails>> {
   const [row] = await q<(PermissionDetails & { version: number })[]>`
     select ${permissionColumns(q, caller)}, p.version from permissions p
-    where p.code = ${code} and ${wherePermissions(q, caller.tenantId, {})}`;
-  return versioned(row, () => permissionNotFound(code));
+    where ${condition} and ${wherePermissions(q, caller.tenantId, {})}`;
+  return versioned(row, () => permissionNotFound(idOrCode));
 }
 
 /** The same error for an unknown, deleted or other tenant's permission, so that callers cannot tell them apart. */

@@ -1,4 +1,4 @@
-import type { Tx } from "../../../infra/postgres/postgres.ts";
+import type { SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
 import { CATALOG_ROLES } from "../../rights/catalog.ts";
 import { newId } from "../../shared/ids.ts";
 
@@ -66,55 +66,54 @@ export async function declareRoleGrants(tx: Tx, grants: RoleGrant[]): Promise<st
  * Adds permissions of the catalog to the roles of all tenants with these names.
  * @returns the names of the roles that did not have them all
  */
-export async function grantToCatalogRoles(tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> {
-  if (grants.length === 0) return [];
-  const roleNames = grants.map(({ roleName }) => roleName);
-  const codes = grants.map(({ code }) => code);
-  await lockCatalogRoles(tx, roleNames);
-  return await countVersions(
+export const grantToCatalogRoles = (tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> =>
+  changeCatalogRoles(
     tx,
-    tx`
+    grants,
+    (roleNames, codes) =>
+      tx`
     insert into role_permissions (role_id, permission_id)
     select r.id, p.id from unnest(${roleNames}::text[], ${codes}::text[]) added (role_name, code)
     join roles r on r.name = added.role_name and r.is_system and r.deleted_at is null
     join permissions p on p.code = added.code and p.tenant_id is null and p.deleted_at is null
     on conflict do nothing returning role_id`,
   );
-}
 
 /**
  * Takes permissions of the catalog from the roles of all tenants with these names.
  * @returns the names of the roles that had any of them
  */
-export async function takeFromCatalogRoles(tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> {
-  if (grants.length === 0) return [];
-  const roleNames = grants.map(({ roleName }) => roleName);
-  const codes = grants.map(({ code }) => code);
-  await lockCatalogRoles(tx, roleNames);
-  return await countVersions(
+export const takeFromCatalogRoles = (tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> =>
+  changeCatalogRoles(
     tx,
-    tx`
+    grants,
+    (roleNames, codes) =>
+      tx`
     delete from role_permissions rp
     using unnest(${roleNames}::text[], ${codes}::text[]) removed (role_name, code), roles r, permissions p
     where r.name = removed.role_name and r.is_system and r.deleted_at is null and rp.role_id = r.id
       and p.code = removed.code and p.tenant_id is null and p.deleted_at is null and rp.permission_id = p.id
     returning rp.role_id`,
   );
-}
-
-/** Locks the roles in the order of their ids, like assignments do. */
-async function lockCatalogRoles(tx: Tx, names: string[]): Promise<void> {
-  await tx`select count(*) from (select from roles
-    where is_system and name = any(${names}::text[]) and deleted_at is null order by id for no key update) locked`;
-}
 
 /**
- * Runs a change of permissions, counts a new version of the changed roles, and returns their names. `updated_at` stays:
- * it tells whether a tenant has changed the role.
+ * Locks the roles in the order of their ids, like assignments do, runs a change of their permissions, and counts a new
+ * version of the changed ones. `updated_at` stays: it tells whether a tenant has changed the role.
+ * @param change returns SQL that returns the `role_id` of each changed role
+ * @returns the names of the changed roles
  */
-async function countVersions(tx: Tx, change: ReturnType<Tx>): Promise<string[]> {
+async function changeCatalogRoles(
+  tx: Tx,
+  grants: readonly RoleGrant[],
+  change: (roleNames: string[], codes: string[]) => SqlPart,
+): Promise<string[]> {
+  if (grants.length === 0) return [];
+  const roleNames = grants.map(({ roleName }) => roleName);
+  const codes = grants.map(({ code }) => code);
+  await tx`select count(*) from (select from roles
+    where is_system and name = any(${roleNames}::text[]) and deleted_at is null order by id for no key update) locked`;
   const [changed] = await tx<{ names: string[] }[]>`
-    with changed as (${change}), counted as (
+    with changed as (${change(roleNames, codes)}), counted as (
       update roles set version = version + 1 where id in (select role_id from changed) returning name)
     select coalesce(array_agg(distinct name), '{}') as names from counted`;
   return changed?.names ?? [];

@@ -1,4 +1,4 @@
-import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin } from "../../rights/caller.ts";
 import { requireStepUp } from "../../rights/checks.ts";
@@ -61,7 +61,7 @@ async function findRoleAssigners(
 ): Promise<string> {
   const anySystemAdmin = "any holder of admin:system";
   if (caller.tenantId === null || !holds(caller, "read:users")) return anySystemAdmin;
-  const codesOf = (userId: ReturnType<Sql>) =>
+  const codesOf = (userId: SqlPart) =>
     q`
     select array_agg(p.code) from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
     join role_permissions rp on rp.role_id = r.id join permissions p on p.id = rp.permission_id

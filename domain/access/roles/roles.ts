@@ -2,12 +2,14 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { tenantNotFound } from "../tenants/tenants.ts";
 
 export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
 /** SQL expression of each sort key. */
 const SORTS = { name: "lower(r.name)", createdAt: "r.created_at", userCount: "user_count" };
+const byName = (q: Sql) => orderBy(q, SORTS.name, "r.id", "Ascending");
 
 /** A role of a tenant with its permissions. */
 export interface Role {
@@ -79,12 +81,12 @@ export async function listRoles(
   const roles = byCount
     ? sql`roles r where ${chosen}`
     : sql`(select * from roles r where ${chosen} ${order} ${page}) r`;
-  const [total, items] = await Promise.all([
-    countRoles(sql, chosen),
+  const [[counted], items] = await Promise.all([
+    sql<{ total: number }[]>`select count(*) as total from roles r where ${chosen}`,
     sql<RoleWithUserCount[]>`
       select ${countedColumns(sql)} from ${roles} ${order} ${byCount ? page : sql``}`,
   ]);
-  return pagedResult<RoleWithUserCount>([...items], total, request);
+  return pagedResult<RoleWithUserCount>([...items], counted?.total ?? 0, request);
 }
 
 /** Lists the roles of any tenant, for the administration routes. Throws TENANT_NOT_FOUND. */
@@ -103,13 +105,8 @@ export async function listRoleGrants(
   tenantId: string,
   request: RoleFilter & PageRequest,
 ): Promise<PagedResult<Role>> {
-  const chosen = where(sql, tenantId, request);
-  const [total, items] = await Promise.all([
-    countRoles(sql, chosen),
-    sql<Role[]>`select ${grantColumns(sql)} from roles r where ${chosen}
-      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} ${pageOf(sql, request)}`,
-  ]);
-  return pagedResult<Role>([...items], total, request);
+  const from = sql`roles r where ${where(sql, tenantId, request)}`;
+  return await readPage(sql, { columns: grantColumns(sql), from, order: byName(sql) }, request);
 }
 
 /** Lists names of the tenant's matching roles for selection lists, sorted by name. */
@@ -118,13 +115,12 @@ export async function lookUpRoles(
   tenantId: string,
   request: RoleFilter & PageRequest,
 ): Promise<PagedResult<RoleLookupItem>> {
-  const chosen = where(sql, tenantId, request);
-  const [total, items] = await Promise.all([
-    countRoles(sql, chosen),
-    sql<RoleLookupItem[]>`select r.id, r.name, r.description from roles r where ${chosen}
-      ${orderBy(sql, SORTS.name, "r.id", "Ascending")} ${pageOf(sql, request)}`,
-  ]);
-  return pagedResult<RoleLookupItem>([...items], total, request);
+  const from = sql`roles r where ${where(sql, tenantId, request)}`;
+  return await readPage(
+    sql,
+    { columns: sql`r.id, r.name, r.description`, from, order: byName(sql) },
+    request,
+  );
 }
 
 /** Lists names of any tenant's matching roles, sorted by name. Throws TENANT_NOT_FOUND. */
@@ -183,11 +179,6 @@ const countedColumns = (q: Sql) =>
   q`${ownColumns(q)},
     (select count(*) from user_tenant_roles h where h.role_id = r.id) as user_count,
     (select count(*) from role_permissions rp where rp.role_id = r.id) as permission_count`;
-
-async function countRoles(sql: Sql, chosen: ReturnType<typeof where>): Promise<number> {
-  const [row] = await sql<{ total: number }[]>`select count(*) as total from roles r where ${chosen}`;
-  return row?.total ?? 0;
-}
 
 function where(q: Sql, tenantId: string, o: RoleFilter) {
   const all = [

@@ -1,8 +1,9 @@
-import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
+import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
@@ -91,12 +92,8 @@ export async function updateTenant(
   ifMatch: string | null,
 ): Promise<Versioned<Tenant>> {
   return await transact(p.sql, async (tx) => {
-    const [tenant] = await tx<LockedTenant[]>`
-      select id, name, type, is_active, parent_tenant_id, max_users, require_second_factor, version
-      from tenants where id = ${id} and deleted_at is null for no key update`;
-    const { version, ...before } = requireChangeable(tenant, reach, id, ifMatch);
-    const set = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-    const after: typeof before = { ...before, ...set };
+    const { version, ...before } = await lockTenant(tx, reach, id, ifMatch, tx`for no key update`);
+    const after: typeof before = { ...before, ...definedMembers(change) };
     if (before.type === "Platform" && (!after.isActive || after.parentTenantId !== null)) {
       throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant cannot be deactivated or get a parent.");
     }
@@ -140,10 +137,7 @@ export async function deleteTenant(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     // `for update` also blocks concurrent inserts of children, whose foreign key check locks the parent.
-    const [tenant] = await tx<LockedTenant[]>`
-      select id, name, type, is_active, parent_tenant_id, max_users, require_second_factor, version
-      from tenants where id = ${id} and deleted_at is null for update`;
-    const { version: _, ...before } = requireChangeable(tenant, reach, id, ifMatch);
+    const { version: _, ...before } = await lockTenant(tx, reach, id, ifMatch, tx`for update`);
     if (before.type === "Platform") {
       throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant cannot be deleted.");
     }
@@ -163,12 +157,17 @@ export async function deleteTenant(
   });
 }
 
-function requireChangeable(
-  tenant: LockedTenant | undefined,
+/** @throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED */
+async function lockTenant(
+  tx: Tx,
   reach: TenantReach,
   id: string,
   ifMatch: string | null,
-): LockedTenant {
+  lock: SqlPart,
+): Promise<LockedTenant> {
+  const [tenant] = await tx<LockedTenant[]>`
+    select id, name, type, is_active, parent_tenant_id, max_users, require_second_factor, version
+    from tenants where id = ${id} and deleted_at is null ${lock}`;
   if (!tenant) throw tenantNotFound(id);
   requireWithinReach(reach, tenant);
   requireVersion(ifMatch, tenant.version);

@@ -1,7 +1,8 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { requireWithinReach, type TenantReach, withinReach } from "./tenant_reach.ts";
 
@@ -71,14 +72,9 @@ export async function listTenants(
   reach: TenantReach,
   request: TenantListRequest,
 ): Promise<PagedResult<Tenant>> {
-  const chosen = where(sql, reach, request);
-  const [total, items] = await Promise.all([
-    countTenants(sql, chosen),
-    sql<Tenant[]>`select ${tenantColumns(sql)} from tenants t where ${chosen}
-      ${orderBy(sql, SORTS[request.sortBy ?? "name"], "t.id", request.sortDirection)}
-      ${pageOf(sql, request)}`,
-  ]);
-  return pagedResult<Tenant>([...items], total, request);
+  const from = sql`tenants t where ${where(sql, reach, request)}`;
+  const order = orderBy(sql, SORTS[request.sortBy ?? "name"], "t.id", request.sortDirection);
+  return await readPage(sql, { columns: tenantColumns(sql), from, order }, request);
 }
 
 /** Lists names of matching tenants within reach for selection lists, sorted by name. */
@@ -87,14 +83,13 @@ export async function lookUpTenants(
   reach: TenantReach,
   request: TenantFilter & PageRequest,
 ): Promise<PagedResult<TenantLookupItem>> {
-  const chosen = where(sql, reach, request);
-  const [total, items] = await Promise.all([
-    countTenants(sql, chosen),
-    sql<TenantLookupItem[]>`select t.id, t.name, t.type, t.is_active, t.parent_tenant_id from tenants t
-      where ${chosen} ${orderBy(sql, SORTS.name, "t.id", "Ascending")}
-      ${pageOf(sql, request)}`,
-  ]);
-  return pagedResult<TenantLookupItem>([...items], total, request);
+  const columns = sql`t.id, t.name, t.type, t.is_active, t.parent_tenant_id`;
+  const from = sql`tenants t where ${where(sql, reach, request)}`;
+  return await readPage(
+    sql,
+    { columns, from, order: orderBy(sql, SORTS.name, "t.id", "Ascending") },
+    request,
+  );
 }
 
 export interface TenantsSummary {
@@ -132,11 +127,6 @@ export async function summarizeTenants(
 /** The error for an unknown or deleted tenant. */
 export const tenantNotFound = (id: string) =>
   problem("TENANT_NOT_FOUND", `There is no tenant ${id}; the id may be wrong or the tenant deleted.`);
-
-async function countTenants(sql: Sql, chosen: ReturnType<typeof where>): Promise<number> {
-  const [row] = await sql<{ total: number }[]>`select count(*) as total from tenants t where ${chosen}`;
-  return row?.total ?? 0;
-}
 
 function where(q: Sql, reach: TenantReach, o: TenantFilter) {
   const all = [

@@ -1,4 +1,4 @@
-import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { holds, isProgram, type TenantCaller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
@@ -102,29 +102,24 @@ export async function readUser(
 }
 
 /** Reads a user linked to the tenant. Throws USER_NOT_FOUND for any other user. */
-export async function readTenantUser(
-  q: Sql,
-  userId: string,
-  tenantId: string,
-): Promise<Versioned<User>> {
-  const [row] = await q<(User & { version: number })[]>`
-    select ${userColumns(q, tenantId)}, u.version
-    from users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId}
-    where u.id = ${userId} and u.deleted_at is null`;
-  return versioned(row, () => userNotFound(userId));
-}
+export const readTenantUser = (q: Sql, userId: string, tenantId: string): Promise<Versioned<User>> =>
+  readLinkedUser(q, tenantId, q`u.id = ${userId}`, userId);
 
 /** Reads a user linked to the tenant by email, in any letter case. Throws USER_NOT_FOUND. */
-export async function readTenantUserByEmail(
+export const readTenantUserByEmail = (q: Sql, email: string, tenantId: string): Promise<Versioned<User>> =>
+  readLinkedUser(q, tenantId, q`lower(u.email) = lower(${email})`, email);
+
+async function readLinkedUser(
   q: Sql,
-  email: string,
   tenantId: string,
+  condition: SqlPart,
+  idOrEmail: string,
 ): Promise<Versioned<User>> {
   const [row] = await q<(User & { version: number })[]>`
     select ${userColumns(q, tenantId)}, u.version
     from users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId}
-    where lower(u.email) = lower(${email}) and u.deleted_at is null`;
-  return versioned(row, () => userNotFound(email));
+    where ${condition} and u.deleted_at is null`;
+  return versioned(row, () => userNotFound(idOrEmail));
 }
 
 /** Reads a user with all their links. Throws USER_NOT_FOUND. */

@@ -1,4 +1,4 @@
-import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
@@ -80,7 +80,7 @@ const COLUMNS = `id, tenant_id, name, status, on_all_succeeded, on_any_failed, o
   on_any_failed_job_id, created_by, created_at, ended_at`;
 
 /** SQL that adds the counts to chosen rows of `job_batches`. Reads the counters, not the jobs. */
-const withCounts = (q: Sql, chosen: ReturnType<Sql>) =>
+const withCounts = (q: Sql, chosen: SqlPart) =>
   q<BatchRow[]>`
     with chosen as (${chosen})
     select chosen.*, (

@@ -4,8 +4,8 @@ import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
-import { pageOf } from "../../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 import { newSigningSecret } from "../../shared/secrets.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
@@ -134,10 +134,10 @@ export async function listJobTypes(
   page: PageRequest,
 ): Promise<PagedResult<DeclaredJobType>> {
   const usable = sql`deleted_at is null and ${usableBy(sql, caller.tenantId)}`;
-  const [count] = await sql<{ total: number }[]>`select count(*) as total from job_types where ${usable}`;
-  const rows = await sql<JobTypeRow[]>`
-    select ${sql.unsafe(JOB_TYPE_COLUMNS)} from job_types where ${usable} order by name ${pageOf(sql, page)}`;
-  return pagedResult(rows.map(declaredJobType), count?.total ?? 0, page);
+  const from = sql`job_types where ${usable}`;
+  const list = { columns: sql.unsafe(JOB_TYPE_COLUMNS), from, order: sql`order by name` };
+  const rows = await readPage<JobTypeRow>(sql, list, page);
+  return { ...rows, items: rows.items.map(declaredJobType) };
 }
 
 /** Names of all types that the tenant can use. */

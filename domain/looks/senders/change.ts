@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
 import { announceChange } from "../../../infra/postgres/changes.ts";
-import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { type Actor, recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
@@ -121,7 +121,7 @@ const clearDefault = (tx: Tx, tenantId: string) =>
     where tenant_id = ${tenantId} and is_default`;
 
 /** Writes members of a locked sender and tells the caches of all instances. */
-export async function writeSender(tx: Tx, id: string, members: ReturnType<Tx>): Promise<Sender> {
+export async function writeSender(tx: Tx, id: string, members: SqlPart): Promise<Sender> {
   const [row] = await tx<Sender[]>`
     update notification_senders set ${members} where id = ${id} returning ${senderColumns(tx)}`;
   if (!row) throw new Error(`the sender ${id} is missing although it is locked`);

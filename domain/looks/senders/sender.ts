@@ -1,8 +1,8 @@
 import { mailDomain } from "../../../infra/mail/mail_address.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { pageOf } from "../../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 
 export const SENDER_METHODS = ["Dns", "Mail"] as const;
 export type SenderMethod = typeof SENDER_METHODS[number];
@@ -59,12 +59,8 @@ export async function listSenders(
   tenantId: string,
   page: PageRequest,
 ): Promise<PagedResult<Sender>> {
-  const [rows, [counted]] = await Promise.all([
-    q<Sender[]>`select ${senderColumns(q)} from notification_senders where tenant_id = ${tenantId}
-      order by id ${pageOf(q, page)}`,
-    q<{ count: number }[]>`select count(*) from notification_senders where tenant_id = ${tenantId}`,
-  ]);
-  return pagedResult([...rows], counted?.count ?? 0, page);
+  const from = q`notification_senders where tenant_id = ${tenantId}`;
+  return await readPage(q, { columns: senderColumns(q), from, order: q`order by id` }, page);
 }
 
 /** What mails need of a verified sender. */

@@ -2,6 +2,7 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
+import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { contentTag, requireTag, requireVersion } from "../../shared/version.ts";
@@ -72,8 +73,7 @@ export async function updateTemplate(
   if (templateId !== id) {
     throw invalid({ templateId: [`found ${templateId}; expected ${id}, the id in the path`] });
   }
-  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-  return await changeTemplate(p, caller, id, given, ifMatch);
+  return await changeTemplate(p, caller, id, definedMembers(change), ifMatch);
 }
 
 /**

@@ -5,6 +5,7 @@ import { newKey } from "../../access/keys/new_key.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
+import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
@@ -95,8 +96,7 @@ export async function updateClient(
       });
     }
     const former = settingsOf(before.value);
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-    const after: ClientSettings = { ...former, ...given };
+    const after: ClientSettings = { ...former, ...definedMembers(change) };
     if (JSON.stringify(former) === JSON.stringify(after)) return before;
     requireClientRules(after, { kind, config: p.config, issuer: p.baseUrl() });
     requireMaySkipConsent(caller, former, after);

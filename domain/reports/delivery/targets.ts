@@ -6,6 +6,7 @@ import { defineResource } from "../../resources/define_resource.ts";
 import type { ResourceSource } from "../../resources/resource.ts";
 import { tableSource } from "../../resources/table_source.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
+import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { checkTarget, type TargetPlace } from "./target_checks.ts";
@@ -85,8 +86,7 @@ const commands: Commands = {
     if (input.kind !== undefined && input.kind !== before.kind) {
       throw invalid({ kind: [`the kind cannot be changed; it is ${before.kind}`] });
     }
-    const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
-    const changed = { ...before, ...given } as TargetFields;
+    const changed = { ...before, ...definedMembers(input) } as TargetFields;
     const place = checkTarget(changed, config.OUTBOUND_ALLOW);
     const sent = changed.kind === "s3" ? changed.secretAccessKey : changed.webhookUrl;
     const secret = sent && sent !== HIDDEN ? sealSecret(config, id, sent) : sealed;

@@ -2,7 +2,8 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { TemplateTexts } from "../../notifications/templates/read.ts";
 import { problem } from "../../problems/problem.ts";
 import { matches, pageOf } from "../../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 
 /** A stored template of a tenant. */
 export interface DocumentTemplate {
@@ -76,14 +77,10 @@ export async function listDocumentTemplates(
   search: string | undefined,
   page: PageRequest,
 ): Promise<PagedResult<DocumentTemplateSummary>> {
-  const where = q`tenant_id = ${tenantId} and ${matches(q, "fold(slug || ' ' || name)", search)}`;
-  const [[counted], items] = await Promise.all([
-    q<{ count: number }[]>`select count(*) as count from document_templates where ${where}`,
-    q<DocumentTemplateSummary[]>`
-      select id, slug, name, locale, version, created_at, updated_at from document_templates where ${where}
-      order by slug, lower(locale), id ${pageOf(q, page)}`,
-  ]);
-  return pagedResult(items, counted?.count ?? 0, page);
+  const columns = q`id, slug, name, locale, version, created_at, updated_at`;
+  const from = q`document_templates
+    where tenant_id = ${tenantId} and ${matches(q, "fold(slug || ' ' || name)", search)}`;
+  return await readPage(q, { columns, from, order: q`order by slug, lower(locale), id` }, page);
 }
 
 /** The versions of a template with time and author, newest first. @throws DOCUMENT_TEMPLATE_NOT_FOUND */

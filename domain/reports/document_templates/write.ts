@@ -2,6 +2,7 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { canonicalLocale } from "../../notifications/templates/locales.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
+import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { ReportPlatform } from "../platform.ts";
@@ -54,7 +55,7 @@ export async function updateDocumentTemplate(
   change: DocumentTemplateChange,
   ifMatch: string | null,
 ): Promise<DocumentTemplate> {
-  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  const given = definedMembers(change);
   const stored = await readDocumentTemplate(p.sql, caller.tenantId, id);
   requireVersion(ifMatch, stored.version);
   // Checked before the row is locked, because compiling may be slow.

@@ -8,8 +8,8 @@ import { enqueueJob } from "../../jobs/enqueue.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
-import { pageOf } from "../../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 import { IMPORT_JOB } from "./import_job_name.ts";
 
 export const IMPORT_STATUSES = ["Queued", "Running", "Completed", "Failed"] as const;
@@ -96,13 +96,8 @@ export async function listUserImports(
   page: PageRequest,
 ): Promise<PagedResult<UserImport>> {
   const chosen = tenantId === null ? sql`tenant_id is null` : sql`tenant_id = ${tenantId}`;
-  const [items, [counted]] = await Promise.all([
-    sql<UserImport[]>`select ${columns(sql)} from user_imports where ${chosen} order by id desc ${
-      pageOf(sql, page)
-    }`,
-    sql<{ total: number }[]>`select count(*) as total from user_imports where ${chosen}`,
-  ]);
-  return pagedResult([...items], counted?.total ?? 0, page);
+  const from = sql`user_imports where ${chosen}`;
+  return await readPage(sql, { columns: columns(sql), from, order: sql`order by id desc` }, page);
 }
 
 /** Reads an import of a tenant, or one into several tenants (null). Throws USER_IMPORT_NOT_FOUND. */
