@@ -1,86 +1,25 @@
 import assert from "node:assert/strict";
-import { checkDueSender } from "../../../domain/looks/senders/check_job.ts";
-import { startReceiver } from "../../infra/mail/receiver.ts";
-import { REFUSED, SERVER_FAILURE, startNameServer } from "../../support/name_server.ts";
-import { type Actor, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { add, newDomain, path, read, setupSenders, verify } from "./senders.ts";
 
-const names = await startNameServer();
-const mail = await startReceiver();
-const t = await setup({
-  DNS_SERVER: names.address,
-  SMTP_URL: mail.url,
-  MAIL_FROM: "Steward <service@steward.test>",
-});
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await mail[Symbol.asyncDispose]();
-  names.stop();
-});
-
-const path = "/api/v1/notification-senders";
-const { platform } = t.steward;
-const { sql } = platform;
-let count = 0;
-const newDomain = () => `tenant${++count}.example`;
-const manager = () => t.actor({ permissions: ["manage:settings", "send:notifications"] });
-const add = async (by: Actor, body: Record<string, unknown>) => (await by.post(path, body)).body;
-const verify = (by: Actor, { id }: { id: string }) => by.post(`${path}/${id}/verify`);
-const read = async (by: Actor, { id }: { id: string }) => (await by.get(`${path}/${id}`)).body;
-
-/** A verified sender of a new domain. */
-async function verified(by: Actor, address = `orders@${newDomain()}`, name: string | null = null) {
-  const sender = await add(by, { address, name });
-  names.records.set(sender.dnsRecord.name, ["v=spf1 -all", sender.dnsRecord.value]);
-  const { body } = await verify(by, sender);
-  assert.equal(body.status, "Verified");
-  return body;
-}
-
-/** Checks a sender now. The service's own job may be the one that does it. */
-async function checkNow({ id }: { id: string }) {
-  const [due] = await sql<{ at: Date }[]>`
-    update notification_senders set next_check_at = now() - interval '1 second' where id = ${id}
-    returning now() - interval '1 millisecond' as at`;
-  while (await checkDueSender(platform) > 0);
-  await until(async () => {
-    const [row] = await sql`select checked_at >= ${
-      due?.at ?? null
-    } as is_checked from notification_senders where id = ${id}`;
-    return row?.isChecked;
-  });
-}
-
-/** The mail that `recipient` gets. */
-const mailFor = (recipient: string) =>
-  until(() => mail.received.find(({ to }) => to.includes(recipient)), Boolean, {
-    what: `a mail for ${recipient}`,
-  });
+const { t, names, mail, mailFor, manager, verified, checkNow, send, stop } = await setupSenders();
+Deno.test.afterAll(stop);
+const { sql } = t.steward.platform;
 
 /** A header of a mail, its lines joined. */
 const headerOf = (raw: string, name: string) =>
   new RegExp(`^${name}: (.*(?:\\r\\n[ \\t].*)*)`, "im").exec(raw)?.[1]?.replaceAll(/\r\n\s*/g, " ");
 
-const send = async (by: Actor, recipient: string) => {
-  const sent = await by.post("/api/v1/notifications/send", {
-    channel: "Email",
-    recipients: [{ address: recipient }],
-    subject: "Hello",
-    textBody: "Hello",
-  });
-  assert.equal(sent.status, 200);
-  return (await mailFor(recipient))!;
-};
-
 Deno.test("a sender is pending until its TXT record is found; then the tenant's mails come from it", async () => {
   const by = await manager();
-  const created = await by.post(path, { address: `Orders@${newDomain()}`, name: "Northwind" });
+  const domain = newDomain();
+  const created = await by.post(path, { address: `Orders@${domain}`, name: "Northwind" });
   assert.equal(created.status, 201);
   assert.equal(created.headers.get("location"), new URL(`${path}/${created.body.id}`, t.url).pathname);
   const { dnsRecord, ...rest } = created.body;
   assert.equal(rest.status, "Pending");
   assert.equal(rest.method, "Dns");
-  assert.equal(dnsRecord.name, `_steward.tenant${count}.example`);
+  assert.equal(dnsRecord.name, `_steward.${domain}`);
   assert.match(dnsRecord.value, /^steward-verification=[\w-]{24}$/);
   const missing = await verify(by, created.body);
   assert.equal(missing.body.status, "Pending");
@@ -98,11 +37,11 @@ Deno.test("a sender is pending until its TXT record is found; then the tenant's 
   assert.equal(body.lastError, null);
   assert.ok(body.verifiedAt);
   const { from, raw } = await send(by, "after@example.test");
-  assert.equal(headerOf(raw, "From"), `Northwind <Orders@tenant${count}.example>`);
+  assert.equal(headerOf(raw, "From"), `Northwind <Orders@${domain}>`);
   assert.equal(headerOf(raw, "Sender"), "Steward <service@steward.test>");
   assert.equal(from, "service@steward.test", "bounces come to the service");
   const { body: { effective } } = await by.get("/api/v1/tenant-looks");
-  assert.equal(effective.senderAddress, `Orders@tenant${count}.example`);
+  assert.equal(effective.senderAddress, `Orders@${domain}`);
   assert.equal(effective.senderName, "Northwind");
 });
 
@@ -127,115 +66,6 @@ Deno.test("answers go to the tenant's reply-to address, or to that of the messag
     replyTo: "clerk@northwind.example",
   });
   assert.equal(headerOf((await mailFor("own@example.test"))!.raw, "Reply-To"), "clerk@northwind.example");
-});
-
-Deno.test("the job searches a pending record at growing intervals and gives up after seven days", async () => {
-  const by = await manager();
-  const sender = await add(by, { address: `a@${newDomain()}` });
-  const dueIn = async () => {
-    const [row] = await sql`
-      select round(extract(epoch from next_check_at - now()) / 60)::int as minutes, misses from notification_senders
-      where id = ${sender.id}`;
-    return row?.minutes;
-  };
-  const intervals = [await dueIn()];
-  for (let check = 0; check < 8; check++) {
-    await checkNow(sender);
-    intervals.push(await dueIn());
-  }
-  assert.deepEqual(intervals, [1, 1, 2, 4, 8, 16, 32, 60, 60]);
-  const silent = await add(by, { address: `a@${newDomain()}` });
-  names.isSilent = true;
-  await checkNow(silent);
-  names.isSilent = false;
-  const [unanswered] = await sql`select next_check_at > now() + interval '29 minutes' as is_late, misses
-    from notification_senders where id = ${silent.id}`;
-  assert.deepEqual(
-    { ...unanswered },
-    { isLate: true, misses: 0 },
-    "a silent name server delays the checks of others",
-  );
-  await sql`update notification_senders set proof_ends_at = now() where id = ${sender.id}`;
-  await checkNow(sender);
-  const failed = await read(by, sender);
-  assert.equal(failed.status, "Failed");
-  assert.equal(await dueIn(), null);
-  names.records.set(sender.dnsRecord.name, [sender.dnsRecord.value]);
-  assert.equal((await verify(by, sender)).body.status, "Verified", "a failed sender can be verified later");
-});
-
-Deno.test("a verified sender fails after three daily checks without its record, and administrators are notified", async () => {
-  const by = await manager();
-  const visitor = await t.actor({ tenantId: by.tenantId ?? "", role: "Visitor" });
-  const admin = await t.actor({ tenantId: by.tenantId ?? "", role: "Admin" });
-  const sender = await verified(by);
-  names.records.delete(sender.dnsRecord.name);
-  await checkNow(sender);
-  names.isSilent = true;
-  await checkNow(sender);
-  names.isSilent = false;
-  await checkNow(sender);
-  assert.equal(
-    (await read(by, sender)).status,
-    "Verified",
-    "a name server that does not answer proves nothing",
-  );
-  await checkNow(sender);
-  const lost = await read(by, sender);
-  assert.equal(lost.status, "Failed");
-  assert.ok(lost.isDefault, "it is the default again when its record is back");
-  assert.equal((await send(by, "lost@example.test")).from, "service@steward.test");
-  assert.match((await send(by, "lost2@example.test")).raw, /^From: Steward <service@steward\.test>/m);
-  const inbox = async (user: Actor) =>
-    (await user.get(`/api/v1/user-notifications?userId=${user.userId}&category=senders`)).body.items;
-  await until(async () => (await inbox(by)).length, (length) => length === 1);
-  await until(async () => (await inbox(admin)).length, (length) => length === 1);
-  assert.equal((await inbox(by))[0].title, `Mail is no longer sent from ${sender.address}`);
-  assert.deepEqual(await inbox(visitor), []);
-  names.records.set(sender.dnsRecord.name, [sender.dnsRecord.value]);
-  await verify(by, sender);
-  assert.match((await send(by, "back@example.test")).raw, new RegExp(`^From: ${sender.address}\\r`, "m"));
-});
-
-Deno.test("a record that is back before the third check keeps the sender", async () => {
-  const by = await manager();
-  const sender = await verified(by);
-  for (const isThere of [false, false, true, false, false]) {
-    names.records.set(sender.dnsRecord.name, isThere ? [sender.dnsRecord.value] : []);
-    await checkNow(sender);
-  }
-  assert.equal((await read(by, sender)).status, "Verified");
-});
-
-Deno.test("a name server that fails or refuses keeps a sender as it is", async () => {
-  const by = await manager();
-  const sender = await verified(by);
-  names.records.delete(sender.dnsRecord.name);
-  for (const failure of [SERVER_FAILURE, REFUSED, SERVER_FAILURE]) {
-    names.failure = failure;
-    await checkNow(sender);
-  }
-  names.failure = null;
-  const { status, lastError } = await read(by, sender);
-  assert.equal(status, "Verified");
-  assert.match(lastError, /^The name server did not answer for _steward\./);
-  const [row] = await sql`select misses from notification_senders where id = ${sender.id}`;
-  assert.equal(row?.misses, 0);
-});
-
-Deno.test("checks that somebody asks for do not count against a verified sender, nor postpone the daily one", async () => {
-  const by = await manager();
-  const sender = await verified(by);
-  names.records.delete(sender.dnsRecord.name);
-  const due = async () => {
-    const [row] = await t.steward.platform.sql`
-      select next_check_at, misses from notification_senders where id = ${sender.id}`;
-    return [row?.nextCheckAt?.toISOString(), row?.misses];
-  };
-  const before = await due();
-  for (let time = 0; time < 4; time++) assert.equal((await verify(by, sender)).body.status, "Verified");
-  assert.deepEqual(await due(), before);
-  assert.match((await read(by, sender)).lastError, /was not found/);
 });
 
 Deno.test("an address is proved by a mailed link, which works once and asks before it confirms", async () => {
@@ -306,14 +136,15 @@ Deno.test("a mailed link ends after 24 hours and when a newer one is mailed", as
 
 Deno.test("each tenant proves an address for itself", async () => {
   const [one, other] = [await manager(), await manager()];
-  const address = `shared@${newDomain()}`;
+  const domain = newDomain();
+  const address = `shared@${domain}`;
   const first = await verified(one, address);
   const second = await add(other, { address });
   assert.notEqual(second.dnsRecord.value, first.dnsRecord.value);
   assert.equal((await verify(other, second)).body.status, "Pending");
   names.records.set(first.dnsRecord.name, [first.dnsRecord.value, second.dnsRecord.value]);
   assert.equal((await verify(other, second)).body.status, "Verified");
-  const same = await add(one, { address: `billing@tenant${count}.example` });
+  const same = await add(one, { address: `billing@${domain}` });
   assert.equal(
     same.dnsRecord.value,
     first.dnsRecord.value,

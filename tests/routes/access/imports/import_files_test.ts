@@ -8,6 +8,8 @@ const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const importing = new Importing(t);
 const importer = await t.actor({ permissions: [...IMPORTER, "purge:files"] });
+const byEmail = async (email: string) =>
+  (await importer.get(`/api/v1/users/by-email/${encodeURIComponent(email)}`)).body;
 
 Deno.test("the usual content types of CSV files are accepted", async () => {
   const types = [
@@ -134,4 +136,73 @@ Deno.test("names with control characters are refused everywhere", async () => {
     contentType: "text/plain",
   });
   assert.equal(done.failed, 1);
+});
+
+Deno.test("a file with a mistake as a whole imports nothing and says why", async () => {
+  const email = newEmail();
+  const utf16 = new Uint8Array([0xff, 0xfe, ...[..."email\n"].flatMap((c) => [c.charCodeAt(0), 0])]);
+  const cases: [content: string, why: RegExp, contentType?: string][] = [
+    [`email,password\n${email},secret of a user\n`, /plain passwords are not imported/],
+    [`email,colour\n${email},red\n`, /unknown column "colour"; expected email, firstName/],
+    [`email,tenantId\n${email},${importer.tenantId}\n`, /unknown column "tenantId"/],
+    [`email,email\n${email},${email}\n`, /the column "email" twice/],
+    [`"email\n${email}\n`, /header line cannot be read/],
+    [`[{"email":"${email}"}`, /the JSON array has no end/, "text/plain"],
+    [`[{"email":"${email}"}] more`, /text after the JSON array/, "text/plain"],
+  ];
+  for (const [content, why, contentType] of cases) {
+    const done = await importing.run(importer, content, contentType ? { contentType } : {});
+    assert.equal(done.status, "Failed", content);
+    assert.match(done.error ?? "", why);
+    assert.equal(done.resultFileId, null);
+  }
+  refused(await importer.get(`/api/v1/users/by-email/${email}`), 404, "USER_NOT_FOUND");
+  const { id, status } = await importing.files.uploadAndScan(importer, {
+    bytes: utf16,
+    contentType: "text/csv",
+  });
+  if (status === "Available") {
+    assert.match((await importing.start(importer, id)).error ?? "", /not UTF-8/);
+  }
+});
+
+Deno.test("elements of a JSON file fail alone, and hostile ones stay data", async () => {
+  const good = newEmail();
+  const json = `[ 7, {"email": "${newEmail()}", "colour": 1}, {"email": broken}, [], {"email":"${newEmail()}",
+    "password":"plain text password"}, {"email":"${newEmail()}","firstName":"a\\u0000"}, {"email":"${newEmail()}",
+    "lastName":"a\\ud800"}, {"email":"${good}","firstName":"a]b}\\"[","metadata":{"__proto__":{"x":1}}} ]`;
+  const done = await importing.run(importer, json, { contentType: "text/plain" });
+  assert.deepEqual(counts(done), { created: 1, updated: 0, unchanged: 0, failed: 7 });
+  const reasons = (await importing.result(importer, done)).map(([, , , errors]) => errors);
+  assert.match(reasons[1] ?? "", /colour/);
+  assert.match(reasons[4] ?? "", /plain passwords are not imported/);
+  assert.match(reasons[5] ?? "", /control characters/);
+  assert.match(reasons[6] ?? "", /well-formed/);
+  const { firstName, metadata } = await byEmail(good);
+  assert.equal(firstName, 'a]b}"[');
+  assert.deepEqual(Object.keys(metadata), ["__proto__"]);
+});
+
+Deno.test("100,000 rows are allowed; one more imports nothing", async () => {
+  const done = await importing.run(importer, `email\n${"x\n".repeat(100_001)}`);
+  assert.deepEqual([done.status, done.error], ["Failed", "the file has more than 100000 rows"]);
+  const dry = await importing.run(importer, `email\n${"x\n".repeat(100_000)}`, { dryRun: true });
+  assert.deepEqual([dry.status, dry.total, dry.failed], ["Completed", 100_000, 100_000]);
+});
+
+Deno.test("a cell without an end costs one row, not the rest of the file", async () => {
+  const last = newEmail();
+  const csv = `email,firstName\n"${newEmail()},x\n${newEmail()},y\n${newEmail()},${
+    "z".repeat(200_000)
+  }\n${last},A\n`;
+  const done = await importing.run(importer, csv);
+  assert.deepEqual(counts(done), { created: 2, updated: 0, unchanged: 0, failed: 2 });
+  assert.equal((await byEmail(last)).firstName, "A");
+});
+
+Deno.test("cells of the result file that look like formulas are neutralised", async () => {
+  const done = await importing.run(importer, `email\n"=HYPERLINK(""http://evil.example"")"\n@SUM(A1)\n`);
+  const text = await importing.resultText(importer, done.resultFileId ?? "");
+  assert.match(text, /^\ufeffrow,email,outcome,errors\r\n1,"'=HYPERLINK/);
+  assert.match(text, /\r\n2,'@SUM\(A1\),Failed,/);
 });

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { ENDPOINTS } from "../../../routes/endpoints.ts";
+import { shapeOf } from "../../../routes/shared/body_members.ts";
+import { setupShared } from "../../support/setup.ts";
+
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+
+/** The members of a body of the PUT of `path`. */
+function membersOfPut(path: string): string[] {
+  const [place = ""] = path.split("?");
+  const found = ENDPOINTS.find(({ method, path }) =>
+    method === "put" && new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(place)
+  );
+  const schema = found?.body ?? found?.lateBody ?? assert.fail(`no PUT at ${place}`);
+  const names = [...shapeOf(schema)?.members?.keys() ?? []];
+  assert.ok(names.length > 0, place);
+  return names;
+}
+
+Deno.test("a PUT keeps omitted members, and null removes them", async () => {
+  const admin = t.systemAdmin;
+  const me = `/api/v1/user-notifications/preferences?userId=${admin.userId}`;
+  const at = async (path: string, body: unknown) => {
+    const { status, body: made } = await admin.post(path, body);
+    assert.equal(status, 201, `${path} ${JSON.stringify(made)}`);
+    return `${path}/${made.jobId ?? made.id}`;
+  };
+  const person = { firstName: "Ana", lastName: "Silva", phoneNumber: "1", appIds: ["crm"] };
+  const user = { ...person, email: `${crypto.randomUUID()}@example.test`, password: "correct horse battery" };
+  const recurring = {
+    queue: "slow",
+    timeZoneId: "Europe/Lisbon",
+    serializedArgs: '{"a":1}',
+    argsTypeName: "A",
+  };
+  const texts = { subjectTemplate: "s", htmlBodyTemplate: "h", textBodyTemplate: "t" };
+  const template = await at("/api/v1/notification-templates", {
+    slug: "put-rule",
+    name: "n",
+    locale: "en",
+    requiredVariables: "",
+    ...texts,
+  });
+  const unheard = { isEnabled: false, at: "08:00", locale: null };
+  /** Path, required members of every PUT, initial members, and the result of null. */
+  const resources: [path: string, needed: object, first: object, cleared: object][] = [
+    [
+      await at("/api/v1/settings", { key: "put-rule", value: "v", description: "d" }),
+      {
+        key: "put-rule",
+        value: "v",
+      },
+      { description: "d" },
+      { description: null },
+    ],
+    [await at("/api/v1/applications", { code: "put-rule", name: "n", description: "d" }), {}, {
+      name: "n",
+      description: "d",
+      isActive: false,
+    }, { name: "n", description: null, isActive: false }],
+    [await at("/api/v1/webhook-endpoints", { url: "https://a.example.test/", eventTypes: "*" }), {}, {
+      url: "https://b.example.test/",
+      description: "d",
+      eventTypes: ["user.created"],
+      isActive: false,
+    }, { url: "https://b.example.test/", description: null, eventTypes: ["user.created"], isActive: false }],
+    [
+      await at("/api/v1/reports/schedules", {
+        templateId: "users",
+        name: "n",
+        cronExpression: "0 3 * * *",
+        format: 3,
+        parameters: {},
+        delivery: { method: 2, recipients: ["a@example.test"] },
+      }),
+      {},
+      { name: "n", description: "d", cronExpression: "0 4 * * *", timeZoneId: "Europe/Lisbon", format: 1 },
+      { name: "n", description: null, cronExpression: "0 4 * * *", timeZoneId: "UTC", format: 1 },
+    ],
+    [await at("/api/v1/admin/users", user), {}, person, {
+      firstName: "",
+      lastName: "",
+      phoneNumber: null,
+      appIds: [],
+    }],
+    [await at("/api/v1/roles", { name: "Put rule", description: "d", permissionIds: [] }), {}, {
+      name: "Put rule",
+      description: "d",
+    }, { name: "Put rule", description: null }],
+    [await at("/api/v1/tenants", { name: "Put rule", type: "Standard", maxUsers: 5 }), {}, {
+      name: "Put rule",
+      maxUsers: 5,
+    }, { name: "Put rule", maxUsers: null }],
+    [await at("/api/v1/permissions", { code: "read:put-rules", description: "d", category: "c" }), {}, {
+      description: "d",
+      category: "c",
+    }, { description: null, category: "c" }],
+    [
+      await at("/api/v1/recurring-jobs", {
+        jobId: "put-rule",
+        jobTypeName: "steward.echo",
+        cronExpression: "0 3 * * *",
+        ...recurring,
+      }),
+      {},
+      { cronExpression: "0 3 * * *", ...recurring },
+      {
+        cronExpression: "0 3 * * *",
+        queue: "default",
+        timeZoneId: "UTC",
+        serializedArgs: "{}",
+        argsTypeName: null,
+      },
+    ],
+    [template, { templateId: template.split("/").at(-1) }, {
+      name: "n",
+      subjectTemplate: "s",
+      htmlBodyTemplate: "h",
+    }, {
+      name: "n",
+      htmlBodyTemplate: null,
+    }],
+    ["/api/v1/auth/me", {}, { firstName: "Ana", lastName: "Silva", phoneNumber: "1" }, {
+      firstName: "",
+      lastName: "",
+      phoneNumber: null,
+    }],
+    [me, { timeZoneId: "UTC" }, {
+      quietHours: { from: "22:00", to: "07:00" },
+      categories: [{ category: "news", channels: { email: false, push: true, inApp: true, sms: true } }],
+      digest: { isEnabled: true, at: "09:00", locale: "pt" },
+    }, { quietHours: null, categories: [], digest: unheard }],
+  ];
+  const audited = async () => (await admin.get("/api/v1/audit-log")).body.totalCount;
+  for (const [path, needed, first, cleared] of resources) {
+    const put = async (body: object) => {
+      const { status, body: answered } = await admin.put(path, { ...needed, ...body });
+      assert.ok([200, 204].includes(status), `${path} ${JSON.stringify(answered)}`);
+      const { body: read } = await admin.get(path);
+      return Object.fromEntries(Object.keys(first).map((name) => [name, (read.user ?? read)[name]]));
+    };
+    const expected = (members: object) => JSON.parse(JSON.stringify({ ...first, ...members }));
+    assert.deepEqual(await put(first), first, `${path} as it was set`);
+    const [before, rows] = [await admin.get(path), await audited()];
+    assert.deepEqual(await put({}), first, `${path} with everything left out`);
+    if (path !== template) { // each PUT of a template creates a version
+      assert.deepEqual(await put(first), first, `${path} with what it has already`);
+      const unchanged = await admin.get(path);
+      assert.equal(unchanged.headers.get("etag"), before.headers.get("etag"), path);
+      assert.equal(unchanged.body.updatedAt, before.body.updatedAt, path);
+      assert.equal(await audited(), rows, `${path}: an unchanged PUT has no audit row`);
+    }
+    const nulls = Object.fromEntries(Object.keys(cleared).map((name) => [name, null]));
+    assert.deepEqual(await put(nulls), expected(cleared), `${path} with nulls`);
+    for (const member of membersOfPut(path).filter((name) => !Object.hasOwn(needed, name))) {
+      const { status, body: refusal } = await admin.put(path, { ...needed, ...first, [member]: null });
+      assert.ok([200, 204].includes(status), `${path} with ${member} null: ${JSON.stringify(refusal)}`);
+    }
+  }
+});
