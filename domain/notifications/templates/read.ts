@@ -12,10 +12,20 @@ export type TemplateKind = typeof TEMPLATE_KINDS[number];
 export type TemplateTexts = Record<string, Record<string, string>>;
 
 /** A stored template. `tenantId` is null for a shipped template. */
-export interface StoredTemplate {
+export interface StoredTemplate extends TemplateContent {
   id: string;
   tenantId: string | null;
   slug: string;
+  /** Slugs of the partials it names itself. */
+  partSlugs: string[];
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+  changedBy: string | null;
+}
+
+/** What a user writes, and what each version keeps. */
+export interface TemplateContent {
   name: string;
   locale: string;
   subjectTemplate: string | null;
@@ -27,12 +37,6 @@ export interface StoredTemplate {
   /** The layout around it; null: the default layout of mails. */
   layoutSlug: string | null;
   texts: TemplateTexts | null;
-  /** Slugs of the partials it names itself. */
-  partSlugs: string[];
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
-  changedBy: string | null;
 }
 
 /** A template with the id of its current version. */

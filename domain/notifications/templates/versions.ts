@@ -2,25 +2,11 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import type { PageRequest } from "../../shared/paging.ts";
-import { readTemplate, type StoredTemplate } from "./read.ts";
+import { readTemplate, type StoredTemplate, type TemplateContent } from "./read.ts";
 
 /** One version of a template. It never changes, and it is kept when the template is deleted. */
-export interface TemplateVersion extends
-  Pick<
-    StoredTemplate,
-    | "name"
-    | "locale"
-    | "version"
-    | "subjectTemplate"
-    | "htmlBodyTemplate"
-    | "textBodyTemplate"
-    | "requiredVariables"
-    | "kind"
-    | "layoutSlug"
-    | "texts"
-    | "partSlugs"
-    | "changedBy"
-  > {
+export interface TemplateVersion
+  extends TemplateContent, Pick<StoredTemplate, "version" | "partSlugs" | "changedBy"> {
   id: string;
   templateId: string;
   changedAt: Date;

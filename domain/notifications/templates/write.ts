@@ -8,24 +8,12 @@ import type { Platform } from "../../shared/platform.ts";
 import { contentTag, requireTag, requireVersion } from "../../shared/version.ts";
 import type { NotificationPlatform } from "../platform.ts";
 import { canonicalLocale } from "./locales.ts";
-import { type StoredTemplate, templateNotFound } from "./read.ts";
+import { type StoredTemplate, type TemplateContent, templateNotFound } from "./read.ts";
 import { requireValidTemplate } from "./render.ts";
 import { invalidateTemplates } from "./template_cache.ts";
 import { requireTemplateVersion } from "./versions.ts";
 
-export type NewTemplate = Pick<
-  StoredTemplate,
-  | "slug"
-  | "name"
-  | "locale"
-  | "subjectTemplate"
-  | "htmlBodyTemplate"
-  | "textBodyTemplate"
-  | "requiredVariables"
-  | "kind"
-  | "layoutSlug"
-  | "texts"
->;
+export type NewTemplate = TemplateContent & Pick<StoredTemplate, "slug">;
 type Writer = Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">;
 /** A change of a template. A member that is left out stays unchanged; null removes a text. */
 export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale" | "kind">>;
