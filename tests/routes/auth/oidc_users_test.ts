@@ -87,6 +87,22 @@ Deno.test("an email that is unverified, missing or not verified with literal tru
   assert.equal((await sql`select from user_identities where user_id = ${user.id}`).count, 0);
 });
 
+Deno.test("a verified email in other letters than ASCII is no user's, although lower case makes it equal", async () => {
+  const { user } = await known();
+  for (const [index, [letter, other]] of [["i", "\u0130"], ["k", "\u212a"]].entries()) {
+    const email = `${letter}${user.email}`;
+    await sql`update users set email = ${email} where id = ${user.id}`;
+    const login = `alike-${index}-${user.id}`;
+    provider.accounts.set(login, { email: `${other}${user.email}`, email_verified: true });
+    const [equal] = await sql`select lower(${`${other}${user.email}`}) = lower(${email}) as is_equal`;
+    assert.ok(equal?.isEqual, "the test would prove nothing");
+    for (const name of ["corp", "open"]) {
+      const { status, body } = await run(login, name);
+      assert.deepEqual([status, body.code], [403, "OIDC_EMAIL_UNVERIFIED_FORBIDDEN"]);
+    }
+  }
+});
+
 Deno.test("without autoProvision an unknown email signs nobody in and creates no user", async () => {
   const login = `stranger-${newId()}`;
   provider.accounts.set(login, { email: `${login}@example.test`, email_verified: true });

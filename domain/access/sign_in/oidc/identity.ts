@@ -27,7 +27,7 @@ export async function resolveIdentity(
     return linked.id;
   }
   const { email } = identity;
-  if (!email || !identity.isEmailVerified) {
+  if (!email || !isAscii(email) || !identity.isEmailVerified) {
     throw problem(
       "OIDC_EMAIL_UNVERIFIED_FORBIDDEN",
       "The provider returned no verified email for this identity.",
@@ -57,6 +57,9 @@ export async function resolveIdentity(
     "The user with this email is already linked to another account at this provider.",
   );
 }
+
+/** Emails of users are. Lower case turns other letters into ASCII ones: `İ` into `i`, which is another's email. */
+const isAscii = (email: string): boolean => /^[\x21-\x7e]+$/.test(email);
 
 async function findLinkedUser(
   tx: Tx,
