@@ -86,7 +86,7 @@ export async function foldCounts(sql: Sql, o: { always: boolean }): Promise<bool
 async function countWaiting(sql: Sql): Promise<number> {
   const [row] = await sql<{ n: number }[]>`
     with restored as (
-      update count_folds set folded_to = '0' where folded_to > pg_snapshot_xmax(pg_current_snapshot())
+      update count_folds set folded_to = '0', running = '{}' where folded_to > pg_snapshot_xmax(pg_current_snapshot())
     )
     select (select count(*) from (select from job_count_deltas limit ${MIN_FOLD}) d)
       + (select count(*) from (select from execution_count_deltas limit ${MIN_FOLD}) d) as n`;
@@ -94,31 +94,47 @@ async function countWaiting(sql: Sql): Promise<number> {
 }
 
 /**
- * Folds one batch. The changes below `folded_to` were committed before this snapshot and are folded. Later ones of the
- * same or older transactions that still run keep `folded_to` from moving past them.
+ * Folds one batch. Then the changes are folded that transactions before `folded_to` wrote, except those that were still
+ * `running` in this snapshot, or whose changes did not fit into the batch.
  * @returns what is left
  */
 async function foldBatch(sql: Sql, { changes, add }: Fold): Promise<"nothing" | "more" | "locked"> {
   return await transact(sql, async (tx) => {
     const [lock] = await tx<{ taken: boolean }[]>`select pg_try_advisory_xact_lock(${LOCK}) as taken`;
     if (!lock?.taken) return "locked";
+    const first = (condition: ReturnType<typeof tx>) =>
+      tx`(select ctid, written_in from ${
+        tx(changes)
+      } where ${condition} order by written_in limit ${CHANGES_AT_ONCE})`;
     const [row] = await tx<{ n: number }[]>`
-      with batch as materialized (
-        select ctid, written_in from ${tx(changes)}
-        where written_in >= (select folded_to from count_folds where changes = ${changes})
-        order by written_in limit ${CHANGES_AT_ONCE}
+      with fold as (
+        select folded_to, running from count_folds where changes = ${changes}
+      ), batch as materialized (
+        select * from (
+          ${first(tx`written_in = any((select running from fold)::xid8[])`)}
+          union all
+          ${first(tx`written_in >= (select folded_to from fold)`)}
+        ) waiting order by written_in limit ${CHANGES_AT_ONCE}
       ), taken as (
         delete from ${tx(changes)} where ctid = any(array(select ctid from batch)) returning *
       ), added as (
         ${tx.unsafe(add)}
       ), counted as (
         select count(*)::int as n, count(*) < ${CHANGES_AT_ONCE} as is_last from batch
+      ), reached as (
+        select n, is_last, case when is_last then pg_snapshot_xmax(pg_current_snapshot())
+          else (select written_in from batch order by written_in desc limit 1) end as xid
+        from counted
       ), marked as (
         update count_folds f
-        set folded_to = least(pg_snapshot_xmin(pg_current_snapshot()),
-            case when not is_last then (select written_in from batch order by written_in desc limit 1) end),
+        set folded_to = greatest(f.folded_to, reached.xid),
+          running = array(
+            select of_last_fold from unnest(f.running) of_last_fold where of_last_fold >= reached.xid
+            union
+            select xid from pg_snapshot_xip(pg_current_snapshot()) xid where xid < greatest(f.folded_to, reached.xid)
+          ),
           folded_at = case when is_last then now() else folded_at end
-        from counted where f.changes = ${changes}
+        from reached where f.changes = ${changes}
       )
       select n from counted`;
     return row?.n === CHANGES_AT_ONCE ? "more" : "nothing";

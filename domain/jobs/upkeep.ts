@@ -6,6 +6,11 @@ import type { JobPlatform } from "./platform.ts";
 import { moveOrphans } from "./remote/orphans.ts";
 
 const FOLD_EVERY_MS = 1_000;
+/**
+ * A complete fold is followed by a pause of this many times its duration. While a snapshot is held, each fold leaves old
+ * versions of the counters, and the next one reads them.
+ */
+const FOLD_REST_FACTOR = 20;
 
 /** Regular maintenance of the jobs tables. */
 export interface Upkeep {
@@ -14,7 +19,7 @@ export interface Upkeep {
   stop(): Promise<void>;
 }
 
-/** Folds the job counters every second if enough deltas wait; `sweep` does the rest. */
+/** Folds the job counters every second if enough deltas wait, less often if that takes long; `sweep` does the rest. */
 export function startUpkeep(
   p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">,
   leaseSeconds: number,
@@ -32,10 +37,17 @@ export function startUpkeep(
   }
 
   let folding = false;
+  let nextFoldAt = 0;
+  async function foldIfMany(): Promise<void> {
+    const began = performance.now();
+    const isComplete = await foldCounts(p.sql, { always: false });
+    const ended = performance.now();
+    nextFoldAt = isComplete ? ended + FOLD_REST_FACTOR * (ended - began) : 0;
+  }
   const foldTimer = setInterval(() => {
-    if (folding) return;
+    if (folding || performance.now() < nextFoldAt) return;
     folding = true;
-    run("folding job counters", () => foldCounts(p.sql, { always: false })).finally(() => folding = false);
+    run("folding job counters", foldIfMany).finally(() => folding = false);
   }, FOLD_EVERY_MS);
 
   return {

@@ -101,6 +101,6 @@ export async function emptyDatabase(sql: Pool): Promise<void> {
   await sql.unsafe(`
     truncate ${EMPTIED.join(", ")} restart identity;
     update job_pause_version set n = 0 where n <> 0;
-    update count_folds set folded_to = '0';
+    update count_folds set folded_to = '0', running = '{}';
     alter sequence simulation.chance restart`);
 }

@@ -222,9 +222,9 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "fold passes open transactions",
     what: "the fold goes past changes of transactions that still run",
-    from: "set folded_to = least(pg_snapshot_xmin(pg_current_snapshot()),",
-    to: "set folded_to = least((pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 40)::text::xid8,",
-    seed: 1,
+    from: "select xid from pg_snapshot_xip(pg_current_snapshot()) xid where",
+    to: "select xid from pg_snapshot_xip(pg_current_snapshot()) xid where false and",
+    seed: 9,
   },
   {
     name: "dead letter missing",

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import type { JobPlatform } from "../../../domain/jobs/platform.ts";
+import { startUpkeep } from "../../../domain/jobs/upkeep.ts";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { until } from "../../support/until.ts";
+
+const url = await createTestDatabase();
+const sql = connectPostgres(url, { max: 3 });
+Deno.test.afterAll(() => sql.end());
+
+const appendChanges = () =>
+  sql`
+    insert into job_count_changes (tenant_id, status, type, priority, queue, job_type_name, n)
+    select null, 'Succeeded', 'Delayed', 2, 'default', 'test.upkeep', 1 from generate_series(1, 300)`;
+const readNumbers = async () => {
+  const [row] = await sql<{ waiting: number; waitForLock: number }[]>`
+    select (select count(*) from job_count_deltas) as waiting,
+      (select count(*) from pg_locks where relation = 'job_counts'::regclass and not granted) as wait_for_lock`;
+  return row ?? { waiting: 0, waitForLock: 0 };
+};
+
+Deno.test("counters are folded every second, but after a slow fold only when twenty times its duration has passed", async () => {
+  await appendChanges();
+  const upkeep = startUpkeep({ sql } as JobPlatform, 60); // folding uses no other member
+  try {
+    await until(readNumbers, ({ waiting }) => waiting === 0);
+    await appendChanges();
+    await until(readNumbers, ({ waiting }) => waiting === 0);
+    await sql.begin(async (tx) => {
+      await tx`lock table job_counts in exclusive mode`;
+      await appendChanges();
+      await until(readNumbers, ({ waitForLock }) => waitForLock > 0);
+      await pause(300);
+    });
+    await until(readNumbers, ({ waiting }) => waiting === 0);
+    await appendChanges();
+    const began = performance.now();
+    while (performance.now() - began < 3_000) {
+      assert.equal((await readNumbers()).waiting, 300);
+      await pause(100);
+    }
+    await until(readNumbers, ({ waiting }) => waiting === 0);
+  } finally {
+    await upkeep.stop();
+  }
+});
