@@ -31,19 +31,19 @@ interface InstanceParts {
 
 /** Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. */
 export async function metricsPage(p: JobPlatform & InstanceParts): Promise<string> {
+  const { slowReads } = p.metrics;
   const [statuses, queues, connections, scanning, foldLag, maintenance, rescanLag, checks] = await Promise
     .all([
       countJobsBy(p.sql, { everything: true }, {}, "status"),
-      readQueues(p, { everything: true }),
+      slowReads.read("queues", async () => groupByKnownQueue(p, await readQueues(p, { everything: true }))),
       countConnections(p.sql),
-      readScanQueue(p),
+      slowReads.read("scanning", () => readScanQueue(p)),
       foldLagSeconds(p.sql),
       readMaintenanceLag(p.sql),
-      rescanLagSeconds(p.sql),
+      slowReads.read("rescan", () => rescanLagSeconds(p.sql)),
       p.health.recent(),
     ]);
   const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
-  const byQueue = groupByKnownQueue(p, queues);
   return [
     p.metrics.print(),
     gauge(
@@ -52,7 +52,7 @@ export async function metricsPage(p: JobPlatform & InstanceParts): Promise<strin
     ),
     gauge(
       { name: "steward_queue_depth", help: "Due jobs that no worker has claimed.", labels: ["queue"] },
-      byQueue.map(({ queue, waiting }) => ({ values: [queue], value: waiting })),
+      queues.value.map(({ queue, waiting }) => ({ values: [queue], value: waiting })),
     ),
     gauge(
       {
@@ -60,13 +60,13 @@ export async function metricsPage(p: JobPlatform & InstanceParts): Promise<strin
         help: "How long the oldest unclaimed job has been due.",
         labels: ["queue"],
       },
-      byQueue.map(({ queue, oldestSeconds }) => ({ values: [queue], value: oldestSeconds })),
+      queues.value.map(({ queue, oldestSeconds }) => ({ values: [queue], value: oldestSeconds })),
     ),
-    single("steward_files_scanning", "Files that wait for a scan.", scanning.depth),
+    single("steward_files_scanning", "Files that wait for a scan.", scanning.value.depth),
     single(
       "steward_files_scanning_oldest_seconds",
       "How long the oldest of these files has waited.",
-      scanning.oldestSeconds ?? 0,
+      scanning.value.oldestSeconds ?? 0,
     ),
     single(
       "steward_job_counters_lag_seconds",
@@ -85,7 +85,19 @@ export async function metricsPage(p: JobPlatform & InstanceParts): Promise<strin
     single(
       "steward_files_rescan_lag_seconds",
       "How long newer signatures have been known with which files still wait to be scanned again.",
-      rescanLag,
+      rescanLag.value,
+    ),
+    gauge(
+      {
+        name: "steward_slow_read_age_seconds",
+        help:
+          "How old the numbers of queues, of files that are scanned, and of files to scan again are. Above 0 if reading them takes more than a second, because a long transaction keeps removed rows.",
+        labels: ["read"],
+      },
+      Object.entries({ queues, scanning, rescan: rescanLag }).map(([read, { ageSeconds }]) => ({
+        values: [read],
+        value: ageSeconds,
+      })),
     ),
     gauge(
       {

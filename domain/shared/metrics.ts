@@ -1,5 +1,6 @@
 import { EventLoopDelay } from "../../infra/telemetry/event_loop.ts";
 import { Counter, Histogram } from "../../infra/telemetry/instruments.ts";
+import { SlowReads } from "./slow_reads.ts";
 
 /**
  * Metrics of this instance. Label values are names that the service defines, such as routes, statuses, job types and
@@ -54,6 +55,8 @@ export class Metrics {
     help: "Ended report executions.",
     labels: ["format", "outcome"],
   });
+  /** Reads of the metrics page that take long while a snapshot is held. */
+  readonly slowReads = new SlowReads();
   readonly #eventLoop = new EventLoopDelay();
   #busy: () => number = () => 0;
 
