@@ -1,6 +1,11 @@
 import type { Config } from "../infra/config.ts";
 import type { DatabaseClock } from "../infra/postgres/database_clock.ts";
-import { type ExtensionMigrations, migrate, pendingMigrations } from "../infra/postgres/migrate.ts";
+import {
+  type ExtensionMigrations,
+  migrate,
+  pendingMigrations,
+  summaryOf,
+} from "../infra/postgres/migrate.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
 import { bootstrap, type CatalogAdditions } from "./access/bootstrap.ts";
 import { setIdClock } from "./shared/ids.ts";
@@ -24,7 +29,7 @@ export async function prepareDatabase(
     if (config.MIGRATE_ON_START) await migrate(migrating, extensions.migrations);
     const pending = await pendingMigrations(migrating, extensions.migrations);
     if (pending.length > 0) {
-      throw new Error(`the database lacks ${pending.join(", ")}; run \`deno task migrate\` before starting`);
+      throw new Error(`the database lacks ${summaryOf(pending)}; run \`deno task migrate\` before starting`);
     }
   } finally {
     await migrating.end();

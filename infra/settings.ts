@@ -155,7 +155,7 @@ export const SETTINGS = {
       "expected a JSON array of at least one Ed25519 private JWK; the OpenID provider also needs an RSA one",
     ),
     meaning:
-      "JSON array of private JWKs: Ed25519 and, for the OpenID provider, RSA; the first of each kind signs, all verify; two of a kind during a rotation",
+      "JSON array of private JWKs: Ed25519 and, for the OpenID provider, RSA; the first of each kind signs, all verify; two of a kind during a rotation. `deno task rotate-keys create` makes the first ones",
     development: "",
   },
   TOKEN_AUDIENCE: { schema: z.string().min(1), meaning: "Audience of access tokens", default: "steward" },

@@ -1,6 +1,7 @@
-// Rotates the keys of access tokens: `deno task rotate-keys [now|announce|promote|retire|add-rs256]`.
+// Creates and rotates the keys of access tokens: `deno task rotate-keys [create|now|announce|promote|retire|add-rs256]`.
 import type { JWK } from "jose";
 import {
+  generateTokenKey,
   readOrCreateTokenKeys,
   readSigningKey,
   readTokenKeys,
@@ -12,9 +13,10 @@ import {
 import { readPlainArguments } from "./shared/plain_arguments.ts";
 import { settingText } from "../infra/config.ts";
 
-const HELP = `Usage: deno task rotate-keys [now|announce|promote|retire|add-rs256]
+const HELP = `Usage: deno task rotate-keys [create|now|announce|promote|retire|add-rs256]
 
 Creates the next set of keys that sign and verify access tokens.
+  create    prints the first keys of a new installation, as a value for TOKEN_KEYS, and changes nothing
   now       a new key signs; the current key still verifies (default)
   announce  a new key only verifies, so that every instance has it before it signs
   promote   the announced key signs; the previous key still verifies
@@ -28,17 +30,19 @@ every instance. Without TOKEN_KEYS, rewrites the development keys in DATA_DIR (.
 One instance: \`now\`, then \`retire\` 16 minutes later. Several instances: \`announce\`, restart all, \`promote\`, restart all,
 \`retire\` 16 minutes later. Leaked key: \`now\`, then \`retire\` at once, then restart all.
 
-Example: TOKEN_KEYS="$(cat token-keys.json)" deno task rotate-keys announce > next-token-keys.json
+Examples: deno task rotate-keys create > token-keys.json
+          TOKEN_KEYS="$(cat token-keys.json)" deno task rotate-keys announce > next-token-keys.json
 
 Exit code 0 when done, 64 for wrong usage, 78 when the current keys are not valid, 1 when it failed.`;
 
 const STEPS: readonly string[] = [
+  "create",
   "now",
   "announce",
   "promote",
   "retire",
   "add-rs256",
-] satisfies RotationStep[];
+] satisfies (RotationStep | "create")[];
 
 const [step = "now"] = readPlainArguments(
   HELP,
@@ -47,6 +51,11 @@ const [step = "now"] = readPlainArguments(
       ? `unknown arguments: ${words.join(" ")}`
       : null,
 );
+
+if (step === "create") {
+  console.log(JSON.stringify([await generateTokenKey(), await generateTokenKey("RS256")]));
+  Deno.exit(0);
+}
 
 /** @throws Error when one of `keys` is not a valid key */
 const imported = async (keys: JWK[]): Promise<SigningKey[]> => await Promise.all(keys.map(readSigningKey));

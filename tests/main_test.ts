@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { createTestDatabase } from "./support/cluster.ts";
 import { until } from "./support/until.ts";
 
 interface Started {
@@ -61,6 +62,29 @@ const postgresRuns = async (folder: string) => {
   assert.ok(names.includes("PG_VERSION"));
   return names.includes("postmaster.pid");
 };
+
+Deno.test("a database without any migration is refused with their number, the first and the last one", async () => {
+  const env = { DATABASE_URL: await createTestDatabase({ empty: true }), MIGRATE_ON_START: "false" };
+  await withService(env, async ({ ended, output }) => {
+    assert.equal(await ended, 1);
+    assert.match(
+      output(),
+      /could not start: the database lacks \d+ migrations \(0001_access\.sql … \d{4}_\w+\.sql\); run `deno task migrate`/,
+    );
+  });
+});
+
+Deno.test("a second service in the same folder is refused with the way out", async () => {
+  await withService({}, async ({ folder, ready }) => {
+    await ready;
+    await withService({ DATA_DIR: folder }, async ({ ended, output }) => {
+      assert.equal(await ended, 1);
+      const reason =
+        /could not start: (\S+) is in use by another process; end that one, or set DATA_DIR to another folder/;
+      assert.ok(reason.exec(output())?.[1]?.startsWith(folder), output());
+    });
+  });
+});
 
 Deno.test("a Ctrl-C that arrives twice, as under a task runner, counts as one, and embedded parts stop too", () =>
   withService({}, async (service) => {

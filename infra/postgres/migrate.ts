@@ -79,6 +79,12 @@ export async function pendingMigrations(
   ];
 }
 
+/** The names as one text. Of many, only the first and the last are named. */
+export function summaryOf(names: readonly string[]): string {
+  const [first, last] = [names[0], names.at(-1)];
+  return names.length > 5 ? `${names.length} migrations (${first} … ${last})` : names.join(", ");
+}
+
 const channelName = (channel: string): string => `channel ${channel}`;
 
 /** The channels of extensions that are not values of `notification_channel` yet. */

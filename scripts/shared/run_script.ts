@@ -5,7 +5,7 @@ import { Problem } from "../../domain/problems/problem.ts";
 import type { Clock } from "../../infra/clock.ts";
 import { setIdClock } from "../../domain/shared/ids.ts";
 import { DatabaseClock } from "../../infra/postgres/database_clock.ts";
-import { pendingMigrations } from "../../infra/postgres/migrate.ts";
+import { pendingMigrations, summaryOf } from "../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql } from "../../infra/postgres/postgres.ts";
 import { EXIT } from "./plain_arguments.ts";
 import { settingText } from "../../infra/config.ts";
@@ -97,7 +97,7 @@ export async function withDatabase<T>(
     if (pending.length > 0) {
       throw new Failure(
         EXIT.unavailable,
-        `the database lacks the migrations ${pending.join(", ")}; run \`deno task migrate\``,
+        `the database lacks ${summaryOf(pending)}; run \`deno task migrate\``,
       );
     }
     return await work(sql, clock);

@@ -42,6 +42,14 @@ Deno.test("after a rotation tokens of the former key are valid until it is retir
   }
 });
 
+Deno.test("the first keys of an installation are printed, one of each kind, and are good for a start", async () => {
+  const { code, out, err } = await rotate(["create"], {});
+  assert.deepEqual([code, err], [0, ""]);
+  assert.deepEqual(JSON.parse(out).map((key: JWK) => key.kty), ["OKP", "RSA"]);
+  assert.equal((await rotate(["announce"], { TOKEN_KEYS: out })).code, 0);
+  assert.notDeepEqual(kids((await rotate(["create"], { TOKEN_KEYS: out })).out), kids(out));
+});
+
 Deno.test("an announced key verifies before it signs, and promoting swaps the two", async () => {
   const first = JSON.stringify([await generateTokenKey()]);
   const announced = (await rotate(["announce"], { TOKEN_KEYS: first })).out;

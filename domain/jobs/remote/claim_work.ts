@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { v5 } from "uuid";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, principalId } from "../../rights/caller.ts";
@@ -7,7 +8,7 @@ import { parseOrText } from "../../shared/exact_json.ts";
 import type { JobPlatform } from "../platform.ts";
 import { type ClaimedWork, findClaimed, giveBackClaimed } from "./claim_slots.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "./find_job_types.ts";
-import { type Served, tenantsServed } from "./served.ts";
+import { type Served, serves, tenantsServed } from "./served.ts";
 
 /** A claim as a caller requests it. */
 export interface ClaimRequest {
@@ -57,7 +58,7 @@ export async function claimWork(
 ): Promise<WorkItem[]> {
   const { types, queues, max, worker, program, requestId } = request;
   const served = await tenantsServed(p.sql, caller);
-  requireClaimable(await readRowsNamed(p.sql, types), types, caller);
+  await requireClaimable(p.sql, types, { caller, served });
   const workerId = v5(`${caller.tenantId ?? ""} ${worker}`, principalId(caller));
   const claimed = requestId === null ? [] : await findClaimed(p.sql, workerId, requestId);
   if (claimed.length > 0) return claimed.map(workItem);
@@ -102,25 +103,41 @@ const workItem = (job: ClaimedWork): WorkItem => ({
   traceparent: job.traceId && traceparent(job.traceId),
 });
 
-/** Also knows types of tenants that are switched off, so that a worker of several tenants goes on for the others. */
-function requireClaimable(
-  rows: Map<string, NamedRow[]>,
+async function requireClaimable(
+  q: Sql,
   names: string[],
-  { tenantId, serviceAccount }: Caller,
-): void {
-  const tenantIds = tenantId === null ? serviceAccount?.tenantIds : [tenantId];
+  o: { caller: Caller; served: Served },
+): Promise<void> {
+  const rows = await readRowsNamed(q, names);
   for (const name of names) {
-    const usable = tenantIds
-      ? tenantIds.flatMap((tenantId) => typeIn(rows.get(name), tenantId) ?? [])
-      : (rows.get(name) ?? []).filter((row) => row.deletedAt === null);
+    const usable = await usableRows(q, rows.get(name) ?? [], o);
     if (usable.length === 0) {
-      throw problem(
-        "JOB_TYPE_UNKNOWN",
-        `No job type ${name} is declared for the tenants that the caller serves.`,
-      );
+      const tenants = "except" in o.served
+        ? "tenants other than the platform"
+        : "the tenants that the caller serves";
+      throw problem("JOB_TYPE_UNKNOWN", `No job type ${name} is declared for ${tenants}.`);
     }
     if (usable.every(({ pushUrl }) => pushUrl !== null)) {
       throw invalid({ types: [`jobs of type ${name} are pushed to its URL and cannot be claimed`] });
     }
   }
+}
+
+/**
+ * The types that a name stands for in the tenants of the caller. Those of tenants that are switched off are among them,
+ * so that a worker of several tenants goes on for the others.
+ */
+async function usableRows(
+  q: Sql,
+  rows: NamedRow[],
+  { caller: { tenantId, serviceAccount }, served }: { caller: Caller; served: Served },
+): Promise<NamedRow[]> {
+  const tenantIds = tenantId === null ? serviceAccount?.tenantIds : [tenantId];
+  if (tenantIds) return tenantIds.flatMap((tenantId) => typeIn(rows, tenantId) ?? []);
+  const live = rows.filter(({ deletedAt }) => deletedAt === null);
+  if (!serviceAccount || live.some((row) => row.tenantId === null || serves(served, row.tenantId))) {
+    return live;
+  }
+  const [platform] = await q<{ id: string }[]>`select id from tenants where type = 'Platform'`;
+  return live.filter((row) => row.tenantId !== platform?.id);
 }

@@ -32,7 +32,7 @@ export class Storage {
     const lock = await Deno.open(join(dir, "lock"), { create: true, write: true });
     if (!await lock.tryLock(true)) {
       lock.close();
-      throw new Error(`embedded object store: ${dir} is in use by another process, expected it to be free`);
+      throw new Error(`${dir} is in use by another process; end that one, or set DATA_DIR to another folder`);
     }
     const storage = new Storage(dir, lock);
     await Deno.remove(join(dir, "incoming"), { recursive: true }).catch(ignoreNotFound);

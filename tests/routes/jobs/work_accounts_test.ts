@@ -70,6 +70,20 @@ Deno.test("a worker of several tenants goes on while the tenant that declares on
   assert.deepEqual(await onlyOff.claim([TYPE, ofOff]), []);
 });
 
+Deno.test("an account of all tenants cannot claim a type that only the platform tenant declares", async () => {
+  const ofPlatform = await t.actor({ tenantId: t.platformTenantId, permissions });
+  const off = await t.actor({ permissions });
+  const [hidden, ofOff] = [`platform.${crypto.randomUUID()}`, `off.${crypto.randomUUID()}`];
+  assert.equal((await ofPlatform.put(`/api/v1/job-types/${hidden}`, {})).status, 201);
+  assert.equal((await off.put(`/api/v1/job-types/${ofOff}`, {})).status, 201);
+  await switchTenant(off.tenantId, false);
+  const { client, worker } = await account("all");
+  const { status, body } = await client.post("/api/v1/work/claim", { types: [hidden], worker: "one" });
+  assert.deepEqual([status, body.code], [400, "JOB_TYPE_UNKNOWN"]);
+  assert.equal(body.detail, `No job type ${hidden} is declared for tenants other than the platform.`);
+  assert.deepEqual(await worker.claim([ofOff]), [], "the tenant may be switched on again");
+});
+
 Deno.test("switching a tenant off stops the work of accounts there, also of a claim that waits", async () => {
   const [on, off] = [await t.actor({ permissions }), await t.actor({ permissions })];
   const accounts = [await account([on.tenantId, off.tenantId]), await account("all")];
