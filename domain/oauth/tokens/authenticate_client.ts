@@ -84,9 +84,13 @@ function readPresented(authorization: string | null, parameters: Parameters): Pr
 
 /** RFC 6749, 2.3.1: both parts are form-encoded. */
 function formDecoded(text: string): string {
+  const malformed = () => new OAuthError("invalid_client", "The Authorization is malformed.");
+  let decoded: string;
   try {
-    return decodeURIComponent(text.replaceAll("+", " "));
+    decoded = decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    throw new OAuthError("invalid_client", "The Authorization is malformed.");
+    throw malformed();
   }
+  if (decoded.includes("\0")) throw malformed(); // the database cannot store it
+  return decoded;
 }

@@ -1,3 +1,4 @@
+import { MAX_LIFE_DAYS } from "../../../domain/access/keys/api_keys.ts";
 import { ActionButton, ButtonLink, type Choice } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { listView } from "../components/list.tsx";
@@ -87,7 +88,7 @@ const newKeyPage = formPage({
   },
   async send(v, form) {
     const t = integrationTexts[v.locale];
-    const days = Number(field(form, "days"));
+    const days = Math.min(Number(field(form, "days")), MAX_LIFE_DAYS + 1);
     const { key } = await v.api.call("createApiKey", {
       body: {
         name: field(form, "name"),

@@ -175,7 +175,7 @@ export class Api {
     const { method, access } = endpointOf(id);
     return await this.send(method.toUpperCase(), addressOf(id, input), {
       body,
-      headers: { ...ifMatch ? { "if-match": ifMatch } : {}, ...headers },
+      headers: { ...ifMatch ? { "if-match": headerText(ifMatch) } : {}, ...headers },
       signal,
       needs: access.permissions,
     });
@@ -229,6 +229,9 @@ export class Api {
     }, this.o.locale);
   }
 }
+
+/** A text that a form sent, as a header may have it. An ETag with other characters fits no version. */
+const headerText = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, "?");
 
 /** Returns null if the API answers 403 or 404. */
 export async function orNull<T>(request: Promise<T>): Promise<T | null> {

@@ -1,4 +1,5 @@
 import { Problem, problem } from "../../../domain/problems/problem.ts";
+import { requireStorableText } from "../../../domain/shared/storable.ts";
 import { type BodyLimits, Call } from "../../shared/call.ts";
 
 /** Size limit of a signed-in viewer's form. The largest form contains a permission import file. */
@@ -20,7 +21,9 @@ export async function readForm(
   const call = new Call(request, "", null, limits);
   try {
     const bytes = await call.bytes();
-    return await new Response(bytes, { headers: { "content-type": type } }).formData();
+    const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
+    for (const [name, value] of form) requireStorableText([name, value], name);
+    return form;
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw problem("VALIDATION_ERROR", `The form is malformed: ${(error as Error).message}`);

@@ -35,8 +35,8 @@ const unmeasured = (bytes: number): ReadableStream<Uint8Array> => {
 };
 
 /** The session cookie of a signed-in actor, and the token that their forms must send. */
-async function signedIn(): Promise<{ cookie: string; csrf: string }> {
-  const actor = await t.actor({ role: "Admin" });
+async function signedIn(permissions?: string[]): Promise<{ cookie: string; csrf: string }> {
+  const actor = await t.actor(permissions ? { permissions } : { role: "Admin" });
   const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
   return { cookie: `steward_console=${secret}`, csrf: csrfToken(secret) };
 }
@@ -65,6 +65,24 @@ Deno.test("a body that is not a valid form gets a 4xx answer", async () => {
   const { status, headers } = await post("account", "--y", { ...broken, cookie });
   assert.deepEqual([status, headers.get("location")], [303, "/console/"]);
   assert.deepEqual(t.logs.slice(before).filter((line) => line.includes("console page failed")), []);
+});
+
+Deno.test("a form with a value that no column, header or date can hold is refused", async () => {
+  const { cookie, csrf } = await signedIn(["manage:api-keys", "read:users"]);
+  const before = t.logs.length;
+  const send = (path: string, fields: Record<string, string>) =>
+    post(path, new URLSearchParams({ csrf, ...fields }).toString(), { cookie });
+  const named = await send("lists/filters", { list: "users", query: "isActive=true", name: "a\0b" });
+  assert.equal(named.status, 303);
+  const flash = /steward_flash=([\w-]+)/.exec(named.headers.get("set-cookie") ?? "")?.[1] ?? "";
+  assert.match(atob(flash.replaceAll("-", "+").replaceAll("_", "/")), /"tone":"bad".*NUL/s);
+  for (const etag of ["\u{1f600}", "é"]) {
+    assert.equal((await send("preferences", { etag, timeZoneId: "UTC" })).status, 412, etag);
+  }
+  const days = "9".repeat(20);
+  const key = await send("api-keys/new", { name: "Long", days, permissions: "read:users" });
+  assert.equal(key.status, 400);
+  assert.ok(!t.logs.slice(before).some((line) => line.includes("a console page failed")));
 });
 
 Deno.test("a page's form may contain an import file, but nothing larger", async () => {

@@ -57,6 +57,8 @@ Deno.test("clients authenticate by Basic, by form, or not at all if they are pub
     [{}, basic("oc_unknown", secret), "401 invalid_client"],
     [{}, basic(other.clientId, secret), "401 invalid_client"],
     [{}, { authorization: "Basic %%%" }, "401 invalid_client"],
+    [{}, { authorization: `Basic ${btoa("a%00:b")}` }, "401 invalid_client"],
+    [{}, { authorization: `Basic ${btoa("\0a:b")}` }, "401 invalid_client"],
     [{}, { authorization: `Bearer ${secret}` }, "401 invalid_client"],
     [{}, {}, "401 invalid_client"],
     [{ client_id: clientId }, {}, "401 invalid_client"],
