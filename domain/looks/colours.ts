@@ -1,6 +1,3 @@
-/** A colour as `#rrggbb`. */
-export type Colour = `#${string}`;
-
 /** Minimum contrast of text, WCAG 2.2 success criterion 1.4.3. */
 export const READABLE_CONTRAST = 4.5;
 

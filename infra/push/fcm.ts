@@ -4,7 +4,7 @@ import { type AccessTokens, openAccessTokens, SignInRefused } from "./fcm_access
 import { readFcmAnswer, type Verdict } from "./fcm_answer.ts";
 import type { PushMessage, PushReceipt, PushTransport } from "./push.ts";
 
-export const FCM_URL = "https://fcm.googleapis.com";
+const FCM_URL = "https://fcm.googleapis.com";
 /** How many requests of one call run at the same time. */
 const CONCURRENCY = 20;
 

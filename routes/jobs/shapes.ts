@@ -22,8 +22,8 @@ import {
 export const timestamp = z.iso.datetime();
 
 export const status = enumName(JOB_STATUSES);
-export const type = enumName(JOB_TYPES);
-export const priority = enumName(PRIORITIES);
+const type = enumName(JOB_TYPES);
+const priority = enumName(PRIORITIES);
 export const queue = z.string().regex(QUEUE_NAME, QUEUE_NAME_EXPECTED);
 /** Tenant filter of lists, statistics and bulk changes. */
 export const ofTenant = {

@@ -33,7 +33,7 @@ const typeName = z.string().regex(JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED);
 const queue = z.string().regex(QUEUE_NAME, QUEUE_NAME_EXPECTED);
 const attempt = z.int().min(1).max(2_147_483_647);
 
-export const ClaimRequest = z.object({
+const ClaimRequest = z.object({
   types: z.array(typeName).min(1).max(100),
   queues: orNull(z.array(queue).min(1).max(100)).meta({ description: "Absent: all queues" }),
   max: z.int().min(1).max(500).default(1),

@@ -39,7 +39,7 @@ const PreferencesRequest = z.object({
   description: "Omitted members keep their values; null resets them",
 });
 
-export const NotificationPreferencesDto = z.object({
+const NotificationPreferencesDto = z.object({
   userId: z.uuid(),
   timeZoneId: z.string(),
   quietHours: z.object({ from: z.string(), to: z.string() }).nullable(),

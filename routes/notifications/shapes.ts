@@ -26,7 +26,7 @@ export const channel = z.preprocess(
   channelName,
 );
 export const status = enumName(STATUSES);
-export const priority = enumName(NOTIFICATION_PRIORITIES);
+const priority = enumName(NOTIFICATION_PRIORITIES);
 
 /** An address of any channel. The domain checks whether it is valid for the channel. */
 export const address = z.string().trim().min(1).max(4_096);

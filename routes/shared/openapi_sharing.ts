@@ -15,7 +15,7 @@ export interface Parameter {
 type Parameters = Record<string, Parameter>;
 
 /** All operations with their method and path. */
-export const operationsOf = (document: OpenApiDocument): Operation[] =>
+const operationsOf = (document: OpenApiDocument): Operation[] =>
   Object.values(document.paths).flatMap((operations) => Object.values(operations));
 
 /** The parameters of an operation, with references resolved. */

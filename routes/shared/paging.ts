@@ -22,7 +22,7 @@ export const pageQuery = (maxPageSize = 100, usual = Math.min(20, maxPageSize)) 
   pageSize: queryInteger(1, maxPageSize).default(usual).meta({ default: usual }),
 });
 
-export const sortDirection = enumName(["Ascending", "Descending"]);
+const sortDirection = enumName(["Ascending", "Descending"]);
 
 /** The common list parameters. `sortBy` accepts the names in `sortable`. */
 export const listQuery = <const N extends readonly [string, ...string[]]>(sortable: N) => ({

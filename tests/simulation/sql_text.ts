@@ -1,5 +1,4 @@
 // Turns queries of the driver into text and parameters, so that the simulator can read and change the text.
-import type { Sql } from "../../infra/postgres/postgres.ts";
 
 /** A statement as it is sent. */
 export interface Statement {
@@ -48,6 +47,3 @@ export const mayWrite = (text: string): boolean =>
 
 /** The text on one line, without what differs between runs. */
 export const shortText = (text: string): string => text.replaceAll(/\s+/g, " ").trim().slice(0, 110);
-
-/** The tagged-template function of a pool, a transaction or a savepoint. */
-export type Tag = Sql;

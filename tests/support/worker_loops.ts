@@ -113,7 +113,7 @@ async function commandOf(language: Language): Promise<string[]> {
 }
 
 /** A worker of one language with a tenant of its own, and a front that sees and disturbs its requests. */
-export class LoopUnderTest {
+class LoopUnderTest {
   #process: Deno.ChildProcess | undefined;
   output = "";
 

@@ -58,7 +58,7 @@ export interface JobBatch {
   endedAt: Date | null;
 }
 
-export function jobBatch(row: BatchRow): JobBatch {
+function jobBatch(row: BatchRow): JobBatch {
   const { counts, onAllSucceeded, onAnyFailed, onAllSucceededJobId, onAnyFailedJobId, ...batch } = row;
   const n = (status: JobStatus) => counts?.[status] ?? 0;
   return {

@@ -6,7 +6,7 @@ import { CsvSplitter } from "./csv_stream.ts";
 import { ImportMistake } from "./import_mistake.ts";
 import { JsonArraySplitter } from "./json_stream.ts";
 
-export const MAX_ROWS = 100_000;
+const MAX_ROWS = 100_000;
 
 /** A row as the file has it: its values by column, or why it could not be read. */
 export type RawRow = { values: Record<string, unknown> } | { fault: string };

@@ -171,7 +171,7 @@ const ANYWHERE = ["job", "deadLetter", "jobType", "user", "permission", "tenant"
 const GONE = /\.(delete|discard|purge|revoke|remove|lift|unlink|retryMany)$/;
 
 /** The page of an entry's target; null if there is none that the viewer may open. */
-export function pageOf(
+function pageOf(
   { viewer }: Reader,
   { targetType, targetId, tenantId, action }: AuditEntry,
 ): string | null {

@@ -7,7 +7,7 @@ import { Icon } from "./icons.tsx";
 import { number } from "./values.tsx";
 
 /** The query of a list without its position: what a saved filter, CSV and an action keep. */
-export const filtersOf = (query: URLSearchParams): Record<string, string> =>
+const filtersOf = (query: URLSearchParams): Record<string, string> =>
   Object.fromEntries(
     [...query].filter(([name, value]) => value !== "" && !["page", "pageSize", "as"].includes(name)),
   );

@@ -24,6 +24,3 @@ const Chip = ({ v, scope }: { v: Visit; scope: Scope }) => (
     <span>{scope.label}</span>
   </span>
 );
-
-/** In place of figures that the current scope does not look at. "None" would be wrong there. */
-export const NotInScope = ({ v }: { v: Visit }) => <p class="muted">{scopeTexts[v.locale].notInScope}</p>;

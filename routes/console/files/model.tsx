@@ -17,7 +17,7 @@ export const FILE_STATES: readonly FileState[] = [
   ...PURGE_KINDS,
 ];
 
-export const stateOf = ({ status, purgeKind }: Pick<File, "status" | "purgeKind">): FileState =>
+const stateOf = ({ status, purgeKind }: Pick<File, "status" | "purgeKind">): FileState =>
   status === "Purged" ? purgeKind ?? "Purged" : status;
 
 const TONES: Record<FileState, Tone> = {

@@ -15,7 +15,6 @@ export const pauseTexts = sectionTexts({
   queueResumed: "The queue is resumed.",
   typePaused: "The job type is paused. Its waiting jobs do not start.",
   typeResumed: "The job type is resumed.",
-  overview: "Overview",
 }, {
   queueIs: "A fila",
   typeIs: "O tipo de tarefa",
@@ -32,5 +31,4 @@ export const pauseTexts = sectionTexts({
   queueResumed: "A fila foi retomada.",
   typePaused: "O tipo de tarefa está em pausa. As tarefas à espera não começam.",
   typeResumed: "O tipo de tarefa foi retomado.",
-  overview: "Visão geral",
 });

@@ -20,7 +20,7 @@ export function chosenUsers(values: FormDataEntryValue[]): ChosenUser[] {
 }
 
 /** Reads recipients, one per line: `Ana Sousa <ana@example.com>` or an address alone. */
-export function recipientsOf(text: string): { address: string; displayName: string | null }[] {
+function recipientsOf(text: string): { address: string; displayName: string | null }[] {
   return text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean).map((line) => {
     const [, name, address] = /^(.*?)\s*<([^<>]+)>$/.exec(line) ?? [];
     return address

@@ -12,7 +12,6 @@ export const versionTexts = sectionTexts({
   newerVersion: "Newer version",
   differences: (older: number, newer: number) => `Differences between version ${older} and ${newer}`,
   none: "These versions have the same texts.",
-  same: "unchanged",
   unchangedLines: (count: number) => count === 1 ? "1 unchanged line" : `${count} unchanged lines`,
   added: "added",
   removed: "removed",
@@ -41,7 +40,6 @@ export const versionTexts = sectionTexts({
   newerVersion: "Versão mais recente",
   differences: (older: number, newer: number) => `Diferenças entre a versão ${older} e a ${newer}`,
   none: "Estas versões têm os mesmos textos.",
-  same: "sem alterações",
   unchangedLines: (count: number) =>
     count === 1 ? "1 linha sem alterações" : `${count} linhas sem alterações`,
   added: "acrescentada",

@@ -40,7 +40,7 @@ const AREAS: Record<string, Area | null> = {
 };
 
 /** The area of the page at an address under /console; null if the page shows no figures. */
-export function areaOf(address: string): Area | null {
+function areaOf(address: string): Area | null {
   const area = AREAS[address.split(/[/?]/)[0] ?? ""];
   return area === undefined ? "own" : area;
 }

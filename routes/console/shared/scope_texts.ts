@@ -11,7 +11,6 @@ export const scopeTexts = defineTexts({
   tenantHint: (name: string) => `Only ${name}`,
   group: (name: string) => `${name} and its tenants`,
   scope: "Shows",
-  notInScope: "Not shown for the whole service. Choose a tenant to see it.",
 }, {
   service: "Todo o serviço",
   serviceHint: "Todos os inquilinos e o próprio serviço",
@@ -23,5 +22,4 @@ export const scopeTexts = defineTexts({
   tenantHint: (name: string) => `Só ${name}`,
   group: (name: string) => `${name} e seus inquilinos`,
   scope: "Mostra",
-  notInScope: "Não aparece para todo o serviço. Escolha um inquilino para ver.",
 });

@@ -50,7 +50,7 @@ export function SchemaView({ document, schema, depth = 0 }: {
 }
 
 /** Follows references. */
-export function resolved(document: OpenApiDocument, schema: Schema): Schema {
+function resolved(document: OpenApiDocument, schema: Schema): Schema {
   const name = schema.$ref?.slice("#/components/schemas/".length);
   return name ? resolved(document, document.components.schemas[name] ?? {}) : schema;
 }

@@ -19,7 +19,7 @@ export class SetClock {
 }
 
 /** A mail server whose answer per address is configured, and which remembers the accepted mail. */
-export class FakeServer implements MailTransport {
+class FakeServer implements MailTransport {
   readonly name = "fake";
   readonly took: MailMessage[] = [];
   /** Its answer to an address, such as `550 5.1.1 unknown`; default: it accepts the mail. */

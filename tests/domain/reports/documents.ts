@@ -35,7 +35,7 @@ export const COLUMNS = {
   day: date("Day"),
 };
 
-export const TEMPLATE = defineReport({
+const TEMPLATE = defineReport({
   id: "sample",
   name: "Sample: a/b [c]",
   description: "Every column <type>",

@@ -28,7 +28,7 @@ export async function makeClient(by: Actor, more: Record<string, unknown> = {}):
   return body;
 }
 
-export const challengeOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url");
+const challengeOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url");
 
 /** The address of an authorization request; null removes a parameter. */
 export function authorizeUrl(
