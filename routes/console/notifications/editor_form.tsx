@@ -109,6 +109,7 @@ function contentCard(f: Fields, { template, layouts }: Edited, isStored: boolean
         form={sent?.form ?? null}
         texts={template?.texts ?? null}
         errors={f.errorsOf("texts")}
+        hint={t.textsHint}
       />
       <div class="row">
         <button type="submit" class="button primary">{isStored ? save : create}</button>

@@ -52,11 +52,12 @@ const invalidTexts = (message: string): Refusal =>
   new Refusal({ status: 400, detail: message, errors: { texts: [message] } });
 
 /** A row of inputs for each text, and empty ones. A script adds more; without it, saving does. */
-export function TextRows({ v, form, texts, errors }: {
+export function TextRows({ v, form, texts, errors, hint }: {
   v: Visit;
   form: FormData | null;
   texts: Texts | null;
   errors: string[] | undefined;
+  hint: string;
 }) {
   const t = templateTexts[v.locale];
   const rows = form ? typedRows(form) : storedRows(texts);
@@ -64,7 +65,7 @@ export function TextRows({ v, form, texts, errors }: {
     <details open={rows.length > 0 || errors !== undefined} id="f-texts">
       <summary>{t.texts}</summary>
       <div class="stack">
-        <p class="hint">{t.textsHint}</p>
+        <p class="hint">{hint}</p>
         {errors && <p class="error" role="alert">{errors.join(" ")}</p>}
         <div class="stack" data-rows>
           {[...rows, ...Array.from({ length: EMPTY_ROWS }, () => EMPTY)].map(({ language, key, text }) => (

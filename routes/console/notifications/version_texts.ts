@@ -2,6 +2,7 @@ import { sectionTexts } from "../shared/labels.ts";
 
 /** Texts of the pages of a template's versions. */
 export const versionTexts = sectionTexts({
+  version: "Version",
   versions: "Versions",
   caption: "Versions of the template, newest first",
   changedBy: "Changed by",
@@ -30,6 +31,7 @@ export const versionTexts = sectionTexts({
   noHtml: "This version has no HTML.",
   back: "Back to the editor",
 }, {
+  version: "Versão",
   versions: "Versões",
   caption: "Versões do modelo, a mais recente primeiro",
   changedBy: "Alterada por",

@@ -1,10 +1,8 @@
 import { Fields } from "../components/fields.tsx";
-import { ActionButton, ButtonLink, CsrfField, DeleteButton, FormRefusal } from "../components/forms.tsx";
-import { fragment } from "../components/fragment.ts";
-import { Card, Notice } from "../components/notice.tsx";
-import { DataTable } from "../components/table.tsx";
+import { ButtonLink, CsrfField, DeleteButton, FormRefusal } from "../components/forms.tsx";
+import { Card } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
-import { framedHtml } from "../notifications/frame.tsx";
+import { TextRows, textsIn } from "../notifications/text_rows.tsx";
 import { action, done, formPage, type Sent } from "../shared/actions.ts";
 import { Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -18,13 +16,14 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
+import { framedDocument } from "./document_preview.tsx";
 import { documentTemplateTexts } from "./document_texts.ts";
 
 type Template = Answer<"readDocumentTemplate">;
 type Sample = Answer<"listDocumentTemplateSamples">[number];
 
-const FRAME = "document-preview";
 const READING = ["manage:document-templates", "generate:documents"];
+const FRAME = "document-preview";
 const CHANGING = ["manage:document-templates"];
 
 const newPage = formPage({
@@ -33,7 +32,7 @@ const newPage = formPage({
   async show(v, sent) {
     const samples = await v.api.call("listDocumentTemplateSamples");
     const chosen = samples.find((sample) => idOf(sample) === v.query.get("sample")) ?? null;
-    return editorView(v, sent, { template: null, etag: "", chosen, samples, versions: [] });
+    return editorView(v, sent, { template: null, etag: "", chosen, samples });
   },
   async send(v, form) {
     const { id } = await v.api.call("createDocumentTemplate", {
@@ -41,7 +40,7 @@ const newPage = formPage({
         slug: field(form, "slug"),
         locale: optionalField(form, "locale"),
         name: field(form, "name"),
-        ...textsOf(v, form),
+        ...contentIn(v, form),
       },
     });
     return done(`document-templates/${id}`, documentTemplateTexts[v.locale].created);
@@ -54,13 +53,12 @@ const editorPage = formPage({
   async show(v, sent) {
     const { params } = v;
     const { value, etag } = await v.api.versioned("readDocumentTemplate", { params });
-    const versions = await v.api.call("listDocumentTemplateVersions", { params });
-    return editorView(v, sent, { template: value, etag, chosen: null, samples: [], versions });
+    return editorView(v, sent, { template: value, etag, chosen: null, samples: [] });
   },
   async send(v, form) {
     const { id, version } = await v.api.call("updateDocumentTemplate", {
       params: v.params,
-      body: { name: field(form, "name"), ...textsOf(v, form) },
+      body: { name: field(form, "name"), ...contentIn(v, form) },
       ifMatch: field(form, "etag"),
     });
     return done(`document-templates/${id}`, documentTemplateTexts[v.locale].saved(version));
@@ -69,14 +67,15 @@ const editorPage = formPage({
 
 const idOf = ({ slug, locale }: Sample): string => `${slug}-${locale}`;
 
-/** The texts as typed. Browsers send a line break as CRLF. */
-function textsOf(v: Visit, form: FormData) {
+/** What is typed. Browsers send a line break as CRLF. */
+function contentIn(v: Visit, form: FormData) {
   const typed = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
   return {
     titleTemplate: typed("titleTemplate"),
     bodyTemplate: typed("bodyTemplate"),
     requiredVariables: typed("requiredVariables"),
     sampleData: sampleOf(v, typed("sampleData")),
+    texts: textsIn(v, form),
   };
 }
 
@@ -92,34 +91,13 @@ function sampleOf(v: Visit, text: string): Record<string, unknown> {
   throw new Refusal({ status: 400, detail, errors: { sampleData: [detail] } });
 }
 
-/** Draws the typed texts with the sample data. The answer is shown in the frame of the editor. */
-async function preview(v: Visit, form: FormData): Promise<Outcome> {
-  try {
-    const { sampleData, ...texts } = textsOf(v, form);
-    const answer = await v.api.answer("previewDocumentTemplate", {
-      body: { ...texts, locale: optionalField(form, "locale"), data: sampleData },
-    });
-    return new Response(answer.body, {
-      headers: {
-        "content-type": "application/pdf",
-        "content-disposition": "inline",
-        "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'",
-        "cache-control": "no-store",
-      },
-    });
-  } catch (refusal) {
-    if (!(refusal instanceof Refusal) || refusal.status >= 500) throw refusal;
-    const messages = Object.entries(refusal.fields).flatMap(([name, texts]) =>
-      texts.map((text) => `${name}: ${text}`)
-    );
-    const shown: Response = await fragment(
-      <Notice tone="bad" title={refusal.text}>
-        <ul>{messages.map((message) => <li>{message}</li>)}</ul>
-      </Notice>,
-    );
-    return framedHtml(await shown.text());
-  }
-}
+/** Draws what is typed, with the sample data. */
+const preview = (v: Visit, form: FormData): Promise<Outcome> =>
+  framedDocument(v, () => {
+    const { sampleData, ...templates } = contentIn(v, form);
+    const language = optionalField(form, "previewLanguage");
+    return { ...templates, locale: optionalField(form, "locale"), language, data: sampleData };
+  });
 
 interface Edited {
   template: Template | null;
@@ -127,13 +105,12 @@ interface Edited {
   /** The sample that a new template begins with. */
   chosen: Sample | null;
   samples: Sample[];
-  versions: Answer<"listDocumentTemplateVersions">;
 }
 
 function editorView(
   v: Visit,
   sent: Sent | null,
-  { template, etag, chosen, samples, versions }: Edited,
+  { template, etag, chosen, samples }: Edited,
 ): View {
   const t = documentTemplateTexts[v.locale];
   const { save, create } = commonTexts[v.locale];
@@ -180,7 +157,7 @@ function editorView(
           <CsrfField v={v} />
           <input type="hidden" name="etag" value={f.etag()} />
           <div class="stack">
-            <FormRefusal refusal={sent?.refusal ?? null} known={f.known} />
+            <FormRefusal refusal={sent?.refusal ?? null} known={["texts", ...f.known]} />
             <Card>
               {template
                 ? (
@@ -200,12 +177,21 @@ function editorView(
               {f.text("titleTemplate", t.documentTitle, { hint: t.documentTitleHint })}
               {f.area("bodyTemplate", t.body, { rows: 22, code: true, hint: t.bodyHint })}
               {f.text("requiredVariables", t.required, { hint: t.requiredHint })}
+              <TextRows
+                v={v}
+                form={sent?.form ?? null}
+                texts={source?.texts ?? null}
+                errors={f.errorsOf("texts")}
+                hint={t.textsHint}
+              />
               <div class="row">
                 {mayChange && <button type="submit" class="button primary">{template ? save : create}
                 </button>}
                 {template && (
                   <span class="muted">
-                    {t.version} {template.version} · {t.changed} <Time v={v} at={template.updatedAt} />
+                    <a href={`document-templates/${template.id}/versions`}>{t.version} {template.version}</a>
+                    {" "}
+                    · {t.changed} <Time v={v} at={template.updatedAt} />
                   </span>
                 )}
               </div>
@@ -214,6 +200,7 @@ function editorView(
           <div class="stack">
             <Card title={t.preview}>
               <p class="muted">{t.previewText}</p>
+              {f.text("previewLanguage", t.previewLanguage, { hint: t.localeHint, maxlength: 35 })}
               <button
                 type="submit"
                 class="button"
@@ -228,45 +215,12 @@ function editorView(
             </Card>
           </div>
         </form>
-        {template && mayChange && <VersionsCard v={v} template={template} versions={versions} />}
       </>
     ),
   };
 }
 
-function VersionsCard(
-  { v, template, versions }: { v: Visit; template: Template; versions: Edited["versions"] },
-) {
-  const t = documentTemplateTexts[v.locale];
-  return (
-    <Card title={t.versions}>
-      <DataTable
-        caption={t.versions}
-        rows={versions}
-        empty={null}
-        columns={[
-          { head: t.version, cell: ({ version }) => version },
-          { head: t.changed, cell: ({ changedAt }) => <Time v={v} at={changedAt} /> },
-          {
-            head: t.restore,
-            align: "end",
-            cell: ({ version }) =>
-              version !== template.version && (
-                <ActionButton
-                  v={v}
-                  action={`document-templates/${template.id}/versions/${version}/restore`}
-                  label={t.restore}
-                  confirm={t.restoreConfirm(version)}
-                />
-              ),
-          },
-        ]}
-      />
-    </Card>
-  );
-}
-
-/** The pages that create, change, preview, restore and delete a document template. */
+/** The pages that create, change, preview and delete a document template. */
 export const documentEditorPages: ConsolePage[] = [
   newPage,
   { path: "document-templates/preview", permissions: READING, post: preview },
@@ -275,13 +229,6 @@ export const documentEditorPages: ConsolePage[] = [
     "document-templates/{id}/delete",
     "deleteDocumentTemplate",
     (v) => done("document-templates", documentTemplateTexts[v.locale].deleted),
-    CHANGING,
-  ),
-  action(
-    "document-templates/{id}/versions/{version}/restore",
-    "restoreDocumentTemplateVersion",
-    (v, { id, version }) =>
-      done(`document-templates/${id}`, documentTemplateTexts[v.locale].restored(version)),
     CHANGING,
   ),
 ];

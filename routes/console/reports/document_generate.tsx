@@ -2,7 +2,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
 import { done, formPage, type Sent } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
-import { field, type Visit } from "../shared/page.ts";
+import { field, optionalField, type Visit } from "../shared/page.ts";
 import { documentTemplateTexts } from "./document_texts.ts";
 import { readTargets } from "./model.tsx";
 import { readDelivery } from "./request.ts";
@@ -38,6 +38,7 @@ export const documentGeneratePage = formPage({
             intro={t.generateIntro}
           >
             {f.area("data", t.data, { required: true, code: true, rows: 14, hint: t.dataHint })}
+            {f.text("language", t.language, { hint: t.localeHint })}
             {deliveryFields(f, targets)}
           </Form>
         </Card>
@@ -45,7 +46,8 @@ export const documentGeneratePage = formPage({
     };
   },
   async send(v, form) {
-    const body = { ...dataOf(v, field(form, "data")), delivery: readDelivery(form) };
+    const language = optionalField(form, "language");
+    const body = { ...dataOf(v, field(form, "data")), language, delivery: readDelivery(form) };
     const { id, burstId } = await v.api.call("generateDocuments", { params: v.params, body });
     return burstId
       ? done(`report-runs?burstId=${burstId}`, documentTemplateTexts[v.locale].documentsQueued)

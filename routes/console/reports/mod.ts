@@ -3,6 +3,7 @@ import { deliverPage } from "./deliver.tsx";
 import { documentEditorPages } from "./document_editor.tsx";
 import { documentGeneratePage } from "./document_generate.tsx";
 import { documentTemplatesPage } from "./document_templates.tsx";
+import { documentVersionPages } from "./document_versions.tsx";
 import { documentTemplateTexts } from "./document_texts.ts";
 import { generatePage } from "./generate.tsx";
 import { runPages } from "./run.tsx";
@@ -60,6 +61,7 @@ export const reportsSection: ConsoleSection = {
     ...targetPages,
     { path: "document-templates", get: documentTemplatesPage, ...DOCUMENTS },
     ...documentEditorPages,
+    ...documentVersionPages,
     documentGeneratePage,
   ],
 };

@@ -38,9 +38,11 @@ inBrowser("a document template is made from a sample, previewed, changed and res
   await page.locator("#f-name").fill("Renamed");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved as version 2.").waitFor();
+  await page.getByRole("link", { name: "Version 2" }).click();
   await page.getByRole("button", { name: "Restore" }).click();
   await page.locator("dialog[open] [data-confirm-yes]").click();
-  await page.getByText("Restored as version 3.").waitFor();
+  await page.getByText("The texts were restored as version 3.").waitFor();
+  await page.getByRole("link", { name: "Back to the editor" }).click();
   await viewing.requireAccessible();
   await page.getByRole("button", { name: "Delete" }).click();
   await page.locator("dialog[open] [data-confirm-yes]").click();

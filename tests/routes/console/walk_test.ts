@@ -11,6 +11,7 @@ const { t, inBrowser } = await setupConsole({ OUTBOUND_ALLOW: "127.0.0.1" });
 const NO_PAGES = [
   "inbox/stream",
   "files/{id}/download",
+  "document-templates/{id}/versions/{version}/pdf",
   "first-steps/docs",
   "notifications/{id}/body",
   "notifications/people",
@@ -135,6 +136,8 @@ const OPEN: Record<string, string[]> = {
     "document-templates",
     "document-templates/new",
     "document-templates/{id}",
+    "document-templates/{id}/versions",
+    "document-templates/{id}/versions/{version}",
     "document-templates/{id}/generate",
     "permissions/new",
     "permissions/import",
