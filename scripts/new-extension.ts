@@ -5,7 +5,7 @@ import { Failure, runScript } from "./shared/run_script.ts";
 
 const HELP = `Usage: deno task new-extension NAME [FOLDER]
 
-Writes a small extension with its tests: a resource with a migration, a job, a report and a permission.
+Writes a small extension with its tests: a resource with a migration, a route, a job, a report and a permission.
 NAME has 2 to 31 lower-case letters, digits and underscores. FOLDER must not exist; default: ./NAME.
 
 Example: deno task new-extension time_tracking ../time_tracking

@@ -1,5 +1,6 @@
 import { defineExtension } from "@steward/steward";
 import { clearDone } from "./clear_done.ts";
+import { finishNote } from "./finish_note.ts";
 import { notes } from "./notes.ts";
 import { openNotesReport } from "./open_notes_report.ts";
 
@@ -10,6 +11,7 @@ export default defineExtension({
   ],
   tenantRoles: { Admin: ["write:sample-notes"] },
   resources: [notes],
+  routes: [finishNote],
   jobs: [clearDone],
   reports: [openNotesReport],
   migrations: new URL("./migrations/", import.meta.url),

@@ -28,6 +28,16 @@ Deno.test("the job clears the notes that are done, and no others", async () => {
   assert.equal((await visitor.get(`${NOTES}/${open.body.id}`)).status, 200);
 });
 
+Deno.test("a note is finished once, and a job will clear it", async () => {
+  const { body: note } = await tenantAdmin.post(NOTES, { title: "Pay" });
+  const { status, body } = await tenantAdmin.post(`${NOTES}/${note.id}/finish`);
+  assert.equal(status, 202, JSON.stringify(body));
+  assert.equal((await visitor.get(`${NOTES}/${note.id}`)).body.isDone, true);
+  assert.equal((await t.systemAdmin.get(`/api/v1/jobs/${body.jobId}`)).body.status, "Scheduled");
+  const again = await tenantAdmin.post(`${NOTES}/${note.id}/finish`);
+  assert.equal(again.body.code, "SAMPLE_NOTE_DONE_CONFLICT");
+});
+
 Deno.test("the report lists the open notes", async () => {
   await tenantAdmin.post(NOTES, { title: "Reported" });
   const { body: run } = await tenantAdmin.post("/api/v1/reports/generate-async", {
@@ -44,6 +54,12 @@ Deno.test("the report lists the open notes", async () => {
 checkTenantIsolation(t, {
   extension,
   samples: { sampleNote: (text) => ({ title: text }) },
+  rows: {
+    finishSampleNote: {
+      names: (id) => ({ params: { id: id("sampleNote") } }),
+      code: "SAMPLE_NOTE_NOT_FOUND",
+    },
+  },
   reports: { "sample-open-notes": {} },
   jobs: { "sample-notes.clear": () => ({}) },
   async objects(victim, text) {

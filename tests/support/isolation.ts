@@ -92,7 +92,11 @@ export function resourceRows<K extends string>(
 export function hasRowForEachRoute(endpoints: readonly Endpoint[], rows: Rows): void {
   const ids = endpoints.map((spec) => spec.id);
   assert.equal(new Set(ids).size, ids.length, "operation ids are unique");
-  assert.deepEqual(ids.filter((id) => !Object.hasOwn(rows, id)), [], "routes without a row; add one");
+  assert.deepEqual(
+    ids.filter((id) => !Object.hasOwn(rows, id)),
+    [],
+    "routes without a row; add one to `rows`",
+  );
   assert.deepEqual(
     Object.keys(rows).filter((id) => !ids.includes(id)),
     [],

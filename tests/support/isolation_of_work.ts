@@ -13,16 +13,17 @@ export async function reportKeepsFromOutsider(
   parameters: Record<string, unknown>,
 ): Promise<void> {
   const { victim, outsider } = world;
-  const theirs = await generated(victim, templateId, parameters);
+  const theirs = await generated(world, victim, templateId, parameters);
   const shown = tracesOf(world).some((trace) => theirs.includes(trace));
   assert.ok(shown, `the victim's document shows none of its rows; create them with objects: ${theirs}`);
-  const own = await generated(outsider, templateId, parameters);
+  const own = await generated(world, outsider, templateId, parameters);
   const revealed = tracesOf(world).filter((trace) => own.includes(trace));
   assert.deepEqual(revealed, [], `the outsider's document reveals ${revealed}: ${own.slice(0, 2000)}`);
 }
 
-/** The document as CSV. */
+/** The document as CSV, after its last job has ended: later checks compare the rows of the caller's tenant. */
 async function generated(
+  { sql }: World,
   by: Actor,
   templateId: string,
   parameters: Record<string, unknown>,
@@ -33,6 +34,12 @@ async function generated(
     () => by.get(`/api/v1/reports/${body.id}/download`),
     ({ status }) => status === 200,
   );
+  await until(async () => {
+    const running = await sql`
+      select from jobs where job_type_name = 'steward.report-deliver' and completed_at is null
+        and serialized_args like ${`%${body.id}%`}`;
+    return running.length === 0;
+  });
   return await (await fetch(download.body.url)).text();
 }
 
