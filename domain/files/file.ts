@@ -94,8 +94,8 @@ const isCollectable = ({ status, referenceCount, legalHold, retentionClass }: Fi
 
 /**
  * Reads a file of the caller's tenant or a product file; an export of personal data only for the user who asked for it.
- * Every route that names a file calls this first, so another
- * tenant's file gives the same answer as a file that does not exist.
+ * Every route that names a file calls this first, so another tenant's file gives the same answer as a file that does not
+ * exist.
  * @throws FILE_NOT_FOUND
  */
 export async function readVisibleFile(

@@ -53,7 +53,7 @@ func may(userID, tenantID, permission string) (bool, error) {
 		return allowed.(bool), nil
 	}
 	answer, err := steward("POST", "/access/check", map[string][]check{"checks": {{userID, tenantID, permission}}})
-	if err == nil { // nobody finds it in a map that was dropped
+	if err == nil { // unused if the map was dropped meanwhile
 		known.(*sync.Map).Store(tenantID+permission, answer.Results[0].Allowed)
 	}
 	return err == nil && answer.Results[0].Allowed, err

@@ -21,7 +21,7 @@ async function may(userId, tenantId, permission) {
   const [known, key] = [answers.get(userId), `${tenantId} ${permission}`];
   if (!known.has(key)) {
     const { results } = await steward("/access/check", { checks: [{ userId, tenantId, permission }] });
-    known.set(key, results[0].allowed); // nobody finds it in a map that was dropped
+    known.set(key, results[0].allowed); // unused if the map was dropped meanwhile
   }
   return known.get(key);
 }

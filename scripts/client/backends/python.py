@@ -26,7 +26,7 @@ def may(user_id, tenant_id, permission):
     if key not in known:
         check = {"userId": user_id, "tenantId": tenant_id, "permission": permission}
         answer = steward("/access/check", {"checks": [check]})
-        known[key] = answer["results"][0]["allowed"]  # nobody finds it in a dict that was dropped
+        known[key] = answer["results"][0]["allowed"]  # unused if the dict was dropped meanwhile
     return known[key]
 def follow(after):
     page = steward(f"/events?types=user.access-changed&waitSeconds=1&after={after}")
