@@ -1,4 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { FILE_MODULE } from "./catalog.ts";
 
 /**
@@ -6,7 +6,7 @@ import { FILE_MODULE } from "./catalog.ts";
  * @param tenantId null: no tenant context. Then only permissions of the platform tenant count that have platform reach
  * or, for holders of admin:system, belong to the file module (for files that belong to no tenant).
  */
-export const permissionCodes = (q: Sql, userId: string, tenantId: string | null) =>
+export const permissionCodes = (q: Sql, userId: string | SqlPart, tenantId: string | null) =>
   q`
   select distinct held.code from (
     select p.code, p.reach, bool_or(p.code = 'admin:system') over () as is_system_admin from user_tenants l

@@ -117,7 +117,7 @@ export const userImportRoutes = [
     body: StartImportRequest,
     creates: "atomically",
     answers: started,
-    problems: [...FILE_PROBLEMS],
+    problems: [...FILE_PROBLEMS, "STEP_UP_REQUIRED_FORBIDDEN"],
     run: ({ platform, caller, body }) =>
       start(platform, caller, { ...body, tenantId: caller.tenantId, path: ofTenant }),
   }),
@@ -170,7 +170,7 @@ export const userImportRoutes = [
     body: StartImportRequest,
     creates: "atomically",
     answers: started,
-    problems: [...FILE_PROBLEMS],
+    problems: [...FILE_PROBLEMS, "STEP_UP_REQUIRED_FORBIDDEN"],
     run: ({ platform, caller, body }) => start(platform, caller, { ...body, tenantId: null, path: ofAll }),
   }),
   endpoint({

@@ -20,12 +20,22 @@ export async function requireTheirReach(
 ): Promise<void> {
   if (acting === null || holds(acting, "admin:system")) return;
   const held = await tx<{ code: string }[]>`${permissionCodes(tx, userId, within)}`;
-  const missing = held.map(({ code }) => code).filter((code) =>
-    PLATFORM_REACH.has(code) && !acting.permissions.has(code)
-  );
+  const missing = missingReach(acting.permissions, held.map(({ code }) => code));
   if (missing.length === 0) return;
   throw problem(
     "MISSING_PERMISSION",
     `User ${userId} was not changed: the user holds ${missing.join(", ")}, which the caller does not hold.`,
   );
+}
+
+/** The permissions with platform reach among `held` that the holder of `own` lacks. */
+export const missingReach = (own: ReadonlySet<string>, held: readonly string[]): string[] =>
+  own.has("admin:system") ? [] : held.filter((code) => PLATFORM_REACH.has(code) && !own.has(code));
+
+/** The permissions that users hold in the platform tenant, by user. Inactive users have theirs too. */
+export async function findPlatformReach(tx: Tx, userIds: string[]): Promise<Map<string, string[]>> {
+  const rows = await tx<{ userId: string; codes: string[] }[]>`
+    select u.id as user_id, array(${permissionCodes(tx, tx`u.id`, null)}) as codes
+    from unnest(${userIds}::uuid[]) u (id)`;
+  return new Map(rows.map(({ userId, codes }) => [userId, codes]));
 }

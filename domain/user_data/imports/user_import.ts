@@ -7,6 +7,8 @@ import { holdFile } from "../../files/references.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
+import { PLATFORM_REACH } from "../../rights/catalog.ts";
+import { requireStepUp } from "../../rights/checks.ts";
 import { newId } from "../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { readPage } from "../../shared/read_page.ts";
@@ -45,8 +47,9 @@ const columns = (q: Sql) =>
 
 /**
  * Starts an import of a file that the caller may read: one of the caller's tenant, which they uploaded or may read by
- * their permissions. Without `tenantId` the rows name their tenants.
- * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, VALIDATION_ERROR
+ * their permissions. Without `tenantId` the rows name their tenants. The rows may give roles with platform reach to users,
+ * so a caller who can needs a recent sign-in, like for giving one of these roles.
+ * @throws STEP_UP_REQUIRED_FORBIDDEN, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT, VALIDATION_ERROR
  * (profile of the file)
  */
 export async function startUserImport(
@@ -55,6 +58,8 @@ export async function startUserImport(
   o: { fileId: string; dryRun: boolean; tenantId: string | null },
 ): Promise<string> {
   const { fileId, dryRun, tenantId } = o;
+  const mayGiveReach = !dryRun && [...caller.permissions].some((code) => PLATFORM_REACH.has(code));
+  if (mayGiveReach && caller.proof?.hasFactor) requireStepUp(caller);
   return await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
     const mayRead = file.createdBy === caller.userId || caller.permissions.has("read:files");

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { newId } from "../../../shared/ids.ts";
+import { missingReach } from "../platform_reach.ts";
 import type { Metadata } from "../user_details.ts";
 import type { BulkRow, Importer, RowResult } from "./bulk_row.ts";
 import { type Existing, type FoundTenant, type FoundUser, roleKey } from "./find_existing.ts";
@@ -108,7 +109,7 @@ function decideRow(d: Deciding, row: BulkRow): { planned: PlannedUser; notes: st
   const taken = held.filter((id) => !wanted.includes(id));
   requireMayGrant(d, tenant, row.roles ?? [], given);
   const { profile, before } = profileOf(user, row);
-  if (user) requireMayChange(d, user, { tenantId: tenant.id, before, profile, taken });
+  if (user) requireMayChange(d, user, { tenant, before, profile, given, taken });
   if (!link) requireRoom(d, tenant);
   const notes = user && row.passwordHash !== undefined
     ? ["passwordHash: not changed, because the user exists"]
@@ -212,15 +213,16 @@ function profileOf(
 function requireMayChange(
   { importer }: Deciding,
   user: FoundUser,
-  { tenantId, before, profile, taken }: {
-    tenantId: string;
+  { tenant, before, profile, given, taken }: {
+    tenant: FoundTenant;
     before: Partial<Profile>;
     profile: Profile;
+    given: string[];
     taken: string[];
   },
 ): void {
   const changes = Object.keys(before);
-  const isElsewhere = user.links.some((link) => link.isActive && link.tenantId !== tenantId);
+  const isElsewhere = user.links.some((link) => link.isActive && link.tenantId !== tenant.id);
   if (changes.length > 0 && isElsewhere && !reaches(importer)) {
     throw new RowRefused(
       `CROSS_TENANT_FORBIDDEN: the user is active in other tenants; changing ${
@@ -238,9 +240,11 @@ function requireMayChange(
       "LAST_SYSTEM_ADMIN_CONFLICT: an import neither deactivates holders of admin:system nor takes their roles",
     );
   }
-  if (user.isSystemAdmin && changes.length > 0 && !importer.permissions.has("admin:system")) {
+  const changesRoles = tenant.isPlatform && given.length + taken.length > 0;
+  const missing = changes.length > 0 || changesRoles ? missingReach(importer.permissions, user.reach) : [];
+  if (missing.length > 0) {
     throw new RowRefused(
-      `MISSING_PERMISSION: the user holds admin:system; changing ${changes.join(", ")} needs it too`,
+      `MISSING_PERMISSION: the user holds ${missing.join(", ")}, which the importer does not hold`,
     );
   }
 }

@@ -1,11 +1,13 @@
 import type { Tx } from "../../../../infra/postgres/postgres.ts";
 import { findSystemAdmins } from "../last_system_admin.ts";
+import { findPlatformReach } from "../platform_reach.ts";
 import type { Metadata } from "../user_details.ts";
 import type { BulkRow } from "./bulk_row.ts";
 
 export interface FoundTenant {
   id: string;
   name: string;
+  isPlatform: boolean;
   maxUsers: number | null;
   userCount: number;
 }
@@ -34,6 +36,8 @@ export interface FoundUser {
   metadata: Metadata;
   isDeleted: boolean;
   isSystemAdmin: boolean;
+  /** Codes of the permissions with platform reach. */
+  reach: string[];
   links: FoundLink[];
 }
 
@@ -57,7 +61,7 @@ export const roleKey = (tenantId: string, role: string) => `${tenantId} ${role.t
 export async function findExisting(tx: Tx, rows: BulkRow[]): Promise<Existing> {
   const names = [...new Set(rows.map(({ tenant }) => tenant.toLowerCase()))];
   const tenants = await tx<FoundTenant[]>`
-    select id, name, max_users, user_count from tenants
+    select id, name, type = 'Platform' as is_platform, max_users, user_count from tenants
     where (id::text = any(${names}::text[]) or lower(name) = any(${names}::text[])) and deleted_at is null
     order by id for no key update`;
   const byName = new Map(tenants.flatMap((t) => [[t.name.toLowerCase(), t], [t.id, t]] as const));
@@ -111,7 +115,7 @@ async function findRoles(
 
 async function lockUsers(tx: Tx, ids: string[]): Promise<FoundUser[]> {
   if (ids.length === 0) return [];
-  const users = await tx<Omit<FoundUser, "links" | "isSystemAdmin">[]>`
+  const users = await tx<Omit<FoundUser, "links" | "isSystemAdmin" | "reach">[]>`
     select id, email, first_name, last_name, phone_number, is_active, metadata, deleted_at is not null as is_deleted
     from users where id = any(${ids}::uuid[]) order by id for no key update`;
   const links = await tx<(FoundLink & { userId: string })[]>`
@@ -120,10 +124,12 @@ async function lockUsers(tx: Tx, ids: string[]): Promise<FoundUser[]> {
     from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null
     where l.user_id = any(${ids}::uuid[])`;
   const admins = new Set(await findSystemAdmins(tx, ids));
+  const reach = await findPlatformReach(tx, ids);
   const linksOf = Map.groupBy(links, ({ userId }) => userId);
   return users.map((user) => ({
     ...user,
     isSystemAdmin: admins.has(user.id),
+    reach: reach.get(user.id) ?? [],
     links: linksOf.get(user.id) ?? [],
   }));
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { transact } from "../../../../infra/postgres/postgres.ts";
-import { setupShared } from "../../../support/setup.ts";
+import { type Actor, setupShared } from "../../../support/setup.ts";
 import { auditOf, isSignedIn, refused } from "../answers.ts";
+import { ageSignIns } from "../../auth/factors.ts";
 import { createUser } from "../users.ts";
 import { BCRYPT, counts, IMPORTER, Importing, newEmail } from "./importing.ts";
 
@@ -177,6 +178,59 @@ Deno.test("an import deactivates neither the importer nor a holder of admin:syst
   const [self, system] = await importing.result(importer, await importing.run(importer, csv));
   assert.match(self?.[3] ?? "", /^USER_SELF_CONFLICT/);
   assert.match(system?.[3] ?? "", /^LAST_SYSTEM_ADMIN_CONFLICT/);
+});
+
+Deno.test("an import changes no user whose platform reach the importer lacks, like the other routes", async () => {
+  const platform = t.platformTenantId;
+  const importer = await t.actor({ tenantId: platform, permissions: IMPORTER });
+  const manager = await t.actor({ tenantId: platform, permissions: ["manage:all-users"] });
+  const inactive = await t.actor({ role: "SystemAdmin" });
+  await sql`update users set is_active = false where id = ${inactive.userId}`;
+  const [own] = await sql<{ name: string }[]>`select name from roles where id = ${importer.roleId}`;
+  const stateOf = () =>
+    sql`select u.first_name, u.is_active, u.version, array(select role_id from user_tenant_roles r
+      where r.user_id = u.id) as roles from users u where id in ${
+      sql([manager.userId, inactive.userId])
+    } order by id`;
+  const before = JSON.stringify(await stateOf());
+  for (
+    const [csv, missing] of [
+      [`email,firstName\n${manager.email},Other\n`, "manage:all-users"],
+      [`email,isActive\n${manager.email},false\n`, "manage:all-users"],
+      [`email,roles\n${manager.email},${own?.name}\n`, "manage:all-users"],
+      [`email,isActive\n${inactive.email},true\n`, "admin:system"],
+    ]
+  ) {
+    const [row] = await importing.result(importer, await importing.run(importer, csv ?? ""));
+    assert.equal(
+      row?.[3],
+      `MISSING_PERMISSION: the user holds ${missing}, which the importer does not hold`,
+      csv,
+    );
+  }
+  assert.equal(JSON.stringify(await stateOf()), before);
+});
+
+Deno.test("an import by who can give platform reach needs a recent sign-in of users with a second factor", async () => {
+  const csv = `email,roles\n${newEmail()},SystemAdmin\n`;
+  const start = (by: Actor, fileId: string, dryRun = false) =>
+    by.post("/api/v1/users/imports", { fileId, dryRun });
+  const makeOld = async ({ userId }: Actor) => {
+    await sql`insert into user_factors (id, user_id, kind, name, secret, confirmed_at)
+      values (${crypto.randomUUID()}, ${userId}, 'totp', 'App', 'x', now())`;
+    await ageSignIns(t, userId);
+  };
+  const system = await t.actor({ role: "SystemAdmin" });
+  const uploader = await t.actor({ tenantId: t.platformTenantId, permissions: IMPORTER });
+  const fileId = await importing.file(uploader, csv);
+  await sql`update files set created_by = ${system.userId} where id = ${fileId}`;
+  await makeOld(system);
+  refused(await start(system, fileId), 403, "STEP_UP_REQUIRED_FORBIDDEN");
+  assert.equal((await start(system, fileId, true)).status, 202, "a dry run gives nothing");
+  const local = await t.actor({ permissions: IMPORTER });
+  const localFile = await importing.file(local, `email\n${newEmail()}\n`);
+  await makeOld(local);
+  assert.equal((await start(local, localFile)).status, 202, "cannot give platform reach");
 });
 
 Deno.test("capacity holds row by row, also for two imports at the same time", async () => {
