@@ -78,7 +78,8 @@ export async function withDatabase<T>(
   script: string,
   work: (sql: Sql, clock: Clock) => Promise<T>,
 ): Promise<T> {
-  const url = settingText("DATABASE_URL") ?? await embeddedDatabaseUrl();
+  const configured = settingText("DATABASE_URL");
+  const url = configured ?? await embeddedDatabaseUrl();
   if (!url) {
     throw new Failure(EXIT.usage, "DATABASE_URL is missing, and no `deno task dev` runs in this folder");
   }
@@ -95,10 +96,8 @@ export async function withDatabase<T>(
     setIdClock(clock);
     const pending = await pendingMigrations(sql);
     if (pending.length > 0) {
-      throw new Failure(
-        EXIT.unavailable,
-        `the database lacks ${summaryOf(pending)}; run \`deno task migrate\``,
-      );
+      const fix = configured ? "run `deno task migrate`" : "restart `deno task dev`, which runs migrations";
+      throw new Failure(EXIT.unavailable, `the database lacks ${summaryOf(pending)}; ${fix}`);
     }
     return await work(sql, clock);
   } finally {

@@ -4,6 +4,7 @@ import {
   removeEmbeddedDatabaseUrl,
   writeEmbeddedDatabaseUrl,
 } from "../../infra/embedded/database_address.ts";
+import { createTestDatabase } from "../support/cluster.ts";
 import { runScript } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
@@ -109,6 +110,16 @@ Deno.test("scripts find the embedded database of the running development service
   assert.equal((await Deno.stat(join(dataDir, "embedded-database.json"))).mode! & 0o077, 0);
   assert.equal((await ask({})).code, 0);
   assert.equal((await ask({ STEWARD_ENV: "production" })).code, 64);
+  const empty = await createTestDatabase({ empty: true });
+  await writeEmbeddedDatabaseUrl(dataDir, empty);
+  assert.match(
+    (await ask({})).err,
+    /lacks \d+ migrations .*; restart `deno task dev`, which runs migrations$/m,
+  );
+  assert.match(
+    (await ask({ DATABASE_URL: empty })).err,
+    /lacks \d+ migrations .*; run `deno task migrate`$/m,
+  );
   await removeEmbeddedDatabaseUrl(dataDir);
   assert.equal((await ask({})).code, 64);
   await Deno.remove(dataDir, { recursive: true });
