@@ -16,5 +16,5 @@ export function urlMistake(url: string, allow: string | null): string | null {
   const port = Number(parsed.port) || (parsed.protocol === "https:" ? 443 : 80);
   const isPrivate = isIP(host) ? !isPublicAddress(host) : /(^|\.)localhost\.?$/.test(host);
   if (!isPrivate || readAllowList(allow).allows(parsed.hostname, port, host)) return null;
-  return "expected a public address: private, loopback and link-local addresses are refused";
+  return "expected a public address, or one that OUTBOUND_ALLOW names: private, loopback and link-local ones are refused";
 }

@@ -21,8 +21,14 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
     "Informe um URL que comece por http:// ou https://.",
   ],
   [/^expected an http\(s\) URL or a path .*$/, "Informe um URL http(s) ou um caminho que comece por /."],
+  [/^expected a URL that starts with .*$/, "Informe um URL que comece por http:// ou https://."],
+  [/^expected a URL without credentials$/, "Informe um URL sem usuário nem senha."],
+  [
+    /^expected a public address, or one that OUTBOUND_ALLOW names.*$/,
+    "Informe um endereço público, ou um que OUTBOUND_ALLOW permita: endereços privados e locais são recusados.",
+  ],
   [/^expected a URL without user and password.*$/, "Informe um URL sem usuário nem senha."],
-  [/^expected an email address$/, "Informe um endereço de e-mail."],
+  [/^(expected an|Invalid) email address$/, "Informe um endereço de e-mail."],
   [/^"(.*)" is not an email address such as (.*)$/, "“$1” não é um endereço de e-mail como $2."],
   [/^"(.*)" is not a phone number in E.164 form such as (.*)$/, "“$1” não é um número de telefone como $2."],
   [/^"(.*)" is not a device token$/, "“$1” não é o código de um dispositivo."],
@@ -43,7 +49,7 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   ],
   [
     /^must not be a password that is known from a data breach$/,
-    "Não pode ser uma senha conhecida de uma vazamento de dados.",
+    "Não pode ser uma senha conhecida de um vazamento de dados.",
   ],
   [/^must not be the email$/, "Não pode ser igual ao e-mail."],
   [/^this is not the caller's current password$/, "Esta não é sua senha atual."],
@@ -55,6 +61,25 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [
     /^expected 1 to 100 .* (starting|beginning) with a letter or digit$/,
     "Digite 1 a 100 letras, algarismos, pontos, hifens ou sublinhados, começando por uma letra ou algarismo.",
+  ],
+  [
+    /^expected 1 to 500 visible ASCII characters$/,
+    "Digite de 1 a 500 caracteres ASCII visíveis, sem espaços.",
+  ],
+  [
+    /^expected 1 to 63 lower-case letters, digits and hyphens$/,
+    "Digite de 1 a 63 letras minúsculas, algarismos e hifens.",
+  ],
+  [/^expected an absolute URI$/, "Informe um endereço completo, como https://loja.example/callback."],
+  [/^expected no fragment$/, "Informe um endereço sem #."],
+  [/^expected no user name$/, "Informe um endereço sem usuário nem senha."],
+  [
+    /^expected https, or http on (127\.0\.0\.1, \[::1\]) or localhost$/,
+    "Informe um endereço https, ou http em $1 ou localhost.",
+  ],
+  [
+    /^expected https, or http on (127\.0\.0\.1, \[::1\]) or localhost, or a scheme .* (\(.*\))$/,
+    "Informe um endereço https, http em $1 ou localhost, ou com um esquema próprio com ponto $2.",
   ],
   [/^expected a Group tenant, found a (\w+) one$/, "Escolha um inquilino do tipo grupo."],
   [/^a Group tenant cannot have a parent$/, "Um grupo não pode estar em outro grupo."],

@@ -5,6 +5,12 @@ import { setup } from "../../support/setup.ts";
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
 
+const CLIENT = {
+  name: "Shop",
+  kind: "confidential",
+  redirectUris: ["https://shop.example"],
+  audience: "shop",
+};
 const LONG = "x".repeat(300);
 
 Deno.test("the messages about fields of the console's forms have Portuguese translations", async () => {
@@ -26,6 +32,21 @@ Deno.test("the messages about fields of the console's forms have Portuguese tran
     ["permissions", { code: "switch:any-group-tenant", category: "Texts" }],
     ["api-keys", { name: "", permissions: [], expiresAt: "2001-01-01T00:00:00Z" }],
     ["webhook-endpoints", { url: "here", eventTypes: [] }],
+    ["webhook-endpoints", { url: "http://10.0.0.1/", eventTypes: "*" }],
+    ["webhook-endpoints", { url: "ftp://shop.example/", eventTypes: "*" }],
+    ["webhook-endpoints", { url: "https://ann:secret@shop.example/", eventTypes: "*" }],
+    ["service-accounts", { name: "", permissions: [], tenants: [] }],
+    ["oauth-clients", { ...CLIENT, redirectUris: ["http://shop.example"] }],
+    ["oauth-clients", { ...CLIENT, kind: "public", redirectUris: ["http://shop.example"] }],
+    ["oauth-clients", { ...CLIENT, redirectUris: ["callback"] }],
+    ["oauth-clients", { ...CLIENT, audience: "a b" }],
+    ["document-templates", { slug: "?", name: "", titleTemplate: "", bodyTemplate: "" }],
+    ["report-targets", { name: "", kind: "s3" }],
+    ["report-targets", { name: "Slack", kind: "slack", webhookUrl: "here" }],
+    ["notification-senders", { address: "ana" }],
+    ["notification-suppressions", { channel: "Email", address: "ana" }],
+    ["jobs", { jobTypeName: "steward.echo", serializedArgs: "{}", priority: "Some", maxRetries: -1 }],
+    ["jobs", { jobTypeName: "steward.echo", serializedArgs: "{}", scheduledAt: "soon" }],
     ["recurring-jobs", {
       jobId: "a",
       jobTypeName: "steward.echo",
