@@ -36,6 +36,7 @@ export interface Rendition {
 const MAX_WAITING = 50;
 
 type Renderer = Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">;
+type PartReader = Pick<Renderer, "renderThreads"> & { sql: Sql };
 interface RenderOptions {
   slug: string;
   locale: string | null;
@@ -157,7 +158,7 @@ export type GivenTemplate = Omit<TemplateFields, "partSlugs"> & { slug?: string 
 
 /** The source of a template that is not stored, and the slugs of its partials. */
 async function composed(
-  p: Renderer,
+  p: PartReader,
   tenantId: string | null,
   given: GivenTemplate,
 ): Promise<{ source: TemplateSource; inspection: Inspection }> {
@@ -219,7 +220,7 @@ export const textForRequest = (p: Renderer, tenantId: string | null, html: strin
  * @throws NOTIFICATION_TEMPLATE_INVALID with line and column, RATE_LIMITED
  */
 export async function requireValidTemplate(
-  p: Renderer,
+  p: PartReader,
   tenantId: string | null,
   template: GivenTemplate,
 ): Promise<string[]> {

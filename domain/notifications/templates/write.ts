@@ -100,15 +100,18 @@ async function changeTemplate(
 ): Promise<StoredTemplate> {
   const stored = await requireOwnTemplate(p.sql, caller.tenantId, id);
   requireVersion(ifMatch, stored.version);
-  // Checked before the row is locked, because compiling may be slow. Each part is checked on its own, so a concurrent
-  // change of another part does not matter.
   requireNoLayout({ ...stored, ...change });
-  const partSlugs = await requireValidTemplate(p, caller.tenantId, { ...stored, ...change });
+  // Checked before the row is locked, because compiling may be slow.
+  const checked = await requireValidTemplate(p, caller.tenantId, { ...stored, ...change });
   return await transact(p.sql, async (tx) => {
     const before = await requireOwnTemplate(tx, caller.tenantId, id, tx`for update`);
     requireVersion(ifMatch, before.version);
     const after: StoredTemplate = { ...before, ...change };
     requireSomeText(after);
+    const isChecked = before.version === stored.version;
+    const partSlugs = isChecked
+      ? checked
+      : await requireValidTemplate({ ...p, sql: tx }, caller.tenantId, after);
     const [row] = await tx<StoredTemplate[]>`
       update notification_templates set name = ${after.name}, subject_template = ${after.subjectTemplate},
         html_body_template = ${after.htmlBodyTemplate}, text_body_template = ${after.textBodyTemplate},

@@ -128,6 +128,23 @@ Deno.test("a changed partial is used by the next message at once", async () => {
   assert.match(missing.body.detail, /No partial has the slug "line"/);
 });
 
+Deno.test("a change of the subject while the body is changed keeps the partials of both", async () => {
+  const by = await sender();
+  for (const slug of ["one", "two"]) {
+    await make(by, { slug, kind: "Partial", htmlBodyTemplate: slug, textBodyTemplate: slug });
+  }
+  const template = await make(by, { slug: "raced", subjectTemplate: "x", htmlBodyTemplate: "x" });
+  for (let round = 0; round < 5; round++) {
+    await change(by, template, { subjectTemplate: "x", htmlBodyTemplate: "x" });
+    await Promise.all([
+      change(by, template, { subjectTemplate: "{{> one}}" }),
+      change(by, template, { htmlBodyTemplate: "{{> two}}" }),
+    ]);
+    const { status, body } = await render(by, "raced");
+    assert.deepEqual([status, body.subject, body.htmlBody], [200, "one", "two"], JSON.stringify(body));
+  }
+});
+
 Deno.test("wrong layouts and partials are refused when they are saved", async () => {
   const by = await sender();
   await makeOrder(by);
