@@ -1,4 +1,5 @@
 import { documentTemplateRoutes } from "./document_templates.ts";
+import { documentUsesRoute } from "./document_uses.ts";
 import { executionRoutes } from "./executions.ts";
 import { generationRoutes } from "./generation.ts";
 import { linkRoutes } from "./links.ts";
@@ -13,4 +14,5 @@ export const reportsRoutes = [
   ...linkRoutes,
   ...targetRoutes,
   ...documentTemplateRoutes,
+  documentUsesRoute,
 ] as const;

@@ -2,13 +2,13 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { ProblemCode } from "../../problems/catalogue.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { NotificationPlatform } from "../platform.ts";
-import { pinParts } from "./parts.ts";
+import { type Composed, pinParts } from "./parts.ts";
 import { readTemplate, type StoredTemplate } from "./read.ts";
 import { renderStored, sampleDataOf } from "./render.ts";
 import { requireTemplateVersion } from "./versions.ts";
 
 /** Rendering takes at most 100 ms, so that a request renders for at most some seconds. */
-const MOST_USES = 50;
+export const MOST_USES = 50;
 
 /** A template that uses a layout or partial. */
 export type TemplateUse = Pick<StoredTemplate, "id" | "slug" | "name" | "locale"> & {
@@ -44,27 +44,43 @@ export async function listTemplateUses(
   return uses;
 }
 
-/** Templates that name the slug of a part, or that of a part which names it. */
-const naming = async (q: Sql, tenantId: string | null, { slug, kind }: StoredTemplate) =>
-  await q<StoredTemplate[]>`
-    with recursive visible as (
-      select * from notification_templates where tenant_id = ${tenantId} or tenant_id is null
-    ), parts as (
-      select ${slug}::text as slug, ${kind}::text as kind
-      union
-      select v.slug, v.kind from parts join visible v on parts.kind = 'Partial' and parts.slug = any(v.part_slugs)
-      where v.kind <> 'Template'
-    )
-    select * from visible v where kind = 'Template' and exists (
-      select 1 from parts where case parts.kind when 'Layout' then parts.slug = v.layout_slug
-        else parts.slug = any(v.part_slugs) end)
-    order by slug, lower(locale), tenant_id nulls last limit ${MOST_USES}`;
-
-/** Whether a template finds this part by its slug: another language or the tenant's own part may come first. */
-async function usesVersion(
+/** Templates that name a part, or a part which names it. */
+async function naming(
   q: Sql,
   tenantId: string | null,
-  template: StoredTemplate,
+  { slug, kind }: StoredTemplate,
+): Promise<StoredTemplate[]> {
+  const partials = kind === "Partial" ? await partialsNaming(q, tenantId, slug) : [];
+  const layout = kind === "Layout" ? slug : null;
+  return await q<StoredTemplate[]>`
+    with visible as (
+      select * from notification_templates where tenant_id = ${tenantId} or tenant_id is null
+    )
+    select * from visible where kind = 'Template' and (
+      part_slugs && ${partials}::text[]
+      or layout_slug = ${layout}
+      or layout_slug in (select slug from visible where kind = 'Layout' and part_slugs && ${partials}::text[]))
+    order by slug, lower(locale), tenant_id nulls last limit ${MOST_USES}`;
+}
+
+/** The slug of a partial, and those of the partials that name it, also through others. */
+export async function partialsNaming(q: Sql, tenantId: string | null, slug: string): Promise<string[]> {
+  const rows = await q<{ slug: string }[]>`
+    with recursive parts as (
+      select ${slug}::text as slug
+      union
+      select t.slug from parts join notification_templates t on parts.slug = any(t.part_slugs)
+      where t.kind = 'Partial' and (t.tenant_id = ${tenantId} or t.tenant_id is null)
+    )
+    select slug from parts`;
+  return rows.map((row) => row.slug);
+}
+
+/** Whether a template finds this part by its slug: another language or the tenant's own part may come first. */
+export async function usesVersion(
+  q: Sql,
+  tenantId: string | null,
+  template: Composed,
   part: { slug: string; versionId: string },
 ): Promise<boolean> {
   const pins = await pinParts(q, tenantId, template, null, { skipsMissing: true }).catch((refusal) => {

@@ -21,7 +21,7 @@ export type GivenDocument = Pick<
 export type StoredDocument = GivenDocument & Pick<DocumentTemplate, "partSlugs">;
 
 /** A document template in the words of message templates: the title is a subject, the body is HTML. */
-const inMessageTerms = ({ titleTemplate, bodyTemplate, ...rest }: StoredDocument) => ({
+export const inMessageTerms = ({ titleTemplate, bodyTemplate, ...rest }: StoredDocument) => ({
   ...rest,
   kind: "Template" as const,
   layoutSlug: null,

@@ -10,6 +10,12 @@ import { textsIn } from "./text_rows.tsx";
 
 export type Template = Answer<"readNotificationTemplate">;
 
+/** What uses a layout or partial. */
+export interface Uses {
+  templates: Answer<"listTemplateUses">;
+  documents: Answer<"listPartialDocumentUses">;
+}
+
 /** What the editor shows besides what was typed. */
 export interface Edited {
   /** null: a new template. */
@@ -17,8 +23,8 @@ export interface Edited {
   etag: string;
   /** Slugs of the layouts to choose from. */
   layouts: string[];
-  /** Templates that use a layout or partial; null for a template. */
-  uses: Answer<"listTemplateUses"> | null;
+  /** Null for a template. */
+  uses: Uses | null;
   /** Sample data as JSON; empty if the stored template does not compile. */
   sample: string;
 }
@@ -40,7 +46,7 @@ export async function readEdited(v: Visit): Promise<Edited> {
   const [sample, layouts, uses] = await Promise.all([
     v.api.call("readTemplateSampleData", { params }).catch(noneIfInvalid),
     isTemplate ? readLayouts(v) : none,
-    isTemplate ? null : orNull(v.api.call("listTemplateUses", { params })),
+    isTemplate ? null : readUses(v),
   ]);
   const { layoutSlug } = template;
   return {
@@ -50,6 +56,16 @@ export async function readEdited(v: Visit): Promise<Edited> {
     uses,
     sample: sample === null ? "" : JSON.stringify(sample, null, 2),
   };
+}
+
+/** Document templates belong to tenants. */
+async function readUses(v: Visit): Promise<Uses> {
+  const { params } = v;
+  const [templates, documents] = await Promise.all([
+    orNull(v.api.call("listTemplateUses", { params })),
+    v.viewer.tenant === null ? null : orNull(v.api.call("listPartialDocumentUses", { params })),
+  ]);
+  return { templates: templates ?? [], documents: documents ?? [] };
 }
 
 async function readLayouts(v: Visit): Promise<string[]> {

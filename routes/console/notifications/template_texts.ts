@@ -47,6 +47,11 @@ export const templateTexts = sectionTexts({
     count === 1
       ? "A template that uses it does not render. Its messages fail."
       : `${count} templates that use it do not render. Their messages fail.`,
+  documentTemplate: "document template",
+  brokenDocuments: (count: number) =>
+    count === 1
+      ? "A document template that uses it is invalid. Its documents fail."
+      : `${count} document templates that use it are invalid. Their documents fail.`,
   saved: (version: number) => `Saved as version ${version}.`,
   created: "The template was created.",
   deleted: "The template was deleted.",
@@ -109,6 +114,11 @@ export const templateTexts = sectionTexts({
     count === 1
       ? "Um modelo que o usa não funciona. Suas mensagens falham."
       : `${count} modelos que o usam não funcionam. Suas mensagens falham.`,
+  documentTemplate: "modelo de documento",
+  brokenDocuments: (count: number) =>
+    count === 1
+      ? "Um modelo de documento que o usa não é válido. Seus documentos falham."
+      : `${count} modelos de documentos que o usam não são válidos. Seus documentos falham.`,
   saved: (version: number) => `Salvo como versão ${version}.`,
   created: "O modelo foi criado.",
   deleted: "O modelo foi eliminado.",

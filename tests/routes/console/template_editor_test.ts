@@ -150,6 +150,39 @@ inBrowser("a saved partial names the templates that it breaks", async (b) => {
   await viewing.close();
 });
 
+inBrowser("a saved partial names the document templates that it breaks", async (b) => {
+  const by = await t.actor({ permissions: ["send:notifications", "manage:document-templates"] });
+  const id = await make(by, { slug: "terms", kind: "Partial", name: "Terms", htmlBodyTemplate: "<p>x</p>" });
+  const document = await by.post("/api/v1/document-templates", {
+    slug: "invoice",
+    name: "Invoice",
+    titleTemplate: "I",
+    bodyTemplate: "<page>{{> terms}}</page>",
+  });
+  assert.equal(document.status, 201, JSON.stringify(document.body));
+  const viewing = await openConsole(b, t, by);
+  const { page } = viewing;
+  await viewing.open(`templates/${id}`);
+  const use = page.getByRole("listitem").filter({ hasText: "document template" });
+  await use.getByText("renders", { exact: true }).waitFor();
+  await page.getByRole("textbox", { name: "HTML body" }).fill("<div>only for mails</div>");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("A document template that uses it is invalid. Its documents fail.").waitFor();
+  await use.getByText("the element <div> is not supported").waitFor();
+  await viewing.requireAccessible();
+  await use.getByRole("link", { name: "Invoice" }).click();
+  await page.getByRole("heading", { name: "Invoice" }).waitFor();
+  await viewing.close();
+
+  const sender = await t.actor({ permissions: ["send:notifications"], tenantId: String(by.tenantId) });
+  const sending = await openConsole(b, t, sender);
+  await sending.open(`templates/${id}`);
+  const shown = sending.page.getByRole("listitem").filter({ hasText: "document template" });
+  await shown.getByText("Invoice").waitFor();
+  assert.equal(await shown.getByRole("link").count(), 0, "a link to a page without access is not shown");
+  await sending.close();
+});
+
 inBrowser("previews show the tenant's logo without loading it", async (b) => {
   const tenantId = await t.tenant();
   const by = await t.actor({ tenantId, permissions: ["manage:settings", "send:notifications"] });

@@ -89,6 +89,10 @@ export const notificationRows: Rows = {
     names: (id) => ({ params: { id: id("template") } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
   },
+  listPartialDocumentUses: {
+    names: (id) => ({ params: { id: id("template") } }),
+    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
+  },
   readTemplateSampleData: {
     names: (id) => ({ params: { id: id("template") } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",

@@ -194,6 +194,39 @@ Deno.test("wrong partials are refused when a document template is saved or previ
   assert.equal((await by.get(`${DOCUMENTS}/${id}`)).body.version, 1);
 });
 
+Deno.test("the uses of a partial name the document templates that a change of it breaks", async () => {
+  const [by, other] = [await editor(), await editor()];
+  const cell = await makePartial(by, "cell", "<b>{{ what }}</b>");
+  const line = await makePartial(by, "line", "<p>{{> cell}}</p>");
+  const { id } = await make(by, "<page>{{> line}}</page>", { name: "Direct" });
+  await make(by, "<page><p>{{> cell}}</p></page>", { slug: "with-cell", name: "Cell", locale: "pt" });
+  await make(by, "<page><p>x</p></page>", { slug: "none" });
+  await makePartial(other, "cell", "<b>x</b>");
+  await make(other, "<page><p>{{> cell}}</p></page>");
+  const usesOf = async (partial: string) => {
+    const { status, body } = await by.get(`${PARTIALS}/${partial}/document-uses`);
+    assert.equal(status, 200, JSON.stringify(body));
+    return (body as { slug: string; error: string | null }[]).map(({ slug, error }) => [slug, error]);
+  };
+  assert.deepEqual(await usesOf(cell), [["invoice", null], ["with-cell", null]]);
+  assert.deepEqual(await usesOf(line), [["invoice", null]]);
+  await changePartial(by, cell, "<div>{{ what }}</div>");
+  const [first, second] = await usesOf(cell);
+  assert.match(
+    String(first?.[1]),
+    /in the partial `line`, .* in the partial `cell`, .*<div> is not supported/,
+  );
+  assert.match(String(second?.[1]), /in the partial `cell`/);
+  const portuguese = await makePartial(by, "cell", "<i>pt</i>", { locale: "pt" });
+  assert.deepEqual(await usesOf(portuguese), [["with-cell", null]]);
+  assert.equal((await by.delete(`${DOCUMENTS}/${id}`)).status, 204);
+  assert.deepEqual(await usesOf(cell), []);
+  const elsewhere = await other.get(`${PARTIALS}/${cell}/document-uses`);
+  refused(elsewhere, 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  const reader = await t.actor({ permissions: PERMISSIONS, tenantId: String(by.tenantId) });
+  refused(await reader.get(`${PARTIALS}/${cell}/document-uses`), 403, "MISSING_PERMISSION");
+});
+
 Deno.test("a loop of partials, too many of them and too large ones are refused without using time", async () => {
   const by = await editor();
   const loop = await makePartial(by, "loop", "<p>1</p>");
