@@ -47,7 +47,8 @@ type Progress = Record<string, WorkProgress>;
 /**
  * Declares a maintenance job. Its works do one batch each in turn, so that none waits for the backlog of another. When
  * MAINTENANCE_BUDGET_MS are over, the job stores its positions and is postponed for a moment. The job ends when every
- * work has no rows left; its output is the number of rows by work. If one work fails, the others continue.
+ * work has no rows left; its output is the number of rows by work. If one work fails, the others continue, and those that
+ * are done begin again at the next tick.
  */
 export function maintenanceJob<P extends Platform>(
   { works, ...spec }:
@@ -89,7 +90,7 @@ async function runWorks<P extends Platform>(
   }
   const left = Object.entries(progress).filter(([, { isDone }]) => !isDone).map(([work]) => work);
   const isNewest = left.length > 0
-    ? await storeProgress(db, name, version, progress)
+    ? await storeProgress(db, name, version, errors.length > 0 ? unfinished(progress) : progress)
     : await storePass(db, name, version, nextRun(cron, "UTC", p.clock.now()));
   signal.throwIfAborted();
   if (errors.length > 0) {
@@ -98,6 +99,9 @@ async function runWorks<P extends Platform>(
   if (left.length > 0 && isNewest) throw new PostponeJob(`rows are left: ${left.join(", ")}`, PAUSE_MS);
   return Object.fromEntries(Object.entries(progress).map(([work, { rows }]) => [work, rows]));
 }
+
+const unfinished = (progress: Progress): Progress =>
+  Object.fromEntries(Object.entries(progress).filter(([, { isDone }]) => !isDone));
 
 async function runBatch<P extends Platform>(
   p: P,

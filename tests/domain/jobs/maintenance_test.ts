@@ -103,3 +103,19 @@ Deno.test("a pass that cannot finish shows its lag, and goes on where it stopped
   assert.equal((await run("steward.prune-idempotency-keys")).output.pruned, 40);
   assert.equal(await lagOf("steward.prune-idempotency-keys"), 0);
 });
+
+Deno.test("a kind of row that cannot be deleted does not stop the others, in later passes too", async () => {
+  await sql`create function refuse_deletion() returns trigger language plpgsql
+    as $$ begin raise exception 'refused by the test'; end $$`;
+  await sql`create trigger refuse_deletion before delete on oidc_flows execute function refuse_deletion()`;
+  for (const pass of ["first", "second"]) {
+    await sql`insert into password_resets (token_hash, user_id, expires_at) values (${pass}, ${userId}, now())`;
+    const { body } = await operator.post("/api/v1/recurring-jobs/steward.prune-sign-in/trigger");
+    const job = () => operator.get(`/api/v1/jobs/${body.id}`);
+    const ended = await until(job, (read) => read.body.completedAt !== null, { withinMs: 30_000 });
+    assert.equal(ended.body.status, "DeadLettered");
+    assert.equal((await sql`select from password_resets where token_hash = ${pass}`).length, 0, pass);
+  }
+  await sql`drop trigger refuse_deletion on oidc_flows`;
+  await run("steward.prune-sign-in");
+});
