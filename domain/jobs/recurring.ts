@@ -119,8 +119,8 @@ export async function createRecurringJob(
 }
 
 /**
- * Changes a recurring job and computes its next run. If the type runs with its creator's rights, a caller who changes
- * the arguments becomes the creator.
+ * Changes a recurring job. A changed schedule gets a new next run; otherwise a tick that is due stays due. If the type
+ * runs with its creator's rights, a caller who changes the arguments becomes the creator.
  * @throws JOB_RECURRING_NOT_FOUND, PRECONDITION_FAILED, MISSING_PERMISSION (changed arguments), FORBIDDEN (arguments
  * changed by an API key), VALIDATION_ERROR
  */
@@ -151,11 +151,14 @@ export async function updateRecurringJob(
     const key = { uniqueKey: before.uniqueKey, uniqueFor, ...change };
     const uniqueKey = key.uniqueKey ?? null;
     const uniqueSeconds = uniqueSecondsOf(key);
-    const isUnchanged = !isRewritten && uniqueKey === before.uniqueKey &&
-      uniqueSeconds === before.uniqueSeconds && cronExpression === before.cronExpression &&
-      timeZoneId === before.timeZoneId && queue === before.queue && argsTypeName === before.argsTypeName;
+    const isSameTime = cronExpression === before.cronExpression && timeZoneId === before.timeZoneId;
+    const isUnchanged = isSameTime && !isRewritten && uniqueKey === before.uniqueKey &&
+      uniqueSeconds === before.uniqueSeconds && queue === before.queue &&
+      argsTypeName === before.argsTypeName;
     if (isUnchanged) return versioned(before);
-    const nextRunAt = before.isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now());
+    const nextRunAt = isSameTime || before.isPaused
+      ? before.nextRunAt
+      : nextRun(cronExpression, timeZoneId, p.clock.now());
     await tx`
       update recurring_jobs set created_by = ${createdBy}, cron_expression = ${cronExpression},
         time_zone_id = ${timeZoneId}, queue = ${queue}, serialized_args = ${serializedArgs},

@@ -133,6 +133,15 @@ Deno.test("a recurring job with an abolished time zone shows that until it gets 
   assert.equal((await actor.post(`${url}/${jobId}/resume`)).status, 200);
 });
 
+Deno.test("a tick that is due is not lost when anything but the schedule changes", async () => {
+  const { sql } = t.steward.platform;
+  const { jobId } = await create({ cronExpression: "0 0 1 1 *", queue: "mail" });
+  await sql`update recurring_jobs set next_run_at = now() - interval '1 second' where job_id = ${jobId}`;
+  assert.equal((await actor.put(`${url}/${jobId}`, { queue: "default" })).status, 200);
+  await t.steward.sweep();
+  assert.equal((await actor.get(`${url}/${jobId}/runs`)).body.length, 1);
+});
+
 Deno.test("trigger runs it at once with its arguments and queue, also while paused", async () => {
   const { jobId } = await create({ queue: "mail", serializedArgs: '{"n":1}', argsTypeName: "N" });
   await actor.post(`${url}/${jobId}/pause`);
