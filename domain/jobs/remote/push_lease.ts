@@ -36,11 +36,12 @@ export class PushLease {
       where id = ${jobId} and attempts = ${attempt} and status = 'Processing' and deadline is not null`;
   }
 
-  /** A failed renewal is repeated by the next one. */
+  /** A failed renewal is repeated by the next one. One that arrives after the hand-over does not shorten the lease. */
   async #renew(): Promise<void> {
     const { jobId, attempt, leaseSeconds } = this.o;
     await this.db`
-      update jobs set lease_until = least(now() + make_interval(secs => ${leaseSeconds}), deadline)
+      update jobs set
+        lease_until = greatest(lease_until, least(now() + make_interval(secs => ${leaseSeconds}), deadline))
       where id = ${jobId} and attempts = ${attempt} and status = 'Processing' and deadline is not null`;
   }
 }
