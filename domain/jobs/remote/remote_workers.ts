@@ -23,6 +23,8 @@ export class RemoteWorkers {
   #seen = new Set<string>();
   #known = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** When the timer fires. */
+  #writeAt = Infinity;
 
   /** @param waiting the workers whose polls wait now */
   constructor(
@@ -45,16 +47,17 @@ export class RemoteWorkers {
     clearTimeout(this.#timer);
   }
 
+  /** Writes after this time, or earlier if that is planned: workers that keep coming do not put it off. */
   #schedule(inMs: number): void {
-    if (inMs === FIRST_WRITE_MS) {
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-    }
-    this.#timer ??= setTimeout(() => this.#write(), inMs);
+    const at = performance.now() + inMs;
+    if (at >= this.#writeAt) return;
+    clearTimeout(this.#timer);
+    this.#writeAt = at;
+    this.#timer = setTimeout(() => this.#write(), inMs);
   }
 
   async #write(): Promise<void> {
-    this.#timer = undefined;
+    this.#writeAt = Infinity;
     for (const worker of this.o.waiting()) this.#named.set(worker.id, worker);
     const named = [...this.#named];
     const seen = [...this.#seen];
