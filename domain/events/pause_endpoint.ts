@@ -32,7 +32,11 @@ export async function pauseEndpoint(
   return (await readEndpoint(tx, caller, id)).value;
 }
 
-/** Resumes an endpoint. A job sends what waited. A repeated resume changes nothing. @throws WEBHOOK_ENDPOINT_NOT_FOUND */
+/**
+ * Resumes an endpoint. A job sends what waited. A series of failures begins again, because nothing was tried during the
+ * pause. A repeated resume changes nothing.
+ * @throws WEBHOOK_ENDPOINT_NOT_FOUND
+ */
 export async function resumeEndpoint(
   p: Pick<Platform, "sql" | "wakeUps">,
   caller: TenantCaller,
@@ -41,7 +45,7 @@ export async function resumeEndpoint(
   return await transact(p.sql, async (tx) => {
     const { value: before } = await lockEndpoint(tx, caller, id, null);
     if (before.pausedAt === null) return before;
-    await tx`update webhook_endpoints set paused_at = null, paused_by = null, pause_reason = null,
+    await tx`update webhook_endpoints set paused_at = null, paused_by = null, pause_reason = null, failing_since = null,
       version = version + 1, updated_at = now() where id = ${id}`;
     const [held] = await tx`
       select from webhook_deliveries where endpoint_id = ${id} and status = 'Pending' and held limit 1`;

@@ -95,6 +95,29 @@ Deno.test("a delivery that a pause keeps waiting is not taken for a lost one, an
   assert.equal(row?.roundAttempts, 2);
 });
 
+Deno.test("days of a pause do not count as days of failures", async () => {
+  const { by, receiver, id, here } = await cast();
+  receiver.answers(() => new Response("broken", { status: 500 }));
+  const failedAttempt = async () => {
+    const delivery = await ping(by, here);
+    await until(
+      () => sql`select from webhook_deliveries where id = ${delivery} and attempt_count = 1`,
+      (rows) => rows.length === 1,
+      { what: "a failed attempt" },
+    );
+  };
+  await failedAttempt();
+  assert.notEqual((await by.get(here)).body.failingSince, null);
+  await by.post(`${here}/pause`, {});
+  await sql`update webhook_endpoints set failing_since = now() - interval '6 days', paused_at = now() - interval '6 days'
+    where id = ${id}`;
+  assert.equal((await by.post(`${here}/resume`, {})).body.failingSince, null);
+  await failedAttempt();
+  const { isActive, disabledReason, failingSince } = (await by.get(here)).body;
+  assert.deepEqual([isActive, disabledReason], [true, null]);
+  assert.ok(Date.parse(failingSince) > Date.now() - 3_600_000);
+});
+
 Deno.test("pausing and resuming while deliveries are made loses none of them", async () => {
   const { by, receiver, here } = await cast();
   const ids: string[] = [];
