@@ -28,7 +28,7 @@ export async function createDeliveries(p: Platform, tx: Tx, execution: Execution
 
 /**
  * Inserts deliveries of a document with other options than the execution's. A recipient who is among its deliveries gets
- * it again.
+ * it again; the outcome of a running attempt with other options no longer counts.
  * @returns the recipients
  */
 export async function addDeliveries(
@@ -38,13 +38,15 @@ export async function addDeliveries(
 ): Promise<string[]> {
   const recipients = await recipientsOf(tx, options, execution);
   const rows = await tx<{ recipient: string }[]>`
-    insert into report_deliveries (id, execution_id, method, target_id, recipient, options_json)
+    insert into report_deliveries as d (id, execution_id, method, target_id, recipient, options_json)
     select id, ${execution.id}, ${options.method}, ${options.targetId ?? null}, recipient, ${
     JSON.stringify(options)
   }
     from unnest(${recipients.map(newId)}::uuid[], ${recipients}::text[]) given (id, recipient)
     on conflict on constraint report_deliveries_once do update set status = 'Owed', attempts = 0,
-      notification_id = null, error_message = null, options_json = excluded.options_json, updated_at = now()
+      notification_id = null, error_message = null, options_json = excluded.options_json,
+      claimed_by = case when d.options_json = excluded.options_json then d.claimed_by end,
+      claimed_until = case when d.options_json = excluded.options_json then d.claimed_until end, updated_at = now()
     returning recipient`;
   return rows.map(({ recipient }) => recipient);
 }

@@ -294,6 +294,27 @@ Deno.test("a redelivery during a delivery posts no Slack message twice", async (
   await chat.shutdown();
 });
 
+Deno.test("a delivery with other options is made although an attempt with the former ones still runs", async () => {
+  const actor = await t.actor();
+  const held = Promise.withResolvers<void>();
+  const bodies: string[] = [];
+  const receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+    bodies.push(await request.text());
+    if (bodies.length === 1) await held.promise;
+    return new Response("ok");
+  });
+  const webhook = { method: WEBHOOK, webhookUrl: `http://127.0.0.1:${receiver.addr.port}/hook` };
+  const id = await generate(actor, webhook);
+  await until(() => bodies, ({ length }) => length === 1, { what: "the first message" });
+  const delivery = { ...webhook, webhookFormat: "slack" };
+  assert.equal((await actor.post(`/api/v1/reports/${id}/redeliver`, { delivery })).status, 202);
+  await until(() => bodies, ({ length }) => length === 2, { what: "the Slack message", withinMs: 20_000 });
+  held.resolve();
+  assert.equal((await delivered(actor, id)).deliveryStatus, "Delivered");
+  assert.ok("text" in JSON.parse(bodies[1] ?? ""));
+  await receiver.shutdown();
+});
+
 Deno.test("a document is delivered again to named recipients, or with other options", async () => {
   const actor = await manager();
   const slack = startSlack();
