@@ -34,13 +34,18 @@ export const listTaskJob = defineJob({
       if (task) await tellOwner(p, task);
       return task ? { status: task.status, rows: task.position, refused: task.refused } : { ran: false };
     } catch (error) {
-      if (isLastFailure(context)) {
-        await endListTask(p.sql, taskId, { status: "Failed", error: "The job's executions show why." });
-      }
+      if (isLastFailure(context)) await failTask(p, taskId);
       throw error;
     }
   },
 });
+
+async function failTask(p: ConsolePlatform, taskId: string): Promise<void> {
+  const task = await beginListTask(p.sql, taskId);
+  if (!task) return;
+  const end = { status: "Failed" as const, error: "The job's executions show why." };
+  if (await endListTask(p.sql, taskId, end)) await tellOwner(p, { ...task, ...end });
+}
 
 /** Runs a started task to its end. @returns the ended task; null if there is nothing to do */
 export async function runListTask(

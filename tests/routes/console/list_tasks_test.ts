@@ -90,6 +90,27 @@ Deno.test("an action on a few rows goes on as a job if its process ends before t
   await until(async () => (await browser.open(task)).html.includes("Completed"));
 });
 
+Deno.test("who started a task is told that its job has failed for the last time", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const jobId = await waitingJob(owner);
+  const browser = await browse(t, owner);
+  const task = await countJobs(browser, jobId);
+  const name = `fail_${newSecret().replaceAll(/\W/g, "").slice(0, 8).toLowerCase()}`;
+  await sql.unsafe(`create function ${name}() returns trigger language plpgsql as $$
+    begin raise exception 'the disk is full'; end $$`);
+  await sql.unsafe(`create trigger ${name} before update on jobs for each row when (old.id = '${jobId}')
+    execute function ${name}()`);
+  await start(browser, task);
+  await sql`update jobs set due_at = now(), status = 'Enqueued', max_retries = 0
+    where job_type_name = 'steward.list-task' and serialized_args like ${`%${idOf(task)}%`}`;
+  await t.steward.sweep();
+  const notices = () => owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`);
+  const { body } = await until(notices, (read) => read.body.items.length > 0, { withinMs: 20_000 });
+  await sql.unsafe(`drop function ${name} cascade`);
+  assert.ok(body.items[0].actionUrl.endsWith(task));
+  assert.match((await browser.open(task)).html, /Failed/);
+});
+
 Deno.test("ticked dead letters are retried or purged, and others stay", async () => {
   const owner = await t.actor({ role: "Admin" });
   const letters = await Promise.all([1, 2, 3].map(async () => {
