@@ -117,7 +117,9 @@ async function runSchedule(
   const [first] = executions;
   if (!first) throw new Error("a schedule ran nothing");
   await noteLastRun(p, tx, schedule, first);
-  if (!canRun) await handleExecutionEnd(p, tx, first);
+  for (const execution of executions) {
+    if (execution.status === STATUS.Failed) await handleExecutionEnd(p, tx, execution);
+  }
   return first;
 }
 

@@ -238,6 +238,17 @@ Deno.test("one failing value stops no other, is notified once, and does not coun
   }]);
 });
 
+Deno.test("a value that cannot be generated at all sends its event too, once", async () => {
+  const actor = await t.actor({ permissions: ["read:events"] });
+  const { id } = await create(actor, { burst: burstOf(item("Norte"), item("Sul")) });
+  await sql`update report_schedules set burst_json = replace(burst_json, '"Sul"', '""') where id = ${id}`;
+  const { body: tracking } = await actor.post(`${SCHEDULES}/${id}/trigger`);
+  const made = await endedBurst(actor, tracking.burstId);
+  const { body } = await actor.get("/api/v1/events?types=report.failed");
+  assert.deepEqual(body.items.map(({ data }: Detail) => data.executionId), [made[""].id]);
+  await until(() => messagesOf(actor), ({ length }) => length === 1);
+});
+
 Deno.test("a run in which every value fails counts as one failure, and the second in a row pauses the schedule", async () => {
   const actor = await t.actor();
   const { id } = await create(actor, { burst: burstOf(item("zero"), item("Sul")) });
