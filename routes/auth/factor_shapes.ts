@@ -85,7 +85,7 @@ export const totpCode = z.string().transform((text) => text.replaceAll(/\s/g, ""
 
 /** Exactly one of these proves a second factor. */
 export const factorProof = {
-  code: optional(totpCode).meta({ description: "Of the authenticator app: six digits" }),
+  code: optional(totpCode).meta({ description: "Of the authenticator app: six digits", example: "123456" }),
   recoveryCode: optional(z.string().trim().min(1).max(100)),
   passkey: optional(PasskeyAnswerDto),
 };

@@ -4,6 +4,7 @@ import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
+import { factorProof } from "./factor_shapes.ts";
 import { invitationPage } from "./invitation_page.ts";
 
 const area = "Sign-in";
@@ -21,6 +22,9 @@ const OfferedInvitationDto = z.object({
     description:
       "What accepting needs. New: a password to choose. Password: the password of the account with this " +
       "email. SignedIn: that account has no password, so its owner accepts signed in",
+  }),
+  hasSecondFactor: z.boolean().meta({
+    description: "True: the password of the account needs a code too; who uses a passkey accepts signed in",
   }),
   looks: HostedLooksDto,
 }).meta({ id: "OfferedInvitationDto" });
@@ -70,18 +74,26 @@ export const acceptInvitationRoutes = [
     id: "acceptInvitation",
     waitsForOthers: true,
     summary: "Accept an invitation with a new password, or with the password of the existing account",
+    details: "An account with a second factor needs `code` or `recoveryCode` too.",
     access: anyone,
-    body: z.object({ token, password: z.string().min(1).max(1024) }).meta({ id: "AcceptInvitationRequest" }),
+    body: z.object({
+      token,
+      password: z.string().min(1).max(1024),
+      code: factorProof.code,
+      recoveryCode: factorProof.recoveryCode,
+    }).meta({ id: "AcceptInvitationRequest" }),
     answers: accepted,
     problems: [
       ...JOIN_PROBLEMS,
       "USER_ALREADY_EXISTS",
       "CREDENTIALS_INVALID_UNAUTHORIZED",
+      "SECOND_FACTOR_INVALID_UNAUTHORIZED",
+      "FACTOR_UNAVAILABLE",
       "ACCOUNT_LOCKED_UNAUTHORIZED",
       "RATE_LIMITED",
     ],
-    run: async ({ platform, body, call }) =>
-      ok(await acceptInvitation(platform, { ...body, traceId: call.traceId, ip: call.ip })),
+    run: async ({ platform, body: { token, password, ...proof }, call: { traceId, ip } }) =>
+      ok(await acceptInvitation(platform, { token, password, proof, traceId, ip })),
   }),
   endpoint({
     method: "post",

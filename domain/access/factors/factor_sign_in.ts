@@ -100,7 +100,7 @@ async function openProved(
   return { tokens, userId, tenantId };
 }
 
-const wrongFactor = (): Problem =>
+export const wrongFactor = (): Problem =>
   problem(
     "SECOND_FACTOR_INVALID_UNAUTHORIZED",
     "The code is wrong or was already used, or the passkey does not fit this sign-in.",

@@ -4,13 +4,17 @@ import { recordAudit } from "../../audit/audit.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { digest } from "../../shared/secrets.ts";
+import { hasFactor } from "../../rights/second_factor.ts";
 import { noteVerifiedEmail } from "../account/verified_email.ts";
+import { wrongFactor } from "../factors/factor_sign_in.ts";
+import { type FactorProof, proveFactor, requireOneProof } from "../factors/prove.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { requireGoodPassword } from "../passwords/password_rules.ts";
 import { addressKey } from "../sign_in/address.ts";
 import { countFailedSignIn, requireAddressBelowLimit, requireUnlocked } from "../sign_in/failed_sign_ins.ts";
 import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
 import { linkUserToTenant } from "../users/links.ts";
+import { lockUser } from "../users/user_lock.ts";
 import { createUser } from "../users/user_create.ts";
 import { readUserTenant } from "../users/user_details.ts";
 import { requireInviter } from "./inviter.ts";
@@ -26,6 +30,8 @@ export interface OfferedInvitation {
    * `SignedIn`: that account has no password, so its owner must sign in first.
    */
   account: "New" | "Password" | "SignedIn";
+  /** Accepting with the password of the account needs a code too. */
+  hasSecondFactor: boolean;
 }
 
 /** Who has joined which tenant. */
@@ -60,6 +66,7 @@ interface Account {
   email: string;
   isActive: boolean;
   passwordHash: string | null;
+  hasSecondFactor: boolean;
   lockedForSeconds: number | null;
 }
 
@@ -73,24 +80,34 @@ export async function readOffer(sql: Sql, token: string): Promise<OfferedInvitat
   const { email, tenantId, tenantName, expiresAt } = open;
   const account = await findAccount(sql, email);
   const existing = account?.passwordHash === null ? "SignedIn" : "Password";
-  return { email, tenantId, tenantName, expiresAt, account: account ? existing : "New" };
+  return {
+    email,
+    tenantId,
+    tenantName,
+    expiresAt,
+    account: account ? existing : "New",
+    hasSecondFactor: account?.hasSecondFactor ?? false,
+  };
 }
 
 /**
  * Accepts an invitation. The link proves that the person reads the mail of the address. Without a user of that email, it
  * creates one, and `password` is their new password. Otherwise `password` must be that user's own: a link in a mailbox
- * must not replace a password. Wrong passwords count like failed sign-ins.
- * @throws INVITATION_INVALID, INVITATION_INVITER_FORBIDDEN, VALIDATION_ERROR (the password), RATE_LIMITED, ACCOUNT_LOCKED_UNAUTHORIZED,
- * CREDENTIALS_INVALID_UNAUTHORIZED, and errors of `joinTenant`
+ * must not replace a password. A user with a second factor proves it too: otherwise whoever added it could sign in to the
+ * tenant, although the person who joins does not have it. Wrong passwords and codes count like failed sign-ins.
+ * @throws INVITATION_INVALID, INVITATION_INVITER_FORBIDDEN, VALIDATION_ERROR (the password, no code), RATE_LIMITED,
+ * ACCOUNT_LOCKED_UNAUTHORIZED, CREDENTIALS_INVALID_UNAUTHORIZED, SECOND_FACTOR_INVALID_UNAUTHORIZED, FACTOR_UNAVAILABLE,
+ * and errors of `join`
  */
 export async function acceptInvitation(
   p: AccessPlatform,
-  { token, password, ...origin }: Origin & { token: string; password: string },
+  { token, password, proof, ...origin }: Origin & { token: string; password: string; proof: FactorProof },
 ): Promise<AcceptedInvitation> {
   const invitation = await readOpen(p.sql, token);
   const account = await findAccount(p.sql, invitation.email);
   if (account) {
     await requirePassword(p, account, password, origin.ip);
+    if (account.hasSecondFactor) await requireFactor(p, account.id, proof, origin.ip);
     // Again in the transaction: concurrent attempts may have reached the lock while the hash was computed.
     return await join(p, token, account.id, origin, (tx) => requireStillUsable(tx, account, origin.ip));
   }
@@ -204,7 +221,7 @@ async function readOpen(q: Sql, token: string): Promise<OpenInvitation> {
 
 async function findAccount(q: Sql, email: string): Promise<Account | null> {
   const [account] = await q<Account[]>`
-    select id, email, is_active, password_hash,
+    select id, email, is_active, password_hash, ${hasFactor(q, q`users.id`)} as has_second_factor,
       ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds
     from users where lower(email) = lower(${email}) and deleted_at is null`;
   return account ?? null;
@@ -228,10 +245,28 @@ async function requirePassword(
   throw wrongPassword();
 }
 
+/** Checks a code of an account with a second factor. It is used up, also if the person cannot join. */
+async function requireFactor(
+  p: AccessPlatform,
+  userId: string,
+  proof: FactorProof,
+  ip: string | null,
+): Promise<void> {
+  requireOneProof(proof);
+  const proved = await transact(p.sql, async (tx) => {
+    await lockUser(tx, userId); // so that attempts for one user run one after the other
+    return await proveFactor(p, tx, userId, proof);
+  });
+  if (proved) return;
+  await countFailedSignIn(p, { address: addressKey(ip), tried: null });
+  throw wrongFactor();
+}
+
 async function requireStillUsable(tx: Tx, verified: Account, ip: string | null): Promise<void> {
   await requireAddressBelowLimit(tx, addressKey(ip));
   const account = await findAccount(tx, verified.email);
   if (!account?.isActive || account.passwordHash !== verified.passwordHash) throw wrongPassword();
+  if (account.hasSecondFactor && !verified.hasSecondFactor) throw wrongFactor(); // added meanwhile
   requireUnlocked(account);
 }
 

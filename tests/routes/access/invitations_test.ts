@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { HttpAnswer } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { addApp } from "../auth/factors.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "../auth/people.ts";
 import { auditOf, idOf, isSignedIn, refused } from "./answers.ts";
 import { ADMIN, createUser } from "./users.ts";
@@ -22,14 +23,14 @@ const accept = (token: string, password = NEW) =>
   t.nobody.post("/api/v1/auth/invitations/accept", { token, password });
 const offer = (token: string) => t.nobody.post("/auth/invitations/read", { token });
 
-/** The tokens mailed to an address, the newest first, once there are `count` mails. */
+/** The tokens mailed to an address, the newest first, once there are `count`. */
 async function tokensFor(email: string, count = 1): Promise<string[]> {
   let tokens: string[] = [];
   await until(async () => {
     const { body } = await t.nobody.get("/dev/outbox");
     tokens = body.filter((mail: { to: unknown }) => JSON.stringify(mail.to).includes(email))
-      .map(({ textBody }: { textBody: string }) =>
-        /\/auth\/invitation#token=([\w-]{43})/.exec(textBody)?.[1]
+      .flatMap(({ textBody }: { textBody: string }) =>
+        /\/auth\/invitation#token=([\w-]{43})/.exec(textBody)?.[1] ?? []
       );
     return tokens.length >= count;
   });
@@ -66,7 +67,8 @@ Deno.test("a person without an account accepts with a password, and can sign in"
   const [token = ""] = await tokensFor(email);
   const { body: offered } = await offer(token);
   const { looks, ...invited } = offered;
-  assert.deepEqual(invited, { email, tenantName: `Tenant ${tenantId}`, expiresAt, account: "New" });
+  const offering = { email, tenantName: `Tenant ${tenantId}`, expiresAt };
+  assert.deepEqual(invited, { ...offering, account: "New", hasSecondFactor: false });
   assert.equal(looks.productName, "Steward");
   const accepted = await accept(token);
   assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
@@ -98,6 +100,41 @@ Deno.test("an existing account joins with its own password; the link never repla
   const { body: { tenant, tenants } } = await signIn(t, user.email);
   assert.equal(tenant.id, user.tenantId, "the default tenant stays");
   assert.equal(tenants.length, 2);
+});
+
+Deno.test("an account with a second factor joins with its password and a code, not with the password alone", async () => {
+  const user = await person(t);
+  const { app, recoveryCodes: [recoveryCode] } = await addApp(bearer(t, await signIn(t, user.email)), {
+    now: Date.now,
+  });
+  const { token } = await invited(user.email);
+  assert.equal((await offer(token)).body.hasSecondFactor, true);
+  const join = (proof: object, password = PASSWORD, by = token) =>
+    t.nobody.post("/api/v1/auth/invitations/accept", { token: by, password, ...proof });
+  const without = await join({});
+  refused(without, 400, "VALIDATION_ERROR");
+  assert.match(without.body.errors.join(), /^code: expected exactly one of/);
+  refused(await join({ code: app.code(1) }, NEW), 401, "CREDENTIALS_INVALID_UNAUTHORIZED");
+  refused(await join({ code: app.code(-1) }), 401, "SECOND_FACTOR_INVALID_UNAUTHORIZED"); // used before
+  refused(await join({ recoveryCode: "wrong" }), 401, "SECOND_FACTOR_INVALID_UNAUTHORIZED");
+  assert.equal((await join({ code: app.code(1) })).body.userId, user.id);
+  const other = await t.actor({ permissions: ADMIN });
+  const { body: { id } } = await invite(user.email, other);
+  assert.ok(id);
+  const [second = ""] = await tokensFor(user.email, 2);
+  refused(await join({ code: app.code(1) }, PASSWORD, second), 401, "SECOND_FACTOR_INVALID_UNAUTHORIZED");
+  assert.equal((await join({ recoveryCode }, PASSWORD, second)).body.userId, user.id);
+});
+
+Deno.test("the fifth wrong code of an invitation locks the account", async () => {
+  const user = await person(t);
+  const { app } = await addApp(bearer(t, await signIn(t, user.email)), { now: Date.now });
+  const { token } = await invited(user.email);
+  const join = (code: string) =>
+    t.nobody.post("/api/v1/auth/invitations/accept", { token, password: PASSWORD, code });
+  for (let n = 0; n < 5; n++) refused(await join(app.code(-1)), 401, "SECOND_FACTOR_INVALID_UNAUTHORIZED");
+  refused(await join(app.code(1)), 401, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  refused(await signIn(t, user.email), 401, "ACCOUNT_LOCKED_UNAUTHORIZED");
 });
 
 Deno.test("wrong passwords of an invitation lock the account like wrong sign-ins", async () => {
