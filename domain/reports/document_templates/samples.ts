@@ -46,6 +46,53 @@ const LETTER = {
   signatory: { name: "Rui Santos" },
 };
 
+const REMINDER = {
+  today: "2026-04-15",
+  payBy: "2026-04-30",
+  currency: "EUR",
+  seller: INVOICE.seller,
+  customer: INVOICE.customer,
+  invoices: [
+    { number: "2026-0142", due: "2026-04-01", daysLate: 14, amount: 1611.3 },
+    { number: "2026-0167", due: "2026-04-14", daysLate: 1, amount: 98.4 },
+  ],
+  total: 1709.7,
+};
+const REMINDER_TEXTS: TemplateTexts = {
+  en: {
+    title: "Reminder of open invoices",
+    greeting: "Dear {name},",
+    open: "We have not received your payment for the following invoices.",
+    invoice: "Invoice",
+    due: "Due",
+    late: "Late",
+    day: "# day",
+    days: "# days",
+    amount: "Amount",
+    total: "Total",
+    pay: "Please pay {amount} by {date}.",
+    paid: "If you have paid in the meantime, please ignore this letter.",
+    closing: "Yours sincerely,",
+    page: "Page",
+  },
+  pt: {
+    title: "Lembrete de faturas em aberto",
+    greeting: "{name},",
+    open: "Ainda não recebemos o pagamento das seguintes faturas.",
+    invoice: "Fatura",
+    due: "Vencimento",
+    late: "Atraso",
+    day: "# dia",
+    days: "# dias",
+    amount: "Valor",
+    total: "Total",
+    pay: "Pedimos que pague {amount} até {date}.",
+    paid: "Se já pagou, desconsidere esta carta.",
+    closing: "Atenciosamente,",
+    page: "Página",
+  },
+};
+
 const inEnglish = {
   invoice: {
     ...INVOICE,
@@ -90,7 +137,7 @@ const textOf = (file: string): string =>
 
 let samples: DocumentSample[] | null = null;
 
-/** The shipped samples: an invoice and a letter, in English and Portuguese. */
+/** The shipped samples: an invoice and a letter, each in English and Portuguese, and a reminder with texts in both. */
 export const documentSamples = (): DocumentSample[] =>
   samples ??= [
     {
@@ -132,5 +179,15 @@ export const documentSamples = (): DocumentSample[] =>
       requiredVariables: "date, sender, recipient, subject, paragraphs",
       sampleData: inPortuguese.letter,
       texts: null,
+    },
+    {
+      slug: "reminder",
+      locale: "en",
+      name: "Reminder",
+      titleTemplate: '{{ t "title" }}',
+      bodyTemplate: textOf("reminder"),
+      requiredVariables: "today, payBy, currency, seller, customer, invoices, total",
+      sampleData: REMINDER,
+      texts: REMINDER_TEXTS,
     },
   ];

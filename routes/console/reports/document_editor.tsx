@@ -67,6 +67,9 @@ const editorPage = formPage({
 
 const idOf = ({ slug, locale }: Sample): string => `${slug}-${locale}`;
 
+const languagesOf = ({ locale, texts }: Sample): string =>
+  [...new Set([locale, ...Object.keys(texts ?? {})])].join(", ");
+
 /** What is typed. Browsers send a line break as CRLF. */
 function contentIn(v: Visit, form: FormData) {
   const typed = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");
@@ -143,7 +146,7 @@ function editorView(
               {samples.map((sample) => (
                 <ButtonLink
                   href={`document-templates/new${searchOf({ sample: idOf(sample) })}`}
-                  label={`${sample.name} (${sample.locale})`}
+                  label={`${sample.name} (${languagesOf(sample)})`}
                 />
               ))}
             </div>

@@ -13,6 +13,8 @@ inBrowser("a document template is made from a sample, previewed, changed and res
   const { page } = viewing;
   await viewing.open("document-templates");
   await page.getByRole("link", { name: "New document template" }).click();
+  await page.getByRole("link", { name: "Reminder (en, pt)" }).click();
+  await page.locator("input[name=textLanguage][value=pt]").first().waitFor();
   await page.getByRole("link", { name: "Fatura (pt)" }).click();
   assert.equal(await page.locator("#f-name").inputValue(), "Fatura");
   assert.equal(await page.locator("#f-locale").inputValue(), "pt");

@@ -192,7 +192,7 @@ Deno.test("the samples are drawn in both languages, and they can be copied", asy
   const samples = (await ann.get(`${PATH}/samples`)).body;
   assert.deepEqual(
     samples.map(({ slug, locale }: Record<string, string>) => `${slug} ${locale}`),
-    ["invoice en", "invoice pt", "letter en", "letter pt"],
+    ["invoice en", "invoice pt", "letter en", "letter pt", "reminder en"],
   );
   for (const sample of samples) {
     const { id } = await made({ ...sample, slug: `copy-${++count}` });
@@ -201,6 +201,22 @@ Deno.test("the samples are drawn in both languages, and they can be copied", asy
     const catalog = [...objects.syntax.values()].find((text) => text.includes("/Type/Catalog")) ?? "";
     assert.equal(textOf(/\/Lang<(\w+)>/.exec(catalog)?.[1] ?? ""), sample.locale);
   }
+});
+
+Deno.test("the sample with texts is a document in each of its languages", async () => {
+  const samples = (await ann.get(`${PATH}/samples`)).body;
+  const sample = samples.find(({ slug }: { slug: string }) => slug === "reminder");
+  const { id } = await made({ ...sample, slug: "reminder-copy" });
+  const textIn = async (language: string) =>
+    pageTexts(await drawn(`${PATH}/${id}/render`, { language })).flat().join(" ").replaceAll(/\s+/g, " ");
+  assert.match(
+    await textIn("en"),
+    /April 15, 2026 Reminder of open invoices .* 14 days .* 1 day .* €1,709\.70/,
+  );
+  assert.match(
+    await textIn("pt"),
+    /15 de abril de 2026 Lembrete de faturas .* 14 dias .* 1 dia .* € 1\.709,70/,
+  );
 });
 
 const LINES = `<page size="A5"><footer><p>Page <pagenumber/> of <pagecount/></p></footer>
