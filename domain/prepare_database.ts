@@ -13,7 +13,7 @@ import { setIdClock } from "./shared/ids.ts";
 /**
  * Starts the database's clock, applies migrations if configured, and updates the catalog. Uses connections of its own:
  * connections opened before a migration do not know its new types.
- * @throws Error if migrations are pending and MIGRATE_ON_START is off.
+ * @throws Error if the database cannot be used, or migrations are pending and MIGRATE_ON_START is off.
  */
 export async function prepareDatabase(
   config: Config,
@@ -24,7 +24,9 @@ export async function prepareDatabase(
   const pooled = !config.DATABASE_LISTEN;
   const migrating = connectPostgres(url, { max: 1, prepare: false, work: "migration", pooled });
   try {
-    await clock.start(migrating);
+    await clock.start(migrating).catch((cause) => {
+      throw new Error(`the database of DATABASE_URL cannot be used: ${cause.message}`, { cause });
+    });
     setIdClock(clock);
     if (config.MIGRATE_ON_START) await migrate(migrating, extensions.migrations);
     const pending = await pendingMigrations(migrating, extensions.migrations);

@@ -16,22 +16,22 @@ const SAME_SIGNAL_MS = 1_000;
 const CONFIGURATION_EXIT = 78;
 
 /**
- * The configuration of this process. If it has mistakes, prints them and exits with code 78. Logs a warning for each
- * variable that looks like a misspelled setting, and for each setting by which data travels without encryption.
+ * The configuration of this process. If it has mistakes, prints them and exits with code 78. Warns of each variable that
+ * looks like a misspelled setting, and of each setting by which data travels without encryption.
  */
 export function readConfigOrExit(): Config {
   const env = processEnv();
+  const misspelled = misspelledSettings(env).map(({ name, setting }) =>
+    `the variable ${name} is not a setting; did you mean ${setting}?`
+  );
   try {
     const config = readConfig(env);
     const log = createLog(config.LOG_LEVEL);
-    for (const { name, setting } of misspelledSettings(env)) {
-      log.warn(`the variable ${name} is not a setting; did you mean ${setting}?`);
-    }
-    for (const warning of unencryptedConnections(config)) log.warn(warning);
+    for (const warning of [...misspelled, ...unencryptedConnections(config)]) log.warn(warning);
     return config;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    console.error(error.message);
+    console.error([error.message, ...misspelled].join("\n"));
     Deno.exit(CONFIGURATION_EXIT);
   }
 }

@@ -74,6 +74,26 @@ Deno.test("a database without any migration is refused with their number, the fi
   });
 });
 
+Deno.test("a database that cannot be used is refused with the setting that names it", async () => {
+  const url = new URL(await createTestDatabase({ empty: true }));
+  url.pathname = "/absent";
+  await withService({ DATABASE_URL: url.href }, async ({ ended, output }) => {
+    assert.equal(await ended, 1);
+    assert.match(
+      output(),
+      /could not start: the database of DATABASE_URL cannot be used: database "absent" does not exist/,
+    );
+  });
+});
+
+Deno.test("a misspelled setting is named beside the mistakes in the configuration", async () => {
+  await withService({ STEWARD_ENV: "production", S3_ENDPOIN: "http://store" }, async ({ ended, output }) => {
+    assert.equal(await ended, 78);
+    assert.match(output(), /S3_ENDPOINT is missing/);
+    assert.match(output(), /the variable S3_ENDPOIN is not a setting; did you mean S3_ENDPOINT\?/);
+  });
+});
+
 Deno.test("a second service in the same folder is refused with the way out", async () => {
   await withService({}, async ({ folder, ready }) => {
     await ready;

@@ -102,7 +102,7 @@ export const FILE_PROBLEMS = {
     409,
     "File is under legal hold",
     "The content cannot be destroyed while a legal hold exists.",
-    "Release the hold first. That needs the permission retain:files.",
+    "Release the hold first. That needs the permissions retain:files and admin:system.",
     "The file is under legal hold. Release the hold first.",
     "O arquivo está sob retenção legal. Remova-a primeiro.",
   ),

@@ -13,8 +13,8 @@ export const JOB_PROBLEMS = {
   JOB_TYPE_UNKNOWN: entry(
     400,
     "Job type not found",
-    "Callers cannot enqueue a job type with this name.",
-    "Use one of the names that the detail lists.",
+    "No job type of this name can be enqueued here, or claimed by this worker.",
+    "Declare the type (PUT /api/v1/job-types/{name}), or use another name.",
     "This job type cannot be enqueued here. Choose another type.",
     "Este tipo de tarefa não pode ser colocado na fila aqui. Escolha outro tipo.",
   ),
