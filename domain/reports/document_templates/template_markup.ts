@@ -1,8 +1,8 @@
 import { MarkupInvalid, mistakeAt, parseMarkup, parsePiece, type TextPlace, VARIABLE } from "./markup.ts";
 import type { ElementName } from "./markup_rules.ts";
 
-/** A rendered document is not larger. */
-const MOST_CHARACTERS = 1_048_576;
+/** For the partials of one template. The check keeps the thread of requests busy: about 100 ms for so many characters. */
+const MOST_CHARACTERS = 262_144;
 const TAGS = [{ open: "{{!--", close: "--}}" }, { open: "{{{", close: "}}}" }, { open: "{{", close: "}}" }];
 const PARTIAL = /^\{\{~?>\s*([^\s~}]+)/;
 
