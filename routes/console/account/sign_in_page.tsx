@@ -1,0 +1,109 @@
+import type { HostedLooks } from "../../looks/hosted_page.ts";
+import { RequiredMark, TextField } from "../components/forms.tsx";
+import { Icon } from "../components/icons.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PasskeyForm } from "../components/passkey_form.tsx";
+import { Brand } from "../shared/brand.tsx";
+import { BarePage, type ConsoleUrls } from "../shared/document.tsx";
+import type { Locale } from "../shared/languages.ts";
+import type { Theme } from "../shared/looks.ts";
+import type { Answer } from "../shared/operations.ts";
+import { factorTexts } from "./factor_texts.ts";
+import { accountTexts } from "./texts.ts";
+
+export interface SignInNotice {
+  tone: "info" | "ok" | "bad";
+  text: string;
+  detail?: string;
+}
+
+/** Where the OpenID provider sends users to sign in from, and expects them back. */
+export const PROVIDER_PAGE = "../oauth/authorize?";
+
+interface SignInPageProps {
+  urls: ConsoleUrls;
+  v: { locale: Locale; theme: Theme };
+  looks: HostedLooks;
+  /** The path to open after sign-in. */
+  to: string;
+  notice: SignInNotice | null;
+  email: string;
+  providers: Answer<"listOpenIdProviders">;
+  /** Where OpenID providers send the browser back to. */
+  back: string;
+  /** Of a browser that is back from a provider: the token that it left with. */
+  begun: string;
+}
+
+/** Sign-in by password, by passkey, by an OpenID provider, or a request for a password reset link. */
+export function SignInPage({ urls, v, looks, to, notice, email, providers, back, begun }: SignInPageProps) {
+  const { locale } = v;
+  const t = accountTexts[locale];
+  const action = `sign-in${to ? `?to=${encodeURIComponent(to)}` : ""}`;
+  return (
+    <BarePage urls={urls} v={v} title={t.signIn} looks={looks} scripts={["passkey.js"]}>
+      <div class="stack">
+        <Brand looks={looks} />
+        <div>
+          <h1>{t.signIn}</h1>
+          {!to.startsWith(PROVIDER_PAGE) && <p class="muted">{t.intro}</p>}
+        </div>
+        {notice && <Notice tone={notice.tone} title={notice.text}>{notice.detail}</Notice>}
+        <form class="card form" method="post" action={action}>
+          <TextField
+            label={t.email}
+            name="email"
+            type="email"
+            autocomplete="username"
+            value={email}
+            required
+          />
+          <TextField
+            label={t.password}
+            name="password"
+            type="password"
+            autocomplete="current-password"
+            required
+          />
+          <button type="submit" class="button primary" name="do" value="sign-in">{t.signIn}</button>
+        </form>
+        <PasskeyForm
+          locale={locale}
+          kind="get"
+          action={action}
+          options={{ url: "../api/v1/auth/login/passkey/options" }}
+          label={factorTexts[locale].signInByPasskey}
+          value="passkey"
+        />
+        {providers.length > 0 && (
+          <div class="card">
+            {providers.map(({ displayName, signInUrl }) => (
+              <a class="button" href={`${signInUrl}?returnTo=${encodeURIComponent(back)}`}>
+                <Icon name="lock" />
+                {t.signInBy(displayName)}
+              </a>
+            ))}
+            <form method="post" action={action} data-handover hidden>
+              <input type="hidden" name="do" value="exchange" />
+              <input type="hidden" name="code" />
+              <input type="hidden" name="begun" value={begun} />
+            </form>
+          </div>
+        )}
+        <details>
+          <summary>{t.forgot}</summary>
+          <form class="card form" method="post" action="sign-in">
+            <p class="muted">{t.forgotText}</p>
+            <div class="field">
+              <label for="reset-email">
+                {t.email} <RequiredMark />
+              </label>
+              <input id="reset-email" name="email" type="email" autocomplete="username" required />
+            </div>
+            <button type="submit" class="button" name="do" value="forgot">{t.sendLink}</button>
+          </form>
+        </details>
+      </div>
+    </BarePage>
+  );
+}

@@ -1,0 +1,97 @@
+import type { Child } from "hono/jsx";
+import type { ServicePlatform } from "../../../domain/platform.ts";
+import { sharedAssets } from "./assets.ts";
+import { commonTexts } from "./common_texts.ts";
+import { cookieWriter, readCookies } from "./cookies.ts";
+import { BarePage, type ConsoleUrls } from "./document.tsx";
+import { LOCALES } from "./languages.ts";
+import { contentPolicy } from "./request_security.ts";
+
+/** Value of `reason` in the sign-in address: the viewer's access changed and ended the session. */
+export const ACCESS_CHANGED = "access-changed";
+
+type Assets = Awaited<ReturnType<typeof sharedAssets>>;
+
+/** The answers of the console: pages and redirects, with cookies and the content policy. */
+export class Answers {
+  constructor(private readonly p: ServicePlatform, readonly assets: Assets) {}
+
+  get baseUrl(): URL {
+    return new URL(this.p.baseUrl());
+  }
+
+  /** The path of the console, with a slash at its end. */
+  get base(): string {
+    return `${this.baseUrl.pathname.replace(/\/$/, "")}/console/`;
+  }
+
+  get urls(): ConsoleUrls {
+    return {
+      base: this.base,
+      asset: this.assets.href,
+      timeZoneCookie: cookieWriter(this.baseUrl).timeZone(),
+    };
+  }
+
+  /** @param style a further source of styles that the policy allows */
+  async html(body: Child, status: number, cookies: string[] = [], style = ""): Promise<Response> {
+    const headers = new Headers({
+      "content-type": "text/html; charset=utf-8",
+      ...contentPolicy(this.p.config, "", style),
+    });
+    for (const cookie of cookies) headers.append("set-cookie", cookie);
+    const text = await (await body)?.toString(); // a promise if the page has an async component
+    return new Response(String(text ?? ""), { status, headers });
+  }
+
+  /** Leads to an address relative to the console. */
+  async goTo(to: string, cookies: string[]): Promise<Response> {
+    if (to.startsWith("../")) return await this.#leadOn(to, cookies);
+    const headers = new Headers({ location: this.base + to });
+    for (const cookie of cookies) headers.append("set-cookie", cookie);
+    return new Response(null, { status: 303, headers });
+  }
+
+  /**
+   * A page that leads on by itself. After a form, the policy `form-action` holds for all redirects, and the OpenID provider
+   * redirects to other sites.
+   */
+  async #leadOn(to: string, cookies: string[]): Promise<Response> {
+    return await this.html(
+      <BarePage urls={this.urls} v={{ locale: "en", theme: "auto" }} title="Steward" refreshTo={to}>
+        <p>
+          <a href={to}>{LOCALES.map((locale) => commonTexts[locale].goOn).join(" · ")}</a>
+        </p>
+      </BarePage>,
+      200,
+      cookies,
+    );
+  }
+
+  /** Redirects to sign-in and back afterwards. SESSION_INVALIDATED adds the reason to the address. */
+  async toSignIn(request: Request, code: string | null): Promise<Response> {
+    const to = request.method === "GET" ? addressOf(request) : this.backTo(request);
+    // After a link of another site, the browser has a session but does not send the cookie, which then must stay.
+    const { secret } = readCookies(this.baseUrl, request.headers);
+    const spent = secret === null ? [] : cookieWriter(this.baseUrl).noSession();
+    const query = new URLSearchParams({
+      ...to ? { to } : {},
+      ...code === "SESSION_INVALIDATED" ? { reason: ACCESS_CHANGED } : {},
+    });
+    return await this.goTo(`sign-in${query.size > 0 ? `?${query}` : ""}`, spent);
+  }
+
+  /** The console page that sent the form, from the Referer header; "" if it is another site's or missing. */
+  backTo(request: Request): string {
+    const referrer = request.headers.get("referer") ?? "";
+    const from = URL.canParse(referrer) ? new URL(referrer) : null;
+    if (!from || !from.pathname.startsWith(this.base)) return "";
+    return from.pathname.slice(this.base.length) + from.search;
+  }
+}
+
+/** The address of a page under /console, with its query. */
+export function addressOf(request: Request): string {
+  const { pathname, search } = new URL(request.url);
+  return pathname.replace(/^\/console\/?/, "") + search;
+}

@@ -1,0 +1,34 @@
+import { type Api, Refusal } from "./api.ts";
+import type { Viewer } from "./page.ts";
+
+/** A viewer whose session lacks a required second factor has no permissions, and sees only how to add one. */
+export async function readViewer(api: Api, userId: string): Promise<Viewer> {
+  const me = await api.call("readMe").catch((refusal) => {
+    if (refusal instanceof Refusal && refusal.code === "SECOND_FACTOR_REQUIRED") return null;
+    throw refusal;
+  });
+  if (!me) {
+    return {
+      userId,
+      email: "",
+      name: "",
+      tenant: null,
+      tenants: [],
+      permissions: new Set(),
+      isLimited: true,
+    };
+  }
+  const { user, tenant, tenants, permissions } = me;
+  const name = `${user.firstName} ${user.lastName}`.trim() || user.email;
+  return { userId: user.id, email: user.email, name, tenant, tenants, permissions: new Set(permissions) };
+}
+
+/** The unread count in the top bar. Null if the API refuses it: the page is shown anyway. */
+export async function unreadCount(api: Api, { userId }: Viewer): Promise<number | null> {
+  try {
+    return await api.call("countUnreadUserNotifications", { query: { userId } });
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}

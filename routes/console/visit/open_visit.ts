@@ -1,0 +1,82 @@
+import { browserToken, readBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
+import { listSavedFilters } from "../../../domain/console/saved_filters.ts";
+import type { ServicePlatform } from "../../../domain/platform.ts";
+import { traceIdOf } from "../../../infra/telemetry/trace_ids.ts";
+import type { Handle } from "../../app.ts";
+import { requireConnection } from "../../shared/require_connection.ts";
+import { filteredTo } from "../scope/filtered_to.ts";
+import { addressOf, type Answers } from "../shared/answers.tsx";
+import { Api } from "../shared/api.ts";
+import { type BrowserState, formCsrf, readCookies } from "../shared/cookies.ts";
+import type { Visit } from "../shared/page.ts";
+import { readViewer } from "../shared/viewer.ts";
+import type { Sitemap } from "./sitemap.ts";
+
+/** What every visit needs of the service. */
+export interface VisitParts {
+  p: ServicePlatform;
+  /** The service's API, called in the same process. */
+  handle: Handle;
+  answers: Answers;
+  sitemap: Sitemap;
+}
+
+/** A request for a page of the console. */
+export interface VisitRequest {
+  request: Request;
+  ip: string | null;
+  params: Record<string, string>;
+}
+
+/** Reads the session of the browser and who its viewer is. @returns a redirect to the sign-in if there is none */
+export async function openVisit(
+  { p, handle, answers, sitemap }: VisitParts,
+  { request, ip, params }: VisitRequest,
+): Promise<{ v: Visit; state: BrowserState } | Response> {
+  const state = readCookies(answers.baseUrl, request.headers);
+  requireConnection(p);
+  const { secret, locale } = state;
+  const session = secret && await readBrowserSession(p.sql, secret);
+  if (!secret || !session) return await answers.toSignIn(request, null);
+  if (session === "access-changed") return await answers.toSignIn(request, "SESSION_INVALIDATED");
+  const { userId, tenantId } = session;
+  const traceparent = request.headers.get("traceparent");
+  const apiIn = async (tenantId: string | null) =>
+    new Api(handle, {
+      token: await browserToken(p, { ...session, tenantId }),
+      ip,
+      headers: {
+        "user-agent": request.headers.get("user-agent") ?? "",
+        ...traceparent ? { traceparent } : {},
+      },
+      mayBeStale: !state.hasChanged && request.method === "GET",
+      locale,
+    });
+  const api = await apiIn(tenantId);
+  const viewer = await readViewer(api, userId);
+  const address = addressOf(request);
+  const [path = ""] = address.split("?");
+  const query = new URL(request.url).searchParams;
+  const v: Visit = {
+    viewer,
+    api,
+    actor: { userId, tenantId, traceId: traceIdOf(request.headers), ip },
+    params,
+    query,
+    address,
+    filteredTo: await filteredTo(api, viewer, query),
+    nav: sitemap.navOf(viewer, locale),
+    dismissed: new Set(state.dismissed),
+    inScope: apiIn,
+    locale,
+    timeZone: state.timeZone,
+    theme: state.theme,
+    csrf: formCsrf(secret, viewer.tenant?.id ?? null),
+    flash: state.flash,
+    secret,
+    signal: request.signal,
+    now: p.clock.now(),
+    readSavedFilters: () => listSavedFilters(p.sql, userId, path),
+  };
+  return { v, state };
+}

@@ -1,0 +1,166 @@
+import { Problem } from "../../../domain/problems/problem.ts";
+import { proofOf } from "../account/proof_forms.tsx";
+import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "../account/step_up.tsx";
+import { downloadList } from "../lists/count_rows.ts";
+import { afterSwitch } from "../scope/switch.ts";
+import { leadToId } from "../search/lead_to_id.ts";
+import { Refusal, refusalOf } from "../shared/api.ts";
+import { type BrowserState, cookieWriter, isFormCsrf } from "../shared/cookies.ts";
+import {
+  forbiddenView,
+  needsTenantView,
+  notFoundView,
+  refusalView,
+  staleView,
+} from "../shared/error_pages.tsx";
+import { PAGE_FORM_BYTES, readForm } from "../shared/form.ts";
+import { Layout } from "../shared/layout.tsx";
+import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
+import { isSameOrigin } from "../shared/request_security.ts";
+import { shownResult } from "../shared/undo.ts";
+import { unreadCount } from "../shared/viewer.ts";
+import { openVisit, type VisitParts, type VisitRequest } from "./open_visit.ts";
+
+/** Handles one request: session, permissions, form token, page, layout. `page` is null if no page matches the path. */
+export async function servePage(
+  parts: VisitParts,
+  page: ConsolePage | null,
+  asked: VisitRequest,
+): Promise<Response> {
+  const opened = await openVisit(parts, asked);
+  return opened instanceof Response
+    ? opened
+    : await new PageServing(parts, asked, opened.v, opened.state).serve(page);
+}
+
+/** Answers one request of a viewer. */
+class PageServing {
+  readonly #cookies;
+  /** Tells the next requests that the viewer has changed something. */
+  readonly #mark: string[];
+  #sent: FormData | null = null;
+
+  constructor(
+    private readonly parts: VisitParts,
+    private readonly asked: VisitRequest,
+    private readonly v: Visit,
+    private readonly state: BrowserState,
+  ) {
+    this.#cookies = cookieWriter(parts.answers.baseUrl);
+    this.#mark = parts.p.replica && asked.request.method === "POST" ? [this.#cookies.changed()] : [];
+  }
+
+  async serve(page: ConsolePage | null): Promise<Response> {
+    const { v } = this;
+    try {
+      const closed = this.parts.sitemap.whyClosed(page, this.asked.params, v.viewer);
+      if (closed === "not-enrolled") return await this.parts.answers.goTo("account/security", []);
+      if (closed === "forbidden") return await this.#refuse(() => forbiddenView(v, page?.permissions ?? []));
+      if (closed === "no-tenant") return await this.#refuse(() => needsTenantView(v));
+      if (closed !== null || !page) return await this.#refuse(() => notFoundView(v));
+      return this.asked.request.method === "POST" ? await this.#post(page) : await this.#get(page);
+    } catch (thrown) {
+      return await this.#failed(thrown);
+    }
+  }
+
+  async #get(page: ConsolePage): Promise<Response> {
+    const { v } = this;
+    const found = await leadToId(v);
+    if (found) return await this.#goToPage(found);
+    if (page.get && v.query.get("as") === "csv") {
+      return await this.#answer(await downloadList(this.parts.p, page, v));
+    }
+    return page.get ? await this.#answer(await page.get(v)) : await this.#refuse(() => notFoundView(v));
+  }
+
+  async #post(page: ConsolePage): Promise<Response> {
+    const { p, answers } = this.parts;
+    const { v } = this;
+    if (!page.post || !isSameOrigin(this.asked.request, answers.baseUrl)) return await this.#stale(page);
+    const form = await readForm(this.asked.request, {
+      bytes: PAGE_FORM_BYTES,
+      milliseconds: p.config.BODY_TIMEOUT_SECONDS * 1000,
+      room: p.runningRequests,
+    });
+    const tenant = page.fitsEveryTenant ? {} : { tenantId: v.viewer.tenant?.id ?? null };
+    if (!isFormCsrf(form.get("csrf"), { secret: v.secret, ...tenant })) return await this.#stale(page);
+    this.#sent = form;
+    return await this.#answer(page.path === STEP_UP ? await this.#stepUp(form) : await page.post(v, form));
+  }
+
+  async #stale(page: ConsolePage): Promise<Response> {
+    const { v, asked: { ip } } = this;
+    this.parts.p.log.info("console form refused", { path: page.path, userId: v.actor.userId, ip });
+    return await this.#show(staleView(v));
+  }
+
+  /** Renews the sign-in, then continues what it interrupted: sends the form, or opens the page. */
+  async #stepUp(form: FormData): Promise<Outcome> {
+    const { v, parts: { sitemap } } = this;
+    const interrupted = interruptedBy(form);
+    try {
+      await v.api.call("stepUp", { body: proofOf(form) });
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal) || refusal.status !== 400) throw refusal;
+      return await stepUpView(v, interrupted, refusal);
+    }
+    const [path = ""] = interrupted.to.split("?");
+    const found = sitemap.find(path);
+    const isOpen = found !== null && sitemap.whyClosed(found.page, found.params, v.viewer) === null;
+    if (interrupted.form === "" || !found?.page.post || !isOpen) return { goTo: interrupted.to };
+    const query = new URLSearchParams(interrupted.to.slice(path.length));
+    const resumed = { ...v, params: found.params, query, address: interrupted.to };
+    return await found.page.post(resumed, resumedForm(interrupted));
+  }
+
+  async #failed(thrown: unknown): Promise<Response> {
+    const { v, asked: { request }, parts: { answers } } = this;
+    const failure = thrown instanceof Problem ? refusalOf(thrown, v.locale) : thrown;
+    if (!(failure instanceof Refusal)) throw failure;
+    if (failure.status === 401) return await answers.toSignIn(request, failure.code);
+    if (failure.code === "STEP_UP_REQUIRED_FORBIDDEN") {
+      const form = this.#sent ? formAsText(this.#sent) : "";
+      return await this.#show(await stepUpView(v, { to: v.address, form }, null));
+    }
+    if (request.method === "POST") {
+      const flash = this.#cookies.flash(shownResult(v, failure.flash, ""));
+      return await answers.goTo(answers.backTo(request), [flash, ...this.#mark]);
+    }
+    return await this.#refuse(() => refusalView(failure, v));
+  }
+
+  async #answer(outcome: Outcome): Promise<Response> {
+    if (outcome instanceof Response) return outcome;
+    if (!("goTo" in outcome)) return await this.#show(outcome);
+    const { flash, goTo } = outcome;
+    const shown = flash ? [this.#cookies.flash(shownResult(this.v, flash, goTo))] : [];
+    return await this.parts.answers.goTo(goTo, [...shown, ...this.#mark]);
+  }
+
+  async #show(view: View): Promise<Response> {
+    const { v, parts: { answers } } = this;
+    const unread = await unreadCount(v.api, v.viewer);
+    return await answers.html(
+      <Layout urls={answers.urls} v={v} view={view} unread={unread} />,
+      view.status ?? 200,
+      [...this.state.flash ? [this.#cookies.noFlash()] : [], ...this.#mark],
+    );
+  }
+
+  /** Shows why the page cannot be shown. After a switch of the scope, leads to a page that can. */
+  async #refuse(view: () => View | Promise<View>): Promise<Response> {
+    const hasSwitched = this.asked.request.method === "GET" && this.state.flash?.hasSwitched;
+    const instead = hasSwitched ? afterSwitch(this.v) : null;
+    if (!instead) return await this.#show(await view());
+    return await this.parts.answers.goTo(instead.goTo, [this.#cookies.flash(instead.flash)]);
+  }
+
+  /** htmx replaces a part of the page, so it must be told to open another one. */
+  async #goToPage(to: string): Promise<Response> {
+    const { answers } = this.parts;
+    return this.asked.request.headers.has("hx-request")
+      ? new Response(null, { headers: { "hx-redirect": answers.base + to } })
+      : await answers.goTo(to, []);
+  }
+}

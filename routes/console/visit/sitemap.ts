@@ -1,0 +1,57 @@
+import type { Locale } from "../shared/languages.ts";
+import {
+  type ConsolePage,
+  type ConsoleSection,
+  mayOpen,
+  type NavGroup,
+  type Viewer,
+} from "../shared/page.ts";
+
+/** A page at an address, with the parameters of its path. */
+export interface FoundPage {
+  page: ConsolePage;
+  params: Record<string, string>;
+}
+
+/** All pages of the console, and who may open them. */
+export class Sitemap {
+  /** First path segments of the pages that work only in a chosen tenant. */
+  readonly #tenantOnly: ReadonlySet<string>;
+
+  constructor(private readonly sections: readonly ConsoleSection[], readonly pages: readonly ConsolePage[]) {
+    const items = sections.flatMap(({ nav }) => nav);
+    this.#tenantOnly = new Set(items.filter(({ needsTenant }) => needsTenant).map(({ path }) => path));
+  }
+
+  /** The page at a path under /console. */
+  find(path: string): FoundPage | null {
+    for (const page of this.pages) {
+      const match = new URLPattern({ pathname: `/${patternOf(page)}` }).exec({ pathname: `/${path}` });
+      if (match) return { page, params: match.pathname.groups as Record<string, string> };
+    }
+    return null;
+  }
+
+  /** The navigation entries that the viewer may open. */
+  navOf(viewer: Viewer, locale: Locale): NavGroup[] {
+    if (viewer.isLimited) return [];
+    return this.sections.map(({ title, nav }) => ({
+      title: title?.[locale] ?? null,
+      items: nav.filter((item) => mayOpen(item, viewer)),
+    })).filter(({ items }) => items.length > 0);
+  }
+
+  /** Why a viewer cannot open a page; null if they can. */
+  whyClosed(page: ConsolePage | null, params: Record<string, string>, viewer: Viewer) {
+    if (!page || !Object.values(params).every(isName)) return "not-found";
+    if (viewer.isLimited && !page.forEnrolling) return "not-enrolled";
+    if (!mayOpen(page, viewer)) return "forbidden";
+    return !viewer.tenant && this.#tenantOnly.has(page.path.split("/")[0] ?? "") ? "no-tenant" : null;
+  }
+}
+
+/** The path of a page in the syntax of routers: `jobs/:id`. */
+export const patternOf = ({ path }: ConsolePage): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
+/** Whether a path parameter is safe to put into an API path: it cannot lead to another route. */
+const isName = (text: string): boolean => /^[\w.:-]+$/.test(text) && !/^\.\.?$/.test(text);
