@@ -4,7 +4,8 @@ import { z } from "zod";
 import { anyone } from "../../../domain/rights/checks.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { createLog } from "../../../infra/log.ts";
-import { type AppOptions, createApp, type Mount, withMounts } from "../../../routes/app.ts";
+import { createApp, type Mount, withMounts } from "../../../routes/app.ts";
+import type { AppOptions } from "../../../routes/serve.ts";
 import { ok } from "../../../routes/shared/answer.ts";
 import { endpoint } from "../../../routes/shared/endpoint.ts";
 

@@ -1,0 +1,217 @@
+import type { z } from "zod";
+import type { ServicePlatform } from "../domain/platform.ts";
+import type { OnceWork } from "../domain/requests/idempotency.ts";
+import { type Caller, principalId } from "../domain/rights/caller.ts";
+import { admit } from "../domain/rights/checks.ts";
+import { withDatabase } from "../domain/shared/platform.ts";
+import { requireStorableText } from "../domain/shared/storable.ts";
+import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
+import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
+import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
+import type { Answer, Respond } from "./shared/answer.ts";
+import { shapeOf } from "./shared/body_members.ts";
+import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
+import { Cors } from "./shared/cors.ts";
+import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
+import { answeredOnce, idempotencyKey, requireNoKey } from "./shared/idempotency_key.ts";
+import { refusalCodes } from "./shared/openapi_refusals.ts";
+import { problemAnswer } from "./shared/problem_document.ts";
+import { quotaHeaders, type Quotas } from "./shared/quotas.ts";
+import { onReplica } from "./shared/replica_reads.ts";
+import { requireConnection } from "./shared/require_connection.ts";
+import { logSecurityEvent } from "./shared/security_log.ts";
+import { untilRead } from "./shared/stream_end.ts";
+import type { TimeLimit } from "./shared/time_limit.ts";
+import { queryValues } from "./shared/validation.ts";
+
+export interface AppOptions {
+  /** Passed to the endpoints. */
+  platform: ServicePlatform;
+  endpoints: readonly Endpoint[];
+  /** For tests: fails if an answer does not match the shape or the codes that its endpoint declares. */
+  checkAnswers?: boolean;
+  /** True if no quota limits its callers: for work that the service does in the name of a user. */
+  unlimited?: boolean;
+}
+
+/** The parts that all requests of an application share. */
+export interface Pipeline extends AppOptions {
+  respond: Respond;
+  timeLimit: TimeLimit;
+  /** The endpoints whose answers may be compressed. */
+  compressed: ReadonlySet<Endpoint>;
+  quotas: Quotas;
+}
+
+/** One request for an endpoint. */
+interface Served {
+  spec: Endpoint;
+  call: Call;
+  rawParams: Record<string, string>;
+  refuse: (failure: unknown) => Answer;
+}
+
+/** For routes that pages of every origin may call. Credentials are never allowed, see `Cors`. */
+export const EVERY_ORIGIN = new Cors("*");
+
+/** Answers a request for an endpoint. */
+export async function serve(
+  spec: Endpoint,
+  { request, rawParams, ip }: { request: Request; rawParams: Record<string, string>; ip: string | null },
+  o: Pipeline,
+): Promise<Response> {
+  const started = performance.now();
+  nameRequestSpan(request.method, spec.path);
+  const call = new Call(request, traceIdOf(request.headers), ip, {
+    bytes: spec.bodyLimit ?? BODY_LIMIT,
+    milliseconds: o.platform.config.BODY_TIMEOUT_SECONDS * 1000,
+    room: o.platform.runningRequests,
+  });
+  const refuse = (failure: unknown) => {
+    const errorList = AREAS_WITH_ERROR_LISTS.has(spec.area);
+    const instance = call.url.pathname;
+    const loggedPath = spec.hasSecretPath ? spec.path : instance;
+    const context = { baseUrl: o.platform.baseUrl(), instance, loggedPath, traceId: call.traceId, errorList };
+    const answer = problemAnswer(failure, context, o.platform.log);
+    if (o.checkAnswers) checkRefusal(spec, answer);
+    return answer;
+  };
+  let answer: Answer;
+  try {
+    answer = await o.timeLimit.within(call, started, run({ spec, call, rawParams, refuse }, o));
+  } catch (failure) {
+    answer = refuse(failure);
+  }
+  const milliseconds = performance.now() - started;
+  logSecurityEvent(spec, call, answer, o.platform.log);
+  o.platform.metrics.countRequest(request.method, spec.path, answer.status, milliseconds / 1000);
+  o.platform.log.debug("request", {
+    method: request.method,
+    route: spec.path,
+    status: answer.status,
+    durationMs: Math.round(milliseconds * 10) / 10,
+    traceId: call.traceId,
+  });
+  const { quota, ignoredMembers, ignoresTenantHeader } = call;
+  return o.respond(answer, request, call.traceId, {
+    ...spec.anyOrigin ? EVERY_ORIGIN.headers(request) : {},
+    ...quota ? quotaHeaders(quota) : {},
+    ...ignoresTenantHeader ? { "steward-ignored-headers": "X-Tenant-ID" } : {},
+    ...ignoredMembers.size > 0 ? { [IGNORED_HEADER]: listed([...ignoredMembers]) } : {},
+  }, o.compressed.has(spec));
+}
+
+/**
+ * Runs a request within the bounds of the instance. What it holds is released when its work has ended, which may be long
+ * after a refusal at the time limit. A stream holds its place until it ends.
+ */
+async function run(served: Served, o: Pipeline): Promise<Answer> {
+  const { spec, call } = served;
+  if (spec.skipsConnectionWait) return await answerOf(served, o);
+  requireConnection(o.platform);
+  if (!spec.mayWait) call.release = await o.platform.runningRequests.run(spec.waitsForOthers);
+  let isStream = false;
+  try {
+    const answer = await answerOf(served, o);
+    isStream = spec.mayWait === true && answer.body instanceof ReadableStream && !call.signal.aborted;
+    return isStream ? { ...answer, body: untilRead(answer.body as ReadableStream, call.release) } : answer;
+  } finally {
+    if (!isStream) call.release();
+    call.releaseBody();
+  }
+}
+
+/** Checks the caller, the permission, the Idempotency-Key and the shape, in this order, and runs the endpoint. */
+async function answerOf({ spec, call, rawParams, refuse }: Served, o: Pipeline): Promise<Answer> {
+  const { request } = call;
+  const { platform, endpoints } = o;
+  const presented = await o.quotas.countedCaller(spec, call);
+  if (spec.mayWait && presented) call.release = platform.runningRequests.wait(principalId(presented));
+  call.ignoresTenantHeader = namesOtherTenant(presented, request.headers);
+  const caller = admit(spec.access, presented);
+  if (spec.showsSecret) requireNoKey(request.headers);
+  const key = spec.creates ? idempotencyKey(request.headers) : null;
+  const rawQuery = request.url.includes("?") ? queryValues(call.url.searchParams) : {};
+  if (request.url.includes("%")) {
+    requireStorableText(rawParams);
+    requireStorableText(rawQuery);
+  }
+  const params = spec.params && parse(spec.params, rawParams);
+  const query = spec.query && parseQuery(spec, spec.query, rawQuery, call);
+  const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
+  const work = async (db: Sql, once: OnceWork | null) => {
+    const answer = await spec.run({
+      platform: db === platform.sql ? platform : withDatabase(platform, db),
+      db,
+      endpoints,
+      caller,
+      params,
+      query,
+      body,
+      call,
+      once,
+    });
+    if (o.checkAnswers) checkAnswer(spec, answer);
+    return answer;
+  };
+  const read = async (db: Sql) => await work(db, null);
+  if (spec.method === "get") return await onReplica(platform, call, read) ?? await read(platform.sql);
+  if (key === null || presented === null) return await work(platform.sql, null);
+  const leaseSeconds = o.platform.config.JOB_LEASE_SECONDS;
+  return await answeredOnce(
+    mainPool(platform.sql),
+    { spec, caller: presented, key, call, leaseSeconds },
+    work,
+    refuse,
+  );
+}
+
+/**
+ * Parses the query of a request. Unknown parameters of API routes are treated like unknown members of a body, except
+ * `tenantId`, which names the context everywhere. The routes of protocols such as OAuth ignore what they do not know.
+ * @throws VALIDATION_ERROR
+ */
+function parseQuery<S extends z.ZodType>(
+  { path }: Endpoint,
+  schema: S,
+  { tenantId, ...query }: Record<string, string | string[]>,
+  call: Call,
+): z.output<S> {
+  const isKnown = tenantId === undefined || shapeOf(schema)?.members?.has("tenantId");
+  const given = isKnown && tenantId !== undefined ? { ...query, tenantId } : query;
+  return path.startsWith("/api/") ? call.parseBody(schema, given) : parse(schema, given);
+}
+
+/** True if X-Tenant-ID names another tenant than the token. The token decides, and a header tells the caller. */
+function namesOtherTenant(caller: Caller | null, headers: Headers): boolean {
+  const named = headers.get("x-tenant-id")?.trim().toLowerCase();
+  return Boolean(named && caller?.tokenTenantId && named !== caller.tokenTenantId);
+}
+
+const IGNORED_HEADER = "steward-ignored-members";
+const MOST_NAMED = 20;
+const LONGEST_NAME = 200;
+
+/** Names as a header value. Commas and characters that are not visible ASCII are percent-encoded. */
+const listed = (names: readonly string[]): string =>
+  names.slice(0, MOST_NAMED).map((name) =>
+    name.slice(0, LONGEST_NAME).toWellFormed().replaceAll(/[^\x21-\x7e]|[%,]/gu, encodeURIComponent)
+  ).join(", ");
+
+function checkAnswer(spec: Endpoint, { status, headers, body }: Answer): void {
+  const declared = spec.answers[status];
+  if (!declared) throw new Error(`${spec.id} answered ${status}, which it does not declare`);
+  if (headers["content-type"]) return;
+  if (declared.schema === undefined && body === undefined) return;
+  const result = declared.schema?.safeParse(JSON.parse(JSON.stringify(body ?? null)));
+  if (!result?.success) {
+    throw new Error(`${spec.id} answered ${status} in another shape: ${result?.error.message}`);
+  }
+}
+
+/** Fails if a route refuses with a code that it does not declare: the API document would be incomplete. */
+function checkRefusal(spec: Endpoint, { body }: Answer): void {
+  const { code } = JSON.parse(String(body));
+  if (code === undefined || refusalCodes(spec).has(code)) return;
+  throw new Error(`${spec.id} refused with ${code}, which it does not declare`);
+}
