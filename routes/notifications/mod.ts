@@ -5,6 +5,9 @@ import { messageRoutes } from "./messages.ts";
 import { preferenceRoutes } from "./preferences.ts";
 import { streamRoutes } from "./stream.ts";
 import { suppressionRoutes } from "./suppression.ts";
+import { notificationSettingsRoutes } from "./settings.ts";
+import { templateRenderingRoutes } from "./template_rendering.ts";
+import { templateVersionRoutes } from "./template_versions.ts";
 import { templateRoutes } from "./templates.ts";
 import { unsubscribeRoutes } from "./unsubscribe.ts";
 import { userNotificationRoutes } from "./user_notifications.ts";
@@ -15,6 +18,9 @@ export const notificationsRoutes = [
   ...messageRoutes,
   ...directRoutes,
   ...templateRoutes,
+  ...templateVersionRoutes,
+  ...templateRenderingRoutes,
+  ...notificationSettingsRoutes,
   ...userNotificationRoutes,
   ...deviceRoutes,
   ...preferenceRoutes,

@@ -1,80 +1,42 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
-import { byPerson, inTenant, inTenantOrService } from "../../domain/rights/checks.ts";
-import { canonicalLocale, readDefaultLocale } from "../../domain/notifications/templates/locales.ts";
+import { inTenantOrService } from "../../domain/rights/checks.ts";
 import {
   listTemplates,
   readTemplate,
   type StoredTemplate,
   TEMPLATE_KINDS,
 } from "../../domain/notifications/templates/read.ts";
-import { inLayout } from "../../domain/notifications/templates/in_layout.ts";
-import { listTemplateUses } from "../../domain/notifications/templates/uses.ts";
-import { sendTemplateTest } from "../../domain/notifications/templates/test_send.ts";
-import {
-  previewTemplate,
-  renderForRequest,
-  sampleDataOf,
-} from "../../domain/notifications/templates/render.ts";
 import {
   createTemplate,
   deleteTemplate,
-  restoreTemplateVersion,
-  setDefaultLocale,
   updateTemplate,
 } from "../../domain/notifications/templates/write.ts";
-import { compareTemplateVersions } from "../../domain/notifications/templates/compare_versions.ts";
-import { listTemplateVersions, readTemplateVersion } from "../../domain/notifications/templates/versions.ts";
-import { contentTag } from "../../domain/shared/version.ts";
 import { created, etagOf, ok, okEmpty, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { templateTexts } from "../shared/template_texts.ts";
-import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { enumName, optionalText, queryBoolean, requiredText, uuid } from "../shared/validation.ts";
 import {
   bodyText,
-  NotificationResultDto,
   NotificationTemplateDetailDto,
   NotificationTemplateDto,
   NotificationTemplateListItem,
-  NotificationTemplateVersionDto,
-  NotificationTemplateVersionItem,
-  RenderedNotification,
   slug,
-  templateData,
-  TemplatePreviewDto,
-  TemplateUseDto,
 } from "./shapes.ts";
+import { kind, layoutSlug, summaryOf, texts, variables } from "./template_shapes.ts";
 
 const area = "Notification templates";
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
-const versionParams = z.object({ id: uuid, version: versionNumber });
-const variables = z.string().max(2_000);
-const kind = enumName(TEMPLATE_KINDS).default("Template").meta({
-  description:
-    "A layout surrounds templates where it has `{{{ body }}}`; a partial is a piece of them: `{{> slug}}`",
-});
-const layoutSlug = slug.nullish().transform((value) => value ?? null);
-const texts = templateTexts.nullish().transform((value) => value ?? null);
 const kept = (max: number) => z.string().max(max).nullish();
-const Settings = z.object({ defaultLocale: z.string().nullable() }).meta({ id: "NotificationSettingsDto" });
 
-const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplate) => ({
-  id,
-  slug,
-  name,
-  locale,
-  version,
-  createdAt,
-});
 const detailOf = ({ tenantId, changedBy: _, partSlugs: __, ...rest }: StoredTemplate) => ({
   ...rest,
   isShipped: tenantId === null,
 });
 
-/** Templates with variables, their versions, and rendering without sending. */
+/** Templates with variables. */
 export const templateRoutes = [
   endpoint({
     method: "post",
@@ -183,211 +145,4 @@ export const templateRoutes = [
       return okVersioned(detailOf(template), template.version);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/versions",
-    area,
-    id: "listNotificationTemplateVersions",
-    summary: "List the versions of a template, newest first, 100 unless pageSize says less",
-    access,
-    params,
-    query: z.object(pageQuery(100, 100)),
-    answers: { 200: { description: "The versions", schema: z.array(NotificationTemplateVersionItem) } },
-    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
-    run: async ({ db, caller, params, query }) =>
-      ok(await listTemplateVersions(db, caller.tenantId, params.id, query)),
-  }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/versions/{version}",
-    area,
-    id: "readNotificationTemplateVersion",
-    summary: "Read one version of a template with its texts; a version never changes",
-    access,
-    params: versionParams,
-    answers: { 200: { description: "The version", schema: NotificationTemplateVersionDto } },
-    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
-    async run({ db, caller, params: { id, version } }) {
-      const { id: _, partSlugs: __, ...rest } = await readTemplateVersion(db, caller.tenantId, id, version);
-      return ok(rest);
-    },
-  }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/versions/{version}/compare",
-    area,
-    id: "compareNotificationTemplateVersions",
-    summary: "Compare the texts of a version with those of another one, line by line",
-    access,
-    params: versionParams,
-    query: comparedWith,
-    answers: { 200: { description: "What changed between them", schema: VersionDifferencesDto } },
-    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND"],
-    async run({ db, caller, params: { id, version }, query }) {
-      const compared = { from: version, to: query.with };
-      const changes = await compareTemplateVersions(db, caller.tenantId, id, compared);
-      return ok({ ...compared, changes });
-    },
-  }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notification-templates/{id}/versions/{version}/restore",
-    area,
-    id: "restoreNotificationTemplateVersion",
-    summary: "Create a new version with the texts of an earlier one",
-    access,
-    params: versionParams,
-    creates: "atomically",
-    answers: { 200: { etag: true, description: "The template", schema: NotificationTemplateDto } },
-    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
-    async run({ platform, caller, params: { id, version }, call }) {
-      const template = await restoreTemplateVersion(platform, caller, id, version, call.ifMatch);
-      return okVersioned(summaryOf(template), template.version);
-    },
-  }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/sample-data",
-    area,
-    id: "readTemplateSampleData",
-    summary: "Data with a fitting value for every variable that a template, its layout and its partials use",
-    access,
-    params,
-    answers: { 200: { description: "The data", schema: templateData } },
-    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "NOTIFICATION_TEMPLATE_INVALID"],
-    async run({ platform, db, caller, params: { id } }) {
-      const template = await readTemplate(db, caller.tenantId, id);
-      return ok(await sampleDataOf(platform, caller.tenantId, template));
-    },
-  }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-templates/{id}/uses",
-    area,
-    id: "listTemplateUses",
-    summary: "List the templates that use a layout or partial, and whether each renders with its sample data",
-    details: "Templates that use it through another part are listed too. At most 50, by slug and locale.",
-    access,
-    params,
-    answers: { 200: { description: "The templates", schema: z.array(TemplateUseDto) } },
-    problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "RATE_LIMITED"],
-    run: async ({ platform, caller, params: { id } }) =>
-      ok(await listTemplateUses(platform, caller.tenantId, id)),
-  }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notification-templates/{id}/test",
-    area,
-    id: "sendTemplateTest",
-    waitsForOthers: true,
-    summary: "Mail a template to the caller's own address, with `[Test]` before its subject",
-    details: "A user may send ten tests a minute. Without `data` the mail has sample data.",
-    access: byPerson(access),
-    params,
-    body: z.object({ data: templateData.nullish(), locale: optionalText(35) }).meta({
-      id: "SendTemplateTestRequest",
-    }),
-    bodyOptional: true,
-    creates: "atomically",
-    answers: { 200: { description: "The queued message", schema: NotificationResultDto } },
-    problems: [
-      "NOTIFICATION_TEMPLATE_NOT_FOUND",
-      "NOTIFICATION_TEMPLATE_INVALID",
-      "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
-      "NOTIFICATION_CHANNEL_NOT_CONFIGURED",
-      "RATE_LIMITED",
-    ],
-    run: async ({ platform, caller, params: { id }, body: { data, locale } }) =>
-      ok(await sendTemplateTest(platform, caller, id, { data: data ?? null, locale: locale || null })),
-  }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notification-templates/render",
-    area,
-    id: "renderNotificationTemplate",
-    waitsForOthers: true,
-    summary: "Render a template without sending",
-    access,
-    body: z.object({ templateSlug: slug, locale: optionalText(35), data: templateData.nullish() })
-      .meta({ id: "RenderNotificationTemplateRequest" }),
-    answers: { 200: { description: "The rendered texts", schema: RenderedNotification } },
-    problems: [
-      "NOTIFICATION_TEMPLATE_NOT_FOUND",
-      "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
-      "NOTIFICATION_TEMPLATE_INVALID",
-    ],
-    run: async ({ platform, caller, body: { templateSlug, locale, data } }) =>
-      ok(await renderForRequest(platform, caller.tenantId, { slug: templateSlug, locale, data: data ?? {} })),
-  }),
-  endpoint({
-    method: "post",
-    path: "/api/v1/notification-templates/preview",
-    area,
-    id: "previewNotificationTemplate",
-    waitsForOthers: true,
-    summary: "Render texts that are not stored, for a preview",
-    access,
-    body: z.object({
-      subjectTemplate: optionalText(1_000),
-      htmlBodyTemplate: bodyText,
-      textBodyTemplate: bodyText,
-      locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
-      requiredVariables: variables.nullish().transform((list) => list ?? ""),
-      data: templateData.nullish(),
-      useSampleData: z.boolean().nullish().meta({
-        description: "True: without `data`, every variable gets a fitting value",
-      }),
-      kind,
-      layoutSlug,
-      texts,
-    }).meta({ id: "PreviewNotificationTemplateRequest" }),
-    answers: { 200: { description: "The rendered texts", schema: TemplatePreviewDto } },
-    problems: ["NOTIFICATION_TEMPLATE_VARIABLES_MISSING", "NOTIFICATION_TEMPLATE_INVALID"],
-    async run({ platform, caller, body: { data, useSampleData, ...given } }) {
-      const rendered = await previewTemplate(
-        platform,
-        caller.tenantId,
-        given,
-        data ?? (useSampleData ? null : {}),
-      );
-      const { subject, htmlBody, textBody } = rendered;
-      const shown = { subject, html: htmlBody, text: textBody };
-      const { html: documentHtml } = await inLayout(
-        platform,
-        caller.tenantId,
-        shown,
-        canonicalLocale(given.locale),
-      );
-      return ok({ ...rendered, documentHtml });
-    },
-  }),
-  endpoint({
-    method: "get",
-    path: "/api/v1/notification-settings",
-    area,
-    id: "readNotificationSettings",
-    summary: "Read the fallback locale of the tenant's templates",
-    access: inTenant("send:notifications"),
-    answers: { 200: { etag: true, description: "The settings", schema: Settings } },
-    problems: [],
-    run: async ({ db, caller }) => settingsAnswer(await readDefaultLocale(db, caller.tenantId)),
-  }),
-  endpoint({
-    method: "put",
-    path: "/api/v1/notification-settings",
-    area,
-    id: "updateNotificationSettings",
-    summary: "Set the fallback locale of the tenant's templates; null removes it",
-    access: inTenant("send:notifications"),
-    body: z.object({ defaultLocale: requiredText(35).nullable() }).meta({
-      id: "UpdateNotificationSettingsRequest",
-    }),
-    answers: { 200: { etag: true, description: "The settings", schema: Settings } },
-    problems: ["PRECONDITION_FAILED"],
-    run: async ({ db, caller, body, call }) =>
-      settingsAnswer(await setDefaultLocale(db, caller.tenantId, body.defaultLocale, call.ifMatch)),
-  }),
 ] as const;
-
-const settingsAnswer = (defaultLocale: string | null) =>
-  ok({ defaultLocale }, { etag: contentTag(defaultLocale) });

@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { type StoredTemplate, TEMPLATE_KINDS } from "../../domain/notifications/templates/read.ts";
+import { templateTexts } from "../shared/template_texts.ts";
+import { enumName } from "../shared/validation.ts";
+import { slug } from "./shapes.ts";
+
+export const variables = z.string().max(2_000);
+export const kind = enumName(TEMPLATE_KINDS).default("Template").meta({
+  description:
+    "A layout surrounds templates where it has `{{{ body }}}`; a partial is a piece of them: `{{> slug}}`",
+});
+export const layoutSlug = slug.nullish().transform((value) => value ?? null);
+export const texts = templateTexts.nullish().transform((value) => value ?? null);
+
+export const summaryOf = ({ id, slug, name, locale, version, createdAt }: StoredTemplate) => ({
+  id,
+  slug,
+  name,
+  locale,
+  version,
+  createdAt,
+});
