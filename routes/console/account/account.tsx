@@ -114,67 +114,10 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
     body: (
       <>
         <div class="grid-2">
-          <Card title={t.profile}>
-            <Form
-              fields={profile}
-              action="account"
-              buttons={
-                <button type="submit" class="button primary" name="do" value="profile">
-                  {commonTexts[v.locale].save}
-                </button>
-              }
-            >
-              <div class="pair">
-                {profile.text("firstName", t.firstName)}
-                {profile.text("lastName", t.lastName)}
-              </div>
-              {profile.text("phoneNumber", t.phone, { type: "tel" })}
-            </Form>
-          </Card>
-          <Card title={t.changePassword}>
-            <Form
-              fields={password}
-              action="account"
-              buttons={
-                <button type="submit" class="button" name="do" value="password">{t.changePassword}</button>
-              }
-            >
-              {password.text("currentPassword", t.currentPassword, {
-                type: "password",
-                autocomplete: "current-password",
-                required: true,
-              })}
-              {password.text("newPassword", t.newPassword, {
-                type: "password",
-                autocomplete: "new-password",
-                hint: t.passwordHint,
-                required: true,
-              })}
-            </Form>
-          </Card>
+          <ProfileCard v={v} fields={profile} />
+          <PasswordCard v={v} fields={password} />
         </div>
-        <Card title={t.changeEmail}>
-          <p>{user.email}</p>
-          <Form
-            fields={email}
-            action="account"
-            buttons={<button type="submit" class="button" name="do" value="email">{t.changeEmail}</button>}
-          >
-            <div class="pair">
-              {email.text("newEmail", t.newEmail, {
-                type: "email",
-                autocomplete: "email",
-                hint: t.emailHint,
-                required: true,
-              })}
-              {email.text("password", t.password, {
-                type: "password",
-                autocomplete: "current-password",
-                required: true,
-              })}
-            </div>
-          </Form>
-        </Card>
+        <EmailCard v={v} fields={email} email={user.email} />
         <Card title={factorTexts[v.locale].security}>
           <a href="account/security">{factorTexts[v.locale].securityHint}</a>
         </Card>
@@ -193,6 +136,82 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
       </>
     ),
   };
+}
+
+function ProfileCard({ v, fields: f }: { v: Visit; fields: Fields }) {
+  const t = accountTexts[v.locale];
+  return (
+    <Card title={t.profile}>
+      <Form
+        fields={f}
+        action="account"
+        buttons={
+          <button type="submit" class="button primary" name="do" value="profile">
+            {commonTexts[v.locale].save}
+          </button>
+        }
+      >
+        <div class="pair">
+          {f.text("firstName", t.firstName)}
+          {f.text("lastName", t.lastName)}
+        </div>
+        {f.text("phoneNumber", t.phone, { type: "tel" })}
+      </Form>
+    </Card>
+  );
+}
+
+function PasswordCard({ v, fields: f }: { v: Visit; fields: Fields }) {
+  const t = accountTexts[v.locale];
+  return (
+    <Card title={t.changePassword}>
+      <Form
+        fields={f}
+        action="account"
+        buttons={<button type="submit" class="button" name="do" value="password">{t.changePassword}</button>}
+      >
+        {f.text("currentPassword", t.currentPassword, {
+          type: "password",
+          autocomplete: "current-password",
+          required: true,
+        })}
+        {f.text("newPassword", t.newPassword, {
+          type: "password",
+          autocomplete: "new-password",
+          hint: t.passwordHint,
+          required: true,
+        })}
+      </Form>
+    </Card>
+  );
+}
+
+function EmailCard({ v, fields: f, email }: { v: Visit; fields: Fields; email: string }) {
+  const t = accountTexts[v.locale];
+  return (
+    <Card title={t.changeEmail}>
+      <p>{email}</p>
+      <Form
+        fields={f}
+        action="account"
+        buttons={<button type="submit" class="button" name="do" value="email">{t.changeEmail}</button>}
+      >
+        <div class="pair">
+          {f.text("newEmail", t.newEmail, {
+            type: "email",
+            autocomplete: "email",
+            hint: t.emailHint,
+            required: true,
+          })}
+          {f.text("password", t.password, {
+            type: "password",
+            autocomplete: "current-password",
+            required: true,
+          })}
+        </div>
+      </Form>
+    </Card>
+  );
 }
 
 function sessionColumns(v: Visit): Column<Row<"listOwnSessions">>[] {

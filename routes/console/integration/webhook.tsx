@@ -5,6 +5,7 @@ import { choice, labelled, list, timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { Badge, CopyValue, duration, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
 import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
@@ -30,7 +31,6 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
   const names = await userNames(v, [endpoint.pausedBy, endpoint.createdBy]);
   const here = `webhooks/${endpoint.id}`;
   const { disabledReason } = endpoint;
-  const labels = webhookDeliveryLabels[v.locale];
   return {
     title: endpoint.url,
     crumbs: [{ href: "webhooks", label: t.webhooks }],
@@ -38,20 +38,7 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
     body: (
       <>
         {disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>}
-        {endpoint.pausedAt && (
-          <Notice tone="warn" title={w.paused}>
-            <Time v={v} at={endpoint.pausedAt} />
-            {endpoint.pausedBy && (
-              <>
-                {" · "}
-                <Person v={v} names={names} id={endpoint.pausedBy} />
-              </>
-            )}
-            {endpoint.pauseReason && ` · ${endpoint.pauseReason}`}
-            <br />
-            {w.pausedNotice}
-          </Notice>
-        )}
+        <PausedNotice v={v} endpoint={endpoint} names={names} />
         <Card>
           <Facts
             facts={[
@@ -72,64 +59,90 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
         </Card>
         {!endpoint.pausedAt && <PauseCard v={v} sent={sent} here={here} />}
         <h2>{t.deliveries}</h2>
-        {list(v, page, {
-          path: here,
-          id: "deliveries",
-          icon: "webhooks",
-          caption: t.deliveriesCaption,
-          empty: [t.noDeliveries, t.noDeliveriesText],
-          filters: [
-            choice("status", t.status, labelled(DELIVERY_STATUSES, labels)),
-          ],
-          everySeconds: 5,
-          columns: [
-            {
-              head: t.event,
-              cell: (delivery) => (
-                <>
-                  <code>{delivery.eventType}</code>
-                  <details>
-                    <summary>{t.details}</summary>
-                    <DeliveryDetails v={v} delivery={delivery} />
-                  </details>
-                </>
-              ),
-            },
-            {
-              head: t.status,
-              cell: ({ status, nextAttemptAt }) => (
-                <>
-                  <Badge tone={TONES[status]}>{labels[status]}</Badge>
-                  {status === "Pending" && nextAttemptAt && (
-                    <span class="sub">
-                      {t.next}: <Time v={v} at={nextAttemptAt} />
-                    </span>
-                  )}
-                </>
-              ),
-            },
-            {
-              head: t.lastResponse,
-              cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noResponse),
-            },
-            { head: t.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
-            timeColumn(v, t.created, "createdAt"),
-            {
-              head: commonTexts[v.locale].actions,
-              align: "end",
-              cell: ({ id, status }) =>
-                status !== "Pending" && endpoint.isActive && (
-                  <ActionButton v={v} action={`${here}/deliveries/${id}`} label={t.redeliver} />
-                ),
-            },
-          ],
-        })}
+        {deliveryList(v, endpoint, page)}
       </>
     ),
   };
 }
 
 type Endpoint = Answer<"readWebhookEndpoint">;
+
+function PausedNotice({ v, endpoint, names }: { v: Visit; endpoint: Endpoint; names: Map<string, string> }) {
+  const { pausedAt, pausedBy, pauseReason } = endpoint;
+  const w = webhookTexts[v.locale];
+  return pausedAt && (
+    <Notice tone="warn" title={w.paused}>
+      <Time v={v} at={pausedAt} />
+      {pausedBy && (
+        <>
+          {" · "}
+          <Person v={v} names={names} id={pausedBy} />
+        </>
+      )}
+      {pauseReason && ` · ${pauseReason}`}
+      <br />
+      {w.pausedNotice}
+    </Notice>
+  );
+}
+
+function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
+  const t = integrationTexts[v.locale];
+  const labels = webhookDeliveryLabels[v.locale];
+  const here = `webhooks/${endpoint.id}`;
+  return list(v, page, {
+    path: here,
+    id: "deliveries",
+    icon: "webhooks",
+    caption: t.deliveriesCaption,
+    empty: [t.noDeliveries, t.noDeliveriesText],
+    filters: [
+      choice("status", t.status, labelled(DELIVERY_STATUSES, labels)),
+    ],
+    everySeconds: 5,
+    columns: [
+      {
+        head: t.event,
+        cell: (delivery) => (
+          <>
+            <code>{delivery.eventType}</code>
+            <details>
+              <summary>{t.details}</summary>
+              <DeliveryDetails v={v} delivery={delivery} />
+            </details>
+          </>
+        ),
+      },
+      {
+        head: t.status,
+        cell: ({ status, nextAttemptAt }) => (
+          <>
+            <Badge tone={TONES[status]}>{labels[status]}</Badge>
+            {status === "Pending" && nextAttemptAt && (
+              <span class="sub">
+                {t.next}: <Time v={v} at={nextAttemptAt} />
+              </span>
+            )}
+          </>
+        ),
+      },
+      {
+        head: t.lastResponse,
+        cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noResponse),
+      },
+      { head: t.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
+      timeColumn(v, t.created, "createdAt"),
+      {
+        head: commonTexts[v.locale].actions,
+        align: "end",
+        cell: ({ id, status }) =>
+          status !== "Pending" && endpoint.isActive && (
+            <ActionButton v={v} action={`${here}/deliveries/${id}`} label={t.redeliver} />
+          ),
+      },
+    ],
+  });
+}
 
 function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; here: string }) {
   const t = integrationTexts[v.locale];
