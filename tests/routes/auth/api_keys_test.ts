@@ -2,18 +2,13 @@ import assert from "node:assert/strict";
 import { bootstrap } from "../../../domain/access/bootstrap.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
-import { generateTokenKey } from "../../../infra/signing_keys.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { instanceSettings } from "../../support/instance_settings.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 // Three instances on one database: `here` makes the changes, `there` is notified of them, `limited` counts requests.
-const shared = {
-  DATABASE_URL: await createTestDatabase(),
-  TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-  PUBLIC_URL: "http://steward.test",
-};
+const shared = await instanceSettings();
 const here = await setup(shared);
 const there = await setup(shared);
 const limited = await setup({ ...shared, RATE_LIMIT_PER_MINUTE: "10" });

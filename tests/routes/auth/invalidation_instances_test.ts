@@ -1,18 +1,13 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { mainPool } from "../../../infra/postgres/postgres.ts";
-import { generateTokenKey } from "../../../infra/signing_keys.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { instanceSettings } from "../../support/instance_settings.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 
 // Three instances on one database: `here` makes the changes, `there` is notified by LISTEN, `far` cannot listen and
 // must notice changes itself.
-const shared = {
-  DATABASE_URL: await createTestDatabase(),
-  TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-  PUBLIC_URL: "http://steward.test",
-};
+const shared = await instanceSettings();
 const here = await setup(shared);
 const there = await setup(shared);
 const far = await setup({ ...shared, DATABASE_LISTEN: "false" });

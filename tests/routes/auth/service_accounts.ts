@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { generateTokenKey } from "../../../infra/signing_keys.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { instanceSettings } from "../../support/instance_settings.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 
@@ -27,11 +26,7 @@ export async function makeAccount(by: Actor, more: Record<string, unknown> = {})
 
 /** Two instances on one database: `here` makes the changes, `there` is notified of them. */
 export async function setupTwo() {
-  const shared = {
-    DATABASE_URL: await createTestDatabase(),
-    TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-    PUBLIC_URL: "http://steward.test",
-  };
+  const shared = await instanceSettings();
   const here = await setup(shared);
   const there = await setup(shared);
   const program = (secret: string, at = here) => new HttpClient(at.url, secret);

@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
-import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { securityVersionOf } from "../../../domain/rights/security_version.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { instanceSettings } from "../../support/instance_settings.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { Receiver } from "./receiver.ts";
 
 // Two instances on one database; `there` only runs jobs.
-const shared = {
-  DATABASE_URL: await createTestDatabase(),
-  TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-  PUBLIC_URL: "http://steward.test",
-  OUTBOUND_ALLOW: "127.0.0.1",
-};
+const shared = { ...await instanceSettings(), OUTBOUND_ALLOW: "127.0.0.1" };
 const here = await setup(shared);
 const there = await setup(shared);
 const receiver = new Receiver();

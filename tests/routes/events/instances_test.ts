@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
-import { generateTokenKey } from "../../../infra/signing_keys.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { instanceSettings } from "../../support/instance_settings.ts";
 import { setup } from "../../support/setup.ts";
 import { Receiver } from "./receiver.ts";
 import { until } from "../../support/until.ts";
 
 // Two instances with workers on one database.
-const shared = {
-  DATABASE_URL: await createTestDatabase(),
-  TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-  PUBLIC_URL: "http://steward.test",
-  OUTBOUND_ALLOW: "127.0.0.1",
-};
+const shared = { ...await instanceSettings(), OUTBOUND_ALLOW: "127.0.0.1" };
 const instances = [await setup(shared), await setup(shared)] as const;
 const receiver = new Receiver();
 Deno.test.afterAll(async () => {

@@ -1,21 +1,16 @@
 import assert from "node:assert/strict";
-import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { storeEvents } from "../../../domain/events/emit.ts";
 import { numberEvents } from "../../../domain/events/feed/number_events.ts";
 import { pruneEvents } from "../../../domain/events/upkeep.ts";
 import { firstIdOf, newId } from "../../../domain/shared/ids.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { instanceSettings } from "../../support/instance_settings.ts";
 import { HttpClient } from "../../support/http.ts";
 import { setup } from "../../support/setup.ts";
 import { accountOf, lastCursor, numbers, outcome, PATH, poll, publish, publisherOf } from "./event_calls.ts";
 
 // Two instances on one database.
-const shared = {
-  DATABASE_URL: await createTestDatabase(),
-  TOKEN_KEYS: JSON.stringify([await generateTokenKey()]),
-  PUBLIC_URL: "http://steward.test",
-};
+const shared = await instanceSettings();
 const here = await setup(shared);
 const there = await setup(shared);
 Deno.test.afterAll(() => Promise.all([here.stop(), there.stop()]).then(() => {}));

@@ -140,3 +140,23 @@ export async function signInToClient(
 
 export const problemOf = ({ status, body }: TokenAnswer): string => `${status} ${body.error}`;
 export { left, type Shown, shown };
+
+/** Three clients, a person with a signed-in browser, and what a client does with codes and tokens. */
+export async function setupClients(t: TestService) {
+  const client = await makeClient(t.systemAdmin);
+  const open = await makeClient(t.systemAdmin, { kind: "public" });
+  const other = await makeClient(t.systemAdmin, { name: "Other" });
+  const { browser, who } = await signedInBrowser(t);
+  const userInfo = (token: string) => t.nobody.get("/oauth/userinfo", { authorization: `Bearer ${token}` });
+  return {
+    client,
+    open,
+    other,
+    browser,
+    who,
+    newCode: async (by = client, from: FormBrowser = browser, more = {}) =>
+      codeOf(await from.leave(authorizeUrl(t, by, more))),
+    userInfo,
+    isLive: async (token: string) => (await userInfo(token)).status === 200,
+  };
+}

@@ -3,14 +3,13 @@ import { pruneSignInJob } from "../../../domain/access/sign_in/pruning.ts";
 import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
 import { setupShared } from "../../support/setup.ts";
-import type { FormBrowser } from "./browser.ts";
 import {
   authorizeUrl,
-  codeOf,
   makeClient,
   problemOf,
   redeem,
   refresh,
+  setupClients,
   signedInBrowser,
   signInToClient,
 } from "./flow.ts";
@@ -19,16 +18,7 @@ const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const { systemAdmin } = t;
-const [client, open, other] = [
-  await makeClient(systemAdmin),
-  await makeClient(systemAdmin, { kind: "public" }),
-  await makeClient(systemAdmin, { name: "Other" }),
-];
-const { browser, who } = await signedInBrowser(t);
-const newCode = async (by = client, from: FormBrowser = browser, more = {}) =>
-  codeOf(await from.leave(authorizeUrl(t, by, more)));
-const userInfo = (token: string) => t.nobody.get("/oauth/userinfo", { authorization: `Bearer ${token}` });
-const isLive = async (token: string) => (await userInfo(token)).status === 200;
+const { client, open, other, browser, who, newCode, userInfo, isLive } = await setupClients(t);
 
 Deno.test("a refresh token works once; used again it ends the grant", async () => {
   const first = await signInToClient(t, browser, client);

@@ -4,18 +4,16 @@ import { createHmac } from "node:crypto";
 import { decodeJwt, decodeProtectedHeader, exportSPKI, importJWK, type JWK, SignJWT } from "jose";
 import { setupShared } from "../../support/setup.ts";
 import { forgetFailures } from "../auth/people.ts";
-import type { FormBrowser } from "./browser.ts";
 import {
   askTokens,
   authorizeUrl,
-  codeOf,
   type MadeClient,
   makeClient,
   postForm,
   problemOf,
   redeem,
   refresh,
-  signedInBrowser,
+  setupClients,
   signInToClient,
 } from "./flow.ts";
 
@@ -23,16 +21,7 @@ const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const { systemAdmin } = t;
-const [client, open, other] = [
-  await makeClient(systemAdmin),
-  await makeClient(systemAdmin, { kind: "public" }),
-  await makeClient(systemAdmin, { name: "Other" }),
-];
-const { browser, who } = await signedInBrowser(t);
-const newCode = async (by = client, from: FormBrowser = browser, more = {}) =>
-  codeOf(await from.leave(authorizeUrl(t, by, more)));
-const userInfo = (token: string) => t.nobody.get("/oauth/userinfo", { authorization: `Bearer ${token}` });
-const isLive = async (token: string) => (await userInfo(token)).status === 200;
+const { client, open, other, browser, who, newCode, userInfo, isLive } = await setupClients(t);
 
 Deno.test("clients authenticate by Basic, by form, or not at all if they are public", async () => {
   const basic = (id: string, secret: string) => ({
