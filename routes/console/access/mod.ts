@@ -1,3 +1,4 @@
+import { inEveryLanguage } from "../shared/languages.ts";
 import type { ConsoleSection } from "../shared/page.ts";
 import { auditPage } from "./audit/audit.tsx";
 import { auditTexts } from "./audit/texts.ts";
@@ -21,40 +22,40 @@ export const accessSection: ConsoleSection = {
   nav: [
     {
       path: "users",
-      label: { en: userTexts.en.users, pt: userTexts.pt.users },
+      label: inEveryLanguage(userTexts, "users"),
       icon: "users",
       permissions: ["read:users", ALL_USERS],
     },
     {
       path: "roles",
-      label: { en: roleTexts.en.roles, pt: roleTexts.pt.roles },
+      label: inEveryLanguage(roleTexts, "roles"),
       icon: "roles",
       permissions: ["read:roles"],
       needsTenant: true,
     },
     {
       path: "permissions",
-      label: { en: permissionTexts.en.permissions, pt: permissionTexts.pt.permissions },
+      label: inEveryLanguage(permissionTexts, "permissions"),
       icon: "permissions",
       permissions: ["read:permissions"],
       needsTenant: true,
     },
     {
       path: "tenants",
-      label: { en: tenantTexts.en.tenants, pt: tenantTexts.pt.tenants },
+      label: inEveryLanguage(tenantTexts, "tenants"),
       icon: "tenants",
       permissions: ["read:tenants", "read:group-tenants"],
       needsTenant: true,
     },
     {
       path: "explain-access",
-      label: { en: explainTexts.en.title, pt: explainTexts.pt.title },
+      label: inEveryLanguage(explainTexts, "title"),
       icon: "access",
       permissions: ["read:users", ALL_USERS],
     },
     {
       path: "audit",
-      label: { en: auditTexts.en.title, pt: auditTexts.pt.title },
+      label: inEveryLanguage(auditTexts, "title"),
       icon: "audit",
       permissions: ["read:users"],
     },

@@ -1,5 +1,6 @@
 import { instantOf } from "../components/date_inputs.ts";
 import { action, done, formPage, toDocument } from "../shared/actions.ts";
+import { inEveryLanguage } from "../shared/languages.ts";
 import { type ConsolePage, type ConsoleSection, field, optionalField, type Visit } from "../shared/page.ts";
 import { filePage } from "./detail.tsx";
 import { filesPage } from "./list.tsx";
@@ -50,9 +51,9 @@ const purgePage = formOfFile({
 
 /** Files, their scans, references and retention, and uploads. */
 export const filesSection: ConsoleSection = {
-  title: { en: fileTexts.en.files, pt: fileTexts.pt.files },
+  title: inEveryLanguage(fileTexts, "files"),
   nav: [
-    { path: "files", label: { en: fileTexts.en.files, pt: fileTexts.pt.files }, icon: "files", permissions },
+    { path: "files", label: inEveryLanguage(fileTexts, "files"), icon: "files", permissions },
   ],
   pages: [
     { path: "files", permissions, get: filesPage, bulk: fileActions },

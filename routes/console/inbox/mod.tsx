@@ -1,4 +1,5 @@
 import { done } from "../shared/actions.ts";
+import { inEveryLanguage } from "../shared/languages.ts";
 import type { ConsoleSection, Visit } from "../shared/page.ts";
 import { inboxPage } from "./inbox.tsx";
 import { streamUnread } from "./stream.ts";
@@ -6,7 +7,7 @@ import { inboxTexts } from "./texts.ts";
 
 /** The viewer's own in-app messages. */
 export const inboxSection: ConsoleSection = {
-  nav: [{ path: "inbox", label: { en: inboxTexts.en.title, pt: inboxTexts.pt.title }, icon: "bell" }],
+  nav: [{ path: "inbox", label: inEveryLanguage(inboxTexts, "title"), icon: "bell" }],
   pages: [
     { path: "inbox", get: inboxPage },
     { path: "inbox/stream", get: streamUnread },

@@ -1,3 +1,4 @@
+import { inEveryLanguage } from "../shared/languages.ts";
 import type { ConsoleSection } from "../shared/page.ts";
 import { keyPages } from "./api_keys.tsx";
 import { clientPages } from "./oauth_clients.tsx";
@@ -8,7 +9,6 @@ import { webhookPages } from "./webhook.tsx";
 import { editWebhookPage, newWebhookPage } from "./webhook_form.tsx";
 import { webhooksPage } from "./webhooks.tsx";
 
-const { en, pt } = integrationTexts;
 const KEYS = { permissions: ["manage:api-keys"] };
 const ACCOUNTS = { permissions: ["manage:service-accounts"] };
 const CLIENTS = { permissions: ["manage:oauth-clients"] };
@@ -16,26 +16,32 @@ const WEBHOOKS = { permissions: ["manage:webhooks"] };
 
 /** API keys, service accounts and webhook endpoints for other programs. */
 export const integrationSection: ConsoleSection = {
-  title: { en: en.section, pt: pt.section },
+  title: inEveryLanguage(integrationTexts, "section"),
   nav: [
-    { path: "api-keys", label: { en: en.keys, pt: pt.keys }, icon: "keys", needsTenant: true, ...KEYS },
+    {
+      path: "api-keys",
+      label: inEveryLanguage(integrationTexts, "keys"),
+      icon: "keys",
+      needsTenant: true,
+      ...KEYS,
+    },
     {
       path: "service-accounts",
-      label: { en: en.accounts, pt: pt.accounts },
+      label: inEveryLanguage(integrationTexts, "accounts"),
       icon: "users",
       needsTenant: true,
       ...ACCOUNTS,
     },
     {
       path: "oauth-clients",
-      label: { en: oauthClientTexts.en.clients, pt: oauthClientTexts.pt.clients },
+      label: inEveryLanguage(oauthClientTexts, "clients"),
       icon: "lock",
       needsTenant: true,
       ...CLIENTS,
     },
     {
       path: "webhooks",
-      label: { en: en.webhooks, pt: pt.webhooks },
+      label: inEveryLanguage(integrationTexts, "webhooks"),
       icon: "webhooks",
       needsTenant: true,
       ...WEBHOOKS,

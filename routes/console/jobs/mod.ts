@@ -1,3 +1,4 @@
+import { inEveryLanguage } from "../shared/languages.ts";
 import type { ConsoleSection } from "../shared/page.ts";
 import { deadLetterPages } from "./dead_letters.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
@@ -16,11 +17,11 @@ import { typesPage } from "./types.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { workersPage } from "./workers.tsx";
 
-const jobs = { en: jobTexts.en.jobs, pt: jobTexts.pt.jobs };
-const deadLetters = { en: deadLetterTexts.en.title, pt: deadLetterTexts.pt.title };
+const jobs = inEveryLanguage(jobTexts, "jobs");
+const deadLetters = inEveryLanguage(deadLetterTexts, "title");
 
-const types = { en: typeTexts.en.title, pt: typeTexts.pt.title };
-const workers = { en: workerTexts.en.title, pt: workerTexts.pt.title };
+const types = inEveryLanguage(typeTexts, "title");
+const workers = inEveryLanguage(workerTexts, "title");
 
 /** Jobs, their types and workers, recurring jobs and dead letters. */
 export const jobsSection: ConsoleSection = {
@@ -29,7 +30,7 @@ export const jobsSection: ConsoleSection = {
     { path: "jobs", label: jobs, icon: "jobs" },
     { path: "job-types", label: types, icon: "types" },
     { path: "workers", label: workers, icon: "workers", permissions: ["admin:system"] },
-    { path: "recurring", label: { en: recurring.en.title, pt: recurring.pt.title }, icon: "recurring" },
+    { path: "recurring", label: inEveryLanguage(recurring, "title"), icon: "recurring" },
     { path: "dead-letters", label: deadLetters, icon: "dead" },
   ],
   pages: [

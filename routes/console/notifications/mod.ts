@@ -1,3 +1,4 @@
+import { inEveryLanguage } from "../shared/languages.ts";
 import type { ConsolePage, ConsoleSection } from "../shared/page.ts";
 import { looksPages } from "../looks/looks.tsx";
 import { senderPages } from "../looks/senders.tsx";
@@ -22,36 +23,36 @@ const forSenders = (pages: ConsolePage[]): ConsolePage[] => pages.map((page) => 
 
 /** Messages, message templates, suppressed addresses and the viewer's notification preferences. */
 export const notificationsSection: ConsoleSection = {
-  title: { en: notificationTexts.en.section, pt: notificationTexts.pt.section },
+  title: inEveryLanguage(notificationTexts, "section"),
   nav: [
     {
       path: "notifications",
-      label: { en: notificationTexts.en.title, pt: notificationTexts.pt.title },
+      label: inEveryLanguage(notificationTexts, "title"),
       icon: "notifications",
       permissions,
     },
     {
       path: "templates",
-      label: { en: templateTexts.en.title, pt: templateTexts.pt.title },
+      label: inEveryLanguage(templateTexts, "title"),
       icon: "templates",
       permissions,
     },
     {
       path: "suppressions",
-      label: { en: suppressionTexts.en.title, pt: suppressionTexts.pt.title },
+      label: inEveryLanguage(suppressionTexts, "title"),
       icon: "blocked",
       permissions,
     },
     {
       path: "senders",
-      label: { en: looksTexts.en.senders, pt: looksTexts.pt.senders },
+      label: inEveryLanguage(looksTexts, "senders"),
       icon: "link",
       permissions: readsSenders,
       needsTenant: true,
     },
     {
       path: "looks",
-      label: { en: looksTexts.en.title, pt: looksTexts.pt.title },
+      label: inEveryLanguage(looksTexts, "title"),
       icon: "settings",
       permissions: ["manage:settings"],
       needsTenant: true,

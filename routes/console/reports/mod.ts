@@ -1,3 +1,4 @@
+import { inEveryLanguage } from "../shared/languages.ts";
 import type { ConsoleSection } from "../shared/page.ts";
 import { deliverPage } from "./deliver.tsx";
 import { documentEditorPages } from "./document_editor.tsx";
@@ -21,28 +22,28 @@ const DOCUMENTS = { permissions: ["manage:document-templates", "generate:documen
 
 /** Report templates, runs and schedules. The API checks the permissions of each report's data. */
 export const reportsSection: ConsoleSection = {
-  title: { en: reportTexts.en.reports, pt: reportTexts.pt.reports },
+  title: inEveryLanguage(reportTexts, "reports"),
   nav: [
     {
       path: "reports",
-      label: { en: reportTexts.en.templates, pt: reportTexts.pt.templates },
+      label: inEveryLanguage(reportTexts, "templates"),
       icon: "reports",
     },
-    { path: "report-runs", label: { en: reportTexts.en.history, pt: reportTexts.pt.history }, icon: "audit" },
+    { path: "report-runs", label: inEveryLanguage(reportTexts, "history"), icon: "audit" },
     {
       path: "report-schedules",
-      label: { en: scheduleTexts.en.schedules, pt: scheduleTexts.pt.schedules },
+      label: inEveryLanguage(scheduleTexts, "schedules"),
       icon: "schedules",
     },
     {
       path: "report-targets",
-      label: { en: targetTexts.en.targets, pt: targetTexts.pt.targets },
+      label: inEveryLanguage(targetTexts, "targets"),
       icon: "upload",
       permissions: ["manage:webhooks"],
     },
     {
       path: "document-templates",
-      label: { en: documentTemplateTexts.en.title, pt: documentTemplateTexts.pt.title },
+      label: inEveryLanguage(documentTemplateTexts, "title"),
       icon: "templates",
       needsTenant: true,
       ...DOCUMENTS,

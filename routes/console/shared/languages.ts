@@ -14,6 +14,12 @@ export const defineTexts = <W extends Record<string, Text>>(
   pt: Translated<W>,
 ): Record<Locale, Translated<W>> => ({ en: en as Translated<W>, pt });
 
+/** One text in every language, such as the label of a navigation entry. */
+export const inEveryLanguage = <K extends string>(
+  { en, pt }: Record<Locale, Record<K, string>>,
+  key: K,
+): Record<Locale, string> => ({ en: en[key], pt: pt[key] });
+
 /** A text that begins with a number: "1 job", "2 jobs". */
 export const counted = (one: string, many: string) => (count: number): string =>
   `${count} ${count === 1 ? one : many}`;
