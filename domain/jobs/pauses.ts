@@ -1,7 +1,7 @@
 import { announceChange } from "../../infra/postgres/changes.ts";
 import { afterCommit, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { problem } from "../problems/problem.ts";
+import { invalid, problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { PauseTarget } from "./known_pauses.ts";
 import type { JobPlatform } from "./platform.ts";
@@ -27,10 +27,13 @@ type Parts = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
 const COLUMNS =
   `kind, name, case when tenant_id is null then 'all' else 'tenant' end as scope, reason, paused_at`;
 
+/** Most pauses of a tenant, or of the platform for all: workers compare every lane with all pauses. */
+const MOST_PAUSES = 1_000;
+
 /**
  * Pauses a queue or job type: for the caller's tenant, or without a tenant context for all. Its waiting jobs do not start
  * until it is resumed. A repeated pause changes nothing, its reason included.
- * @throws JOB_TYPE_NOT_FOUND
+ * @throws JOB_TYPE_NOT_FOUND, VALIDATION_ERROR (too many pauses)
  */
 export async function pauseWork(
   p: Parts,
@@ -41,6 +44,7 @@ export async function pauseWork(
   if (target.kind === "type") await requireType(p, caller, target.name);
   const { kind, name } = target;
   return await transact(p.sql, async (tx) => {
+    await requireRoom(tx, caller.tenantId, target);
     const { count } = await tx`
       insert into job_pauses (id, kind, name, tenant_id, reason, paused_by)
       values (${newId()}, ${kind}, ${name}, ${caller.tenantId}, ${reason}, ${caller.userId})
@@ -77,6 +81,18 @@ export async function endPausesOfType(tx: Tx, tenantId: string | null, name: str
 async function requireType(p: Parts, { tenantId }: JobActor, name: string): Promise<void> {
   const found = await findJobTypes(p, tenantId, [name]);
   if (!found.has(name)) throw problem("JOB_TYPE_NOT_FOUND", `No job type ${name} is known here.`);
+}
+
+async function requireRoom(tx: Tx, tenantId: string | null, { kind, name }: PauseTarget): Promise<void> {
+  const [row] = await tx<{ pauses: number; isPaused: boolean }[]>`
+    select count(*)::int as pauses, coalesce(bool_or(kind = ${kind} and name = ${name}), false) as is_paused
+    from job_pauses where tenant_id is not distinct from ${tenantId}::uuid`;
+  if (!row || row.isPaused || row.pauses < MOST_PAUSES) return;
+  throw invalid({
+    [kind === "queue" ? "queue" : "name"]: [
+      `${MOST_PAUSES} queues and job types are paused, which is the maximum; resume one first`,
+    ],
+  });
 }
 
 async function finish(

@@ -343,6 +343,21 @@ Deno.test("a system administrator in a tenant sees the pauses of that tenant bes
   assert.equal(await queueOf(t.systemAdmin, "office"), undefined);
 });
 
+Deno.test("a tenant has at most a thousand pauses", async () => {
+  const actor = await t.actor({ permissions });
+  await sql`insert into job_pauses (id, kind, name, tenant_id)
+    select gen_random_uuid(), 'queue', 'q' || n, ${actor.tenantId} from generate_series(1, 1000) n`;
+  const refused = await actor.post(queueUrl("one-more", "pause"));
+  assert.deepEqual([refused.status, Object.keys(refused.body.errors ?? {})], [400, ["queue"]]);
+  assert.deepEqual(Object.keys((await actor.post(typeUrl("steward.echo", "pause"))).body.errors ?? {}), [
+    "name",
+  ]);
+  assert.equal((await actor.post(queueUrl("q7", "pause"))).status, 200, "it is paused already");
+  await actor.post(queueUrl("q7", "resume"));
+  assert.equal((await actor.post(queueUrl("one-more", "pause"))).status, 200);
+  await sql`delete from job_pauses where tenant_id = ${actor.tenantId}`;
+});
+
 Deno.test("a pause ends with the job type that is deleted, for its tenants too", async () => {
   const tenant = await t.actor({ permissions: [...permissions, "manage:job-types", "work:jobs"] });
   const other = await t.actor({ permissions: [...permissions, "manage:job-types"] });
