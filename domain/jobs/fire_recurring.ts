@@ -47,6 +47,7 @@ async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fi
   const jobIdOf = new Map(fired);
   await tx`
     update recurring_jobs r set next_run_at = given.next_run_at, is_paused = given.next_run_at is null,
+      version = r.version + (given.next_run_at is null)::int,
       last_run_at = case when given.job_id is null then r.last_run_at else ${now} end,
       last_job_id = coalesce(given.job_id, r.last_job_id)
     from unnest(${due.map((r) => r.id)}::uuid[], ${due.map((r) => nextTick(p, r, now))}::timestamptz[],

@@ -49,8 +49,8 @@ export async function fireDueSchedules(p: ReportPlatform): Promise<{ due: number
     // Set the next tick first, because a failed run may pause the schedule afterwards.
     for (const schedule of due) {
       const next = nextTick(p, schedule, now);
-      await tx`update report_schedules set next_run_at = ${next}, is_active = ${next !== null}
-        where id = ${schedule.id}`;
+      await tx`update report_schedules set next_run_at = ${next}, is_active = ${next !== null},
+        version = version + ${next === null ? 1 : 0} where id = ${schedule.id}`;
     }
     for (const schedule of firing) await fireSchedule(withDatabase(p, tx), schedule);
     return { due: due.length, fired: firing.length };

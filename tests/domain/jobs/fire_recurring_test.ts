@@ -105,12 +105,12 @@ Deno.test("ten thousand jobs due in the same minute fire once each from four ins
   assert.deepEqual({ ...row }, { jobs: 10_000, distinct: 10_000 });
 });
 
-Deno.test("a recurring job with an invalid schedule is paused and does not block others", async () => {
+Deno.test("a recurring job with an invalid schedule is paused, gets another ETag, and does not block others", async () => {
   const broken = await recurring({ zone: "Europe/Atlantis", nextRunAt: "2020-07-01T12:00:00Z" });
   const sound = await recurring({ nextRunAt: "2020-07-01T12:00:00Z" });
   assert.equal(await fireDueRecurringJobs(at("2020-07-01T12:00:00Z")), 2);
-  const [row] = await sql`select is_paused from recurring_jobs where tenant_id = ${broken}`;
-  assert.equal(row?.isPaused, true);
+  const [row] = await sql`select is_paused, version from recurring_jobs where tenant_id = ${broken}`;
+  assert.deepEqual({ ...row }, { isPaused: true, version: 2 });
   assert.equal(await nextOf(sound), "2020-07-02T12:00:00.000Z");
 });
 

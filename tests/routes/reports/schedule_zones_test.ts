@@ -62,3 +62,13 @@ Deno.test("a schedule keeps its local time over both clock changes, in any time 
   assert.equal(await fired("2027-10-31T00:30:00Z"), 1);
   assert.equal((await nextRuns()).skipped, "2027-11-01T01:30", "the hour that comes twice runs once");
 });
+
+Deno.test("a schedule whose time zone no longer exists is paused and gets another ETag", async () => {
+  const actor = await t.actor();
+  const schedule = { templateId: "cells", name: "Atlantis", format: CSV, cronExpression: "0 9 * * *" };
+  const { id } = (await actor.post(BASE, schedule)).body;
+  await sql`update report_schedules set time_zone_id = 'Europe/Atlantis', next_run_at = ${now} where id = ${id}`;
+  await fireDueSchedules(t.steward.platform);
+  const { body, headers } = await actor.get(`${BASE}/${id}`);
+  assert.deepEqual([body.isActive, body.nextRunAt, headers.get("etag")], [false, null, '"2"']);
+});
