@@ -1,3 +1,5 @@
+import { withoutAtEnd } from "./without_at_end.ts";
+
 /**
  * Canonical form of a decimal: sign, digits without outer zeros, exponent of the last digit. The same for every way to
  * write a number; null if the text is not a decimal.
@@ -7,14 +9,7 @@ export function decimalDigits(text: string): string | null {
   if (!parts) return null;
   const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
   const digits = (whole + fraction).replace(/^0+/, "");
-  const significant = withoutZerosAtEnd(digits);
+  const significant = withoutAtEnd(digits, "0");
   if (significant === "") return "0";
   return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
-}
-
-/** A loop, because `/0+$/` takes quadratic time for many zeros before another digit. */
-function withoutZerosAtEnd(digits: string): string {
-  let end = digits.length;
-  while (digits[end - 1] === "0") end--;
-  return digits.slice(0, end);
 }

@@ -34,6 +34,28 @@ Deno.test("the time to read a request grows with its length, not with its square
   assert.ok(spaces < 500, `spaces in Accept-Encoding took ${spaces} ms`);
 });
 
+Deno.test("the time to compare the audience of an OAuth request grows with its length", async () => {
+  const admin = await t.actor({ permissions: ["manage:oauth-clients"] });
+  const { status, body } = await admin.post("/api/v1/oauth-clients", {
+    name: "App",
+    kind: "public",
+    redirectUris: ["https://app.example.test/"],
+    audience: "https://api.example.test",
+  });
+  assert.equal(status, 201);
+  const form = new URLSearchParams({
+    grant_type: "refresh_token",
+    refresh_token: "x",
+    client_id: body.clientId,
+    resource: `${"/".repeat(100_000)}a`,
+  });
+  const elapsed = await fastest(async () => {
+    const answer = await fetch(`${t.url}/oauth/token`, { method: "POST", body: form });
+    assert.equal((await answer.json()).error, "invalid_target");
+  });
+  assert.ok(elapsed < 1_000, `${elapsed} ms`);
+});
+
 Deno.test("the time to check a number with many digits grows with its length, and the answer shows its beginning", async () => {
   const actor = await t.actor({ permissions: ["create:users"] });
   const user = {
