@@ -25,19 +25,22 @@ export const FILE_SCOPE = "reports";
 /** After this many failed runs an execution is Failed. Runs ended by a crash or an outage are not counted. */
 export const MAX_FAILURES = 3;
 
-const OPEN = [STATUS.Queued, STATUS.Generating];
+const OPEN: readonly number[] = [STATUS.Queued, STATUS.Generating];
+const READY: readonly number[] = [STATUS.Completed, STATUS.Delivered];
 
 /**
- * Queued or (after a crash) Generating → Generating, with a new run. Releases the file of an earlier run.
+ * Queued or (after a crash) Generating → Generating, with a new run. Releases the file of an earlier run, also of one that
+ * crashed after its execution was cancelled.
  * @returns null if the execution has ended (Completed, Failed, Cancelled, …)
  */
 export async function beginRun(p: Pick<ReportPlatform, "sql">, executionId: string): Promise<Run | null> {
   return await transact(p.sql, async (tx) => {
-    const [before] = await tx<{ runId: string | null }[]>`
-      select run_id from report_executions
-      where id = ${executionId} and status = any(${OPEN}::smallint[]) for update`;
+    const [before] = await tx<Pick<Execution, "runId" | "status" | "deletedAt">[]>`
+      select run_id, status, deleted_at from report_executions where id = ${executionId} for update`;
     if (!before) return null;
-    if (before.runId) await releaseOwnerReferences(tx, FILE_SCOPE, before.runId);
+    const hasDocument = READY.includes(before.status) && before.deletedAt === null;
+    if (before.runId && !hasDocument) await releaseOwnerReferences(tx, FILE_SCOPE, before.runId);
+    if (!OPEN.includes(before.status)) return null;
     const [run] = await tx<Run[]>`
       update report_executions set status = ${STATUS.Generating}, run_id = ${newId()}, attempts = attempts + 1,
         started_at = now() where id = ${executionId} returning *`;
@@ -70,14 +73,16 @@ export async function completeRun(
   return completed ?? null;
 }
 
-/** Generating → Failed with an error message. @returns false if the run is no longer current */
+/** Generating → Failed with an error message. Releases its file. @returns false if the run is no longer current */
 export async function failRun(p: ReportPlatform, run: Run, message: string): Promise<boolean> {
   const hasFailed = await transact(p.sql, async (tx) => {
     const [failed] = await tx<Execution[]>`
       update report_executions set status = ${STATUS.Failed}, error_message = ${message}, completed_at = now()
       where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating} returning *`;
-    if (failed) await handleExecutionEnd(p, tx, failed);
-    return failed !== undefined;
+    if (!failed) return false;
+    await releaseOwnerReferences(tx, FILE_SCOPE, run.runId);
+    await handleExecutionEnd(p, tx, failed);
+    return true;
   });
   if (hasFailed) p.metrics.reports.add([FORMATS[run.format].extension, "Failed"]);
   return hasFailed;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { generateJob } from "../../../domain/reports/generate_job.ts";
 import { storeServiceFile } from "../../../domain/files/service_files.ts";
-import { beginRun, FILE_SCOPE } from "../../../domain/reports/run.ts";
+import { beginRun, failRun, FILE_SCOPE, type Run } from "../../../domain/reports/run.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { CSV, downloadUrl, reached, setupReports, STATUS } from "./support.ts";
 import { until } from "../../support/until.ts";
@@ -169,6 +169,30 @@ Deno.test("a run after a crash takes over, and only one file is kept", async () 
     { generated: false },
     "again changes nothing",
   );
+});
+
+Deno.test("a run that crashed after its execution was cancelled, or that failed after storing, keeps no file", async () => {
+  const p = t.steward.platform;
+  const stored = async () => {
+    const { body } = await start({ templateId: "cells", format: CSV });
+    await reached(analyst, body.id, STATUS.Completed);
+    assert.equal(await filesHeldBy(body.id), 1);
+    return body.id as string;
+  };
+  const cancelled = await stored();
+  // As a process leaves it that dies between storing and completing, while the execution is deleted:
+  await sql`update report_executions set status = ${STATUS.Cancelled}, deleted_at = now(), stored_file_id = null
+    where id = ${cancelled}`;
+  assert.deepEqual(await generateJob.run({ executionId: cancelled }, jobContext(p)), { generated: false });
+  assert.equal(await filesHeldBy(cancelled), 0);
+
+  const failed = await stored();
+  const [run] = await sql<
+    Run[]
+  >`update report_executions set status = ${STATUS.Generating}, stored_file_id = null
+    where id = ${failed} returning *`;
+  assert.ok(run && await failRun(p, run, "it could not be completed"));
+  assert.equal(await filesHeldBy(failed), 0);
 });
 
 Deno.test("a late run neither completes nor keeps its file", async () => {
