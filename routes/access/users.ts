@@ -90,6 +90,7 @@ export const usersRoutes = [
     id: "createUser",
     waitsForOthers: true,
     summary: "Create a user; without `tenants`, in the token's tenant",
+    details: "Without `tenants` the user has no role there; PUT /api/v1/users/{userId}/roles gives roles.",
     access: inTenant("create:users"),
     body: CreateUserRequest,
     creates: "atomically",
