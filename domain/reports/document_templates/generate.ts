@@ -1,4 +1,6 @@
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { canonicalLocale } from "../../notifications/templates/locales.ts";
+import type { TemplatePins } from "../../notifications/templates/parts.ts";
 import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
@@ -9,8 +11,6 @@ import type { Execution } from "../execution.ts";
 import { FORMAT } from "../formats.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { queueReport } from "../request_report.ts";
-import { canonicalLocale } from "../../notifications/templates/locales.ts";
-import type { TemplatePins } from "../../notifications/templates/parts.ts";
 import { requireVariables } from "./render.ts";
 import { pinDocument } from "./source.ts";
 import { type DocumentTemplate, readDocumentTemplate } from "./template.ts";

@@ -23,7 +23,7 @@ export const templateTexts = sectionTexts({
   kind: "Kind",
   partial: "Partial",
   kindHint:
-    "A layout surrounds templates where it has {{{ body }}}. A partial is a piece of them: {{> slug}}. The kind does not change.",
+    "A layout surrounds templates where it has {{{ body }}}. A partial is a piece of them and of document templates: {{> slug}}. The kind does not change.",
   layout: "Layout",
   defaultLayout: "Default layout",
   layoutHint: "Surrounds the bodies.",
@@ -90,7 +90,7 @@ export const templateTexts = sectionTexts({
   kind: "Tipo",
   partial: "Parcial",
   kindHint:
-    "Uma moldura envolve modelos onde tem {{{ body }}}. Um parcial é uma parte deles: {{> nome}}. O tipo não muda.",
+    "Uma moldura envolve modelos onde tem {{{ body }}}. Um parcial é uma parte deles e de modelos de documentos: {{> nome}}. O tipo não muda.",
   layout: "Moldura",
   defaultLayout: "Moldura padrão",
   layoutHint: "Envolve os corpos.",
