@@ -34,8 +34,10 @@ export interface WorkRequest extends Claimant {
 interface Poll extends WorkRequest {
   /** Requests with the same key can take the same jobs. */
   key: string;
-  /** False: it is answered after the next search. */
+  /** False: it is answered when all lanes were searched for it. */
   waits: boolean;
+  /** After this round of searches they were; null before its first search. */
+  lastRound: number | null;
   isGone: boolean;
   answer(jobs: ClaimedWork[]): void;
   fail(error: unknown): void;
@@ -57,7 +59,9 @@ export class WorkPolls {
   #isWoken = false;
   #isStopped = false;
   #serving: Promise<void> | null = null;
+  /** A round of searches goes over all lanes; a search continues after this lane. */
   #searchAfter = "";
+  #round = 0;
   #lastServed = "";
 
   constructor(private readonly o: { sql: Sql; log: Log; leaseSeconds: number }) {
@@ -105,6 +109,7 @@ export class WorkPolls {
         ...request,
         key: JSON.stringify([request.types, request.queues, request.served]),
         waits: waitMs > 0,
+        lastRound: null,
         isGone: false,
         answer(jobs) {
           leave();
@@ -168,13 +173,16 @@ export class WorkPolls {
         for (const poll of polls) poll.fail(error);
         return { claimed: 0, missed: false };
       });
-      for (const poll of polls) if (!poll.waits) poll.answer([]);
+      for (const poll of polls) if (!poll.waits && this.#isSearchedFor(poll)) poll.answer([]);
+      const isUnfinished = this.#polls.values().some((poll) => !poll.waits && !this.#isSearchedFor(poll));
       pauseMs = missed ? Math.min(LONGEST_PAUSE_MS, pauseMs * 2) : PAUSE_MS;
-      if (claimed > 0 || missed) this.#isWoken = true;
+      if (claimed > 0 || missed || isUnfinished) this.#isWoken = true;
       if (claimed === 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
     for (const poll of this.#polls) if (!poll.waits) poll.answer([]);
   }
+
+  #isSearchedFor = ({ lastRound }: Poll): boolean => lastRound !== null && lastRound < this.#round;
 
   /** @returns how many jobs were claimed; `missed`: others had locked all jobs, or more lanes were not searched yet */
   async #claimFor(polls: Poll[]): Promise<{ claimed: number; missed: boolean }> {
@@ -183,6 +191,7 @@ export class WorkPolls {
     const prefixes = new Set(
       byKey.flatMap(([first]) => first ? lanePrefixes(first.types, first.served) : []),
     );
+    for (const poll of polls) poll.lastRound ??= this.#searchAfter === "" ? this.#round : this.#round + 1;
     const wanted = Math.min(JOBS_AT_ONCE, polls.reduce((sum, { max }) => sum + max, 0));
     void this.#floors.check();
     const [found, { version, paused }] = await Promise.all([
@@ -190,6 +199,7 @@ export class WorkPolls {
       readPausedWork(sql),
     ]);
     this.#searchAfter = found.length < LANES_AT_ONCE ? "" : found.at(-1)?.lane ?? "";
+    if (this.#searchAfter === "") this.#round++;
     const lanes = this.#inTurn(await this.#typed(found.filter(({ lane }) => !paused.has(lane))));
     const takersOf = ({ lane }: TypedLane) =>
       byKey.flatMap((group) => group[0] && mayTake(group[0], lane) ? group : []);

@@ -57,6 +57,19 @@ Deno.test("a claim names queues, priorities are kept, and max bounds it", async 
   assert.deepEqual(rest.map(({ jobId }) => jobId), [normal, low]);
 });
 
+Deno.test("a claim that does not wait finds its queue among more lanes than one search finds", async () => {
+  const type = await declare();
+  const items = Array.from({ length: 1_000 }, (_, n) => ({ jobTypeName: type, queue: `a${n}` }));
+  assert.equal((await tenant.post("/api/v1/jobs/bulk", { items })).body.succeeded, 1_000);
+  const ids = [await enqueue(type, {}, { queue: "zzz" }), await enqueue(type, {}, { queue: "zzz" })];
+  const claimed = [];
+  for (const _ of ids) claimed.push(...await worker.claim([type], { queues: ["zzz"], max: 1 }));
+  assert.deepEqual(claimed.map(({ jobId }) => jobId), ids);
+  assert.deepEqual(await worker.claim([type], { queues: ["zzz"] }), []);
+  assert.equal((await worker.claim([type], { queues: ["a7"] })).length, 1);
+  await sql`delete from jobs where job_type_name = ${type}`;
+});
+
 Deno.test("a repeated claim with its requestId gets the same jobs while they are held", async () => {
   const type = await declare();
   const ids = [await enqueue(type), await enqueue(type)];
