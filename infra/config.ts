@@ -122,8 +122,13 @@ export const unencryptedConnections = (config: Config): string[] =>
     );
 
 /** The message of an issue. In JSON values, the path of the invalid member comes first. */
-const describe = ({ path, message }: z.core.$ZodIssue): string =>
-  path.length > 0 ? `${path.join(".")}: ${message}` : message;
+/** A number alone is the place in a comma-separated list. */
+function describe({ path, message }: z.core.$ZodIssue): string {
+  if (path.length === 0) return message;
+  const [first] = path;
+  const place = path.length === 1 && typeof first === "number" ? `entry ${first + 1}` : path.join(".");
+  return `${place}: ${message}`;
+}
 
 /** The process environment, in the form `readConfig` expects. */
 export const processEnv = (): Record<string, string | undefined> => ({ ...process.env });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "./http_out/signing_secret.ts";
+import { parseMailFrom } from "./mail/mail_from.ts";
 import {
   fcmServiceAccount,
   isPublicKey,
@@ -21,7 +22,10 @@ export const MESSAGE_SETTINGS = {
     development: "",
   },
   MAIL_FROM: {
-    schema: z.string().min(3),
+    schema: z.string().refine(
+      (text) => /^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(parseMailFrom(text).address),
+      "expected an address such as steward@example.com, or a name with it: Steward <steward@example.com>",
+    ),
     meaning: "Sender of mail: `Name <address>` or an address",
     development: "Steward <steward@localhost>",
   },

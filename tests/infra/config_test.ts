@@ -44,6 +44,21 @@ Deno.test("every malformed setting is reported, and no value appears in the mess
   assert.doesNotMatch(error.message, /hunter2|99999999/);
 });
 
+Deno.test("a sender without a domain is refused, and an entry of a list is named by its place", () => {
+  const mistakes = (env: Record<string, string>) => mistakesOf(env).mistakes;
+  for (
+    const MAIL_FROM of ["steward", "Steward <steward>", "Steward <a@shop.example", "a@x.example, b@x.example"]
+  ) {
+    assert.match(mistakes({ MAIL_FROM })[0] ?? "", /^MAIL_FROM: expected an address such as/, MAIL_FROM);
+  }
+  for (const MAIL_FROM of ["a@shop.example", "Shop <a@shop.example>", '"Shop, Lisbon" <a@localhost>']) {
+    assert.equal(readConfig({ MAIL_FROM }).MAIL_FROM, MAIL_FROM);
+  }
+  assert.deepEqual(mistakes({ SMTP_URL: "mail.example:25" }), [
+    "SMTP_URL: entry 1: expected a URL beginning with smtp: or smtps:",
+  ]);
+});
+
 Deno.test("a scanner that needs a host is rejected without one", () => {
   assert.match(mistakesOf({ SCANNER: "clamd" }).message, /CLAMD_HOST is missing/);
 });
