@@ -141,9 +141,9 @@ Deno.test("errors in provider settings are named, and no secret is shown", () =>
       [
         "SMTP_URL",
         "smtp://a:s3cret@x.test, http://x.test",
-        /SMTP_URL: 1: expected a URL beginning with smtp:/,
+        /SMTP_URL: entry 2: expected a URL beginning with smtp:/,
       ],
-      ["SMS_URL", "https://AC1:s3cret@x.test", /SMS_URL: 0: expected either `from` or/],
+      ["SMS_URL", "https://AC1:s3cret@x.test", /SMS_URL: entry 1: expected either `from` or/],
       ["FCM_SERVICE_ACCOUNT", "{s3cret", /FCM_SERVICE_ACCOUNT: expected JSON/],
       [
         "FCM_SERVICE_ACCOUNT",
