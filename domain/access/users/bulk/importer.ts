@@ -1,5 +1,6 @@
 import type { Sql } from "../../../../infra/postgres/postgres.ts";
 import { permissionCodes } from "../../../rights/held_permissions.ts";
+import { loadPermissionsIn } from "../../../rights/service_account_rights.ts";
 
 /** Who asked for an import, and what they were allowed to do then. */
 export interface Requester {
@@ -18,7 +19,8 @@ export interface Requester {
 export async function permissionsNow(q: Sql, o: Requester): Promise<ReadonlySet<string>> {
   if (o.isServiceAccount) {
     const live = await q`select from service_accounts where id = ${o.userId} and revoked_at is null`;
-    return new Set(live.length > 0 ? o.permissions : []);
+    const held = live.length > 0 ? await loadPermissionsIn(q, o.userId, o.actingTenantId) : null;
+    return new Set(o.permissions.filter((code) => held?.permissions.has(code)));
   }
   const [row] = await q<{ codes: string[]; isLive: boolean }[]>`
     select array(${permissionCodes(q, o.userId, o.actingTenantId)}) as codes,
