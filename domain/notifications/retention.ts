@@ -8,8 +8,8 @@ const AT_ONCE = 500;
 const DAY_MS = 86_400_000;
 
 /**
- * Deletes the content of old messages, later the messages, and old in-app notifications. A message that still holds a
- * file stays: when its content has expired, the file is released, and the next run deletes the message.
+ * Deletes the content of old messages, later the messages, and old digests and in-app notifications. A message that still
+ * holds a file stays: when its content has expired, the file is released, and the next run deletes the message.
  */
 export const retentionJob = maintenanceJob<NotificationPlatform>({
   name: "notifications.retention",
@@ -19,6 +19,7 @@ export const retentionJob = maintenanceJob<NotificationPlatform>({
     bodiesDeleted: { limit: AT_ONCE, run: deleteBodies },
     filesReleased: { limit: 200, run: sweepAttachments },
     receiptsDeleted: { limit: 1_000, run: deleteReceipts },
+    digestsDeleted: { limit: 1_000, run: deleteDigests },
     inAppDeleted: { limit: 1_000, run: deleteInApp },
   },
 });
@@ -78,11 +79,22 @@ async function deleteBodies(p: NotificationPlatform, { limit, after }: Batch): P
 
 /** Deletes the receipts of providers' requests that came before the cutoff. */
 function deleteReceipts(p: NotificationPlatform, batch: Batch): PromiseLike<BatchResult | number> {
+  return deleteOlder(p, batch, "notification_feedback_receipts", "received_at");
+}
+
+/** Deletes the digests that ended before the cutoff. */
+function deleteDigests(p: NotificationPlatform, batch: Batch): PromiseLike<BatchResult | number> {
+  return deleteOlder(p, batch, "notification_digests", "settled_at");
+}
+
+function deleteOlder(
+  p: NotificationPlatform,
+  batch: Batch,
+  table: string,
+  column: string,
+): PromiseLike<BatchResult | number> {
   const keptFor = `${p.config.NOTIFICATION_RETENTION_DAYS} days`;
-  return deleteExpired({ table: "notification_feedback_receipts", column: "received_at", keptFor }).run(
-    p,
-    batch,
-  );
+  return deleteExpired({ table, column, keptFor }).run(p, batch);
 }
 
 /** One step through in-app notifications: read ones are deleted like the content of messages, others like messages. */

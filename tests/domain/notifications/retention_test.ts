@@ -15,8 +15,8 @@ const { sql } = p;
 const ann = await t.actor({ permissions: ["send:notifications", ...ALL] });
 
 const run = async () => {
-  const { filesReleased: _files, receiptsDeleted: _receipts, ...deleted } = await finish(retentionJob, p);
-  return deleted;
+  const { bodiesDeleted, messagesDeleted, inAppDeleted } = await finish(retentionJob, p);
+  return { bodiesDeleted, messagesDeleted, inAppDeleted };
 };
 
 /** Makes a message `days` old: its id, and the times of its rows. Returns the new id. */
@@ -121,4 +121,15 @@ Deno.test("in-app notifications go: read ones earlier than unread ones, and coun
   assert.equal(await unreadCount(), 1);
   const { items } = (await ann.get(`/api/v1/user-notifications?userId=${ann.userId}`)).body;
   assert.deepEqual(items.map(({ title }: { title: string }) => title), ["89", "364"]);
+});
+
+Deno.test("digests go when they ended before the retention; open ones stay", async () => {
+  const digest = (days: number | null) =>
+    sql`insert into notification_digests (id, tenant_key, user_id, due_at, closed_at, settled_at)
+      select ${crypto.randomUUID()}, ${ann.tenantId}, ${crypto.randomUUID()}, now() - interval '900 days', ended.at, ended.at
+      from (select now() - make_interval(days => ${days}::int) as at) ended`;
+  await Promise.all([366, 400, 364, null].map(digest));
+  assert.equal((await finish(retentionJob, p)).digestsDeleted, 2);
+  const left = await sql`select settled_at from notification_digests where tenant_key = ${ann.tenantId}`;
+  assert.deepEqual(left.map(({ settledAt }) => settledAt !== null).sort(), [false, true]);
 });
