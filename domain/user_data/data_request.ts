@@ -118,12 +118,12 @@ export const openParts = (q: Sql, parentId: string, limit: number) =>
     where parent_id = ${parentId} and status <> 'Completed' order by id limit ${limit}`;
 
 /**
- * Marks a request as Running. A failed erasure may continue. A failed export may not: an erasure may have ended it.
+ * Marks a request as Running by a job. A failed erasure may continue. A failed export may not: an erasure may have ended it.
  * @returns false if it has ended, so that there is nothing to do
  */
-export async function startRequest(q: Sql, id: string): Promise<boolean> {
+export async function startRequest(q: Sql, id: string, jobId: string): Promise<boolean> {
   const started =
-    await q`update data_requests set status = 'Running', error_message = null, completed_at = null
+    await q`update data_requests set status = 'Running', error_message = null, completed_at = null, job_id = ${jobId}
     where id = ${id} and (status in ('Queued', 'Running')
       or status = 'Failed' and kind in ('UserErasure', 'TenantErasure'))`;
   return started.count > 0;

@@ -32,7 +32,7 @@ export const eraseDataJob = defineJob({
   async run({ requestId }, context: JobContext<UserDataPlatform>) {
     const { platform: p, db, signal } = context;
     const request = await readRequestRow(db, requestId);
-    if (!request || !await startRequest(db, requestId)) return { erased: false };
+    if (!request || !await startRequest(db, requestId, context.jobId)) return { erased: false };
     try {
       if (request.kind === "UserErasure") await eraseUser(p, request, signal);
       else await eraseTenant(p, request, signal);

@@ -36,7 +36,7 @@ export const exportDataJob = defineJob({
   async run({ requestId }, context: JobContext<UserDataPlatform>) {
     const { platform: p, db, signal } = context;
     const request = await readRequestRow(db, requestId);
-    if (!request || !await startRequest(db, requestId)) return { exported: false };
+    if (!request || !await startRequest(db, requestId, context.jobId)) return { exported: false };
     try {
       const { fileId, sizeBytes } = await writeExport(p, request, signal);
       if (!await completeRequest(db, requestId, fileId)) {

@@ -3,19 +3,19 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import type { BulkRow, Importer, RowResult } from "../../access/users/bulk/bulk_row.ts";
 import { importUsers } from "../../access/users/bulk/import_users.ts";
 import { permissionsNow } from "../../access/users/bulk/importer.ts";
-import { recordAudit } from "../../audit/audit.ts";
 import type { FilePlatform } from "../../files/platform.ts";
-import { openFileContent, releaseOwnerReferences } from "../../files/service_files.ts";
+import { openFileContent } from "../../files/service_files.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { outageOf } from "../../jobs/outage.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { checkRow } from "./columns.ts";
 import { ImportMistake, ImportSuperseded } from "./import_mistake.ts";
+import { finishImport, type ImportEnding } from "./finish_import.ts";
 import { IMPORT_JOB } from "./import_job_name.ts";
 import { type RawRow, readRows } from "./read_rows.ts";
-import { RESULT_SCOPE, storeResult } from "./result_file.ts";
-import { beginImport, lockImportAt, mayImport, type RunningImport, SOURCE_SCOPE } from "./user_import.ts";
+import { storeResult } from "./result_file.ts";
+import { beginImport, lockImportAt, mayImport, type RunningImport } from "./user_import.ts";
 
 const BATCH = 2_000;
 const ATTEMPTS = 3;
@@ -30,14 +30,14 @@ type Context = JobContext<ImportPlatform>;
 export const importUsersJob = defineJob({
   ...IMPORT_JOB,
   async run({ importId }, context: Context) {
-    const begun = await beginImport(context.db, importId);
+    const begun = await beginImport(context.db, importId, context.jobId);
     if (!begun) return { finished: false };
     try {
       return await runImport(begun, context);
     } catch (error) {
       if (error instanceof ImportSuperseded) return { finished: false };
       if (error instanceof ImportMistake || error instanceof Problem) {
-        await finishImport(context.platform, begun, { status: "Failed", error: error.message });
+        await finish(context, begun, { status: "Failed", error: error.message });
         return { finished: true, status: "Failed" };
       }
       if (context.signal.aborted) throw error;
@@ -45,11 +45,14 @@ export const importUsersJob = defineJob({
       if (outage) throw outage;
       if (context.failures < context.maxRetries) throw error;
       const reason = "The import stopped; the service's log has the reason under its trace id.";
-      await finishImport(context.platform, begun, { status: "Failed", error: reason });
+      await finish(context, begun, { status: "Failed", error: reason });
       throw error;
     }
   },
 });
+
+const finish = ({ platform }: Context, o: RunningImport, ending: ImportEnding): Promise<void> =>
+  transact(platform.sql, (tx) => finishImport(tx, o, ending));
 
 async function runImport(begun: RunningImport, context: Context): Promise<unknown> {
   const { platform } = context;
@@ -58,7 +61,7 @@ async function runImport(begun: RunningImport, context: Context): Promise<unknow
   const from = begun.isDryRun ? await restart(begun, context) : begun.position;
   await importRows(begun, { importer, total, from }, context);
   const resultFileId = await storeResult(platform, begun);
-  await finishImport(platform, begun, { status: "Completed", resultFileId });
+  await finish(context, begun, { status: "Completed", resultFileId });
   return { finished: true, status: "Completed", total };
 }
 
@@ -213,30 +216,5 @@ async function tryBatch(
       from json_to_recordset(${JSON.stringify(results)}::text::json)
         as x (row integer, email text, outcome text, errors jsonb)`;
     return linked;
-  });
-}
-
-type Ending = { status: "Completed"; resultFileId: string } | { status: "Failed"; error: string };
-
-async function finishImport(p: ImportPlatform, o: RunningImport, ending: Ending): Promise<void> {
-  const resultFileId = ending.status === "Completed" ? ending.resultFileId : null;
-  const error = ending.status === "Failed" ? ending.error : null;
-  await transact(p.sql, async (tx) => {
-    // From now on both files can be purged; also the result of a run that crashed after storing it.
-    await releaseOwnerReferences(tx, SOURCE_SCOPE, o.id);
-    await releaseOwnerReferences(tx, RESULT_SCOPE, o.id);
-    const [finished] = await tx<{ created: number; updated: number; unchanged: number; failed: number }[]>`
-      update user_imports set status = ${ending.status}, error = ${error}, result_file_id = ${resultFileId},
-        finished_at = now(), version = version + 1
-      where id = ${o.id} and status = 'Running' returning created, updated, unchanged, failed`;
-    if (!finished) return;
-    await tx`delete from user_import_rows where import_id = ${o.id}`;
-    const { createdBy: userId, apiKeyId, tenantId, traceId } = o;
-    await recordAudit(tx, { userId, apiKeyId, tenantId, traceId, ip: null }, {
-      action: ending.status === "Completed" ? "userImport.complete" : "userImport.fail",
-      targetType: "userImport",
-      targetId: o.id,
-      after: { ...finished, resultFileId, error },
-    });
   });
 }

@@ -71,10 +71,12 @@ export async function startUserImport(
     requireAvailable(file);
     const id = newId();
     const { userId, apiKeyId, traceId, serviceAccount, permissions } = caller;
+    const job = { tenantId: caller.tenantId, createdBy: userId, traceId };
+    const jobId = await enqueueJob(p, tx, IMPORT_JOB, { importId: id }, job);
     await tx`insert into user_imports (id, tenant_id, file_id, is_dry_run, created_by, api_key_id,
-        is_service_account, acting_tenant_id, permissions, trace_id)
+        is_service_account, acting_tenant_id, permissions, trace_id, job_id)
       values (${id}, ${tenantId}, ${fileId}, ${dryRun}, ${userId}, ${apiKeyId}, ${serviceAccount !== null},
-        ${caller.tenantId}, ${[...permissions]}::text[], ${traceId})`;
+        ${caller.tenantId}, ${[...permissions]}::text[], ${traceId}, ${jobId})`;
     await holdFile(tx, {
       fileId,
       tenantId: file.tenantId,
@@ -82,8 +84,6 @@ export async function startUserImport(
       ownerId: id,
       createdBy: userId,
     });
-    const job = { tenantId: caller.tenantId, createdBy: userId, traceId };
-    await enqueueJob(p, tx, IMPORT_JOB, { importId: id }, job);
     await recordAudit(tx, { ...caller, tenantId }, {
       action: "userImport.create",
       targetType: "userImport",
@@ -136,10 +136,11 @@ export interface RunningImport {
   position: number;
 }
 
-/** Marks an import as running; null if it has finished. */
-export async function beginImport(q: Sql, id: string): Promise<RunningImport | null> {
+/** Marks an import as running by a job; null if it has finished. */
+export async function beginImport(q: Sql, id: string, jobId: string): Promise<RunningImport | null> {
   const [begun] = await q<RunningImport[]>`
-    update user_imports set status = 'Running', started_at = coalesce(started_at, now()), version = version + 1
+    update user_imports set status = 'Running', started_at = coalesce(started_at, now()), version = version + 1,
+      job_id = ${jobId}
     where id = ${id} and status in ('Queued', 'Running')
     returning id, tenant_id, file_id, is_dry_run, created_by, api_key_id, is_service_account, acting_tenant_id,
       permissions, trace_id, total, position`;

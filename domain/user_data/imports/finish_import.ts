@@ -1,0 +1,35 @@
+import type { Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { releaseOwnerReferences } from "../../files/service_files.ts";
+import { RESULT_SCOPE } from "./result_file.ts";
+import { type RunningImport, SOURCE_SCOPE } from "./user_import.ts";
+
+/** How an import ends. */
+export type ImportEnding =
+  | { status: "Completed"; resultFileId: string }
+  | { status: "Failed"; error: string };
+
+/** What the end of an import needs to know of it. */
+export type EndingImport = Pick<RunningImport, "id" | "createdBy" | "apiKeyId" | "tenantId" | "traceId">;
+
+/** Ends an open import and releases its files. Does nothing if it has ended already. */
+export async function finishImport(tx: Tx, o: EndingImport, ending: ImportEnding): Promise<void> {
+  const resultFileId = ending.status === "Completed" ? ending.resultFileId : null;
+  const error = ending.status === "Failed" ? ending.error : null;
+  // From now on both files can be purged; also the result of a run that crashed after storing it.
+  await releaseOwnerReferences(tx, SOURCE_SCOPE, o.id);
+  await releaseOwnerReferences(tx, RESULT_SCOPE, o.id);
+  const [finished] = await tx<{ created: number; updated: number; unchanged: number; failed: number }[]>`
+    update user_imports set status = ${ending.status}, error = ${error}, result_file_id = ${resultFileId},
+      finished_at = now(), version = version + 1
+    where id = ${o.id} and status in ('Queued', 'Running') returning created, updated, unchanged, failed`;
+  if (!finished) return;
+  await tx`delete from user_import_rows where import_id = ${o.id}`;
+  const { createdBy: userId, apiKeyId, tenantId, traceId } = o;
+  await recordAudit(tx, { userId, apiKeyId, tenantId, traceId, ip: null }, {
+    action: ending.status === "Completed" ? "userImport.complete" : "userImport.fail",
+    targetType: "userImport",
+    targetId: o.id,
+    after: { ...finished, resultFileId, error },
+  });
+}

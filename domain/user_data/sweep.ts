@@ -1,0 +1,74 @@
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
+import { type Batch, type BatchResult, maintenanceJob, positionAfter } from "../jobs/maintenance.ts";
+import { FIRST_ID } from "../shared/ids.ts";
+import type { Platform } from "../shared/platform.ts";
+import { type EndingImport, finishImport } from "./imports/finish_import.ts";
+import type { UserDataPlatform } from "./platform.ts";
+
+const BATCH = 500;
+
+/**
+ * Ends imports, exports and erasures whose job has ended without ending them: it was cancelled through the job routes, or
+ * dead-lettered after its worker died or its time was over.
+ */
+export const sweepUserDataJob = maintenanceJob<UserDataPlatform>({
+  name: "steward.sweep-user-data",
+  cron: "* * * * *",
+  works: {
+    imports: { limit: BATCH, run: failAbandonedImports },
+    requests: { limit: BATCH, run: failAbandonedRequests },
+  },
+});
+
+interface Open {
+  id: string;
+  jobId: string;
+}
+
+async function failAbandonedImports(
+  { sql }: Pick<Platform, "sql">,
+  { limit, after }: Batch,
+): Promise<BatchResult> {
+  const open = await sql<Open[]>`select id, job_id from user_imports
+    where status in ('Queued', 'Running') and job_id is not null and id > ${after ?? FIRST_ID}
+    order by id limit ${limit}`;
+  const ends = await readJobEnds(sql, open.map(({ jobId }) => jobId));
+  let rows = 0;
+  for (const { id, jobId } of open) {
+    const end = ends.get(jobId);
+    if (end && await transact(sql, (tx) => failImport(tx, { id, jobId }, end))) rows++;
+  }
+  return { rows, after: positionAfter(open, limit) };
+}
+
+async function failImport(tx: Tx, { id, jobId }: Open, end: JobEnd): Promise<boolean> {
+  const [abandoned] = await tx<EndingImport[]>`select id, created_by, api_key_id, tenant_id, trace_id
+    from user_imports where id = ${id} and job_id = ${jobId} and status in ('Queued', 'Running') for update`;
+  if (!abandoned) return false;
+  await finishImport(tx, abandoned, { status: "Failed", error: `The import ended early: ${reasonOf(end)}.` });
+  return true;
+}
+
+async function failAbandonedRequests(
+  { sql }: Pick<Platform, "sql">,
+  { limit, after }: Batch,
+): Promise<BatchResult> {
+  const open = await sql<Open[]>`select id, job_id from data_requests
+    where status in ('Queued', 'Running') and job_id is not null and id > ${after ?? FIRST_ID}
+    order by id limit ${limit}`;
+  const ends = await readJobEnds(sql, open.map(({ jobId }) => jobId));
+  let rows = 0;
+  for (const { id, jobId } of open) {
+    const end = ends.get(jobId);
+    if (!end) continue;
+    const { count } = await sql`update data_requests set status = 'Failed', completed_at = now(),
+        error_message = ${`It ended early: ${reasonOf(end)}. Ask again.`}
+      where id = ${id} and job_id = ${jobId} and status in ('Queued', 'Running')`;
+    rows += count;
+  }
+  return { rows, after: positionAfter(open, limit) };
+}
+
+const reasonOf = ({ status }: JobEnd): string =>
+  status === "Cancelled" ? "its job was cancelled" : "its job ended without finishing it";

@@ -1,0 +1,92 @@
+// Imports, exports and erasures whose job was cancelled or gave up.
+import assert from "node:assert/strict";
+import { sweepUserDataJob } from "../../../domain/user_data/sweep.ts";
+import { IMPORTER, Importing } from "../access/imports/importing.ts";
+import { inTenant, makeAccount, MANAGE, PATH } from "../auth/service_accounts.ts";
+import { HttpClient } from "../../support/http.ts";
+import { finish } from "../../support/maintenance.ts";
+import { setup } from "../../support/setup.ts";
+import { CLERK, columnsWith, ended } from "./support.ts";
+
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+const importing = new Importing(t);
+const operator = await t.actor({ role: "SystemAdmin", global: true });
+
+/** Runs `work` while no job of the type starts. */
+async function whilePaused<T>(type: string, work: () => Promise<T>): Promise<T> {
+  const url = `/api/v1/job-types/${type}`;
+  assert.equal((await operator.post(`${url}/pause`, {})).status, 200);
+  const result = await work();
+  assert.equal((await operator.post(`${url}/resume`)).status, 200);
+  return result;
+}
+
+/** The job that has this id among its arguments. */
+async function jobOf(id: string): Promise<string> {
+  const [job] = await sql<{ id: string }[]>`
+    select id from jobs where position(${id} in serialized_args) > 0 order by id desc limit 1`;
+  return job?.id ?? "";
+}
+
+Deno.test("an import whose job is cancelled fails, and its file is no longer held", async () => {
+  const admin = await t.actor({ permissions: [...IMPORTER, "manage:jobs"] });
+  const fileId = await importing.file(admin, "email\ncancelled@example.test\n");
+  const path = await whilePaused("steward.import-users", async () => {
+    const { body } = await admin.post("/api/v1/users/imports", { fileId });
+    const cancelled = await admin.post(`/api/v1/jobs/${await jobOf(body.importId)}/cancel`);
+    assert.equal(cancelled.status, 200, JSON.stringify(cancelled.body));
+    return `/api/v1/users/imports/${body.importId}`;
+  });
+  assert.equal((await admin.get(path)).body.status, "Queued");
+  await finish(sweepUserDataJob, t.steward.platform);
+  const { status, error } = (await admin.get(path)).body;
+  assert.deepEqual([status, error], ["Failed", "The import ended early: its job was cancelled."]);
+  assert.deepEqual([
+    ...await sql`select from file_references where file_id = ${fileId} and released_at is null`,
+  ], []);
+});
+
+Deno.test("an erasure whose job gave up fails; asked again, it goes on", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const email = `${crypto.randomUUID()}@personal.example`;
+  const password = "violet harbour 91 lantern";
+  const { body: user } = await clerk.post("/api/v1/users", { email, password });
+  const erase = () => clerk.post(`/api/v1/users/${user.id}/erase`, { reason: "asked" });
+  const statusUrl = await whilePaused("steward.erase-data", async () => {
+    const { body } = await erase();
+    await sql`update jobs set status = 'DeadLettered' where id = ${await jobOf(body.id)}`; // its worker died too often
+    return body.statusUrl;
+  });
+  await finish(sweepUserDataJob, t.steward.platform);
+  const { status, errorMessage } = (await clerk.get(statusUrl)).body;
+  const reason = "It ended early: its job ended without finishing it. Ask again.";
+  assert.deepEqual([status, errorMessage], ["Failed", reason]);
+  assert.equal((await erase()).body.statusUrl, statusUrl);
+  await ended(clerk, statusUrl);
+  assert.deepEqual(await columnsWith(sql, [email]), []);
+  assert.equal((await finish(sweepUserDataJob, t.steward.platform)).requests, 0);
+});
+
+Deno.test("an import of a service account ends when the account has lost the permission", async () => {
+  const admin = await t.actor({ permissions: [...IMPORTER, MANAGE] });
+  const account = await makeAccount(admin, { permissions: IMPORTER });
+  const program = new HttpClient(t.url, account.secret);
+  const fileId = await importing.file(admin, "email\nlate@example.test\n");
+  const path = await whilePaused("steward.import-users", async () => {
+    const { status, body } = await program.post(
+      "/api/v1/users/imports",
+      { fileId },
+      inTenant(admin.tenantId),
+    );
+    assert.equal(status, 202, JSON.stringify(body));
+    const changed = await admin.put(`${PATH}/${account.id}`, {
+      permissions: IMPORTER.filter((code) => code !== "create:users"),
+    });
+    assert.equal(changed.status, 200, JSON.stringify(changed.body));
+    return `/api/v1/users/imports/${body.importId}`;
+  });
+  const { status, error } = await importing.finished(admin, path);
+  assert.deepEqual([status, error], ["Failed", "who started the import may no longer import users"]);
+});
