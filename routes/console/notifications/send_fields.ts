@@ -22,9 +22,10 @@ export function chosenUsers(values: FormDataEntryValue[]): ChosenUser[] {
 /** Reads recipients, one per line: `Ana Sousa <ana@example.com>` or an address alone. */
 function recipientsOf(text: string): { address: string; displayName: string | null }[] {
   return text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean).map((line) => {
-    const [, name, address] = /^(.*?)\s*<([^<>]+)>$/.exec(line) ?? [];
+    const start = line.lastIndexOf("<");
+    const address = start < 0 ? "" : /^<([^<>]+)>$/.exec(line.slice(start))?.[1];
     return address
-      ? { address: address.trim(), displayName: name || null }
+      ? { address: address.trim(), displayName: line.slice(0, start).trim() || null }
       : { address: line, displayName: null };
   });
 }

@@ -85,6 +85,23 @@ Deno.test("a form with a value that no column, header or date can hold is refuse
   assert.ok(!t.logs.slice(before).some((line) => line.includes("a console page failed")));
 });
 
+Deno.test("the time to read the recipients of a message grows with their length", async () => {
+  const { cookie, csrf } = await signedIn(["send:notifications"]);
+  const recipients = `${`Zoë${" ".repeat(40_000)}<a\n`.repeat(2)}Ann < Bo <not an address>`;
+  const fields = { csrf, channel: "Email", source: "text", recipients, subject: "Hello", textBody: "Hi" };
+  const times: number[] = [];
+  for (let n = 0; n < 2; n++) {
+    const started = performance.now();
+    const { status, text } = await post("notifications/send", new URLSearchParams(fields).toString(), {
+      cookie,
+    });
+    times.push(performance.now() - started);
+    assert.equal(status, 400);
+    assert.ok(text.includes("recipients.1.address"), "the page names the wrong recipients");
+  }
+  assert.ok(Math.min(...times) < 1_500, `${times} ms`);
+});
+
 Deno.test("a page's form may contain an import file, but nothing larger", async () => {
   const { cookie, csrf } = await signedIn();
   const form = (bytes: number) => `csrf=${csrf}&do=profile&firstName=Ana&filler=${"a".repeat(bytes)}`;
