@@ -4,6 +4,7 @@ import { countCached } from "../shared/count_cache.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { countRows } from "../shared/read_page.ts";
 import { namesOf, readNames } from "./entry_names.ts";
 
 /** Clocks of instances and of the database differ by less. */
@@ -57,11 +58,8 @@ export async function readAuditLog(
 ): Promise<PagedResult<AuditRow>> {
   const tenantId = isSystemAdmin(caller) ? request.tenantId ?? null : caller.tenantId;
   const { page: _, pageSize: __, ...filter } = { ...request, tenantId };
-  const total = await countCached(sql, `audit ${JSON.stringify(filter)}`, async () => {
-    const [row] = await sql<{ total: number }[]>`
-      select count(*) as total from audit_log a where ${where(sql, filter)}`;
-    return row?.total ?? 0;
-  });
+  const counted = sql`audit_log a where ${where(sql, filter)}`;
+  const total = await countCached(sql, `audit ${JSON.stringify(filter)}`, () => countRows(sql, counted));
   const rows = await sql<Omit<AuditRow, "names">[]>`
     with page as materialized (
       select a.id from audit_log a where ${where(sql, filter)}

@@ -5,6 +5,7 @@ import type { TenantCaller } from "../rights/caller.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
+import { countRows } from "../shared/read_page.ts";
 import { insertDeliveries } from "./emit.ts";
 import { readEndpoint } from "./endpoints.ts";
 import { eventBody, eventData, PING } from "./event_types.ts";
@@ -60,8 +61,8 @@ export async function listDeliveries(
   await readEndpoint(sql, caller, endpointId);
   const where = sql`d.endpoint_id = ${endpointId}
     ${request.status ? sql`and d.status = ${request.status}` : sql``}`;
-  const [[count], items] = await Promise.all([
-    sql<{ total: number }[]>`select count(*) as total from webhook_deliveries d where ${where}`,
+  const [total, items] = await Promise.all([
+    countRows(sql, sql`webhook_deliveries d where ${where}`),
     sql<Delivery[]>`
       with page as (
         select d.id from webhook_deliveries d where ${where}
@@ -70,7 +71,7 @@ export async function listDeliveries(
       select ${columns(sql)} from webhook_deliveries d where d.id = any(array(select id from page))
       order by d.id desc`,
   ]);
-  return pagedResult<Delivery>(items.map(withTimes), count?.total ?? 0, request);
+  return pagedResult<Delivery>(items.map(withTimes), total, request);
 }
 
 /**

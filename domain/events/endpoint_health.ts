@@ -1,6 +1,7 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
+import { countRows } from "../shared/read_page.ts";
 import { subscriptionsChanged } from "./job_events.ts";
 import type { DisabledEndpoint, EventPlatform } from "./platform.ts";
 
@@ -60,8 +61,7 @@ export async function recordFailure(
 
 /** Number of the tenant's endpoints that fail now, or were deactivated because they failed. */
 export async function countFailingEndpoints(sql: Sql, caller: TenantCaller): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*) as n from webhook_endpoints
+  const failing = sql`webhook_endpoints
     where tenant_id = ${caller.tenantId} and is_failing and (${isSystemAdmin(caller)} or not all_tenants)`;
-  return row?.n ?? 0;
+  return await countRows(sql, failing);
 }

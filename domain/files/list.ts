@@ -3,6 +3,7 @@ import type { Caller } from "../rights/caller.ts";
 import { countCached } from "../shared/count_cache.ts";
 import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { countRows } from "../shared/read_page.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import { type FileRecord, fileRecord, type FileRow, type FileStatus, type RetentionClass } from "./file.ts";
 import type { PurgeKind } from "./purge_reasons.ts";
@@ -53,11 +54,8 @@ export async function listFiles(
     const ids = found.map(({ id }) => id).sort().reverse().slice(offset, offset + pageSize);
     return pagedResult(await readFiles(sql, sql`select unnest(${ids}::uuid[])`), found.length, request);
   }
-  const total = await countCached(sql, `files ${JSON.stringify(selection)}`, async () => {
-    const [row] = await sql<{ total: number }[]>`
-      select count(*) as total from files where ${where(sql, selection)}`;
-    return row?.total ?? 0;
-  });
+  const counted = sql`files where ${where(sql, selection)}`;
+  const total = await countCached(sql, `files ${JSON.stringify(selection)}`, () => countRows(sql, counted));
   if (offset >= total) return pagedResult<FileRecord>([], total, request);
   const ids = sql`select id from files where ${where(sql, selection)}
     order by id desc ${pageOf(sql, request)}`;

@@ -1,6 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { limitTo } from "../shared/list_order.ts";
 import { countCached } from "../shared/count_cache.ts";
+import { countRows } from "../shared/read_page.ts";
 import { type NotificationFilter, ofTenant } from "./counts.ts";
 import type { DeliveryState } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
@@ -81,7 +82,6 @@ export async function countSearched(q: Sql, filter: SearchFilter): Promise<numbe
     const found = isByRecipient(filter)
       ? q`(${messagesTo(q, filter)}) found`
       : q`notifications n where ${messageConditions(q, filter)}`;
-    const [row] = await q<{ total: number }[]>`select count(*) as total from ${found}`;
-    return row?.total ?? 0;
+    return await countRows(q, found);
   });
 }

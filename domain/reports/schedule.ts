@@ -4,6 +4,7 @@ import type { Caller } from "../rights/caller.ts";
 import type { DeliveryStatus } from "./delivery/delivery_status.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { countRows } from "../shared/read_page.ts";
 import { type ReportFormat, type ReportStatus, STATUS } from "./formats.ts";
 import { holdsAllCondition, requireAll } from "./permissions.ts";
 
@@ -74,21 +75,20 @@ export async function listSchedules(
     and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}
     and (${filter.templateId}::text is null or s.template_id = ${filter.templateId})
     and (${filter.isActive}::boolean is null or s.is_active = ${filter.isActive})`;
-  const [[counted], items] = await Promise.all([
-    sql<{ count: number }[]>`select count(*) as count from report_schedules s where ${where}`,
+  const [total, items] = await Promise.all([
+    countRows(sql, sql`report_schedules s where ${where}`),
     sql<Schedule[]>`${schedules(sql)} where ${where}
       order by s.id desc ${pageOf(sql, filter)}`,
   ]);
-  return pagedResult(items, counted?.count ?? 0, filter);
+  return pagedResult(items, total, filter);
 }
 
 /** Number of the tenant's paused schedules that the caller may see. */
 export async function countPausedSchedules(sql: Sql, caller: Caller): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*) as n from report_schedules s
+  const paused = sql`report_schedules s
     where ${ofTenant(sql, caller.tenantId)} and not s.is_active
       and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}`;
-  return row?.n ?? 0;
+  return await countRows(sql, paused);
 }
 
 /**

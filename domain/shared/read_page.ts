@@ -17,9 +17,15 @@ export async function readPage<T extends object>(
   { columns, from, order }: List,
   page: PageRequest,
 ): Promise<PagedResult<T>> {
-  const [[counted], items] = await Promise.all([
-    q<{ total: number }[]>`select count(*) as total from ${from}`,
+  const [total, items] = await Promise.all([
+    countRows(q, from),
     q<T[]>`select ${columns} from ${from} ${order} ${pageOf(q, page)}`,
   ]);
-  return pagedResult<T>([...items], counted?.total ?? 0, page);
+  return pagedResult<T>([...items], total, page);
+}
+
+/** @param from tables and condition, without the word `from` */
+export async function countRows(q: Sql, from: SqlPart): Promise<number> {
+  const [row] = await q<{ total: number }[]>`select count(*) as total from ${from}`;
+  return row?.total ?? 0;
 }

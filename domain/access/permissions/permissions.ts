@@ -4,6 +4,7 @@ import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/call
 import type { PermissionReach } from "../../rights/catalog.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { countRows } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;
@@ -49,13 +50,13 @@ export async function listPermissions(
 ): Promise<PagedResult<PermissionDetails>> {
   const chosen = wherePermissions(sql, caller.tenantId, request);
   const order = orderBy(sql, SORTS[request.sortBy ?? "code"], "p.id", request.sortDirection);
-  const [[count], items] = await Promise.all([
-    sql<{ total: number }[]>`select count(*) as total from permissions p where ${chosen}`,
+  const [total, items] = await Promise.all([
+    countRows(sql, sql`permissions p where ${chosen}`),
     sql<PermissionDetails[]>`with page as materialized (
         select * from permissions p where ${chosen} ${order} ${pageOf(sql, request)})
       select ${permissionColumns(sql, caller)} from page p ${order}`,
   ]);
-  return pagedResult<PermissionDetails>([...items], count?.total ?? 0, request);
+  return pagedResult<PermissionDetails>([...items], total, request);
 }
 
 /** Reads a permission of the catalog or of the caller's tenant by id. Throws PERMISSION_NOT_FOUND. */

@@ -2,7 +2,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { readPage } from "../../shared/read_page.ts";
+import { countRows, readPage } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { tenantNotFound } from "../tenants/tenants.ts";
 
@@ -81,12 +81,12 @@ export async function listRoles(
   const roles = byCount
     ? sql`roles r where ${chosen}`
     : sql`(select * from roles r where ${chosen} ${order} ${page}) r`;
-  const [[counted], items] = await Promise.all([
-    sql<{ total: number }[]>`select count(*) as total from roles r where ${chosen}`,
+  const [total, items] = await Promise.all([
+    countRows(sql, sql`roles r where ${chosen}`),
     sql<RoleWithUserCount[]>`
       select ${countedColumns(sql)} from ${roles} ${order} ${byCount ? page : sql``}`,
   ]);
-  return pagedResult<RoleWithUserCount>([...items], counted?.total ?? 0, request);
+  return pagedResult<RoleWithUserCount>([...items], total, request);
 }
 
 /** Lists the roles of any tenant, for the administration routes. Throws TENANT_NOT_FOUND. */

@@ -6,6 +6,7 @@ import type { RightsPlatform } from "../../rights/platform.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
+import { countRows } from "../../shared/read_page.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { type ChangingAccess, tenantAccessChanged } from "../access_changes.ts";
@@ -141,12 +142,11 @@ export async function deleteTenant(
     if (before.type === "Platform") {
       throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant cannot be deleted.");
     }
-    const [children] = await tx<{ total: number }[]>`
-      select count(*) as total from tenants where parent_tenant_id = ${id} and deleted_at is null`;
-    if (children && children.total > 0) {
+    const children = await countRows(tx, tx`tenants where parent_tenant_id = ${id} and deleted_at is null`);
+    if (children > 0) {
       throw problem(
         "TENANT_HAS_CHILDREN_CONFLICT",
-        `Group ${id} cannot be deleted: it has ${children.total} child tenants. Delete or move them first.`,
+        `Group ${id} cannot be deleted: it has ${children} child tenants. Delete or move them first.`,
       );
     }
     await tx`update tenants set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;

@@ -1,6 +1,7 @@
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { ERASED_AT_ONCE, untilDone } from "../../shared/personal_data.ts";
+import { countRows } from "../../shared/read_page.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { emitTenantChanged } from "./tenant_events.ts";
 import { tenantNotFound, type TenantType } from "./tenants.ts";
@@ -44,12 +45,11 @@ export async function closeTenant(
   if (tenant.isActive && tenant.deletedAt === null) {
     throw problem("TENANT_ACTIVE_CONFLICT", `Tenant ${id} is active; deactivate it before it is erased.`);
   }
-  const [children] = await tx<{ total: number }[]>`
-    select count(*)::int as total from tenants where parent_tenant_id = ${id} and deleted_at is null`;
-  if (children?.total) {
+  const children = await countRows(tx, tx`tenants where parent_tenant_id = ${id} and deleted_at is null`);
+  if (children > 0) {
     throw problem(
       "TENANT_HAS_CHILDREN_CONFLICT",
-      `Group ${id} cannot be erased: it has ${children.total} child tenants. Delete or move them first.`,
+      `Group ${id} cannot be erased: it has ${children} child tenants. Delete or move them first.`,
     );
   }
   if (confirmed !== tenant.name) throw invalid({ name: ["expected the name of the tenant, exactly"] });

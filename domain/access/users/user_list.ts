@@ -2,6 +2,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { countCached, isKnownLarge } from "../../shared/count_cache.ts";
 import { limitTo, pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult } from "../../shared/paging.ts";
+import { countRows } from "../../shared/read_page.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
 import { order, selected, sortKeys, type UserListRequest } from "./user_list_parts.ts";
 
@@ -130,8 +131,5 @@ async function readSlice<T extends User | AdminUser>(
     order by ${order(sql, request.sortBy, request.sortDirection === "Descending")}`;
 }
 
-async function countUsers(sql: Sql, request: UserListRequest, strategy: "find" | "hash"): Promise<number> {
-  const [row] = await sql<{ total: number }[]>`
-    select count(*) as total from users u where ${selected(sql, request, strategy)}`;
-  return row?.total ?? 0;
-}
+const countUsers = (sql: Sql, request: UserListRequest, strategy: "find" | "hash"): Promise<number> =>
+  countRows(sql, sql`users u where ${selected(sql, request, strategy)}`);

@@ -7,6 +7,7 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { findUsersInTenant } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
+import { countRows } from "../../shared/read_page.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { LooksPlatform } from "../platform.ts";
@@ -35,9 +36,7 @@ export async function addSender(p: LooksPlatform, caller: TenantCaller, given: N
   requirePublicDomain(address);
   return await transact(p.sql, async (tx) => {
     await lockSenders(tx, tenantId);
-    const [counted] = await tx<{ count: number }[]>`
-      select count(*) from notification_senders where tenant_id = ${tenantId}`;
-    if ((counted?.count ?? 0) >= MOST_SENDERS) {
+    if (await countRows(tx, tx`notification_senders where tenant_id = ${tenantId}`) >= MOST_SENDERS) {
       throw problem("NOTIFICATION_SENDERS_LIMIT_CONFLICT", `The tenant has ${MOST_SENDERS} senders already.`);
     }
     const id = newId();

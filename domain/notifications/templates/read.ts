@@ -1,7 +1,8 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { matches, pageOf } from "../../shared/list_order.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { matches } from "../../shared/list_order.ts";
+import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { readPage } from "../../shared/read_page.ts";
 import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./locales.ts";
 
 /** A template is sent, a layout surrounds templates, a partial is a piece of them. */
@@ -113,20 +114,11 @@ export async function listTemplates(
   filter: TemplateFilter,
   page: PageRequest,
 ): Promise<PagedResult<TemplateSummary>> {
-  const rows = await q<(TemplateSummary & { totalCount: number })[]>`
-    select id, slug, name, locale, kind, version, created_at, updated_at, tenant_id is null as is_shipped,
-      count(*) over () as total_count
-    from notification_templates where ${fitting(q, filter)}
-    order by slug, lower(locale), tenant_id nulls last, id ${pageOf(q, page)}`;
-  const total = rows[0]?.totalCount ?? (page.page === 1 ? 0 : await countTemplates(q, filter));
-  return pagedResult(rows.map(({ totalCount: _, ...row }) => row), total, page);
-}
-
-/** The total number of templates. Only needed for a page beyond the end, because then no row contains the total. */
-async function countTemplates(q: Sql, filter: TemplateFilter): Promise<number> {
-  const [row] = await q<{ count: number }[]>`
-    select count(*) from notification_templates where ${fitting(q, filter)}`;
-  return row?.count ?? 0;
+  const columns =
+    q`id, slug, name, locale, kind, version, created_at, updated_at, tenant_id is null as is_shipped`;
+  const from = q`notification_templates where ${fitting(q, filter)}`;
+  const order = q`order by slug, lower(locale), tenant_id nulls last, id`;
+  return await readPage(q, { columns, from, order }, page);
 }
 
 function fitting(q: Sql, { tenantId, locale, includeShipped, search, kind }: TemplateFilter) {
