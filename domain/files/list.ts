@@ -1,5 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { Caller } from "../rights/caller.ts";
+import { belongsTo } from "../shared/belongs_to.ts";
 import { countCached } from "../shared/count_cache.ts";
 import { matches, pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
@@ -71,7 +72,7 @@ async function readFiles(sql: Sql, ids: ReturnType<typeof where>): Promise<FileR
 
 function where(sql: Sql, o: Selection) {
   const all = [
-    o.tenantId === null ? sql`tenant_id is null` : sql`tenant_id = ${o.tenantId}`,
+    belongsTo(sql, o.tenantId),
     ...o.status === undefined ? [] : [sql`status = ${o.status}::file_status`],
     ...o.purgeKind === undefined
       ? []

@@ -1,4 +1,5 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
+import { belongsTo } from "../shared/belongs_to.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
@@ -107,7 +108,7 @@ async function countRows(
 ): Promise<StatusCount[]> {
   return await q<StatusCount[]>`
     select status, count(*) from notifications
-    where ${ofTenant(q, filter.tenantId)} ${from ? q`and created_at >= ${from}` : q``}
+    where ${belongsTo(q, filter.tenantId)} ${from ? q`and created_at >= ${from}` : q``}
       ${before ? q`and created_at < ${before}` : q``} ${to ? q`and created_at <= ${to}` : q``}
       ${ofKind(q, filter)}
     group by status`;
@@ -117,10 +118,6 @@ const ofKind = (q: Sql, { channel, status }: NotificationFilter) =>
   q`${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}`;
 
 const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
-
-/** A condition on the tenant that an index on tenant_id can serve, also for null. */
-export const ofTenant = (q: Sql, tenantId: string | null) =>
-  tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
 
 export const total = (counts: Map<NotificationStatus, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);

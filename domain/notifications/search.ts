@@ -1,8 +1,9 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import { belongsTo } from "../shared/belongs_to.ts";
 import { limitTo } from "../shared/list_order.ts";
 import { countCached } from "../shared/count_cache.ts";
 import { countRows } from "../shared/read_page.ts";
-import { type NotificationFilter, ofTenant } from "./counts.ts";
+import type { NotificationFilter } from "./counts.ts";
 import type { DeliveryState } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
@@ -37,7 +38,7 @@ export const isByRecipient = ({ recipient, userId }: MessageSearch): boolean =>
 /** SQL conditions on `notifications n` for everything but the recipients. */
 export function messageConditions(q: Sql, filter: SearchFilter) {
   const { tenantId, channel, status, fromDate, toDate, templateSlug, category, deliveryState } = filter;
-  return q`${ofTenant(q, tenantId)}
+  return q`${belongsTo(q, tenantId)}
     ${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}
     ${fromDate ? q`and created_at >= ${fromDate}` : q``} ${toDate ? q`and created_at <= ${toDate}` : q``}
     ${templateSlug === undefined ? q`` : q`and template_slug = ${templateSlug}`}

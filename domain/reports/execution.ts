@@ -2,6 +2,7 @@ import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { TemplatePins } from "../notifications/templates/parts.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
+import { belongsTo } from "../shared/belongs_to.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/read_page.ts";
@@ -82,9 +83,6 @@ export interface ExecutionFilter extends PageRequest {
   includeDeleted: boolean;
 }
 
-const ofTenant = (q: Sql, tenantId: string | null) =>
-  tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
-
 /** The tenant's executions the caller may see, newest first. */
 export async function listExecutions(
   sql: Sql,
@@ -92,7 +90,7 @@ export async function listExecutions(
   filter: ExecutionFilter,
 ): Promise<PagedResult<Execution>> {
   const from = sql`
-    report_executions where ${ofTenant(sql, caller.tenantId)}
+    report_executions where ${belongsTo(sql, caller.tenantId)}
     and ${holdsAllCondition(sql, caller, sql`required_permissions`)}
     and (${filter.includeDeleted} or deleted_at is null)
     and (${filter.templateId}::text is null or template_id = ${filter.templateId})
@@ -130,7 +128,7 @@ export async function countProblems(
 }
 
 const visibleTo = (sql: Sql, caller: Caller) =>
-  sql`${ofTenant(sql, caller.tenantId)} and ${holdsAllCondition(sql, caller, sql`required_permissions`)}
+  sql`${belongsTo(sql, caller.tenantId)} and ${holdsAllCondition(sql, caller, sql`required_permissions`)}
     and deleted_at is null`;
 
 /**
@@ -146,7 +144,7 @@ export async function readVisibleExecution(
 ): Promise<Execution> {
   const [execution] = await q<Execution[]>`
     select * from report_executions
-    where id = ${id} and deleted_at is null and ${ofTenant(q, caller.tenantId)}
+    where id = ${id} and deleted_at is null and ${belongsTo(q, caller.tenantId)}
     ${lock ? q`for update` : q``}`;
   if (!execution) throw problem("REPORT_NOT_FOUND", `The caller's tenant has no report execution ${id}.`);
   requireAll(caller, execution.requiredPermissions);

@@ -2,6 +2,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import type { DeliveryStatus } from "./delivery/delivery_status.ts";
+import { belongsTo } from "../shared/belongs_to.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countRows } from "../shared/read_page.ts";
@@ -61,8 +62,6 @@ const schedules = (q: Sql) =>
         when min(x.delivery_status) is not null then 'Partly' end as delivery_status
       from report_executions x where x.burst_id = e.burst_id
     ) b on e.burst_id is not null`;
-const ofTenant = (q: Sql, tenantId: string | null) =>
-  tenantId === null ? q`s.tenant_id is null` : q`s.tenant_id = ${tenantId}`;
 
 /** The tenant's schedules the caller may see, newest first. */
 export async function listSchedules(
@@ -71,7 +70,7 @@ export async function listSchedules(
   filter: ScheduleFilter,
 ): Promise<PagedResult<Schedule>> {
   const where = sql`
-    ${ofTenant(sql, caller.tenantId)}
+    ${belongsTo(sql, caller.tenantId, "s.tenant_id")}
     and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}
     and (${filter.templateId}::text is null or s.template_id = ${filter.templateId})
     and (${filter.isActive}::boolean is null or s.is_active = ${filter.isActive})`;
@@ -86,7 +85,7 @@ export async function listSchedules(
 /** Number of the tenant's paused schedules that the caller may see. */
 export async function countPausedSchedules(sql: Sql, caller: Caller): Promise<number> {
   const paused = sql`report_schedules s
-    where ${ofTenant(sql, caller.tenantId)} and not s.is_active
+    where ${belongsTo(sql, caller.tenantId, "s.tenant_id")} and not s.is_active
       and ${holdsAllCondition(sql, caller, sql`s.required_permissions`)}`;
   return await countRows(sql, paused);
 }
@@ -104,7 +103,7 @@ export async function readVisibleSchedule(
   lock = false,
 ): Promise<Schedule> {
   const [schedule] = await q<Schedule[]>`
-    ${schedules(q)} where s.id = ${id} and ${ofTenant(q, caller.tenantId)}
+    ${schedules(q)} where s.id = ${id} and ${belongsTo(q, caller.tenantId, "s.tenant_id")}
     ${lock ? q`for update of s` : q``}`;
   if (!schedule) {
     throw problem("REPORT_SCHEDULE_NOT_FOUND", `The caller's tenant has no report schedule ${id}.`);

@@ -1,5 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
+import { belongsTo } from "../../shared/belongs_to.ts";
 import { matches } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { readPage } from "../../shared/read_page.ts";
@@ -122,8 +123,7 @@ export async function listTemplates(
 }
 
 function fitting(q: Sql, { tenantId, locale, includeShipped, search, kind }: TemplateFilter) {
-  const own = tenantId === null ? q`tenant_id is null` : q`tenant_id = ${tenantId}`;
-  return q`(${own} or (${includeShipped} and tenant_id is null))
+  return q`(${belongsTo(q, tenantId)} or (${includeShipped} and tenant_id is null))
     and (${locale}::text is null or lower(locale) = lower(replace(${locale}, '_', '-')))
     and (${kind ?? null}::text is null or kind = ${kind ?? null})
     and ${matches(q, "fold(slug || ' ' || name)", search)}`;

@@ -9,6 +9,7 @@ import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
 import { PLATFORM_REACH } from "../../rights/catalog.ts";
 import { requireStepUp } from "../../rights/checks.ts";
+import { belongsTo } from "../../shared/belongs_to.ts";
 import { newId } from "../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { readPage } from "../../shared/read_page.ts";
@@ -100,8 +101,7 @@ export async function listUserImports(
   tenantId: string | null,
   page: PageRequest,
 ): Promise<PagedResult<UserImport>> {
-  const chosen = tenantId === null ? sql`tenant_id is null` : sql`tenant_id = ${tenantId}`;
-  const from = sql`user_imports where ${chosen}`;
+  const from = sql`user_imports where ${belongsTo(sql, tenantId)}`;
   return await readPage(sql, { columns: columns(sql), from, order: sql`order by id desc` }, page);
 }
 

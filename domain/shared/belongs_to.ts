@@ -1,0 +1,5 @@
+import type { Sql } from "../../infra/postgres/postgres.ts";
+
+/** SQL condition: a row belongs to the tenant or, for null, to none. An index on the column can serve both. */
+export const belongsTo = (q: Sql, tenantId: string | null, column = "tenant_id") =>
+  tenantId === null ? q`${q(column)} is null` : q`${q(column)} = ${tenantId}`;
