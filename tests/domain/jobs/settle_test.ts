@@ -86,3 +86,18 @@ Deno.test("outages of a dependency are retried with growing delays and use up no
   const tooLong = await attemptAfter(24);
   assert.deepEqual([tooLong.status, tooLong.failures], ["DeadLettered", 2]);
 });
+
+Deno.test("an outage and the delay of a retry begin when the attempt is settled, also in a transaction that began before", async () => {
+  const { workerId, job } = await claimed("late-transaction");
+  const passed = await transact(sql, async (tx) => {
+    await tx`select pg_sleep(0.5)`;
+    const times = { startedAt: performance.now(), endedAt: performance.now() };
+    await settleJobs(tx, workerId, [failed(job, new DependencyUnavailable("the store is away"), times)]);
+    const [row] = await tx<{ outage: number; retry: number }[]>`
+      select extract(epoch from outage_since - now())::float8 as outage,
+        extract(epoch from due_at - now())::float8 as retry from jobs where id = ${job.id}`;
+    return row;
+  });
+  assert.ok(passed && passed.outage > 0.49, `${passed?.outage} s`);
+  assert.ok(passed.retry > 0.49 + 1.5, `${passed.retry} s`);
+});
