@@ -1,5 +1,6 @@
 // Adds the changes that triggers append to the counters.
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { EVERYTHING, SERVICE_SCOPE } from "./reach.ts";
 import { deleteOldThroughput } from "./throughput.ts";
 
 /** Key of the advisory lock: only one instance folds at a time. */
@@ -12,12 +13,17 @@ const BUDGET_MS = 500;
 
 /** Counters, and the SQL that adds the changes in `taken` to them. */
 interface Fold {
-  changes: "job_count_changes" | "job_batch_changes" | "execution_count_changes" | "dead_letter_changes";
+  changes:
+    | "job_count_changes"
+    | "job_creation_count_changes"
+    | "job_batch_changes"
+    | "execution_count_changes"
+    | "dead_letter_changes";
   add: string;
 }
 
 const SCOPES = `(values
-    (coalesce(tenant_id, '00000000-0000-0000-0000-000000000000')), ('ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+    (coalesce(tenant_id, '${SERVICE_SCOPE}')), ('${EVERYTHING}'::uuid)
   ) scopes (scope)`;
 
 const FOLDS: Fold[] = [
@@ -28,6 +34,16 @@ const FOLDS: Fold[] = [
       select scope, status, type, priority, queue, job_type_name, sum(n) from taken cross join lateral ${SCOPES}
       group by 1, 2, 3, 4, 5, 6 having sum(n) <> 0
       on conflict on constraint job_counts_pkey do update set n = c.n + excluded.n`,
+  },
+  {
+    changes: "job_creation_count_changes",
+    add: `
+      insert into job_creation_counts as c (scope, created, status, queue, job_type_name, n)
+      select scope, created, status, case when is_all then queue else '' end,
+        case when is_all then job_type_name else '' end, sum(n)
+      from taken cross join lateral ${SCOPES} cross join lateral (select scope = '${EVERYTHING}'::uuid as is_all) kinds
+      group by 1, 2, 3, 4, 5 having sum(n) <> 0
+      on conflict on constraint job_creation_counts_pkey do update set n = c.n + excluded.n`,
   },
   {
     changes: "job_batch_changes",
@@ -77,6 +93,7 @@ export async function foldCounts(sql: Sql, o: { always: boolean }): Promise<bool
     if (left !== "nothing") isComplete = false;
   }
   await sql`delete from job_counts where n = 0`;
+  if (o.always) await sql`delete from job_creation_counts where n = 0`;
   if (o.always) await sql`delete from dead_letter_counts where n = 0`;
   if (o.always) await deleteOldThroughput(sql);
   return isComplete;

@@ -3,6 +3,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countCached } from "../shared/count_cache.ts";
 import { firstIdOf, timeOfId } from "../shared/ids.ts";
 import { countFrom, countFromBy } from "./counts.ts";
+import { areCountedByCreation, countCreated, countCreatedByStatus } from "./creation_counts.ts";
 import {
   createdWithin,
   type FoundFilters,
@@ -40,6 +41,9 @@ export async function countJobsBy(
   dimension: Dimension,
 ): Promise<{ key: JobStatus | number; n: number }[]> {
   if (!hasRowFilters(filters)) return await countFromBy(sql, reach, filters, dimension);
+  if (dimension === "status" && areCountedByCreation(reach, filters)) {
+    return await countCreatedByStatus(sql, reach, filters);
+  }
   return await sql<{ key: JobStatus | number; n: number }[]>`
     select ${sql(dimension)} as key, count(*) as n from jobs where ${rowsOf(sql, reach, filters)}
     group by ${sql(dimension)} order by ${sql(dimension)}`;
@@ -52,6 +56,7 @@ async function countRows(
   filters: FoundFilters,
   total: number,
 ): Promise<number> {
+  if (areCountedByCreation(reach, filters)) return await countCreated(sql, reach, filters);
   const key = onlyKeyOf(filters);
   if (key) return await count(sql, jobsWithKey(sql, reach, filters, key));
   if (!hasOnlyTimes(filters) || await shareWithin(sql, reach, filters) < 1 / 2) {

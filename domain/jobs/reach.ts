@@ -38,7 +38,8 @@ export const within = (q: Sql, reach: JobReach, column = "tenant_id") =>
 
 /** Scope of the counters for the service's own jobs, which have no tenant. */
 export const SERVICE_SCOPE = "00000000-0000-0000-0000-000000000000";
-const EVERYTHING = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+/** Scope of the counters for all jobs. */
+export const EVERYTHING = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** The reach as a value of the counters' `scope` column. */
 export const countScope = (reach: JobReach): string => reach.everything ? EVERYTHING : reach.tenantId;

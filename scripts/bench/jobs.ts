@@ -193,4 +193,5 @@ export const runGraphileWorker = async (databaseUrl: string) =>
 export const runPgBoss = (databaseUrl: string) =>
   runPeer<number>("pg_boss_peer.mjs", [databaseUrl, String(JOBS)]);
 
-const truncateJobs = (sql: Sql) => sql`truncate jobs, job_attempts, job_count_changes, job_counts`;
+const truncateJobs = (sql: Sql) =>
+  sql`truncate jobs, job_attempts, job_count_changes, job_counts, job_creation_count_changes, job_creation_counts`;

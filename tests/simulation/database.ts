@@ -22,6 +22,8 @@ const EMPTIED = [
   "job_buckets",
   "job_count_changes",
   "job_counts",
+  "job_creation_count_changes",
+  "job_creation_counts",
   "job_log_lines",
   "job_pauses",
   "job_progress",

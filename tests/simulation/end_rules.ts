@@ -19,6 +19,13 @@ const EMPTY: Record<string, string> = {
       union all select status, type, priority, queue, job_type_name, n from job_count_deltas
       union all select status, type, priority, queue, job_type_name, -1 from jobs
     ) all_counts group by 1, 2, 3, 4, 5 having sum(n) <> 0`,
+  "counters by creation": `
+    select created, status, queue, job_type_name, sum(n) as n from (
+      select created, status, queue, job_type_name, n from job_creation_counts
+      where scope = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+      union all select created, status, queue, job_type_name, n from job_creation_count_deltas
+      union all select left(id::text, 7), status, queue, job_type_name, -1 from jobs
+    ) all_counts group by 1, 2, 3, 4 having sum(n) <> 0`,
   "counters of batches": `
     select batch_id, status, sum(n) as n from (
       select batch_id, status, n from job_batch_counts

@@ -199,6 +199,8 @@ const LATE_TABLES = [
   "job_type_figures",
   "job_count_changes",
   "job_counts",
+  "job_creation_count_changes",
+  "job_creation_counts",
   "execution_count_changes",
   "execution_counts",
   "job_throughput",
