@@ -12,6 +12,13 @@ export const FAULTS: readonly PlantedFault[] = [
     seed: 40,
   },
   {
+    name: "failure without worker",
+    what: "an end other than success is accepted from a worker that no longer holds the job",
+    from: `and ${FENCE} returning j.id, j.tenant_id`,
+    to: "and j.id = e.id and j.attempts = e.attempt returning j.id, j.tenant_id",
+    seed: 5,
+  },
+  {
     name: "claim without priority",
     what: "claims start with the jobs of low priority",
     from: "(values (0, age0), (1, age1), (2, age2), (3, age3)) s (priority, age)",
@@ -224,7 +231,7 @@ export const FAULTS: readonly PlantedFault[] = [
     what: "the fold goes past changes of transactions that still run",
     from: "select xid from pg_snapshot_xip(pg_current_snapshot()) xid where",
     to: "select xid from pg_snapshot_xip(pg_current_snapshot()) xid where false and",
-    seed: 9,
+    seed: 20,
   },
   {
     name: "dead letter missing",

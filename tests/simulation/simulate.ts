@@ -97,13 +97,13 @@ async function findFault(fault: Fault, from: number): Promise<void> {
       `${fault.planted.name}: found by seed ${seed}: ${violation?.rule}: ${violation?.what}`,
     );
   }
-  console.log(
-    `${fault.planted.name}: not found by ${n} seeds${neverOccurred(fault)}`,
-  );
+  console.log(`${fault.planted.name}: not found by ${n} seeds${neverOccurred(fault)}`);
   Deno.exitCode = 1;
 }
 
-const neverOccurred = (fault: Fault): string => fault.wasPlanted ? "" : "; its text never occurred";
+function neverOccurred(fault: Fault): string {
+  return fault.wasPlanted ? "" : "; its text never occurred";
+}
 
 async function runWith(fault: Fault, seed: number): Promise<Result> {
   const remove = await fault.plant(connections.monitor);
