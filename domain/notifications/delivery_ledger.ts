@@ -4,11 +4,12 @@ import type { MessageAttachment } from "./message.ts";
 import { emitNotificationFailed } from "./notification_events.ts";
 import type { Outcome, ProviderAttempt } from "./outcome.ts";
 import { type RecipientUser, recipientUserColumns } from "./recipient_user.ts";
-import type {
-  NotificationChannel,
-  NotificationPriority,
-  NotificationStatus,
-  RecipientStatus,
+import {
+  ERASED_ADDRESS,
+  type NotificationChannel,
+  type NotificationPriority,
+  type NotificationStatus,
+  type RecipientStatus,
 } from "./status.ts";
 import type { TemplatePins } from "./templates/parts.ts";
 import type { Rendition } from "./templates/render.ts";
@@ -99,14 +100,16 @@ export async function holdNotifications(q: Sql, holds: Hold[]): Promise<(HeldNot
   return holds.map((hold) => byJob.get(hold.jobId) ?? null);
 }
 
-/** Sets recipients who were refused or skipped back to Owed, in the table and in `revived`. */
+/** Sets recipients who were refused or skipped, and not erased, back to Owed, in the table and in `revived`. */
 async function oweAgain(q: Sql, revived: HeldNotification[]): Promise<void> {
   if (revived.length === 0) return;
   await q`update notification_recipients set status = 'Owed', reason = null
-    where notification_id = any(${revived.map(({ id }) => id)}::uuid[]) and status in ('Refused', 'Skipped')`;
+    where notification_id = any(${revived.map(({ id }) => id)}::uuid[]) and status in ('Refused', 'Skipped')
+      and address <> ${ERASED_ADDRESS}`;
   for (const { recipients } of revived) {
     for (const recipient of recipients) {
-      if (recipient.status === "Refused" || recipient.status === "Skipped") recipient.status = "Owed";
+      const isWithout = recipient.status === "Refused" || recipient.status === "Skipped";
+      if (isWithout && recipient.address !== ERASED_ADDRESS) recipient.status = "Owed";
     }
   }
 }

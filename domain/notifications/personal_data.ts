@@ -10,6 +10,7 @@ import {
 import { addressKey } from "./addresses.ts";
 import { releaseIn } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
+import { ERASED_ADDRESS } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 
@@ -165,13 +166,13 @@ async function eraseRecipient(p: ErasingPlatform, id: string, notificationId: st
     const [message] = await tx<{ jobId: string | null; recipientCount: number }[]>`
       select job_id, recipient_count from notifications where id = ${notificationId} for update`;
     await tx`
-      update notification_recipients set address = 'erased', display_name = null, error_message = null, user_id = null,
+      update notification_recipients set address = ${ERASED_ADDRESS}, display_name = null, error_message = null, user_id = null,
         delivery_detail = null,
         follows_user = false, status = case when status in ('Owed', 'Collected') then 'Skipped' else status end,
         reason = case when status in ('Owed', 'Collected') then 'NoAddress' else reason end
       where id = ${id}`;
     const others = await tx`select from notification_recipients
-      where notification_id = ${notificationId} and address <> 'erased' limit 1`;
+      where notification_id = ${notificationId} and address <> ${ERASED_ADDRESS} limit 1`;
     if (others.length > 0) return;
     await releaseIn(p, tx, notificationId);
     await tx`delete from notification_attachments where notification_id = ${notificationId}`;
@@ -179,6 +180,7 @@ async function eraseRecipient(p: ErasingPlatform, id: string, notificationId: st
     await tx`
       update notifications set subject = null, html_body = null, text_body = null, template_data = null,
         push_data = null, action_url = null, reply_to = null, last_error = null, updated_at = now(),
+        body_expired_at = coalesce(body_expired_at, now()),
         status = case when status in ('Pending', 'Queued', 'Scheduled', 'Failed') then 'Cancelled' else status end
       where id = ${notificationId}`;
     if (message?.jobId) await abandonJob(tx, message.jobId);

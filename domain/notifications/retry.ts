@@ -5,7 +5,7 @@ import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 import { readStatus } from "./cancel.ts";
 import { deliveryJob } from "./deliver.ts";
-import { type NotificationPriority, type NotificationResult, resultOf } from "./status.ts";
+import { ERASED_ADDRESS, type NotificationPriority, type NotificationResult, resultOf } from "./status.ts";
 import type { MessageSender } from "./store_notification.ts";
 
 /**
@@ -30,7 +30,7 @@ export async function retryNotification(
       throw problem(
         "NOTIFICATION_CANNOT_RETRY",
         isExpired
-          ? `The content of the notification ${id} was deleted after its retention; send a new message.`
+          ? `The content of the notification ${id} was deleted; send a new message.`
           : `The notification ${id} is ${status}; expected Failed or DeadLettered.`,
       );
     }
@@ -43,7 +43,7 @@ export async function retryNotification(
     });
     await tx`update notifications set job_id = ${jobId} where id = ${id}`;
     await tx`update notification_recipients set status = 'Owed', reason = null
-      where notification_id = ${id} and status in ('Refused', 'Skipped')`;
+      where notification_id = ${id} and status in ('Refused', 'Skipped') and address <> ${ERASED_ADDRESS}`;
     return resultOf(id, "Queued");
   });
 }

@@ -30,6 +30,9 @@ export const STATUS_DISPLAY: Record<NotificationStatus, string> = {
   Cancelled: "Cancelled",
 };
 
+/** The address of a recipient whose data was erased. */
+export const ERASED_ADDRESS = "erased";
+
 /** The delivery status of one recipient. Owed: not delivered yet. Collected: waits for a digest. */
 export type RecipientStatus = "Owed" | "Sent" | "Refused" | "Skipped" | "Collected";
 export const RECIPIENT_STATUSES = [

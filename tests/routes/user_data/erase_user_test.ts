@@ -234,6 +234,35 @@ Deno.test("messages to a former address are erased too, unless another user has 
   assert.deepEqual(await Promise.all(sent.map(addressOf)), ["erased", second, "erased"]);
 });
 
+Deno.test("a failed message is sent again to its other recipients only, and to nobody if there is no other", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const mark = crypto.randomUUID().slice(0, 8);
+  const [email, other] = [`gone.${mark}@personal.example`, `other.${mark}@firm.example`];
+  const { body: user } = await clerk.post("/api/v1/users", { email, password: PASSWORD, firstName: "Gone" });
+  const failed = async (...addresses: string[]): Promise<string> => {
+    const recipients = addresses.map((address) => ({ address }));
+    const message = { channel: "Email", recipients, subject: "To", textBody: "Hello" };
+    const { body } = await clerk.post("/api/v1/notifications/send", message);
+    const [job] = await sql`select job_id from notifications where id = ${body.notificationId}`;
+    await t.settled(job?.jobId);
+    await sql`update notification_recipients set status = 'Refused', sent_at = null
+      where notification_id = ${body.notificationId}`;
+    await sql`update notifications set status = 'DeadLettered' where id = ${body.notificationId}`;
+    return body.notificationId;
+  };
+  const [alone, both] = [await failed(email), await failed(email, other)];
+  await done(clerk, `/api/v1/users/${user.id}/erase`, { reason: "asked" });
+  const refused = await clerk.post(`/api/v1/notifications/${alone}/retry`, {});
+  assert.deepEqual([refused.status, refused.body.code], [400, "NOTIFICATION_CANNOT_RETRY"]);
+  const accepted = await clerk.post(`/api/v1/notifications/${both}/retry`, {});
+  assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
+  const [job] = await sql`select job_id from notifications where id = ${both}`;
+  assert.equal(await t.settled(job?.jobId), "Succeeded");
+  const rows = await sql`
+    select address, status from notification_recipients where notification_id = ${both} order by address`;
+  assert.deepEqual(rows.map((row) => [row.address, row.status]), [["erased", "Refused"], [other, "Sent"]]);
+});
+
 Deno.test("an email that was asked for and never confirmed is erased too, and is in no job", async () => {
   const clerk = await t.actor({ permissions: CLERK });
   const him = await person(clerk);
