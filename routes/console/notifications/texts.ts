@@ -36,7 +36,7 @@ export const notificationTexts = sectionTexts({
   replyTo: "Reply to",
   cc: "copy",
   bcc: "blind copy",
-  bodyExpired: "The content was deleted at the end of its retention. The message cannot be sent again.",
+  bodyExpired: "The content was deleted. The message cannot be sent again.",
   suppressedTitle: "Suppressed recipients",
   attemptCount: counted("delivery attempt.", "delivery attempts."),
   isSuppressed: (address: string, since: string, why: string) =>
@@ -111,7 +111,7 @@ export const notificationTexts = sectionTexts({
   replyTo: "Responder para",
   cc: "cópia",
   bcc: "cópia oculta",
-  bodyExpired: "O conteúdo foi excluído no fim da sua retenção. A mensagem não pode ser reenviada.",
+  bodyExpired: "O conteúdo foi excluído. A mensagem não pode ser reenviada.",
   suppressedTitle: "Destinatários suprimidos",
   attemptCount: counted("tentativa de entrega.", "tentativas de entrega."),
   isSuppressed: (address: string, since: string, why: string) =>
