@@ -30,8 +30,8 @@ every instance. Without TOKEN_KEYS, rewrites the development keys in DATA_DIR (.
 One instance: \`now\`, then \`retire\` 16 minutes later. Several instances: \`announce\`, restart all, \`promote\`, restart all,
 \`retire\` 16 minutes later. Leaked key: \`now\`, then \`retire\` at once, then restart all.
 
-Examples: deno task rotate-keys create > token-keys.json
-          TOKEN_KEYS="$(cat token-keys.json)" deno task rotate-keys announce > next-token-keys.json
+Example: deno task rotate-keys create > token-keys.json
+Example: TOKEN_KEYS="$(cat token-keys.json)" deno task rotate-keys announce > next-token-keys.json
 
 Exit code 0 when done, 64 for wrong usage, 78 when the current keys are not valid, 1 when it failed.`;
 

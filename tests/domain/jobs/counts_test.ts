@@ -156,7 +156,7 @@ async function assertAllFolded(expected: number) {
   assert.equal(await succeeded(), expected);
   await until(() => foldCounts(sql, { always: true }));
   assert.equal(await succeeded(), expected);
-  const [left] = await sql`select count(*) as n from job_count_changes`;
+  const [left] = await sql`select count(*) as n from job_count_changes where job_type_name = 'test.backlog'`;
   assert.equal(left?.n, 0);
 }
 
