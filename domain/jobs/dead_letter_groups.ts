@@ -2,6 +2,7 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { countRows } from "../shared/read_page.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
 import type { JobPlatform } from "./platform.ts";
 import { auditActor, countScope, type JobActor, type JobReach, within } from "./reach.ts";
@@ -86,9 +87,8 @@ export async function retryDeadLetters(
   o: { filter: DeadLetterFilter; reach: JobReach; dryRun: boolean },
 ): Promise<{ matched: number; retried: number; dryRun: boolean; jobIds: string[] }> {
   if (o.dryRun) {
-    const [row] = await p.sql<{ n: number }[]>`
-      select count(*) as n from dead_letter_jobs where ${matches(p.sql, o)}`;
-    return { matched: row?.n ?? 0, retried: 0, dryRun: true, jobIds: [] };
+    const matched = await countRows(p.sql, p.sql`dead_letter_jobs where ${matches(p.sql, o)}`);
+    return { matched, retried: 0, dryRun: true, jobIds: [] };
   }
   // A retried job may fail at once and leave a new matching dead letter. This call must not retry it again and again.
   const [newest] = await p.sql<{ id: string }[]>`select id from dead_letter_jobs order by id desc limit 1`;

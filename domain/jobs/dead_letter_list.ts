@@ -1,8 +1,9 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
+import { countRows } from "../shared/read_page.ts";
 import { MOST_SEARCHED } from "./error_search.ts";
 import { countScope, type JobReach, within } from "./reach.ts";
 
@@ -111,19 +112,16 @@ function collected(q: Sql, reach: JobReach, o: Selected) {
 
 /** Open dead letters come from the kept counts. Rows are counted for errors and times, and of those that were retried. */
 async function countDeadLetters(sql: Sql, reach: JobReach, o: Selected): Promise<number> {
-  if (o.errorContains || o.failedFrom || o.failedTo) return await countRows(sql, chosen(sql, reach, o));
+  if (o.errorContains || o.failedFrom || o.failedTo) return await countWhere(sql, chosen(sql, reach, o));
   const [open, retried] = await Promise.all([
     o.isRetried === true ? 0 : countOpenDeadLetters(sql, reach, o),
-    o.isRetried === false ? 0 : countRows(sql, sql`${matching(sql, reach, o)} and ${isRetried(sql)}`),
+    o.isRetried === false ? 0 : countWhere(sql, sql`${matching(sql, reach, o)} and ${isRetried(sql)}`),
   ]);
   return open + retried;
 }
 
-async function countRows(sql: Sql, condition: ReturnType<typeof chosen>): Promise<number> {
-  const [count] = await sql<{ total: number }[]>`
-    select count(*) as total from dead_letter_jobs where ${condition}`;
-  return count?.total ?? 0;
-}
+const countWhere = (sql: Sql, condition: SqlPart): Promise<number> =>
+  countRows(sql, sql`dead_letter_jobs where ${condition}`);
 
 /** @throws JOB_DEADLETTER_NOT_FOUND */
 export async function readDeadLetter(sql: Sql, reach: JobReach, id: string): Promise<DeadLetter> {

@@ -3,6 +3,7 @@ import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { type DeadLetterFilter, matches } from "./dead_letter_groups.ts";
 import { deadLetterVersion, readDeadLetter } from "./dead_letter_list.ts";
+import { countRows } from "../shared/read_page.ts";
 import { requireVersion } from "../shared/version.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
@@ -33,8 +34,7 @@ export async function purgeDeadLetters(
     const chosen = tx`${filter ? matches(tx, { filter, reach }) : within(tx, reach)}
       ${retentionDays === null ? tx`` : tx`and failed_at < now() - make_interval(days => ${retentionDays})`}`;
     if (dryRun || expectedCount !== null) {
-      const [row] = await tx<{ n: number }[]>`select count(*) as n from dead_letter_jobs where ${chosen}`;
-      const matched = row?.n ?? 0;
+      const matched = await countRows(tx, tx`dead_letter_jobs where ${chosen}`);
       requireCount(matched, expectedCount);
       if (dryRun) return { purged: 0, matched };
     }

@@ -2,6 +2,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { countCached } from "../shared/count_cache.ts";
 import { firstIdOf, timeOfId } from "../shared/ids.ts";
+import { countRows } from "../shared/read_page.ts";
 import { countFrom, countFromBy } from "./counts.ts";
 import { areCountedByCreation, countCreated, countCreatedByStatus } from "./creation_counts.ts";
 import {
@@ -29,7 +30,7 @@ export async function countJobs(
   const counted = await countFrom(sql, reach, filters);
   if (!hasRowFilters(filters) || counted.matching === 0) return counted;
   const key = `jobs ${JSON.stringify([reach, filters])}`;
-  const rows = await countCached(sql, key, () => countRows(sql, reach, filters, counted.matching));
+  const rows = await countCached(sql, key, () => countMatching(sql, reach, filters, counted.matching));
   return { ...counted, matching: Math.min(rows, counted.matching) };
 }
 
@@ -50,7 +51,7 @@ export async function countJobsBy(
 }
 
 /** Counts rows. If most jobs were created within the times, the others are counted and subtracted from `total`. */
-async function countRows(
+async function countMatching(
   sql: Sql,
   reach: JobReach,
   filters: FoundFilters,
@@ -58,14 +59,14 @@ async function countRows(
 ): Promise<number> {
   if (areCountedByCreation(reach, filters)) return await countCreated(sql, reach, filters);
   const key = onlyKeyOf(filters);
-  if (key) return await count(sql, jobsWithKey(sql, reach, filters, key));
+  if (key) return await countRows(sql, jobsWithKey(sql, reach, filters, key));
   if (!hasOnlyTimes(filters) || await shareWithin(sql, reach, filters) < 1 / 2) {
-    return await count(sql, sql`jobs where ${rowsOf(sql, reach, filters)}`);
+    return await countRows(sql, sql`jobs where ${rowsOf(sql, reach, filters)}`);
   }
   const { from, to } = filters;
   const counted = sql`jobs where ${within(sql, reach)} and ${matchingCounted(sql, filters)}`;
-  const before = from ? await count(sql, sql`${counted} and id < ${firstIdOf(from)}`) : 0;
-  const after = to ? await count(sql, sql`${counted} and id >= ${idAfter(to)}`) : 0;
+  const before = from ? await countRows(sql, sql`${counted} and id < ${firstIdOf(from)}`) : 0;
+  const after = to ? await countRows(sql, sql`${counted} and id >= ${idAfter(to)}`) : 0;
   return Math.max(0, total - before - after);
 }
 
@@ -82,9 +83,4 @@ async function shareWithin(sql: Sql, reach: JobReach, { from, to }: FoundFilters
   const start = timeOfId(oldest.id).getTime();
   const [first, last] = [from?.getTime() ?? start, to?.getTime() ?? end];
   return Math.max(0, Math.min(end, last) - Math.max(start, first)) / Math.max(1, end - start);
-}
-
-async function count(sql: Sql, source: ReturnType<typeof createdWithin>): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`select count(*) as n from ${source}`;
-  return row?.n ?? 0;
 }

@@ -1,5 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { limitTo } from "../shared/list_order.ts";
+import { countRows } from "../shared/read_page.ts";
 import { countFrom, typeNamesLike } from "./counts.ts";
 import {
   createdWithin,
@@ -283,10 +284,8 @@ const matchesOf = (sql: Sql, search: Search) => sql`${search.scanned} and ${want
 const pageOf = (sql: Sql, { order, window }: Search) =>
   sql`order by ${sql.unsafe(order)} ${limitTo(sql, window)}`;
 
-async function count(sql: Sql, condition: Condition): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`select count(*) as n from jobs where ${condition}`;
-  return row?.n ?? 0;
-}
+const count = (sql: Sql, condition: Condition): Promise<number> =>
+  countRows(sql, sql`jobs where ${condition}`);
 
 const directed = (columns: string[], ascending: boolean): string =>
   columns.map((column) => `${column} ${ascending ? "asc" : "desc"}`).join(", ");

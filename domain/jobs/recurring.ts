@@ -4,6 +4,7 @@ import { newId } from "../shared/ids.ts";
 import { pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
+import { countRows } from "../shared/read_page.ts";
 import { requireVersion } from "../shared/version.ts";
 import { changedArgs } from "./changed_args.ts";
 import { nextRun, nextRuns, requireSchedule } from "./cron.ts";
@@ -45,14 +46,13 @@ export async function listRecurringJobs(
   reach: JobReach,
   page: PageRequest,
 ): Promise<PagedResult<RecurringJob>> {
-  const [count] = await sql<{ total: number }[]>`
-    select count(*) as total from recurring_jobs where ${within(sql, reach)}`;
+  const total = await countRows(sql, sql`recurring_jobs where ${within(sql, reach)}`);
   const rows = await sql<RecurringRow[]>`
     select ${sql.unsafe(RECURRING_COLUMNS)}
     from recurring_jobs r left join jobs last on last.id = r.last_job_id
     where ${within(sql, reach, "r.tenant_id")}
     order by r.job_id, r.id ${pageOf(sql, page)}`;
-  return pagedResult(rows.map(recurringJob), count?.total ?? 0, page);
+  return pagedResult(rows.map(recurringJob), total, page);
 }
 
 /** Number of recurring jobs, and how many of them are paused. */

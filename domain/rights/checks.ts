@@ -51,12 +51,18 @@ export const afterStepUp = <C extends Caller>(
   needsStepUp: true,
   admit: (caller) => {
     const admitted = rule.admit(caller);
-    if (admitted.proof?.hasFactor || whose === "everyone") requireStepUp(admitted);
+    if (whose === "everyone") requireStepUp(admitted);
+    else requireStepUpOfFactorHolder(admitted);
     return admitted;
   },
 });
 
-/** Checks that the caller signed in or stepped up recently. Throws STEP_UP_REQUIRED_FORBIDDEN. */
+/** Checks that a caller with a second factor signed in or stepped up recently. @throws STEP_UP_REQUIRED_FORBIDDEN */
+export function requireStepUpOfFactorHolder(caller: Pick<Caller, "proof">): void {
+  if (caller.proof?.hasFactor) requireStepUp(caller);
+}
+
+/** Checks that the caller signed in or stepped up recently. @throws STEP_UP_REQUIRED_FORBIDDEN */
 export function requireStepUp({ proof }: Pick<Caller, "proof">): void {
   if (!proof || proof.isRecent) return;
   throw problem(

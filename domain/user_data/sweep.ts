@@ -1,4 +1,4 @@
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
 import { type Batch, type BatchResult, maintenanceJob, positionAfter } from "../jobs/maintenance.ts";
 import { FIRST_ID } from "../shared/ids.ts";
@@ -26,20 +26,32 @@ interface Open {
   jobId: string;
 }
 
-async function failAbandonedImports(
-  { sql }: Pick<Platform, "sql">,
+/** Reads a page of the open rows of a table and calls `fail` for those whose job has ended; it returns whether it did. */
+async function failAbandoned(
+  sql: Sql,
+  table: "user_imports" | "data_requests",
   { limit, after }: Batch,
+  fail: (row: Open, end: JobEnd) => Promise<boolean>,
 ): Promise<BatchResult> {
-  const open = await sql<Open[]>`select id, job_id from user_imports
+  const open = await sql<Open[]>`select id, job_id from ${sql(table)}
     where status in ('Queued', 'Running') and job_id is not null and id > ${after ?? FIRST_ID}
     order by id limit ${limit}`;
   const ends = await readJobEnds(sql, open.map(({ jobId }) => jobId));
   let rows = 0;
-  for (const { id, jobId } of open) {
-    const end = ends.get(jobId);
-    if (end && await transact(sql, (tx) => failImport(tx, { id, jobId }, end))) rows++;
+  for (const row of open) {
+    const end = ends.get(row.jobId);
+    if (end && await fail(row, end)) rows++;
   }
   return { rows, after: positionAfter(open, limit) };
+}
+
+function failAbandonedImports({ sql }: Pick<Platform, "sql">, batch: Batch): Promise<BatchResult> {
+  return failAbandoned(
+    sql,
+    "user_imports",
+    batch,
+    (row, end) => transact(sql, (tx) => failImport(tx, row, end)),
+  );
 }
 
 async function failImport(tx: Tx, { id, jobId }: Open, end: JobEnd): Promise<boolean> {
@@ -50,24 +62,13 @@ async function failImport(tx: Tx, { id, jobId }: Open, end: JobEnd): Promise<boo
   return true;
 }
 
-async function failAbandonedRequests(
-  { sql }: Pick<Platform, "sql">,
-  { limit, after }: Batch,
-): Promise<BatchResult> {
-  const open = await sql<Open[]>`select id, job_id from data_requests
-    where status in ('Queued', 'Running') and job_id is not null and id > ${after ?? FIRST_ID}
-    order by id limit ${limit}`;
-  const ends = await readJobEnds(sql, open.map(({ jobId }) => jobId));
-  let rows = 0;
-  for (const { id, jobId } of open) {
-    const end = ends.get(jobId);
-    if (!end) continue;
+function failAbandonedRequests({ sql }: Pick<Platform, "sql">, batch: Batch): Promise<BatchResult> {
+  return failAbandoned(sql, "data_requests", batch, async ({ id, jobId }, end) => {
     const { count } = await sql`update data_requests set status = 'Failed', completed_at = now(),
         error_message = ${`It ended early: ${reasonOf(end)}. Ask again.`}
       where id = ${id} and job_id = ${jobId} and status in ('Queued', 'Running')`;
-    rows += count;
-  }
-  return { rows, after: positionAfter(open, limit) };
+    return count > 0;
+  });
 }
 
 const reasonOf = ({ status }: JobEnd): string =>

@@ -93,8 +93,8 @@ export async function readOffer(sql: Sql, token: string): Promise<OfferedInvitat
 /**
  * Accepts an invitation. The link proves that the person reads the mail of the address. Without a user of that email, it
  * creates one, and `password` is their new password. Otherwise `password` must be that user's own: a link in a mailbox
- * must not replace a password. A user with a second factor proves it too: otherwise whoever added it could sign in to the
- * tenant, although the person who joins does not have it. Wrong passwords and codes count like failed sign-ins.
+ * must not replace a password. A user with a second factor proves it too. Otherwise somebody else who had added that
+ * factor could sign in to the tenant with it. Wrong passwords and codes count like failed sign-ins.
  * @throws INVITATION_INVALID, INVITATION_INVITER_FORBIDDEN, VALIDATION_ERROR (the password, no code), RATE_LIMITED,
  * ACCOUNT_LOCKED_UNAUTHORIZED, CREDENTIALS_INVALID_UNAUTHORIZED, SECOND_FACTOR_INVALID_UNAUTHORIZED, FACTOR_UNAVAILABLE,
  * and errors of `join`

@@ -2,7 +2,7 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
-import { requireStepUp } from "../../rights/checks.ts";
+import { requireStepUpOfFactorHolder } from "../../rights/checks.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
@@ -84,7 +84,7 @@ export async function requireGrantable(
       `The caller may not grant ${codes}: only a user who holds a platform-reach permission may grant it.`,
     );
   }
-  if (permissions.some(({ reach }) => reach === "Platform") && caller.proof?.hasFactor) requireStepUp(caller);
+  if (permissions.some(({ reach }) => reach === "Platform")) requireStepUpOfFactorHolder(caller);
   return permissions;
 }
 

@@ -2,6 +2,7 @@ import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { pageOf } from "../../shared/list_order.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { countRows } from "../../shared/read_page.ts";
 import type { NewJob } from "../enqueue.ts";
 import {
   JOB_COLUMNS,
@@ -123,13 +124,13 @@ export async function listBatches(
   o: PageRequest & { status?: BatchStatus | undefined },
 ): Promise<PagedResult<JobBatch>> {
   const chosen = sql`${within(sql, reach)} ${o.status ? sql`and status = ${o.status}` : sql``}`;
-  const [count] = await sql<{ total: number }[]>`select count(*) as total from job_batches where ${chosen}`;
+  const total = await countRows(sql, sql`job_batches where ${chosen}`);
   const rows = await withCounts(
     sql,
     sql`
     select ${sql.unsafe(COLUMNS)} from job_batches where ${chosen} order by id desc ${pageOf(sql, o)}`,
   );
-  return pagedResult(rows.map(jobBatch), count?.total ?? 0, o);
+  return pagedResult(rows.map(jobBatch), total, o);
 }
 
 /** A page of the jobs of a batch, oldest first. @throws JOB_BATCH_NOT_FOUND */

@@ -283,11 +283,11 @@ function problemOf(error: unknown): unknown {
   if (error instanceof TemplateLimitExceeded) {
     return problem("NOTIFICATION_TEMPLATE_INVALID", error.message);
   }
-  if (error instanceof RenderQueueFull) {
-    const headers = { "retry-after": "2" };
-    return problem("RATE_LIMITED", `Too many requests: ${error.message} for this tenant.`, {
-      headers,
-    });
-  }
-  return error;
+  return error instanceof RenderQueueFull ? tooManyRenders(error) : error;
 }
+
+/** The problem of a tenant with too many waiting renders. */
+export const tooManyRenders = ({ message }: RenderQueueFull): Problem =>
+  problem("RATE_LIMITED", `Too many requests: ${message} for this tenant.`, {
+    headers: { "retry-after": "2" },
+  });

@@ -96,15 +96,19 @@ const REFUSALS: ProblemCode[] = [
   "NOTIFICATION_TEMPLATE_VARIABLES_MISSING",
 ];
 
-const isRefusal = (error: unknown): error is Problem =>
-  error instanceof Problem && REFUSALS.includes(error.code);
+const isRefusal = (error: unknown, codes: readonly ProblemCode[] = REFUSALS): error is Problem =>
+  error instanceof Problem && codes.includes(error.code);
 
-async function refusalOf(work: () => Promise<void>): Promise<string | null> {
+/** The message of a problem with one of the codes that `work` throws; null: it succeeds. */
+export async function refusalOf(
+  work: () => Promise<unknown>,
+  codes: readonly ProblemCode[] = REFUSALS,
+): Promise<string | null> {
   try {
     await work();
     return null;
   } catch (error) {
-    if (isRefusal(error)) return error.message;
+    if (isRefusal(error, codes)) return error.message;
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import {
   type TemplatePart,
   TemplateVariablesMissing,
 } from "../../notifications/rendering/mod.ts";
+import { tooManyRenders } from "../../notifications/templates/render.ts";
 import { Problem, problem } from "../../problems/problem.ts";
 import { isTemplateFault } from "../rows.ts";
 import { MarkupInvalid } from "./markup.ts";
@@ -39,10 +40,7 @@ function problemOf(error: unknown): unknown {
     return problem("DOCUMENT_TEMPLATE_INVALID", `bodyTemplate, ${error.message}`, { errors });
   }
   if (error instanceof TemplateLimitExceeded) return problem("DOCUMENT_TEMPLATE_INVALID", error.message);
-  if (error instanceof RenderQueueFull) {
-    const headers = { "retry-after": "2" };
-    return problem("RATE_LIMITED", `Too many requests: ${error.message} for this tenant.`, { headers });
-  }
+  if (error instanceof RenderQueueFull) return tooManyRenders(error);
   if (isTemplateFault(error)) {
     const errors = { bodyTemplate: [error.message] };
     return problem("DOCUMENT_TEMPLATE_INVALID", error.message, { errors });

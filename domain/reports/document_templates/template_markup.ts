@@ -1,7 +1,7 @@
 import { MarkupInvalid, mistakeAt, parseMarkup, parsePiece, type TextPlace, VARIABLE } from "./markup.ts";
 import type { ElementName } from "./markup_rules.ts";
 
-/** For the partials of one template. The check keeps the thread of requests busy: about 100 ms for so many characters. */
+/** Maximum length of the partials of one template together. Checking them blocks other requests, here for about 100 ms. */
 const MOST_CHARACTERS = 262_144;
 const TAGS = [{ open: "{{!--", close: "--}}" }, { open: "{{{", close: "}}}" }, { open: "{{", close: "}}" }];
 const PARTIAL = /^\{\{~?>\s*([^\s~}]+)/;

@@ -1,7 +1,6 @@
 import { readTemplate } from "../../notifications/templates/read.ts";
-import { MOST_USES, partialsNaming, usesVersion } from "../../notifications/templates/uses.ts";
+import { MOST_USES, partialsNaming, refusalOf, usesVersion } from "../../notifications/templates/uses.ts";
 import { requireTemplateVersion } from "../../notifications/templates/versions.ts";
-import { Problem } from "../../problems/problem.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { requireValidDocument } from "./render.ts";
 import { inMessageTerms } from "./source.ts";
@@ -35,21 +34,8 @@ export async function listDocumentUses(
     const part = { slug: partial.slug, versionId };
     if (!await usesVersion(p.sql, tenantId, inMessageTerms(template), part)) continue;
     const { id, slug, name, locale } = template;
-    uses.push({ id, slug, name, locale, error: await refusalOf(p, tenantId, template) });
+    const check = () => requireValidDocument(p, tenantId, template);
+    uses.push({ id, slug, name, locale, error: await refusalOf(check, ["DOCUMENT_TEMPLATE_INVALID"]) });
   }
   return uses;
-}
-
-async function refusalOf(
-  p: ReportPlatform,
-  tenantId: string,
-  template: DocumentTemplate,
-): Promise<string | null> {
-  try {
-    await requireValidDocument(p, tenantId, template);
-    return null;
-  } catch (error) {
-    if (error instanceof Problem && error.code === "DOCUMENT_TEMPLATE_INVALID") return error.message;
-    throw error;
-  }
 }

@@ -8,7 +8,7 @@ import { enqueueJob } from "../../jobs/enqueue.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
 import { PLATFORM_REACH } from "../../rights/catalog.ts";
-import { requireStepUp } from "../../rights/checks.ts";
+import { requireStepUpOfFactorHolder } from "../../rights/checks.ts";
 import { belongsTo } from "../../shared/belongs_to.ts";
 import { newId } from "../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
@@ -60,7 +60,7 @@ export async function startUserImport(
 ): Promise<string> {
   const { fileId, dryRun, tenantId } = o;
   const mayGiveReach = !dryRun && [...caller.permissions].some((code) => PLATFORM_REACH.has(code));
-  if (mayGiveReach && caller.proof?.hasFactor) requireStepUp(caller);
+  if (mayGiveReach) requireStepUpOfFactorHolder(caller);
   return await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
     const mayRead = file.createdBy === caller.userId || caller.permissions.has("read:files");

@@ -28,7 +28,7 @@ export interface VisitRequest {
   params: Record<string, string>;
 }
 
-/** Reads the session of the browser and who its viewer is. @returns a redirect to the sign-in if there is none */
+/** Reads the browser's session and its viewer. @returns a redirect to the sign-in if there is no session */
 export async function openVisit(
   { p, handle, answers, sitemap }: VisitParts,
   { request, ip, params }: VisitRequest,

@@ -47,6 +47,16 @@ async function start(browser: Browser, task: string) {
   return await browser.send(`${task}/start`, hiddenOf((await browser.open(task)).html, `${task}/start`));
 }
 
+/** Lets each update of a job fail. @returns a function that ends this */
+async function breakUpdates(jobId: string): Promise<() => Promise<unknown>> {
+  const name = `fail_${newSecret().replaceAll(/\W/g, "").slice(0, 8).toLowerCase()}`;
+  await sql.unsafe(`create function ${name}() returns trigger language plpgsql as $$
+    begin raise exception 'the disk is full'; end $$`);
+  await sql.unsafe(`create trigger ${name} before update on jobs for each row when (old.id = '${jobId}')
+    execute function ${name}()`);
+  return () => sql.unsafe(`drop function ${name} cascade`);
+}
+
 const statusOf = async (owner: Actor, jobId: string): Promise<string> =>
   (await owner.get(`/api/v1/jobs/${jobId}`)).body.status;
 
@@ -57,13 +67,9 @@ Deno.test("an action on a few rows goes on by itself after a failure of the serv
   const jobId = await waitingJob(owner);
   const browser = await browse(t, owner);
   const task = await countJobs(browser, jobId);
-  const name = `fail_${newSecret().replaceAll(/\W/g, "").slice(0, 8).toLowerCase()}`;
-  await sql.unsafe(`create function ${name}() returns trigger language plpgsql as $$
-    begin raise exception 'the disk is full'; end $$`);
-  await sql.unsafe(`create trigger ${name} before update on jobs for each row when (old.id = '${jobId}')
-    execute function ${name}()`);
+  const repair = await breakUpdates(jobId);
   await start(browser, task);
-  await sql.unsafe(`drop function ${name} cascade`);
+  await repair();
   await until(async () => await statusOf(owner, jobId) === "Cancelled");
   await until(async () => (await browser.open(task)).html.includes("Completed"));
 });
@@ -95,18 +101,14 @@ Deno.test("who started a task is told that its job has failed for the last time"
   const jobId = await waitingJob(owner);
   const browser = await browse(t, owner);
   const task = await countJobs(browser, jobId);
-  const name = `fail_${newSecret().replaceAll(/\W/g, "").slice(0, 8).toLowerCase()}`;
-  await sql.unsafe(`create function ${name}() returns trigger language plpgsql as $$
-    begin raise exception 'the disk is full'; end $$`);
-  await sql.unsafe(`create trigger ${name} before update on jobs for each row when (old.id = '${jobId}')
-    execute function ${name}()`);
+  const repair = await breakUpdates(jobId);
   await start(browser, task);
   await sql`update jobs set due_at = now(), status = 'Enqueued', max_retries = 0
     where job_type_name = 'steward.list-task' and serialized_args like ${`%${idOf(task)}%`}`;
   await t.steward.sweep();
   const notices = () => owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`);
   const { body } = await until(notices, (read) => read.body.items.length > 0, { withinMs: 20_000 });
-  await sql.unsafe(`drop function ${name} cascade`);
+  await repair();
   assert.ok(body.items[0].actionUrl.endsWith(task));
   assert.match((await browser.open(task)).html, /Failed/);
 });
