@@ -17,8 +17,9 @@ inBrowser(
     await page.getByLabel("Primary colour", { exact: true }).fill("#ffdd00");
     const frame = page.frameLocator("iframe.preview");
     await frame.getByText("Wind & Co").waitFor();
-    const style = await frame.getByRole("link", { name: "Follow the order" }).getAttribute("style");
-    assert.match(style ?? "", /background:#ffdd00;color:#000000/);
+    // The preview is drawn after each of the two changes.
+    const button = frame.getByRole("link", { name: "Follow the order" });
+    await button.and(frame.locator('[style*="background:#ffdd00;color:#000000"]')).waitFor();
     await page.getByLabel("Text on the primary colour").fill("#ffffff");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText(/has a contrast of 1\.3:1/).waitFor();
