@@ -7,9 +7,7 @@ import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { announceRoles } from "./access_changes.ts";
 import { createCatalogRoles, declareRoleGrants, type RoleGrant } from "./roles/default_roles.ts";
-
-/** Key of the advisory lock that serializes instances which start at the same time. Any fixed number will do. */
-const LOCK = 7_315_027_812;
+import { ADVISORY_LOCKS } from "../../infra/postgres/advisory_locks.ts";
 
 /** What extensions add to the catalog. */
 export interface CatalogAdditions {
@@ -27,7 +25,7 @@ export async function bootstrap(
   additions: CatalogAdditions = { permissions: [], roleGrants: [] },
 ): Promise<boolean> {
   return await transact(p.sql, async (tx) => {
-    await tx`select pg_advisory_xact_lock(${LOCK})`;
+    await tx`select pg_advisory_xact_lock(${ADVISORY_LOCKS.bootstrap})`;
     await writeCatalogPermissions(tx, [...CATALOG_PERMISSIONS, ...additions.permissions]);
     await updateRoleDescriptions(tx);
     const builtIn = CATALOG_ROLES.flatMap(({ name, permissions }) =>

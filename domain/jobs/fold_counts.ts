@@ -2,9 +2,8 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { EVERYTHING, SERVICE_SCOPE } from "./reach.ts";
 import { deleteOldThroughput } from "./throughput.ts";
+import { ADVISORY_LOCKS } from "../../infra/postgres/advisory_locks.ts";
 
-/** Key of the advisory lock: only one instance folds at a time. */
-const LOCK = 7_315_027_813;
 /** With fewer changes than this, folding waits for the next sweep. */
 const MIN_FOLD = 200;
 const CHANGES_AT_ONCE = 20_000;
@@ -117,7 +116,8 @@ async function countWaiting(sql: Sql): Promise<number> {
  */
 async function foldBatch(sql: Sql, { changes, add }: Fold): Promise<"nothing" | "more" | "locked"> {
   return await transact(sql, async (tx) => {
-    const [lock] = await tx<{ taken: boolean }[]>`select pg_try_advisory_xact_lock(${LOCK}) as taken`;
+    const [lock] = await tx<{ taken: boolean }[]>`
+      select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.countFolds}) as taken`;
     if (!lock?.taken) return "locked";
     const first = (condition: ReturnType<typeof tx>) =>
       tx`(select ctid, written_in from ${

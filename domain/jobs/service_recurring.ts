@@ -2,9 +2,8 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
 import { nextRun } from "./cron.ts";
 import type { JobPlatform } from "./platform.ts";
+import { ADVISORY_LOCKS } from "../../infra/postgres/advisory_locks.ts";
 
-/** Key of the advisory lock: instances that start at the same time run this one after another. */
-const LOCK = 7_315_027_814;
 const ZONE = "UTC";
 
 /**
@@ -17,7 +16,7 @@ export async function ensureServiceRecurringJobs(
   const types = p.jobTypes.recurring();
   const names = types.map((type) => type.name);
   await transact(p.sql, async (tx) => {
-    await tx`select pg_advisory_xact_lock(${LOCK})`;
+    await tx`select pg_advisory_xact_lock(${ADVISORY_LOCKS.serviceRecurringJobs})`;
     await tx`
       delete from recurring_jobs
       where tenant_id is null and created_by is null and job_id <> all(${names}::text[])`;

@@ -2,10 +2,9 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Pool, Tx } from "./postgres.ts";
 import { requireFeatures } from "./required_features.ts";
+import { ADVISORY_LOCKS } from "./advisory_locks.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
-/** Key of the advisory lock that migrating processes take, so that one migrates at a time. Any fixed number works. */
-const LOCK = 7_315_027_811;
 
 /** What an extension adds to the database. It is added after the service's migrations. */
 export interface ExtensionMigrations {
@@ -48,7 +47,7 @@ export async function migrate(
   const migrations = await readMigrations(extensions);
   let names: string[] = [];
   const work = async (tx: Tx) => {
-    await tx`select pg_advisory_xact_lock(${LOCK})`;
+    await tx`select pg_advisory_xact_lock(${ADVISORY_LOCKS.migrations})`;
     await tx`create table if not exists schema_migrations
       (version integer primary key, name text not null, sha256 text not null, applied_at timestamptz(3) not null default now())`;
     const applied = await readApplied(tx);

@@ -1,6 +1,7 @@
 import type { SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
 import { CATALOG_ROLES } from "../../rights/catalog.ts";
 import { newId } from "../../shared/ids.ts";
+import { ADVISORY_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
 
 /** The catalog roles of every tenant, which may get further permissions by default. */
 export const DEFAULT_ROLES = ["Admin", "GroupAdmin", "Visitor"] as const;
@@ -11,16 +12,13 @@ export interface RoleGrant {
   code: string;
 }
 
-/** Key of the advisory lock on the default permissions. Any fixed number will do. */
-const LOCK = 7_315_027_813;
-
 /**
  * Locks the default permissions until `tx` ends: shared to create the roles of a tenant, exclusively to change them. So
  * a new tenant gets the changed defaults, or the change finds its roles.
  */
 export async function lockDefaultRoles(tx: Tx, mode: "shared" | "exclusive"): Promise<void> {
-  if (mode === "shared") await tx`select pg_advisory_xact_lock_shared(${LOCK})`;
-  else await tx`select pg_advisory_xact_lock(${LOCK})`;
+  if (mode === "shared") await tx`select pg_advisory_xact_lock_shared(${ADVISORY_LOCKS.defaultRoles})`;
+  else await tx`select pg_advisory_xact_lock(${ADVISORY_LOCKS.defaultRoles})`;
 }
 
 /** Creates the catalog roles that a tenant of this type has, with their default permissions. */

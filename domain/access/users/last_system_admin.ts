@@ -1,8 +1,6 @@
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-
-/** Key of the advisory lock that serializes changes which revoke admin:system. Any fixed number will do. */
-const LOCK = 7_315_027_813;
+import { ADVISORY_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
 
 /**
  * Runs a change of a user. If the user held admin:system, checks that an active user still holds it afterwards.
@@ -21,7 +19,7 @@ export async function keepSystemAdmin<T>(tx: Tx, userId: string, change: () => P
  * @throws LAST_SYSTEM_ADMIN_CONFLICT
  */
 export async function requireSystemAdminLeft(tx: Tx): Promise<void> {
-  await tx`select pg_advisory_xact_lock(${LOCK})`;
+  await tx`select pg_advisory_xact_lock(${ADVISORY_LOCKS.systemAdmins})`;
   const left = await tx`${activeHolders(tx)} limit 1`;
   if (left.length > 0) return;
   throw problem(

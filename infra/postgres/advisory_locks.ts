@@ -1,0 +1,18 @@
+/**
+ * Keys of the advisory locks that have one fixed key, by what they protect. Each has a key of its own: work that shares
+ * one waits for the other. Any number will do, but it must stay: during an upgrade, instances of two versions run.
+ */
+export const ADVISORY_LOCKS = {
+  /** Applying migrations. */
+  migrations: 7_315_027_811,
+  /** Writing the catalog and creating the platform tenant at the start. */
+  bootstrap: 7_315_027_812,
+  /** Adding changes to the counters of jobs. */
+  countFolds: 7_315_027_813,
+  /** Declaring the service's own recurring jobs at the start. */
+  serviceRecurringJobs: 7_315_027_814,
+  /** The default permissions of catalog roles. */
+  defaultRoles: 7_315_027_815,
+  /** Changes after which an active holder of admin:system must remain. */
+  systemAdmins: 7_315_027_816,
+} as const;

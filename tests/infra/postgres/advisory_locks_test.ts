@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { ADVISORY_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import type { HttpAnswer } from "../../support/http.ts";
+import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const waits = async () =>
+  (await sql`select from pg_locks where locktype = 'advisory' and not granted
+    and database = (select oid from pg_database where datname = current_database())`).length > 0;
+
+/** The status of a request while an instance adds changes to the counters; null: the request waits for that. */
+async function statusDuringFold(send: () => Promise<HttpAnswer>): Promise<number | null> {
+  return await transact(sql, async (tx) => {
+    await tx`select pg_advisory_xact_lock(${ADVISORY_LOCKS.countFolds})`;
+    let status: number | null = null;
+    send().then((answer) => status = answer.status);
+    await until(async () => status !== null || await waits());
+    return status;
+  });
+}
+
+Deno.test("a tenant is created while the counters are written", async () => {
+  const create = () => t.systemAdmin.post("/api/v1/tenants", { name: "Northwind" });
+  assert.equal(await statusDuringFold(create), 201);
+});
+
+Deno.test("a system administrator is deleted while the counters are written", async () => {
+  const { userId } = await t.actor({ role: "SystemAdmin" });
+  assert.equal(await statusDuringFold(() => t.systemAdmin.delete(`/api/v1/admin/users/${userId}`)), 200);
+});
+
+Deno.test("each advisory lock has a key of its own", () => {
+  const keys = Object.values(ADVISORY_LOCKS);
+  assert.equal(new Set<number>(keys).size, keys.length);
+});
