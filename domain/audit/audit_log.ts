@@ -2,7 +2,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { countCached } from "../shared/count_cache.ts";
 import { firstIdOf } from "../shared/ids.ts";
-import { pageOf } from "../shared/list_order.ts";
+import { allOf, pageOf } from "../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { countRows } from "../shared/read_page.ts";
 import { namesOf, readNames } from "./entry_names.ts";
@@ -84,14 +84,13 @@ const idBefore = (from: Date): string => firstIdOf(new Date(from.getTime() - CLO
 type Filter = Omit<AuditLogRequest, "page" | "pageSize" | "tenantId"> & { tenantId: string | null };
 
 function where(sql: Sql, o: Filter) {
-  const all = [
+  return allOf(sql, [
     o.tenantId === null ? sql`true` : sql`a.tenant_id = ${o.tenantId}`,
-    ...o.actorId === undefined ? [] : [sql`a.actor_id = ${o.actorId}`],
-    ...o.action === undefined ? [] : [sql`a.action = ${o.action}`],
-    ...o.targetType === undefined ? [] : [sql`a.target_type = ${o.targetType}`],
-    ...o.targetId === undefined ? [] : [sql`a.target_id = ${o.targetId}`],
-    ...o.fromDate === undefined ? [] : [sql`a.at >= ${o.fromDate} and a.id >= ${idBefore(o.fromDate)}`],
-    ...o.toDate === undefined ? [] : [sql`a.at <= ${o.toDate}`],
-  ];
-  return all.reduce((left, right) => sql`${left} and ${right}`);
+    o.actorId !== undefined && sql`a.actor_id = ${o.actorId}`,
+    o.action !== undefined && sql`a.action = ${o.action}`,
+    o.targetType !== undefined && sql`a.target_type = ${o.targetType}`,
+    o.targetId !== undefined && sql`a.target_id = ${o.targetId}`,
+    o.fromDate !== undefined && sql`a.at >= ${o.fromDate} and a.id >= ${idBefore(o.fromDate)}`,
+    o.toDate !== undefined && sql`a.at <= ${o.toDate}`,
+  ]);
 }

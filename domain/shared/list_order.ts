@@ -1,4 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { offsetOf, type PageRequest } from "./paging.ts";
 
 export type SortDirection = "Ascending" | "Descending";
@@ -17,6 +17,10 @@ export function matches(q: Sql, column: string, search: string | undefined) {
   const text = search?.trim();
   return text ? q`${q.unsafe(column)} like search_pattern(${text})` : q`true`;
 }
+
+/** SQL condition: all of these; those that are false do not filter. At least one must be given. */
+export const allOf = (q: Sql, conditions: (SqlPart | false)[]): SqlPart =>
+  conditions.filter((condition) => condition !== false).reduce((left, right) => q`${left} and ${right}`);
 
 /** Common page sizes. */
 const COMMON_SIZES: readonly number[] = [10, 20, 25, 50, 100];

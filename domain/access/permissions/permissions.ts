@@ -2,7 +2,7 @@ import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
-import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { countRows } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
@@ -105,13 +105,12 @@ const countOwnRoles = (q: Sql, tenantId: string | null) =>
 
 /** SQL condition: `permissions p` belongs to the catalog or the tenant and matches the filter. */
 export function wherePermissions(q: Sql, tenantId: string | null, o: PermissionFilter) {
-  const all = [
+  return allOf(q, [
     q`(p.tenant_id is null or p.tenant_id = ${tenantId})`,
-    ...o.includeDeleted ? [] : [q`p.deleted_at is null`],
-    ...o.category === undefined ? [] : [q`fold(p.category) = fold(${o.category})`],
-    ...o.reach === undefined ? [] : [q`p.reach = ${o.reach}`],
-    ...o.isSystem === undefined ? [] : [q`p.is_system = ${o.isSystem}`],
+    !o.includeDeleted && q`p.deleted_at is null`,
+    o.category !== undefined && q`fold(p.category) = fold(${o.category})`,
+    o.reach !== undefined && q`p.reach = ${o.reach}`,
+    o.isSystem !== undefined && q`p.is_system = ${o.isSystem}`,
     matches(q, "p.search_text", o.search),
-  ];
-  return all.reduce((left, right) => q`${left} and ${right}`);
+  ]);
 }

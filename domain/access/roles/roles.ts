@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
+import { allOf, matches, orderBy, pageOf, type SortDirection } from "../../shared/list_order.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { countRows, readPage } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
@@ -181,14 +181,13 @@ const countedColumns = (q: Sql) =>
     (select count(*) from role_permissions rp where rp.role_id = r.id) as permission_count`;
 
 function where(q: Sql, tenantId: string, o: RoleFilter) {
-  const all = [
+  return allOf(q, [
     q`r.tenant_id = ${tenantId}`,
-    ...o.includeDeleted ? [] : [q`r.deleted_at is null`],
-    ...o.isSystemRole === undefined ? [] : [q`r.is_system = ${o.isSystemRole}`],
-    ...o.ids === undefined ? [] : [q`r.id = any(${o.ids}::uuid[])`],
+    !o.includeDeleted && q`r.deleted_at is null`,
+    o.isSystemRole !== undefined && q`r.is_system = ${o.isSystemRole}`,
+    o.ids !== undefined && q`r.id = any(${o.ids}::uuid[])`,
     matches(q, "r.search_text", o.search),
-  ];
-  return all.reduce((left, right) => q`${left} and ${right}`);
+  ]);
 }
 
 async function requireTenant(q: Sql, id: string): Promise<void> {

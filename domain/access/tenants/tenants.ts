@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
+import { allOf, matches, orderBy, type SortDirection } from "../../shared/list_order.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { readPage } from "../../shared/read_page.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
@@ -129,17 +129,16 @@ export const tenantNotFound = (id: string) =>
   problem("TENANT_NOT_FOUND", `There is no tenant ${id}; the id may be wrong or the tenant deleted.`);
 
 function where(q: Sql, reach: TenantReach, o: TenantFilter) {
-  const all = [
+  return allOf(q, [
     withinReach(q, reach),
-    ...o.includeDeleted ? [] : [q`t.deleted_at is null`],
-    ...o.isActive === undefined ? [] : [q`t.is_active = ${o.isActive}`],
-    ...o.type === undefined ? [] : [q`t.type = ${o.type}`],
-    ...o.parentTenantId === undefined ? [] : [q`t.parent_tenant_id = ${o.parentTenantId}`],
-    ...o.ids === undefined ? [] : [q`t.id = any(${o.ids}::uuid[])`],
+    !o.includeDeleted && q`t.deleted_at is null`,
+    o.isActive !== undefined && q`t.is_active = ${o.isActive}`,
+    o.type !== undefined && q`t.type = ${o.type}`,
+    o.parentTenantId !== undefined && q`t.parent_tenant_id = ${o.parentTenantId}`,
+    o.ids !== undefined && q`t.id = any(${o.ids}::uuid[])`,
     inScope(q, o.hierarchyScope ?? "all"),
     matches(q, "t.search_text", o.search),
-  ];
-  return all.reduce((left, right) => q`${left} and ${right}`);
+  ]);
 }
 
 function inScope(q: Sql, scope: HierarchyScope) {

@@ -1,5 +1,5 @@
-import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { matches, type SortDirection } from "../../shared/list_order.ts";
+import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
+import { allOf, matches, type SortDirection } from "../../shared/list_order.ts";
 import type { PageRequest } from "../../shared/paging.ts";
 
 export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;
@@ -21,8 +21,6 @@ export interface UserListRequest extends PageRequest {
   sortDirection: SortDirection;
 }
 
-type Fragment = ReturnType<typeof matches>;
-
 /**
  * How a query finds users by link or role. `find` starts from the links or roles, for few rows. `hash` reads all of them
  * into a hash table and checks each user against it. `probe` checks user by user until the page is full. The planner
@@ -32,41 +30,35 @@ type Fragment = ReturnType<typeof matches>;
 export type Strategy = "find" | "hash" | "probe";
 
 /** SQL condition: the user `u` has what the request filters by. */
-export function selected(q: Sql, o: UserListRequest, strategy: Strategy): Fragment {
-  const all = [matches(q, "u.search_text", o.search)];
-  if (!o.includeDeleted) all.push(q`u.deleted_at is null`);
-  if (o.isActive !== undefined) all.push(o.isActive ? q`u.is_active` : q`not u.is_active`);
-  if (o.isLockedOut !== undefined) {
-    const locked = q`u.lockout_expires_at > now()`;
-    const unlocked = q`(u.lockout_expires_at is null or u.lockout_expires_at <= now())`;
-    all.push(o.isLockedOut ? locked : unlocked);
-  }
-  if (o.tenantId !== undefined) {
-    const linked = q`select l.user_id from user_tenants l where l.tenant_id = ${o.tenantId}`;
-    all.push(
-      among(
-        q,
-        strategy,
-        o.externalId === undefined ? linked : q`${linked} and l.external_id = ${o.externalId}`,
-      ),
-    );
-  } else if (o.externalId !== undefined) {
-    all.push(
-      among(q, strategy, q`select l.user_id from user_tenants l where l.external_id = ${o.externalId}`),
-    );
-  }
-  if (o.roleName !== undefined) all.push(among(q, strategy, roleHolders(q, o.roleName, o.tenantId)));
-  return all.reduce((left, right) => q`${left} and ${right}`);
+export function selected(q: Sql, o: UserListRequest, strategy: Strategy): SqlPart {
+  const { isActive, isLockedOut, roleName } = o;
+  const unlocked = q`(u.lockout_expires_at is null or u.lockout_expires_at <= now())`;
+  return allOf(q, [
+    matches(q, "u.search_text", o.search),
+    !o.includeDeleted && q`u.deleted_at is null`,
+    isActive !== undefined && (isActive ? q`u.is_active` : q`not u.is_active`),
+    isLockedOut !== undefined && (isLockedOut ? q`u.lockout_expires_at > now()` : unlocked),
+    (o.tenantId ?? o.externalId) !== undefined && among(q, strategy, linkedUsers(q, o)),
+    roleName !== undefined && among(q, strategy, roleHolders(q, roleName, o.tenantId)),
+  ]);
 }
 
 /** SQL condition: the user is in the result of `userIds`, a query of `l.user_id`. */
-function among(q: Sql, strategy: Strategy, userIds: Fragment): Fragment {
+function among(q: Sql, strategy: Strategy, userIds: SqlPart): SqlPart {
   if (strategy === "find") return q`u.id in (${userIds})`;
   if (strategy === "hash") return q`(u.id in (${userIds})) is true`;
   return q`(${userIds} and l.user_id = u.id limit 1) is not null`;
 }
 
-function roleHolders(q: Sql, roleName: string, tenantId: string | undefined): Fragment {
+function linkedUsers(q: Sql, { tenantId, externalId }: UserListRequest): SqlPart {
+  const chosen = allOf(q, [
+    tenantId !== undefined && q`l.tenant_id = ${tenantId}`,
+    externalId !== undefined && q`l.external_id = ${externalId}`,
+  ]);
+  return q`select l.user_id from user_tenants l where ${chosen}`;
+}
+
+function roleHolders(q: Sql, roleName: string, tenantId: string | undefined): SqlPart {
   const held = q`select l.user_id from user_tenant_roles l join roles r on r.id = l.role_id`;
   const named = q`lower(r.name) = lower(${roleName}) and r.deleted_at is null`;
   if (tenantId !== undefined) return q`${held} where ${named} and r.tenant_id = ${tenantId}`;
