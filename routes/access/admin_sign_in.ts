@@ -39,7 +39,8 @@ export const adminSignInRoutes = [
     params: userIdPath,
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
     problems: ["USER_NOT_FOUND"],
-    run: async ({ platform, caller, params }) => ok(await listUserSessions(platform, caller, params.id)),
+    run: async ({ platform, caller, params }) =>
+      ok(await listUserSessions(platform, caller, params.id, null)),
   }),
   endpoint({
     method: "delete",
@@ -52,7 +53,7 @@ export const adminSignInRoutes = [
     answers: endedSessions,
     problems: ["USER_NOT_FOUND"],
     run: async ({ platform, caller, params }) =>
-      ok({ ended: await endUserSessions(platform, caller, params.id, null) }),
+      ok({ ended: await endUserSessions(platform, caller, params.id, { within: null, sessionId: null }) }),
   }),
   endpoint({
     method: "delete",
@@ -65,7 +66,8 @@ export const adminSignInRoutes = [
     answers: { 200: { description: "The session has ended" } },
     problems: ["USER_NOT_FOUND", "SESSION_NOT_FOUND"],
     async run({ platform, caller, params }) {
-      await endUserSessions(platform, caller, params.id, params.sessionId);
+      const which = { within: null, sessionId: params.sessionId };
+      await endUserSessions(platform, caller, params.id, which);
       return okEmpty();
     },
   }),
@@ -80,7 +82,7 @@ export const adminSignInRoutes = [
     answers: { 200: { description: "The user is not locked" } },
     problems: ["USER_NOT_FOUND"],
     async run({ platform, caller, params }) {
-      await unlockUser(platform, caller, params.id);
+      await unlockUser(platform, caller, params.id, null);
       return okEmpty();
     },
   }),
@@ -95,7 +97,7 @@ export const adminSignInRoutes = [
     answers: { 202: { description: "The mail is queued" } },
     problems: ["USER_NOT_FOUND", "USER_INACTIVE_CONFLICT"],
     async run({ platform, caller, params }) {
-      await sendUserResetLink(platform, caller, params.id);
+      await sendUserResetLink(platform, caller, params.id, null);
       return { status: 202, headers: {}, body: undefined };
     },
   }),
@@ -110,6 +112,6 @@ export const adminSignInRoutes = [
     answers: removedFactors,
     problems: ["USER_NOT_FOUND"],
     run: async ({ platform, caller, params }) =>
-      ok({ removed: await removeUserFactors(platform, caller, params.id) }),
+      ok({ removed: await removeUserFactors(platform, caller, params.id, null) }),
   }),
 ] as const;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { removeTenantUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
+import { removeUserFactors } from "../../domain/access/factors/remove_user_factors.ts";
 import { afterStepUp, inTenant } from "../../domain/rights/checks.ts";
 import { createTenantUser } from "../../domain/access/users/user_create.ts";
 import { removeTenantUser } from "../../domain/access/users/user_delete.ts";
@@ -11,13 +11,9 @@ import {
   readUserTenantsAs,
 } from "../../domain/access/users/user_details.ts";
 import { listTenantUsers } from "../../domain/access/users/user_list.ts";
-import { sendTenantUserResetLink } from "../../domain/access/users/user_reset_link.ts";
+import { sendUserResetLink } from "../../domain/access/users/user_reset_link.ts";
 import { setTenantUserRoles } from "../../domain/access/users/user_roles.ts";
-import {
-  endTenantUserSessions,
-  listTenantUserSessions,
-  unlockTenantUser,
-} from "../../domain/access/users/user_sign_in.ts";
+import { endUserSessions, listUserSessions, unlockUser } from "../../domain/access/users/user_sign_in.ts";
 import { setTenantUserActive, updateTenantUser } from "../../domain/access/users/user_update.ts";
 import { OwnSessionDto } from "../auth/shapes.ts";
 import { created, ok, okEmpty, okVersioned } from "../shared/answer.ts";
@@ -224,7 +220,7 @@ export const usersRoutes = [
     answers: { 202: { description: "The mail is queued" } },
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN", "USER_INACTIVE_CONFLICT"],
     async run({ platform, caller, params }) {
-      await sendTenantUserResetLink(platform, caller, params.id);
+      await sendUserResetLink(platform, caller, params.id, caller.tenantId);
       return { status: 202, headers: {}, body: undefined };
     },
   }),
@@ -239,7 +235,7 @@ export const usersRoutes = [
     answers: { 200: { description: "The user is not locked" } },
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
     async run({ platform, caller, params }) {
-      await unlockTenantUser(platform, caller, params.id);
+      await unlockUser(platform, caller, params.id, caller.tenantId);
       return okEmpty();
     },
   }),
@@ -275,7 +271,7 @@ export const usersRoutes = [
     answers: { 200: { description: "At most 100 sessions", schema: z.array(OwnSessionDto) } },
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
     run: async ({ platform, caller, params }) =>
-      ok(await listTenantUserSessions(platform, caller, params.id)),
+      ok(await listUserSessions(platform, caller, params.id, caller.tenantId)),
   }),
   endpoint({
     method: "delete",
@@ -287,8 +283,10 @@ export const usersRoutes = [
     params: userIdPath,
     answers: endedSessions,
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
-    run: async ({ platform, caller, params }) =>
-      ok({ ended: await endTenantUserSessions(platform, caller, params.id, null) }),
+    async run({ platform, caller, params }) {
+      const which = { within: caller.tenantId, sessionId: null };
+      return ok({ ended: await endUserSessions(platform, caller, params.id, which) });
+    },
   }),
   endpoint({
     method: "delete",
@@ -301,7 +299,8 @@ export const usersRoutes = [
     answers: { 200: { description: "The session has ended" } },
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN", "SESSION_NOT_FOUND"],
     async run({ platform, caller, params }) {
-      await endTenantUserSessions(platform, caller, params.id, params.sessionId);
+      const which = { within: caller.tenantId, sessionId: params.sessionId };
+      await endUserSessions(platform, caller, params.id, which);
       return okEmpty();
     },
   }),
@@ -316,6 +315,6 @@ export const usersRoutes = [
     answers: removedFactors,
     problems: ["USER_NOT_FOUND", "CROSS_TENANT_FORBIDDEN"],
     run: async ({ platform, caller, params }) =>
-      ok({ removed: await removeTenantUserFactors(platform, caller, params.id) }),
+      ok({ removed: await removeUserFactors(platform, caller, params.id, caller.tenantId) }),
   }),
 ] as const;

@@ -11,9 +11,8 @@ import {
   requireCapacity,
   requireTargets,
 } from "./link_targets.ts";
-import { userNotFound } from "./user_details.ts";
 import { emitLinksChanged } from "./user_events.ts";
-import { lockUser, type UserPlatform } from "./user_lock.ts";
+import { lockExistingUser, type UserPlatform } from "./user_lock.ts";
 
 /**
  * Checks that the caller may add existing users to a tenant: with create:users in that tenant, or with platform reach.
@@ -55,8 +54,7 @@ export async function linkUserToTenant<T>(
   return await transact(p.sql, async (tx) => {
     await lockLinks(tx, userId);
     const targets = await lockLinkTargets(tx, [assignment]);
-    const user = await lockUser(tx, userId);
-    if (!user) throw userNotFound(userId);
+    await lockExistingUser(tx, userId);
     requireTargets(targets, [assignment]);
     await requireMayAssignRoles(tx, acting, roleIds);
     const links = await tx<{ tenantId: string; isDefault: boolean; isActive: boolean }[]>`

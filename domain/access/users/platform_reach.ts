@@ -1,9 +1,10 @@
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { holds } from "../../rights/caller.ts";
+import { type Caller, holds } from "../../rights/caller.ts";
 import { PLATFORM_REACH } from "../../rights/catalog.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import type { Acting } from "../roles/escalation.ts";
+import { type LockedTenantUser, type LockedUser, lockExistingUser, lockTenantUser } from "./user_lock.ts";
 
 /**
  * Checks that the caller has the platform reach of the user it changes. Otherwise an administrator of the platform tenant
@@ -26,6 +27,42 @@ export async function requireTheirReach(
     "MISSING_PERMISSION",
     `User ${userId} was not changed: the user holds ${missing.join(", ")}, which the caller does not hold.`,
   );
+}
+
+/**
+ * Checks who may change a user of the caller's tenant: with active links to other tenants, only callers with
+ * manage:all-users; with platform reach, only callers who have it too.
+ * @throws CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION
+ */
+export async function requireReach(tx: Tx, caller: Caller, user: LockedTenantUser): Promise<void> {
+  if (user.otherActiveLinks > 0 && !holds(caller, "manage:all-users")) {
+    throw problem(
+      "CROSS_TENANT_FORBIDDEN",
+      `User ${user.id} is active in other tenants; changing them needs manage:all-users or admin:system.`,
+    );
+  }
+  await requireTheirReach(tx, caller, user.id, null);
+}
+
+/**
+ * Locks a user whom the caller may change.
+ * @param within the user must belong to this tenant; null: any user
+ * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION
+ */
+export async function lockChangeableUser(
+  tx: Tx,
+  caller: Caller,
+  userId: string,
+  within: string | null,
+): Promise<LockedUser> {
+  if (within !== null) {
+    const user = await lockTenantUser(tx, userId, within);
+    await requireReach(tx, caller, user);
+    return user;
+  }
+  const user = await lockExistingUser(tx, userId);
+  await requireTheirReach(tx, caller, userId, null);
+  return user;
 }
 
 /** The permissions with platform reach among `held` that the holder of `own` lacks. */

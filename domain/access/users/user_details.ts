@@ -203,7 +203,12 @@ export async function readUserPermissions(q: Sql, userId: string, tenantId: stri
 export const userNotFound = (idOrEmail: string) =>
   problem("USER_NOT_FOUND", `There is no user ${idOrEmail} here; the id may be wrong or the user deleted.`);
 
-async function requireUser(q: Sql, userId: string, tenantId: string | null): Promise<void> {
+/**
+ * Checks that a user exists.
+ * @param tenantId the user must be linked to it; null: any user
+ * @throws USER_NOT_FOUND
+ */
+export async function requireUser(q: Sql, userId: string, tenantId: string | null): Promise<void> {
   const rows = await q`select from users u where u.id = ${userId} and u.deleted_at is null
     and (${tenantId}::uuid is null
       or exists (select from user_tenants m where m.user_id = u.id and m.tenant_id = ${tenantId}))`;

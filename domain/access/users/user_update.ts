@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { problem } from "../../problems/problem.ts";
-import { holds, type TenantCaller } from "../../rights/caller.ts";
+import type { TenantCaller } from "../../rights/caller.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { userAccessChanged } from "../access_changes.ts";
@@ -10,21 +9,13 @@ import type { Acting } from "../roles/escalation.ts";
 import { keepSystemAdmin } from "./last_system_admin.ts";
 import { type Assignment, lockLinks, lockLinkTargets } from "./link_targets.ts";
 import { replaceLinks, setExternalId } from "./links.ts";
-import {
-  type AdminUser,
-  type Metadata,
-  readAdminUser,
-  readTenantUser,
-  type User,
-  userNotFound,
-} from "./user_details.ts";
-import { requireTheirReach } from "./platform_reach.ts";
+import { type AdminUser, type Metadata, readAdminUser, readTenantUser, type User } from "./user_details.ts";
+import { requireReach, requireTheirReach } from "./platform_reach.ts";
 import { emitLinksChanged, emitUserUpdated } from "./user_events.ts";
 import {
-  type LockedTenantUser,
   type LockedUser,
+  lockExistingUser,
   lockTenantUser,
-  lockUser,
   requireNotSelf,
   type UserPlatform,
 } from "./user_lock.ts";
@@ -101,8 +92,7 @@ export async function updateUser(
   return await transact(p.sql, async (tx) => {
     const linked = tenants === null ? [] : await lockLinks(tx, userId);
     const targets = await lockLinkTargets(tx, tenants ?? [], linked);
-    const user = await lockUser(tx, userId);
-    if (!user) throw userNotFound(userId);
+    const user = await lockExistingUser(tx, userId);
     await requireTheirReach(tx, acting, userId, null);
     requireVersion(ifMatch, user.version);
     if (fields.isActive === false) requireNotSelf(acting, userId, "deactivate");
@@ -117,21 +107,6 @@ export async function updateUser(
 
 const changesOnlyLink = ({ externalId, ...ofUser }: TenantUserChange): boolean =>
   externalId !== undefined && Object.values(ofUser).every((value) => value === undefined);
-
-/**
- * Checks who may change a user of the caller's tenant: with active links to other tenants, only callers with
- * manage:all-users; with platform reach, only callers who have it too.
- * @throws CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION
- */
-export async function requireReach(tx: Tx, caller: TenantCaller, user: LockedTenantUser): Promise<void> {
-  if (user.otherActiveLinks > 0 && !holds(caller, "manage:all-users")) {
-    throw problem(
-      "CROSS_TENANT_FORBIDDEN",
-      `User ${user.id} is active in other tenants; changing them needs manage:all-users or admin:system.`,
-    );
-  }
-  await requireTheirReach(tx, caller, user.id, null);
-}
 
 const FIELDS = [
   "firstName",
