@@ -9,23 +9,17 @@ import type { Answer } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 
 const texts = defineTexts({
-  title: "Connected programs",
-  caption: "Programs that you signed in to with this account",
-  program: "Program",
-  allowed: "Allowed",
-  sessions: "Sessions",
-  disconnect: "Disconnect",
-  confirm: (name: string) => `Disconnect ${name}? It is signed out, and must ask again.`,
-  disconnected: "The program was disconnected.",
-}, {
-  title: "Programas ligados",
-  caption: "Programas em que entrou com esta conta",
-  program: "Programa",
-  allowed: "Permitido",
-  sessions: "Sessões",
-  disconnect: "Desligar",
-  confirm: (name: string) => `Desligar ${name}? A sessão termina, e o programa terá de pedir de novo.`,
-  disconnected: "O programa foi desligado.",
+  title: ["Connected programs", "Programas ligados"],
+  caption: ["Programs that you signed in to with this account", "Programas em que entrou com esta conta"],
+  program: ["Program", "Programa"],
+  allowed: ["Allowed", "Permitido"],
+  sessions: ["Sessions", "Sessões"],
+  disconnect: ["Disconnect", "Desligar"],
+  confirm: (name: string) => [
+    `Disconnect ${name}? It is signed out, and must ask again.`,
+    `Desligar ${name}? A sessão termina, e o programa terá de pedir de novo.`,
+  ],
+  disconnected: ["The program was disconnected.", "O programa foi desligado."],
 });
 
 type Connected = Answer<"listConnectedClients">[number];

@@ -5,23 +5,23 @@ import { rowActions } from "../shared/row_actions.ts";
 import type { File } from "./model.tsx";
 
 const texts = defineTexts({
-  hold: "Set legal hold",
-  holdMany: counted("file: set the legal hold?", "files: set the legal hold?"),
-  release: "Release legal hold",
-  releaseMany: counted("file: release the legal hold?", "files: release the legal hold?"),
-  purge: "Purge",
-  purgeMany: counted("file: purge its content?", "files: purge their contents?"),
-  reason: "Reason",
-  reasonHint: "It is in the audit log of each file.",
-}, {
-  hold: "Aplicar retenção legal",
-  holdMany: counted("arquivo: aplicar a retenção legal?", "arquivos: aplicar a retenção legal?"),
-  release: "Liberar da retenção legal",
-  releaseMany: counted("arquivo: liberar da retenção legal?", "arquivos: liberar da retenção legal?"),
-  purge: "Excluir conteúdo",
-  purgeMany: counted("arquivo: excluir o conteúdo?", "arquivos: excluir os conteúdos?"),
-  reason: "Motivo",
-  reasonHint: "Fica no registro de auditoria de cada arquivo.",
+  hold: ["Set legal hold", "Aplicar retenção legal"],
+  holdMany: counted(
+    ["file: set the legal hold?", "files: set the legal hold?"],
+    ["arquivo: aplicar a retenção legal?", "arquivos: aplicar a retenção legal?"],
+  ),
+  release: ["Release legal hold", "Liberar da retenção legal"],
+  releaseMany: counted(
+    ["file: release the legal hold?", "files: release the legal hold?"],
+    ["arquivo: liberar da retenção legal?", "arquivos: liberar da retenção legal?"],
+  ),
+  purge: ["Purge", "Excluir conteúdo"],
+  purgeMany: counted(
+    ["file: purge its content?", "files: purge their contents?"],
+    ["arquivo: excluir o conteúdo?", "arquivos: excluir os conteúdos?"],
+  ),
+  reason: ["Reason", "Motivo"],
+  reasonHint: ["It is in the audit log of each file.", "Fica no registro de auditoria de cada arquivo."],
 });
 
 const Reason = (v: Visit) => {

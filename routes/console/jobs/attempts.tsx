@@ -26,10 +26,12 @@ const TONES: Record<Execution["status"], Tone> = {
   Failed: "bad",
   Abandoned: "warn",
 };
-const attemptStatusLabels = defineTexts(
-  { Processing: "Processing", Succeeded: "Succeeded", Failed: "Failed", Abandoned: "Abandoned" },
-  { Processing: "Em curso", Succeeded: "Concluída", Failed: "Falhou", Abandoned: "Abandonada" },
-);
+const attemptStatusLabels = defineTexts({
+  Processing: ["Processing", "Em curso"],
+  Succeeded: ["Succeeded", "Concluída"],
+  Failed: ["Failed", "Falhou"],
+  Abandoned: ["Abandoned", "Abandonada"],
+});
 
 /** The attempts of a job, newest first, with error, output and progress. `log` belongs to attempt `shownLog`. */
 export function Attempts({ v, job, executions, log, shownLog }: {

@@ -4,19 +4,16 @@ import type { Visit } from "../shared/page.ts";
 import { rowActions } from "../shared/row_actions.ts";
 
 const texts = defineTexts({
-  retry: "Retry",
-  retryMany: (count: string, isOne: boolean) =>
+  retry: ["Retry", "Repetir"],
+  retryMany: (count: string, isOne: boolean) => [
     isOne ? "Retry 1 dead letter?" : `Retry ${count} dead letters?`,
-  purge: "Purge",
-  purgeMany: (count: string, isOne: boolean) =>
-    isOne ? "Delete 1 dead letter permanently?" : `Delete ${count} dead letters permanently?`,
-}, {
-  retry: "Repetir",
-  retryMany: (count: string, isOne: boolean) =>
     isOne ? "Repetir 1 falha definitiva?" : `Repetir ${count} falhas definitivas?`,
-  purge: "Excluir",
-  purgeMany: (count: string, isOne: boolean) =>
+  ],
+  purge: ["Purge", "Excluir"],
+  purgeMany: (count: string, isOne: boolean) => [
+    isOne ? "Delete 1 dead letter permanently?" : `Delete ${count} dead letters permanently?`,
     isOne ? "Excluir 1 falha definitiva para sempre?" : `Excluir ${count} falhas definitivas para sempre?`,
+  ],
 });
 
 const counted = (v: Visit, count: number) =>

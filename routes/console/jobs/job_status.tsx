@@ -18,23 +18,14 @@ const TONES: Record<JobStatus, Tone> = {
 };
 
 export const jobStatusLabels = defineTexts({
-  Enqueued: "Enqueued",
-  Scheduled: "Scheduled",
-  AwaitingParent: "Awaiting parent",
-  Processing: "Processing",
-  Succeeded: "Succeeded",
-  Failed: "Failed, will retry",
-  DeadLettered: "Dead-lettered",
-  Cancelled: "Cancelled",
-}, {
-  Enqueued: "Na fila",
-  Scheduled: "Agendada",
-  AwaitingParent: "À espera da anterior",
-  Processing: "Em curso",
-  Succeeded: "Concluída",
-  Failed: "Falhou, vai repetir",
-  DeadLettered: "Falha definitiva",
-  Cancelled: "Cancelada",
+  Enqueued: ["Enqueued", "Na fila"],
+  Scheduled: ["Scheduled", "Agendada"],
+  AwaitingParent: ["Awaiting parent", "À espera da anterior"],
+  Processing: ["Processing", "Em curso"],
+  Succeeded: ["Succeeded", "Concluída"],
+  Failed: ["Failed, will retry", "Falhou, vai repetir"],
+  DeadLettered: ["Dead-lettered", "Falha definitiva"],
+  Cancelled: ["Cancelled", "Cancelada"],
 });
 
 /** A job's status as a coloured label. */

@@ -5,15 +5,16 @@ import { rowActions } from "../shared/row_actions.ts";
 import type { Job, JobStatus } from "./job_status.tsx";
 
 const texts = defineTexts({
-  retry: "Retry",
-  retryMany: (count: string, isOne: boolean) => isOne ? "Retry 1 job?" : `Retry ${count} jobs?`,
-  cancel: "Cancel jobs",
-  cancelMany: (count: string, isOne: boolean) => isOne ? "Cancel 1 job?" : `Cancel ${count} jobs?`,
-}, {
-  retry: "Repetir",
-  retryMany: (count: string, isOne: boolean) => isOne ? "Repetir 1 tarefa?" : `Repetir ${count} tarefas?`,
-  cancel: "Cancelar tarefas",
-  cancelMany: (count: string, isOne: boolean) => isOne ? "Cancelar 1 tarefa?" : `Cancelar ${count} tarefas?`,
+  retry: ["Retry", "Repetir"],
+  retryMany: (count: string, isOne: boolean) => [
+    isOne ? "Retry 1 job?" : `Retry ${count} jobs?`,
+    isOne ? "Repetir 1 tarefa?" : `Repetir ${count} tarefas?`,
+  ],
+  cancel: ["Cancel jobs", "Cancelar tarefas"],
+  cancelMany: (count: string, isOne: boolean) => [
+    isOne ? "Cancel 1 job?" : `Cancel ${count} jobs?`,
+    isOne ? "Cancelar 1 tarefa?" : `Cancelar ${count} tarefas?`,
+  ],
 });
 
 const RETRIED: readonly JobStatus[] = ["Failed", "DeadLettered", "Cancelled"];

@@ -3,15 +3,16 @@ import { rowActions } from "../shared/row_actions.ts";
 import { isCancellable, isRetriable, type Summary } from "./status.tsx";
 
 const texts = defineTexts({
-  retry: "Send again",
-  retryMany: counted("message: send it again?", "messages: send them again?"),
-  cancel: "Cancel messages",
-  cancelMany: counted("scheduled message: cancel it?", "scheduled messages: cancel them?"),
-}, {
-  retry: "Enviar de novo",
-  retryMany: counted("mensagem: enviar de novo?", "mensagens: enviar de novo?"),
-  cancel: "Cancelar mensagens",
-  cancelMany: counted("mensagem agendada: cancelar?", "mensagens agendadas: cancelar?"),
+  retry: ["Send again", "Enviar de novo"],
+  retryMany: counted(
+    ["message: send it again?", "messages: send them again?"],
+    ["mensagem: enviar de novo?", "mensagens: enviar de novo?"],
+  ),
+  cancel: ["Cancel messages", "Cancelar mensagens"],
+  cancelMany: counted(
+    ["scheduled message: cancel it?", "scheduled messages: cancel them?"],
+    ["mensagem agendada: cancelar?", "mensagens agendadas: cancelar?"],
+  ),
 });
 
 /** What can be done to many messages. */

@@ -30,38 +30,33 @@ const TONES: Record<Status, Tone> = {
 };
 
 export const notificationStatusLabels = defineTexts({
-  Pending: "In digest",
-  Queued: "Queued",
-  Sending: "Sending",
-  Sent: "Sent",
-  Failed: "Failed",
-  DeadLettered: "Dead-lettered",
-  Scheduled: "Scheduled",
-  Cancelled: "Cancelled",
-}, {
-  Pending: "No resumo",
-  Queued: "Na fila",
-  Sending: "Enviando",
-  Sent: "Enviada",
-  Failed: "Falhou",
-  DeadLettered: "Não entregue",
-  Scheduled: "Agendada",
-  Cancelled: "Cancelada",
+  Pending: ["In digest", "No resumo"],
+  Queued: ["Queued", "Na fila"],
+  Sending: ["Sending", "Enviando"],
+  Sent: ["Sent", "Enviada"],
+  Failed: ["Failed", "Falhou"],
+  DeadLettered: ["Dead-lettered", "Não entregue"],
+  Scheduled: ["Scheduled", "Agendada"],
+  Cancelled: ["Cancelled", "Cancelada"],
 });
 
-export const channelLabels = defineTexts(
-  { Email: "Email", Push: "Push", InApp: "In-app", Sms: "SMS" },
-  { Email: "E-mail", Push: "Push", InApp: "No aplicativo", Sms: "SMS" },
-);
+export const channelLabels = defineTexts({
+  Email: ["Email", "E-mail"],
+  Push: ["Push", "Push"],
+  InApp: ["In-app", "No aplicativo"],
+  Sms: ["SMS", "SMS"],
+});
 
 /** The label of a channel; for one of an extension, its display name. */
 export const channelLabel = (locale: Locale, channel: NotificationChannel): string =>
   isBuiltIn(channel) ? channelLabels[locale][channel] : channelDisplay(channel);
 
-export const notificationPriorityLabels = defineTexts(
-  { Low: "Low", Normal: "Normal", High: "High", Critical: "Critical" },
-  { Low: "Baixa", Normal: "Normal", High: "Alta", Critical: "Crítica" },
-);
+export const notificationPriorityLabels = defineTexts({
+  Low: ["Low", "Baixa"],
+  Normal: ["Normal", "Normal"],
+  High: ["High", "Alta"],
+  Critical: ["Critical", "Crítica"],
+});
 
 /** Delivery status of one recipient. A recipient still owed when the message has ended counts as NotDelivered. */
 type RecipientOutcome = RecipientStatus | "NotDelivered";
@@ -76,27 +71,21 @@ const RECIPIENT_TONES: Record<RecipientOutcome, Tone> = {
 };
 
 const recipientOutcomeLabels = defineTexts({
-  Owed: "Pending",
-  Sent: "Sent",
-  Refused: "Refused",
-  Skipped: "Skipped",
-  Collected: "In digest",
-  NotDelivered: "Not delivered",
-}, {
-  Owed: "Pendente",
-  Sent: "Enviada",
-  Refused: "Recusada",
-  Skipped: "Omitida",
-  Collected: "No resumo",
-  NotDelivered: "Não entregue",
+  Owed: ["Pending", "Pendente"],
+  Sent: ["Sent", "Enviada"],
+  Refused: ["Refused", "Recusada"],
+  Skipped: ["Skipped", "Omitida"],
+  Collected: ["In digest", "No resumo"],
+  NotDelivered: ["Not delivered", "Não entregue"],
 });
 
 const DELIVERY_TONES: Record<DeliveryState, Tone> = { Delivered: "ok", Bounced: "bad", Complained: "bad" };
 
-const deliveryStateLabels = defineTexts(
-  { Delivered: "Delivered", Bounced: "Bounced", Complained: "Complaint" },
-  { Delivered: "Entregue", Bounced: "Devolvida", Complained: "Queixa" },
-);
+const deliveryStateLabels = defineTexts({
+  Delivered: ["Delivered", "Entregue"],
+  Bounced: ["Bounced", "Devolvida"],
+  Complained: ["Complaint", "Queixa"],
+});
 
 /** What the provider reported after it had accepted the message, as a coloured label; nothing without a report. */
 export const DeliveryBadge = ({ locale, state }: { locale: Locale; state: DeliveryState | null }) =>
@@ -107,15 +96,13 @@ export const deliveryChoices = (locale: Locale): Choice[] =>
 
 /** Why a recipient was skipped. */
 export const skipReasonLabels: Record<Locale, Record<SkipReason, string>> = defineTexts({
-  OptedOut: "The user has turned off this category on this channel",
-  Suppressed: "The address is suppressed",
-  NoAddress: "The user has no address on this channel",
-  NotAUser: "The user no longer belongs to this tenant",
-}, {
-  OptedOut: "O usuário desativou esta categoria neste canal",
-  Suppressed: "O endereço está suprimido",
-  NoAddress: "O usuário não tem endereço neste canal",
-  NotAUser: "O usuário já não pertence a este inquilino",
+  OptedOut: [
+    "The user has turned off this category on this channel",
+    "O usuário desativou esta categoria neste canal",
+  ],
+  Suppressed: ["The address is suppressed", "O endereço está suprimido"],
+  NoAddress: ["The user has no address on this channel", "O usuário não tem endereço neste canal"],
+  NotAUser: ["The user no longer belongs to this tenant", "O usuário já não pertence a este inquilino"],
 });
 
 /** A message's status as a coloured label. */

@@ -1,18 +1,31 @@
 export const LOCALES = ["en", "pt"] as const;
 export type Locale = typeof LOCALES[number];
 
-export type Text = string | ((...values: never[]) => string);
-/** Texts of another language with the same keys and arguments. */
-export type Translated<W> = { [K in keyof W]: W[K] extends string ? string : W[K] };
+/** A text in every language, in the order of `LOCALES`. */
+type Translated = readonly [en: string, pt: string];
 
-/**
- * Texts of one part of the console in every language. The type checker requires each key in both languages, with the same
- * arguments.
- */
-export const defineTexts = <W extends Record<string, Text>>(
-  en: W,
-  pt: Translated<W>,
-): Record<Locale, Translated<W>> => ({ en: en as Translated<W>, pt });
+/** Texts by key. A text that contains values is a function of them. */
+export type Texts = Record<string, Translated | ((...values: never[]) => Translated)>;
+
+/** Texts in one language. */
+export type InLanguage<T extends Texts> = {
+  [Key in keyof T]: T[Key] extends (...values: infer Values) => Translated ? (...values: Values) => string
+    : string;
+};
+
+/** The texts of one part of the console, by language. The type checker requires each text in every language. */
+export const defineTexts = <T extends Texts>(texts: T): Record<Locale, InLanguage<T>> => ({
+  en: inLanguage(texts, 0),
+  pt: inLanguage(texts, 1),
+});
+
+const inLanguage = <T extends Texts>(texts: T, index: 0 | 1) =>
+  Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [
+      key,
+      typeof text === "function" ? (...values: never[]) => text(...values)[index] : text[index],
+    ]),
+  ) as InLanguage<T>;
 
 /** One text in every language, such as the label of a navigation entry. */
 export const inEveryLanguage = <K extends string>(
@@ -20,9 +33,17 @@ export const inEveryLanguage = <K extends string>(
   key: K,
 ): Record<Locale, string> => ({ en: en[key], pt: pt[key] });
 
-/** A text that begins with a number: "1 job", "2 jobs". */
-export const counted = (one: string, many: string) => (count: number): string =>
+/** A number and its noun: "1 job", "2 jobs". */
+export const withCount = (count: number, one: string, many: string): string =>
   `${count} ${count === 1 ? one : many}`;
+
+type OneAndMany = [one: string, many: string];
+
+/** A text that begins with a number. */
+export const counted = (en: OneAndMany, pt: OneAndMany) => (count: number): Translated => [
+  withCount(count, ...en),
+  withCount(count, ...pt),
+];
 
 /** The viewer's language: the chosen one, else the first supported one of Accept-Language, else English. */
 export function localeOf(chosen: string | undefined, acceptLanguage: string | null): Locale {

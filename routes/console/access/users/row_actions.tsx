@@ -6,30 +6,29 @@ import { managesAllUsers, roleChoices } from "../access_queries.ts";
 import { type AnyUser, setActive } from "./model.tsx";
 
 const texts = defineTexts({
-  activate: "Activate",
-  activateMany: counted("user: activate?", "users: activate them?"),
-  unlock: "Unlock",
-  unlockMany: counted("user: unlock?", "users: unlock them?"),
-  addRole: "Add a role",
-  addRoleMany: counted("user: add a role?", "users: add a role?"),
-  role: "Role",
-  deactivate: "Deactivate",
-  deactivateMany: counted(
-    "user: deactivate? All sessions end.",
-    "users: deactivate them? All their sessions end.",
+  activate: ["Activate", "Ativar"],
+  activateMany: counted(
+    ["user: activate?", "users: activate them?"],
+    ["usuário: ativar?", "usuários: ativar?"],
   ),
-}, {
-  activate: "Ativar",
-  activateMany: counted("usuário: ativar?", "usuários: ativar?"),
-  unlock: "Desbloquear",
-  unlockMany: counted("usuário: desbloquear?", "usuários: desbloquear?"),
-  addRole: "Adicionar função",
-  addRoleMany: counted("usuário: adicionar uma função?", "usuários: adicionar uma função?"),
-  role: "Função",
-  deactivate: "Desativar",
+  unlock: ["Unlock", "Desbloquear"],
+  unlockMany: counted(
+    ["user: unlock?", "users: unlock them?"],
+    ["usuário: desbloquear?", "usuários: desbloquear?"],
+  ),
+  addRole: ["Add a role", "Adicionar função"],
+  addRoleMany: counted(
+    ["user: add a role?", "users: add a role?"],
+    ["usuário: adicionar uma função?", "usuários: adicionar uma função?"],
+  ),
+  role: ["Role", "Função"],
+  deactivate: ["Deactivate", "Desativar"],
   deactivateMany: counted(
-    "usuário: desativar? Todas as sessões terminam.",
-    "usuários: desativar? Todas as sessões deles terminam.",
+    ["user: deactivate? All sessions end.", "users: deactivate them? All their sessions end."],
+    [
+      "usuário: desativar? Todas as sessões terminam.",
+      "usuários: desativar? Todas as sessões deles terminam.",
+    ],
   ),
 });
 
