@@ -42,12 +42,12 @@ export interface PatroniCluster extends AsyncDisposable {
   members: Member[];
   /** The member that accepts writes; waits for one. */
   primary(): Promise<Member>;
-  /** Waits until one member is the primary and all others follow it, one of them synchronously. */
+  /** Waits until one member is the primary and all others follow it on its timeline, one of them synchronously. */
   settled(): Promise<void>;
 }
 
 interface ClusterView {
-  members: { name: string; role: string; state: string }[];
+  members: { name: string; role: string; state: string; timeline?: number }[];
 }
 
 export async function startPatroni(): Promise<PatroniCluster> {
@@ -89,16 +89,18 @@ export async function startPatroni(): Promise<PatroniCluster> {
   return cluster;
 }
 
+/**
+ * A member that was frozen says for a while that it runs, before Patroni rewinds it. Its timeline is then still that of
+ * the former primary.
+ */
 function isSettled(view: ClusterView | undefined): boolean {
-  const count = (role: string, state: string) =>
-    view?.members.filter((member) => member.role === role && member.state === state).length ?? 0;
-  const following = ["streaming", "running"].map((state) => ({
-    synchronous: count("sync_standby", state),
-    all: count("sync_standby", state) + count("replica", state),
-  }));
-  const standbys = following.reduce((sum, { all }) => sum + all, 0);
-  return count("leader", "running") === 1 && standbys === MEMBERS - 1 &&
-    following.some(({ synchronous }) => synchronous > 0);
+  const leader = view?.members.find(({ role, state }) => role === "leader" && state === "running");
+  const standbys =
+    view?.members.filter(({ role, state, timeline }) =>
+      role !== "leader" && ["streaming", "running"].includes(state) && timeline === leader?.timeline
+    ) ?? [];
+  return leader !== undefined && standbys.length === MEMBERS - 1 &&
+    standbys.some(({ role }) => role === "sync_standby");
 }
 
 interface OwnMember extends Member {
