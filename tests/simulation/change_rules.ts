@@ -1,9 +1,9 @@
-// Rules for each committed change. A rule returns what is wrong, or nothing.
+// Rules for each committed change, at the time at which its statement ran. A rule returns what is wrong, or nothing.
 import { RATE } from "./job_types.ts";
 import type { Change, Model, Row } from "./model.ts";
 import { LEASE_SECONDS } from "./instance.ts";
 
-type Rule = (model: Model, change: Change, now: Date) => string | undefined | false | null;
+type Rule = (model: Model, change: Change) => string | undefined | false | null;
 
 export const ENDED = ["Succeeded", "DeadLettered", "Cancelled"];
 
@@ -84,15 +84,15 @@ export const RULES: Record<string, Rule> = {
       `${id} was settled by a worker that did not hold it`;
   },
 
-  "due times": (model, change, now) => {
+  "due times": (model, change) => {
     const job = claimed(change);
     if (!job) return;
     const due = Math.max(time(job.before.due_at), time(job.before.scheduled_at ?? job.before.due_at));
-    const early = due - now.getTime();
+    const early = due - change.at.getTime();
     return early > 0 && `${model.alias(job.after.id)} started ${early} ms too early`;
   },
 
-  "leases": (model, change, now) => {
+  "leases": (model, change) => {
     const job = left(change);
     if (!job || job.after.lost_leases === job.before.lost_leases) return;
     const { before } = job;
@@ -102,19 +102,19 @@ export const RULES: Record<string, Rule> = {
       : worker
       ? time(worker.heartbeat_at) + LEASE_SECONDS * 1000
       : -Infinity;
-    return until > now.getTime() &&
-      `${model.alias(before.id)} was taken ${until - now.getTime()} ms before its lease ended`;
+    return until > change.at.getTime() &&
+      `${model.alias(before.id)} was taken ${until - change.at.getTime()} ms before its lease ended`;
   },
 
-  "removed leases": (_, change, now) => {
+  "removed leases": (_, change) => {
     if (change.name !== "job_workers" || change.after || !change.before) return;
     const { heartbeat_at, host, is_remote } = change.before;
     const until = time(heartbeat_at) + LEASE_SECONDS * 1000;
-    return !is_remote && until > now.getTime() && !STOPPED.has(host) &&
-      `the lease of ${host} was removed ${until - now.getTime()} ms before its end`;
+    return !is_remote && until > change.at.getTime() && !STOPPED.has(host) &&
+      `the lease of ${host} was removed ${until - change.at.getTime()} ms before its end`;
   },
 
-  "retries": (model, change, now) => {
+  "retries": (model, change) => {
     const job = left(change);
     if (!job) return;
     const { before, after } = job;
@@ -135,7 +135,7 @@ export const RULES: Record<string, Rule> = {
     if (after.status === "DeadLettered" && !isGivenUp) {
       return `${id} was given up after ${after.failures} failures`;
     }
-    const delay = time(after.due_at) - now.getTime();
+    const delay = time(after.due_at) - change.at.getTime();
     const least = 5_000 * 2 ** (after.failures - 1) * 0.8;
     return after.status === "Failed" && delay < least - 1 &&
       `${id} retries after ${delay} ms, expected ${least}`;
@@ -161,7 +161,7 @@ export const RULES: Record<string, Rule> = {
     return after.status === "Cancelled" && `${id} runs, and was cancelled without a request`;
   },
 
-  "unique keys": (model, change, now) => {
+  "unique keys": (model, change) => {
     const job = newJob(change);
     const holdsUntil = (held: Row) => time(held.created_at) + held.unique_seconds * 1000;
     if (job?.unique_key) {
@@ -169,20 +169,20 @@ export const RULES: Record<string, Rule> = {
         if (!other.unique_key || scopeOf(other) !== scopeOf(job) || other.is_key_released) continue;
         const holds = other.unique_seconds === null
           ? !ENDED.includes(other.status)
-          : holdsUntil(other) > now.getTime();
+          : holdsUntil(other) > change.at.getTime();
         if (holds) return `${model.alias(job.id)} has the key of ${model.alias(other.id)}`;
       }
     }
     const updated = isJob(change);
     return updated && updated.after.is_key_released && !updated.before.is_key_released &&
-      !ENDED.includes(updated.before.status) && holdsUntil(updated.before) > now.getTime() &&
+      !ENDED.includes(updated.before.status) && holdsUntil(updated.before) > change.at.getTime() &&
       `the key of ${model.alias(updated.after.id)} was released too early`;
   },
 
-  "rate limits": (model, change, now) => {
+  "rate limits": (model, change) => {
     const job = claimed(change);
     if (!job?.after.bucket) return;
-    const at = now.getTime();
+    const at = change.at.getTime();
     const former = model.buckets.get(job.after.bucket) ?? { tokens: RATE.count, at };
     const filled = (at - former.at) * RATE.count / (RATE.perSeconds * 1000);
     const tokens = Math.min(RATE.count, former.tokens + filled) - 1;
@@ -224,13 +224,13 @@ export const RULES: Record<string, Rule> = {
     return after.status === "Failed" && !isLost && `${id} failed without a lost job`;
   },
 
-  "recurring jobs": (model, change, now) => {
+  "recurring jobs": (model, change) => {
     const job = newJob(change);
     if (!job?.recurring_job_id) return;
     const recurring = [...model.recurring.values()].find(({ job_id, tenant_id }) =>
       job_id === job.recurring_job_id && tenant_id === job.tenant_id
     );
-    const isDue = recurring && time(recurring.next_run_at) <= now.getTime();
+    const isDue = recurring && time(recurring.next_run_at) <= change.at.getTime();
     if (!isDue) return `${job.recurring_job_id} fired, and its next tick is ${recurring?.next_run_at}`;
     const last = model.jobs.get(recurring.last_job_id);
     return last && !ENDED.includes(last.status) &&

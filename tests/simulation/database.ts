@@ -52,7 +52,8 @@ const SCHEMA = `
   create function simulation.random() returns float8 language sql volatile as
     $$ select (pg_catalog.hashint8(nextval('simulation.chance'))::bigint + 2147483648) / 4294967296.0::float8 $$;
   create unlogged table simulation.changes (
-    n bigint generated always as identity, name text not null, before jsonb, after jsonb
+    n bigint generated always as identity, at timestamptz not null default simulation.clock_timestamp(),
+    name text not null, before jsonb, after jsonb
   );
   create function simulation.record_change() returns trigger language plpgsql as $$
     begin

@@ -9,7 +9,7 @@ export const FAULTS: readonly PlantedFault[] = [
     what: "a success is accepted from a worker that no longer holds the job",
     from: `and ${FENCE} returning j.id, j.has_children, j.batch_id`,
     to: "and j.id = e.id and j.attempts = e.attempt returning j.id, j.has_children, j.batch_id",
-    seed: 40,
+    seed: 61,
   },
   {
     name: "failure without worker",

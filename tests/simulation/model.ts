@@ -8,6 +8,8 @@ export type Row = Record<string, any>;
 /** A committed change of a row. */
 export interface Change {
   n: number;
+  /** When its statement ran; the commit may come later. */
+  at: Date;
   name: string;
   before: Row | null;
   after: Row | null;
@@ -57,12 +59,12 @@ export class Model {
   }
 
   /** Adds the changes of one commit. @returns the broken rules */
-  commit(changes: Change[], now: Date): Violation[] {
+  commit(changes: Change[]): Violation[] {
     const violations: Violation[] = [];
     for (const change of changes) {
       this.#describe(change);
       for (const [rule, check] of Object.entries(RULES)) {
-        const what = check(this, change, now);
+        const what = check(this, change);
         if (what) violations.push({ rule, what });
       }
       this.#store(change);

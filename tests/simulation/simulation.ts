@@ -303,7 +303,7 @@ class Simulation {
 
   async #readChanges(): Promise<void> {
     const changes = await this.connections.monitor<Change[]>`
-      with taken as (delete from simulation.changes returning n, name, before, after) select * from taken order by n`;
-    if (changes.length > 0) this.#violations.push(...this.#model.commit([...changes], this.time.clock.now()));
+      with taken as (delete from simulation.changes returning n, at, name, before, after) select * from taken order by n`;
+    if (changes.length > 0) this.#violations.push(...this.#model.commit([...changes]));
   }
 }
