@@ -1,6 +1,6 @@
 import { announceChange } from "../../infra/postgres/changes.ts";
 import { afterCommit, type Tx } from "../../infra/postgres/postgres.ts";
-import { emitEvents, type NewEvent } from "../events/emit.ts";
+import { emitEvents } from "../events/emit.ts";
 import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
 import { securityVersionOf } from "../rights/security_version.ts";
@@ -8,6 +8,7 @@ import { invalidateCounts } from "../shared/count_cache.ts";
 import type { Platform } from "../shared/platform.ts";
 import { ANNOUNCE_JOB, type ChangedAccess } from "./access_change_job.ts";
 import { ANNOUNCE_ROLES_JOB } from "./roles/default_role_job.ts";
+import { accessChangedEvent } from "./users/user_events.ts";
 
 /** What changing access needs. CLI scripts have no `wakeUps`; workers find events by polling. */
 export type ChangingAccess = Pick<RightsPlatform, "rights"> & Partial<Pick<Platform, "wakeUps">>;
@@ -20,12 +21,6 @@ interface ChangedUser {
   version: number;
 }
 
-const accessChanged = ({ userId, version }: ChangedUser, tenantId: string): NewEvent => ({
-  type: "user.access-changed",
-  tenantId,
-  data: { userId, version },
-});
-
 /**
  * Invalidates the user's tokens and the cached totals when `tx` commits, and emits `user.access-changed`.
  * @param where the tenants where the user's rights changed; `linkedAnd`: all with an active link, and these
@@ -36,20 +31,10 @@ export async function userAccessChanged(
   userId: string,
   where: string[] | { linkedAnd: string[] },
 ): Promise<void> {
-  const changed = await tx<(ChangedUser & { linked: string[] })[]>`
-    update users u set security_version = security_version + 1 where id = ${userId}
-    returning u.id as user_id, ${securityVersionOf(tx)} as version,
-      array(select tenant_id from user_tenants l where l.user_id = u.id and l.is_active) as linked`;
-  p.rights.invalidateAfterCommit(tx, [userId]);
+  const isList = Array.isArray(where);
+  const tenantIds = isList ? where : where.linkedAnd;
+  await usersAccessChanged(p, tx, [{ userId, tenantIds, everywhere: !isList }]);
   invalidateCounts(tx);
-  await emitEvents(
-    p,
-    tx,
-    changed.flatMap((user) => {
-      const tenantIds = Array.isArray(where) ? where : new Set([...user.linked, ...where.linkedAnd]);
-      return [...tenantIds].map((tenantId) => accessChanged(user, tenantId));
-    }),
-  );
 }
 
 /**
@@ -72,7 +57,7 @@ export async function usersAccessChanged(
   const events = changes.flatMap(({ userId, tenantIds, everywhere }) => {
     const user = byId.get(userId);
     const where = new Set([...everywhere ? user?.linked ?? [] : [], ...tenantIds]);
-    return user ? [...where].map((tenantId) => accessChanged(user, tenantId)) : [];
+    return user ? [...where].map((tenantId) => accessChangedEvent(user, tenantId)) : [];
   });
   await emitEvents(p, tx, events);
 }
@@ -115,7 +100,7 @@ async function announceUsers(
   changed: ChangedAccess,
 ): Promise<void> {
   if (users.length <= MOST_AT_ONCE) {
-    return await emitEvents(p, tx, users.map((user) => accessChanged(user, changed.tenantId)));
+    return await emitEvents(p, tx, users.map((user) => accessChangedEvent(user, changed.tenantId)));
   }
   await writeJob(p, tx, ANNOUNCE_JOB, changed);
 }

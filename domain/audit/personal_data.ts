@@ -1,8 +1,16 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { ERASED_AT_ONCE, type ErasedPersons, ofTenant, type PersonalData } from "../shared/personal_data.ts";
+import { passOver } from "../shared/batches.ts";
+import {
+  ERASED_AT_ONCE,
+  type ErasedPersons,
+  ofTenant,
+  type PersonalData,
+  untilDone,
+} from "../shared/personal_data.ts";
 import { addressSubject, splitPersonal } from "./personal_values.ts";
 
-const FIRST = "00000000-0000-0000-0000-000000000000";
+/** Rows that one statement searches for values. */
+const SEARCHED_AT_ONCE = 5_000;
 
 /** Audit rows by and about a person. The rows stay, because the log is append-only; their personal values go. */
 export const auditPersonalData: PersonalData = {
@@ -33,16 +41,15 @@ export const auditPersonalData: PersonalData = {
     await eraseInlineValues(sql, persons);
   },
   async eraseTenant({ sql }, tenantId) {
-    for (let after = FIRST;;) {
+    await passOver(ERASED_AT_ONCE, async (after) => {
       const rows = await sql<{ id: string }[]>`
         select id from audit_log where tenant_id = ${tenantId} and id > ${after} order by id limit ${ERASED_AT_ONCE}`;
       const ids = rows.map(({ id }) => id);
       await sql`update audit_values set before = null, after = null, ip = null, subjects = '{}', erased_at = now()
         where audit_id = any(${ids}::uuid[]) and erased_at is null`;
       await removeInline(sql, await readInline(sql, ids), true);
-      if (ids.length < ERASED_AT_ONCE) return;
-      after = ids.at(-1) ?? after;
-    }
+      return rows;
+    });
   },
 };
 
@@ -58,26 +65,23 @@ export async function formerAddresses(q: Sql, userId: string): Promise<string[]>
 
 async function eraseValuesAbout(sql: Sql, { userIds, addresses }: ErasedPersons): Promise<void> {
   const subjects = [...userIds, ...addresses.map(addressSubject)];
-  for (let erased = 1; erased > 0;) {
-    const { count } = await sql`
-      update audit_values set before = null, after = null, subjects = '{}', erased_at = now()
+  await untilDone(() =>
+    sql`update audit_values set before = null, after = null, subjects = '{}', erased_at = now()
       where audit_id = any(array(select audit_id from audit_values
-        where subjects && ${subjects}::text[] and subjects <> '{}' limit ${ERASED_AT_ONCE}))`;
-    erased = count;
-  }
+        where subjects && ${subjects}::text[] and subjects <> '{}' limit ${ERASED_AT_ONCE}))`
+  );
 }
 
 /** Erases the IP addresses of persons in the rows of what they did. */
 async function eraseAddressesOfActors(sql: Sql, userIds: string[]): Promise<void> {
-  for (let after = FIRST;;) {
+  await passOver(ERASED_AT_ONCE, async (after) => {
     const rows = await sql<{ id: string }[]>`
       select id from audit_log where actor_id = any(${userIds}::uuid[]) and id > ${after} order by id limit ${ERASED_AT_ONCE}`;
     const ids = rows.map(({ id }) => id);
     await sql`update audit_values set ip = null, erased_at = now()
       where audit_id = any(${ids}::uuid[]) and ip is not null`;
-    if (ids.length < ERASED_AT_ONCE) return;
-    after = ids.at(-1) ?? after;
-  }
+    return rows;
+  });
 }
 
 interface InlineRow {
@@ -96,19 +100,17 @@ const readInline = (sql: Sql, ids: string[]) =>
 
 /** Erases values in rows of earlier versions, which have them inline. */
 async function eraseInlineValues(sql: Sql, { userIds, addresses }: ErasedPersons): Promise<void> {
-  for (let after = FIRST;;) {
+  await passOver(SEARCHED_AT_ONCE, async (after) => {
     const rows = await sql<{ id: string; isAbout: boolean }[]>`
       select id, (actor_id = any(${userIds}::uuid[])) is true or target_type = 'user' and target_id = any(${userIds}::text[])
           or exists (
           select from unnest(${addresses.map(addressSubject)}::text[]) address
           where strpos(lower(concat(before::text, ' ', after::text)), address) > 0) as is_about
-      from audit_log where not values_apart and id > ${after} order by id limit ${ERASED_AT_ONCE * 5}`;
+      from audit_log where not values_apart and id > ${after} order by id limit ${SEARCHED_AT_ONCE}`;
     const found = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
     await removeInline(sql, await readInline(sql, found), false, userIds);
-    const last = rows.at(-1);
-    if (!last || rows.length < ERASED_AT_ONCE * 5) return;
-    after = last.id;
-  }
+    return rows;
+  });
 }
 
 /** @param ofTenant true: the addresses of all actors; false: only those of `userIds` */

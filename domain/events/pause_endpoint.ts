@@ -6,7 +6,8 @@ import type { TenantCaller } from "../rights/caller.ts";
 import type { Platform } from "../shared/platform.ts";
 import { auditEndpoint, type Endpoint, lockEndpoint, readEndpoint } from "./endpoints.ts";
 import type { EventPlatform } from "./platform.ts";
-import { requeueDeliveries, runBatches } from "./requeue.ts";
+import { requeueDeliveries } from "./requeue.ts";
+import { runBatches } from "../shared/batches.ts";
 
 const AT_ONCE = 500;
 
@@ -79,15 +80,17 @@ export const releaseHeldJob = defineJob({
   maxRetries: 10,
   timeoutMs: 3_600_000,
   async run({ endpointId }, { platform: p, signal }: JobContext<EventPlatform>) {
-    const released = await runBatches(signal, AT_ONCE, () =>
-      transact(p.sql, async (tx) => {
+    const released = await runBatches(AT_ONCE, () => {
+      signal.throwIfAborted();
+      return transact(p.sql, async (tx) => {
         const rows = await tx<{ id: string; tenantId: string }[]>`
           select d.id, e.tenant_id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
           where e.id = ${endpointId} and e.paused_at is null and d.status = 'Pending' and d.held
           order by d.id limit ${AT_ONCE} for share of e for update of d`;
         await requeueDeliveries(p, tx, rows[0]?.tenantId ?? "", rows.map(({ id }) => id));
         return rows.length;
-      }));
+      });
+    });
     return { released };
   },
 });

@@ -1,8 +1,8 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import { ERASED_AT_ONCE, type PersonalData, untilDone } from "../shared/personal_data.ts";
+import { passOver } from "../shared/batches.ts";
 
-const FIRST = "00000000-0000-0000-0000-000000000000";
 const ROWS_AT_ONCE = 5_000;
 
 /** Events about a person, and what was sent of them. Events and deliveries are kept for 30 days at most. */
@@ -70,21 +70,19 @@ const withoutNames = `(%::jsonb || '{"email":"","firstName":"","lastName":""}'::
 
 async function eraseEvents(sql: Sql, userIds: string[]): Promise<void> {
   const erased = withoutNames.replace("%", "data");
-  for (let after = FIRST;;) {
+  await passOver(ROWS_AT_ONCE, async (after) => {
     const rows = await sql<{ id: string; isAbout: boolean }[]>`
       select id, type like 'user.%' and data::jsonb ? 'email' and data ->> 'userId' = any(${userIds}::text[]) as is_about
       from events where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
     const ids = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
     await sql`update events set data = ${sql.unsafe(erased)}::json where id = any(${ids}::uuid[])`;
-    const last = rows.at(-1);
-    if (!last || rows.length < ROWS_AT_ONCE) return;
-    after = last.id;
-  }
+    return rows;
+  });
 }
 
 async function eraseDeliveries(sql: Sql, userIds: string[]): Promise<void> {
   const erased = withoutNames.replace("%", "(body::jsonb -> 'data')");
-  for (let after = FIRST;;) {
+  await passOver(ROWS_AT_ONCE, async (after) => {
     const rows = await sql<{ id: string; isAbout: boolean }[]>`
       select id, event_type like 'user.%' and strpos(body, '"email"') > 0
           and body::json -> 'data' ->> 'userId' = any(${userIds}::text[]) as is_about
@@ -94,8 +92,6 @@ async function eraseDeliveries(sql: Sql, userIds: string[]): Promise<void> {
       set body = jsonb_set(body::jsonb, '{data}', ${
       sql.unsafe(erased)
     })::text where id = any(${ids}::uuid[])`;
-    const last = rows.at(-1);
-    if (!last || rows.length < ROWS_AT_ONCE) return;
-    after = last.id;
-  }
+    return rows;
+  });
 }

@@ -7,7 +7,8 @@ import type { Platform } from "../shared/platform.ts";
 import { requireActive } from "./deliveries.ts";
 import { auditEndpoint, readEndpoint } from "./endpoints.ts";
 import type { EventPlatform } from "./platform.ts";
-import { requeueDeliveries, runBatches } from "./requeue.ts";
+import { requeueDeliveries } from "./requeue.ts";
+import { runBatches } from "../shared/batches.ts";
 
 /** The most deliveries that one request sends again, and that it counts. */
 export const MOST_REDELIVERED = 100_000;
@@ -86,7 +87,8 @@ export const redeliverFailedJob = defineJob({
   timeoutMs: 3_600_000,
   async run(args, { platform: p, signal }: JobContext<EventPlatform>) {
     let left = MOST_REDELIVERED;
-    const redelivered = await runBatches(signal, AT_ONCE, async () => {
+    const redelivered = await runBatches(AT_ONCE, async () => {
+      signal.throwIfAborted();
       const rows = left > 0 ? await transact(p.sql, (tx) => redeliverBatch(p, tx, args)) : 0;
       left -= rows;
       return rows;

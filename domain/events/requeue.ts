@@ -20,17 +20,3 @@ export async function requeueDeliveries(
       next_attempt_at = greatest(d.next_attempt_at, now())
     from unnest(${ids}::uuid[], ${jobIds}::uuid[]) as given (id, job_id) where d.id = given.id`;
 }
-
-/** Runs batches, each in its own transaction, until one has fewer rows than `limit`. @returns the number of rows */
-export async function runBatches(
-  signal: AbortSignal,
-  limit: number,
-  batch: () => Promise<number>,
-): Promise<number> {
-  for (let total = 0;;) {
-    signal.throwIfAborted();
-    const rows = await batch();
-    total += rows;
-    if (rows < limit) return total;
-  }
-}

@@ -5,6 +5,7 @@ import { recordAudit } from "../audit/audit.ts";
 import type { Platform } from "../shared/platform.ts";
 import { FINAL_PREFIX, STAGING_PREFIX } from "./object_keys.ts";
 import { registerObject } from "./objects.ts";
+import { passOver } from "../shared/batches.ts";
 
 type ReconcilePlatform = Pick<Platform, "sql" | "objects" | "clock">;
 
@@ -123,8 +124,7 @@ interface Stored {
 }
 
 async function findMissing(p: ReconcilePlatform, o: ReconcileOptions): Promise<number> {
-  let seen = 0;
-  for (let after = "00000000-0000-0000-0000-000000000000";;) {
+  return await passOver(BATCH, async (after) => {
     const page = await p.sql<Stored[]>`
       select id, tenant_id, final_key, final_etag, size_bytes from files
       where status = 'Available' and id > ${after} order by id limit ${BATCH}`;
@@ -136,11 +136,8 @@ async function findMissing(p: ReconcilePlatform, o: ReconcileOptions): Promise<n
         if (file && kind && await isUnchanged(p, file)) await reportContentDifference(p, file, kind, o);
       }
     }
-    seen += page.length;
-    const last = page.at(-1);
-    if (!last || page.length < BATCH) return seen;
-    after = last.id;
-  }
+    return page;
+  });
 }
 
 async function compareContent(p: ReconcilePlatform, file: Stored): Promise<"missing" | "altered" | null> {

@@ -4,6 +4,7 @@ import type { AnyJobType } from "./job_type.ts";
 import type { PausedType } from "./known_pauses.ts";
 import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
 import { type ClaimPlan, limitPlan } from "./lanes.ts";
+import { runBatches } from "../shared/batches.ts";
 
 const PROMOTED_AT_ONCE = 1_000;
 const PARKED_AT_ONCE = 1_000;
@@ -187,13 +188,11 @@ export async function countRunning(q: Sql, limitKeys: string[]): Promise<Map<str
 }
 
 /** Sets Scheduled and Failed jobs that are due to Enqueued; returns how many. */
-export async function promoteDueJobs(sql: Sql): Promise<number> {
-  for (let promoted = 0;;) {
+export const promoteDueJobs = (sql: Sql): Promise<number> =>
+  runBatches(PROMOTED_AT_ONCE, async () => {
     const { count } = await sql`
       update jobs set status = 'Enqueued' where id = any(array(
         select id from jobs where status in ('Scheduled', 'Failed') and due_at <= now()
         order by due_at limit ${PROMOTED_AT_ONCE} for update skip locked))`;
-    promoted += count;
-    if (count < PROMOTED_AT_ONCE) return promoted;
-  }
-}
+    return count;
+  });

@@ -6,10 +6,10 @@ import { countRows } from "../shared/read_page.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
 import type { JobPlatform } from "./platform.ts";
 import { auditActor, countScope, type JobActor, type JobReach, within } from "./reach.ts";
+import { passOver } from "../shared/batches.ts";
 
 const AT_ONCE = 500;
 const NAMED_AT_MOST = 100;
-const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /** Dead letters of one job type with the same error pattern that have not been retried. */
 export interface DeadLetterGroup {
@@ -94,15 +94,14 @@ export async function retryDeadLetters(
   const [newest] = await p.sql<{ id: string }[]>`select id from dead_letter_jobs order by id desc limit 1`;
   if (!newest) return { matched: 0, retried: 0, dryRun: false, jobIds: [] };
   const jobIds: string[] = [];
-  const done = { matched: 0, retried: 0 };
-  for (let after = FIRST, last: string | undefined = FIRST; last !== undefined;) {
-    const batch = await transact(p.sql, async (tx) => {
+  let retried = 0;
+  const matched = await passOver(AT_ONCE, async (after) => {
+    const { entries, retriedJobIds } = await transact(p.sql, async (tx) => {
       // Rows locked by another call are skipped: that call retries them.
       const entries = await tx<{ id: string }[]>`
         select id from dead_letter_jobs where ${matches(tx, o)} and id > ${after} and id <= ${newest.id}
         order by id limit ${AT_ONCE} for update skip locked`;
-      const ids = entries.map((entry) => entry.id);
-      const { retriedJobIds } = await reenqueueLocked(p, tx, caller, ids);
+      const { retriedJobIds } = await reenqueueLocked(p, tx, caller, entries.map(({ id }) => id));
       if (retriedJobIds.length > 0) {
         await recordAudit(tx, auditActor(caller), {
           action: "deadLetter.retryMany",
@@ -111,15 +110,13 @@ export async function retryDeadLetters(
           after: { ...o.filter, retried: retriedJobIds.length },
         });
       }
-      return { ids, retriedJobIds };
+      return { entries, retriedJobIds };
     });
-    last = batch.ids.length < AT_ONCE ? undefined : batch.ids.at(-1);
-    after = last ?? after;
-    done.matched += batch.ids.length;
-    done.retried += batch.retriedJobIds.length;
-    jobIds.push(...batch.retriedJobIds.slice(0, NAMED_AT_MOST - jobIds.length));
-  }
-  return { ...done, dryRun: false, jobIds };
+    retried += retriedJobIds.length;
+    jobIds.push(...retriedJobIds.slice(0, NAMED_AT_MOST - jobIds.length));
+    return entries;
+  });
+  return { matched, retried, dryRun: false, jobIds };
 }
 
 /** The filter as an SQL condition on `dead_letter_jobs`. */

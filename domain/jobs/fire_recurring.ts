@@ -6,6 +6,7 @@ import type { JobPlatform } from "./platform.ts";
 import { runOf, type RunTemplate } from "./recurring_control.ts";
 import type { RecurringRow } from "./recurring_row.ts";
 import { findTypesOf } from "./remote/find_job_types.ts";
+import { runBatches } from "../shared/batches.ts";
 
 const AT_ONCE = 500;
 
@@ -22,11 +23,13 @@ type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZo
  */
 export async function fireDueRecurringJobs(p: Parts): Promise<number> {
   const now = p.clock.now();
-  for (let fired = 0;;) {
+  let fired = 0;
+  await runBatches(AT_ONCE, async () => {
     const batch = await transact(p.sql, (tx) => fireBatch(p, tx, now));
     fired += batch.fired;
-    if (batch.due < AT_ONCE) return fired;
-  }
+    return batch.due;
+  });
+  return fired;
 }
 
 async function fireBatch(p: Parts, tx: Tx, now: Date): Promise<{ due: number; fired: number }> {

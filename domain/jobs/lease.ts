@@ -7,11 +7,12 @@ import type { EndedJob } from "./job_row.ts";
 import type { EndedAttempt } from "./figures/ended_attempt.ts";
 import type { SettleHooks } from "./job_type.ts";
 import { failed, settleJobs, writeDeadLetters } from "./settle.ts";
+import { runBatches } from "../shared/batches.ts";
+import { FIRST_ID } from "../shared/ids.ts";
 
 /** A worker that has not renewed its lease for this long is considered dead; its jobs run again. */
 export const LEASE_SECONDS = 60;
 const RECOVERED_AT_ONCE = 500;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /**
@@ -64,12 +65,11 @@ export async function recoverLostJobs(
   leaseSeconds = LEASE_SECONDS,
   hooks: SettleHooks = {},
 ): Promise<number> {
-  for (let recovered = 0;;) {
-    const batch = await recoverBatch(sql, leaseSeconds, hooks);
-    hooks.onEnded?.(batch.lost);
-    recovered += batch.recovered;
-    if (batch.recovered < RECOVERED_AT_ONCE) return recovered;
-  }
+  return await runBatches(RECOVERED_AT_ONCE, async () => {
+    const { recovered, lost } = await recoverBatch(sql, leaseSeconds, hooks);
+    hooks.onEnded?.(lost);
+    return recovered;
+  });
 }
 
 /**

@@ -1,9 +1,9 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { firstIdOf } from "../shared/ids.ts";
+import { passOver, runBatches } from "../shared/batches.ts";
 
 const AT_ONCE = 500;
 const DAY_MS = 86_400_000;
-const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Deletes jobs that ended more than `retentionDays` days before `now`, with their executions and log lines, in small
@@ -17,20 +17,17 @@ export async function pruneJobs(
   o: { retentionDays: number; now: Date; signal?: AbortSignal },
 ): Promise<number> {
   const cutoff = new Date(o.now.getTime() - o.retentionDays * DAY_MS);
-  let pruned = 0;
-  for (let after = FIRST; !o.signal?.aborted;) {
-    const batch = await pruneBatch(sql, after, o.now, cutoff);
-    pruned += batch.pruned;
-    if (batch.last === null) break;
-    after = batch.last;
-  }
+  const pruned = await passOver(
+    AT_ONCE,
+    async (after) => o.signal?.aborted ? [] : await pruneBatch(sql, after, o.now, cutoff),
+  );
   await pruneBatches(sql, cutoff);
   return pruned;
 }
 
 /** Deletes batches that ended before the cutoff, or were never closed, and have no jobs left. */
 async function pruneBatches(sql: Sql, cutoff: Date): Promise<void> {
-  for (let deleted = AT_ONCE; deleted === AT_ONCE;) {
+  await runBatches(AT_ONCE, async () => {
     const rows = await sql`
       with old as (
         delete from job_batches where id = any(array(
@@ -43,16 +40,11 @@ async function pruneBatches(sql: Sql, cutoff: Date): Promise<void> {
         delete from job_batch_counts where batch_id = any(array(select id from old))
       )
       select id from old`;
-    deleted = rows.length;
-  }
+    return rows.length;
+  });
 }
 
-async function pruneBatch(
-  sql: Sql,
-  after: string,
-  now: Date,
-  cutoff: Date,
-): Promise<{ pruned: number; last: string | null }> {
+async function pruneBatch(sql: Sql, after: string, now: Date, cutoff: Date): Promise<{ id: string }[]> {
   return await transact(sql, async (tx) => {
     const jobs = await tx<{ id: string }[]>`
       select id from jobs j
@@ -62,11 +54,11 @@ async function pruneBatch(
         and not (status = 'DeadLettered' and exists (select from dead_letter_jobs d where d.job_id = j.id))
       order by id limit ${AT_ONCE} for update skip locked`;
     const ids = jobs.map((job) => job.id);
-    if (ids.length === 0) return { pruned: 0, last: null };
+    if (ids.length === 0) return [];
     await tx`delete from job_attempts where job_id = any(${ids}::uuid[])`;
     await tx`delete from job_log_lines where job_id = any(${ids}::uuid[])`;
     await tx`delete from job_progress where job_id = any(${ids}::uuid[])`;
     await tx`delete from jobs where id = any(${ids}::uuid[])`;
-    return { pruned: ids.length, last: ids.length < AT_ONCE ? null : ids.at(-1) ?? null };
+    return jobs;
   });
 }

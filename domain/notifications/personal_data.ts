@@ -13,8 +13,8 @@ import type { NotificationPlatform } from "./platform.ts";
 import { ERASED_ADDRESS } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
+import { passOver } from "../shared/batches.ts";
 
-const FIRST = "00000000-0000-0000-0000-000000000000";
 const RECIPIENTS_AT_ONCE = 10_000;
 
 const keysOf = (addresses: string[]) => addresses.map((address) => addressKey("Email", address));
@@ -145,7 +145,7 @@ type ErasingPlatform = Pick<NotificationPlatform, "sql" | "attachedFiles">;
  */
 async function eraseReceived(p: ErasingPlatform, { userIds, addresses }: ErasedPersons): Promise<void> {
   const { sql } = p;
-  for (let after = FIRST;;) {
+  await passOver(RECIPIENTS_AT_ONCE, async (after) => {
     const rows = await sql<{ id: string; notificationId: string; isTheirs: boolean }[]>`
       select id, notification_id,
         (user_id = any(${userIds}::uuid[]) or lower(address) = any(${[
@@ -155,10 +155,8 @@ async function eraseReceived(p: ErasingPlatform, { userIds, addresses }: ErasedP
       from notification_recipients where id > ${after} order by id limit ${RECIPIENTS_AT_ONCE}`;
     const theirs = rows.filter(({ isTheirs }) => isTheirs);
     for (const { id, notificationId } of theirs) await eraseRecipient(p, id, notificationId);
-    const last = rows.at(-1);
-    if (!last || rows.length < RECIPIENTS_AT_ONCE) return;
-    after = last.id;
-  }
+    return rows;
+  });
 }
 
 async function eraseRecipient(p: ErasingPlatform, id: string, notificationId: string): Promise<void> {

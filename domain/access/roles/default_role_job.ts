@@ -1,14 +1,16 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { emitEvents, type NewEvent } from "../../events/emit.ts";
+import { emitEvents } from "../../events/emit.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { emitRolesChanged } from "./role_events.ts";
 import type { Role } from "./roles.ts";
+import { passOver, runBatches } from "../../shared/batches.ts";
+import { FIRST_ID } from "../../shared/ids.ts";
+import { accessChangedEvent } from "../users/user_events.ts";
 
 const BATCH = 500;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 /** Constants of the job type, for code that enqueues it. */
 export const ANNOUNCE_ROLES_JOB = { name: "access.announce-catalog-roles", maxRetries: 10 } as const;
 
@@ -22,21 +24,18 @@ export const announceRolesJob = defineJob({
   args: z.object({ roleNames: z.array(z.string()).min(1) }),
   timeoutMs: 3_600_000,
   async run({ roleNames }, { platform, db, signal }: JobContext<AccessPlatform>) {
-    let roles = 0;
     let users = 0;
-    let last = FIRST_ID;
-    for (;;) {
+    const roles = await passOver(BATCH, async (after) => {
       signal.throwIfAborted();
       const page = await transact(db, async (tx) => {
-        const page = await readRoles(tx, roleNames, last);
+        const page = await readRoles(tx, roleNames, after);
         await emitRolesChanged(platform, tx, page);
         return page;
       });
       users += await announceHolders(page.map(({ id }) => id), { platform, db, signal });
-      roles += page.length;
-      last = page.at(-1)?.id ?? last;
-      if (page.length < BATCH) return { roles, users };
-    }
+      return page;
+    });
+    return { roles, users };
   },
 });
 
@@ -63,9 +62,8 @@ async function announceHolders(
   roleIds: string[],
   { platform, db, signal }: Pick<JobContext<AccessPlatform>, "platform" | "db" | "signal">,
 ): Promise<number> {
-  let announced = 0;
   let after = { roleId: FIRST_ID, userId: FIRST_ID };
-  for (;;) {
+  return await runBatches(BATCH, async () => {
     signal.throwIfAborted();
     const holders = await transact(db, async (tx) => {
       const holders = await tx<Holder[]>`
@@ -73,17 +71,10 @@ async function announceHolders(
         from user_tenant_roles m join users u on u.id = m.user_id
         where m.role_id = any(${roleIds}::uuid[]) and (m.role_id, m.user_id) > (${after.roleId}, ${after.userId})
         order by m.role_id, m.user_id limit ${BATCH}`;
-      await emitEvents(platform, tx, holders.map(accessChangedOf));
+      await emitEvents(platform, tx, holders.map((holder) => accessChangedEvent(holder, holder.tenantId)));
       return holders;
     });
-    announced += holders.length;
     after = holders.at(-1) ?? after;
-    if (holders.length < BATCH) return announced;
-  }
+    return holders.length;
+  });
 }
-
-const accessChangedOf = ({ userId, tenantId, version }: Holder): NewEvent => ({
-  type: "user.access-changed",
-  tenantId,
-  data: { userId, version },
-});

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../infra/clock.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { FIRST_ID, firstIdOf } from "../../shared/ids.ts";
+import { runBatches } from "../../shared/batches.ts";
 
 const BATCH = 5_000;
 /** How long events are recent. */
@@ -20,14 +21,8 @@ export const isOld = (clock: Clock, id: string): boolean =>
  * Numbers committed events with an id from `firstId` on, in bounded steps. It never waits for a transaction that emits
  * events: events that commit later get later positions.
  */
-export async function numberEvents(sql: Sql, firstId = FIRST_ID): Promise<number> {
-  let numbered = 0;
-  for (;;) {
-    const added = await numberBatch(sql, firstId, BATCH);
-    numbered += added;
-    if (added < BATCH) return numbered;
-  }
-}
+export const numberEvents = (sql: Sql, firstId = FIRST_ID): Promise<number> =>
+  runBatches(BATCH, () => numberBatch(sql, firstId, BATCH));
 
 /** One step of `numberEvents`. @returns how many events it numbered: fewer than `limit` if none are left */
 export async function numberBatch(sql: Sql, firstId: string, limit: number): Promise<number> {
