@@ -27,6 +27,10 @@ export interface TokenAnswer {
 export const scopeOf = (scopes: readonly string[]): { scope?: string } =>
   scopes.length === 0 ? {} : { scope: scopes.join(" ") };
 
+/** The granted scopes that the client may still have. */
+export const presentScopes = (client: KnownClient, granted: readonly string[]): string[] =>
+  granted.filter((scope) => client.scopes.includes(scope));
+
 /**
  * Signs the access token of a grant: the claims of RFC 9068, those of the service, and the ones that the client asks for.
  * The permissions are those of now. A change of them ends the session, so a token never outlives them unnoticed by

@@ -7,7 +7,7 @@ import { digest } from "../../shared/secrets.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { OAuthError, type Parameters, requireParameter } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
-import { answerOf, signAccessToken, type TokenAnswer } from "./grant.ts";
+import { answerOf, presentScopes, signAccessToken, type TokenAnswer } from "./grant.ts";
 import { signIdToken, type SignInRecord } from "./id_token.ts";
 import { newRefreshToken } from "./refresh_token.ts";
 
@@ -62,12 +62,14 @@ export async function redeemCode(
     return { grant, refreshToken: refreshToken.text };
   });
   if (!redeemed) throw refused("The code was already used, so the tokens that it gave were revoked.");
-  const { grant, refreshToken } = redeemed;
+  const { refreshToken } = redeemed;
+  const scopes = presentScopes(client, redeemed.grant.scopes);
+  const grant = { ...redeemed.grant, scopes };
   const accessToken = await signAccessToken(p, client, grant);
   return {
-    ...answerOf(accessToken, grant.scopes),
+    ...answerOf(accessToken, scopes),
     refresh_token: refreshToken,
-    ...grant.scopes.includes("openid") ? { id_token: await signIdToken(p, client, grant, accessToken) } : {},
+    ...scopes.includes("openid") ? { id_token: await signIdToken(p, client, grant, accessToken) } : {},
   };
 }
 

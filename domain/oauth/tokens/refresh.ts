@@ -4,7 +4,7 @@ import { endSessions, extendedExpiry } from "../../access/sign_in/sessions.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
 import { listOf, OAuthError, type Parameters, requireParameter } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
-import { answerOf, type Granted, signAccessToken, type TokenAnswer } from "./grant.ts";
+import { answerOf, type Granted, presentScopes, signAccessToken, type TokenAnswer } from "./grant.ts";
 import { newRefreshToken, readRefreshToken, type RefreshToken } from "./refresh_token.ts";
 
 /** The session is prolonged at most this often, because its row has an index on the expiry. */
@@ -13,6 +13,7 @@ const PROLONG_SECONDS = 60 * 60;
 /**
  * Exchanges a refresh token for new tokens. Two parties that use the same one are indistinguishable, so then the grant
  * ends, as a session does (see `consumeRefreshToken`). Of concurrent requests with one token, one gets an answer.
+ * Replacing the token is the last step, because a client without an answer still has only the old one.
  * @throws OAuthError
  */
 export async function refreshGrant(
@@ -22,44 +23,55 @@ export async function refreshGrant(
 ): Promise<TokenAnswer> {
   const token = readRefreshToken(requireParameter(parameters, "refresh_token"));
   if (!token) throw refused("The refresh_token is unknown.");
-  const next = newRefreshToken(token.sessionId, token.family);
   const wanted = parameters.has("scope") ? listOf(parameters.get("scope")) : null;
-  const grant = await rotate(p.sql, { client, token, hash: next.hash, wanted });
+  const grant = await readGrant(p.sql, client, token, wanted);
   if (!grant) throw await refusal(p, client, token, wanted);
   if (grant.mayNeedFactor) await requireFactor(p, grant);
-  const scopes = (wanted ?? grant.scopes).filter((scope) => client.scopes.includes(scope));
+  const scopes = presentScopes(client, wanted ?? grant.scopes);
   const accessToken = await signAccessToken(p, client, { ...grant, scopes });
+  const next = newRefreshToken(token.sessionId, token.family);
+  if (!await replaceToken(p.sql, token, next.hash)) throw await refusal(p, client, token, wanted);
   return { ...answerOf(accessToken, scopes), refresh_token: next.text };
 }
 
-/** Replaces the refresh token in one statement, so that the check and the change cannot be apart. Null: it is refused. */
-async function rotate(
+/** The grant of a refresh token; undefined: the token is refused. */
+async function readGrant(
   q: Sql,
-  { client, token, hash, wanted }: {
-    client: KnownClient;
-    token: RefreshToken;
-    hash: Uint8Array;
-    wanted: string[] | null;
-  },
+  client: KnownClient,
+  token: RefreshToken,
+  wanted: string[] | null,
 ): Promise<(Granted & { mayNeedFactor: boolean }) | undefined> {
   const [grant] = await q<(Granted & { mayNeedFactor: boolean })[]>`
+    select g.session_id, g.user_id, g.tenant_id, g.scopes, s.security_version,
+      coalesce(t.require_second_factor or t.type = 'Platform', true) as may_need_factor
+    from oauth_grants g join sessions s on s.id = g.session_id join users u on u.id = s.user_id
+    left join tenants t on t.id = g.tenant_id
+    where ${isCurrent(q, token)} and g.client_id = ${client.id} and g.scopes @> ${wanted ?? []}::text[]`;
+  return grant;
+}
+
+/** SQL condition: `token` is the one of the grant `g` and gives access now. */
+const isCurrent = (q: Sql, token: RefreshToken) =>
+  q`g.session_id = ${token.sessionId} and g.refresh_hash = ${token.hash} and g.refresh_expires_at > now()
+    and ${givesAccess(q)}`;
+
+/** Replaces the refresh token, in one statement with its check. @returns false if another request was faster */
+async function replaceToken(q: Sql, token: RefreshToken, hash: Uint8Array): Promise<boolean> {
+  const [replaced] = await q`
     with rotated as (
       update oauth_grants g set refresh_hash = ${hash}, refreshed_at = now(), refresh_expires_at = ${
     extendedExpiry(q)
   }
       from sessions s join users u on u.id = s.user_id
-      where g.session_id = ${token.sessionId} and g.refresh_hash = ${token.hash} and g.client_id = ${client.id}
-        and g.refresh_expires_at > now() and g.scopes @> ${wanted ?? []}::text[]
-        and s.id = g.session_id and ${givesAccess(q)}
-      returning g.session_id, g.user_id, g.tenant_id, g.scopes, s.security_version
+      where s.id = g.session_id and ${isCurrent(q, token)}
+      returning g.session_id
     ), prolonged as (
       update sessions s set expires_at = ${extendedExpiry(q)} from rotated
       where s.id = rotated.session_id
         and s.expires_at < ${extendedExpiry(q)} - make_interval(secs => ${PROLONG_SECONDS})
     )
-    select rotated.*, coalesce(t.require_second_factor or t.type = 'Platform', true) as may_need_factor
-    from rotated left join tenants t on t.id = rotated.tenant_id`;
-  return grant;
+    select from rotated`;
+  return replaced !== undefined;
 }
 
 /** Refuses a session that lacks a second factor which its tenant requires since the sign-in. */

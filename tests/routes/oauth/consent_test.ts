@@ -209,6 +209,10 @@ Deno.test("a tenant that requires a second factor gives no code and no refresh t
   assert.match(problemOf(await refresh(t, first, tokens.refresh_token)), /400 invalid_grant/);
   const userInfo = await t.nobody.get("/oauth/userinfo", { authorization: `Bearer ${tokens.access_token}` });
   assert.equal(userInfo.status, 401);
+  assert.equal((await systemAdmin.put(path, { requireSecondFactor: false })).status, 200);
+  t.steward.platform.rights.invalidate(null);
+  const again = await refresh(t, first, tokens.refresh_token);
+  assert.equal(again.status, 200, "the refusal did not use up the token");
 });
 
 Deno.test("a user sees the clients they signed in to, and disconnects one: it is signed out and asks again", async () => {

@@ -73,11 +73,15 @@ Deno.test("a refresh may narrow the scope of its access token, and never widen i
 Deno.test("a scope that was taken from a client is missing in its next tokens", async () => {
   const shrinking = await makeClient(systemAdmin);
   const tokens = await signInToClient(t, browser, shrinking, { scope: "openid email" });
+  const code = await newCode(shrinking, browser, { scope: "openid email" });
   const path = `/api/v1/oauth-clients/${shrinking.id}`;
   assert.equal((await systemAdmin.put(path, { scopes: ["openid"] })).status, 200);
   const next = await refresh(t, shrinking, tokens.refresh_token);
   assert.deepEqual([next.body.scope, decodeJwt(next.body.access_token).scope], ["openid", "openid"]);
   assert.equal((await userInfo(next.body.access_token)).body.email, undefined);
+  const { body: redeemed } = await redeem(t, shrinking, code);
+  const claims = [redeemed.access_token, redeemed.id_token].map(decodeJwt);
+  assert.deepEqual([redeemed.scope, claims[0]?.scope, claims[1]?.email], ["openid", "openid", undefined]);
 });
 
 Deno.test("a grant ends with the access of its user, and with the browser's session unless it may act offline", async () => {
