@@ -21,6 +21,7 @@ import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import {
   type Browser,
+  byQuery,
   carriedFields,
   CSRF,
   DECISION,
@@ -120,7 +121,7 @@ async function askUser(
           <p>{t.allowText(client.name)}</p>
           <ul>{scopes.map((scope) => <li>{t.scopes[scope] ?? t.ownScope(scope)}</li>)}</ul>
           <p class="muted">{t.leaves(URL.parse(redirectUri)?.host || redirectUri)}</p>
-          {carriedFields(given)}
+          {carriedFields(given, CARRIED)}
           <input type="hidden" name={CSRF} value={csrfToken(browser.secret ?? "")} />
           <div class="row end">
             <button type="submit" class="button" name={DECISION} value="denied">{t.deny}</button>
@@ -137,9 +138,10 @@ async function askUser(
 
 /** The answer to the question, or a request that a client's page sent as a form. */
 async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer> {
-  const { given, isAnswer, browser, decision } = await readSentForm(platform, call);
+  const sent = await readSentForm(platform, call, CARRIED);
+  const { given, isAnswer, browser, decision } = sent;
   if (!isAnswer || decision !== "allowed" && decision !== "denied") {
-    return seeOther(`/oauth/authorize?${given}`); // it asks, or asks again
+    return await byQuery(platform, shared.path, sent); // it asks, or asks again
   }
   return await answerRequest(platform, call, given, { browser, consent: decision });
 }
@@ -161,7 +163,11 @@ const parameters = {
   tenant: text.meta({
     description: "Id of the tenant to sign in to; absent: as at a sign-in to the service",
   }),
+  resource: text.meta({ description: "The audience of the client; no other is possible (RFC 8707)" }),
+  response_mode: text.meta({ description: "`query`" }),
 };
+/** What a request is carried on with: its parameters, those that are refused, and the service's own. */
+const CARRIED = [...Object.keys(parameters), "request", "request_uri", SIGNED_IN_AFTER];
 const shared = {
   path: "/oauth/authorize",
   area: "OpenID provider",

@@ -11,6 +11,7 @@ import type { Call } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import {
   type Browser,
+  byQuery,
   carriedFields,
   CSRF,
   DECISION,
@@ -96,7 +97,7 @@ async function askUser(
       <form class="card form" method="post" action="../oauth/logout">
         <h1>{t.signOutTitle}</h1>
         <p>{t.signOutText(user.email)}</p>
-        {carriedFields(given)}
+        {carriedFields(given, NAMES)}
         <input type="hidden" name={CSRF} value={csrfToken(browser.secret ?? "")} />
         <div class="row end">
           <button type="submit" class="button" name={DECISION} value="stay">{t.stay}</button>
@@ -109,9 +110,9 @@ async function askUser(
 
 /** The answer to the question, or a request that a client's page sent as a form. */
 async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer> {
-  const { given, isAnswer, browser, decision } = await readSentForm(platform, call);
-  if (!isAnswer) return seeOther(`/oauth/logout?${given}`);
-  return await answerRequest(platform, given, { browser, decision });
+  const sent = await readSentForm(platform, call, NAMES);
+  if (!sent.isAnswer) return await byQuery(platform, shared.path, sent);
+  return await answerRequest(platform, sent.given, sent);
 }
 
 const text = z.string().optional();
@@ -121,6 +122,7 @@ const parameters = z.object({
   post_logout_redirect_uri: text,
   state: text,
 });
+const NAMES = Object.keys(parameters.shape);
 const shared = {
   path: "/oauth/logout",
   area: "OpenID provider",
@@ -140,7 +142,7 @@ export const logoutRoutes = [
     method: "get",
     id: "signOutByClient",
     summary: "Sign the browser out, and with it the clients that do not outlive it",
-    details: `Query: ${Object.keys(parameters.shape).map((name) => `\`${name}\``).join(", ")}.`,
+    details: `Query: ${NAMES.map((name) => `\`${name}\``).join(", ")}.`,
     run: async ({ platform, call }) =>
       await answerRequest(platform, call.url.searchParams, {
         browser: await readBrowser(platform, call),

@@ -76,9 +76,12 @@ export async function pageAnswer(
 /** Names of the form token and of the user's answer, in the form of a question. */
 export const [CSRF, DECISION] = ["csrf", "decision"];
 
-/** The parameters of a request as fields of a question. One named like the answer would be read in its place. */
-export const carriedFields = (given: URLSearchParams): Child[] =>
-  [...given].filter(([name]) => name !== CSRF && name !== DECISION)
+/**
+ * The parameters of a request as fields of a question. Unknown ones are left out: one named like the answer would be read
+ * in its place.
+ */
+export const carriedFields = (given: URLSearchParams, names: readonly string[]): Child[] =>
+  [...given].filter(([name]) => names.includes(name))
     .map(([name, value]) => <input type="hidden" name={name} value={value} />);
 
 /** A form sent to a page that asks: the request it is about, and what the user answered. */
@@ -92,15 +95,34 @@ export interface SentForm {
   decision: string | null;
 }
 
-export async function readSentForm(platform: ServicePlatform, call: Call): Promise<SentForm> {
-  const given = await call.readForm();
-  const [csrf, decision] = [given.get(CSRF), given.get(DECISION)];
-  given.delete(CSRF);
-  given.delete(DECISION);
+/** @param names the parameters that the page knows; others are ignored (RFC 6749, 3.1) */
+export async function readSentForm(
+  platform: ServicePlatform,
+  call: Call,
+  names: readonly string[],
+): Promise<SentForm> {
+  const sent = await call.readForm();
+  const [csrf, decision] = [sent.get(CSRF), sent.get(DECISION)];
+  const given = new URLSearchParams([...sent].filter(([name]) => names.includes(name)));
   const browser = await readBrowser(platform, call);
   const isOwnForm = browser.secret !== null && isCsrfToken(csrf, browser.secret) &&
     isSameOrigin(call.request, new URL(platform.baseUrl()));
   return { given, isAnswer: csrf !== null, browser, decision: isOwnForm ? decision : null };
+}
+
+/** Longest query that a form becomes. Proxies and browsers refuse much longer addresses. */
+const LONGEST_QUERY = 16_000;
+
+/** Sends the browser to the same request by query: it then has the cookie of this site. */
+export async function byQuery(
+  platform: ServicePlatform,
+  path: string,
+  { given, browser }: SentForm,
+): Promise<Answer> {
+  const query = String(given);
+  if (query.length <= LONGEST_QUERY) return seeOther(`${path}?${query}`);
+  const reason = `The request has ${query.length} characters; expected at most ${LONGEST_QUERY}.`;
+  return await errorPage(platform, browser, reason);
 }
 
 /** An error that must not be sent to a redirect URI, because the URI may be an attacker's. */

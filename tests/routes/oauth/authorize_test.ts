@@ -285,6 +285,22 @@ Deno.test("a form leads to the same request by query, and the sign-in page leads
   }
 });
 
+Deno.test("a form is carried on with the parameters that its route knows, and not longer than an address may be", async () => {
+  const { browser } = await signedInBrowser(t);
+  const post = (path: string, fields: URLSearchParams) =>
+    browser.request(t.url + path, { method: "POST", body: fields }, "cross-site");
+  for (const path of ["/oauth/authorize", "/oauth/logout"]) {
+    const known = new URLSearchParams({ client_id: client.clientId, state: "s" });
+    const more = new URLSearchParams([...known, ["comment", "x".repeat(100_000)], ["decision", "allowed"]]);
+    const answer = await post(path, more);
+    assert.deepEqual([answer.status, answer.headers.get("location")], [303, `${path}?${known}`]);
+    known.set("state", "s".repeat(20_000));
+    const refused = await post(path, known);
+    assert.deepEqual([refused.status, refused.headers.get("location")], [400, null]);
+    assert.match(await refused.text(), /has 20\d{3} characters; expected at most 16000/);
+  }
+});
+
 Deno.test("the provider's cookie is for its own pages, not for scripts, and ends with the console's", async () => {
   const { browser } = await signedInBrowser(t);
   const stolen = await browser.request(authorizeUrl(t, client), {
