@@ -27,6 +27,18 @@ export const OWNER_MAILS = {
         "Foi definida uma nova senha com um link de um e-mail para este endereço. Todas as suas sessões foram terminadas.",
     },
   },
+  "password-removed": {
+    en: {
+      title: "The password of your account was removed",
+      text:
+        "You signed in with a provider for the first time. Somebody else may have chosen the password of your account, so it was removed and all other sessions were ended. You can set a new one with “Forgot password”. Please check the passkeys and API keys of your account.",
+    },
+    pt: {
+      title: "A senha da sua conta foi removida",
+      text:
+        "Você entrou pela primeira vez com um provedor. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida e todas as outras sessões foram terminadas. Você pode definir uma nova com “Esqueci minha senha”. Verifique as chaves de acesso e as chaves de API da sua conta.",
+    },
+  },
   "email-change-requested": {
     en: {
       title: "A new email was requested",

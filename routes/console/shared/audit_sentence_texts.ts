@@ -101,6 +101,10 @@ export const actionSentences = defineTexts({
     "{target} signed in with a provider for the first time",
     "{target} entrou pela primeira vez com um provedor",
   ],
+  "user.remove-password": [
+    "The password of {target}, chosen by somebody else, was removed at the first sign-in with a provider",
+    "A senha de {target}, escolhida por outra pessoa, foi removida na primeira entrada com um provedor",
+  ],
   "user.remove-factor": [
     "{who} removed a second factor of {target}",
     "{who} removeu um segundo fator de {target}",

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { CLIENT_SECRET } from "../../support/oidc.ts";
 import { OpenIdTest, PUBLIC_URL } from "./openid.ts";
-import { signIn } from "./people.ts";
+import { mailsTo, withJobs } from "./mails.ts";
+import { bearer, PASSWORD, signIn } from "./people.ts";
 
 const world = await OpenIdTest.start();
 Deno.test.afterAll(() => world.stop());
@@ -44,8 +45,30 @@ Deno.test("a linked account is found by its subject, whatever its email", async 
   assert.equal((await run(login)).body.user.id, user.id);
   const rows = await sql`select issuer, subject from user_identities where user_id = ${user.id}`;
   assert.deepEqual(rows.map((row) => ({ ...row })), [{ issuer, subject: login }]);
-  const [audited] = await sql`select action from audit_log where target_id = ${user.id}`;
+  const [audited] = await sql`select action from audit_log where target_id = ${user.id} order by id`;
   assert.equal(audited?.action, "user.link-identity");
+});
+
+Deno.test("the first sign-in by a provider removes a password that somebody else may have chosen, with its sessions", async () => {
+  const { user, login } = await known();
+  const administrator = bearer(t, await signIn(t, user.email));
+  const { status, body } = await withJobs(t, () => run(login));
+  assert.equal(status, 200);
+  assert.equal((await signIn(t, user.email)).body.code, "CREDENTIALS_INVALID_UNAUTHORIZED");
+  assert.equal((await administrator.get("/auth/me")).body.code, "TOKEN_REVOKED");
+  const owner = t.nobody.with({ authorization: `Bearer ${body.accessToken}` });
+  assert.equal((await owner.get("/auth/me")).status, 200);
+  const actions = await sql`select action from audit_log where target_id = ${user.id} order by id`;
+  assert.deepEqual(actions.map(({ action }) => action), ["user.link-identity", "user.remove-password"]);
+  assert.equal((await mailsTo(t, user.email))[0]?.subject, "The password of your account was removed");
+
+  await withJobs(t, () => t.nobody.post("/auth/forgot-password", { email: user.email }));
+  const [link] = await mailsTo(t, user.email);
+  const token = /#token=([\w-]{43})/.exec(link?.textBody ?? "")?.[1];
+  assert.equal((await t.nobody.post("/auth/reset-password", { token, newPassword: PASSWORD })).status, 204);
+  await sql`delete from user_identities where user_id = ${user.id}`;
+  assert.equal((await run(login)).status, 200);
+  assert.equal((await signIn(t, user.email)).status, 200, "a password set by a mailed link stays");
 });
 
 Deno.test("another account of the provider with the same email cannot sign in as a linked user", async () => {

@@ -102,7 +102,8 @@ async function withUser<T>(
   const trace = { traceId: o.traceId, ip: o.ip };
   return await transact(
     p.sql,
-    async (tx) => await use(tx, { id: await resolveIdentity(tx, identity, { autoProvision, trace }), amr }),
+    async (tx) =>
+      await use(tx, { id: await resolveIdentity(p, tx, identity, { autoProvision, trace }), amr }),
   );
 }
 
