@@ -151,7 +151,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     baseUrl: () => baseUrl,
   };
   const services = servicesOf(platform);
-  registerJobTypes(platform.jobTypes, { extensions: extensions.jobTypes, events: platform.jobEvents });
+  registerJobTypes(platform, extensions.jobTypes);
 
   const endpoints = [...endpointsOf(platform), ...extensions.endpoints];
   const served = { platform, endpoints, checkAnswers: o.checkAnswers ?? false };

@@ -1,9 +1,9 @@
 import { accessJobTypes } from "./access/job_types.ts";
-import { listTaskJob } from "./console/run_list_task.ts";
+import { failDeadTasks, listTaskJob } from "./console/run_list_task.ts";
 import { emitDeadLettered } from "./events/dead_letter_event.ts";
 import { eventsJobTypes } from "./events/job_types.ts";
 import { filesJobTypes } from "./files/job_types.ts";
-import type { AnyJobType, AttemptEvents, JobTypes } from "./jobs/job_type.ts";
+import type { AnyJobType } from "./jobs/job_type.ts";
 import { jobsJobTypes } from "./jobs/job_types.ts";
 import { looksJobTypes } from "./looks/job_types.ts";
 import { notificationsJobTypes } from "./notifications/job_types.ts";
@@ -28,12 +28,13 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   listTaskJob,
 ];
 
-/** Registers all job types of the service and of its extensions, and the events of their jobs. */
-export function registerJobTypes(
-  types: JobTypes,
-  o: { extensions?: readonly AnyJobType[]; events?: AttemptEvents } = {},
-): void {
-  types.register(...allJobTypes, ...o.extensions ?? []);
-  if (o.events) types.attemptEvents = o.events;
-  types.onDeadLettered = emitDeadLettered;
+/** Registers all job types of the service and of its extensions, and what follows the ends of their jobs. */
+export function registerJobTypes(platform: ServicePlatform, extensions: readonly AnyJobType[]): void {
+  const { jobTypes, jobEvents } = platform;
+  jobTypes.register(...allJobTypes, ...extensions);
+  jobTypes.attemptEvents = jobEvents;
+  jobTypes.onDeadLettered = async (tx, deadLetters) => {
+    await emitDeadLettered(tx, deadLetters);
+    await failDeadTasks(platform, tx, deadLetters);
+  };
 }

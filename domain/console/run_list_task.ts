@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
 import { storeServiceFile } from "../files/service_files.ts";
-import { defineJob, isLastFailure, type JobContext } from "../jobs/job_type.ts";
+import { type DeadLetterNotice, defineJob, type JobContext } from "../jobs/job_type.ts";
 import { sendNotification } from "../notifications/send.ts";
 import { Problem } from "../problems/problem.ts";
-import { transact } from "../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { withDatabase } from "../shared/platform.ts";
 import {
   beginListTask,
   endListTask,
@@ -20,25 +21,38 @@ const ROWS_AT_ONCE = 25;
 /** Days until the file of a list is purged. */
 const FILE_DAYS = 7;
 
+const args = z.object({ taskId: z.uuid() });
+
 /** Does the work of a task. It may run again after a crash: then it goes on behind the last recorded rows. */
 export const listTaskJob = defineJob({
   name: "steward.list-task",
-  args: z.object({ taskId: z.uuid() }),
+  args,
   timeoutMs: 60 * 60_000,
   maxRetries: 3,
   concurrency: 4,
   async run({ taskId }, context: JobContext<ConsolePlatform>) {
     const { platform: p, signal } = context;
-    try {
-      const task = await runListTask(p, taskId, signal, (percent) => context.progress(percent));
-      if (task) await tellOwner(p, task);
-      return task ? { status: task.status, rows: task.position, refused: task.refused } : { ran: false };
-    } catch (error) {
-      if (isLastFailure(context)) await failTask(p, taskId);
-      throw error;
-    }
+    const task = await runListTask(p, taskId, signal, (percent) => context.progress(percent));
+    if (task) await tellOwner(p, task);
+    return task ? { status: task.status, rows: task.position, refused: task.refused } : { ran: false };
   },
 });
+
+/**
+ * Fails the tasks of dead-lettered jobs, in the transaction that ends the job: the last attempt may have run out of time or
+ * lost its worker, and then its handler cannot do it.
+ */
+export async function failDeadTasks(
+  p: ConsolePlatform,
+  tx: Tx,
+  deadLetters: DeadLetterNotice[],
+): Promise<void> {
+  for (const { jobTypeName, serializedArgs } of deadLetters) {
+    if (jobTypeName !== listTaskJob.name) continue;
+    const { data } = args.safeParse(JSON.parse(serializedArgs));
+    if (data) await failTask(withDatabase(p, tx), data.taskId);
+  }
+}
 
 async function failTask(p: ConsolePlatform, taskId: string): Promise<void> {
   const task = await beginListTask(p.sql, taskId);

@@ -9,7 +9,7 @@ export async function emitDeadLettered(tx: Tx, deadLetters: DeadLetterNotice[]):
   await emitEvents(
     {},
     tx,
-    reported.map(({ id: deadLetterId, tenantId, ...data }) => ({
+    reported.map(({ id: deadLetterId, tenantId, serializedArgs: _, ...data }) => ({
       type: "job.dead-lettered",
       tenantId,
       data: { ...data, deadLetterId },

@@ -199,6 +199,7 @@ export interface DeadLetterNotice {
   tenantId: string | null;
   jobTypeName: string;
   queue: string;
+  serializedArgs: string;
   attempts: number;
   errorMessage: string | null;
 }

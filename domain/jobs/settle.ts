@@ -300,7 +300,7 @@ export async function writeDeadLetters(
     select given.id, j.id, j.tenant_id, j.job_type_name, j.queue, j.serialized_args, j.attempts, j.last_error
     from unnest(${jobIds.map(newId)}::uuid[], ${jobIds}::uuid[]) given (id, job_id)
     join jobs j on j.id = given.job_id
-    returning id, job_id, tenant_id, job_type_name, queue, attempts, error_message`;
+    returning id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message`;
   await onDeadLettered?.(tx, rows);
 }
 

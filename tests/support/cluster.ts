@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import postgres from "postgres";
 import { bootstrap } from "../../domain/access/bootstrap.ts";
-import { registerJobTypes } from "../../domain/job_types.ts";
+import { allJobTypes } from "../../domain/job_types.ts";
 import { JobTypes } from "../../domain/jobs/job_type.ts";
 import { ensureServiceRecurringJobs } from "../../domain/jobs/service_recurring.ts";
 import { readConfig } from "../../infra/config.ts";
@@ -71,7 +71,7 @@ async function runServer(dir: string, runnerPid: number): Promise<void> {
   const sql = connectPostgres(databaseUrl(server.url, TEMPLATE), { max: 1 });
   await bootstrap({ sql, config: readConfig({ STEWARD_ENV: "development" }) });
   const jobTypes = new JobTypes();
-  registerJobTypes(jobTypes);
+  jobTypes.register(...allJobTypes);
   await ensureServiceRecurringJobs({ sql, jobTypes, clock: { now: () => FIRST_TICK } });
   await sql.end();
   await Deno.writeTextFile(join(dir, "ready.part"), server.url);

@@ -113,6 +113,24 @@ Deno.test("who started a task is told that its job has failed for the last time"
   assert.match((await browser.open(task)).html, /Failed/);
 });
 
+Deno.test("a task fails with its job if the worker of the last attempt is lost", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const browser = await browse(t, owner);
+  const task = await countJobs(browser, await waitingJob(owner));
+  await start(browser, task);
+  // as a process leaves both that ends in the last attempt
+  await sql`update console_list_tasks set status = 'Running', ended_at = null, position = 0 where id = ${
+    idOf(task)
+  }`;
+  await sql`update jobs set status = 'Processing', worker_id = ${newId()}, started_at = now(), attempts = 5,
+      max_retries = 0, lost_leases = 1
+    where job_type_name = 'steward.list-task' and serialized_args like ${`%${idOf(task)}%`}`;
+  await t.steward.sweep();
+  assert.match((await browser.open(task)).html, /Failed/);
+  const { body } = await owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`);
+  assert.ok(body.items[0].actionUrl.endsWith(task));
+});
+
 Deno.test("ticked dead letters are retried or purged, and others stay", async () => {
   const owner = await t.actor({ role: "Admin" });
   const letters = await Promise.all([1, 2, 3].map(async () => {
