@@ -8,6 +8,7 @@ import { failed, settleJobs, type Settlement } from "./settle.ts";
 
 const LARGEST_BATCH = 500;
 const RETRY_DATABASE_MS = 1_000;
+const RETRY_UNSTORABLE_MS = 5_000;
 
 export interface SettlerOptions {
   sql: Sql;
@@ -26,6 +27,8 @@ export interface SettlerOptions {
 export class Settler {
   #waiting: Settlement[] = [];
   #batch: Settlement[] = [];
+  /** Settlements that the database refuses, with the timers of their next tries. */
+  readonly #unstorable = new Map<Settlement, ReturnType<typeof setTimeout>>();
   #writing: Promise<void> | null = null;
   #giveUpAt = Infinity;
 
@@ -38,13 +41,19 @@ export class Settler {
 
   /** Ids of jobs whose settlement is not written yet. */
   unwritten(): string[] {
-    return [...this.#batch, ...this.#waiting].map((settlement) => settlement.job.id);
+    return [...this.#batch, ...this.#waiting, ...this.#unstorable.keys()].map((settlement) =>
+      settlement.job.id
+    );
   }
 
-  /** Resolves when everything added is written, or after about `ms` if the database is not reachable. */
+  /**
+   * Resolves when everything added is written, or after about `ms` if the database is not reachable. What the database
+   * refuses is given up: the jobs run again when the worker's lease has ended.
+   */
   async flush(ms: number): Promise<void> {
     this.#giveUpAt = performance.now() + ms;
     while (this.#writing) await this.#writing;
+    for (const timer of this.#unstorable.values()) clearTimeout(timer);
   }
 
   #next(): void {
@@ -90,8 +99,25 @@ export class Settler {
       return;
     }
     const [only] = batch;
-    if (!only || only.error?.startsWith(UNSTORABLE)) throw error;
-    await this.#write([failed(only.job, `${UNSTORABLE}: ${(error as Error).message}`, only)]);
+    if (!only) return;
+    const { job, startedAt, endedAt } = only;
+    if (only.error?.startsWith(UNSTORABLE)) this.#retryLater(only, error);
+    else {await this.#write([
+        failed(job, `${UNSTORABLE}: ${(error as Error).message}`, { startedAt, endedAt }),
+      ]);}
+  }
+
+  /** Not even the failure could be stored, such as with an event that the database refuses. Others must not wait for it. */
+  #retryLater(settlement: Settlement, error: unknown): void {
+    this.o.log.error("an ended job could not be settled; retrying later", {
+      error,
+      jobId: settlement.job.id,
+    });
+    const timer = setTimeout(() => {
+      this.#unstorable.delete(settlement);
+      this.add(settlement);
+    }, RETRY_UNSTORABLE_MS);
+    this.#unstorable.set(settlement, timer);
   }
 }
 
