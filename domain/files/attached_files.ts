@@ -21,7 +21,7 @@ export const attachedFiles: AttachedFiles = {
       await holdFile(tx, { fileId, tenantId, scope: SCOPE, ownerId: notificationId, createdBy: userId });
     }
   },
-  release: (tx, notificationId) => releaseOwnerReferences(tx, SCOPE, notificationId),
+  release: (tx, notificationId) => releaseOwnerReferences(tx, SCOPE, [notificationId]),
   async readSize(q, fileId) {
     const file = await readFileState(q, fileId);
     if (!file) throw fileNotFound();

@@ -93,25 +93,32 @@ export async function releaseReference(
   });
 }
 
-/** Releases all references of an owner, if any. For areas whose rows own files. */
-export async function releaseOwnerReferences(tx: Tx, scope: string, ownerId: string): Promise<void> {
+/** Releases all references of owners, if any. For areas whose rows own files. */
+export async function releaseOwnerReferences(tx: Tx, scope: string, ownerIds: string[]): Promise<void> {
   // Lock files before references, and in id order, as all code here does. This prevents deadlocks.
   const files = await tx<{ id: string }[]>`
     select id from files where id in (
-      select file_id from file_references where scope = ${scope} and owner_id = ${ownerId} and released_at is null)
+      select file_id from file_references
+      where scope = ${scope} and owner_id = any(${ownerIds}::text[]) and released_at is null)
     order by id for update`;
+  if (files.length === 0) return;
   const released = await tx<{ fileId: string }[]>`
     update file_references set released_at = now()
-    where scope = ${scope} and owner_id = ${ownerId} and released_at is null
+    where scope = ${scope} and owner_id = any(${ownerIds}::text[]) and released_at is null
       and file_id = any(${files.map((file) => file.id)}::uuid[])
     returning file_id`;
   await decrementReferenceCounts(tx, released.map((reference) => reference.fileId));
 }
 
-/** Counts one reference less on each file and restarts its grace period. */
+/**
+ * Subtracts released references from the counts of their files and restarts the files' grace periods.
+ * @param fileIds the file of each reference; a file may be in it several times
+ */
 async function decrementReferenceCounts(tx: Tx, fileIds: string[]): Promise<void> {
-  await tx`update files set reference_count = reference_count - 1, last_released_at = now(), version = version + 1
-    where id = any(${fileIds}::uuid[])`;
+  await tx`update files f set reference_count = f.reference_count - released.count, last_released_at = now(),
+      version = version + 1
+    from (select id, count(*) as count from unnest(${fileIds}::uuid[]) id group by id) released
+    where f.id = released.id`;
 }
 
 /** How many scopes a refusal lists. The list of references has all of them. */

@@ -1,13 +1,12 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { releaseOwnerReferences } from "../files/service_files.ts";
 import type { Caller } from "../rights/caller.ts";
 import { requireVersion } from "../shared/version.ts";
 import { type Execution, readVisibleExecution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
-import { FILE_SCOPE } from "./run.ts";
+import { releaseDocuments } from "./run.ts";
 
 /**
  * Soft-deletes an execution and releases its file. A Queued or Generating execution also becomes Cancelled; its run, on
@@ -29,7 +28,7 @@ export async function deleteExecution(
       completed_at = coalesce(completed_at, now()) where id = ${id} returning *`;
     // This may be the last unfinished execution of a scheduled burst.
     if (deleted && isOpen) await handleExecutionEnd(p, tx, deleted);
-    if (runId) await releaseOwnerReferences(tx, FILE_SCOPE, runId);
+    await releaseDocuments(tx, [runId]);
     await recordAudit(tx, caller, {
       action: isOpen ? "report.cancel" : "report.delete",
       targetType: "report",

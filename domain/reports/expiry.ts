@@ -1,8 +1,7 @@
 import { transact } from "../../infra/postgres/postgres.ts";
-import { releaseOwnerReferences } from "../files/service_files.ts";
 import { type Batch, maintenanceJob } from "../jobs/maintenance.ts";
 import type { ReportPlatform } from "./platform.ts";
-import { FILE_SCOPE } from "./run.ts";
+import { releaseDocuments } from "./run.ts";
 
 /**
  * Releases the documents of executions past `expires_at`, once a day. The file registry purges them after its grace
@@ -24,7 +23,7 @@ async function expireDocuments({ sql, clock }: ReportPlatform, { limit }: Batch)
         order by expires_at limit ${limit} for update skip locked
       ) due
       where report_executions.id = due.id returning due.run_id`;
-    for (const { runId } of runs) await releaseOwnerReferences(tx, FILE_SCOPE, runId);
+    await releaseDocuments(tx, runs.map(({ runId }) => runId));
     return runs.length;
   });
 }

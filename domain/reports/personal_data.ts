@@ -1,10 +1,9 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { releaseOwnerReferences } from "../files/service_files.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { ReportPlatform } from "./platform.ts";
-import { FILE_SCOPE } from "./run.ts";
+import { releaseDocuments } from "./run.ts";
 
 /** Executions, deliveries and schedules. An address in options of others is replaced, not removed. */
 export const reportPersonalData: PersonalData<ReportPlatform> = {
@@ -87,7 +86,7 @@ async function deleteExecutions(sql: Sql, tenantId: string): Promise<number> {
   return await transact(sql, async (tx) => {
     const rows = await tx<{ id: string; runId: string | null }[]>`
       select id, run_id from report_executions where tenant_id = ${tenantId} order by id limit 200 for update`;
-    for (const { runId } of rows) if (runId) await releaseOwnerReferences(tx, FILE_SCOPE, runId);
+    await releaseDocuments(tx, rows.map(({ runId }) => runId));
     await tx`delete from report_executions where id = any(${rows.map(({ id }) => id)}::uuid[])`;
     return rows.length;
   });

@@ -22,6 +22,10 @@ export interface StoredDocument {
 /** Scope of file references held by runs. The owner is the run, so that a late run releases only its own file. */
 export const FILE_SCOPE = "reports";
 
+/** Releases the files of runs. @param runIds null: there was no run */
+export const releaseDocuments = (tx: Tx, runIds: (string | null)[]): Promise<void> =>
+  releaseOwnerReferences(tx, FILE_SCOPE, runIds.filter((id) => id !== null));
+
 /** After this many failed runs an execution is Failed. Runs ended by a crash or an outage are not counted. */
 export const MAX_FAILURES = 3;
 
@@ -39,7 +43,7 @@ export async function beginRun(p: Pick<ReportPlatform, "sql">, executionId: stri
       select run_id, status, deleted_at from report_executions where id = ${executionId} for update`;
     if (!before) return null;
     const hasDocument = READY.includes(before.status) && before.deletedAt === null;
-    if (before.runId && !hasDocument) await releaseOwnerReferences(tx, FILE_SCOPE, before.runId);
+    if (!hasDocument) await releaseDocuments(tx, [before.runId]);
     if (!OPEN.includes(before.status)) return null;
     const [run] = await tx<Run[]>`
       update report_executions set status = ${STATUS.Generating}, run_id = ${newId()}, attempts = attempts + 1,
@@ -69,7 +73,7 @@ export async function completeRun(
       completed_at = now(),
       expires_at = now() + make_interval(days => ${keepDays}), error_message = null
     where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating} returning *`;
-  if (!completed) await releaseOwnerReferences(tx, FILE_SCOPE, run.runId);
+  if (!completed) await releaseDocuments(tx, [run.runId]);
   return completed ?? null;
 }
 
@@ -80,7 +84,7 @@ export async function failRun(p: ReportPlatform, run: Run, message: string): Pro
       update report_executions set status = ${STATUS.Failed}, error_message = ${message}, completed_at = now()
       where id = ${run.id} and run_id = ${run.runId} and status = ${STATUS.Generating} returning *`;
     if (!failed) return false;
-    await releaseOwnerReferences(tx, FILE_SCOPE, run.runId);
+    await releaseDocuments(tx, [run.runId]);
     await handleExecutionEnd(p, tx, failed);
     return true;
   });
@@ -112,7 +116,7 @@ export async function rejectDocument(p: ReportPlatform, executionId: string, rea
       update report_executions set status = ${STATUS.Failed}, error_message = ${reason}
       where id = ${executionId} and status = ${STATUS.Completed} returning *`;
     if (!failed) return;
-    if (failed.runId) await releaseOwnerReferences(tx, FILE_SCOPE, failed.runId);
+    await releaseDocuments(tx, [failed.runId]);
     await handleExecutionEnd(p, tx, failed);
   });
 }

@@ -1,5 +1,4 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { releaseOwnerReferences } from "../files/service_files.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
 import {
   type Batch,
@@ -15,7 +14,7 @@ import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
-import { FILE_SCOPE } from "./run.ts";
+import { releaseDocuments } from "./run.ts";
 
 const BATCH = 500;
 
@@ -66,7 +65,7 @@ async function endExecution(p: ReportPlatform, tx: Tx, id: string, end: JobEnd):
       error_message = ${message}
     where id = ${id} and status in (${STATUS.Queued}, ${STATUS.Generating}) returning *`;
   if (!execution) return false;
-  if (execution.runId) await releaseOwnerReferences(tx, FILE_SCOPE, execution.runId);
+  await releaseDocuments(tx, [execution.runId]);
   await handleExecutionEnd(p, tx, execution);
   return true;
 }

@@ -17,8 +17,8 @@ export async function finishImport(tx: Tx, o: EndingImport, ending: ImportEnding
   const resultFileId = ending.status === "Completed" ? ending.resultFileId : null;
   const error = ending.status === "Failed" ? ending.error : null;
   // From now on both files can be purged; also the result of a run that crashed after storing it.
-  await releaseOwnerReferences(tx, SOURCE_SCOPE, o.id);
-  await releaseOwnerReferences(tx, RESULT_SCOPE, o.id);
+  await releaseOwnerReferences(tx, SOURCE_SCOPE, [o.id]);
+  await releaseOwnerReferences(tx, RESULT_SCOPE, [o.id]);
   const [finished] = await tx<{ created: number; updated: number; unchanged: number; failed: number }[]>`
     update user_imports set status = ${ending.status}, error = ${error}, result_file_id = ${resultFileId},
       finished_at = now(), version = version + 1

@@ -56,8 +56,8 @@ Deno.test("a file of the service itself has its owner's reference from the start
     "reports",
   );
 
-  await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", "run-1"));
-  await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", "run-1"));
+  await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", ["run-1"]));
+  await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", ["run-1"]));
   assert.equal((await readFileState(sql, fileId))?.referenceCount, 0);
 });
 

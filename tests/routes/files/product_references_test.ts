@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { releaseOwnerReferences } from "../../../domain/files/references.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
@@ -47,6 +49,21 @@ Deno.test("tenants with the same reference pair hold a product file independentl
   assert.deepEqual((await ours.get(path)).body.items, [own], "what another tenant lets go of is still held");
   const operator = (await admin.post(path, pair)).body;
   assert.notEqual(operator.referenceId, own.referenceId);
+});
+
+Deno.test("each released reference of an owner counts, also two of one product file", async () => {
+  const { sql } = t.steward.platform;
+  const [id, other] = [
+    await files.fileIn("Available", { tenantId: null }),
+    await files.fileIn("Available", { tenantId: null }),
+  ];
+  const pair = { scope: "messages", ownerId: "3" };
+  for (const who of [ours, theirs]) await who.post(`/api/v1/files/${id}/references`, pair);
+  await ours.post(`/api/v1/files/${other}/references`, { ...pair, ownerId: "4" });
+  await ours.post(`/api/v1/files/${other}/references`, { ...pair, ownerId: "5" });
+  await transact(sql, (tx) => releaseOwnerReferences(tx, pair.scope, ["3", "4"]));
+  assert.equal((await ours.get(`/api/v1/files/${id}`)).body.referenceCount, 0);
+  assert.equal((await ours.get(`/api/v1/files/${other}`)).body.referenceCount, 1);
 });
 
 Deno.test("a user of two tenants sees and releases each tenant's references only in that tenant", async () => {
