@@ -7,6 +7,7 @@ import { beginRun, failRun, MAX_FAILURES, requeueRun, type Run } from "./run.ts"
 
 const args = z.object({ executionId: z.uuid() });
 const TIMEOUT_MS = 30 * 60_000;
+/** Without a slot after this time the job is postponed, so that it does not block its worker. */
 const SLOT_PATIENCE_MS = 2_000;
 
 /** Generates the document of an execution. It may run again after a crash; the file of an earlier run is released. */
@@ -18,10 +19,16 @@ export const generateJob = defineJob({
   maxRetries: 10,
   run: ({ executionId }, context: JobContext<ReportPlatform>) =>
     rethrowOutages(async () => {
-      const release = await takeSlot(context.platform, context.signal);
+      const { slots } = context.platform.reports;
+      const release = await slots.takeWithin(SLOT_PATIENCE_MS, context.signal);
+      if (!release) {
+        throw new PostponeJob("the maximum number of reports is running", 1_000 * (1 + slots.waiting));
+      }
       try {
         const run = await beginRun(context.platform, executionId);
-        if (!run) return { generated: false };
+        if (!run) {
+          return { generated: false };
+        }
         return await generate(run, context);
       } finally {
         release();
@@ -52,24 +59,5 @@ async function generate(run: Run, context: JobContext<ReportPlatform>): Promise<
       !outage,
     );
     throw outage ?? error;
-  }
-}
-
-/**
- * Takes a slot, waiting up to SLOT_PATIENCE_MS. Without one the job is postponed, so that it does not block its worker.
- */
-async function takeSlot(p: ReportPlatform, signal: AbortSignal): Promise<() => void> {
-  const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), SLOT_PATIENCE_MS);
-  try {
-    return await p.reports.slots.take(AbortSignal.any([signal, patience.signal]));
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw new PostponeJob(
-      "the maximum number of reports is running",
-      1_000 * (1 + p.reports.slots.waiting),
-    );
-  } finally {
-    clearTimeout(timer);
   }
 }

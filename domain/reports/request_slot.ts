@@ -10,17 +10,10 @@ export async function takeSlot(p: Pick<ReportPlatform, "reports">): Promise<() =
   if (slots.waiting >= mostWaiting) {
     throw busy(`The maximum number of reports is running, and ${slots.waiting} others wait already.`);
   }
-  const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(busy(late(slotWaitMs))), slotWaitMs);
-  try {
-    return await slots.take(patience.signal);
-  } finally {
-    clearTimeout(timer);
-  }
+  const release = await slots.takeWithin(slotWaitMs);
+  if (release) return release;
+  throw busy(`The maximum number of reports is running, and none ended within ${slotWaitMs / 1000} s.`);
 }
-
-const late = (waitedMs: number): string =>
-  `The maximum number of reports is running, and none ended within ${waitedMs / 1000} s.`;
 
 const busy = (detail: string): Problem =>
   problem("REPORT_BUSY_UNAVAILABLE", detail, { headers: { "retry-after": String(RETRY_AFTER_S) } });

@@ -31,6 +31,15 @@ export class Slots {
     };
   }
 
+  /** Like `take`, but waits at most `ms`. @returns null if no slot became free */
+  async takeWithin(ms: number, signal?: AbortSignal): Promise<(() => void) | null> {
+    const limit = AbortSignal.timeout(ms);
+    return await this.take(signal ? AbortSignal.any([signal, limit]) : limit).catch((reason) => {
+      if (reason === limit.reason) return null;
+      throw reason;
+    });
+  }
+
   #wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const turn = () => {
