@@ -6,7 +6,7 @@ export {
 } from "./errors.ts";
 export { FILTER_NAMES } from "./filters/apply.ts";
 export { htmlToText } from "./html_text/mod.ts";
-export { RenderQueueFull, RenderThreads } from "./render_threads.ts";
+export { MAX_WAITING, RenderQueueFull, RenderThreads } from "./render_threads.ts";
 export { parseRequiredVariables } from "./required_variables.ts";
 export type { Inspection } from "./inspect.ts";
 export type { PartSource } from "./lowering.ts";

@@ -5,6 +5,9 @@ import type { FromRenderWorker, RenderFailure, RenderResult, RenderTask } from "
 /** A thread that has not answered after this time hangs and is terminated. Renders also check their own time limit. */
 const THREAD_TIMEOUT_MS = 10_000;
 
+/** Maximum waiting tasks of one tenant for requests. Renders of messages and queued documents have no limit. */
+export const MAX_WAITING = 50;
+
 interface Waiting {
   task: RenderTask;
   resolve(result: RenderResult<RenderTask>): void;

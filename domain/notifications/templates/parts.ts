@@ -1,7 +1,13 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { Problem, problem } from "../../problems/problem.ts";
-import type { PartSource, TemplateSource } from "../rendering/mod.ts";
-import { parseRequiredVariables } from "../rendering/required_variables.ts";
+import type { NotificationPlatform } from "../platform.ts";
+import {
+  type Inspection,
+  MAX_WAITING,
+  parseRequiredVariables,
+  type PartSource,
+  type TemplateSource,
+} from "../rendering/mod.ts";
 import { canonicalLocale, localeForms, readDefaultLocale } from "./locales.ts";
 import { findTemplate, type StoredTemplate, type TemplateTexts } from "./read.ts";
 import { readVersionsById, type TemplateVersion } from "./versions.ts";
@@ -16,6 +22,8 @@ export interface TemplatePins {
   /** Ids of the versions of its layout and partials, by slug. */
   parts: Record<string, string>;
 }
+
+export type PartReader = Pick<NotificationPlatform, "renderThreads"> & { sql: Sql };
 
 /** The members of a template or version that lead to its parts. */
 export type Composed = Pick<StoredTemplate, "locale" | "layoutSlug" | "partSlugs" | "texts">;
@@ -65,11 +73,31 @@ export async function pinParts(
 const tooManyParts = () =>
   problem("NOTIFICATION_TEMPLATE_INVALID", `A template uses at most ${MOST_PARTS} partials and layouts.`);
 
+/**
+ * The source of a template that is not stored, with the current versions of its parts, for a request.
+ * @param wanted the requested language; null: the tenant's default
+ * @throws as `pinParts` with `skipsMissing`, TemplateInvalid, RenderQueueFull
+ */
+export async function composeSource(
+  p: PartReader,
+  tenantId: string | null,
+  given: Omit<SourceFields, "partSlugs">,
+  wanted: string | null,
+): Promise<{ source: TemplateSource; inspection: Inspection }> {
+  const { subjectTemplate: subject, htmlBodyTemplate: html, textBodyTemplate: text } = given;
+  const inspect = { do: "inspect", source: { subject, html, text } } as const;
+  const inspection = await p.renderThreads.run(inspect, { tenantId, maxWaiting: MAX_WAITING });
+  const template = { ...given, partSlugs: inspection.partials };
+  const pins = await pinParts(p.sql, tenantId, template, wanted, { skipsMissing: true });
+  return { source: await sourceOf(p.sql, template, pins), inspection };
+}
+
 /** The cache key of a version that is rendered with its pinned parts. */
 export const renderKey = (versionId: string, pins: TemplatePins | null): string =>
   pins ? `${versionId} ${JSON.stringify(pins)}` : versionId;
 
-type SourceFields =
+/** The members of a template or version that its source is made of. */
+export type SourceFields =
   & Composed
   & Pick<
     StoredTemplate,

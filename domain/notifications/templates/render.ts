@@ -5,6 +5,7 @@ import type { NotificationPlatform } from "../platform.ts";
 import {
   htmlToText,
   type Inspection,
+  MAX_WAITING,
   parseRequiredVariables,
   type RenderedTemplate,
   RenderQueueFull,
@@ -17,7 +18,15 @@ import {
 import { missingVariables } from "../rendering/required_variables.ts";
 import { looksFor } from "./in_layout.ts";
 import { canonicalLocale } from "./locales.ts";
-import { type Composed, pinParts, renderKey, sourceOf, type TemplatePins } from "./parts.ts";
+import {
+  composeSource,
+  type PartReader,
+  pinParts,
+  renderKey,
+  type SourceFields,
+  sourceOf,
+  type TemplatePins,
+} from "./parts.ts";
 import { findTemplate, type StoredTemplate } from "./read.ts";
 import { findRequirements } from "./template_cache.ts";
 import { readVersionById, requireTemplateVersion } from "./versions.ts";
@@ -32,11 +41,8 @@ export interface Rendition {
   templateVersion: number;
 }
 
-/** Maximum waiting renders of one tenant for requests. Renders for deliveries have no limit. */
-const MAX_WAITING = 50;
-
 type Renderer = Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">;
-type PartReader = Pick<Renderer, "renderThreads"> & { sql: Sql };
+
 interface RenderOptions {
   slug: string;
   locale: string | null;
@@ -92,16 +98,25 @@ export async function renderVersionById(
 async function fillIn(
   p: Renderer,
   tenantId: string | null,
-  template: TemplateFields & Pick<StoredTemplate, "version"> & { id: string },
+  template: SourceFields & Pick<StoredTemplate, "version"> & { id: string },
   pins: TemplatePins | null,
   { data, maxWaiting }: Pick<RenderOptions, "data" | "maxWaiting">,
 ): Promise<Omit<Rendition, "templateSlug">> {
   const source = await sourceOf(p.sql, template, pins);
   const key = renderKey(template.id, pins);
-  const looks = await looksFor(p, tenantId, source);
-  const task = { do: "render", key, source, data, looks } as const;
-  const rendered = await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting }));
+  const rendered = await withProblems(renderSource(p, tenantId, source, { key, data, maxWaiting }));
   return { ...textsOf(rendered), locale: source.locale, templateVersion: template.version };
+}
+
+/** Renders a source in the tenant's looks. Throws the errors of `RenderThreads.run`. @param o.key null: it is not cached */
+export async function renderSource(
+  p: Renderer,
+  tenantId: string | null,
+  source: TemplateSource,
+  { key, data, maxWaiting }: Pick<RenderOptions, "data" | "maxWaiting"> & { key: string | null },
+): Promise<RenderedTemplate> {
+  const looks = await looksFor(p, tenantId, source);
+  return await p.renderThreads.run({ do: "render", key, source, data, looks }, { tenantId, maxWaiting });
 }
 
 const textsOf = ({ subject, html, text }: RenderedTemplate) => ({ subject, htmlBody: html, textBody: text });
@@ -147,14 +162,13 @@ export async function previewTemplate(
 ): Promise<Pick<Rendition, "subject" | "htmlBody" | "textBody"> & { data: Record<string, unknown> }> {
   const { source } = await composed(p, tenantId, given);
   const data = wanted ?? await sampleDataFor(p, tenantId, source);
-  const looks = await looksFor(p, tenantId, source);
-  const task = { do: "render", key: null, source, data, looks } as const;
-  const rendered = await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING }));
+  const rendering = { key: null, data, maxWaiting: MAX_WAITING };
+  const rendered = await withProblems(renderSource(p, tenantId, source, rendering));
   return { ...textsOf(rendered), data };
 }
 
 /** A template that is not stored yet. */
-export type GivenTemplate = Omit<TemplateFields, "partSlugs"> & { slug?: string };
+export type GivenTemplate = Omit<SourceFields, "partSlugs">;
 
 /** The source of a template that is not stored, and the slugs of its partials. */
 async function composed(
@@ -163,13 +177,8 @@ async function composed(
   given: GivenTemplate,
 ): Promise<{ source: TemplateSource; inspection: Inspection }> {
   const locale = canonicalLocale(given.locale);
-  const { subjectTemplate: subject, htmlBodyTemplate: html, textBodyTemplate: text } = given;
-  const inspect = { do: "inspect", source: { subject, html, text } } as const;
-  const inspection = await withProblems(p.renderThreads.run(inspect, { tenantId, maxWaiting: MAX_WAITING }));
-  const template = { ...given, locale, partSlugs: inspection.partials };
   try {
-    const pins = await pinParts(p.sql, tenantId, template, locale, { skipsMissing: true });
-    return { source: await sourceOf(p.sql, template, pins), inspection };
+    return await withProblems(composeSource(p, tenantId, { ...given, locale }, locale));
   } catch (refusal) {
     if (!(refusal instanceof Problem) || refusal.code !== "NOTIFICATION_TEMPLATE_NOT_FOUND") throw refusal;
     throw problem(
@@ -226,8 +235,7 @@ export async function requireValidTemplate(
 ): Promise<string[]> {
   const { source, inspection } = await composed(p, tenantId, template);
   if (template.kind === "Layout") requireBodies(template, inspection);
-  const task = { do: "compile", source } as const;
-  await withProblems(p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING }));
+  await withProblems(p.renderThreads.run({ do: "compile", source }, { tenantId, maxWaiting: MAX_WAITING }));
   return inspection.partials;
 }
 
@@ -242,13 +250,6 @@ function requireBodies(template: GivenTemplate, { withBody }: Inspection): void 
     new TemplateInvalid(part, 1, 1, "a layout needs {{{ body }}}, which stands for the template"),
   );
 }
-
-type TemplateFields =
-  & Composed
-  & Pick<
-    StoredTemplate,
-    "kind" | "subjectTemplate" | "htmlBodyTemplate" | "textBodyTemplate" | "requiredVariables"
-  >;
 
 /** Awaits `work` and converts rendering errors to problems of the catalogue. */
 async function withProblems<T>(work: Promise<T>): Promise<T> {

@@ -1,13 +1,18 @@
 import { readLooks } from "../../looks/looks.ts";
-import { parseRequiredVariables, type TemplateSource } from "../../notifications/rendering/mod.ts";
+import {
+  MAX_WAITING,
+  parseRequiredVariables,
+  type TemplateSource,
+} from "../../notifications/rendering/mod.ts";
 import { missingVariables } from "../../notifications/rendering/required_variables.ts";
-import { looksFor } from "../../notifications/templates/in_layout.ts";
+import type { PartReader } from "../../notifications/templates/parts.ts";
+import { renderSource } from "../../notifications/templates/render.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { takeSlot } from "../request_slot.ts";
 import type { BlockInput } from "./make_blocks.ts";
 import { checkTemplateMarkup } from "./template_markup.ts";
 import { variablesMissing, withProblems } from "./problems.ts";
-import { type GivenDocument, givenSource, MAX_WAITING, type SourceReader } from "./source.ts";
+import { type GivenDocument, givenSource } from "./source.ts";
 import type { DocumentTemplate } from "./template.ts";
 
 /** How long a preview may take. */
@@ -19,17 +24,16 @@ const PREVIEW_MS = 30_000;
  * @throws DOCUMENT_TEMPLATE_INVALID with line and column, RATE_LIMITED
  */
 export async function requireValidDocument(
-  p: SourceReader,
+  p: PartReader,
   tenantId: string,
   given: GivenDocument,
 ): Promise<string[]> {
-  const { source, partSlugs } = await givenSource(p, tenantId, given, null);
+  const { source, inspection } = await givenSource(p, tenantId, given, null);
   await withProblems(async () => {
-    const task = { do: "compile", source } as const;
-    await p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING });
+    await p.renderThreads.run({ do: "compile", source }, { tenantId, maxWaiting: MAX_WAITING });
     checkTemplateMarkup(given.bodyTemplate, bodiesOf(source.partials));
   });
-  return partSlugs;
+  return inspection.partials;
 }
 
 /** The bodies of partials by slug. One without a body is used in the title only. */
@@ -65,9 +69,7 @@ export async function renderDocument(
   },
 ): Promise<BlockInput> {
   return await withProblems(async () => {
-    const looks = await looksFor(p, o.tenantId, source);
-    const task = { do: "render", key: o.key, source, data: o.data, looks } as const;
-    const { subject, html } = await p.renderThreads.run(task, o);
+    const { subject, html } = await renderSource(p, o.tenantId, source, o);
     return {
       markup: html ?? "",
       title: subject?.trim() ?? "",

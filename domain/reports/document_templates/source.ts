@@ -1,15 +1,15 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import type { TemplateSource } from "../../notifications/rendering/mod.ts";
+import type { Inspection, TemplateSource } from "../../notifications/rendering/mod.ts";
 import { canonicalLocale } from "../../notifications/templates/locales.ts";
-import { pinParts, sourceOf, type TemplatePins } from "../../notifications/templates/parts.ts";
-import type { ReportPlatform } from "../platform.ts";
+import {
+  composeSource,
+  type PartReader,
+  pinParts,
+  sourceOf,
+  type TemplatePins,
+} from "../../notifications/templates/parts.ts";
 import { withProblems } from "./problems.ts";
 import type { DocumentTemplate } from "./template.ts";
-
-/** Maximum waiting tasks of one tenant on the render threads, for requests. */
-export const MAX_WAITING = 50;
-
-export type SourceReader = Pick<ReportPlatform, "renderThreads"> & { sql: Sql };
 
 /** A document template as a caller gives it. */
 export type GivenDocument = Pick<
@@ -21,7 +21,7 @@ export type GivenDocument = Pick<
 export type StoredDocument = GivenDocument & Pick<DocumentTemplate, "partSlugs">;
 
 /** A document template in the words of message templates: the title is a subject, the body is HTML. */
-export const inMessageTerms = ({ titleTemplate, bodyTemplate, ...rest }: StoredDocument) => ({
+export const inMessageTerms = <T extends GivenDocument>({ titleTemplate, bodyTemplate, ...rest }: T) => ({
   ...rest,
   kind: "Template" as const,
   layoutSlug: null,
@@ -52,23 +52,17 @@ export const pinnedSource = (
 ): Promise<TemplateSource> => sourceOf(q, inMessageTerms(template), pins);
 
 /**
- * The source of a template that is not stored, with the current versions of its partials, and their slugs. Partials that
- * do not exist are left out: the compiler reports them with their position.
+ * The source of a template that is not stored, with the current versions of its partials, and what it contains. Partials
+ * that do not exist are left out: the compiler reports them with their position.
+ * @param language the requested one; null: the tenant's default
  * @throws DOCUMENT_TEMPLATE_INVALID with line and column, VALIDATION_ERROR for a wrong language tag, RATE_LIMITED
  */
 export async function givenSource(
-  p: SourceReader,
+  p: PartReader,
   tenantId: string,
   given: GivenDocument,
   language: string | null,
-): Promise<{ source: TemplateSource; partSlugs: string[] }> {
+): Promise<{ source: TemplateSource; inspection: Inspection }> {
   const wanted = language === null ? null : canonicalLocale(language, "language");
-  return await withProblems(async () => {
-    const texts = { subject: given.titleTemplate, html: given.bodyTemplate, text: null };
-    const task = { do: "inspect", source: texts } as const;
-    const { partials } = await p.renderThreads.run(task, { tenantId, maxWaiting: MAX_WAITING });
-    const template = inMessageTerms({ ...given, partSlugs: partials });
-    const pins = await pinParts(p.sql, tenantId, template, wanted, { skipsMissing: true });
-    return { source: await sourceOf(p.sql, template, pins), partSlugs: partials };
-  });
+  return await withProblems(() => composeSource(p, tenantId, inMessageTerms(given), wanted));
 }
