@@ -1,3 +1,4 @@
+import { getOrCreate } from "./filters/cache.ts";
 import { date } from "./filters/dates.ts";
 import type { Filter } from "./filters/filter.ts";
 import { currency, number } from "./filters/numbers.ts";
@@ -111,11 +112,8 @@ function isLocale(tag: unknown): boolean {
 const PLURALS = ["zero", "one", "two", "few", "many", "other"] as const;
 const rules = new Map<string, Intl.PluralRules>();
 
-function pluralRules(locale: string): Intl.PluralRules {
-  const known = rules.get(locale) ?? new Intl.PluralRules(locale);
-  rules.set(locale, known);
-  return known;
-}
+const pluralRules = (locale: string): Intl.PluralRules =>
+  getOrCreate(rules, locale, () => new Intl.PluralRules(locale));
 
 /**
  * `plural count "item" "items"`, or by the plural categories of the language:
