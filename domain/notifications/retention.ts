@@ -18,8 +18,8 @@ export const retentionJob = maintenanceJob<NotificationPlatform>({
     messagesDeleted: { limit: AT_ONCE, run: deleteMessages },
     bodiesDeleted: { limit: AT_ONCE, run: deleteBodies },
     filesReleased: { limit: 200, run: sweepAttachments },
-    receiptsDeleted: { limit: 1_000, run: deleteReceipts },
-    digestsDeleted: { limit: 1_000, run: deleteDigests },
+    receiptsDeleted: { limit: 1_000, run: deleteOlder("notification_feedback_receipts", "received_at") },
+    digestsDeleted: { limit: 1_000, run: deleteOlder("notification_digests", "settled_at") },
     inAppDeleted: { limit: 1_000, run: deleteInApp },
   },
 });
@@ -77,24 +77,12 @@ async function deleteBodies(p: NotificationPlatform, { limit, after }: Batch): P
   return step ?? 0;
 }
 
-/** Deletes the receipts of providers' requests that came before the cutoff. */
-function deleteReceipts(p: NotificationPlatform, batch: Batch): PromiseLike<BatchResult | number> {
-  return deleteOlder(p, batch, "notification_feedback_receipts", "received_at");
-}
-
-/** Deletes the digests that ended before the cutoff. */
-function deleteDigests(p: NotificationPlatform, batch: Batch): PromiseLike<BatchResult | number> {
-  return deleteOlder(p, batch, "notification_digests", "settled_at");
-}
-
-function deleteOlder(
-  p: NotificationPlatform,
-  batch: Batch,
-  table: string,
-  column: string,
-): PromiseLike<BatchResult | number> {
-  const keptFor = `${p.config.NOTIFICATION_RETENTION_DAYS} days`;
-  return deleteExpired({ table, column, keptFor }).run(p, batch);
+/** Deletes the rows whose `column` is before the cutoff of messages. */
+function deleteOlder(table: string, column: string) {
+  return (p: NotificationPlatform, batch: Batch): PromiseLike<BatchResult | number> => {
+    const keptFor = `${p.config.NOTIFICATION_RETENTION_DAYS} days`;
+    return deleteExpired({ table, column, keptFor }).run(p, batch);
+  };
 }
 
 /** One step through in-app notifications: read ones are deleted like the content of messages, others like messages. */
