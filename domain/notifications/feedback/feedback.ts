@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { z } from "zod";
 import type { HttpOut } from "../../../infra/http_out/http_out.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { DeliveryState } from "../status.ts";
@@ -59,19 +60,34 @@ export const REFERENCE = "steward-id";
 /** Maximum length of a provider's reason; the rest is cut off. */
 const DETAIL_LENGTH = 1_000;
 
+/** A text of a provider's JSON; undefined if it is missing or something else. */
+export const optionalText = z.string().optional().catch(undefined);
+
+/** What a provider's event says, before it is known whether it is about a message of this service. */
+interface GivenReport {
+  address: string | null;
+  state: DeliveryState;
+  /** Of a bounce: why the address gets no more messages; absent: it still does. A complaint always suppresses it. */
+  suppression?: SuppressionReason | null;
+  detail?: string | null | undefined;
+  at?: unknown;
+}
+
 /** A report, or none if it names no message of this service. */
 export function reportOf(
   references: (string | null | undefined)[],
-  report: Omit<DeliveryReport, "reference" | "detail" | "at"> & {
-    detail?: string | null | undefined;
-    at?: unknown;
-  },
+  { address, state, suppression = null, detail, at }: GivenReport,
 ): DeliveryReport[] {
   const reference = references.map(readReference).find((id) => id !== null);
   if (!reference) return [];
-  const detail = report.detail ? storable(report.detail.slice(0, DETAIL_LENGTH)) : null;
-  const address = report.address === null ? null : storable(report.address);
-  return [{ ...report, reference, address, detail, at: readTime(report.at) }];
+  return [{
+    reference,
+    address: address === null ? null : storable(address),
+    state,
+    suppression: state === "Complained" ? "Complaint" : suppression,
+    detail: detail ? storable(detail.slice(0, DETAIL_LENGTH)) : null,
+    at: readTime(at),
+  }];
 }
 
 /** A provider's text without the characters that Postgres cannot store. */

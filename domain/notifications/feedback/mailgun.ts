@@ -5,6 +5,7 @@ import {
   type DeliveryReport,
   type FeedbackAdapter,
   isSame,
+  optionalText,
   readJsonBody,
   REFERENCE,
   reportOf,
@@ -14,25 +15,26 @@ import {
 /** Mailgun repeats a webhook for eight hours. */
 const MAX_AGE_MS = 24 * 3_600_000;
 
-const text = z.string().optional().catch(undefined);
 const payload = z.object({
   signature: z.object({
     timestamp: z.coerce.string().regex(/^\d{1,12}$/),
     token: z.string().min(1).max(200),
     signature: z.string(),
-    "parent-signature": text,
+    "parent-signature": optionalText,
   }),
   "event-data": z.unknown().optional(),
 });
 const event = z.object({
   event: z.string(),
   recipient: z.string(),
-  severity: text,
-  reason: text,
+  severity: optionalText,
+  reason: optionalText,
   timestamp: z.number().optional().catch(undefined),
-  message: z.object({ headers: z.object({ "message-id": text }) }).optional().catch(undefined),
+  message: z.object({ headers: z.object({ "message-id": optionalText }) }).optional().catch(undefined),
   "user-variables": z.record(z.string(), z.unknown()).optional().catch(undefined),
-  "delivery-status": z.object({ message: text, description: text }).optional().catch(undefined),
+  "delivery-status": z.object({ message: optionalText, description: optionalText }).optional().catch(
+    undefined,
+  ),
 });
 
 /** Reasons of a permanent failure that are about the address. */
@@ -70,10 +72,10 @@ function readEvent(given: unknown): DeliveryReport[] {
   const detail = status?.message || status?.description || data.reason;
   const common = { address: data.recipient, detail, at: data.timestamp };
   if (data.event === "delivered") {
-    return reportOf(references, { ...common, state: "Delivered", suppression: null });
+    return reportOf(references, { ...common, state: "Delivered" });
   }
   if (data.event === "complained") {
-    return reportOf(references, { ...common, state: "Complained", suppression: "Complaint" });
+    return reportOf(references, { ...common, state: "Complained" });
   }
   if (data.event !== "failed" || data.severity !== "permanent") return [];
   const suppression = DEAD.get(data.reason ?? "") ?? null;

@@ -3,22 +3,22 @@ import {
   type Feedback,
   type FeedbackAdapter,
   isSame,
+  optionalText,
   readJsonBody,
   REFERENCE,
   reportOf,
   requireValid,
 } from "./feedback.ts";
 
-const text = z.string().optional().catch(undefined);
 const record = z.object({
   RecordType: z.string(),
-  Type: text,
-  Recipient: text,
-  Email: text,
-  DeliveredAt: text,
-  BouncedAt: text,
-  Details: text,
-  Description: text,
+  Type: optionalText,
+  Recipient: optionalText,
+  Email: optionalText,
+  DeliveredAt: optionalText,
+  BouncedAt: optionalText,
+  Details: optionalText,
+  Description: optionalText,
   Metadata: z.record(z.string(), z.unknown()).optional().catch(undefined),
 });
 
@@ -49,10 +49,10 @@ function readRecord({ RecordType, Type = "", Metadata, ...data }: z.infer<typeof
     at: data.DeliveredAt ?? data.BouncedAt,
   };
   if (RecordType === "Delivery") {
-    return { reports: reportOf(references, { ...common, state: "Delivered", suppression: null }) };
+    return { reports: reportOf(references, { ...common, state: "Delivered" }) };
   }
   if (RecordType === "SpamComplaint" || Type === "SpamComplaint") {
-    return { reports: reportOf(references, { ...common, state: "Complained", suppression: "Complaint" }) };
+    return { reports: reportOf(references, { ...common, state: "Complained" }) };
   }
   const isHard = HARD.includes(Type);
   if (RecordType !== "Bounce" || !isHard && !SOFT.includes(Type)) return { reports: [] };

@@ -1,23 +1,24 @@
+import { Buffer } from "node:buffer";
 import { createPublicKey, verify } from "node:crypto";
 import { z } from "zod";
 import type { SuppressionReason } from "../suppression.ts";
 import {
   type DeliveryReport,
   type FeedbackAdapter,
+  optionalText,
   readJsonBody,
   REFERENCE,
   reportOf,
   requireValid,
 } from "./feedback.ts";
 
-const text = z.string().optional().catch(undefined);
 const event = z.object({
   event: z.string(),
   email: z.string(),
-  "smtp-id": text,
-  [REFERENCE]: text,
-  reason: text,
-  type: text,
+  "smtp-id": optionalText,
+  [REFERENCE]: optionalText,
+  reason: optionalText,
+  type: optionalText,
   timestamp: z.number().optional().catch(undefined),
 });
 
@@ -45,7 +46,7 @@ export const sendgrid: FeedbackAdapter = {
 
 function isSigned(secret: string, timestamp: string, signature: string, body: Uint8Array): boolean {
   const key = createPublicKey({ key: Uint8Array.fromBase64(secret) as never, format: "der", type: "spki" });
-  const signed = new Uint8Array([...new TextEncoder().encode(timestamp), ...body]);
+  const signed = Buffer.concat([Buffer.from(timestamp), body]);
   try {
     return verify("sha256", signed, key, Uint8Array.fromBase64(signature));
   } catch {
@@ -60,7 +61,7 @@ function readEvent(given: unknown): DeliveryReport[] {
   const common = { address: data.email, detail: data.reason, at: data.timestamp };
   switch (data.event) {
     case "delivered":
-      return reportOf(references, { ...common, state: "Delivered", suppression: null });
+      return reportOf(references, { ...common, state: "Delivered" });
     case "bounce":
       return reportOf(references, {
         ...common,
@@ -72,7 +73,7 @@ function readEvent(given: unknown): DeliveryReport[] {
       return reportOf(references, { ...common, state: "Bounced", suppression });
     }
     case "spamreport":
-      return reportOf(references, { ...common, state: "Complained", suppression: "Complaint" });
+      return reportOf(references, { ...common, state: "Complained" });
     default:
       return [];
   }

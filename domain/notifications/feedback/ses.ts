@@ -1,25 +1,29 @@
 import { z } from "zod";
-import { type DeliveryReport, type FeedbackAdapter, REFERENCE, reportOf } from "./feedback.ts";
+import { type DeliveryReport, type FeedbackAdapter, optionalText, REFERENCE, reportOf } from "./feedback.ts";
 import { confirmSubscription, readSnsMessage } from "./sns.ts";
 
-const text = z.string().optional().catch(undefined);
-const recipient = z.object({ emailAddress: z.string(), diagnosticCode: text, status: text });
+const recipient = z.object({ emailAddress: z.string(), diagnosticCode: optionalText, status: optionalText });
 const event = z.object({
-  eventType: text,
-  notificationType: text,
+  eventType: optionalText,
+  notificationType: optionalText,
   mail: z.object({
     headers: z.array(z.object({ name: z.string(), value: z.string() })).optional().catch(undefined),
-    commonHeaders: z.object({ messageId: text }).optional().catch(undefined),
+    commonHeaders: z.object({ messageId: optionalText }).optional().catch(undefined),
     tags: z.record(z.string(), z.array(z.string())).optional().catch(undefined),
   }),
-  bounce: z.object({ bounceType: text, timestamp: text, bouncedRecipients: z.array(recipient) }).optional(),
+  bounce: z.object({
+    bounceType: optionalText,
+    timestamp: optionalText,
+    bouncedRecipients: z.array(recipient),
+  }).optional(),
   complaint: z.object({
-    timestamp: text,
-    complaintFeedbackType: text,
+    timestamp: optionalText,
+    complaintFeedbackType: optionalText,
     complainedRecipients: z.array(recipient),
   })
     .optional(),
-  delivery: z.object({ timestamp: text, smtpResponse: text, recipients: z.array(z.string()) }).optional(),
+  delivery: z.object({ timestamp: optionalText, smtpResponse: optionalText, recipients: z.array(z.string()) })
+    .optional(),
 });
 
 /** Amazon SES: its events come as messages of SNS. The secret is the ARN of the topic, or several, comma-separated. */
@@ -46,7 +50,6 @@ function readEvent(json: string): DeliveryReport[] {
         reportOf(references, {
           address,
           state: "Delivered",
-          suppression: null,
           detail: delivery?.smtpResponse,
           at: delivery?.timestamp,
         })
@@ -66,7 +69,6 @@ function readEvent(json: string): DeliveryReport[] {
         reportOf(references, {
           address,
           state: "Complained",
-          suppression: "Complaint",
           detail: complaint?.complaintFeedbackType,
           at: complaint?.timestamp,
         })

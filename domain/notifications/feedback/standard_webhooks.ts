@@ -37,8 +37,7 @@ export const standardWebhooks: FeedbackAdapter = {
     }
     const reports = data.events.flatMap(
       ({ messageId, recipient, state, isPermanent, detail, occurredAt }) => {
-        const dead = state === "Bounced" && isPermanent ? "HardBounce" as const : null;
-        const suppression = state === "Complained" ? "Complaint" as const : dead;
+        const suppression = state === "Bounced" && isPermanent ? "HardBounce" as const : null;
         return reportOf([messageId], { address: recipient, state, suppression, detail, at: occurredAt });
       },
     );

@@ -47,7 +47,7 @@ function readStatus(form: URLSearchParams, reference: string | null): Feedback {
   const code = form.get("ErrorCode");
   const common = { address: null, detail: code && `${code} ${form.get("ErrorMessage") ?? ""}`.trim() };
   if (status === "delivered") {
-    return { reports: reportOf([reference], { ...common, state: "Delivered", suppression: null }) };
+    return { reports: reportOf([reference], { ...common, state: "Delivered" }) };
   }
   if (status !== "undelivered" && status !== "failed") return { reports: [] };
   const dead = DEAD.includes(code ?? "") ? "HardBounce" as const : null;
