@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { type FieldErrors, invalid, Problem } from "../problems/problem.ts";
+import type { FieldErrors } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import { METHOD, samePathMistake } from "./delivery/options.ts";
 import { requireReceiver } from "./delivery/receivers.ts";
 import type { Execution } from "./execution.ts";
+import { checkItems, itemLabel } from "./items.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { requireTemplate } from "./registry.ts";
 import {
@@ -17,7 +17,6 @@ import {
 
 /** Upper limit of documents per burst. */
 const MAX_BURST_ITEMS = 100;
-const MAX_LABEL_LENGTH = 200;
 
 /** A burst: one document for each value of a parameter, each with its own recipients. */
 export const BurstShape = z.object({
@@ -53,25 +52,15 @@ export function checkBurst(
 ): CheckedBurst {
   const { shape } = requireTemplate(p.reports.templates, request.templateId).parameters;
   const isKnown = Object.hasOwn(shape, burst.parameter);
-  // This error is reported only after the permission checks below. Otherwise it would reveal parameters of a template
-  // that the caller may not see.
-  const errors: FieldErrors = isKnown ? {} : {
-    "burst.parameter": [
-      `the template has no parameter "${burst.parameter}"; it has ${Object.keys(shape).join(", ") || "none"}`,
-    ],
-  };
-  const requests: CheckedRequest[] = [];
-  burst.items.forEach((item, index) => {
-    try {
-      requests.push(checkItem(p, requester, request, burst.parameter, item));
-    } catch (error) {
-      if (!(error instanceof Problem) || error.code !== "VALIDATION_ERROR") throw error;
-      if (isKnown) addErrors(errors, error, burst.parameter, index);
-    }
-  });
-  refuseMisplacedRecipients(errors, request, burst);
-  refuseRepetitions(errors, request, burst);
-  if (Object.keys(errors).length > 0) throw invalid(errors);
+  const requests = checkItems(request.delivery, burst.items, {
+    field: "burst.items",
+    labelOf: ({ value }) => itemLabel(value),
+    check: (item) => checkItem(p, requester, request, burst.parameter, item),
+    rename(name, item) {
+      if (!isKnown && name.startsWith("parameters.")) return "burst.parameter";
+      return name === `parameters.${burst.parameter}` ? `${item}.value` : name;
+    },
+  }, repetitions(burst));
   const recipients = requests.map(({ delivery }) => delivery?.recipients ?? []);
   const items = burst.items.map((item, index) => ({ ...item, recipients: recipients[index] ?? [] }));
   return { burst: { ...burst, items }, requests };
@@ -89,47 +78,18 @@ export function checkItem(
     ...request,
     parameters: { ...request.parameters, [parameter]: value },
     delivery: request.delivery && { ...request.delivery, recipients },
-    burstValue: burstLabel(value),
+    burstValue: itemLabel(value),
   });
 }
 
-/** A value as text for messages and names: without control characters, at most MAX_LABEL_LENGTH characters. */
-export const burstLabel = (value: BurstItem["value"]): string =>
-  String(value).replaceAll(/\p{C}+/gu, " ").slice(0, MAX_LABEL_LENGTH).toWellFormed();
-
-/** Adds one item's errors. Errors of the item are named after the item; errors that all items share are added once. */
-function addErrors(errors: FieldErrors, error: Problem, parameter: string, index: number): void {
-  const item = `burst.items.${index}`;
-  for (const [field, messages] of Object.entries(error.extras.errors ?? {})) {
-    const name = field === `parameters.${parameter}`
-      ? `${item}.value`
-      : field.replace(/^delivery\.recipients(?=\.|$)/, `${item}.recipients`);
-    errors[name] ??= messages;
-  }
-}
-
-function refuseMisplacedRecipients(errors: FieldErrors, { delivery }: ReportRequest, { items }: Burst): void {
-  if (delivery?.method === METHOD.Email) {
-    if (delivery.recipients.length === 0) return;
-    errors["delivery.recipients"] = ["a burst has its recipients in each item, not here"];
-    return;
-  }
-  items.forEach(({ recipients }, index) => {
-    if (recipients.length === 0) return;
-    errors[`burst.items.${index}.recipients`] = ["only delivery by email (method 2) has recipients"];
-  });
-}
-
-function refuseRepetitions(errors: FieldErrors, { delivery }: ReportRequest, { items }: Burst): void {
-  const valueAt = new Map<unknown, number>();
-  items.forEach(({ value }, index) => {
-    const first = valueAt.get(value);
-    if (first !== undefined) {
-      (errors[`burst.items.${index}.value`] ??= []).push(`the same value as items.${first}`);
-    } else valueAt.set(value, index);
-  });
-  const mistake = samePathMistake(delivery, items.map(({ value }) => burstLabel(value)));
-  if (mistake) errors["delivery.targetPath"] ??= [mistake];
+/** The errors of values that occur twice. */
+function repetitions({ items }: Burst): FieldErrors {
+  return Object.fromEntries(
+    items.flatMap(({ value }, index) => {
+      const first = items.findIndex((other) => other.value === value);
+      return first === index ? [] : [[`burst.items.${index}.value`, [`the same value as items.${first}`]]];
+    }),
+  );
 }
 
 /**

@@ -6,10 +6,11 @@ import { Problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import { withDatabase } from "../shared/platform.ts";
-import { burstLabel, checkItem } from "./burst.ts";
+import { checkItem } from "./burst.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
 import { STATUS } from "./formats.ts";
+import { itemLabel } from "./items.ts";
 import type { ReportPlatform } from "./platform.ts";
 import {
   type CheckedRequest,
@@ -149,7 +150,7 @@ function prepareRun(p: ReportPlatform, creator: Requester, schedule: Schedule): 
     return burst.items.flatMap((item) =>
       catchProblem(
         () => [{ creator, request: checkItem(p, creator, request, burst.parameter, item) }],
-        burstLabel(item.value),
+        itemLabel(item.value),
       )
     );
   });
