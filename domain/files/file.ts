@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import { type PurgeKind, purgeKindOf } from "./purge_reasons.ts";
 
@@ -120,12 +120,13 @@ function throwNotFound(): never {
 }
 
 /**
- * Requires admin:system, in addition to a route's own permission. Needed for product files, for purging Permanent files
- * and for releasing legal holds.
+ * Requires admin:system, in addition to a route's own permission.
+ * @param isAdmin for a product file: held in the tenant that the caller acts in (the platform's) or without a tenant;
+ * for purging a Permanent file and releasing a legal hold, the platform tenant counts too: `holdsAdminSystemAnywhere`
  * @param action what the caller attempts; the message begins with it
  * @throws MISSING_PERMISSION
  */
-export function requireSystemAdmin(caller: Caller, action: string): void {
-  if (isSystemAdmin(caller)) return;
+export function requireSystemAdmin(isAdmin: boolean, action: string): void {
+  if (isAdmin) return;
   throw problem("MISSING_PERMISSION", `${action} also needs admin:system, which the caller does not hold.`);
 }

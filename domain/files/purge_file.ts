@@ -2,7 +2,9 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit, recordAudits } from "../audit/audit.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { type Problem, problem } from "../problems/problem.ts";
-import type { Caller } from "../rights/caller.ts";
+import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import type { RightsPlatform } from "../rights/platform.ts";
+import { holdsAdminSystemAnywhere } from "../rights/system_admin.ts";
 import type { Platform } from "../shared/platform.ts";
 import {
   type FileRecord,
@@ -24,15 +26,18 @@ import { holdingScopes } from "./references.ts";
  * FILE_PURGED_CONFLICT, FILE_LEGAL_HOLD_CONFLICT, FILE_STILL_REFERENCED_CONFLICT
  */
 export async function purgeFile(
-  p: Pick<Platform, "sql" | "objects" | "clock" | "log" | "wakeUps">,
+  p: Pick<RightsPlatform, "sql" | "objects" | "clock" | "log" | "wakeUps" | "rights">,
   caller: Caller,
   fileId: string,
   reason: string,
 ): Promise<FileRecord> {
+  const mayPurgePermanent = await holdsAdminSystemAnywhere(p.rights, caller);
   const tombstone = await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
-    if (file.tenantId === null) requireSystemAdmin(caller, "Purging a product file");
-    if (file.retentionClass === "Permanent") requireSystemAdmin(caller, "Purging a Permanent file");
+    if (file.tenantId === null) requireSystemAdmin(isSystemAdmin(caller), "Purging a product file");
+    if (file.retentionClass === "Permanent") {
+      requireSystemAdmin(mayPurgePermanent, "Purging a Permanent file");
+    }
     requireAvailable(file);
     if (file.legalHold) {
       throw problem("FILE_LEGAL_HOLD_CONFLICT", "The file is under legal hold and cannot be purged.");

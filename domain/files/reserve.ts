@@ -1,5 +1,5 @@
 import { invalid } from "../problems/problem.ts";
-import type { Caller } from "../rights/caller.ts";
+import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { requireSystemAdmin } from "./file.ts";
 import { newStagingKey } from "./object_keys.ts";
 import {
@@ -50,7 +50,7 @@ export async function reserveFile(
   o: ReservationRequest,
 ): Promise<Reservation> {
   const tenantId = o.isProduct ? null : caller.tenantId;
-  if (tenantId === null) requireSystemAdmin(caller, "Reserving a product file");
+  if (tenantId === null) requireSystemAdmin(isSystemAdmin(caller), "Reserving a product file");
   const profile = requireCallersProfile(p, o.profile);
   requireContentType(profile, o.contentType);
   requireSize(profile, o.sizeBytes);

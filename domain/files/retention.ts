@@ -1,8 +1,9 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { incoherent, problem } from "../problems/problem.ts";
-import type { Caller } from "../rights/caller.ts";
-import type { Platform } from "../shared/platform.ts";
+import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import type { RightsPlatform } from "../rights/platform.ts";
+import { holdsAdminSystemAnywhere } from "../rights/system_admin.ts";
 import { requireVersion } from "../shared/version.ts";
 import {
   type FileRow,
@@ -35,19 +36,22 @@ export interface RetentionChange {
  * FILE_RETENTION_SHORTENED_UNPROCESSABLE, PRECONDITION_FAILED
  */
 export async function changeRetention(
-  p: Pick<Platform, "sql" | "clock">,
+  p: Pick<RightsPlatform, "sql" | "clock" | "rights">,
   caller: Caller,
   fileId: string,
   change: RetentionChange,
   ifMatch: string | null,
 ): Promise<FileRow> {
+  const mayRelease = await holdsAdminSystemAnywhere(p.rights, caller);
   return await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
     const next = mergeRetention(file, change);
     requireCoherence(next, change, p.clock.now());
     if (file.status === "Purged") throw purgedConflict(file);
-    if (file.tenantId === null) requireSystemAdmin(caller, "Changing the retention of a product file");
-    if (file.legalHold && !next.legalHold) requireSystemAdmin(caller, "Releasing a legal hold");
+    if (file.tenantId === null) {
+      requireSystemAdmin(isSystemAdmin(caller), "Changing the retention of a product file");
+    }
+    if (file.legalHold && !next.legalHold) requireSystemAdmin(mayRelease, "Releasing a legal hold");
     requireNotShorter(file, next, p.clock.now());
     requireVersion(ifMatch, file.version);
     if (isSame(file, next)) return file;

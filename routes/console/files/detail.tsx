@@ -9,6 +9,7 @@ import { holdTexts } from "./hold_texts.ts";
 import {
   type FileForms,
   HoldNotice,
+  isAdminOf,
   PurgeCard,
   PurgeTime,
   ReferencesCard,
@@ -28,6 +29,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
     v.api.call("listScanAttempts", { params }),
     v.api.call("listFileReferences", { params, query: { pageSize: 50 } }),
   ]);
+  const isAdmin = await isAdminOf(v, file);
   const names = await userNames(v, [file.createdBy, file.purgedBy, file.legalHoldBy]);
   return {
     title: file.fileName,
@@ -36,7 +38,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
     body: (
       <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>
         <StatusNotice v={v} file={file} />
-        <HoldNotice v={v} file={file} names={names} />
+        <HoldNotice v={v} file={file} names={names} isAdmin={isAdmin} />
         <div class="row">
           {file.status === "Available" && (
             <ButtonLink href={`${path}/download`} label={t.download} icon="download" tone="primary" />
@@ -53,10 +55,16 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
         {(file.status === "Available" || file.status === "Failed") && (
           <div class="grid-2">
             {mayInFiles(v.viewer, "retain:files") && (
-              <RetentionCard v={v} file={file} etag={etag} sent={sent.retention ?? null} />
+              <RetentionCard
+                v={v}
+                file={file}
+                etag={etag}
+                sent={sent.retention ?? null}
+                isAdmin={isAdmin}
+              />
             )}
             {mayInFiles(v.viewer, "purge:files") && file.status === "Available" && (
-              <PurgeCard v={v} file={file} sent={sent.purge ?? null} />
+              <PurgeCard v={v} file={file} sent={sent.purge ?? null} isAdmin={isAdmin} />
             )}
           </div>
         )}

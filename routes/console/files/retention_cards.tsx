@@ -11,6 +11,7 @@ import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { may, mayInFiles, type Visit } from "../shared/page.ts";
 import { Person } from "../shared/user_names.tsx";
+import { readViewer } from "../shared/viewer.ts";
 import { holdTexts } from "./hold_texts.ts";
 import type { File } from "./model.tsx";
 import { retentionTexts } from "./status_texts.ts";
@@ -62,14 +63,23 @@ interface CardProps {
   v: Visit;
   file: File;
   sent: Sent | null;
+  /** May the viewer release a legal hold and purge a Permanent file? */
+  isAdmin: boolean;
+}
+
+/** Does the viewer hold admin:system for this file? For one of a tenant, the platform tenant counts too. */
+export async function isAdminOf(v: Visit, file: File): Promise<boolean> {
+  if (may(v.viewer, "admin:system")) return true;
+  const isAsked = mayInFiles(v.viewer, "retain:files") || mayInFiles(v.viewer, "purge:files");
+  if (file.tenantId === null || !isAsked) return false;
+  return may(await readViewer(await v.inScope(null), v.viewer.userId), "admin:system");
 }
 
 /** The form for retention and legal hold. After a change elsewhere it keeps what was typed, with the new ETag. */
-export function RetentionCard({ v, file, etag, sent }: CardProps & { etag: string }) {
+export function RetentionCard({ v, file, etag, sent, isAdmin }: CardProps & { etag: string }) {
   const t = fileTexts[v.locale];
   const r = retentionTexts[v.locale];
   const h = holdTexts[v.locale];
-  const isAdmin = may(v.viewer, "admin:system");
   const keptUntil = file.retainUntil ? localOf(v, file.retainUntil) : "";
   const f = new Fields(v, sent, "changeRetention", { ...file, retainUntil: keptUntil });
   if (file.tenantId === null && !isAdmin) {
@@ -100,7 +110,9 @@ export function RetentionCard({ v, file, etag, sent }: CardProps & { etag: strin
 }
 
 /** Who set the legal hold of a file, when and why, what it prevents, and who can release it. */
-export function HoldNotice({ v, file, names }: { v: Visit; file: File; names: Map<string, string> }) {
+export function HoldNotice(
+  { v, file, names, isAdmin }: Omit<CardProps, "sent"> & { names: Map<string, string> },
+) {
   const t = holdTexts[v.locale];
   if (!file.legalHold) return null;
   const { legalHoldBy: by, legalHoldSince: since, legalHoldReason: reason } = file;
@@ -113,20 +125,18 @@ export function HoldNotice({ v, file, names }: { v: Visit; file: File; names: Ma
         </p>
       )}
       <p>{t.prevents}</p>
-      {mayInFiles(v.viewer, "retain:files") && (
-        <p>{may(v.viewer, "admin:system") ? t.releaseHere : t.releaseAdmin}</p>
-      )}
+      {mayInFiles(v.viewer, "retain:files") && <p>{isAdmin ? t.releaseHere : t.releaseAdmin}</p>}
     </Notice>
   );
 }
 
 /** What prevents the viewer from purging a file; null: nothing. */
-function purgePrevented(v: Visit, file: File): string | null {
+function purgePrevented(v: Visit, file: File, isAdmin: boolean): string | null {
   const t = fileTexts[v.locale];
   const h = holdTexts[v.locale];
   if (file.legalHold) return t.purgeOnHold;
   if (file.referenceCount > 0) return t.purgeReferenced(file.referenceCount);
-  if (may(v.viewer, "admin:system")) return null;
+  if (isAdmin) return null;
   if (file.tenantId === null) return h.purgeProduct;
   return file.retentionClass === "Permanent" ? h.purgePermanent : null;
 }
@@ -141,10 +151,10 @@ export function PurgeTime({ v, file }: { v: Visit; file: File }) {
 }
 
 /** The form that purges the content, or what prevents it: a legal hold, references, or a missing right. */
-export function PurgeCard({ v, file, sent }: CardProps) {
+export function PurgeCard({ v, file, sent, isAdmin }: CardProps) {
   const t = fileTexts[v.locale];
   const f = new Fields(v, sent, "purgeFile");
-  const prevented = sent === null && purgePrevented(v, file);
+  const prevented = sent === null && purgePrevented(v, file, isAdmin);
   if (prevented) {
     return (
       <Card title={t.purge} id="purge">

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { setup, setupShared } from "../../support/setup.ts";
 import { addApp, ageSignIns, appUser, clock, finish } from "./factors.ts";
+import { ALL, Uploading } from "../files/uploading.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "./people.ts";
 
 const t = await setupShared({}, { clock });
@@ -156,6 +157,20 @@ Deno.test("with REQUIRE_SECOND_FACTOR_FOR_PLATFORM, holders of platform reach ne
     assert.equal((await client.get("/api/v1/admin/users")).status, 200);
     const user = await person(strict);
     assert.equal((await bearer(strict, await signIn(strict, user.email)).get("/auth/me")).status, 200);
+
+    // also where such a right counts in another tenant
+    const files = new Uploading(strict);
+    const manager = await strict.actor({ permissions: ALL });
+    const tenantId = manager.tenantId ?? "";
+    const held = await files.fileIn("Available", { tenantId, legalHold: true });
+    const link = { tenantId, roleIds: [manager.roleId], isDefault: true };
+    const other = await person(strict, { links: [strict.platformTenantId], role: "SystemAdmin" });
+    assert.equal((await client.post(`/api/v1/admin/users/${other.id}/tenants`, link)).status, 201);
+    const inTenant = bearer(strict, await signIn(strict, other.email, PASSWORD, { tenantId }));
+    const release = () => inTenant.put(`/api/v1/files/${held}/retention`, { legalHold: false });
+    assert.equal((await release()).body.code, "MISSING_PERMISSION");
+    await addApp(inTenant);
+    assert.equal((await release()).body.legalHold, false);
   } finally {
     await strict.stop();
   }

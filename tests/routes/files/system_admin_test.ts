@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { HttpClient } from "../../support/http.ts";
+import { Actor, setupShared } from "../../support/setup.ts";
+import { browse, hiddenOf } from "../console/plain_browser.ts";
+import { ALL, Uploading } from "./uploading.ts";
+
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const manager = await t.actor({ permissions: ALL });
+const tenantId = manager.tenantId ?? "";
+
+/** A system administrator who is also linked to the tenant, with the manager's role, and acts in it. */
+async function systemAdminIn(permissions = ["admin:system"]): Promise<Actor> {
+  const admin = await t.actor({ permissions, tenantId: t.platformTenantId });
+  const link = { tenantId, roleIds: [manager.roleId], isDefault: false };
+  assert.equal((await t.systemAdmin.post(`/api/v1/admin/users/${admin.userId}/tenants`, link)).status, 201);
+  const switched = await (await t.signedIn(admin)).post("/api/v1/auth/switch-tenant", { tenantId });
+  assert.equal(switched.status, 200);
+  const { accessToken, refreshToken } = switched.body;
+  return new Actor(t.url, accessToken, admin.userId, tenantId, admin.email, null, refreshToken);
+}
+
+/** A service account of all tenants that acts in the tenant. */
+async function accountIn(permissions: string[]): Promise<HttpClient> {
+  const maker = await t.actor({ permissions: [...ALL, "admin:system"], tenantId: t.platformTenantId });
+  const name = `account ${crypto.randomUUID()}`;
+  const made = await maker.post("/api/v1/service-accounts", { name, permissions, tenants: "all" });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  return new HttpClient(t.url, made.body.secret, { "x-tenant-id": tenantId });
+}
+
+/** What a caller gets for releasing a legal hold and for purging a Permanent file of the tenant. */
+async function answersFor(caller: HttpClient): Promise<string[]> {
+  const held = await files.fileIn("Available", { tenantId, legalHold: true });
+  const permanent = await files.fileIn("Available", { tenantId, retentionClass: "Permanent" });
+  const answers = [
+    await caller.put(`/api/v1/files/${held}/retention`, { legalHold: false, reason: "settled" }),
+    await caller.post(`/api/v1/files/${permanent}/purge`, { reason: "request of the owner" }),
+  ];
+  return answers.map(({ status, body }) => body.code ?? `${status} ${body.legalHold} ${body.status}`);
+}
+
+const ALLOWED = ["200 false Available", "200 false Purged"];
+const REFUSED = ["MISSING_PERMISSION", "MISSING_PERMISSION"];
+
+Deno.test("a system administrator who acts in a tenant releases its holds and purges its Permanent files", async () => {
+  assert.deepEqual(await answersFor(await systemAdminIn()), ALLOWED);
+});
+
+Deno.test("a service account with admin:system does the same in a tenant", async () => {
+  assert.deepEqual(await answersFor(await accountIn([...ALL, "admin:system"])), ALLOWED);
+});
+
+Deno.test("platform reach of another kind, or the module permissions alone, do not suffice", async () => {
+  assert.deepEqual(
+    await answersFor(await systemAdminIn(["manage:all-users", "manage:all-tenants"])),
+    REFUSED,
+  );
+  assert.deepEqual(await answersFor(await accountIn(ALL)), REFUSED);
+  assert.deepEqual(await answersFor(manager), REFUSED);
+});
+
+Deno.test("an API key of a system administrator in a tenant does not act as one", async () => {
+  const maker = await t.actor({ permissions: [...ALL, "manage:api-keys"], tenantId });
+  const { userId } = maker;
+  const [role] = await t.steward.platform.sql<{ id: string }[]>`
+    select id from roles where tenant_id = ${t.platformTenantId} and name = 'SystemAdmin' and is_system`;
+  const link = { tenantId: t.platformTenantId, roleIds: [role?.id], isDefault: false };
+  assert.equal((await t.systemAdmin.post(`/api/v1/admin/users/${userId}/tenants`, link)).status, 201);
+  const person = await t.signedIn(maker);
+  const made = await person.post("/api/v1/api-keys", { name: "key", permissions: ALL });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  assert.deepEqual(await answersFor(new HttpClient(t.url, made.body.key)), REFUSED);
+  assert.deepEqual(await answersFor(person), ALLOWED);
+});
+
+Deno.test("a product file stays out of reach of a system administrator who acts in a tenant", async () => {
+  const admin = await systemAdminIn();
+  const product = await files.fileIn("Available", { tenantId: null });
+  assert.equal(
+    (await admin.put(`/api/v1/files/${product}/retention`, { legalHold: true })).body.code,
+    "MISSING_PERMISSION",
+  );
+  assert.equal(
+    (await admin.post(`/api/v1/files/${product}/purge`, { reason: "x" })).body.code,
+    "MISSING_PERMISSION",
+  );
+});
+
+Deno.test("the console offers a system administrator in a tenant to release a hold, and the manager not", async () => {
+  const id = await files.fileIn("Available", { tenantId, legalHold: true });
+  assert.match(
+    (await (await browse(t, manager)).open(`files/${id}`)).html,
+    /Only a system administrator can/,
+  );
+  const browser = await browse(t, await systemAdminIn());
+  const { html } = await browser.open(`files/${id}`);
+  assert.match(html, /You can release it here/);
+  const action = `files/${id}/retention`;
+  const sent = await browser.send(action, [
+    ...hiddenOf(html, action),
+    ["retentionClass", "Standard"],
+    ["retainUntil", ""],
+    ["reason", "settled"],
+  ]);
+  assert.equal(sent.status, 303, sent.html);
+  assert.equal((await manager.get(`/api/v1/files/${id}`)).body.legalHold, false);
+});
