@@ -18,6 +18,9 @@ import { ownTypeMistake } from "./own_types.ts";
 import { LAST_DAY } from "./attempt_counts.ts";
 import { issueSecret, OLD_SECRET_HOURS } from "./signing_secrets.ts";
 
+/** Each event is compared with all endpoints of its tenant, and may become a delivery of each. */
+const MOST_ENDPOINTS = 100;
+
 const timestamp = z.iso.datetime();
 const url = z.string().trim().min(1).max(2000);
 const description = z.string().max(2000).nullable();
@@ -76,7 +79,10 @@ const create = z.object({
   eventTypes,
   tenants: tenants.default(null),
   isActive: z.boolean().default(true),
-}).meta({ id: "CreateWebhookEndpointDto" });
+}).meta({
+  id: "CreateWebhookEndpointDto",
+  description: `A tenant has at most ${MOST_ENDPOINTS} endpoints`,
+});
 
 const update = z.object({ url, description, eventTypes, tenants, isActive: z.boolean() }).partial().meta({
   id: "UpdateWebhookEndpointDto",
@@ -92,7 +98,8 @@ type Commands = ResourceSource<Endpoint, z.output<typeof create>, z.output<typeo
 const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
 
 /** A platform endpoint shows events of all tenants, so that only holders of admin:system see it and its deliveries. */
-const isVisible = (caller: TenantCaller): string => isSystemAdmin(caller) ? "true" : "not all_tenants";
+const isVisible = (caller: TenantCaller): string =>
+  `deleted_at is null and ${isSystemAdmin(caller) ? "true" : "not all_tenants"}`;
 
 const table = tableSource<Endpoint, Record<string, never>, Record<string, never>>({
   one: "webhookEndpoint",
@@ -131,14 +138,20 @@ export const readEndpoint = table.read;
 const commands: Commands = {
   list: table.list,
   read: table.read,
+  // An endpoint may have a million deliveries. The upkeep deletes them in batches, see `deleteRemoved`.
   async remove(tx, caller, id, ifMatch) {
-    await table.remove(tx, caller, id, ifMatch);
+    const { value: before } = await lockEndpoint(tx, caller, id, ifMatch);
+    await tx`update webhook_endpoints set deleted_at = now(), is_active = false, disabled_reason = null,
+      failing_since = null, updated_at = now() where id = ${id}`;
+    await tx`delete from webhook_secrets where endpoint_id = ${id}`;
     subscriptionsChanged(tx);
+    await auditEndpoint(tx, caller, "delete", id, { before });
   },
   async create(p, tx, caller, input) {
     requireUrl(input.url, p.config.OUTBOUND_ALLOW);
     requireKnownTypes(input.eventTypes, p.eventTypes);
     requireMayServe(caller, input.tenants);
+    await requireRoom(tx, caller.tenantId);
     const id = newId();
     await tx`insert into webhook_endpoints (id, tenant_id, url, description, event_types, all_tenants, is_active, created_by)
       values (${id}, ${caller.tenantId}, ${input.url}, ${input.description}, ${input.eventTypes}::text[],
@@ -169,6 +182,15 @@ const commands: Commands = {
   },
 };
 
+/** The lock makes concurrent creations of a tenant count one after the other. */
+async function requireRoom(tx: Tx, tenantId: string): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${tenantId}, 7321))`;
+  const { count } = await tx`
+    select from webhook_endpoints where tenant_id = ${tenantId} and deleted_at is null limit ${MOST_ENDPOINTS}`;
+  if (count < MOST_ENDPOINTS) return;
+  throw problem("WEBHOOK_ENDPOINT_LIMIT_CONFLICT", `The tenant has ${count} webhook endpoints already.`);
+}
+
 /** A tenant's webhook endpoints: the URLs that events are sent to. Deleting one also deletes its deliveries. */
 export const webhookEndpoints = defineResource({
   one: "webhookEndpoint",
@@ -188,7 +210,7 @@ export const webhookEndpoints = defineResource({
   }),
   sortable: ["createdAt", "url"],
   notFound: NOT_FOUND,
-  problems: [],
+  problems: ["WEBHOOK_ENDPOINT_LIMIT_CONFLICT"],
   commands,
 });
 

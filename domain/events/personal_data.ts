@@ -47,7 +47,7 @@ export const eventPersonalData: PersonalData = {
     "webhook-endpoints": (q, tenantId) =>
       q`
       select id, url, description, event_types, is_active, created_by, created_at from webhook_endpoints
-      where tenant_id = ${tenantId} order by id`,
+      where tenant_id = ${tenantId} and deleted_at is null order by id`,
   },
   async eraseTenant({ sql }, tenantId) {
     await untilDone(() =>

@@ -41,7 +41,7 @@ export async function readPendingDelivery(q: Sql, id: string): Promise<PendingDe
     select d.id, d.endpoint_id, e.url, e.is_active, e.paused_at is not null as is_paused, d.body, d.attempt_count, d.round_attempts,
       greatest(0, extract(epoch from d.next_attempt_at - now()) * 1000)::float8 as due_in_ms
     from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
-    where d.id = ${id} and d.status = 'Pending'`;
+    where d.id = ${id} and d.status = 'Pending' and e.deleted_at is null`;
   return delivery ?? null;
 }
 

@@ -23,7 +23,7 @@ const pruneDeliveries = deleteExpired({
 
 /**
  * Every ten minutes: enqueues lost delivery jobs again, numbers events that nobody has polled, and deletes old deliveries
- * and events, and expired secrets, keys and interests of polls that have not asked again.
+ * and events, those of deleted endpoints, and expired secrets, keys and interests of polls that have not asked again.
  */
 export const upkeepJob = maintenanceJob<EventPlatform>({
   name: "events.upkeep",
@@ -32,6 +32,7 @@ export const upkeepJob = maintenanceJob<EventPlatform>({
     resumed: { limit: 500, run: resumeLost },
     numbered: { limit: 5_000, run: ({ sql }, { limit }) => numberBatch(sql, FIRST_ID, limit) },
     pruned: pruneDeliveries,
+    removed: { limit: 1_000, run: deleteRemoved },
     prunedEvents: { limit: 1_000, run: pruneEvents },
     prunedSecrets: deleteExpired({ table: "webhook_secrets", column: "valid_until" }),
     prunedInterests: deleteExpired({
@@ -44,6 +45,23 @@ export const upkeepJob = maintenanceJob<EventPlatform>({
   },
 });
 
+/** Deletes the deliveries of one deleted endpoint, in the order of their ids, and then its row. */
+async function deleteRemoved({ sql }: Pick<Platform, "sql">, { limit, after }: Batch): Promise<BatchResult> {
+  const [endpoint] = await sql<{ id: string }[]>`
+    select id from webhook_endpoints where deleted_at is not null order by id limit 1`;
+  if (!endpoint) return { rows: 0, after: null };
+  const gone = await sql<{ id: string }[]>`
+    delete from webhook_deliveries where id = any(array(
+      select id from webhook_deliveries where endpoint_id = ${endpoint.id} and id > ${after ?? FIRST_ID}
+      order by id limit ${limit}))
+    returning id`;
+  if (gone.length === limit) return { rows: limit, after: gone.map(({ id }) => id).sort().at(-1) ?? null };
+  // Not yet if the batches of another endpoint were behind its first deliveries.
+  await sql`delete from webhook_endpoints e where id = ${endpoint.id}
+    and not exists (select from webhook_deliveries where endpoint_id = e.id)`;
+  return { rows: gone.length, after: FIRST_ID };
+}
+
 /** Enqueues a new job for Pending deliveries whose job has ended: it was cancelled, or failed on our side. */
 export async function resumeLost(
   p: Pick<Platform, "sql" | "wakeUps">,
@@ -54,7 +72,7 @@ export async function resumeLost(
     const overdue = await tx<{ id: string; jobId: string; tenantId: string; nextAttemptAt: Date }[]>`
       select d.id, d.job_id, d.next_attempt_at, e.tenant_id from webhook_deliveries d
       join webhook_endpoints e on e.id = d.endpoint_id
-      where d.status = 'Pending' and not d.held and d.next_attempt_at < now() - make_interval(mins => ${OVERDUE_MINUTES})
+      where e.deleted_at is null and d.status = 'Pending' and not d.held and d.next_attempt_at < now() - make_interval(mins => ${OVERDUE_MINUTES})
         and (d.next_attempt_at, d.id) > (${dueAfter}::text::timestamptz, ${idAfter}::text::uuid)
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked`;
     const ends = await readJobEnds(tx, overdue.map(({ jobId }) => jobId));

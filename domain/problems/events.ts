@@ -10,6 +10,14 @@ export const EVENT_PROBLEMS = {
     "This webhook endpoint does not exist or was deleted. Reload the list.",
     "Este endpoint de webhook não existe ou foi excluído. Recarregue a lista.",
   ),
+  WEBHOOK_ENDPOINT_LIMIT_CONFLICT: entry(
+    409,
+    "Too many webhook endpoints",
+    "The tenant has the maximum number of webhook endpoints.",
+    "Delete endpoints that are not used. One endpoint can subscribe to many types of events.",
+    "There are too many endpoints. Delete one that is not used.",
+    "Há muitos endpoints. Exclua um que não seja usado.",
+  ),
   WEBHOOK_ENDPOINT_INACTIVE_CONFLICT: entry(
     409,
     "Webhook endpoint is not active",

@@ -291,9 +291,35 @@ Deno.test("deleting an endpoint deletes its waiting deliveries", async () => {
   await t.steward.sweep();
   assert.equal(await t.settled(job?.jobId ?? ""), "Succeeded");
   assert.equal(receiver.received.length, 1);
+  await finish(upkeepJob, platform);
   const [left] = await sql<{ count: number }[]>`select count(*)::int as count from webhook_attempts
     where delivery_id = ${id}`;
   assert.equal(left?.count, 0);
+});
+
+Deno.test("an endpoint with many deliveries is deleted at once, and its deliveries in batches", async () => {
+  const { by, endpoint } = await cast();
+  const path = `${PATH}/${endpoint.id}`;
+  await sql`insert into webhook_deliveries (id, endpoint_id, event_type, body, job_id, status, next_attempt_at,
+      completed_at)
+    select uuidv7(), ${endpoint.id}, 'user.created', '{}', uuidv7(), 'Delivered', null, now()
+    from generate_series(1, 2500)`;
+  const count = async (table: string, column: string) =>
+    (await sql`select from ${sql(table)} where ${sql(column)} = ${endpoint.id}`).count;
+  assert.equal((await by.delete(path)).status, 204);
+  assert.equal(await count("webhook_deliveries", "endpoint_id"), 2500, "the request does not wait for them");
+  assert.equal((await by.get(path)).body.code, "WEBHOOK_ENDPOINT_NOT_FOUND");
+  assert.equal((await by.get(`${path}/deliveries`)).body.code, "WEBHOOK_ENDPOINT_NOT_FOUND");
+  assert.equal((await by.put(path, { isActive: true })).body.code, "WEBHOOK_ENDPOINT_NOT_FOUND");
+  assert.equal((await by.delete(path)).body.code, "WEBHOOK_ENDPOINT_NOT_FOUND");
+  for (const query of ["", "?includeDeleted=true"]) {
+    assert.deepEqual((await by.get(PATH + query)).body.items, [], query);
+  }
+  assert.equal(await count("webhook_secrets", "endpoint_id"), 0);
+  await createUser(by);
+  assert.equal(await count("webhook_deliveries", "endpoint_id"), 2500, "it gets nothing more");
+  assert.equal((await finish(upkeepJob, platform)).removed, 2500);
+  assert.equal(await count("webhook_endpoints", "id"), 0);
 });
 
 Deno.test("two attempts with the same number count once", async () => {

@@ -54,6 +54,21 @@ Deno.test("an endpoint's secret is only in the answer that creates it", async ()
   assert.equal(kept?.count, 0);
 });
 
+Deno.test("a tenant has at most 100 endpoints, also if several are created at the same time", async () => {
+  const by = await manager();
+  const body = { url: "https://hooks.example.test/", eventTypes: "*" };
+  await sql`insert into webhook_endpoints (id, tenant_id, url, event_types)
+    select uuidv7(), ${by.tenantId}, ${body.url}, '{*}' from generate_series(1, 97)`;
+  const answers = await Promise.all(Array.from({ length: 6 }, () => by.post(PATH, body)));
+  const outcomes = answers.map(({ status, body }) => `${status} ${body.code ?? ""}`).sort();
+  const refused = "409 WEBHOOK_ENDPOINT_LIMIT_CONFLICT";
+  assert.deepEqual(outcomes, ["201 ", "201 ", "201 ", refused, refused, refused]);
+  const made = answers.find(({ status }) => status === 201);
+  assert.equal((await by.delete(`${PATH}/${made?.body.id}`)).status, 204);
+  assert.equal((await by.post(PATH, body)).status, 201, "a deleted one makes room");
+  assert.equal((await (await manager()).post(PATH, body)).status, 201, "tenants are counted apart");
+});
+
 Deno.test("URLs that are invalid, private or have credentials are rejected at creation", async () => {
   const by = await manager();
   const { body: { id } } = await by.post(PATH, { url: "https://example.test/", eventTypes: "*" });
