@@ -24,7 +24,7 @@ import {
   INTERRUPTED,
   settleNotification,
 } from "./delivery_ledger.ts";
-import { DIGEST_TEMPLATE, settleDigests } from "./digest_settle.ts";
+import { DIGEST_TEMPLATE, reopenDigest, settleDigests } from "./digest_settle.ts";
 import { type Provider, tryProviders } from "./failover.ts";
 import type { Outcome, ProviderAttempt } from "./outcome.ts";
 import type { NotificationPlatform } from "./platform.ts";
@@ -51,6 +51,8 @@ export const deliveryJob = defineJob({
     const { holds, settlements } = deliveryBatches(db);
     const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt, failures }));
     if (!held) return { skipped: "the message is not waiting for this job" };
+    const isDigest = held.templateSlug === DIGEST_TEMPLATE;
+    if (isDigest) await reopenDigest(platform, held.id);
     const run = await deliverOwed(platform, held, signal);
     const settleRun = (result: DeliveryResult) =>
       writeWithRetry<unknown>(() =>
@@ -65,7 +67,7 @@ export const deliveryJob = defineJob({
     const result = resultOf(held, run, usesNoRetry || failures < maxRetries);
     await settleRun(result);
     if (result.status === "Sent" || result.status === "Cancelled") await releaseAttachments(platform, held);
-    if (held.templateSlug === DIGEST_TEMPLATE) await settleDigests(platform, held.id);
+    if (isDigest) await settleDigests(platform, held.id);
     if (result.status === "DeadLettered") throw new PermanentJobFailure(result.error ?? "");
     if (result.status === "Failed" && pauseMs !== null) throw new PostponeJob(result.error ?? "", pauseMs);
     if (result.status === "Failed" && hasOutage) throw new DependencyUnavailable(result.error ?? "");

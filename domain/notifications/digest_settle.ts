@@ -46,6 +46,28 @@ export async function settleDigests(
   });
 }
 
+/**
+ * Lets the messages of a digest wait for its mail again. The mail had failed for the last time, so they were refused, and
+ * somebody retries it. The delivery job calls it before it sends; of a digest that is not settled, it changes nothing.
+ */
+export async function reopenDigest(
+  p: Pick<NotificationPlatform, "sql">,
+  notificationId: string,
+): Promise<void> {
+  await transact(p.sql, async (tx) => {
+    const [digest] = await tx<{ id: string }[]>`
+      update notification_digests set settled_at = null
+      where notification_id = ${notificationId} and settled_at is not null returning id`;
+    if (!digest) return;
+    const waiting = await tx<{ notificationId: string }[]>`
+      update notification_recipients set status = 'Collected', error_message = null
+      where digest_id = ${digest.id} and status = 'Refused' returning notification_id`;
+    const ids = waiting.map((row) => row.notificationId);
+    await tx`update notifications set status = 'Pending', updated_at = now()
+      where id = any(${ids}::uuid[]) and status = 'DeadLettered'`;
+  });
+}
+
 /** Sets the final status of those of these Pending messages that have no Owed or Collected recipient any more. */
 export async function settleCollected(q: Sql, notificationIds: string[]): Promise<number> {
   const ids = [...new Set(notificationIds)].sort();

@@ -7,6 +7,7 @@ import type { OnceWork } from "../requests/idempotency.ts";
 import type { Caller } from "../rights/caller.ts";
 import { findUsersInTenant } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
+import { withDatabase } from "../shared/platform.ts";
 import { senderMistake } from "../looks/senders/mail_sender.ts";
 import { holdAttachments, lockAttachments, releaseAttachments } from "./attachments.ts";
 import { addressMistake } from "./addresses.ts";
@@ -146,7 +147,8 @@ async function sendNow(
   };
   await transact(p.sql, (tx) => store(tx, { ...notification, status: "Sending" }));
   const held = await readDirectNotification(p.sql, id);
-  const delivery = deliverDirect(p, sender, held);
+  // Not by the pool of the Idempotency-Key: what a provider has accepted is written, also if another request has the key.
+  const delivery = deliverDirect(withDatabase(p, mainPool(p.sql)), sender, held);
   const ended = await waitAtMost(p.config.DIRECT_SEND_SECONDS * 1000, delivery);
   if (ended === null) {
     delivery.catch((error) => p.log.error("a direct message could not be settled", { id, error }));

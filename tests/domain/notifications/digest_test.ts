@@ -4,6 +4,7 @@ import { cancelScheduled } from "../../../domain/notifications/cancel.ts";
 import { digestJob } from "../../../domain/notifications/digest_job.ts";
 import { replaceLostJobs, settleDigests } from "../../../domain/notifications/digest_settle.ts";
 import { sweepJob } from "../../../domain/notifications/sweep.ts";
+import { retryNotification } from "../../../domain/notifications/retry.ts";
 import { optOut } from "../../../domain/notifications/preferences.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { setup } from "../../support/setup.ts";
@@ -230,6 +231,29 @@ Deno.test("the messages in a digest get the outcome of its mail", async () => {
   await run(await mailOf(bob.userId));
   assert.equal((await read(suppressed)).status, "Cancelled");
   assert.deepEqual(await outcomes(suppressed), { [bob.email]: "Skipped Suppressed" });
+});
+
+Deno.test("a digest mail that failed and is retried gives its messages the new outcome", async () => {
+  const ann = await collector();
+  const id = await queue(low([ann.userId]));
+  await run(id);
+  const mail = await mailOf(ann.userId);
+  server.refusals.set(ann.email, "550 5.7.1 policy");
+  await run(mail);
+  const stateOf = async () => {
+    const { status, recipients: [recipient], lastError } = await read(id);
+    return [status, recipient?.status, lastError];
+  };
+  const refused = ["DeadLettered", "Refused", "The digest was not delivered: 550 5.7.1 policy"];
+  assert.deepEqual(await stateOf(), refused);
+  const retry = () => retryNotification(p, { tenantId, userId: null, traceId: null }, mail);
+  await retry();
+  await run(mail);
+  assert.deepEqual(await stateOf(), refused);
+  server.refusals.delete(ann.email);
+  await retry();
+  assert.deepEqual(await run(mail), { status: "Sent" });
+  assert.deepEqual(await stateOf(), ["Sent", "Sent", null]);
 });
 
 Deno.test("messages above the limit of one mail go into a further mail, and none is lost", async () => {

@@ -279,3 +279,17 @@ Deno.test("a slow mail server blocks neither a direct mail's request nor its Ide
   }]);
   assert.equal(mailsOf(id).length, 1);
 });
+
+Deno.test("the outcome of a direct mail is written although another request took over its Idempotency-Key", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
+  at = { step: "MAIL FROM", reached: () => (arrive(), released) };
+  const direct = ann.post(`${path}/email`, { to: ["taken@example.test"], subject: "S", htmlBody: "x" }, {
+    "idempotency-key": "taken",
+  });
+  await reached;
+  await sql`update idempotency_keys set claim = ${crypto.randomUUID()} where status is null`; // as of another instance
+  release();
+  const { body } = await direct;
+  assert.deepEqual(attemptsOf(await sentDetail(body.notificationId)), [["smtp", true]]);
+});
