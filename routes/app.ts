@@ -108,8 +108,10 @@ export function withMounts(
       // a Host header that is no host; pages read the URL
       if (!URL.canParse(request.url)) return addMissing(new Response("Bad Request", { status: 400 }), common);
       try {
-        const response = await mount.serve(request, ip);
-        if (response) return addMissing(await compressedPage(response, request), common);
+        // HEAD is answered like GET, with its headers: the server leaves out the body.
+        const asked = request.method === "HEAD" ? new Request(request, { method: "GET" }) : request;
+        const response = await mount.serve(asked, ip);
+        if (response) return addMissing(await compressedPage(response, asked), common);
       } catch (error) {
         log.error("a mounted part failed", { path: mount.path, error });
         return addMissing(new Response("Internal Server Error", { status: 500 }), common);

@@ -65,7 +65,8 @@ Deno.test("below a path of a shared host, cookies are sent only to the service's
 });
 
 Deno.test("HEAD answers like GET, without the body", async () => {
-  for (const path of ["/healthz", "/api/v1/users", "/docs", "/problems/ROUTE_NOT_FOUND"]) {
+  const pages = ["/console/sign-in", "/console/assets/nothing", "/docs", "/problems/ROUTE_NOT_FOUND"];
+  for (const path of ["/healthz", "/api/v1/users", ...pages]) {
     const get = await t.systemAdmin.get(path);
     const head = await t.systemAdmin.send("HEAD", path);
     assert.equal(head.status, get.status, path);
@@ -76,6 +77,9 @@ Deno.test("HEAD answers like GET, without the body", async () => {
       assert.equal(head.headers.get(name), get.headers.get(name), `${path} ${name}`);
     }
   }
+  const plain = { "accept-encoding": "identity" };
+  const head = await t.nobody.send("HEAD", "/console/sign-in", undefined, plain);
+  assert.notEqual(head.headers.get("content-length"), "0", "the length is not that of the missing body");
   assert.equal((await t.nobody.send("HEAD", "/api/v1/nothing")).status, 404);
   const wrong = await t.nobody.send("HEAD", "/auth/login");
   assert.equal(wrong.status, 405);
