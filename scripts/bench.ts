@@ -1,6 +1,7 @@
 // Benchmarks. Most print the ratio to a baseline, measured alternately in the same run on the same Postgres.
 import { accessCheck, introspect } from "./bench/access.ts";
 import { type BenchSetup, openBenchSetup } from "./bench/bench_setup.ts";
+import { churn } from "./bench/churn.ts";
 import { consoleLists } from "./bench/console_lists.ts";
 import { filesScan } from "./bench/files_scan.ts";
 import { filesSweeps } from "./bench/files_sweeps.ts";
@@ -41,6 +42,7 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "two-processes": twoProcesses,
   "held-snapshot": heldSnapshot,
   "fold-backlog": foldBacklog,
+  "churn": churn,
   "remote-drain": remoteDrain,
   "remote-latency": remoteLatency,
   "remote-polls": remotePolls,

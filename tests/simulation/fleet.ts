@@ -22,6 +22,8 @@ export interface FleetOptions {
 
 export class Fleet {
   readonly #instances: Instance[] = [];
+  /** Those whose start failed and that are not replaced yet. */
+  readonly #failed: Instance[] = [];
   /** The last wake-up of each instance: several for the same time are one. */
   readonly #wakeUps = new WeakMap<Instance, number>();
 
@@ -41,9 +43,17 @@ export class Fleet {
     this.#instances.push(instance);
     instance.start().catch((error) => {
       if (!isConnectionLost(error)) return this.o.fail(`an instance did not start: ${error}`);
-      instance.host.isDead = true; // its container is started again
-      this.#start();
+      instance.host.isDead = true;
+      this.#failed.push(instance);
     });
+  }
+
+  /** Ends instances whose start failed, with their open transactions, and starts others, as containers are started again. */
+  async replaceFailed(): Promise<void> {
+    for (const { host } of this.#failed.splice(0)) {
+      await this.o.scheduler.kill(host);
+      this.#start();
+    }
   }
 
   optionsOf(name: string): InstanceOptions {

@@ -164,6 +164,7 @@ class Simulation {
   async #step(): Promise<void> {
     const { time } = this;
     const random = this.#random;
+    await this.#fleet.replaceFailed();
     if (!this.#isCalm) {
       if (this.#calls.lastNumber < CALLS && random.chance(0.1)) this.#startCall();
       else if (random.chance(0.004)) await this.#fleet.crashOne();
