@@ -9,6 +9,7 @@ import { auditEndpoint, readEndpoint } from "./endpoints.ts";
 import type { EventPlatform } from "./platform.ts";
 import { requeueDeliveries } from "./requeue.ts";
 import { runBatches } from "../shared/batches.ts";
+import { countRows } from "../shared/read_page.ts";
 
 /** The most deliveries that one request sends again, and that it counts. */
 export const MOST_REDELIVERED = 100_000;
@@ -58,13 +59,12 @@ const endOfFailures = async (tx: Tx): Promise<string> => {
   return row?.until ?? "";
 };
 
-async function countFailed(q: Sql, endpointId: string): Promise<number> {
-  const [row] = await q<{ n: number }[]>`
-    select count(*)::int as n from (
-      select from webhook_deliveries where endpoint_id = ${endpointId} and status = 'Failed' limit ${MOST_REDELIVERED}
-    ) as failed`;
-  return row?.n ?? 0;
-}
+const countFailed = (q: Sql, endpointId: string): Promise<number> =>
+  countRows(
+    q,
+    q`(select from webhook_deliveries where endpoint_id = ${endpointId} and status = 'Failed'
+      limit ${MOST_REDELIVERED}) failed`,
+  );
 
 async function redeliverBatch(
   p: Pick<Platform, "wakeUps">,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { Problem } from "../problems/problem.ts";
-import { type AddressedUser, findUsersInTenant } from "../rights/user_lookup.ts";
+import { type AddressedUser, findUsersInTenant, fullName } from "../rights/user_lookup.ts";
 import { DIGEST_JOB, openDigests } from "./digest_collect.ts";
 import { DIGEST_TEMPLATE, settleCollected } from "./digest_settle.ts";
 import type { NotificationPlatform } from "./platform.ts";
@@ -131,11 +131,11 @@ async function mailDigest(
     );
     return { subject: subject ?? category, text: shortened(text), category, unsubscribeUrl: url };
   }));
-  const { email: address, firstName, lastName } = user;
+  const { email: address, firstName } = user;
   try {
     const { notificationId } = await sendNotification(p, tx, { tenantId, userId: null, traceId: null }, {
       channel: "Email",
-      recipients: [{ address, displayName: `${firstName} ${lastName}`.trim() || null }],
+      recipients: [{ address, displayName: fullName(user) }],
       templateSlug: DIGEST_TEMPLATE,
       templateData: {
         firstName,

@@ -1,6 +1,6 @@
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
-import { type AddressedUser, findUsersByEmail, findUsersInTenant } from "../rights/user_lookup.ts";
+import { type AddressedUser, findUsersByEmail, findUsersInTenant, fullName } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
 import { addressMistake } from "./addresses.ts";
 import type { HeldNotification, HeldRecipient } from "./delivery_ledger.ts";
@@ -31,7 +31,7 @@ export async function recipientsOfUsers(
     if (!user) errors[`${field}userIds.${index}`] = [`"${id}" is not an active user of this tenant`];
     return {
       address: addresses.get(id) ?? id,
-      displayName: user ? `${user.firstName} ${user.lastName}`.trim() || null : null,
+      displayName: user ? fullName(user) : null,
       userId: id,
       followsUser: channel !== "InApp",
     };

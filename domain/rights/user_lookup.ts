@@ -1,4 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 
 /** The user data that other areas need to send a message to a user. */
 export interface AddressedUser {
@@ -11,6 +11,11 @@ export interface AddressedUser {
   lastName: string;
 }
 
+/** First and last name; null if the user has none. */
+export const fullName = (
+  { firstName, lastName }: Pick<AddressedUser, "firstName" | "lastName">,
+): string | null => `${firstName} ${lastName}`.trim() || null;
+
 /**
  * Returns the users of `ids` that are active and have an active link to the tenant. Leaves out all others, so that
  * callers cannot tell unknown users from users of another tenant.
@@ -21,12 +26,7 @@ export async function findUsersInTenant(
   tenantId: string | null,
   ids: string[],
 ): Promise<AddressedUser[]> {
-  if (ids.length === 0) return [];
-  return await q<AddressedUser[]>`
-    select u.id, u.email, u.email_verified_at is not null as is_email_verified, u.phone_number, u.first_name, u.last_name from users u
-    where u.id = any(${ids}::uuid[]) and u.is_active and u.deleted_at is null
-      and (${tenantId}::uuid is null or exists (
-        select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active))`;
+  return ids.length === 0 ? [] : await findActive(q, tenantId, q`u.id = any(${ids}::uuid[])`);
 }
 
 /** Like `findUsersInTenant`, by email in any letter case. */
@@ -36,10 +36,13 @@ export async function findUsersByEmail(
   emails: string[],
 ): Promise<AddressedUser[]> {
   if (emails.length === 0) return [];
-  return await q<AddressedUser[]>`
-    select u.id, u.email, u.email_verified_at is not null as is_email_verified, u.phone_number, u.first_name, u.last_name from users u
-    where lower(u.email) = any(array(select lower(email) from unnest(${emails}::text[]) as given (email)))
-      and u.is_active and u.deleted_at is null
+  const lower = q`select lower(email) from unnest(${emails}::text[]) as given (email)`;
+  return await findActive(q, tenantId, q`lower(u.email) = any(array(${lower}))`);
+}
+
+const findActive = (q: Sql, tenantId: string | null, chosen: SqlPart) =>
+  q<AddressedUser[]>`
+    select u.id, u.email, u.email_verified_at is not null as is_email_verified, u.phone_number, u.first_name, u.last_name
+    from users u where ${chosen} and u.is_active and u.deleted_at is null
       and (${tenantId}::uuid is null or exists (
         select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId} and l.is_active))`;
-}

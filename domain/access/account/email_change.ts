@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
@@ -16,6 +16,7 @@ import { lockUser } from "../users/user_lock.ts";
 import { emailChangeMail, LIFE_MINUTES } from "./email_change_mail.ts";
 import { requireOwnPassword, requireSessionUnlocked, wrongOwnPassword } from "./own_password.ts";
 import { mailOwner, readMailOwner } from "./owner_mail.ts";
+import { countRows } from "../../shared/read_page.ts";
 
 /** Maximum number of unexpired requests of one user. It limits the mail that one user can cause. */
 const MAX_LIVE_REQUESTS = 5;
@@ -45,7 +46,8 @@ export async function requestEmailChange(
       select from users where id = ${userId} and password_hash = ${passwordHash} for no key update`;
     if (unchanged.count === 0) throw wrongOwnPassword();
     await requireSessionUnlocked(tx, sessionId);
-    if (await countLiveRequests(tx, userId) >= MAX_LIVE_REQUESTS) return;
+    const live = await countRows(tx, tx`email_changes where user_id = ${userId} and expires_at > now()`);
+    if (live >= MAX_LIVE_REQUESTS) return;
     await mailOwner(p, tx, { userId, kind: "email-change-requested" });
     const changeId = newId();
     await tx`insert into email_changes (id, user_id, new_email, session_id, expires_at)
@@ -101,12 +103,6 @@ async function mailLink(p: AccessPlatform, changeId: string): Promise<void> {
 }
 
 const inLifeTime = (q: Sql) => q`now() + make_interval(mins => ${LIFE_MINUTES})`;
-
-async function countLiveRequests(tx: Tx, userId: string): Promise<number> {
-  const [live] = await tx<{ requests: number }[]>`
-    select count(*)::int as requests from email_changes where user_id = ${userId} and expires_at > now()`;
-  return live?.requests ?? 0;
-}
 
 /**
  * Gives a user the email whose link was opened. Ends the user's sessions except the one that asked, and deletes the reset

@@ -2,6 +2,7 @@ import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { linkMail } from "./link_mail.ts";
 import type { MailOwner } from "./owner_mail.ts";
+import { fullName } from "../../rights/user_lookup.ts";
 
 /** How long the link works. */
 export const LIFE_MINUTES = 30;
@@ -15,9 +16,8 @@ export async function emailChangeMail(
   // The page gets the token in the fragment, which appears in no server log and no Referer header.
   const confirmUrl = `${p.baseUrl()}/auth/confirm-email#token=${token}`;
   const firstName = owner.firstName || null;
-  const displayName = `${owner.firstName} ${owner.lastName}`.trim() || null;
   // With the user's id, an erasure finds this address even if it is never confirmed.
-  const to = { address: newEmail, displayName, userId };
+  const to = { address: newEmail, displayName: fullName(owner), userId };
   return await linkMail(p, to, {
     token,
     templateSlug: "email-change",

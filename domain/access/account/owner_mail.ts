@@ -4,6 +4,7 @@ import { sendServiceMail } from "../../notifications/send.ts";
 import { localeForms, readDefaultLocale } from "../../notifications/templates/locales.ts";
 import { Problem } from "../../problems/problem.ts";
 import { OWNER_MAILS, type OwnerMailKind } from "./owner_mail_texts.ts";
+import { fullName } from "../../rights/user_lookup.ts";
 
 /** The owner of an account, as mails address them. */
 export interface MailOwner {
@@ -39,9 +40,9 @@ export async function mailOwner(
   const owner = await readMailOwner(tx, o.userId);
   if (!owner) return;
   const { title, text } = OWNER_MAILS[o.kind][localeForms(owner.locale).includes("pt") ? "pt" : "en"];
-  const displayName = `${owner.firstName} ${owner.lastName}`.trim() || null;
+  const to = { address: o.address ?? owner.email, displayName: fullName(owner), userId: o.userId };
   // No tenant owns the mail: users of a tenant may read the tenant's messages.
-  const mail = { tenantId: null, to: { address: o.address ?? owner.email, displayName, userId: o.userId } };
+  const mail = { tenantId: null, to };
   const [{ at } = { at: null }] = await tx<{ at: Date }[]>`select now() as at`;
   const data = { kind: o.kind, title, text, firstName: owner.firstName || null, at };
   try {

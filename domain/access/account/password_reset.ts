@@ -17,6 +17,7 @@ import { readPasswordOwner, requireGoodPassword } from "../passwords/password_ru
 import { mailOwner } from "./owner_mail.ts";
 import { passwordResetMail } from "./password_reset_mail.ts";
 import { noteVerifiedEmail } from "./verified_email.ts";
+import { fullName } from "../../rights/user_lookup.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired links of one user by one requester. It limits the mail that repeated requests cause. */
@@ -66,8 +67,7 @@ async function mailResetLink(
     where lower(email) = lower(${email}) and is_active and deleted_at is null`;
   if (!user) return;
   const token = newSecret();
-  const displayName = `${user.firstName} ${user.lastName}`.trim() || null;
-  const to = { address: user.email, displayName, userId: user.id };
+  const to = { address: user.email, displayName: fullName(user), userId: user.id };
   const mail = await passwordResetMail(p, to, {
     token,
     resetUrl: resetUrl(p, token),

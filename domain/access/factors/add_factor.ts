@@ -11,7 +11,7 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { type LockedUser, lockExistingUser } from "../users/user_lock.ts";
+import { lockExistingUser } from "../users/user_lock.ts";
 import { newChallenge, passkeySite, takeChallenge } from "./challenges.ts";
 import { recordFactorChange } from "./factor_changes.ts";
 import { type Factor, factorColumns } from "./factor_list.ts";
@@ -19,6 +19,7 @@ import { acceptStep, decryptSecret, factorSecrets } from "./prove.ts";
 import { replaceRecoveryCodes } from "./recovery_codes.ts";
 import { raiseSession } from "./session_proof.ts";
 import { describeTotp, matchingStep, newTotpSecret } from "./totp.ts";
+import { fullName } from "../../rights/user_lookup.ts";
 
 const MAX_PASSKEYS = 20;
 
@@ -93,12 +94,14 @@ export async function startPasskey(p: AccessPlatform, caller: Caller): Promise<N
     const user = await lockExistingUser(tx, caller.userId);
     const known = await knownPasskeys(tx, user.id);
     const challenge = await newChallenge(tx, { purpose: "add", userId: user.id });
-    return await newPasskeyRequest({ site, challenge, user: { ...user, name: nameOf(user) }, known });
+    return await newPasskeyRequest({
+      site,
+      challenge,
+      user: { ...user, name: fullName(user) ?? user.email },
+      known,
+    });
   });
 }
-
-const nameOf = ({ firstName, lastName, email }: LockedUser): string =>
-  `${firstName} ${lastName}`.trim() || email;
 
 async function knownPasskeys(tx: Tx, userId: string) {
   const known = await tx<{ credentialId: Uint8Array; transports: string[] }[]>`

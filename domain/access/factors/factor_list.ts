@@ -1,5 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
+import { countRows } from "../../shared/read_page.ts";
 
 /** A second factor, as shown to its owner. */
 export interface Factor {
@@ -27,7 +28,6 @@ export const factorColumns = (q: Sql) => q`id, kind, name, created_at, confirmed
 export async function listOwnFactors(q: Sql, { userId, proof }: Caller): Promise<OwnFactors> {
   const factors = await q<Factor[]>`
     select ${factorColumns(q)} from user_factors where user_id = ${userId} order by created_at, id`;
-  const [codes] = await q<{ left: number }[]>`
-    select count(*)::int as left from recovery_codes where user_id = ${userId}`;
-  return { factors: [...factors], recoveryCodesLeft: codes?.left ?? 0, isLimited: proof?.isLimited ?? false };
+  const recoveryCodesLeft = await countRows(q, q`recovery_codes where user_id = ${userId}`);
+  return { factors: [...factors], recoveryCodesLeft, isLimited: proof?.isLimited ?? false };
 }

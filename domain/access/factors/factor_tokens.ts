@@ -73,17 +73,14 @@ export const factorRequired = (needed: FactorNeeded): Problem =>
 
 /** The sign-in of a factor token. @throws FACTOR_TOKEN_INVALID_UNAUTHORIZED */
 export async function readFactorToken(q: Sql, factorToken: string): Promise<HalfSignIn> {
-  const [found] = await q<(Omit<HalfSignIn, "global"> & { isGlobal: boolean })[]>`
-    select user_id, tenant_id, is_global, amr from factor_tokens
+  const [found] = await q<HalfSignIn[]>`
+    select user_id, tenant_id, is_global as global, amr from factor_tokens
     where token_hash = ${digest(factorToken)} and expires_at > now()`;
-  if (!found) {
-    throw problem(
-      "FACTOR_TOKEN_INVALID_UNAUTHORIZED",
-      `The sign-in cannot be finished: the factorToken is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
-    );
-  }
-  const { isGlobal, ...rest } = found;
-  return { ...rest, global: isGlobal };
+  if (found) return found;
+  throw problem(
+    "FACTOR_TOKEN_INVALID_UNAUTHORIZED",
+    `The sign-in cannot be finished: the factorToken is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
+  );
 }
 
 /** Deletes a factor token, because it was used. */

@@ -47,11 +47,15 @@ export async function removeFactor(
 }
 
 async function forgetCodesWithoutFactor(p: AccessPlatform, tx: Tx, userId: string): Promise<void> {
-  const [user] = await tx<{ hasFactor: boolean }[]>`
-    select ${hasFactor(tx, tx`u.id`)} as has_factor from users u where u.id = ${userId}`;
-  if (user?.hasFactor) return;
+  if (await hasAnyFactor(tx, userId)) return;
   await tx`delete from recovery_codes where user_id = ${userId}`;
   await lowerSessions(p, tx, userId);
+}
+
+async function hasAnyFactor(tx: Tx, userId: string): Promise<boolean> {
+  const [user] = await tx<{ hasFactor: boolean }[]>`
+    select ${hasFactor(tx, tx`${userId}::uuid`)} as has_factor`;
+  return user?.hasFactor ?? false;
 }
 
 /**
@@ -63,9 +67,7 @@ export async function renewRecoveryCodes(p: AccessPlatform, caller: Caller): Pro
   const { userId } = caller;
   return await transact(p.sql, async (tx) => {
     await lockExistingUser(tx, userId);
-    const [user] = await tx<{ hasFactor: boolean }[]>`
-      select ${hasFactor(tx, tx`u.id`)} as has_factor from users u where u.id = ${userId}`;
-    if (!user?.hasFactor) throw factorNotFound("(any)", "second factor");
+    if (!await hasAnyFactor(tx, userId)) throw factorNotFound("(any)", "second factor");
     const codes = await replaceRecoveryCodes(tx, userId);
     await recordFactorChange(p, tx, caller, { userId, change: "renew-recovery-codes" });
     return codes;

@@ -4,6 +4,7 @@ import { readDefaultLocale } from "../../notifications/templates/locales.ts";
 import { newSecret } from "../../shared/secrets.ts";
 import { linkMail } from "../account/link_mail.ts";
 import type { AccessPlatform } from "../platform.ts";
+import { fullName } from "../../rights/user_lookup.ts";
 
 /** How long the link of an invitation works. */
 export const LIFE_DAYS = 7;
@@ -22,7 +23,7 @@ export async function newInvitationMail(
     expiresInDays: LIFE_DAYS,
     [LOOKS_OF]: o.tenantId,
   };
-  const to = { address: o.email, displayName: `${o.firstName} ${o.lastName}`.trim() || null };
+  const to = { address: o.email, displayName: fullName(o) };
   const mail = await linkMail(p, to, {
     token,
     templateSlug: "invitation",

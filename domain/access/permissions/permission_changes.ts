@@ -8,8 +8,9 @@ import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { softDeleteRow } from "../soft_delete.ts";
-import { findTakenCodes, lockPermissionCodes, permissionOwner } from "./permission_codes.ts";
+import { findTakenCodes, lockPermissionCodes } from "./permission_codes.ts";
 import { type PermissionDetails, permissionNotFound, readPermission } from "./permissions.ts";
+import { ownerFor } from "../tenants/owner.ts";
 
 export interface NewPermission {
   code: string;
@@ -39,7 +40,7 @@ export async function createPermission(
   permission: NewPermission,
 ): Promise<Versioned<PermissionDetails>> {
   return await transact(p.sql, async (tx) => {
-    const owner = await permissionOwner(tx, caller);
+    const owner = await ownerFor(tx, caller);
     await lockPermissionCodes(tx, owner);
     const { code, description, category } = permission;
     if ((await findTakenCodes(tx, owner, [code])).length > 0) {
@@ -132,7 +133,7 @@ async function lockPermission(
       `${fields.code} is a built-in permission; it cannot be changed or deleted.`,
     );
   }
-  if (tenantId !== await permissionOwner(tx, caller) && tenantId === null) {
+  if (tenantId !== await ownerFor(tx, caller) && tenantId === null) {
     throw problem(
       "CROSS_TENANT_FORBIDDEN",
       `${fields.code} belongs to the catalog; changing it needs admin:system in the platform tenant.`,

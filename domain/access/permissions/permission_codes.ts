@@ -1,5 +1,4 @@
-import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
-import { isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
+import type { Tx } from "../../../infra/postgres/postgres.ts";
 
 /** Owner of a permission: a tenant's id, or null for the catalog. */
 export type PermissionOwner = string | null;
@@ -9,13 +8,6 @@ export type PermissionOwner = string | null;
  * their tenant. Any fixed number will do.
  */
 const LOCK = 7_315_027;
-
-/** Owner of permissions that the caller creates: the catalog for admin:system in the platform tenant, else the tenant. */
-export async function permissionOwner(q: Sql, caller: TenantCaller): Promise<PermissionOwner> {
-  if (!isSystemAdmin(caller)) return caller.tenantId;
-  const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${caller.tenantId}`;
-  return tenant?.type === "Platform" ? null : caller.tenantId;
-}
 
 /**
  * Locks the codes this owner may use against concurrent writers, until `tx` ends. A code belongs either to the catalog

@@ -4,14 +4,10 @@ import { type Actor, type AuditEntry, recordAudits } from "../../audit/audit.ts"
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
-import {
-  findTakenCodes,
-  lockPermissionCodes,
-  type PermissionOwner,
-  permissionOwner,
-} from "./permission_codes.ts";
+import { findTakenCodes, lockPermissionCodes, type PermissionOwner } from "./permission_codes.ts";
 import { permissionCategory, permissionCode, permissionDescription } from "./permission_fields.ts";
 import type { ImportMode, ImportRows, RawRow } from "./permission_import_rows.ts";
+import { ownerFor } from "../tenants/owner.ts";
 
 export const IMPORT_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
 
@@ -66,7 +62,7 @@ export async function importPermissionsAs(
   document: ImportRows,
   options: ImportOptions,
 ): Promise<ImportResult> {
-  return await importPermissions(p, caller, await permissionOwner(p.sql, caller), document, options);
+  return await importPermissions(p, caller, await ownerFor(p.sql, caller), document, options);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ImportMode } from "./permission_import_rows.ts";
+import { csvText, LINE_END } from "../../shared/csv_text.ts";
 
 export const IMPORT_FORMATS = ["Csv", "Json"] as const;
 export type ImportFormat = typeof IMPORT_FORMATS[number];
@@ -34,7 +35,7 @@ export function importTemplate(
   const table = mode === "Catalog"
     ? [["category", "code", "description"], ...catalogLines()]
     : [["code", "description", "category"], ...flat.map((row) => [row.code, row.description, row.category])];
-  const text = table.map((cells) => cells.map(csvCell).join(",") + "\r\n").join("");
+  const text = table.map((cells) => cells.map(csvText).join(",") + LINE_END).join("");
   return { fileName, contentType: "text/csv; charset=utf-8", text };
 }
 
@@ -43,5 +44,3 @@ const catalogLines = () =>
   EXAMPLES.flatMap(({ category, permissions }) =>
     permissions.map(({ code, description }, index) => [index === 0 ? category : "", code, description])
   );
-
-const csvCell = (value: string) => /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;

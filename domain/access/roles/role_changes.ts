@@ -9,7 +9,7 @@ import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import type { ChangingAccess } from "../access_changes.ts";
 import { softDeleteRow } from "../soft_delete.ts";
-import { emitRoleChanged } from "./role_events.ts";
+import { emitRolesChanged } from "./role_events.ts";
 import { addPermissions, changePermissions, requireGrantable } from "./role_grants.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
@@ -49,7 +49,7 @@ export async function createRole(
       after: { name, description, permissions: permissions.map(({ code }) => code).sort() },
     });
     const made = await readRole(tx, caller.tenantId, id);
-    await emitRoleChanged(p, tx, caller.tenantId, made.value);
+    await emitRolesChanged(p, tx, [made.value]);
     return made;
   });
 }
@@ -91,7 +91,7 @@ export async function updateRole(
       before: audited(before),
       after: audited(after.value),
     });
-    await emitRoleChanged(p, tx, caller.tenantId, after.value);
+    await emitRolesChanged(p, tx, [after.value]);
     return after;
   });
 }
@@ -120,7 +120,7 @@ export async function deleteRole(
       targetId: id,
       before: audited(before),
     });
-    await emitRoleChanged(p, tx, caller.tenantId, before, true);
+    await emitRolesChanged(p, tx, [before], true);
   });
 }
 

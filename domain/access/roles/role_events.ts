@@ -3,23 +3,7 @@ import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
 import { emitEvents, type NewEvent } from "../../events/emit.ts";
 import type { Role } from "./roles.ts";
 
-/** Emits `role.changed`: the role was created, changed or deleted, or its permissions were changed. */
-export async function emitRoleChanged(
-  p: { wakeUps?: WakeUps },
-  tx: Tx,
-  tenantId: string,
-  { id, name, permissions }: Pick<Role, "id" | "name" | "permissions">,
-  isDeleted = false,
-): Promise<void> {
-  await emitRolesChanged(
-    p,
-    tx,
-    [{ id, tenantId, name, permissions: isDeleted ? [] : permissions }],
-    isDeleted,
-  );
-}
-
-/** Like `emitRoleChanged`, for roles of any tenants. */
+/** Emits `role.changed` for roles that were created, changed or deleted, or whose permissions were changed. */
 export async function emitRolesChanged(
   p: { wakeUps?: WakeUps },
   tx: Tx,
@@ -29,7 +13,12 @@ export async function emitRolesChanged(
   const events = roles.map(({ id, tenantId, name, permissions }): NewEvent => ({
     type: "role.changed",
     tenantId,
-    data: { roleId: id, name, permissions: permissions.map(({ code }) => code), isDeleted },
+    data: {
+      roleId: id,
+      name,
+      permissions: isDeleted ? [] : permissions.map(({ code }) => code),
+      isDeleted,
+    },
   }));
   await emitEvents(p, tx, events);
 }

@@ -8,7 +8,7 @@ import { requireVersion } from "../../shared/version.ts";
 import type { Versioned } from "../../shared/versioned.ts";
 import { type ChangingAccess, roleAccessChanged } from "../access_changes.ts";
 import { requireSystemAdminLeft } from "../users/last_system_admin.ts";
-import { emitRoleChanged } from "./role_events.ts";
+import { emitRolesChanged } from "./role_events.ts";
 import { lockRole, requireOwnRole } from "./role_lock.ts";
 import { readRole, type Role } from "./roles.ts";
 
@@ -140,5 +140,5 @@ async function recordGrant(
   await tx`update roles set version = version + 1, updated_at = now() where id = ${roleId}`;
   await recordAudit(tx, caller, { action, targetType: "role", targetId: roleId, ...change });
   const { value } = await readRole(tx, caller.tenantId, roleId);
-  await emitRoleChanged(p, tx, caller.tenantId, value);
+  await emitRolesChanged(p, tx, [value]);
 }

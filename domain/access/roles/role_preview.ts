@@ -3,6 +3,7 @@ import { problem } from "../../problems/problem.ts";
 import { sufficientFor } from "../../rights/catalog.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { readRole } from "./roles.ts";
+import { countRows } from "../../shared/read_page.ts";
 
 /** How many users the preview names. */
 const MOST_NAMED = 10;
@@ -70,9 +71,7 @@ export async function previewRoleChange(
 ): Promise<RolePreview> {
   const { value: role } = await readRole(q, tenantId, roleId);
   const changed = await readChanged(q, tenantId, role.permissions.map(({ id }) => id), permissionIds);
-  const [counted] = await q<{ users: number }[]>`
-    select count(*)::int as users from user_tenant_roles where role_id = ${roleId}`;
-  const userCount = counted?.users ?? 0;
+  const userCount = await countRows(q, q`user_tenant_roles where role_id = ${roleId}`);
   if (changed.length === 0 || userCount === 0) {
     const none = changed.map((each) => ({ ...each, userCount: 0 }));
     return { ...split(none), userCount, affectedCount: 0, sessionCount: 0, users: [] };
@@ -184,13 +183,12 @@ const readFirstUsers = (q: Sql, roleId: string, covering: string[]) =>
     join users u on u.id = h.user_id order by lower(u.email)`;
 
 /** The lateral query is one look-up per user and stops at the limit; a join would check the sessions of all users. */
-async function countSessions(q: Sql, roleId: string): Promise<number> {
-  const [row] = await q<{ sessions: number }[]>`
-    select count(*)::int as sessions from (
-      select from user_tenant_roles h cross join lateral (
+const countSessions = (q: Sql, roleId: string): Promise<number> =>
+  countRows(
+    q,
+    q`(select from user_tenant_roles h cross join lateral (
         select from sessions s join users u on u.id = s.user_id
         where s.user_id = h.user_id and s.revoked_at is null and s.expires_at > now()
           and s.security_version = ${securityVersionOf(q)} offset 0) s
-      where h.role_id = ${roleId} limit ${MOST_SESSIONS}) open`;
-  return row?.sessions ?? 0;
-}
+      where h.role_id = ${roleId} limit ${MOST_SESSIONS}) open`,
+  );

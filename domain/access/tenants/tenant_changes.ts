@@ -142,19 +142,23 @@ export async function deleteTenant(
     if (before.type === "Platform") {
       throw problem("TENANT_PLATFORM_CONFLICT", "The platform tenant cannot be deleted.");
     }
-    const children = await countRows(tx, tx`tenants where parent_tenant_id = ${id} and deleted_at is null`);
-    if (children > 0) {
-      throw problem(
-        "TENANT_HAS_CHILDREN_CONFLICT",
-        `Group ${id} cannot be deleted: it has ${children} child tenants. Delete or move them first.`,
-      );
-    }
+    await requireNoChildren(tx, id, "deleted");
     await tx`update tenants set deleted_at = now(), updated_at = now(), version = version + 1 where id = ${id}`;
     await recordAudit(tx, caller, { action: "tenant.delete", targetType: "tenant", targetId: id, before });
     await emitTenantChanged(p, tx, id, before, true);
     await tenantAccessChanged(p, tx, id);
     await keepSystemAdmin(tx, id);
   });
+}
+
+/** Checks that a locked tenant has no children. @throws TENANT_HAS_CHILDREN_CONFLICT */
+export async function requireNoChildren(tx: Tx, id: string, attempted: "deleted" | "erased"): Promise<void> {
+  const children = await countRows(tx, tx`tenants where parent_tenant_id = ${id} and deleted_at is null`);
+  if (children === 0) return;
+  throw problem(
+    "TENANT_HAS_CHILDREN_CONFLICT",
+    `Group ${id} cannot be ${attempted}: it has ${children} child tenants. Delete or move them first.`,
+  );
 }
 
 /** @throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN, PRECONDITION_FAILED */

@@ -1,10 +1,10 @@
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { ERASED_AT_ONCE, untilDone } from "../../shared/personal_data.ts";
-import { countRows } from "../../shared/read_page.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { emitTenantChanged } from "./tenant_events.ts";
 import { tenantNotFound, type TenantType } from "./tenants.ts";
+import { requireNoChildren } from "./tenant_changes.ts";
 
 /** A tenant to erase, also a deleted one. */
 interface ErasableTenant {
@@ -20,11 +20,8 @@ interface ErasableTenant {
 export async function lockErasableTenant(tx: Tx, id: string): Promise<ErasableTenant> {
   const [tenant] = await tx<ErasableTenant[]>`
     select id, name, type, is_active, parent_tenant_id, deleted_at from tenants where id = ${id} for update`;
-  return tenant ?? throwNotFound(id);
-}
-
-function throwNotFound(id: string): never {
-  throw tenantNotFound(id);
+  if (!tenant) throw tenantNotFound(id);
+  return tenant;
 }
 
 /**
@@ -45,13 +42,7 @@ export async function closeTenant(
   if (tenant.isActive && tenant.deletedAt === null) {
     throw problem("TENANT_ACTIVE_CONFLICT", `Tenant ${id} is active; deactivate it before it is erased.`);
   }
-  const children = await countRows(tx, tx`tenants where parent_tenant_id = ${id} and deleted_at is null`);
-  if (children > 0) {
-    throw problem(
-      "TENANT_HAS_CHILDREN_CONFLICT",
-      `Group ${id} cannot be erased: it has ${children} child tenants. Delete or move them first.`,
-    );
-  }
+  await requireNoChildren(tx, id, "erased");
   if (confirmed !== tenant.name) throw invalid({ name: ["expected the name of the tenant, exactly"] });
   await tx`update tenants set is_active = false, deleted_at = coalesce(deleted_at, now()), version = version + 1,
     updated_at = now() where id = ${id}`;

@@ -4,6 +4,7 @@ import { holds, isProgram, type TenantCaller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { type Versioned, versioned } from "../../shared/versioned.ts";
 import { grantColumns, type Role } from "../roles/roles.ts";
+import { hasFactor } from "../../rights/second_factor.ts";
 
 /** A JSON object. */
 export type Metadata = Record<string, unknown>;
@@ -55,27 +56,24 @@ export interface UserTenant {
   createdAt: Date;
 }
 
-/** Column over `users u`: whether a confirmed second factor exists. */
-const hasSecondFactor = (q: Sql) =>
-  q`exists (select 1 from user_factors f where f.user_id = u.id and f.confirmed_at is not null) as has_second_factor`;
+/** Columns over `users u` that `User` and `AdminUser` share. */
+const commonColumns = (q: Sql) =>
+  q`u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
+  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at,
+  ${
+    hasFactor(q, q`u.id`)
+  } as has_second_factor, u.app_ids, u.metadata, u.last_login_at, u.created_at, u.updated_at`;
 
 /** Columns of `User` over `users u`; role names and external id are those in `tenantId`, none if it is null. */
 export const userColumns = (q: Sql, tenantId: string | null) =>
-  q`
-  u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
-  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, ${hasSecondFactor(q)},
-  u.app_ids, u.metadata,
+  q`${commonColumns(q)},
   (select l.external_id from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId}) as external_id,
   array(select r.name from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
-    where l.user_id = u.id and l.tenant_id = ${tenantId} order by lower(r.name)) as roles,
-  u.last_login_at, u.created_at, u.updated_at`;
+    where l.user_id = u.id and l.tenant_id = ${tenantId} order by lower(r.name)) as roles`;
 
 /** Columns of `AdminUser` over `users u`. */
 export const adminUserColumns = (q: Sql) =>
-  q`
-  u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
-  coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at, ${hasSecondFactor(q)},
-  u.app_ids, u.metadata,
+  q`${commonColumns(q)},
   coalesce((
     select jsonb_agg(jsonb_build_object(
       'tenantId', l.tenant_id,
@@ -86,8 +84,7 @@ export const adminUserColumns = (q: Sql) =>
       'externalId', l.external_id) order by l.created_at, l.tenant_id)
     from user_tenants l
     where l.user_id = u.id and (select t.deleted_at is null from tenants t where t.id = l.tenant_id)
-  ), '[]') as tenants,
-  u.last_login_at, u.created_at, u.updated_at`;
+  ), '[]') as tenants`;
 
 /** Reads a user of any tenants; role names are those in `tenantId`. Throws USER_NOT_FOUND. */
 export async function readUser(

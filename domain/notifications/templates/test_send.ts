@@ -1,7 +1,7 @@
 import { invalid } from "../../problems/problem.ts";
 import { RateLimit, requireQuota } from "../../requests/rate_limit.ts";
 import type { Caller } from "../../rights/caller.ts";
-import { findUsersInTenant } from "../../rights/user_lookup.ts";
+import { findUsersInTenant, fullName } from "../../rights/user_lookup.ts";
 import type { NotificationPlatform } from "../platform.ts";
 import { sendMessage } from "../send.ts";
 import type { NotificationResult } from "../status.ts";
@@ -41,7 +41,7 @@ export async function sendTemplateTest(
   const shown = await inLayout(p, tenantId, texts, locale);
   return await sendMessage(p, caller, {
     channel: "Email",
-    recipients: [{ address: user.email, displayName: `${user.firstName} ${user.lastName}`.trim() || null }],
+    recipients: [{ address: user.email, displayName: fullName(user) }],
     subject: shown.subject,
     htmlBody: shown.html,
     textBody: shown.text,

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { announceChange } from "../../../infra/postgres/changes.ts";
-import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { newKey } from "../../access/keys/new_key.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
-import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
+import { type Caller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -19,6 +19,7 @@ import {
   requireMaySkipConsent,
   reserveAudience,
 } from "./client_rules.ts";
+import { ownerFor } from "../../access/tenants/owner.ts";
 
 /** Distinguishes the secrets of clients from keys of the API. */
 const SECRET_PREFIX = "ocs_";
@@ -53,7 +54,7 @@ export async function createClient(
   const clientId = CLIENT_ID_PREFIX + randomBytes(16).toString("base64url");
   const secret = kind === "confidential" ? newKey(SECRET_PREFIX) : null;
   return await transact(p.sql, async (tx) => {
-    const tenantId = await ownerFor(tx, caller);
+    const tenantId = await ownerFor(tx, caller); // null: the platform
     await reserveAudience(tx, input.audience, tenantId);
     await tx`insert into oauth_clients (id, client_id, tenant_id, name, kind, secret_hash, start, redirect_uris,
         post_logout_redirect_uris, audience, scopes, token_claims, token_algorithm, first_party, created_by)
@@ -65,14 +66,6 @@ export async function createClient(
     await audit(tx, caller, "create", value, { after: { kind, ...settingsOf(value) } });
     return { ...value, secret: secret?.key ?? null };
   });
-}
-
-/** The tenant of a new client; null: the platform. */
-async function ownerFor(q: Sql, caller: Caller): Promise<string | null> {
-  const { tenantId } = caller;
-  if (tenantId === null || !isSystemAdmin(caller)) return tenantId;
-  const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${tenantId}`;
-  return tenant?.type === "Platform" ? null : tenantId;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { findUsersInTenant } from "../../rights/user_lookup.ts";
+import { findUsersInTenant, fullName } from "../../rights/user_lookup.ts";
 
 /**
  * The claims about a user that the scopes `profile` and `email` allow (OpenID Connect Core, 5.4). `email_verified` is true
@@ -15,7 +15,7 @@ export async function userClaims(
   const [user] = await findUsersInTenant(q, null, [userId]);
   if (!user) return {};
   const { firstName, lastName, email, isEmailVerified } = user;
-  const name = `${firstName} ${lastName}`.trim();
+  const name = fullName(user);
   return {
     ...shows.profile && name ? { name } : {},
     ...shows.profile && firstName ? { given_name: firstName } : {},

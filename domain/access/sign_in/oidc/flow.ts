@@ -65,18 +65,15 @@ export async function takeFlow(
   o: { provider: string; state: string; browserSecret: string },
 ): Promise<ReturnedFlow> {
   // A request from another browser does not delete it, so an attacker cannot break someone's sign-in.
-  const [flow] = await p.sql<(Omit<ReturnedFlow, "global"> & { isGlobal: boolean })[]>`
+  const [flow] = await p.sql<ReturnedFlow[]>`
     delete from oidc_flows where state_hash = ${digest(o.state)} and provider = ${o.provider}
       and browser_hash = ${digest(o.browserSecret)} and expires_at > now()
-    returning provider, nonce, code_verifier, return_to, tenant_id, is_global`;
-  if (!flow) {
-    throw problem(
-      "OIDC_STATE_INVALID",
-      "The sign-in cannot be finished: its state is unknown, was already used, has expired, or belongs to another browser.",
-    );
-  }
-  const { isGlobal, ...rest } = flow;
-  return { ...rest, global: isGlobal };
+    returning provider, nonce, code_verifier, return_to, tenant_id, is_global as global`;
+  if (flow) return flow;
+  throw problem(
+    "OIDC_STATE_INVALID",
+    "The sign-in cannot be finished: its state is unknown, was already used, has expired, or belongs to another browser.",
+  );
 }
 
 /** Checks that the URL has the service's origin or a configured one. An open redirect would leak sign-in codes. */

@@ -61,19 +61,16 @@ export async function finishOpenIdSignIn(
  */
 export async function redeemHandover(p: AccessPlatform, code: string, origin: Origin): Promise<SignedIn> {
   const step = await transact(p.sql, async (tx) => {
-    const [handover] = await tx<
-      { userId: string; tenantId: string | null; isGlobal: boolean; amr: Amr[] }[]
-    >`
+    const [handover] = await tx<(WantedTenant & FederatedUser)[]>`
       delete from oidc_handovers where code_hash = ${digest(code)} and expires_at > now()
-      returning user_id, tenant_id, is_global, amr`;
+      returning user_id as id, tenant_id, is_global as global, amr`;
     if (!handover) {
       throw problem(
         "OIDC_HANDOVER_INVALID",
         `The code cannot be exchanged: it is unknown, was already used, or is older than ${HANDOVER_SECONDS} s.`,
       );
     }
-    const { userId: id, amr, tenantId, isGlobal } = handover;
-    return await openFor(p, tx, { id, amr }, { tenantId, global: isGlobal }, origin);
+    return await openFor(p, tx, handover, handover, origin);
   });
   return requireFinished(step);
 }
