@@ -3,15 +3,13 @@ import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import { argsOfRetry } from "./changed_args.ts";
-import { insertJobs } from "./enqueue.ts";
+import { argsAndLimits, insertJobs } from "./enqueue.ts";
 import { type JobSummary, jobSummary, PRIORITIES, readJob } from "./job_row.ts";
-import { isForCreator, limitKeyOf } from "./job_type.ts";
+import { isForCreator } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
-import { bucketOf } from "./rate_limit.ts";
 import { auditActor, type JobActor, jobReach, within } from "./reach.ts";
 import { findTypesOf } from "./remote/find_job_types.ts";
 import { releaseKeys } from "./unique_jobs.ts";
-import { searchKeysOf } from "./searchable_args.ts";
 
 type RetryParts = Pick<JobPlatform, "wakeUps" | "jobTypes">;
 
@@ -103,7 +101,6 @@ export async function reenqueueLocked(
       const type = typeOf(entry);
       return {
         jobTypeName: entry.jobTypeName,
-        serializedArgs: changedArgs ?? entry.serializedArgs,
         argsTypeName: entry.argsTypeName,
         queue: entry.queue,
         priority: PRIORITIES[entry.priority ?? -1] ?? "Normal",
@@ -111,9 +108,8 @@ export async function reenqueueLocked(
         id: newIds[n],
         uniqueKey: entry.uniqueKey,
         uniqueFor: entry.uniqueSeconds ?? "unfinished",
-        searchKeys: searchKeysOf(type, changedArgs ?? entry.serializedArgs),
-        bucket: bucketOf(type, changedArgs ?? entry.serializedArgs),
-        limitKey: type ? limitKeyOf(type) : entry.limitKey,
+        ...argsAndLimits(type, changedArgs ?? entry.serializedArgs),
+        ...type ? {} : { limitKey: entry.limitKey },
         tenantId: entry.tenantId,
         createdBy: isForCreator(type) && changedArgs === null ? entry.createdBy : caller.userId,
         traceId: caller.traceId,

@@ -22,7 +22,7 @@ import {
   parentsOf,
   PRIORITIES,
 } from "./job_row.ts";
-import { type JobType, limitKeyOf } from "./job_type.ts";
+import { type AnyJobType, type JobType, limitKeyOf } from "./job_type.ts";
 import { bucketOf } from "./rate_limit.ts";
 import { searchKeysOf } from "./searchable_args.ts";
 import { insertOrFindHolders, type UniqueKey, uniqueSecondsOf, UNLESS_KEY_IS_HELD } from "./unique_jobs.ts";
@@ -74,18 +74,26 @@ export async function enqueueJob<A>(
   options: JobOptions = {},
 ): Promise<string> {
   const { maxRetries = type.maxRetries, ...rest } = options;
-  const serializedArgs = JSON.stringify(args);
   const [id = ""] = await insertJobs(p, tx, [{
     ...rest,
     jobTypeName: type.name,
-    serializedArgs,
     maxRetries,
-    limitKey: limitKeyOf(type),
-    searchKeys: searchKeysOf(type, serializedArgs),
-    bucket: bucketOf(type, serializedArgs),
+    ...argsAndLimits(type, JSON.stringify(args)),
   }]);
   return id;
 }
+
+/**
+ * The arguments of a new job, and what follows from them and its type: where it is counted and how it is found.
+ * @param type undefined: this instance does not know it
+ * @param serializedArgs JSON
+ */
+export const argsAndLimits = (type: Omit<AnyJobType, "run"> | undefined, serializedArgs: string) => ({
+  serializedArgs,
+  limitKey: limitKeyOf(type),
+  searchKeys: searchKeysOf(type, serializedArgs),
+  bucket: bucketOf(type, serializedArgs),
+});
 
 /**
  * Inserts jobs and wakes workers after `tx` has committed.

@@ -4,14 +4,12 @@ import { holds, isProgram } from "../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
 import { newId } from "../shared/ids.ts";
 import { lockParents } from "./continuations.ts";
-import { hasKeys, type NewJob, wakeFor, writeJobs, writeUniqueJobs } from "./enqueue.ts";
+import { argsAndLimits, hasKeys, type NewJob, wakeFor, writeJobs, writeUniqueJobs } from "./enqueue.ts";
 import { type JobPriority, type JobSummary, jobSummary, parentsOf } from "./job_row.ts";
-import { type AnyJobType, isForCreator, type JobTypes, limitKeyOf } from "./job_type.ts";
+import { type AnyJobType, isForCreator, type JobTypes } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
-import { bucketOf } from "./rate_limit.ts";
 import { type JobActor, jobReach, within } from "./reach.ts";
 import { findJobTypes } from "./remote/find_job_types.ts";
-import { searchKeysOf } from "./searchable_args.ts";
 import { requireNoHidden } from "./secret_args.ts";
 import type { UniqueKey } from "./unique_jobs.ts";
 
@@ -165,9 +163,7 @@ function toNewJob(
     parentJobIds: parents.length > 1 ? parents : null,
     id: newId(),
     maxRetries: request.maxRetries ?? type.maxRetries,
-    limitKey: limitKeyOf(type),
-    searchKeys: searchKeysOf(type, request.serializedArgs),
-    bucket: bucketOf(type, request.serializedArgs),
+    ...argsAndLimits(type, request.serializedArgs),
     tenantId: caller.tenantId,
     createdBy: caller.userId,
     traceId: caller.traceId,

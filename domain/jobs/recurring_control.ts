@@ -3,17 +3,15 @@ import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { nextRun, requireSchedule } from "./cron.ts";
-import { insertJobs, type NewJob, wakeAt } from "./enqueue.ts";
+import { argsAndLimits, insertJobs, type NewJob, wakeAt } from "./enqueue.ts";
 import type { Enqueued } from "./enqueue_requested.ts";
 import { jobSummary, readJob } from "./job_row.ts";
-import { type AnyJobType, isForCreator, limitKeyOf } from "./job_type.ts";
+import { type AnyJobType, isForCreator } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
-import { bucketOf } from "./rate_limit.ts";
 import { type JobActor } from "./reach.ts";
 import { auditRecurring, lockRecurring } from "./recurring.ts";
 import { type RecurringJob, recurringJob, type RecurringRow } from "./recurring_row.ts";
 import { findTypesOf } from "./remote/find_job_types.ts";
-import { searchKeysOf } from "./searchable_args.ts";
 
 /** Retries of a job whose type is unknown to this instance. */
 const RETRIES_OF_UNKNOWN = 3;
@@ -107,12 +105,9 @@ export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): New
   return {
     id: newId(),
     jobTypeName: recurring.jobTypeName,
-    serializedArgs: recurring.serializedArgs,
     argsTypeName: recurring.argsTypeName,
     maxRetries: type?.maxRetries ?? RETRIES_OF_UNKNOWN,
-    limitKey: limitKeyOf(type),
-    searchKeys: searchKeysOf(type, recurring.serializedArgs),
-    bucket: bucketOf(type, recurring.serializedArgs),
+    ...argsAndLimits(type, recurring.serializedArgs),
     queue: recurring.queue,
     tenantId: recurring.tenantId,
     createdBy: recurring.createdBy,

@@ -2,18 +2,15 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { newId } from "../shared/ids.ts";
-import { argsOfRetry } from "./changed_args.ts";
 import { retryDeadLetter } from "./dead_letters.ts";
-import { insertJobs } from "./enqueue.ts";
+import { argsAndLimits, insertJobs } from "./enqueue.ts";
 import { requireExposedType, requireFittingArgs, requireMayEnqueue } from "./enqueue_requested.ts";
 import { ENDED, type JobSummary, jobSummary, lockJob, PRIORITIES, readJob } from "./job_row.ts";
-import { limitKeyOf } from "./job_type.ts";
 import type { JobPlatform } from "./platform.ts";
-import { bucketOf } from "./rate_limit.ts";
 import { auditActor, type JobActor, jobReach } from "./reach.ts";
 import { findJobTypes } from "./remote/find_job_types.ts";
 import { releaseKeys } from "./unique_jobs.ts";
-import { searchKeysOf } from "./searchable_args.ts";
+import { changedArgs } from "./changed_args.ts";
 
 /**
  * Enqueues an ended job again as a new job. A dead-lettered job is retried like its dead letter, once. Any other job runs
@@ -35,27 +32,24 @@ export async function retryJob(
     }
     const [deadLetter] = await tx<{ id: string }[]>`select id from dead_letter_jobs where job_id = ${id}`;
     if (deadLetter) return await retryDeadLetter({ ...p, sql: tx }, caller, deadLetter.id, givenArgs);
-    const parts = { ...p, sql: tx };
-    const types = await findJobTypes(parts, job.tenantId, [job.jobTypeName]);
+    const types = await findJobTypes({ ...p, sql: tx }, job.tenantId, [job.jobTypeName]);
     const type = requireExposedType(p.jobTypes, types, job.jobTypeName);
     requireMayEnqueue(type, caller);
-    const changed = await argsOfRetry(parts, caller, job, givenArgs);
-    if (changed === null) requireFittingArgs(type, job.serializedArgs);
+    const args = givenArgs === null ? job.serializedArgs : changedArgs(type, givenArgs, job.serializedArgs);
+    const hasChangedArgs = args !== job.serializedArgs;
+    if (!hasChangedArgs) requireFittingArgs(type, args);
     await releaseKeys(tx, [id]);
     const newJobId = newId();
     const [insertedId] = await insertJobs(p, tx, [{
       id: newJobId,
       jobTypeName: job.jobTypeName,
-      serializedArgs: changed ?? job.serializedArgs,
       argsTypeName: job.argsTypeName,
       queue: job.queue,
       priority: PRIORITIES[job.priority] ?? "Normal",
       maxRetries: job.maxRetries,
       uniqueKey: job.uniqueKey,
       uniqueFor: job.uniqueSeconds,
-      limitKey: limitKeyOf(type),
-      searchKeys: searchKeysOf(type, changed ?? job.serializedArgs),
-      bucket: bucketOf(type, changed ?? job.serializedArgs),
+      ...argsAndLimits(type, args),
       tenantId: job.tenantId,
       createdBy: caller.userId,
       traceId: caller.traceId,
@@ -70,7 +64,7 @@ export async function retryJob(
       action: "job.retry",
       targetType: "job",
       targetId: id,
-      after: { newJobId, hasChangedArgs: changed !== null },
+      after: { newJobId, hasChangedArgs },
     });
     return jobSummary(await readJob(tx, { everything: true }, newJobId));
   });
