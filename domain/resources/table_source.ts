@@ -3,7 +3,7 @@ import { recordAudit } from "../audit/audit.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 import type { TenantCaller } from "../rights/caller.ts";
-import { exactNumber } from "../shared/exact_number.ts";
+import { exactNumber } from "../shared/exact_json.ts";
 import { newId } from "../shared/ids.ts";
 import { matches, orderBy } from "../shared/list_order.ts";
 import { readPage } from "../shared/read_page.ts";

@@ -8,13 +8,13 @@ import {
   loadServiceAccount,
   type ServiceAccountRights,
 } from "./service_account_rights.ts";
+import { LastUses } from "./last_uses.ts";
 
 /** Distinguishes API keys and secrets of service accounts from access tokens. */
 export const KEY_PREFIX = "sk_";
 /** Maximum age of cached rights of a key; the same as for sessions, see `Rights`. */
 const FRESH_MS = 600;
 const MAX_CACHED_KEYS = 5_000;
-const USE_WRITE_INTERVAL_MS = 60_000;
 const TABLES = { apiKey: "api_keys", serviceAccount: "service_accounts" } as const;
 
 export type KeyRights = ApiKeyRights | ServiceAccountRights;
@@ -32,9 +32,11 @@ export class KeyRightsCache {
   readonly #keys = newCache<KeyRights>();
   readonly #accounts = newCache<ServiceAccountRights>();
   readonly #permissions = newCache<AccountPermissions>();
-  readonly #lastWrites = new Map<string, number>();
+  readonly #uses: LastUses;
 
-  constructor(private readonly sql: Sql) {}
+  constructor(private readonly sql: Sql) {
+    this.#uses = new LastUses(sql);
+  }
 
   /** Returns the rights of a key; null for an unknown key. */
   async read(key: string): Promise<KeyRights | null> {
@@ -65,18 +67,8 @@ export class KeyRightsCache {
     this.#permissions.clear();
   }
 
-  /** Records a key's use, at most once a minute. Does not wait for the write; a failed write is dropped. */
+  /** Records a key's use, at most once a minute, without waiting for it. */
   recordUse({ kind, id }: KeyRights, ip: string | null): void {
-    const now = performance.now();
-    const before = this.#lastWrites.get(id);
-    if (before !== undefined && now - before < USE_WRITE_INTERVAL_MS) return;
-    this.#lastWrites.delete(id);
-    const [oldest] = this.#lastWrites.keys();
-    if (oldest !== undefined && this.#lastWrites.size >= MAX_CACHED_KEYS) this.#lastWrites.delete(oldest);
-    this.#lastWrites.set(id, now);
-    const sinceSeconds = USE_WRITE_INTERVAL_MS / 1000 - 1;
-    this.sql`update ${this.sql(TABLES[kind])} set last_used_at = now(), last_used_ip = ${ip} where id = ${id}
-      and (last_used_at is null or last_used_at < now() - make_interval(secs => ${sinceSeconds}))`
-      .catch(() => this.#lastWrites.delete(id)); // the next use tries again
+    this.#uses.record(TABLES[kind], id, ip);
   }
 }

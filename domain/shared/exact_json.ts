@@ -32,6 +32,15 @@ export function reviveExactly(text: string, revive: (name: string, value: unknow
   return JSON.parse(text, exact as (name: string, value: unknown) => unknown);
 }
 
+/**
+ * Converts a decimal for JSON. Returns a number if that represents the decimal exactly. Otherwise returns a raw JSON
+ * value with all digits, so that a client which parses decimals gets the full precision.
+ */
+export function exactNumber(decimal: string): number {
+  const number = Number(decimal);
+  return decimalDigits(String(number)) === decimalDigits(decimal) ? number : rawJSON(decimal) as number;
+}
+
 /** Is the value a number that a double does not hold, from `parseExactly`? */
 export const isExactNumber = (value: unknown): boolean => isRawJSON(value);
 

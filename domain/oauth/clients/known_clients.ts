@@ -2,11 +2,11 @@ import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
 import { mainPool, type Sql } from "../../../infra/postgres/postgres.ts";
 import { TtlCache } from "../../shared/ttl_cache.ts";
 import { clientColumns, type OAuthClient } from "./client.ts";
+import { LastUses } from "../../rights/last_uses.ts";
 
 /** Maximum age of a cached client; the same as for rights, see `Rights`. */
 const FRESH_MS = 600;
 const MAX_CACHED = 5_000;
-const USE_WRITE_SECONDS = 60;
 
 /** A client that is not revoked and whose tenant is active. */
 export type KnownClient = OAuthClient & { secretHash: Uint8Array | null };
@@ -19,9 +19,10 @@ export class KnownClients {
     maxEntries: MAX_CACHED,
     keeps: (client) => client !== null,
   });
-  readonly #lastWrites = new Map<string, number>();
+  readonly #uses: LastUses;
 
   constructor(private readonly sql: Sql) {
+    this.#uses = new LastUses(sql);
     for (const topic of ["oauth clients", "tenants"] as const) {
       subscribeToChanges(mainPool(sql), topic, () => this.#clients.clear());
     }
@@ -41,15 +42,8 @@ export class KnownClients {
     return client ?? null;
   }
 
-  /** Records a client's use, at most once a minute. Does not wait for the write; a failed write is dropped. */
+  /** Records a client's use, at most once a minute, without waiting for it. */
   recordUse({ id }: Pick<KnownClient, "id">): void {
-    const now = performance.now();
-    const before = this.#lastWrites.get(id);
-    if (before !== undefined && now - before < USE_WRITE_SECONDS * 1000) return;
-    if (this.#lastWrites.size >= MAX_CACHED) this.#lastWrites.clear();
-    this.#lastWrites.set(id, now);
-    this.sql`update oauth_clients set last_used_at = now() where id = ${id}
-      and (last_used_at is null or last_used_at < now() - make_interval(secs => ${USE_WRITE_SECONDS - 1}))`
-      .catch(() => this.#lastWrites.delete(id)); // the next use tries again
+    this.#uses.record("oauth_clients", id);
   }
 }
