@@ -16,12 +16,13 @@ interface Searched {
   searchedFrom: Date | null;
 }
 
-const COLUMN_OF: Record<JobOrder, string> = {
+/** SQL of what each order sorts by. */
+const SORTED_BY: Record<JobOrder, string> = {
   CreatedAt: "id",
   ScheduledAt: "scheduled_at",
   StartedAt: "started_at",
   CompletedAt: "completed_at",
-  Priority: "priority",
+  Priority: "-priority", // 0 is Critical
   Status: "status",
 };
 
@@ -39,7 +40,7 @@ export async function searchErrors(
   const searched = lastFailed(sql, reach, filters);
   if (!searched) return null;
   const direction = ascending ? "asc" : "desc";
-  const order = sql.unsafe(`order by ${COLUMN_OF[orderBy]} ${direction} nulls last, id ${direction}`);
+  const order = sql.unsafe(`order by ${SORTED_BY[orderBy]} ${direction} nulls last, id ${direction}`);
   const rows = await sql<(JobRow & Summary)[]>`
     with searched as materialized (${searched}), summary as (${summaryOf(sql)}), page as (
       select id from searched where is_match ${order} ${

@@ -25,7 +25,10 @@ export type JobOrder = typeof JOB_ORDERS[number];
 
 type Listing = JobFilters & PageRequest & { orderBy: JobOrder; ascending: boolean };
 
-/** A page of jobs. Null times come last in both directions; equal values are sorted by id. */
+/**
+ * A page of jobs. Priority ascends from Low to Critical. Null times come last in both directions; equal values are sorted
+ * by id.
+ */
 export async function listJobs(sql: Sql, reach: JobReach, o: Listing): Promise<PagedResult<JobSummary>> {
   const { orderBy, ascending, page: _, pageSize, ...given } = o;
   const filters = await findTrace(sql, reach, given);
@@ -74,7 +77,8 @@ async function readByGroups(
 ): Promise<JobRow[]> {
   const { reach, filters, ascending } = selection;
   const groups = await countJobsBy(sql, reach, filters, dimension);
-  if (!ascending) groups.reverse();
+  const isStoredAscending = dimension !== "priority"; // 0 is Critical
+  if (ascending !== isStoredAscending) groups.reverse();
   const rows: JobRow[] = [];
   let { offset } = window;
   for (const { key, n } of groups) {

@@ -52,6 +52,10 @@ Deno.test("a search in errors covers the last 5,000 failed jobs and dead letters
   assert.deepEqual([failed.totalCount, failed.from], [1, null], "2,501 jobs are Failed");
   const ordered = await search("jobs?errorContains=order&orderBy=Status&ascending=true&pageSize=1");
   assert.equal(ordered.items[0]?.status, "Failed");
+  const byPriority = async (ascending: boolean) =>
+    (await search(`jobs?errorContains=order&orderBy=Priority&ascending=${ascending}&pageSize=1`))
+      .body.items[0].priority;
+  assert.deepEqual([await byPriority(true), await byPriority(false)], ["Low", "Critical"]);
   const counts = await search("jobs/counts?errorContains=order");
   assert.deepEqual(counts.body.statuses, [
     { status: "Failed", count: 2_500 },

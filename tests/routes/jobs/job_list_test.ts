@@ -60,8 +60,8 @@ for (const folded of [false, true]) {
 }
 
 Deno.test("every order is total in both directions, with null times last", async () => {
-  assert.deepEqual(await listed("orderBy=priority&ascending=true"), [critical, first, second, sleep, low]);
-  assert.deepEqual(await listed("orderBy=Priority"), [low, sleep, second, first, critical]);
+  assert.deepEqual(await listed("orderBy=Priority"), [critical, first, sleep, second, low]);
+  assert.deepEqual(await listed("orderBy=priority&ascending=true"), [low, second, sleep, first, critical]);
   assert.deepEqual(await listed("orderBy=ScheduledAt&ascending=true"), [first, second, low, critical, sleep]);
   assert.deepEqual(await listed("orderBy=ScheduledAt"), [second, first, sleep, critical, low]);
   assert.deepEqual(await listed("orderBy=Status&ascending=true"), [low, critical, sleep, second, first]);
