@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
-import { problem } from "../../domain/problems/problem.ts";
+import { invalid, problem } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { VERSION } from "../../infra/version.ts";
 import { type Answer, ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { type OpenApiDocument, openApiDocument } from "../shared/openapi.ts";
+import { documentOfAreas } from "../shared/openapi_areas.ts";
 import { OperationView } from "./docs/operation_view.tsx";
 import { placedOperations, ReferencePage } from "./docs/reference_page.tsx";
 import { servicePage } from "./service_page.tsx";
@@ -52,12 +53,27 @@ export const docsRoutes = [
     path: "/openapi.json",
     area: "Operations",
     id: "openApi",
-    summary: "Read the OpenAPI 3.1 document of this service",
+    summary: "Read the OpenAPI 3.1 document of this service, or of some of its areas",
     access: anyone,
     skipsConnectionWait: true,
+    query: z.object({
+      area: z.union([z.string().transform((name) => [name]), z.array(z.string())]).optional().meta({
+        type: "array",
+        items: { type: "string" },
+        description: "Only the operations with these tags, and what they refer to",
+      }),
+    }),
     answers: { 200: { description: "The document", schema: z.looseObject({ openapi: z.string() }) } },
     problems: [],
-    run: ({ platform, endpoints }) => ok(referenceOf(platform, endpoints).document),
+    run({ platform, endpoints, query: { area } }) {
+      const { document } = referenceOf(platform, endpoints);
+      if (!area) return ok(document);
+      const names = document.tags.map(({ name }) => name);
+      if (!area.every((name) => names.includes(name))) {
+        throw invalid({ area: [`expected some of ${names.join(", ")}`] });
+      }
+      return ok(documentOfAreas(document, new Set(area)));
+    },
   }),
   endpoint({
     method: "get",

@@ -113,6 +113,7 @@ export const INTRODUCTION =
   one is refused with \`VALIDATION_ERROR\`, which names the known one.
 - **Headers of every answer**: \`traceresponse\`, and \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
   \`RateLimit-Reset\` if requests are limited. Answers over 1 KB are compressed if \`Accept-Encoding\` allows it.
+- **Parts.** \`/openapi.json?area=Jobs\` is the document of the operations with that tag; \`area\` may be repeated.
 - HEAD works wherever GET does. Bodies are JSON in UTF-8 of at most 1 MiB, unless an operation says otherwise. Empty query
   values count as absent.`;
 

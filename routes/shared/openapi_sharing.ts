@@ -31,7 +31,7 @@ export const parametersOf = (
     return shared;
   });
 
-/** Parameters of several operations become components such as `query.page`. */
+/** Parameters of several operations become components such as `page`. */
 export function shareParameters(document: OpenApiDocument): void {
   const places = new Map<string, [list: Record<string, unknown>[], index: number][]>();
   for (const { parameters = [] } of operationsOf(document)) {
@@ -47,7 +47,7 @@ export function shareParameters(document: OpenApiDocument): void {
   );
   for (const [text, at] of repeated) {
     const parameter: Parameter = JSON.parse(text);
-    const name = freeName(`${parameter.in}.${parameter.name}`, shared);
+    const name = freeName(parameter.name, shared);
     shared[name] = parameter;
     for (const [list, index] of at) list[index] = { $ref: `#/components/parameters/${name}` };
   }

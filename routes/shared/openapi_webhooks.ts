@@ -3,6 +3,7 @@ import { eventData, type EventTypes, PING } from "../../domain/events/event_type
 /** A request that the service sends. */
 export interface Webhook {
   post: {
+    tags: string[];
     summary: string;
     requestBody: { content: { "application/json": { schema: { $ref: string }; example: unknown } } };
   };

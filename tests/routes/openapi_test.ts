@@ -35,7 +35,7 @@ function placeOf(keys: string[]): string[] {
   return value?.$ref ? value.$ref.slice(2).split("/") : keys;
 }
 // deno-lint-ignore no-explicit-any -- a part of a document of any shape
-const partAt = (keys: string[]): any => keys.reduce<any>((part, key) => part?.[key], document);
+const partAt = (keys: string[], of = document): any => keys.reduce<any>((part, key) => part?.[key], of);
 
 /** Validation errors of `value` against the schema at this place. */
 function mistakes(keys: string[], value: unknown): string {
@@ -149,10 +149,14 @@ Deno.test("operation ids are unique, and every reference resolves", () => {
   const ids = operations().map((operation) => operation.operationId);
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(ids.toSorted(), ENDPOINTS.map(({ id }) => id).toSorted());
-  for (const [, target] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
-    assert.notEqual(partAt((target ?? "").split("/")), undefined, target);
-  }
+  requireResolved(document);
 });
+
+function requireResolved(document: OpenApiDocument): void {
+  for (const [, target] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    assert.notEqual(partAt((target ?? "").split("/"), document), undefined, target);
+  }
+}
 
 Deno.test("every code of the catalogue is answered by some operation", () => {
   const listed = new Set(ENDPOINTS.flatMap((spec) => codesOf(spec)));
@@ -175,6 +179,9 @@ Deno.test("every JSON request body has an example that matches its schema, and s
   assert.equal(mistakes(["components", "schemas", "ProblemDocument"], example), "");
 });
 
+const compressed = (text: string): Promise<ArrayBuffer> =>
+  new Response(new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"))).arrayBuffer();
+
 function exampleFits(keys: string[]): void {
   const content = partAt(keys);
   assert.ok("example" in content, `no example: ${keys.join(" ")}`);
@@ -189,8 +196,7 @@ Deno.test("the document is small, every list and bulk type has a name, and refus
   const text = JSON.stringify(document);
   const count = operations().length;
   assert.ok(text.length < 1_600 * count, `${text.length} characters of ${count} operations`);
-  const gzip = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
-  const { byteLength } = await new Response(gzip).arrayBuffer();
+  const { byteLength } = await compressed(text);
   assert.ok(byteLength < 190 * count, `${byteLength} bytes compressed, of ${count} operations`);
   const own = new Map(ENDPOINTS.map(({ id, answers }) => [id, answers]));
   for (const operation of operations()) {
@@ -207,6 +213,45 @@ Deno.test("the document is small, every list and bulk type has a name, and refus
     assert.ok(refusals.every(([, refusal]) => "$ref" in refusal), operation.operationId);
     assert.ok(operation.responses.default, operation.operationId);
   }
+});
+
+Deno.test("each area has a document of its own, complete and much smaller than the whole one", async () => {
+  const found: string[] = [];
+  for (const { name } of document.tags) {
+    const { status, body } = await t.nobody.get(`/openapi.json?area=${encodeURIComponent(name)}`);
+    assert.equal(status, 200, name);
+    const text = JSON.stringify(body);
+    assert.ok(text.length < 120_000, `${name}: ${text.length} characters`);
+    const { byteLength } = await compressed(text);
+    assert.ok(byteLength < 20_000, `${name}: ${byteLength} bytes compressed`);
+    const { valid, errors } = await new Validator().validate(structuredClone(body));
+    assert.ok(valid, `${name}: ${JSON.stringify(errors)?.slice(0, 2000)}`);
+    requireResolved(body);
+    for (const [kind, named] of Object.entries<object>(body.components)) {
+      for (const [key, part] of Object.entries(named)) {
+        assert.deepEqual(part, partAt(["components", kind, key]));
+        const isUsed = kind === "securitySchemes" || text.includes(`"#/components/${kind}/${key}"`);
+        assert.ok(isUsed, `${name} does not use ${kind} ${key}`);
+      }
+    }
+    for (const [path, operations] of Object.entries<Record<string, Operation>>(body.paths)) {
+      for (const [method, operation] of Object.entries(operations)) {
+        assert.deepEqual(operation, partAt(["paths", path, method]));
+        found.push(operation.operationId);
+      }
+    }
+    const webhooks = Object.keys(body.webhooks).length;
+    assert.equal(webhooks, name === "Webhook endpoints" ? Object.keys(document.webhooks).length : 0);
+  }
+  assert.deepEqual(found.toSorted(), operations().map(({ operationId }) => operationId).toSorted());
+});
+
+Deno.test("a document can have several areas; an unknown one is refused", async () => {
+  const { body } = await t.nobody.get("/openapi.json?area=Jobs&area=Audit");
+  assert.deepEqual(body.tags.map(({ name }: { name: string }) => name), ["Audit", "Jobs"]);
+  const refused = await t.nobody.get("/openapi.json?area=Jobs&area=Cats");
+  assert.equal(refused.status, 400);
+  assert.match(refused.body.errors.area[0], /^expected some of Sign-in, /);
 });
 
 Deno.test("the document has a webhook for every type of event", () => {

@@ -156,6 +156,13 @@ function Answers({ document, operation }: { document: OpenApiDocument; operation
 }
 
 /** Text with `code`. */
+export const Coded = ({ text }: { text: string }) => (
+  <span>{text.split("`").map((part, index) => index % 2 === 1 ? <code>{part}</code> : part)}</span>
+);
+
+/** A paragraph with `code`. */
 export const Prose = ({ text }: { text: string }) => (
-  <p>{text.split("`").map((part, index) => index % 2 === 1 ? <code>{part}</code> : part)}</p>
+  <p>
+    <Coded text={text} />
+  </p>
 );

@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from "../../shared/openapi.ts";
-import { type Placed, Prose } from "./operation_view.tsx";
+import { Coded, type Placed, Prose } from "./operation_view.tsx";
 
 /** All operations by their tag, with method and path. */
 export function placedOperations(document: OpenApiDocument): Placed[] {
@@ -69,8 +69,8 @@ function SignIn() {
         </div>
         <button type="submit" class="button primary">Sign in</button>
       </div>
-      <p role="status" data-who></p>
       <div class="row">
+        <p role="status" data-who></p>
         <button type="button" class="button small" data-sign-out hidden>Sign out</button>
       </div>
       <details>
@@ -98,6 +98,9 @@ function Area(
         <h2>{name}</h2>
         <span class="muted">{description}</span>
       </summary>
+      <p>
+        <a href={`openapi.json?area=${encodeURIComponent(name)}`}>OpenAPI document of this area</a>
+      </p>
       {operations.map(({ method, path, operation }) => (
         <details
           class="operation"
@@ -108,7 +111,7 @@ function Area(
           <summary>
             <span class={`method ${method}`}>{method.toUpperCase()}</span>
             <code>{path}</code>
-            <span>{operation.summary}</span>
+            <Coded text={operation.summary} />
           </summary>
         </details>
       ))}

@@ -123,6 +123,10 @@ Deno.test("the reference is one small page; an operation is loaded when it is op
   const page = await fetch(`${t.url}/docs`);
   const text = await page.text();
   assert.ok(text.length < 250_000, `${text.length} characters`);
+  const gzip = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  const { byteLength } = await new Response(gzip).arrayBuffer();
+  assert.ok(byteLength < 40_000, `${byteLength} bytes compressed`);
+  assert.match(text, /href="openapi\.json\?area=Admin%20users"/);
   assert.equal((await t.nobody.get("/docs/operations/nothing")).status, 404);
   const operation = await t.nobody.get("/docs/operations/readUser");
   assert.match(operation.body, /USER_NOT_FOUND/);
