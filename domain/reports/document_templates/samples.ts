@@ -14,44 +14,100 @@ export interface DocumentSample {
   texts: TemplateTexts | null;
 }
 
-const INVOICE = {
-  number: "2026-0142",
-  date: "2026-03-02",
-  dueDate: "2026-04-01",
-  currency: "EUR",
-  seller: {
-    name: "Acme Lda",
-    street: "Rua das Flores 12",
-    city: "4050-262 Porto",
-    vat: "PT501234567",
-    bank: "Banco Exemplo",
-    iban: "PT50 0002 0123 1234 5678 9015 4",
+const ENGLISH = {
+  invoice: {
+    number: "2026-0142",
+    date: "2026-03-02",
+    dueDate: "2026-04-01",
+    currency: "EUR",
+    seller: {
+      name: "Acme Ltd",
+      street: "12 Flower Street",
+      city: "Dublin D02 X285",
+      vat: "IE1234567T",
+      bank: "Example Bank",
+      iban: "IE29 AIBK 9311 5212 3456 78",
+    },
+    customer: {
+      name: "North Trading plc",
+      street: "120 Harbour Road",
+      city: "Cork T12 R2WK",
+      vat: "IE7654321A",
+    },
+    intro: "Thank you for your order. We delivered the following goods and services in February 2026.",
+    items: [
+      { description: "Consulting, hours", quantity: 10, price: 95, amount: 950 },
+      { description: "Licence for one year, with support by mail", quantity: 3, price: 120, amount: 360 },
+    ],
+    net: 1310,
+    vatRate: 23,
+    vat: 301.3,
+    total: 1611.3,
+    paymentUrl: "https://pay.example.com/2026-0142",
   },
-  customer: {
-    name: "Norte Comércio SA",
-    street: "Avenida da Boavista 1200",
-    city: "4100-112 Porto",
-    vat: "PT509876543",
+  letter: {
+    date: "2026-03-02",
+    sender: { name: "Acme Ltd", street: "12 Flower Street", city: "Dublin" },
+    recipient: { name: "Mary Byrne", street: "120 Harbour Road", city: "Cork T12 R2WK" },
+    signatory: { name: "John Walsh", role: "Head of customer service" },
+    subject: "Your contract is renewed",
+    paragraphs: [
+      "Your contract 2026/17 is renewed for one year from 1 April 2026. The price stays the same.",
+      "You need to do nothing. If you do not want to renew the contract, please tell us by 20 March.",
+    ],
   },
-  net: 1310,
-  vatRate: 23,
-  vat: 301.3,
-  total: 1611.3,
-  paymentUrl: "https://pay.example.com/2026-0142",
 };
-const LETTER = {
-  date: "2026-03-02",
-  sender: { name: "Acme Lda", street: "Rua das Flores 12", city: "Porto" },
-  recipient: { name: "Ana Silva", street: "Avenida da Boavista 1200", city: "4100-112 Porto" },
-  signatory: { name: "Rui Santos" },
+
+/** As in Brazil, whose formats the language tag `pt` has. */
+const PORTUGUESE = {
+  invoice: {
+    number: "2026-0142",
+    date: "2026-03-02",
+    dueDate: "2026-04-01",
+    currency: "BRL",
+    seller: {
+      name: "Acme Ltda.",
+      street: "Rua das Flores, 12",
+      city: "01234-000 São Paulo – SP",
+      cnpj: "12.345.678/0001-95",
+      bank: "Banco Exemplo, agência 0001, conta 12345-6",
+    },
+    customer: {
+      name: "Comércio Norte S.A.",
+      street: "Avenida Paulista, 1200",
+      city: "01310-100 São Paulo – SP",
+      cnpj: "98.765.432/0001-98",
+    },
+    intro: "Obrigado pelo seu pedido. Em fevereiro de 2026, fornecemos os seguintes produtos e serviços.",
+    items: [
+      { description: "Consultoria, horas", quantity: 10, price: 95, amount: 950 },
+      { description: "Licença de um ano, com suporte por e-mail", quantity: 3, price: 120, amount: 360 },
+    ],
+    net: 1310,
+    taxRate: 5,
+    tax: 65.5,
+    total: 1375.5,
+    paymentUrl: "https://pay.example.com/2026-0142",
+  },
+  letter: {
+    date: "2026-03-02",
+    sender: { name: "Acme Ltda.", street: "Rua das Flores, 12", city: "São Paulo" },
+    recipient: { name: "Ana Silva", street: "Avenida Paulista, 1200", city: "01310-100 São Paulo – SP" },
+    signatory: { name: "Rui Santos", role: "Gerente de atendimento ao cliente" },
+    subject: "Seu contrato foi renovado",
+    paragraphs: [
+      "Seu contrato 2026/17 foi renovado por um ano a partir de 1º de abril de 2026. O preço continua o mesmo.",
+      "Você não precisa fazer nada. Se não quiser renovar o contrato, avise-nos até 20 de março.",
+    ],
+  },
 };
 
 const REMINDER = {
   today: "2026-04-15",
   payBy: "2026-04-30",
   currency: "EUR",
-  seller: INVOICE.seller,
-  customer: INVOICE.customer,
+  seller: ENGLISH.invoice.seller,
+  customer: ENGLISH.invoice.customer,
   invoices: [
     { number: "2026-0142", due: "2026-04-01", daysLate: 14, amount: 1611.3 },
     { number: "2026-0167", due: "2026-04-14", daysLate: 1, amount: 98.4 },
@@ -93,45 +149,6 @@ const REMINDER_TEXTS: TemplateTexts = {
   },
 };
 
-const inEnglish = {
-  invoice: {
-    ...INVOICE,
-    intro: "Thank you for your order. We delivered the following goods and services in February 2026.",
-    items: [
-      { description: "Consulting, hours", quantity: 10, price: 95, amount: 950 },
-      { description: "Licence for one year, with support by mail", quantity: 3, price: 120, amount: 360 },
-    ],
-  },
-  letter: {
-    ...LETTER,
-    signatory: { ...LETTER.signatory, role: "Head of customer service" },
-    subject: "Your contract is renewed",
-    paragraphs: [
-      "Your contract 2026/17 is renewed for one year from 1 April 2026. The price stays the same.",
-      "You need to do nothing. If you do not want to renew the contract, please tell us by 20 March.",
-    ],
-  },
-};
-const inPortuguese = {
-  invoice: {
-    ...INVOICE,
-    intro: "Obrigado pelo seu pedido. Em fevereiro de 2026 fornecemos os seguintes bens e serviços.",
-    items: [
-      { description: "Consultoria, horas", quantity: 10, price: 95, amount: 950 },
-      { description: "Licença por um ano, com suporte por email", quantity: 3, price: 120, amount: 360 },
-    ],
-  },
-  letter: {
-    ...LETTER,
-    signatory: { ...LETTER.signatory, role: "Direção do apoio ao cliente" },
-    subject: "O seu contrato foi renovado",
-    paragraphs: [
-      "O seu contrato 2026/17 foi renovado por um ano a partir de 1 de abril de 2026. O preço mantém-se.",
-      "Não precisa de fazer nada. Se não quiser renovar o contrato, avise-nos até 20 de março.",
-    ],
-  },
-};
-
 const textOf = (file: string): string =>
   Deno.readTextFileSync(join(import.meta.dirname ?? ".", "samples", `${file}.html`));
 
@@ -147,7 +164,7 @@ export const documentSamples = (): DocumentSample[] =>
       titleTemplate: "Invoice {{number}}",
       bodyTemplate: textOf("invoice.en"),
       requiredVariables: "number, date, seller, customer, items, total, currency",
-      sampleData: inEnglish.invoice,
+      sampleData: ENGLISH.invoice,
       texts: null,
     },
     {
@@ -157,7 +174,7 @@ export const documentSamples = (): DocumentSample[] =>
       titleTemplate: "Fatura {{number}}",
       bodyTemplate: textOf("invoice.pt"),
       requiredVariables: "number, date, seller, customer, items, total, currency",
-      sampleData: inPortuguese.invoice,
+      sampleData: PORTUGUESE.invoice,
       texts: null,
     },
     {
@@ -167,7 +184,7 @@ export const documentSamples = (): DocumentSample[] =>
       titleTemplate: "{{subject}}",
       bodyTemplate: textOf("letter.en"),
       requiredVariables: "date, sender, recipient, subject, paragraphs",
-      sampleData: inEnglish.letter,
+      sampleData: ENGLISH.letter,
       texts: null,
     },
     {
@@ -177,7 +194,7 @@ export const documentSamples = (): DocumentSample[] =>
       titleTemplate: "{{subject}}",
       bodyTemplate: textOf("letter.pt"),
       requiredVariables: "date, sender, recipient, subject, paragraphs",
-      sampleData: inPortuguese.letter,
+      sampleData: PORTUGUESE.letter,
       texts: null,
     },
     {

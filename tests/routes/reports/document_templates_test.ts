@@ -203,6 +203,23 @@ Deno.test("the samples are drawn in both languages, and they can be copied", asy
   }
 });
 
+Deno.test("the Portuguese samples have the words, numbers and currency of Brazil", async () => {
+  const samples: Record<string, string>[] = (await ann.get(`${PATH}/samples`)).body;
+  const textOfSample = async (slug: string) => {
+    const sample = samples.find((each) => each.slug === slug && each.locale === "pt");
+    const { id } = await made({ ...sample, slug: `${slug}-brazil` });
+    return pageTexts(await drawn(`${PATH}/${id}/render`, {})).flat().join(" ").replaceAll(/\s+/g, " ");
+  };
+  assert.match(
+    await textOfSample("invoice"),
+    /CNPJ 12\.345\.678\/0001-95 .* Impostos 5% R\$ 65,50 Total R\$ 1\.375,50/,
+  );
+  assert.match(
+    await textOfSample("letter"),
+    /2 de março de 2026 .* Prezado\(a\) Ana Silva, .* Atenciosamente,/,
+  );
+});
+
 Deno.test("the sample with texts is a document in each of its languages", async () => {
   const samples = (await ann.get(`${PATH}/samples`)).body;
   const sample = samples.find(({ slug }: { slug: string }) => slug === "reminder");
