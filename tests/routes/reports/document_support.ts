@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
-import { type PdfObjects, pdfObjects } from "../../domain/reports/pdf_objects.ts";
+import { pageTexts, type PdfObjects, pdfObjects, textOf } from "../../domain/reports/pdf_objects.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
+import { fetchDocument, reached, STATUS } from "./support.ts";
 
 export const DOCUMENTS = "/api/v1/document-templates";
+export const PARTIALS = "/api/v1/notification-templates";
+export const PERMISSIONS = ["manage:document-templates", "generate:documents"];
+
+/** Partials are message templates, so that who changes them needs the permission of those. */
+export const partialEditor = (t: Pick<TestService, "actor">) =>
+  t.actor({ permissions: [...PERMISSIONS, "send:notifications"] });
 
 export const refused = (answer: HttpAnswer, status: number, code: string) =>
   assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body));
@@ -25,3 +32,54 @@ export async function drawnBy(
   assert.equal(response.headers.get("content-type"), "application/pdf");
   return pdfObjects(bytes);
 }
+
+/** Creates a partial, which is a message template, and returns its id. */
+export const makePartial = async (
+  by: Actor,
+  slug: string,
+  body: string,
+  more: Record<string, unknown> = {},
+) => {
+  const texts = { htmlBodyTemplate: body, textBodyTemplate: body.replaceAll(/<[^>]*>/g, "") };
+  const answer = await by.post(PARTIALS, { slug, name: slug, kind: "Partial", ...texts, ...more });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body.id as string;
+};
+
+export const changePartial = async (by: Actor, id: string, htmlBodyTemplate: string) => {
+  const answer = await by.put(`${PARTIALS}/${id}`, {
+    templateId: id,
+    htmlBodyTemplate,
+    textBodyTemplate: null,
+  });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+};
+
+/** A document template as a request body. */
+export const given = (bodyTemplate: string, more: Record<string, unknown> = {}) => ({
+  slug: "invoice",
+  name: "Invoice",
+  titleTemplate: "Invoice",
+  bodyTemplate,
+  ...more,
+});
+
+/** Creates a document template. */
+export const make = async (by: Actor, bodyTemplate: string, more: Record<string, unknown> = {}) => {
+  const answer = await by.post(DOCUMENTS, given(bodyTemplate, more));
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body as { id: string; version: number };
+};
+
+/** The language tag of a PDF. */
+export const languageOf = ({ syntax }: PdfObjects) => {
+  const catalog = [...syntax.values()].find((text) => text.includes("/Type/Catalog")) ?? "";
+  return textOf(/\/Lang<(\w+)>/.exec(catalog)?.[1] ?? "");
+};
+
+/** The texts and the language of a document that was generated. */
+export const generated = async (by: Actor, id: string) => {
+  const { fileName } = await reached(by, id, STATUS.Completed);
+  const objects = pdfObjects((await fetchDocument(by, id)).bytes);
+  return { fileName, texts: pageTexts(objects).flat(), language: languageOf(objects) };
+};
