@@ -42,15 +42,26 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
 /** Number of hashes that wait in this process's queue. */
 export const hashesWaiting = (): number => waiting.length;
 
+/**
+ * The form in which passwords are hashed (RFC 8265): a letter with an accent is one character or two, depending on the
+ * keyboard or program.
+ */
+const composed = (password: string): string => password.normalize("NFC");
+
 /** Returns the argon2id hash of a password as a PHC string. */
 export const hashPassword = (password: string): Promise<string> =>
-  inTurn(async () => (await argon2()).hash(password, PARAMETERS));
+  inTurn(async () => (await argon2()).hash(composed(password), PARAMETERS));
 
 /**
  * True if `password` matches `stored`, a hash by argon2 (PHC string) or bcrypt (crypt string), or a foreign hash by
- * scrypt or PBKDF2. All wait in the same queue.
+ * scrypt or PBKDF2. A hash made elsewhere may also be of the password as it was typed.
  */
-export const verifyPassword = (stored: string, password: string): Promise<boolean> =>
+export const verifyPassword = async (stored: string, password: string): Promise<boolean> =>
+  await matchesHash(stored, composed(password)) ||
+  composed(password) !== password && await matchesHash(stored, password);
+
+/** All hashes wait in the same queue. */
+const matchesHash = (stored: string, password: string): Promise<boolean> =>
   inTurn(async () => {
     if (stored.startsWith("$2")) return await (await bcrypt()).verify(password, stored);
     const foreign = parseForeignHash(stored);

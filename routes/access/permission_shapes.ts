@@ -10,7 +10,7 @@ import { IMPORT_MODES } from "../../domain/access/permissions/permission_import_
 import { IMPORT_FORMATS } from "../../domain/access/permissions/permission_import_template.ts";
 import { PERMISSION_SORTS } from "../../domain/access/permissions/permissions.ts";
 import { DEFAULT_ROLES } from "../../domain/access/roles/default_roles.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { deletedAt, listQuery, pagedResultOf } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInteger } from "../shared/validation.ts";
 
 const REACHES = ["Platform", "Tenant"] as const;
@@ -32,6 +32,7 @@ export const PermissionDetailsDto = z.object({
   }),
   createdAt: timestamp,
   updatedAt: timestamp,
+  deletedAt,
 }).meta({ id: "PermissionDetailsDto" });
 
 export const PermissionPage = pagedResultOf(PermissionDetailsDto).meta({ id: "PermissionPage" });

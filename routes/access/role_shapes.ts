@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
 import { ROLE_SORTS } from "../../domain/access/roles/roles.ts";
-import { listQuery, pagedResultOf } from "../shared/paging.ts";
+import { deletedAt, listQuery, pagedResultOf } from "../shared/paging.ts";
 import { queryBoolean, queryIds, uuid } from "../shared/validation.ts";
 import { LOOKUP_LIMIT, lookupPageQuery, lookupPageSize } from "./tenant_shapes.ts";
 
@@ -23,6 +23,7 @@ export const RoleDto = z.object({
 export const RoleWithUserCountDto = RoleDto.omit({ permissions: true }).extend({
   userCount: z.int().meta({ description: "Number of users with the role, without deleted users" }),
   permissionCount: z.int(),
+  deletedAt,
 }).meta({ id: "RoleWithUserCountDto" });
 
 export const RolePage = pagedResultOf(RoleWithUserCountDto).meta({ id: "RolePage" });

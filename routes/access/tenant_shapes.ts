@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { requiredName } from "../../domain/shared/name.ts";
 import { HIERARCHY_SCOPES, TENANT_SORTS, TENANT_TYPES } from "../../domain/access/tenants/tenants.ts";
-import { listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { deletedAt, listQuery, pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryIds, queryInteger, uuid } from "../shared/validation.ts";
 
 /** Maximum number of rows per page and of ids in a lookup. */
@@ -32,6 +32,7 @@ export const TenantDto = z.object({
   }),
   createdAt: timestamp,
   updatedAt: timestamp,
+  deletedAt,
 }).meta({ id: "TenantDto" });
 
 export const TenantPage = pagedResultOf(TenantDto).meta({ id: "TenantPage" });

@@ -4,7 +4,7 @@ import { INVITATION_STATUSES } from "../../domain/access/invitations/invitations
 import type { Metadata } from "../../domain/access/users/user_details.ts";
 import { optionalName } from "../../domain/shared/name.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_parts.ts";
-import { listQuery } from "../shared/paging.ts";
+import { deletedAt, listQuery } from "../shared/paging.ts";
 import { queryBoolean, requiredText, uuid } from "../shared/validation.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -42,6 +42,7 @@ export const UserDto = z.object({
   lastLoginAt: timestamp.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
+  deletedAt,
 }).meta({ id: "UserDto" });
 
 export const AdminUserEditDto = z.object({
@@ -49,6 +50,7 @@ export const AdminUserEditDto = z.object({
   lastLoginAt: timestamp.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
+  deletedAt,
   tenants: z.array(z.object({
     tenantId: z.uuid(),
     roleIds: z.array(z.uuid()),

@@ -24,6 +24,11 @@ export const pageQuery = (maxPageSize = 100, usual = Math.min(20, maxPageSize)) 
 
 const sortDirection = enumName(["Ascending", "Descending"]);
 
+/** Tells deleted rows apart in a list with `includeDeleted`. */
+export const deletedAt = z.iso.datetime().nullable().meta({
+  description: "null: not deleted. Only lists with `includeDeleted` contain deleted ones",
+});
+
 /** The common list parameters. `sortBy` accepts the names in `sortable`. */
 export const listQuery = <const N extends readonly [string, ...string[]]>(sortable: N) => ({
   ...pageQuery(),

@@ -26,6 +26,8 @@ export interface PermissionDetails {
   defaultRoles: string[];
   createdAt: Date;
   updatedAt: Date;
+  /** null: not deleted. */
+  deletedAt: Date | null;
 }
 
 /** Filter of permissions; absent members do not filter. */
@@ -93,6 +95,7 @@ export const permissionNotFound = (idOrCode: string) =>
 export const permissionColumns = (q: Sql, caller: Caller) =>
   q`
   p.id, p.code, p.description, p.category, p.reach, p.tenant_id, p.is_system, p.created_at, p.updated_at,
+  p.deleted_at,
   ${isSystemAdmin(caller) ? countAllRoles(q) : countOwnRoles(q, caller.tenantId)} as role_count,
   array(select d.role_name from default_role_permissions d
     where d.permission_code = p.code and p.tenant_id is null order by d.role_name) as default_roles`;

@@ -28,6 +28,8 @@ export interface RoleWithUserCount extends Omit<Role, "permissions"> {
   /** Users who hold the role, with active or deactivated links; without deleted users. */
   userCount: number;
   permissionCount: number;
+  /** null: not deleted. */
+  deletedAt: Date | null;
 }
 export type RoleLookupItem = Pick<Role, "id" | "name" | "description">;
 
@@ -178,7 +180,7 @@ export const grantColumns = (q: Sql) =>
 const countedColumns = (q: Sql) =>
   q`${ownColumns(q)},
     (select count(*) from user_tenant_roles h where h.role_id = r.id) as user_count,
-    (select count(*) from role_permissions rp where rp.role_id = r.id) as permission_count`;
+    (select count(*) from role_permissions rp where rp.role_id = r.id) as permission_count, r.deleted_at`;
 
 function where(q: Sql, tenantId: string, o: RoleFilter) {
   return allOf(q, [

@@ -34,7 +34,7 @@ export interface TenantChange {
   requireSecondFactor?: boolean | undefined;
 }
 
-interface LockedTenant extends Omit<Tenant, "userCount" | "createdAt" | "updatedAt"> {
+interface LockedTenant extends Omit<Tenant, "userCount" | "createdAt" | "updatedAt" | "deletedAt"> {
   version: number;
 }
 

@@ -79,7 +79,10 @@ export function withinReach(q: Sql, { everywhere, own, childrenOf }: TenantReach
   return everywhere ? q`true` : q`(t.id = ${own} or t.parent_tenant_id = ${childrenOf})`;
 }
 
-/** Checks that a tenant is within reach. Throws CROSS_TENANT_FORBIDDEN. */
+/**
+ * Checks that a tenant is within reach.
+ * @throws CROSS_TENANT_FORBIDDEN; MISSING_PERMISSION for the caller's own group, if only its children are within reach
+ */
 export function requireWithinReach(
   reach: TenantReach,
   tenant: { id: string; parentTenantId: string | null },
@@ -87,6 +90,12 @@ export function requireWithinReach(
   const { everywhere, own, childrenOf } = reach;
   if (everywhere || tenant.id === own) return;
   if (childrenOf !== null && tenant.parentTenantId === childrenOf) return;
+  if (tenant.id === childrenOf) {
+    throw problem(
+      "MISSING_PERMISSION",
+      "The caller's permission is for the children of the group; the route needs another one for the group itself.",
+    );
+  }
   throw problem(
     "CROSS_TENANT_FORBIDDEN",
     `The caller may not act on tenant ${tenant.id}, only on their own tenant and, in a group, its children.`,

@@ -35,6 +35,8 @@ export interface Tenant {
   requireSecondFactor: boolean;
   createdAt: Date;
   updatedAt: Date;
+  /** null: not deleted. */
+  deletedAt: Date | null;
 }
 export type TenantLookupItem = Pick<Tenant, "id" | "name" | "type" | "isActive" | "parentTenantId">;
 
@@ -55,7 +57,8 @@ export interface TenantListRequest extends TenantFilter, PageRequest {
 }
 
 const tenantColumns = (q: Sql) =>
-  q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.require_second_factor, t.created_at, t.updated_at`;
+  q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.require_second_factor, t.created_at,
+    t.updated_at, t.deleted_at`;
 
 /** Reads a tenant within reach. Throws TENANT_NOT_FOUND, CROSS_TENANT_FORBIDDEN. */
 export async function readTenant(q: Sql, reach: TenantReach, id: string): Promise<Versioned<Tenant>> {

@@ -30,6 +30,8 @@ export interface User {
   lastLoginAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
+  /** null: not deleted. */
+  deletedAt: Date | null;
 }
 
 /** A user as administration routes return it, with all links and their roles. */
@@ -60,9 +62,8 @@ export interface UserTenant {
 const commonColumns = (q: Sql) =>
   q`u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active,
   coalesce(u.lockout_expires_at > now(), false) as is_locked_out, u.lockout_expires_at,
-  ${
-    hasFactor(q, q`u.id`)
-  } as has_second_factor, u.app_ids, u.metadata, u.last_login_at, u.created_at, u.updated_at`;
+  ${hasFactor(q, q`u.id`)} as has_second_factor,
+  u.app_ids, u.metadata, u.last_login_at, u.created_at, u.updated_at, u.deleted_at`;
 
 /** Columns of `User` over `users u`; role names and external id are those in `tenantId`, none if it is null. */
 export const userColumns = (q: Sql, tenantId: string | null) =>

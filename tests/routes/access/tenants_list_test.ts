@@ -22,7 +22,11 @@ Deno.test("lists filter before they count, sort as requested, and page without g
   const list = (query: string) => t.systemAdmin.get(`${TENANTS}?search=${tag}&${query}`);
 
   assert.equal((await list("")).body.totalCount, 3);
-  assert.equal((await list("includeDeleted=true")).body.totalCount, 4);
+  const all = await list("includeDeleted=true");
+  assert.equal(all.body.totalCount, 4);
+  for (const { id, deletedAt } of all.body.items) {
+    assert.equal(deletedAt !== null, id === gone, "deleted ones are marked");
+  }
   assert.deepEqual(names(await list("isActive=false")), [`${tag} beta`]);
   assert.deepEqual(names(await list("type=GROUP")), [`${tag} Ítaca_50%`]);
   assert.deepEqual(names(await list("hierarchyScope=groups")), [`${tag} Ítaca_50%`]);

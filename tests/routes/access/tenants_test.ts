@@ -25,6 +25,7 @@ Deno.test("a tenant is created with its catalog roles, found at its Location, an
     maxUsers: 5,
     userCount: 0,
     requireSecondFactor: false,
+    deletedAt: null,
   });
   assert.equal(createdAt, updatedAt);
   const read = await t.systemAdmin.get(answer.headers.get("location") ?? "");
@@ -249,10 +250,14 @@ Deno.test("a group administrator can read, create, change and delete only the gr
       await admin.put(`${TENANTS}/${made}`, { parentTenantId: null }),
       await admin.put(`${TENANTS}/${made}`, { parentTenantId: otherGroup }),
       await admin.put(`${TENANTS}/${cousin}`, { name: "Stolen" }),
+    ]
+  ) refused(answer, 403, "CROSS_TENANT_FORBIDDEN");
+  for (
+    const answer of [
       await admin.put(`${TENANTS}/${group}`, { name: "Not with a group's permission" }),
       await admin.delete(`${TENANTS}/${group}`),
     ]
-  ) refused(answer, 403, "CROSS_TENANT_FORBIDDEN");
+  ) refused(answer, 403, "MISSING_PERMISSION");
   assert.equal((await admin.delete(`${TENANTS}/${made}`)).status, 200);
 
   const reader = await readsTenants(group);

@@ -23,6 +23,7 @@ Deno.test("a user is created in the caller's tenant, and found by id and by emai
   assert.deepEqual(Object.keys(created.body).sort(), [
     "appIds",
     "createdAt",
+    "deletedAt",
     "email",
     "externalId",
     "firstName",

@@ -84,6 +84,12 @@ Deno.test("the list contains the tenant's users with deactivated links; deleted 
     "paused",
     "reader",
   ]);
+  const deletions = [
+    ...(await page("includeDeleted=true")).items,
+    ...(await page(`includeDeleted=true&tenantId=${tenantId}`, t.systemAdmin, "/api/v1/admin/users")).items,
+  ].map(({ id, deletedAt }) => [id === ids.gone, deletedAt]);
+  assert.equal(deletions.length, 14);
+  for (const [isGone, at] of deletions) assert.equal(at, isGone ? past.toISOString() : null);
 });
 
 Deno.test("filters apply before counting", async () => {

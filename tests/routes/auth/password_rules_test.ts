@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { hash } from "@node-rs/argon2";
 import { bootstrap } from "../../../domain/access/bootstrap.ts";
 import { findPasswordMistake } from "../../../domain/access/passwords/password_rules.ts";
 import { hashPassword } from "../../../infra/passwords.ts";
@@ -160,6 +161,25 @@ Deno.test("passwords from before the rules and imported hashes go on", async () 
   const body = { ...imported, password: passwordHash, isPasswordEncrypted: true };
   assert.equal((await admin.post("/api/v1/users", body)).status, 201);
   assert.equal((await signIn(t, imported.email, "password")).status, 200);
+});
+
+Deno.test("a password matches however its accents are composed, also one imported as it was typed", async () => {
+  const admin = await newTenant();
+  const [decomposed, composed] = ["cafe\u0301 on the corner", "caf\u00e9 on the corner"];
+  const [nfd, nfc, imported] = [maria(), maria(), maria()];
+  const foreign = await hash(decomposed);
+  for (
+    const body of [
+      { ...nfd, password: decomposed },
+      { ...nfc, password: composed },
+      { ...imported, password: foreign, isPasswordEncrypted: true },
+    ]
+  ) assert.equal((await admin.post("/api/v1/users", body)).status, 201);
+  const status = async (email: string, password: string) => (await signIn(t, email, password)).status;
+  assert.deepEqual([await status(nfd.email, composed), await status(nfd.email, decomposed)], [200, 200]);
+  assert.deepEqual([await status(nfc.email, composed), await status(nfc.email, decomposed)], [200, 200]);
+  assert.equal(await status(imported.email, decomposed), 200);
+  assert.equal(await status(nfd.email, "cafe on the corner"), 401);
 });
 
 Deno.test("the first administrator's password follows the rules, and the default one does", async () => {
