@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { createHttpOut, OUTBOUND_MS, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "../../../infra/http_out/signing_secret.ts";
@@ -46,7 +47,8 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
   places: 1 / 8,
   share: 1 / 2, // a slow receiver leaves places for other jobs
   async run(args, { platform, signal, jobId, attempt, traceId }) {
-    const { url, method, headers, expectedStatuses, timeoutSeconds, signingSecret } = args;
+    const { method, expectedStatuses, timeoutSeconds, signingSecret } = args;
+    const { url, headers } = credentialsAsHeader(args.url, args.headers ?? {});
     const isJson = args.body !== undefined && args.body !== null && typeof args.body !== "string";
     const body = isJson ? JSON.stringify(args.body) : (args.body as string | null | undefined) ?? null;
     const id = `${jobId}.${attempt}`;
@@ -68,7 +70,7 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
       throw error instanceof OutboundRefused ? new PermanentJobFailure(error.message) : error;
     });
     const { status } = answer;
-    const text = hideSecrets(httpRequest, args, new TextDecoder().decode(answer.body));
+    const text = hideSecrets(httpRequest, { ...args, headers }, new TextDecoder().decode(answer.body));
     if (expectedStatuses ? !expectedStatuses.includes(status) : status < 200 || status > 299) {
       const expected = expectedStatuses?.join(", ") ?? "200 to 299";
       const kept = firstBytes(text.trim(), ERROR_BODY_KEPT);
@@ -83,5 +85,28 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
     };
   },
 });
+
+/**
+ * A URL with credentials, such as `https://user:password@example.com/`, without them, and the header for them (Basic).
+ * An Authorization header of the job wins.
+ */
+function credentialsAsHeader(given: string, headers: Record<string, string>) {
+  const url = new URL(given);
+  const { username, password } = url;
+  if (!username && !password) return { url: given, headers };
+  url.username = "";
+  url.password = "";
+  const hasHeader = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  if (hasHeader) return { url: url.href, headers };
+  const pair = `${percentDecoded(username)}:${percentDecoded(password)}`;
+  return {
+    url: url.href,
+    headers: { ...headers, authorization: `Basic ${Buffer.from(pair).toString("base64")}` },
+  };
+}
+
+/** Like `decodeURIComponent`, but a `%` that encodes nothing stays as it is. */
+const percentDecoded = (text: string): string =>
+  text.replace(/(%[0-9a-f]{2})+/gi, (encoded) => Buffer.from(encoded.replaceAll("%", ""), "hex").toString());
 
 const originOf = (url: unknown): string => URL.canParse(String(url)) ? new URL(String(url)).origin : "";

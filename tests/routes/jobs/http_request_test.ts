@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
@@ -160,20 +161,34 @@ Deno.test("callers without the permission for HTTP requests cannot enqueue such 
   assert.equal((await colleague.put(path, { cronExpression: "0 4 1 1 *" })).status, 200);
 });
 
+Deno.test("credentials in the URL are sent as Basic authorization, unless the job has such a header", async () => {
+  const url = `http://us%C3%A9r:p%40ss%zz%3A1@${host}/hook`;
+  assert.equal((await run({ url })).ended, "Succeeded");
+  assert.equal(authorizations.at(-1), `Basic ${Buffer.from("usér:p@ss%zz:1").toString("base64")}`);
+  assert.equal((await run({ url: `http://token@${host}/hook` })).ended, "Succeeded");
+  assert.equal(authorizations.at(-1), `Basic ${Buffer.from("token:").toString("base64")}`);
+  assert.equal((await run({ url, headers: { AUTHORIZATION: "Bearer abc" } })).ended, "Succeeded");
+  assert.equal(authorizations.at(-1), "Bearer abc");
+  const echoed = await run({ url: `http://token@${host}/refusing` });
+  assert.match(echoed.error, /it said: \*\*\* is unknown here$/);
+});
+
 Deno.test("secrets in arguments are stored and used but never shown", async () => {
   const job = (path: string) => ({
     jobTypeName: "steward.http-request",
     serializedArgs: JSON.stringify(secretArgs(path)),
     maxRetries: 0,
   });
-  const made = await actor.post("/api/v1/jobs", job("/x"));
+  const made = await actor.post("/api/v1/jobs", job("/teapot"));
   await t.settled(made.body.id);
-  const bulk = await actor.post("/api/v1/jobs/bulk", { items: [job("/x")] }, { "idempotency-key": "s" });
-  const again = await actor.post("/api/v1/jobs/bulk", { items: [job("/x")] }, { "idempotency-key": "s" });
+  const bulk = await actor.post("/api/v1/jobs/bulk", { items: [job("/teapot")] }, { "idempotency-key": "s" });
+  const again = await actor.post("/api/v1/jobs/bulk", { items: [job("/teapot")] }, {
+    "idempotency-key": "s",
+  });
   const letters = (await actor.get("/api/v1/dead-letter-jobs")).body.items;
   const letter = letters.find((entry: { jobId: string }) => entry.jobId === made.body.id);
   const recurring = await actor.post("/api/v1/recurring-jobs", {
-    ...job("/x"),
+    ...job("/teapot"),
     jobId: "secret",
     cronExpression: "0 3 1 1 *",
   });
@@ -191,7 +206,7 @@ Deno.test("secrets in arguments are stored and used but never shown", async () =
     (await actor.get("/api/v1/recurring-jobs/secret/runs")).body[0],
   ];
   for (const [n, each] of shown.entries()) {
-    assert.deepEqual(JSON.parse(each.serializedArgs), hidden("/x"), String(n));
+    assert.deepEqual(JSON.parse(each.serializedArgs), hidden("/teapot"), String(n));
   }
   const console = await openBrowserSession(t.steward.platform, actor.token ?? "");
   const pages: string[] = [];
