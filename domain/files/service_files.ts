@@ -1,5 +1,5 @@
 import type { StoredObject } from "../../infra/objectstore/stored_object.ts";
-import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Actor } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import { contentKey, type DownloadUrl, giveDownloadUrl, signDownload } from "./download.ts";
@@ -34,6 +34,7 @@ export interface ServiceFile {
 /**
  * Stores a file that the service or an extension generates. It is scanned like any upload; its status is Scanning when this
  * returns. A crash in between leaves a Pending file, which the sweep purges together with its content.
+ * @param confirm called in the transaction that confirms the written file; if it throws, the file stays Pending
  * @returns the file's id and size in bytes
  * @throws FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, FILE_TOO_LARGE_UNPROCESSABLE,
  * ObjectStoreError, or what the stream throws
@@ -42,6 +43,7 @@ export async function storeServiceFile(
   p: FilePlatform,
   o: ServiceFile,
   content: ReadableStream<Uint8Array>,
+  confirm: (tx: Tx) => Promise<void> = async () => {},
 ): Promise<{ fileId: string; sizeBytes: number }> {
   const { tenantId, fileName, contentType, createdBy } = o;
   const profile = requireServiceProfile(p, o.profile);
@@ -62,24 +64,26 @@ export async function storeServiceFile(
       now,
     }]));
   const staged = await p.objects.write(stagingKey, limitSize(profile, content), { contentType });
-  await confirmServiceFile(p, fileId, o, staged);
+  await transact(p.sql, async (tx) => {
+    await confirm(tx);
+    await confirmServiceFile(p, tx, fileId, o, staged);
+  });
   return { fileId, sizeBytes: staged.sizeBytes };
 }
 
 async function confirmServiceFile(
   p: FilePlatform,
+  tx: Tx,
   fileId: string,
   { tenantId, owner, createdBy, keepUntil }: ServiceFile,
   staged: StoredObject,
 ): Promise<void> {
-  await transact(p.sql, async (tx) => {
-    const file = await startScanning(p, tx, { fileId, staged, createdBy });
-    if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took too long.");
-    if (keepUntil) {
-      await tx`update files set retention_class = 'Temporary', retain_until = ${keepUntil} where id = ${fileId}`;
-    }
-    if (owner) await holdFile(tx, { fileId, tenantId, scope: owner.scope, ownerId: owner.id, createdBy });
-  });
+  const file = await startScanning(p, tx, { fileId, staged, createdBy });
+  if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took too long.");
+  if (keepUntil) {
+    await tx`update files set retention_class = 'Temporary', retain_until = ${keepUntil} where id = ${fileId}`;
+  }
+  if (owner) await holdFile(tx, { fileId, tenantId, scope: owner.scope, ownerId: owner.id, createdBy });
 }
 
 /** Stops a stream that exceeds `maxBytes` of its profile, so that it cannot fill the bucket. */

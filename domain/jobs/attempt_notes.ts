@@ -37,7 +37,8 @@ export interface AttemptReporter {
 
 /**
  * Stores the log lines and the progress of attempts, in one batch every half second. Lines pass through the service's
- * log format, so secrets are masked here too. Attempts that report nothing cause no queries.
+ * log format, so secrets are masked here too. Attempts that report nothing cause no queries. The job is locked against its
+ * deletion, as by a foreign key: erasing a tenant deletes running jobs too.
  */
 export class AttemptNotes {
   #lines: Line[] = [];
@@ -97,10 +98,13 @@ export class AttemptNotes {
       const column = <T>(read: (line: Line) => T): T[] => lines.map(read);
       await this.sql`
         insert into job_log_lines (job_id, attempt_number, line_number, at, level, message, fields)
-        select * from unnest(${column((l) => l.jobId)}::uuid[], ${column((l) => l.attempt)}::int[],
+        select given.* from unnest(${column((l) => l.jobId)}::uuid[], ${column((l) => l.attempt)}::int[],
           ${column((l) => l.number)}::int[], ${column((l) => l.at)}::timestamptz[],
           ${column((l) => l.level)}::text[], ${column((l) => l.message)}::text[],
-          ${column((l) => l.fields)}::text[]::jsonb[])
+          ${
+        column((l) => l.fields)
+      }::text[]::jsonb[]) given (job_id, attempt, number, at, level, message, fields)
+        join jobs j on j.id = given.job_id for key share of j
         on conflict do nothing`;
     }
     await noteProgress(this.sql, progress);
@@ -118,7 +122,9 @@ export async function noteProgress(q: Sql, progress: Progress[]): Promise<void> 
       ${column((p) => p.percent)}::real[], ${
     column((p) => p.note)
   }::text[]) given (job_id, attempt, percent, note)
+    join jobs j on j.id = given.job_id
     left join job_progress former on former.job_id = given.job_id and former.attempt_number = given.attempt
+    for key share of j
     on conflict on constraint job_progress_pkey
     do update set percent = excluded.percent, note = excluded.note, updated_at = now()`;
 }

@@ -1,3 +1,4 @@
+import { transact } from "../../infra/postgres/postgres.ts";
 import { type ErasableTexts, eraseAddresses } from "../shared/erase_text.ts";
 import { ERASED_AT_ONCE, ofTenant, type PersonalData, untilDone } from "../shared/personal_data.ts";
 
@@ -72,16 +73,19 @@ export const jobPersonalData: PersonalData = {
   },
   async eraseTenant({ sql }, tenantId) {
     await sql`delete from recurring_jobs where tenant_id = ${tenantId}`;
-    await untilDone(async () => {
-      const jobs = await sql<
-        { id: string }[]
-      >`select id from jobs where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE}`;
-      const ids = jobs.map(({ id }) => id);
-      for (const table of ["job_log_lines", "job_progress", "job_attempts", "dead_letter_jobs"]) {
-        await sql`delete from ${sql(table)} where job_id = any(${ids}::uuid[])`;
-      }
-      return await sql`delete from jobs where id = any(${ids}::uuid[])`;
-    });
+    await untilDone(() =>
+      transact(sql, async (tx) => {
+        const jobs = await tx<{ id: string }[]>`
+          delete from jobs where id = any(array(
+            select id from jobs where tenant_id = ${tenantId} limit ${ERASED_AT_ONCE})) returning id`;
+        const ids = jobs.map(({ id }) => id);
+        // After the jobs: a running attempt adds nothing any more, see `AttemptNotes`.
+        for (const table of ["job_log_lines", "job_progress", "job_attempts", "dead_letter_jobs"]) {
+          await tx`delete from ${tx(table)} where job_id = any(${ids}::uuid[])`;
+        }
+        return jobs;
+      })
+    );
     await sql`delete from dead_letter_jobs where tenant_id = ${tenantId}`;
     await sql`delete from job_batch_counts where batch_id in (select id from job_batches where tenant_id = ${tenantId})`;
     await sql`delete from job_batches where tenant_id = ${tenantId}`;

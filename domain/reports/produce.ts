@@ -1,5 +1,5 @@
 import { PostgresError } from "../../infra/postgres/failures.ts";
-import { transact } from "../../infra/postgres/postgres.ts";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { readLooks } from "../looks/looks.ts";
 import { Problem } from "../problems/problem.ts";
@@ -15,7 +15,7 @@ import type { ReportPlatform } from "./platform.ts";
 import { requireTemplate } from "./registry.ts";
 import { readScope } from "./report_scope.ts";
 import { isTemplateFault } from "./rows.ts";
-import { completeRun, FILE_SCOPE, isCurrent, type Run, type StoredDocument } from "./run.ts";
+import { completeRun, FILE_SCOPE, isCurrent, lockCurrent, type Run, type StoredDocument } from "./run.ts";
 
 const WATCH_MS = 500;
 
@@ -40,9 +40,7 @@ export async function produceDocument(p: ReportPlatform, run: Run, signal: Abort
       }
       return execution;
     });
-    if (!completed) {
-      throw new RunSuperseded("the execution was cancelled or replaced while its document was stored");
-    }
+    if (!completed) throw superseded();
     p.metrics.reports.add([FORMATS[run.format].extension, "Completed"]);
     return completed;
   } finally {
@@ -82,14 +80,19 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
     progress.rowCount = yield* countBytes(document, progress);
   }
   try {
-    const { fileId, sizeBytes } = await storeServiceFile(p, {
-      tenantId: run.tenantId,
-      profile: "report",
-      fileName,
-      contentType,
-      createdBy: run.createdBy,
-      owner: { scope: FILE_SCOPE, id: run.runId },
-    }, ReadableStream.from(pieces()));
+    const { fileId, sizeBytes } = await storeServiceFile(
+      p,
+      {
+        tenantId: run.tenantId,
+        profile: "report",
+        fileName,
+        contentType,
+        createdBy: run.createdBy,
+        owner: { scope: FILE_SCOPE, id: run.runId },
+      },
+      ReadableStream.from(pieces()),
+      (tx) => requireCurrent(tx, run),
+    );
     if (sizeBytes !== progress.bytes) {
       throw new Error(`the document has ${progress.bytes} bytes, but ${sizeBytes} were stored`);
     }
@@ -99,6 +102,14 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
     done.abort();
   }
 }
+
+/** Otherwise nobody would release the file: whoever ended the run has released its files before. */
+async function requireCurrent(tx: Tx, run: Run): Promise<void> {
+  if (!await lockCurrent(tx, run)) throw superseded();
+}
+
+const superseded = () =>
+  new RunSuperseded("the execution was cancelled or replaced while its document was stored");
 
 async function* countBytes<T>(
   pieces: AsyncGenerator<Uint8Array, T>,

@@ -1,4 +1,4 @@
-import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
 import { newId } from "../shared/ids.ts";
 import type { Execution } from "./execution.ts";
@@ -53,9 +53,14 @@ export async function beginRun(p: Pick<ReportPlatform, "sql">, executionId: stri
 }
 
 /** Is this still the execution's current run? Only the result of the current run counts. */
-export async function isCurrent(q: Sql, { id, runId }: Run): Promise<boolean> {
+export const isCurrent = (q: Sql, run: Run): Promise<boolean> => findCurrent(q, run, q``);
+
+/** Like `isCurrent`; what ends or replaces the run waits for `tx`, so it finds the file that the run stores. */
+export const lockCurrent = (tx: Tx, run: Run): Promise<boolean> => findCurrent(tx, run, tx`for share`);
+
+async function findCurrent(q: Sql, { id, runId }: Run, lock: SqlPart): Promise<boolean> {
   const rows = await q`select from report_executions
-    where id = ${id} and run_id = ${runId} and status = ${STATUS.Generating}`;
+    where id = ${id} and run_id = ${runId} and status = ${STATUS.Generating} ${lock}`;
   return rows.length === 1;
 }
 

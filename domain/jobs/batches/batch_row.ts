@@ -140,8 +140,13 @@ export async function listBatchJobs(
   id: string,
   o: PageRequest & { status?: JobStatus | undefined },
 ): Promise<PagedResult<JobSummary>> {
-  const { counts, totalJobs } = await readBatch(sql, reach, id);
+  await readBatch(sql, reach, id);
   const statuses = o.status ? [o.status] : JOB_STATUSES;
+  // The counters of the batch count pruned jobs too.
+  const total = await countRows(
+    sql,
+    sql`jobs where batch_id = ${id} and status = any(${statuses}::text[]::job_status[])`,
+  );
   // The index sorts the jobs of each status, so the first ones of each suffice.
   const most = offsetOf(o) + o.pageSize;
   const rows = await sql<JobRow[]>`
@@ -150,5 +155,5 @@ export async function listBatchJobs(
         select id from jobs where batch_id = ${id} and status = s.status order by id limit ${most}
       ) first order by first.id ${pageOf(sql, o)}))
     order by id`;
-  return pagedResult(rows.map(jobSummary), o.status ? counts[o.status] : totalJobs, o);
+  return pagedResult(rows.map(jobSummary), total, o);
 }

@@ -278,6 +278,17 @@ Deno.test("one wrong job refuses the whole batch and names its place", async () 
   assert.deepEqual([(await read(id)).status, (await read(id)).totalJobs], ["Open", 1]);
 });
 
+Deno.test("pruned jobs stay in the counts of their batch, and the list of its jobs counts what it shows", async () => {
+  const { id } = await create({ jobs: [WAITING, WAITING, WAITING] });
+  await actor.post(`${url}/${id}/cancel`);
+  await sql`delete from jobs where id = (select min(id::text)::uuid from jobs where batch_id = ${id})`; // as pruning does
+  assert.equal((await read(id)).totalJobs, 3);
+  for (const query of ["", "?status=Cancelled"]) {
+    const { items, totalCount } = (await actor.get(`${url}/${id}/jobs${query}`)).body;
+    assert.deepEqual([items.length, totalCount], [2, 2], query);
+  }
+});
+
 Deno.test("batches are listed newest first, by status, in the own tenant only", async () => {
   const [own, outsider] = [await t.actor(), await t.actor()];
   const ids = [];

@@ -8,6 +8,7 @@ import {
   requeueRun,
   type Run,
 } from "../../../domain/reports/run.ts";
+import { produceDocument, RunSuperseded } from "../../../domain/reports/produce.ts";
 import { createDeliveries } from "../../../domain/reports/delivery/create_deliveries.ts";
 import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/sweep.ts";
 import { newId } from "../../../domain/shared/ids.ts";
@@ -91,6 +92,19 @@ Deno.test("an outdated run changes nothing", async () => {
     await MOVES[name]?.({ ...run, runId: newId() });
     assert.equal(await statusOf(run.id), Generating, name);
   }
+});
+
+Deno.test("an outdated run keeps no file, not even for a moment", async () => {
+  const { id } = await executionIn(Queued);
+  const outdated = await beginRun(platform, id);
+  const current = await beginRun(platform, id);
+  assert.ok(outdated && current);
+  const produce = (run: Run) => produceDocument(platform, run, new AbortController().signal);
+  await assert.rejects(produce(outdated), RunSuperseded);
+  const heldBy = ({ runId }: Run) => sql`select from file_references where owner_id = ${runId}`;
+  assert.equal((await heldBy(outdated)).count, 0);
+  await produce(current);
+  assert.equal((await heldBy(current)).count, 1);
 });
 
 Deno.test("the sweep sets an execution whose job was cancelled through the job routes to Cancelled", async () => {
