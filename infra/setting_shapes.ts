@@ -112,11 +112,17 @@ export const paths = z.string().transform((text) =>
 );
 
 /**
- * One or more URLs with the given protocols. A comma separates only before the next URL: passwords may contain commas.
+ * URLs separated by commas. A comma also separates an entry without a scheme, so that the mistake has the number of that
+ * entry, unless the comma is within the user and password of the one before.
  */
 export const urlList = (protocols: string[]) =>
-  z.string().transform((text) => text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i))
-    .pipe(z.array(url(protocols)));
+  z.string().transform((text) =>
+    text.split(/\s*,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i).flatMap((entry) => {
+      const [, userInfo = "", rest = ""] = /^([^@]*@)?(.*)$/s.exec(entry) ?? [];
+      const [first = "", ...others] = rest.split(/\s*,\s*/);
+      return [userInfo + first, ...others];
+    })
+  ).pipe(z.array(url(protocols)));
 
 /** SMS gateways in failover order, each in the format of `parseSmsUrl`. */
 export const smsUrls = urlList(["http:", "https:"]).superRefine((urls, context) => {

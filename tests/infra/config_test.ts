@@ -57,6 +57,11 @@ Deno.test("a sender without a domain is refused, and an entry of a list is named
   assert.deepEqual(mistakes({ SMTP_URL: "mail.example:25" }), [
     "SMTP_URL: entry 1: expected a URL beginning with smtp: or smtps:",
   ]);
+  for (const first of ["smtp://one.example:25", "smtps://user:a,b@one.example"]) {
+    assert.deepEqual(mistakes({ SMTP_URL: `${first}, two.example:25` }), [
+      "SMTP_URL: entry 2: expected a URL beginning with smtp: or smtps:",
+    ]);
+  }
 });
 
 Deno.test("a scanner that needs a host is rejected without one", () => {
