@@ -48,6 +48,24 @@ Deno.test("shipped mails have the same content in HTML and in text, escaped, wit
   }
 });
 
+Deno.test("the mail with a document speaks to somebody who asked for nothing", async () => {
+  const texts = async (locale: string, data: Record<string, string>) => {
+    const mail = { slug: "report-ready", locale, data: { reportName: "Invoice 17", ...data } };
+    const { subject, textBody } = await renderTemplate(platform, null, mail);
+    return `${subject}\n${textBody}`;
+  };
+  const linked = { downloadUrl: url, expiresAt: "27 Nov 2026" };
+  const attached = [await texts("en", {}), await texts("pt", {})];
+  assert.match(
+    attached[0] ?? "",
+    /^Invoice 17: your document\n.*“Invoice 17” is attached to this message\./s,
+  );
+  assert.match(attached[1] ?? "", /^Invoice 17: seu documento\n.*“Invoice 17” segue em anexo\./s);
+  assert.match(await texts("en", linked), /“Invoice 17” is ready for download\..*Download the document:/s);
+  assert.match(await texts("pt", linked), /“Invoice 17” está disponível para baixar\..*Baixar o documento:/s);
+  for (const text of attached) assert.doesNotMatch(text, /asked|pediu|report|relatório/);
+});
+
 const browser = await openBrowser();
 Deno.test.afterAll(() => browser?.close());
 
