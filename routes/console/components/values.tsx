@@ -144,31 +144,3 @@ export function JsonText({ value, label }: { value: string; label: string }) {
   }
   return <pre class="code-block" tabindex={0} role="region" aria-label={label}>{shown}</pre>;
 }
-
-/** Numbers in a row, each with its label. */
-export const Figures = ({ v, figures }: {
-  v: Pick<Visit, "locale">;
-  figures: [label: string, value: number, more?: { href?: string; tone?: Tone; hint?: Child }][];
-}) => (
-  <div class="figures">
-    {figures.map(([label, value, more]) => <Figure label={label} value={number(v, value)} {...more} />)}
-  </div>
-);
-
-/** A number with its label. `href` links to the list that it counts. */
-export function Figure({ label, value, tone, href, hint }: {
-  label: string;
-  value: Child;
-  tone?: Tone;
-  href?: string;
-  hint?: Child;
-}) {
-  const inside = (
-    <>
-      <span class="figure-label">{label}</span>
-      <span class={`figure-value${tone ? ` tone-${tone}` : ""}`}>{value}</span>
-      {hint && <span class="figure-hint muted">{hint}</span>}
-    </>
-  );
-  return href ? <a class="figure" href={href}>{inside}</a> : <div class="figure">{inside}</div>;
-}

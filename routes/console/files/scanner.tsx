@@ -1,5 +1,7 @@
 import { Card, Notice } from "../components/notice.tsx";
-import { duration, Figure, number } from "../components/values.tsx";
+import { ScopeChip } from "../components/scope.tsx";
+import { Figure, FigureRow } from "../components/figures.tsx";
+import { duration, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
@@ -18,13 +20,13 @@ export const ScannerPlaceholder = ({ v }: { v: Visit }) => (
     hx-swap={SWAP}
     hx-trigger="load"
   >
-    <div class="figures">
+    <FigureRow v={v} of="service">
       <Figure
         label={fileTexts[v.locale].scanner}
         value={<a href="files/scanner">{commonTexts[v.locale].details}</a>}
         hint={`${commonTexts[v.locale].loading}…`}
       />
-    </div>
+    </FigureRow>
   </div>
 );
 
@@ -50,7 +52,7 @@ async function scannerFigures(v: Visit) {
   });
   if (!scanner) {
     return (
-      <Card>
+      <Card scope={<ScopeChip v={v} of="service" />}>
         <Notice tone="bad" title={t.scanner}>{t.scannerUnavailable}</Notice>
       </Card>
     );
@@ -58,7 +60,7 @@ async function scannerFigures(v: Visit) {
   const { engine, databaseVersion, databaseAgeHours: age, databaseStale, queueDepth } = scanner;
   const oldest = scanner.queueOldestItemAgeSeconds;
   return (
-    <div class="figures">
+    <FigureRow v={v} of="service">
       <Figure label={t.scanner} value={engine} {...databaseVersion ? { hint: databaseVersion } : {}} />
       <Figure
         label={t.databaseAge}
@@ -72,6 +74,6 @@ async function scannerFigures(v: Visit) {
         href="files?status=Scanning"
         hint={oldest === null ? t.noFilesWaiting : t.oldest(duration(v, oldest * 1000))}
       />
-    </div>
+    </FigureRow>
   );
 }

@@ -4,7 +4,9 @@ import { ButtonLink } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
-import { duration, Facts, Figure, Figures, number, Time } from "../components/values.tsx";
+import { Figure, FigureRow, Figures } from "../components/figures.tsx";
+import { ScopeChip } from "../components/scope.tsx";
+import { duration, Facts, number, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -85,7 +87,7 @@ function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
       .format(total.failureRate);
   const tone = (count: number, tone: "warn" | "bad") => count > 0 ? { tone } : {};
   return (
-    <div class="figures">
+    <FigureRow v={v} of="jobs">
       <Figure label={t.succeeded} value={number(v, total.succeeded)} />
       <Figure label={t.failed} value={number(v, total.failed)} {...tone(total.failed, "warn")} />
       <Figure label={t.failureRate} value={rate} {...tone(total.failed, "warn")} />
@@ -96,14 +98,14 @@ function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
       />
       {total.postponed > 0 && <Figure label={t.postponed} value={number(v, total.postponed)} />}
       {total.abandoned > 0 && <Figure label={t.abandoned} value={number(v, total.abandoned)} tone="warn" />}
-    </div>
+    </FigureRow>
   );
 }
 
 function Attempts({ v, stats: { intervals } }: { v: Visit; stats: Stats }) {
   const t = typeTexts[v.locale];
   return (
-    <Card title={t.attempts}>
+    <Card title={t.attempts} scope={<ScopeChip v={v} of="jobs" />}>
       <TimeBars
         v={v}
         label={t.attempts}
@@ -125,13 +127,13 @@ function Times({ v, stats: { total, intervals } }: { v: Visit; stats: Stats }) {
   const slowest = Math.max(0, ...course.map((ms) => ms ?? 0));
   if (total.waitMs === null && total.durationMs === null) {
     return (
-      <Card title={t.times}>
+      <Card title={t.times} scope={<ScopeChip v={v} of="jobs" />}>
         <Empty icon="jobs" title={t.noAttemptsYet} />
       </Card>
     );
   }
   return (
-    <Card title={t.times}>
+    <Card title={t.times} scope={<ScopeChip v={v} of="jobs" />}>
       <DataTable
         caption={t.timesCaption}
         rows={[...rows]}
@@ -160,10 +162,11 @@ function States({ v, name, statuses, type }: {
   const counts = new Map(statuses.map(({ status, count }) => [status, count]));
   const shown = JOB_STATUSES.filter((status) => counts.has(status));
   return (
-    <Card title={t.state}>
+    <Card title={t.state} scope={<ScopeChip v={v} of="jobs" />}>
       {shown.length === 0 ? <Empty icon="jobs" title={t.noJobs} /> : (
         <Figures
           v={v}
+          of={null}
           figures={shown.map((status) => [
             jobStatusLabels[v.locale][status],
             counts.get(status) ?? 0,
@@ -210,6 +213,7 @@ function LastErrors({ v, name, failed, dead }: {
   return (
     <Card
       title={t.lastErrors}
+      scope={<ScopeChip v={v} of="jobs" />}
       actions={dead.length > 0 && (
         <a href={`dead-letters/list${searchOf({ jobTypeName: name, isRetried: false })}`}>{t.allErrors}</a>
       )}

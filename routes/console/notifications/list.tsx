@@ -2,7 +2,8 @@ import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
 import { choice, hidden, list, period, search, timeColumn } from "../components/list.tsx";
 import type { Column } from "../components/table.tsx";
-import { Figure, number, Time } from "../components/values.tsx";
+import { Figure, FigureRow } from "../components/figures.tsx";
+import { number, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
@@ -70,7 +71,7 @@ function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
     />
   );
   return (
-    <div class="figures" role="group" aria-label={t.figures}>
+    <FigureRow v={v} of="own" label={t.figures}>
       <Figure label={t.total} value={number(v, stats.totalNotifications)} href={to("")} />
       {figure("Sent", stats.sentNotifications)}
       {figure("Queued", stats.queuedNotifications)}
@@ -78,7 +79,7 @@ function StatusFigures({ v, stats }: { v: Visit; stats: Stats }) {
       {figure("Pending", stats.pendingNotifications)}
       {figure("Failed", stats.failedNotifications, "warn")}
       {figure("DeadLettered", stats.deadLetteredNotifications, "bad")}
-    </div>
+    </FigureRow>
   );
 }
 

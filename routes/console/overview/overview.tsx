@@ -3,7 +3,8 @@ import { Card, Empty } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { LivePart } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
-import { duration, Figures } from "../components/values.tsx";
+import { Figures } from "../components/figures.tsx";
+import { duration } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
@@ -76,6 +77,7 @@ function JobFigures({ v, overview }: { v: Visit; overview: Overview }) {
   return (
     <Figures
       v={v}
+      of="jobs"
       figures={[
         [t.waiting, jobs.enqueuedJobs, { href: allJobs({ status: "Enqueued" }) }],
         [t.processing, jobs.processingJobs, { href: allJobs({ status: "Processing" }) }],

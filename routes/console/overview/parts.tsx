@@ -3,7 +3,8 @@ import { ButtonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { DataTable } from "../components/table.tsx";
-import { Badge, Facts, Figures, number, shortId, Time } from "../components/values.tsx";
+import { Figures } from "../components/figures.tsx";
+import { Badge, Facts, number, shortId, Time } from "../components/values.tsx";
 import { ResumeButton } from "../jobs/pause_banner.tsx";
 import { RunBadges } from "../reports/model.tsx";
 import { localOf } from "../components/date_inputs.ts";
@@ -85,6 +86,7 @@ export function Deliveries({ v, stats, since }: {
         <>
           <Figures
             v={v}
+            of={null}
             figures={[
               [t.allMessages, stats.totalNotifications, messages(null)],
               [t.sent, sent, messages("Sent")],

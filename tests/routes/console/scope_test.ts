@@ -267,3 +267,22 @@ inBrowser(
     await viewing.close();
   },
 );
+
+Deno.test("figures of a page below a list, and those of another scope than the page's, name their own", async () => {
+  const tenantId = await t.tenant({ name: "Chipwind" });
+  const actor = await t.actor({ tenantId, role: "Admin" });
+  const administrator = await t.actor({ role: "SystemAdmin", global: true });
+  const labels = async (viewer: Actor, address: string) => {
+    const { html } = await pageOf(viewer, address);
+    const [, main = ""] = html.split("<main");
+    return [...main.matchAll(/data-scope.*?<span>(?<label>[^<]*)<\/span><\/span>/g)].map((chip) =>
+      chip.groups?.label
+    );
+  };
+  const all = "Whole service";
+  assert.deepEqual(await labels(administrator, "job-types/steward.echo"), Array(5).fill(all));
+  assert.deepEqual(await labels(actor, "job-types/steward.echo"), Array(6).fill("Chipwind"));
+  assert.deepEqual(await labels(actor, "roles"), ["Chipwind", "Chipwind"]);
+  assert.deepEqual(await labels(actor, "notifications"), ["Chipwind", "Chipwind"]);
+  assert.deepEqual(await labels(actor, "files"), ["Chipwind", all]);
+});

@@ -99,6 +99,16 @@ export class Viewing {
     assert.ok(excess <= 0, `${this.page.url()} is ${excess} pixels wider than the window`);
   }
 
+  /** Fails if figures or a chart do not say whose they are: beside them, or in the head of their card. */
+  async requireScopes(): Promise<void> {
+    const unnamed = await this.page.evaluate<string[]>(
+      `[...document.querySelectorAll(".figures, .chart, .sparkline")]
+        .filter((part) => ![".figure-group", ".card"].some((around) => part.closest(around)?.querySelector("[data-scope]")))
+        .map((part) => part.textContent)`,
+    );
+    assert.deepEqual(unnamed, [], `${this.page.url()} has figures without a scope`);
+  }
+
   /** Reloads the page until `isThere`, to wait for a job's effect; fails after 60 s. */
   async reloadUntil(isThere: () => Promise<boolean>): Promise<void> {
     const startedAt = performance.now();

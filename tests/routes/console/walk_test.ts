@@ -242,6 +242,7 @@ for (const [name, looks, isDesktop] of LOOKS) {
       await viewing.open(address);
       for (const summary of await viewing.page.locator("main summary").all()) await summary.click();
       await viewing.requireNoSidewaysScroll().catch(none);
+      await viewing.requireScopes().catch(none);
       if (!isDesktop) continue;
       await viewing.requireAccessible().catch(none);
       await viewing.requireContrastIn("dark").catch(none);

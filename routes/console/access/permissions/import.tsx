@@ -1,7 +1,8 @@
 import { ButtonLink, CheckField, CsrfField, FormRefusal, RequiredMark } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
-import { Badge, Figures, number } from "../../components/values.tsx";
+import { Figures } from "../../components/figures.tsx";
+import { Badge, number } from "../../components/values.tsx";
 import { formPage, type Sent } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
@@ -113,6 +114,7 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
         </Notice>
         <Figures
           v={v}
+          of={null}
           figures={[
             [t.total, total],
             [t.Created, created, { tone: "ok" }],

@@ -1,6 +1,7 @@
 import { ButtonLink } from "../../components/forms.tsx";
 import { choice, list, search, timeColumn } from "../../components/list.tsx";
-import { Figures, number } from "../../components/values.tsx";
+import { Figures } from "../../components/figures.tsx";
+import { number } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { RoleOrigin } from "./model.tsx";
@@ -28,6 +29,7 @@ export async function rolesPage(v: Visit): Promise<View> {
       top: (
         <Figures
           v={v}
+          of="own"
           figures={[
             [t.roles, summary.totalRoles],
             [t.systemRoles, summary.systemRoles, { href: "roles?isSystemRole=true" }],

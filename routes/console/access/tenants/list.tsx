@@ -3,7 +3,7 @@ import { ButtonLink } from "../../components/forms.tsx";
 import { choice, hidden, labelled, list, search, timeColumn } from "../../components/list.tsx";
 import { type Column, LivePart } from "../../components/table.tsx";
 import { Tabs } from "../../components/tabs.tsx";
-import { Figures } from "../../components/values.tsx";
+import { Figures } from "../../components/figures.tsx";
 import { orNull, searchOf } from "../../shared/api.ts";
 import type { View, Visit } from "../../shared/page.ts";
 import { tenantNames } from "../access_queries.ts";
@@ -50,6 +50,7 @@ async function summaryOf(v: Visit): Promise<Child> {
   return summary && (
     <Figures
       v={v}
+      of="tenants"
       figures={[
         [t.tenants, summary.totalTenants],
         [t.activeMany, summary.activeTenants, { href: "tenants?isActive=true" }],
