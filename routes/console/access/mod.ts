@@ -1,5 +1,4 @@
-import { inEveryLanguage } from "../shared/languages.ts";
-import type { ConsoleSection } from "../shared/page.ts";
+import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { auditPage } from "./audit/audit.tsx";
 import { auditTexts } from "./audit/texts.ts";
 import { dataPages } from "./data/mod.tsx";
@@ -20,45 +19,31 @@ const ALL_USERS = "manage:all-users";
 export const accessSection: ConsoleSection = {
   title: { en: "Access", pt: "Acessos" },
   nav: [
-    {
-      path: "users",
-      label: inEveryLanguage(userTexts, "users"),
-      icon: "users",
-      permissions: ["read:users", ALL_USERS],
-    },
-    {
+    navItem(userTexts, "users", { path: "users", icon: "users", permissions: ["read:users", ALL_USERS] }),
+    navItem(roleTexts, "roles", {
       path: "roles",
-      label: inEveryLanguage(roleTexts, "roles"),
       icon: "roles",
       permissions: ["read:roles"],
       needsTenant: true,
-    },
-    {
+    }),
+    navItem(permissionTexts, "permissions", {
       path: "permissions",
-      label: inEveryLanguage(permissionTexts, "permissions"),
       icon: "permissions",
       permissions: ["read:permissions"],
       needsTenant: true,
-    },
-    {
+    }),
+    navItem(tenantTexts, "tenants", {
       path: "tenants",
-      label: inEveryLanguage(tenantTexts, "tenants"),
       icon: "tenants",
       permissions: ["read:tenants", "read:group-tenants"],
       needsTenant: true,
-    },
-    {
+    }),
+    navItem(explainTexts, "title", {
       path: "explain-access",
-      label: inEveryLanguage(explainTexts, "title"),
       icon: "access",
       permissions: ["read:users", ALL_USERS],
-    },
-    {
-      path: "audit",
-      label: inEveryLanguage(auditTexts, "title"),
-      icon: "audit",
-      permissions: ["read:users"],
-    },
+    }),
+    navItem(auditTexts, "title", { path: "audit", icon: "audit", permissions: ["read:users"] }),
   ],
   pages: [
     ...usersPages,

@@ -5,7 +5,7 @@ import { timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Badge, Codes } from "../components/values.tsx";
-import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Row } from "../shared/operations.ts";
@@ -38,11 +38,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     ...securityPages,
     stepUpPage,
     disconnectAction,
-    action(
-      "account/sessions/{id}",
-      "endOwnSession",
-      (v) => done("account", accountTexts[v.locale].sessionEnded),
-    ),
+    action("account/sessions/{id}", "endOwnSession", showing("account", accountTexts, "sessionEnded")),
     switchPage(p),
     scopePage,
     ...firstStepsPages(p),

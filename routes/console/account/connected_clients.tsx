@@ -2,7 +2,7 @@ import { ActionButton } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Codes } from "../components/values.tsx";
-import { action, done } from "../shared/actions.ts";
+import { action, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { defineTexts } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -50,5 +50,5 @@ export function ConnectedClients({ v, clients }: { v: Visit; clients: Connected[
 export const disconnectAction = action(
   "account/clients/{id}",
   "disconnectClient",
-  (v) => done("account", texts[v.locale].disconnected),
+  showing("account", texts, "disconnected"),
 );

@@ -1,7 +1,14 @@
 import { instantOf } from "../components/date_inputs.ts";
-import { action, done, formPage, toDocument } from "../shared/actions.ts";
+import { action, done, formPage, showing, toDocument } from "../shared/actions.ts";
 import { inEveryLanguage } from "../shared/languages.ts";
-import { type ConsolePage, type ConsoleSection, field, optionalField, type Visit } from "../shared/page.ts";
+import {
+  type ConsolePage,
+  type ConsoleSection,
+  field,
+  navItem,
+  optionalField,
+  type Visit,
+} from "../shared/page.ts";
 import { filePage } from "./detail.tsx";
 import { filesPage } from "./list.tsx";
 import { fileActions } from "./row_actions.tsx";
@@ -53,7 +60,7 @@ const purgePage = formOfFile({
 export const filesSection: ConsoleSection = {
   title: inEveryLanguage(fileTexts, "files"),
   nav: [
-    { path: "files", label: inEveryLanguage(fileTexts, "files"), icon: "files", permissions },
+    navItem(fileTexts, "files", { path: "files", icon: "files", permissions }),
   ],
   pages: [
     { path: "files", permissions, get: filesPage, bulk: fileActions },
@@ -69,13 +76,13 @@ export const filesSection: ConsoleSection = {
     action(
       "files/{id}/confirm",
       "completeFile",
-      (v) => done(pathOf(v), fileTexts[v.locale].uploadConfirmed),
+      showing("files/{id}", fileTexts, "uploadConfirmed"),
       uploading,
     ),
     action(
       "files/{id}/references/{referenceId}/release",
       "releaseReference",
-      (v) => done(pathOf(v), fileTexts[v.locale].released),
+      showing("files/{id}", fileTexts, "released"),
       uploading,
     ),
     retentionPage,

@@ -1,13 +1,12 @@
 import { done } from "../shared/actions.ts";
-import { inEveryLanguage } from "../shared/languages.ts";
-import type { ConsoleSection, Visit } from "../shared/page.ts";
+import { type ConsoleSection, navItem, type Visit } from "../shared/page.ts";
 import { inboxPage } from "./inbox.tsx";
 import { streamUnread } from "./stream.ts";
 import { inboxTexts } from "./texts.ts";
 
 /** The viewer's own in-app messages. */
 export const inboxSection: ConsoleSection = {
-  nav: [{ path: "inbox", label: inEveryLanguage(inboxTexts, "title"), icon: "bell" }],
+  nav: [navItem(inboxTexts, "title", { path: "inbox", icon: "bell" })],
   pages: [
     { path: "inbox", get: inboxPage },
     { path: "inbox/stream", get: streamUnread },

@@ -4,7 +4,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge, Time } from "../components/values.tsx";
-import { action, done, formPage } from "../shared/actions.ts";
+import { action, formPage, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
@@ -120,9 +120,5 @@ const newKeyPage = formPage({
 export const keyPages: ConsolePage[] = [
   { path: "api-keys", get: listKeys },
   newKeyPage,
-  action(
-    "api-keys/{id}/revoke",
-    "revokeApiKey",
-    (v) => done("api-keys", integrationTexts[v.locale].isRevoked),
-  ),
+  action("api-keys/{id}/revoke", "revokeApiKey", showing("api-keys", integrationTexts, "isRevoked")),
 ];

@@ -1,5 +1,5 @@
 import { inEveryLanguage } from "../shared/languages.ts";
-import type { ConsoleSection } from "../shared/page.ts";
+import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { keyPages } from "./api_keys.tsx";
 import { clientPages } from "./oauth_clients.tsx";
 import { oauthClientTexts } from "./oauth_texts.ts";
@@ -18,34 +18,25 @@ const WEBHOOKS = { permissions: ["manage:webhooks"] };
 export const integrationSection: ConsoleSection = {
   title: inEveryLanguage(integrationTexts, "section"),
   nav: [
-    {
-      path: "api-keys",
-      label: inEveryLanguage(integrationTexts, "keys"),
-      icon: "keys",
-      needsTenant: true,
-      ...KEYS,
-    },
-    {
+    navItem(integrationTexts, "keys", { path: "api-keys", icon: "keys", needsTenant: true, ...KEYS }),
+    navItem(integrationTexts, "accounts", {
       path: "service-accounts",
-      label: inEveryLanguage(integrationTexts, "accounts"),
       icon: "users",
       needsTenant: true,
       ...ACCOUNTS,
-    },
-    {
+    }),
+    navItem(oauthClientTexts, "clients", {
       path: "oauth-clients",
-      label: inEveryLanguage(oauthClientTexts, "clients"),
       icon: "lock",
       needsTenant: true,
       ...CLIENTS,
-    },
-    {
+    }),
+    navItem(integrationTexts, "webhooks", {
       path: "webhooks",
-      label: inEveryLanguage(integrationTexts, "webhooks"),
       icon: "webhooks",
       needsTenant: true,
       ...WEBHOOKS,
-    },
+    }),
   ],
   pages: [
     ...keyPages.map((page) => ({ ...page, ...KEYS })),

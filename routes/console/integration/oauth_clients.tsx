@@ -2,7 +2,7 @@ import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { listView, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Codes, CopyValue, Facts, Time } from "../components/values.tsx";
-import { action, done } from "../shared/actions.ts";
+import { action, showing } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { keyFilters, keyOrder } from "./key_cells.tsx";
@@ -107,6 +107,6 @@ export const clientPages: ConsolePage[] = [
   action(
     "oauth-clients/{id}/revoke",
     "revokeOAuthClient",
-    (v) => done("oauth-clients", oauthClientTexts[v.locale].clientRevoked),
+    showing("oauth-clients", oauthClientTexts, "clientRevoked"),
   ),
 ];

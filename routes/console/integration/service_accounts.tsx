@@ -3,7 +3,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import { action, done, formPage } from "../shared/actions.ts";
+import { action, formPage, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
@@ -145,6 +145,6 @@ export const accountPages: ConsolePage[] = [
   action(
     "service-accounts/{id}/revoke",
     "revokeServiceAccount",
-    (v) => done("service-accounts", integrationTexts[v.locale].accountRevoked),
+    showing("service-accounts", integrationTexts, "accountRevoked"),
   ),
 ];

@@ -4,7 +4,7 @@ import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx"
 import { choice, labelled, list, timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { Badge, CopyValue, duration, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
-import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -252,23 +252,15 @@ export const webhookPages: ConsolePage[] = [
   action(
     "webhooks/{id}/resume",
     "resumeWebhookEndpoint",
-    (v) => done(here(v), webhookTexts[v.locale].resumedNow),
+    showing("webhooks/{id}", webhookTexts, "resumedNow"),
   ),
   retryFailedPage,
   { path: "webhooks/{id}/secret", post: rotateSecret },
-  action(
-    "webhooks/{id}/test",
-    "testWebhookEndpoint",
-    (v) => done(here(v), integrationTexts[v.locale].tested),
-  ),
-  action(
-    "webhooks/{id}/delete",
-    "deleteWebhookEndpoint",
-    (v) => done("webhooks", integrationTexts[v.locale].removed),
-  ),
+  action("webhooks/{id}/test", "testWebhookEndpoint", showing("webhooks/{id}", integrationTexts, "tested")),
+  action("webhooks/{id}/delete", "deleteWebhookEndpoint", showing("webhooks", integrationTexts, "removed")),
   action(
     "webhooks/{id}/deliveries/{deliveryId}",
     "redeliverWebhook",
-    (v) => done(here(v), integrationTexts[v.locale].redelivered),
+    showing("webhooks/{id}", integrationTexts, "redelivered"),
   ),
 ];

@@ -4,7 +4,7 @@ import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx"
 import { Card } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
 import { CopyValue, Facts, JsonText, shortId, Time } from "../components/values.tsx";
-import { action, done } from "../shared/actions.ts";
+import { action, done, showing } from "../shared/actions.ts";
 import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
@@ -178,15 +178,12 @@ function Creator({ v, id, name }: { v: Visit; id: string; name: string | undefin
   return may(v.viewer, "read:users") ? <a href={`users/${id}`}>{name}</a> : <>{name}</>;
 }
 
-const result = (text: "cancelled" | "retriedNow" | "stopAsked") => (v: Visit) =>
-  done(`jobs/${v.params.id}`, jobTexts[v.locale][text]);
-
 /** The page of a job, and its actions. */
 export const jobPages: ConsolePage[] = [
   { path: "jobs/{id}", get: jobPage },
-  action("jobs/{id}/cancel", "cancelJob", result("cancelled")),
-  action("jobs/{id}/retry-now", "retryJobNow", result("retriedNow")),
-  action("jobs/{id}/request-cancel", "requestJobCancel", result("stopAsked")),
+  action("jobs/{id}/cancel", "cancelJob", showing("jobs/{id}", jobTexts, "cancelled")),
+  action("jobs/{id}/retry-now", "retryJobNow", showing("jobs/{id}", jobTexts, "retriedNow")),
+  action("jobs/{id}/request-cancel", "requestJobCancel", showing("jobs/{id}", jobTexts, "stopAsked")),
   action("jobs/{id}/retry", "retryJob", (v, { id }) => done(`jobs/${id}`, jobTexts[v.locale].queuedAgain)),
   {
     path: "jobs/{id}/discard",

@@ -1,5 +1,5 @@
 import { inEveryLanguage } from "../shared/languages.ts";
-import type { ConsoleSection } from "../shared/page.ts";
+import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { deadLetterPages } from "./dead_letters.tsx";
 import { deadLetterTexts } from "./dead_letter_texts.ts";
 import { jobPages } from "./detail.tsx";
@@ -17,21 +17,15 @@ import { typesPage } from "./types.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { workersPage } from "./workers.tsx";
 
-const jobs = inEveryLanguage(jobTexts, "jobs");
-const deadLetters = inEveryLanguage(deadLetterTexts, "title");
-
-const types = inEveryLanguage(typeTexts, "title");
-const workers = inEveryLanguage(workerTexts, "title");
-
 /** Jobs, their types and workers, recurring jobs and dead letters. */
 export const jobsSection: ConsoleSection = {
-  title: jobs,
+  title: inEveryLanguage(jobTexts, "jobs"),
   nav: [
-    { path: "jobs", label: jobs, icon: "jobs" },
-    { path: "job-types", label: types, icon: "types" },
-    { path: "workers", label: workers, icon: "workers", permissions: ["admin:system"] },
-    { path: "recurring", label: inEveryLanguage(recurring, "title"), icon: "recurring" },
-    { path: "dead-letters", label: deadLetters, icon: "dead" },
+    navItem(jobTexts, "jobs", { path: "jobs", icon: "jobs" }),
+    navItem(typeTexts, "title", { path: "job-types", icon: "types" }),
+    navItem(workerTexts, "title", { path: "workers", icon: "workers", permissions: ["admin:system"] }),
+    navItem(recurring, "title", { path: "recurring", icon: "recurring" }),
+    navItem(deadLetterTexts, "title", { path: "dead-letters", icon: "dead" }),
   ],
   pages: [
     { path: "jobs", get: jobsPage, bulk: jobActions },

@@ -1,6 +1,6 @@
 import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
-import { action, done, formPage } from "../shared/actions.ts";
+import { action, done, formPage, showing } from "../shared/actions.ts";
 import { type ConsolePage, optionalField, type Visit } from "../shared/page.ts";
 import { pauseTexts } from "./pause_texts.ts";
 
@@ -70,13 +70,13 @@ export const pausePages: ConsolePage[] = [
   action(
     "queues/{queue}/resume",
     "resumeJobQueue",
-    (v) => done(jobsOf(v.params.queue), pauseTexts[v.locale].queueResumed),
+    showing("jobs?queue={queue}&internal=shown", pauseTexts, "queueResumed"),
     permissions,
   ),
   action(
     "job-types/{name}/resume",
     "resumeJobType",
-    (v) => done(typePage(v), pauseTexts[v.locale].typeResumed),
+    showing("job-types/{name}", pauseTexts, "typeResumed"),
     permissions,
   ),
 ];

@@ -4,7 +4,7 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { listView } from "../components/list.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, Facts, JsonText, Time } from "../components/values.tsx";
-import { action, done } from "../shared/actions.ts";
+import { action, done, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
@@ -197,25 +197,26 @@ const clock = (v: Visit, timeZone: string, at: string): string =>
     timeZone,
   }).format(new Date(at));
 
-const result = (text: "pausedNow" | "resumed") => (v: Visit) =>
-  done(pathOf(v.params.id ?? ""), recurringJobTexts[v.locale][text]);
-
 /** Pages of recurring jobs and their actions. */
 export const recurringPages: ConsolePage[] = [
   { path: "recurring", get: listRecurring },
   newRecurringPage,
   { path: "recurring/{id}", get: recurringJobPage },
   editRecurringPage,
-  action("recurring/{id}/pause", "pauseRecurringJob", result("pausedNow")),
-  action("recurring/{id}/resume", "resumeRecurringJob", result("resumed")),
+  action(
+    "recurring/{id}/pause",
+    "pauseRecurringJob",
+    showing("recurring/{id}", recurringJobTexts, "pausedNow"),
+  ),
+  action(
+    "recurring/{id}/resume",
+    "resumeRecurringJob",
+    showing("recurring/{id}", recurringJobTexts, "resumed"),
+  ),
   action(
     "recurring/{id}/trigger",
     "triggerRecurringJob",
     (v, { id }) => done(`jobs/${id}`, recurringJobTexts[v.locale].triggered),
   ),
-  action(
-    "recurring/{id}/delete",
-    "deleteRecurringJob",
-    (v) => done("recurring", recurringJobTexts[v.locale].removed),
-  ),
+  action("recurring/{id}/delete", "deleteRecurringJob", showing("recurring", recurringJobTexts, "removed")),
 ];

@@ -4,7 +4,7 @@ import { ActionButton } from "../components/forms.tsx";
 import { labelled, listView } from "../components/list.tsx";
 import { Card, type Tone } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
@@ -80,12 +80,9 @@ export const senderPages: ConsolePage[] = [
       return done("senders", looksTexts[v.locale].added);
     },
   }),
-  action(
-    "senders/{id}/verify",
-    "verifyNotificationSender",
-    (v) => done("senders", looksTexts[v.locale].checked),
-    [managedBy],
-  ),
+  action("senders/{id}/verify", "verifyNotificationSender", showing("senders", looksTexts, "checked"), [
+    managedBy,
+  ]),
   {
     path: "senders/{id}/default",
     permissions: [managedBy],
@@ -94,12 +91,9 @@ export const senderPages: ConsolePage[] = [
       return done("senders", looksTexts[v.locale].madeDefault);
     },
   },
-  action(
-    "senders/{id}/remove",
-    "removeNotificationSender",
-    (v) => done("senders", looksTexts[v.locale].removed),
-    [managedBy],
-  ),
+  action("senders/{id}/remove", "removeNotificationSender", showing("senders", looksTexts, "removed"), [
+    managedBy,
+  ]),
 ];
 
 function Actions({ v, sender: { id, address, method, status, isDefault } }: { v: Visit; sender: Sender }) {

@@ -3,7 +3,7 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { CopyValue, duration, exactDay, Facts, shortId, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
-import { action, done } from "../shared/actions.ts";
+import { action, showing } from "../shared/actions.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import {
@@ -282,9 +282,6 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
   );
 }
 
-const result = (text: "retried" | "cancelled") => (v: Visit) =>
-  done(`notifications/${v.params.id}`, notificationTexts[v.locale][text]);
-
 /** The page of a message, its HTML body alone for the iframe, and its actions. */
 export const messagePages: ConsolePage[] = [
   { path: "notifications/{id}", get: detailPage },
@@ -295,6 +292,14 @@ export const messagePages: ConsolePage[] = [
       return framedHtml(htmlBody ?? "");
     },
   },
-  action("notifications/{id}/retry", "retryNotification", result("retried")),
-  action("notifications/{id}/cancel", "cancelScheduledNotification", result("cancelled")),
+  action(
+    "notifications/{id}/retry",
+    "retryNotification",
+    showing("notifications/{id}", notificationTexts, "retried"),
+  ),
+  action(
+    "notifications/{id}/cancel",
+    "cancelScheduledNotification",
+    showing("notifications/{id}", notificationTexts, "cancelled"),
+  ),
 ];

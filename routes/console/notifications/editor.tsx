@@ -1,4 +1,4 @@
-import { action, done, formPage } from "../shared/actions.ts";
+import { action, done, formPage, showing } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { type ConsolePage, field, optionalField, type Visit } from "../shared/page.ts";
 import { contentIn, isOwn, newTemplate, readEdited, sampleIn } from "./edited.ts";
@@ -133,6 +133,6 @@ export const editorPages: ConsolePage[] = [
   action(
     "templates/{id}/delete",
     "deleteNotificationTemplate",
-    (v) => done("templates", templateTexts[v.locale].deleted),
+    showing("templates", templateTexts, "deleted"),
   ),
 ];

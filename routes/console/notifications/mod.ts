@@ -1,5 +1,5 @@
 import { inEveryLanguage } from "../shared/languages.ts";
-import type { ConsolePage, ConsoleSection } from "../shared/page.ts";
+import { type ConsolePage, type ConsoleSection, navItem } from "../shared/page.ts";
 import { looksPages } from "../looks/looks.tsx";
 import { senderPages } from "../looks/senders.tsx";
 import { looksTexts } from "../looks/texts.ts";
@@ -25,38 +25,21 @@ const forSenders = (pages: ConsolePage[]): ConsolePage[] => pages.map((page) => 
 export const notificationsSection: ConsoleSection = {
   title: inEveryLanguage(notificationTexts, "section"),
   nav: [
-    {
-      path: "notifications",
-      label: inEveryLanguage(notificationTexts, "title"),
-      icon: "notifications",
-      permissions,
-    },
-    {
-      path: "templates",
-      label: inEveryLanguage(templateTexts, "title"),
-      icon: "templates",
-      permissions,
-    },
-    {
-      path: "suppressions",
-      label: inEveryLanguage(suppressionTexts, "title"),
-      icon: "blocked",
-      permissions,
-    },
-    {
+    navItem(notificationTexts, "title", { path: "notifications", icon: "notifications", permissions }),
+    navItem(templateTexts, "title", { path: "templates", icon: "templates", permissions }),
+    navItem(suppressionTexts, "title", { path: "suppressions", icon: "blocked", permissions }),
+    navItem(looksTexts, "senders", {
       path: "senders",
-      label: inEveryLanguage(looksTexts, "senders"),
       icon: "link",
       permissions: readsSenders,
       needsTenant: true,
-    },
-    {
+    }),
+    navItem(looksTexts, "title", {
       path: "looks",
-      label: inEveryLanguage(looksTexts, "title"),
       icon: "settings",
       permissions: ["manage:settings"],
       needsTenant: true,
-    },
+    }),
   ],
   pages: [
     ...forSenders([

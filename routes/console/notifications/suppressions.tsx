@@ -4,7 +4,7 @@ import { ActionButton } from "../components/forms.tsx";
 import { type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, optionalField, type Visit } from "../shared/page.ts";
 import { channelLabels } from "./status.tsx";
@@ -77,7 +77,7 @@ export const suppressionPages: ConsolePage[] = [
   action(
     "suppressions/{id}/lift",
     "liftNotificationSuppression",
-    (v) => done("suppressions", suppressionTexts[v.locale].removed),
+    showing("suppressions", suppressionTexts, "removed"),
   ),
 ];
 

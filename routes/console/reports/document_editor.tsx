@@ -3,7 +3,7 @@ import { ButtonLink, CsrfField, DeleteButton, FormRefusal } from "../components/
 import { Card } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { TextRows, textsIn } from "../notifications/text_rows.tsx";
-import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { Refusal, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -231,7 +231,7 @@ export const documentEditorPages: ConsolePage[] = [
   action(
     "document-templates/{id}/delete",
     "deleteDocumentTemplate",
-    (v) => done("document-templates", documentTemplateTexts[v.locale].deleted),
+    showing("document-templates", documentTemplateTexts, "deleted"),
     CHANGING,
   ),
 ];

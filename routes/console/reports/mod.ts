@@ -1,5 +1,5 @@
 import { inEveryLanguage } from "../shared/languages.ts";
-import type { ConsoleSection } from "../shared/page.ts";
+import { type ConsoleSection, navItem } from "../shared/page.ts";
 import { deliverPage } from "./deliver.tsx";
 import { documentEditorPages } from "./document_editor.tsx";
 import { documentGeneratePage } from "./document_generate.tsx";
@@ -24,30 +24,20 @@ const DOCUMENTS = { permissions: ["manage:document-templates", "generate:documen
 export const reportsSection: ConsoleSection = {
   title: inEveryLanguage(reportTexts, "reports"),
   nav: [
-    {
-      path: "reports",
-      label: inEveryLanguage(reportTexts, "templates"),
-      icon: "reports",
-    },
-    { path: "report-runs", label: inEveryLanguage(reportTexts, "history"), icon: "audit" },
-    {
-      path: "report-schedules",
-      label: inEveryLanguage(scheduleTexts, "schedules"),
-      icon: "schedules",
-    },
-    {
+    navItem(reportTexts, "templates", { path: "reports", icon: "reports" }),
+    navItem(reportTexts, "history", { path: "report-runs", icon: "audit" }),
+    navItem(scheduleTexts, "schedules", { path: "report-schedules", icon: "schedules" }),
+    navItem(targetTexts, "targets", {
       path: "report-targets",
-      label: inEveryLanguage(targetTexts, "targets"),
       icon: "upload",
       permissions: ["manage:webhooks"],
-    },
-    {
+    }),
+    navItem(documentTemplateTexts, "title", {
       path: "document-templates",
-      label: inEveryLanguage(documentTemplateTexts, "title"),
       icon: "templates",
       needsTenant: true,
       ...DOCUMENTS,
-    },
+    }),
   ],
   pages: [
     { path: "reports", get: templatesPage },

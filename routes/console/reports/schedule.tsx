@@ -6,7 +6,7 @@ import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes } from "../components/schedule_editor.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
 import { CopyValue, Facts, number, Time } from "../components/values.tsx";
-import { action, done } from "../shared/actions.ts";
+import { action, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import {
@@ -162,18 +162,27 @@ function DeliveryCard(
   );
 }
 
-const result = (text: "pausedNow" | "resumed" | "triggered") => (v: Visit) =>
-  done(`report-schedules/${v.params.id}`, scheduleTexts[v.locale][text]);
-
 /** The page of a schedule and its actions. */
 export const schedulePages: ConsolePage[] = [
   { path: "report-schedules/{id}", get: schedulePage },
-  action("report-schedules/{id}/pause", "pauseReportSchedule", result("pausedNow")),
-  action("report-schedules/{id}/resume", "resumeReportSchedule", result("resumed")),
-  action("report-schedules/{id}/trigger", "triggerReportSchedule", result("triggered")),
+  action(
+    "report-schedules/{id}/pause",
+    "pauseReportSchedule",
+    showing("report-schedules/{id}", scheduleTexts, "pausedNow"),
+  ),
+  action(
+    "report-schedules/{id}/resume",
+    "resumeReportSchedule",
+    showing("report-schedules/{id}", scheduleTexts, "resumed"),
+  ),
+  action(
+    "report-schedules/{id}/trigger",
+    "triggerReportSchedule",
+    showing("report-schedules/{id}", scheduleTexts, "triggered"),
+  ),
   action(
     "report-schedules/{id}/delete",
     "deleteReportSchedule",
-    (v) => done("report-schedules", scheduleTexts[v.locale].deleted),
+    showing("report-schedules", scheduleTexts, "deleted"),
   ),
 ];

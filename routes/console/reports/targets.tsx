@@ -4,7 +4,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Facts, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
-import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { targetTexts } from "./target_texts.ts";
@@ -202,6 +202,6 @@ export const targetPages: ConsolePage[] = forManagers([
   action(
     "report-targets/{id}/delete",
     "deleteReportTarget",
-    (v) => done("report-targets", targetTexts[v.locale].removed),
+    showing("report-targets", targetTexts, "removed"),
   ),
 ]);

@@ -1,6 +1,8 @@
 import { type Api, Refusal } from "../shared/api.ts";
+import type { Answer, OperationId } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
+import { nameOf } from "../access/users/model.tsx";
 
 /** A thing that a search found. */
 export interface Found {
@@ -23,18 +25,19 @@ export interface Kind {
   everywhere?(v: Visit): boolean;
 }
 
-const nameOf = ({ firstName, lastName, email }: { firstName: string; lastName: string; email: string }) =>
-  `${firstName} ${lastName}`.trim() || email;
+/** A kind of thing that an operation reads by its id. `named` gives its title and detail. */
+const kind = <Id extends OperationId>(
+  section: string,
+  operation: Id,
+  named: (answer: Answer<Id>) => Named,
+): Kind => ({
+  section,
+  read: async (api, id) => named(await api.act(operation, { params: { id } })),
+});
 
 /** All kinds, by the frequency with which operators have their ids. */
 export const KINDS: readonly Kind[] = [
-  {
-    section: "jobs",
-    async read(api, id) {
-      const { jobTypeName, status } = await api.call("readJob", { params: { id } });
-      return [jobTypeName, status];
-    },
-  },
+  kind("jobs", "readJob", ({ jobTypeName, status }) => [jobTypeName, status]),
   {
     section: "users",
     everywhere: managesAllUsers,
@@ -43,96 +46,27 @@ export const KINDS: readonly Kind[] = [
       return [nameOf(user), user.email];
     },
   },
-  {
-    section: "notifications",
-    async read(api, id) {
-      const { subject, channel, status } = await api.call("readNotification", { params: { id } });
-      return [subject || channel, status];
-    },
-  },
-  {
-    section: "files",
-    async read(api, id) {
-      const { fileName, status } = await api.call("readFile", { params: { id } });
-      return [fileName, status];
-    },
-  },
-  {
-    section: "report-runs",
-    async read(api, id) {
-      const { reportName, createdAt } = await api.call("readReportExecution", { params: { id } });
-      return [reportName, createdAt.slice(0, 16).replace("T", " ")];
-    },
-  },
-  {
-    section: "dead-letters",
-    async read(api, id) {
-      const { jobTypeName, errorMessage } = await api.call("readDeadLetter", { params: { id } });
-      return [jobTypeName, errorMessage?.slice(0, 120)];
-    },
-  },
-  {
-    section: "roles",
-    async read(api, id) {
-      const { name, description } = await api.call("readRole", { params: { id } });
-      return [name, description];
-    },
-  },
-  {
-    section: "permissions",
-    async read(api, id) {
-      const { code, description } = await api.call("readPermission", { params: { id } });
-      return [code, description];
-    },
-  },
-  {
-    section: "tenants",
-    async read(api, id) {
-      const { name, type } = await api.call("readTenant", { params: { id } });
-      return [name, type];
-    },
-  },
-  {
-    section: "report-schedules",
-    read: async (api, id) => [(await api.call("readReportSchedule", { params: { id } })).name],
-  },
-  {
-    section: "templates",
-    async read(api, id) {
-      const { name, slug } = await api.call("readNotificationTemplate", { params: { id } });
-      return [name, slug];
-    },
-  },
-  {
-    section: "document-templates",
-    async read(api, id) {
-      const { name, slug } = await api.call("readDocumentTemplate", { params: { id } });
-      return [name, slug];
-    },
-  },
-  {
-    section: "report-targets",
-    read: async (api, id) => [(await api.call("readReportTarget", { params: { id } })).name],
-  },
-  {
-    section: "webhooks",
-    read: async (api, id) => [(await api.call("readWebhookEndpoint", { params: { id } })).url],
-  },
-  {
-    section: "oauth-clients",
-    read: async (api, id) => [(await api.call("readOAuthClient", { params: { id } })).name],
-  },
-  {
-    section: "applications",
-    async read(api, id) {
-      const { name, code } = await api.call("readApplication", { params: { id } });
-      return [name, code];
-    },
-  },
-  {
-    section: "settings",
-    read: async (api, id) => [(await api.call("readSetting", { params: { id } })).key],
-  },
+  kind("notifications", "readNotification", ({ subject, channel, status }) => [subject || channel, status]),
+  kind("files", "readFile", ({ fileName, status }) => [fileName, status]),
+  kind("report-runs", "readReportExecution", ({ reportName, createdAt }) => [
+    reportName,
+    createdAt.slice(0, 16).replace("T", " "),
+  ]),
+  kind("dead-letters", "readDeadLetter", ({ jobTypeName, errorMessage }) => [
+    jobTypeName,
+    errorMessage?.slice(0, 120),
+  ]),
+  kind("roles", "readRole", ({ name, description }) => [name, description]),
+  kind("permissions", "readPermission", ({ code, description }) => [code, description]),
+  kind("tenants", "readTenant", ({ name, type }) => [name, type]),
+  kind("report-schedules", "readReportSchedule", ({ name }) => [name]),
+  kind("templates", "readNotificationTemplate", ({ name, slug }) => [name, slug]),
+  kind("document-templates", "readDocumentTemplate", ({ name, slug }) => [name, slug]),
+  kind("report-targets", "readReportTarget", ({ name }) => [name]),
+  kind("webhooks", "readWebhookEndpoint", ({ url }) => [url]),
+  kind("oauth-clients", "readOAuthClient", ({ name }) => [name]),
+  kind("applications", "readApplication", ({ name, code }) => [name, code]),
+  kind("settings", "readSetting", ({ key }) => [key]),
 ];
 
 /** The kind of the things whose pages are below a list. */

@@ -1,5 +1,6 @@
 import { Problem } from "../../../domain/problems/problem.ts";
 import { Refusal, refusalOf } from "./api.ts";
+import type { Locale } from "./languages.ts";
 import type { Undo } from "./looks.ts";
 import type { Answer, OperationId } from "./operations.ts";
 import { type ConsolePage, may, type Outcome, type View, type Visit } from "./page.ts";
@@ -20,16 +21,31 @@ export const done = (goTo: string, text: string, o: { undo?: Undo } = {}): Outco
   flash: { tone: "ok", text, ...o },
 });
 
-/** The action of a button: calls an operation with the parameters of the page's path, and shows the result. */
+/**
+ * Goes to a page that shows the text `key` as the result of an action. The address may name parameters of the action's
+ * path: "jobs/{id}".
+ */
+export const showing =
+  <Key extends string>(goTo: string, texts: Record<Locale, Record<Key, string>>, key: Key) =>
+  ({ params, locale }: Visit): Outcome =>
+    done(
+      goTo.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? "")),
+      texts[locale][key],
+    );
+
+/**
+ * The action of a button: calls an operation with the parameters of the page's path, and shows the result.
+ * @param operation its id, or the function that chooses it for the viewer
+ */
 export const action = <Id extends OperationId>(
   path: string,
-  operation: Id,
+  operation: Id | ((v: Visit) => Id),
   result: (v: Visit, answer: Answer<Id>) => Outcome,
   permissions?: string[],
 ): ConsolePage => ({
   path,
   ...permissions && { permissions },
-  post: async (v) => result(v, await v.api.act(operation, v)),
+  post: async (v) => result(v, await v.api.act(typeof operation === "string" ? operation : operation(v), v)),
 });
 
 /** Leads to the signed URL of a document. If it is refused, the page `back` shows why. */

@@ -27,7 +27,7 @@ const inLanguage = <T extends Texts>(texts: T, index: 0 | 1) =>
     ]),
   ) as InLanguage<T>;
 
-/** One text in every language, such as the label of a navigation entry. */
+/** One text in every language, such as the title of a section. */
 export const inEveryLanguage = <K extends string>(
   { en, pt }: Record<Locale, Record<K, string>>,
   key: K,

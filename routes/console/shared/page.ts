@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import type { Actor } from "../../../domain/audit/audit.ts";
 import type { SavedFilter } from "../../../domain/console/saved_filters.ts";
 import type { Api, Page } from "./api.ts";
-import type { Locale } from "./languages.ts";
+import { inEveryLanguage, type Locale } from "./languages.ts";
 import type { Flash, Result, Theme } from "./looks.ts";
 
 /** The signed-in user of a request and their permissions in the current tenant. */
@@ -138,6 +138,13 @@ export interface NavItem {
   /** True if the pages work only in a chosen tenant. */
   needsTenant?: boolean;
 }
+
+/** A navigation entry whose label is the text `key`. */
+export const navItem = <Key extends string>(
+  texts: Record<Locale, Record<Key, string>>,
+  key: Key,
+  item: Omit<NavItem, "label">,
+): NavItem => ({ label: inEveryLanguage(texts, key), ...item });
 
 /** Navigation entries under one heading. */
 export interface NavGroup {

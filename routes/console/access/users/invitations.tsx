@@ -3,7 +3,7 @@ import { Fields, Form } from "../../components/fields.tsx";
 import { choice, labelled, listView, text, timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
-import { action, done, formPage } from "../../shared/actions.ts";
+import { action, done, formPage, showing } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
@@ -140,7 +140,7 @@ export const invitationPages: ConsolePage[] = [
   action(
     "invitations/{id}/revoke",
     "revokeInvitation",
-    (v) => done("invitations", userTexts[v.locale].invitationRevoked),
+    showing("invitations", userTexts, "invitationRevoked"),
     ["create:users"],
   ),
 ];

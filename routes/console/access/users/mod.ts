@@ -1,4 +1,5 @@
-import { done } from "../../shared/actions.ts";
+import { action, done, showing } from "../../shared/actions.ts";
+import type { OperationId } from "../../shared/operations.ts";
 import type { ConsolePage, Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
 import { userPage } from "./detail.tsx";
@@ -15,7 +16,10 @@ import { userTexts } from "./texts.ts";
 const ALL_USERS = "manage:all-users";
 const READ = ["read:users", ALL_USERS];
 const CHANGE = ["update:users", ALL_USERS];
-const page = (v: Visit) => `users/${v.params.id}`;
+
+/** The operation for users of all tenants if the viewer manages them, else the one for users of the viewer's tenant. */
+const byReach = <Id extends OperationId>(anywhere: Id, inTenant: Id) => (v: Visit): Id =>
+  managesAllUsers(v) ? anywhere : inTenant;
 
 const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   path: `users/{id}/${verb}`,
@@ -23,7 +27,7 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   async post(v) {
     const undo = await setActive(v, v.params.id ?? "", verb === "activate");
     const text = userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"];
-    return done(page(v), text, { undo });
+    return done(`users/${v.params.id}`, text, { undo });
   },
 });
 
@@ -33,14 +37,12 @@ export const usersPages: ConsolePage[] = [
   newUserPage,
   ...invitationPages,
   ...importPages,
-  {
-    path: "users/{id}/send-reset",
-    permissions: CHANGE,
-    async post(v) {
-      await v.api.act(managesAllUsers(v) ? "sendPasswordResetAnywhere" : "sendPasswordReset", v);
-      return done(page(v), userTexts[v.locale].resetSent);
-    },
-  },
+  action(
+    "users/{id}/send-reset",
+    byReach("sendPasswordResetAnywhere", "sendPasswordReset"),
+    showing("users/{id}", userTexts, "resetSent"),
+    CHANGE,
+  ),
   addExistingUserPage,
   { path: "users/{id}", permissions: READ, get: userPage },
   editUserPage,
@@ -49,41 +51,30 @@ export const usersPages: ConsolePage[] = [
   newLinkPage,
   activation("activate"),
   activation("deactivate"),
-  {
-    path: "users/{id}/unlock",
-    permissions: CHANGE,
-    async post(v) {
-      await v.api.act(managesAllUsers(v) ? "unlockUser" : "unlockTenantUser", v);
-      return done(page(v), userTexts[v.locale].unlocked);
-    },
-  },
-  {
-    path: "users/{id}/remove-factors",
-    permissions: CHANGE,
-    async post(v) {
-      await v.api.act(managesAllUsers(v) ? "removeUserFactors" : "removeTenantUserFactors", v);
-      return done(page(v), userTexts[v.locale].factorsRemoved);
-    },
-  },
-  {
-    path: "users/{id}/sessions/end-all",
-    permissions: CHANGE,
-    async post(v) {
-      const { ended } = await v.api.act(
-        managesAllUsers(v) ? "endUserSessions" : "endTenantUserSessions",
-        v,
-      );
-      return done(page(v), userTexts[v.locale].allEnded(ended));
-    },
-  },
-  {
-    path: "users/{id}/sessions/{sessionId}/end",
-    permissions: CHANGE,
-    async post(v) {
-      await v.api.act(managesAllUsers(v) ? "endUserSession" : "endTenantUserSession", v);
-      return done(page(v), userTexts[v.locale].sessionEnded);
-    },
-  },
+  action(
+    "users/{id}/unlock",
+    byReach("unlockUser", "unlockTenantUser"),
+    showing("users/{id}", userTexts, "unlocked"),
+    CHANGE,
+  ),
+  action(
+    "users/{id}/remove-factors",
+    byReach("removeUserFactors", "removeTenantUserFactors"),
+    showing("users/{id}", userTexts, "factorsRemoved"),
+    CHANGE,
+  ),
+  action(
+    "users/{id}/sessions/end-all",
+    byReach("endUserSessions", "endTenantUserSessions"),
+    (v, { ended }) => done(`users/${v.params.id}`, userTexts[v.locale].allEnded(ended)),
+    CHANGE,
+  ),
+  action(
+    "users/{id}/sessions/{sessionId}/end",
+    byReach("endUserSession", "endTenantUserSession"),
+    showing("users/{id}", userTexts, "sessionEnded"),
+    CHANGE,
+  ),
   {
     path: "users/{id}/delete",
     permissions: ["delete:users", ALL_USERS],
