@@ -1,7 +1,7 @@
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton } from "../components/forms.tsx";
-import { timeColumn } from "../components/list.tsx";
+import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Badge, Codes } from "../components/values.tsx";
@@ -223,19 +223,15 @@ function sessionColumns(v: Visit): Column<Row<"listOwnSessions">>[] {
     },
     { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
     timeColumn(v, t.started, "createdAt"),
-    {
-      head: commonTexts[v.locale].actions,
-      align: "end",
-      cell: ({ id, isCurrent }) =>
-        !isCurrent && (
-          <ActionButton
-            v={v}
-            action={`account/sessions/${id}`}
-            label={t.endSession}
-            tone="danger"
-            confirm={t.endSessionConfirm}
-          />
-        ),
-    },
+    actionsColumn(v, ({ id, isCurrent }) =>
+      !isCurrent && (
+        <ActionButton
+          v={v}
+          action={`account/sessions/${id}`}
+          label={t.endSession}
+          tone="danger"
+          confirm={t.endSessionConfirm}
+        />
+      )),
   ];
 }

@@ -1,9 +1,9 @@
 import { ActionButton } from "../components/forms.tsx";
+import { actionsColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Codes } from "../components/values.tsx";
 import { action, showing } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { defineTexts } from "../shared/languages.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
@@ -32,13 +32,12 @@ export function ConnectedClients({ v, clients }: { v: Visit; clients: Connected[
     { head: t.program, cell: ({ name }) => name },
     { head: t.allowed, cell: ({ allowedScopes }) => <Codes codes={allowedScopes} /> },
     { head: t.sessions, cell: ({ sessions }) => String(sessions), wideOnly: true },
-    {
-      head: commonTexts[v.locale].actions,
-      align: "end",
-      cell: ({ id, name }) => (
+    actionsColumn(
+      v,
+      ({ id, name }) => (
         <ActionButton v={v} action={`account/clients/${id}`} label={t.disconnect} confirm={t.confirm(name)} />
       ),
-    },
+    ),
   ];
   return (
     <Card title={t.title}>

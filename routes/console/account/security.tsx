@@ -1,7 +1,7 @@
 import type { NewPasskeyInput } from "../../auth/factor_shapes.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton, ButtonLink, CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
-import { timeColumn } from "../components/list.tsx";
+import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
 import { QrCode } from "../components/qr_code.tsx";
@@ -10,7 +10,6 @@ import { Badge, CopyValue } from "../components/values.tsx";
 import { done, formPage, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { factorTexts } from "./factor_texts.ts";
 import { removeFactorPage } from "./remove_factor.tsx";
 
@@ -86,19 +85,15 @@ function factorColumns(v: Visit): Column<Factor>[] {
     { head: t.kind, cell: ({ kind }) => kind === "totp" ? t.totp : t.passkey, wideOnly: true },
     timeColumn(v, t.added, "createdAt"),
     timeColumn(v, t.lastUsed, "lastUsedAt"),
-    {
-      head: commonTexts[v.locale].actions,
-      align: "end",
-      cell: ({ id, kind, name }) => (
-        <a
-          class="button danger"
-          href={`${PATH}/${id}/remove`}
-          aria-label={t.removeTitle(kind === "totp" ? t.totp : name)}
-        >
-          {t.removeFactor}
-        </a>
-      ),
-    },
+    actionsColumn(v, ({ id, kind, name }) => (
+      <a
+        class="button danger"
+        href={`${PATH}/${id}/remove`}
+        aria-label={t.removeTitle(kind === "totp" ? t.totp : name)}
+      >
+        {t.removeFactor}
+      </a>
+    )),
   ];
 }
 

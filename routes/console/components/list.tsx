@@ -76,6 +76,32 @@ export const timeColumn = <T,>(
   more: Partial<Column<T>> = {},
 ): Column<T> => ({ head, cell: (row) => <Time v={v} at={row[name] as string | null} />, ...more });
 
+/** A column with a link, and a line below it if there is more to say. */
+export const linkColumn = <T,>(
+  head: string,
+  linkOf: (row: T) => [href: string, name: Child, below?: Child],
+  more: Partial<Column<T>> = {},
+): Column<T> => ({
+  head,
+  cell(row) {
+    const [href, name, below] = linkOf(row);
+    return (
+      <>
+        <a href={href}>{name}</a>
+        {below && <span class="sub">{below}</span>}
+      </>
+    );
+  },
+  ...more,
+});
+
+/** The column with the buttons of a row. It is left out of CSV. */
+export const actionsColumn = <T,>(v: Visit, cell: (row: T) => Child): Column<T> => ({
+  head: commonTexts[v.locale].actions,
+  align: "end",
+  cell,
+});
+
 export interface ListParts<T> {
   /** Path of the page under /console. */
   path: string;

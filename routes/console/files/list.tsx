@@ -3,7 +3,16 @@ import { PURGE_KINDS } from "../../../domain/files/purge_reasons.ts";
 import { defaultProfiles } from "../../../domain/files/profiles.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
-import { choice, hidden, labelled, list, period, search, timeColumn } from "../components/list.tsx";
+import {
+  choice,
+  hidden,
+  labelled,
+  linkColumn,
+  list,
+  period,
+  search,
+  timeColumn,
+} from "../components/list.tsx";
 import { Badge, bytes, number } from "../components/values.tsx";
 import { mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { type File, FILE_STATES, FileStatusBadge, isMoving } from "./model.tsx";
@@ -47,17 +56,16 @@ export async function filesPage(v: Visit): Promise<View> {
       bulk: fileActions,
       everySeconds: page.items.some(isMoving) ? 3 : 15,
       columns: [
-        {
-          head: t.name,
-          cell: ({ id, fileName, profile, detectedContentType, declaredContentType }) => (
-            <>
-              <a href={`files/${id}`}>{fileName}</a>
-              <span class="sub">
-                {`${profile} · ${shortType(detectedContentType ?? declaredContentType)}`}
-              </span>
-            </>
-          ),
-        },
+        linkColumn(
+          t.name,
+          (
+            { id, fileName, profile, detectedContentType, declaredContentType },
+          ) => [
+            `files/${id}`,
+            fileName,
+            `${profile} · ${shortType(detectedContentType ?? declaredContentType)}`,
+          ],
+        ),
         { head: t.status, cell: (file) => <FileStatusBadge locale={v.locale} file={file} /> },
         {
           head: t.size,

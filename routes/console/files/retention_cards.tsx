@@ -2,12 +2,11 @@ import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
 import { localOf } from "../components/date_inputs.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton } from "../components/forms.tsx";
-import { labelled, timeColumn } from "../components/list.tsx";
+import { actionsColumn, labelled, timeColumn } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { number, Time } from "../components/values.tsx";
 import type { Sent } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { may, mayInFiles, type Visit } from "../shared/page.ts";
 import { Person } from "../shared/user_names.tsx";
@@ -29,10 +28,9 @@ export function ReferencesCard(
 ) {
   const t = fileTexts[v.locale];
   const { items, totalCount } = references;
-  const release: Column<Row<"listFileReferences">> = {
-    head: commonTexts[v.locale].actions,
-    align: "end",
-    cell: ({ referenceId, scope, ownerId }) => (
+  const release: Column<Row<"listFileReferences">> = actionsColumn(
+    v,
+    ({ referenceId, scope, ownerId }) => (
       <ActionButton
         v={v}
         action={`files/${file.id}/references/${referenceId}/release`}
@@ -40,7 +38,7 @@ export function ReferencesCard(
         confirm={t.releaseConfirm(`${scope} ${ownerId}`)}
       />
     ),
-  };
+  );
   return (
     <Card title={`${t.references} (${number(v, totalCount)})`} id="references">
       <DataTable

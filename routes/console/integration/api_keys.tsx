@@ -1,7 +1,7 @@
 import { MAX_LIFE_DAYS } from "../../../domain/access/keys/api_keys.ts";
 import { ActionButton, ButtonLink, type Choice } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
-import { listView } from "../components/list.tsx";
+import { actionsColumn, listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { action, formPage, showing } from "../shared/actions.ts";
@@ -19,7 +19,7 @@ const VALID_DAYS = [30, 90, 365];
 /** The tenant's API keys with their permissions, expiry and last use. */
 async function listKeys(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
-  const { never, actions } = commonTexts[v.locale];
+  const { never } = commonTexts[v.locale];
   const { name, permissions, created, lastUse } = keyColumns(v);
   return await listView(v, "listApiKeys", {
     path: "api-keys",
@@ -37,16 +37,12 @@ async function listKeys(v: Visit): Promise<View> {
       created,
       { head: t.expires, cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : never },
       lastUse,
-      {
-        head: actions,
-        align: "end",
-        cell: ({ id, name, revokedAt }) => {
-          const [action, confirm] = [`api-keys/${id}/revoke`, t.revokeConfirm(name)];
-          return !revokedAt && (
-            <ActionButton v={v} action={action} label={t.revoke} tone="danger" confirm={confirm} />
-          );
-        },
-      },
+      actionsColumn(v, ({ id, name, revokedAt }) => {
+        const [action, confirm] = [`api-keys/${id}/revoke`, t.revokeConfirm(name)];
+        return !revokedAt && (
+          <ActionButton v={v} action={action} label={t.revoke} tone="danger" confirm={confirm} />
+        );
+      }),
     ],
   });
 }

@@ -1,10 +1,9 @@
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
-import { listView } from "../components/list.tsx";
+import { actionsColumn, listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { action, formPage, showing } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { keyColumns, keyFilters, keyOrder } from "./key_cells.tsx";
@@ -17,7 +16,6 @@ type Account = Row<"listServiceAccounts">;
 /** The service accounts that the viewer manages, with their permissions, tenants and last use. */
 async function listAccounts(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
-  const { actions } = commonTexts[v.locale];
   const { name, permissions, created, lastUse } = keyColumns(v);
   return await listView(v, "listServiceAccounts", {
     path: "service-accounts",
@@ -39,7 +37,7 @@ async function listAccounts(v: Visit): Promise<View> {
       },
       created,
       lastUse,
-      { head: actions, align: "end", cell: (account) => <AccountActions v={v} account={account} /> },
+      actionsColumn(v, (account) => <AccountActions v={v} account={account} />),
     ],
   });
 }

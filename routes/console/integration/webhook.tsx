@@ -1,12 +1,11 @@
 import { DELIVERY_STATUSES } from "../../../domain/events/deliveries.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
-import { choice, labelled, list, timeColumn } from "../components/list.tsx";
+import { actionsColumn, choice, labelled, list, timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
 import { Badge, CopyValue, duration, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, optionalField, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../shared/user_names.tsx";
@@ -132,14 +131,13 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
       },
       { head: t.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
       timeColumn(v, t.created, "createdAt"),
-      {
-        head: commonTexts[v.locale].actions,
-        align: "end",
-        cell: ({ id, status }) =>
+      actionsColumn(
+        v,
+        ({ id, status }) =>
           status !== "Pending" && endpoint.isActive && (
             <ActionButton v={v} action={`${here}/deliveries/${id}`} label={t.redeliver} />
           ),
-      },
+      ),
     ],
   });
 }

@@ -1,5 +1,5 @@
 import { ButtonLink } from "../components/forms.tsx";
-import { choice, listView, search, timeColumn } from "../components/list.tsx";
+import { choice, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 import { Badge, number, Time } from "../components/values.tsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
@@ -29,16 +29,7 @@ export async function webhooksPage(v: Visit): Promise<View> {
       choice("isPaused", w.paused, yesNo),
     ],
     columns: [
-      {
-        head: t.url,
-        sort: "url",
-        cell: ({ id, url, description }) => (
-          <>
-            <a href={`webhooks/${id}`}>{url}</a>
-            {description && <span class="sub">{description}</span>}
-          </>
-        ),
-      },
+      linkColumn(t.url, ({ id, url, description }) => [`webhooks/${id}`, url, description], { sort: "url" }),
       { head: t.events, cell: ({ eventTypes }) => <EventTypes v={v} types={eventTypes} /> },
       { head: t.status, cell: (row) => <EndpointStatus v={v} row={row} /> },
       { head: w.successRate, cell: (row) => <SuccessRate v={v} row={row} /> },

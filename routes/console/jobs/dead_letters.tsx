@@ -6,6 +6,7 @@ import {
   choice,
   type Filter,
   hidden,
+  linkColumn,
   list,
   type ListParts,
   period,
@@ -161,17 +162,10 @@ async function deadLettersPage(v: Visit): Promise<View> {
     everySeconds: 10,
     bulk: deadLetterActions,
     columns: [
-      {
-        head: j.job,
-        cell: ({ id, jobTypeName }) => (
-          <>
-            <a href={`dead-letters/${id}`}>{jobTypeName}</a>
-            <span class="sub">
-              <code title={id}>{shortId(id)}</code>
-            </span>
-          </>
-        ),
-      },
+      linkColumn(
+        j.job,
+        ({ id, jobTypeName }) => [`dead-letters/${id}`, jobTypeName, <code title={id}>{shortId(id)}</code>],
+      ),
       { head: t.error, cell: ({ errorMessage }) => <span class="clamp">{errorMessage ?? t.noError}</span> },
       ...names ? [tenantColumn(v, names)] : [],
       { head: j.queue, cell: ({ queue }) => queue, wideOnly: true },

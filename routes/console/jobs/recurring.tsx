@@ -1,7 +1,7 @@
 import { describeCron } from "../components/cron_description.ts";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { listView } from "../components/list.tsx";
+import { linkColumn, listView } from "../components/list.tsx";
 import { type Column, DataTable, LivePart } from "../components/table.tsx";
 import { Badge, Facts, JsonText, Time } from "../components/values.tsx";
 import { action, done, showing } from "../shared/actions.ts";
@@ -33,15 +33,7 @@ async function listRecurring(v: Visit): Promise<View> {
     empty: [t.empty, t.emptyText],
     everySeconds: 15,
     columns: [
-      {
-        head: t.id,
-        cell: ({ jobId, jobTypeName }) => (
-          <>
-            <a href={pathOf(jobId)}>{jobId}</a>
-            <span class="sub">{jobTypeName}</span>
-          </>
-        ),
-      },
+      linkColumn(t.id, ({ jobId, jobTypeName }) => [pathOf(jobId), jobId, jobTypeName]),
       { head: t.schedule, cell: (recurring) => <Schedule v={v} recurring={recurring} /> },
       {
         head: t.next,

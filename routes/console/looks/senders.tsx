@@ -1,11 +1,10 @@
 import { SENDER_METHODS, type SenderStatus } from "../../../domain/looks/senders/sender.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton } from "../components/forms.tsx";
-import { labelled, listView } from "../components/list.tsx";
+import { actionsColumn, labelled, listView } from "../components/list.tsx";
 import { Card, type Tone } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
 import { looksTexts, proofLabels, senderStateLabels } from "./texts.ts";
@@ -61,11 +60,7 @@ export const senderPages: ConsolePage[] = [
               </>
             ),
           },
-          {
-            head: commonTexts[v.locale].actions,
-            align: "end",
-            cell: (sender) => may(v.viewer, managedBy) ? <Actions v={v} sender={sender} /> : null,
-          },
+          actionsColumn(v, (sender) => may(v.viewer, managedBy) ? <Actions v={v} sender={sender} /> : null),
         ],
       });
     },

@@ -1,7 +1,7 @@
 import { SUPPRESSED_CHANNELS, SUPPRESSION_REASONS } from "../../../domain/notifications/suppression.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton } from "../components/forms.tsx";
-import { type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
+import { actionsColumn, type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
@@ -47,18 +47,14 @@ export const suppressionPages: ConsolePage[] = [
             ),
           },
           timeColumn(v, t.since, "createdAt"),
-          {
-            head: commonTexts[v.locale].actions,
-            align: "end",
-            cell: ({ id, address }) => (
-              <ActionButton
-                v={v}
-                action={`suppressions/${id}/lift`}
-                label={t.remove}
-                confirm={t.removeConfirm(address)}
-              />
-            ),
-          },
+          actionsColumn(v, ({ id, address }) => (
+            <ActionButton
+              v={v}
+              action={`suppressions/${id}/lift`}
+              label={t.remove}
+              confirm={t.removeConfirm(address)}
+            />
+          )),
         ],
       });
     },

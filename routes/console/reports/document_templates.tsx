@@ -1,6 +1,5 @@
 import { ButtonLink } from "../components/forms.tsx";
-import { listView, search, timeColumn } from "../components/list.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
+import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 import { may, type View, type Visit } from "../shared/page.ts";
 import { documentTemplateTexts } from "./document_texts.ts";
 
@@ -18,28 +17,17 @@ export async function documentTemplatesPage(v: Visit): Promise<View> {
     empty: [t.empty, t.emptyText],
     filters: [search(t.search)],
     columns: [
-      {
-        head: t.name,
-        cell: ({ id, slug, name }) => (
-          <>
-            <a href={`document-templates/${id}`}>{name}</a>
-            <span class="sub">
-              <code>{slug}</code>
-            </span>
-          </>
-        ),
-      },
+      linkColumn(t.name, ({ id, slug, name }) => [`document-templates/${id}`, name, <code>{slug}</code>]),
       { head: t.locale, cell: ({ locale }) => <code>{locale}</code> },
       { head: t.version, align: "end", cell: ({ version }) => version },
       timeColumn(v, t.changed, "updatedAt"),
-      {
-        head: commonTexts[v.locale].actions,
-        align: "end",
-        cell: ({ id }) =>
+      actionsColumn(
+        v,
+        ({ id }) =>
           may(v.viewer, "generate:documents") && (
             <ButtonLink href={`document-templates/${id}/generate`} label={t.generate} icon="play" />
           ),
-      },
+      ),
     ],
   });
 }

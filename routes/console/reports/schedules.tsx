@@ -1,5 +1,5 @@
 import { ButtonLink } from "../components/forms.tsx";
-import { choice, listView, timeColumn } from "../components/list.tsx";
+import { choice, linkColumn, listView, timeColumn } from "../components/list.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import type { View, Visit } from "../shared/page.ts";
 import { nameIn, readTemplates, RunBadges, templateChoices } from "./model.tsx";
@@ -26,15 +26,10 @@ export async function schedulesPage(v: Visit): Promise<View> {
     ],
     everySeconds: 10,
     columns: [
-      {
-        head: t.name,
-        cell: ({ id, name, templateId }) => (
-          <>
-            <a href={`report-schedules/${id}`}>{name}</a>
-            <span class="sub">{nameIn(templates, templateId)}</span>
-          </>
-        ),
-      },
+      linkColumn(
+        t.name,
+        ({ id, name, templateId }) => [`report-schedules/${id}`, name, nameIn(templates, templateId)],
+      ),
       { head: t.status, cell: ({ isActive }) => <ActivityBadge v={v} isActive={isActive} /> },
       {
         head: t.schedule,

@@ -1,8 +1,8 @@
 import { ButtonLink } from "../components/forms.tsx";
+import { actionsColumn } from "../components/list.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { formatName, readTemplates, type Template } from "./model.tsx";
 import { reportTexts } from "./texts.ts";
@@ -49,12 +49,11 @@ function columns(v: Visit): Column<Template>[] {
       cell: ({ parameters }) => parameters.map(({ displayName }) => displayName).join(", "),
       wideOnly: true,
     },
-    {
-      head: commonTexts[v.locale].actions,
-      align: "end",
-      cell: ({ templateId }) => (
+    actionsColumn(
+      v,
+      ({ templateId }) => (
         <ButtonLink href={`reports/${encodeURIComponent(templateId)}`} label={t.generate} icon="play" />
       ),
-    },
+    ),
   ];
 }

@@ -1,6 +1,6 @@
 import { Fields } from "../components/fields.tsx";
 import { ButtonLink } from "../components/forms.tsx";
-import { listView, search, timeColumn } from "../components/list.tsx";
+import { linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 import { done, formPage, inverse } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, may } from "../shared/page.ts";
@@ -52,16 +52,9 @@ export const settingPages: ConsolePage[] = [
         empty: [t.settingsEmpty, t.settingsEmptyText],
         filters: [search(t.search)],
         columns: [
-          {
-            head: t.key,
+          linkColumn(t.key, ({ id, key, description }) => [`settings/${id}`, key, description], {
             sort: "key",
-            cell: ({ id, key, description }) => (
-              <>
-                <a href={`settings/${id}`}>{key}</a>
-                {description && <span class="sub">{description}</span>}
-              </>
-            ),
-          },
+          }),
           { head: t.value, cell: ({ value }) => <code class="clamp">{value}</code> },
           timeColumn(v, t.updated, "updatedAt"),
         ],

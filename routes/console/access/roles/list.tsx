@@ -1,5 +1,5 @@
 import { ButtonLink } from "../../components/forms.tsx";
-import { choice, list, search, timeColumn } from "../../components/list.tsx";
+import { choice, linkColumn, list, search, timeColumn } from "../../components/list.tsx";
 import { Figures } from "../../components/figures.tsx";
 import { number } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/builtin_translations.ts";
@@ -41,16 +41,11 @@ export async function rolesPage(v: Visit): Promise<View> {
       ),
       filters: [search(t.search), choice("isSystemRole", t.origin, { false: t.custom, true: t.builtin })],
       columns: [
-        {
-          head: t.role,
-          sort: "name",
-          cell: ({ id, name, description }) => (
-            <>
-              <a href={`roles/${id}`}>{name}</a>
-              {description && <span class="sub">{translateBuiltin(v.locale, description)}</span>}
-            </>
-          ),
-        },
+        linkColumn(
+          t.role,
+          ({ id, name, description }) => [`roles/${id}`, name, translateBuiltin(v.locale, description)],
+          { sort: "name" },
+        ),
         { head: t.origin, cell: (role) => <RoleOrigin v={v} role={role} /> },
         { head: t.permissions, align: "end", cell: ({ permissionCount }) => number(v, permissionCount) },
         { head: t.users, align: "end", sort: "userCount", cell: ({ userCount }) => number(v, userCount) },

@@ -1,4 +1,5 @@
 import { ButtonLink, CsrfField } from "../../components/forms.tsx";
+import { linkColumn } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { DataTable } from "../../components/table.tsx";
 import { Codes, number } from "../../components/values.tsx";
@@ -42,15 +43,10 @@ export function reviewView(v: Visit, form: FormData, preview: Preview): View {
               rows={users}
               empty={null}
               columns={[
-                {
-                  head: t.user,
-                  cell: (user) => (
-                    <>
-                      <a href={`users/${user.id}`}>{nameOf(user)}</a>
-                      {nameOf(user) !== user.email && <span class="sub">{user.email}</span>}
-                    </>
-                  ),
-                },
+                linkColumn<Preview["users"][number]>(
+                  t.user,
+                  (user) => [`users/${user.id}`, nameOf(user), nameOf(user) !== user.email && user.email],
+                ),
                 { head: t.gains, cell: ({ gains }) => <CodesOrNone codes={gains} /> },
                 { head: t.loses, cell: ({ loses }) => <CodesOrNone codes={loses} /> },
               ]}

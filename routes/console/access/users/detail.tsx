@@ -1,6 +1,6 @@
 import { orNull } from "../../shared/api.ts";
 import { ActionButton, ButtonLink, DeleteButton } from "../../components/forms.tsx";
-import { timeColumn } from "../../components/list.tsx";
+import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Badge, Codes, CopyValue, Facts, Time } from "../../components/values.tsx";
@@ -219,20 +219,16 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
     { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
     timeColumn(v, t.started, "createdAt"),
     timeColumn(v, t.lastUsed, "lastUsedAt", { wideOnly: true }),
-    {
-      head: commonTexts[v.locale].actions,
-      align: "end",
-      cell: ({ id, isCurrent }) =>
-        !isCurrent && (
-          <ActionButton
-            v={v}
-            action={`${at}/${id}/end`}
-            label={t.endSession}
-            tone="danger"
-            confirm={t.endSessionConfirm}
-          />
-        ),
-    },
+    actionsColumn(v, ({ id, isCurrent }) =>
+      !isCurrent && (
+        <ActionButton
+          v={v}
+          action={`${at}/${id}/end`}
+          label={t.endSession}
+          tone="danger"
+          confirm={t.endSessionConfirm}
+        />
+      )),
   ];
   return (
     <Card

@@ -1,11 +1,10 @@
 import { ActionButton, ButtonLink } from "../../components/forms.tsx";
 import { Fields, Form } from "../../components/fields.tsx";
-import { choice, labelled, listView, text, timeColumn } from "../../components/list.tsx";
+import { actionsColumn, choice, labelled, listView, text, timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { action, done, formPage, showing } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
 import { roleChoices } from "../access_queries.ts";
@@ -61,11 +60,7 @@ async function invitationsPage(v: Visit): Promise<View> {
       },
       timeColumn(v, t.sentAt, "sentAt"),
       timeColumn(v, t.validUntil, "expiresAt", { wideOnly: true }),
-      {
-        head: commonTexts[v.locale].actions,
-        align: "end",
-        cell: (row) => mayInvite && <Actions v={v} row={row} />,
-      },
+      actionsColumn(v, (row) => mayInvite && <Actions v={v} row={row} />),
     ],
   });
 }
