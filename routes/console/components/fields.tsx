@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { endpointOf, type OperationId } from "../shared/operations.ts";
-import type { Visit } from "../shared/page.ts";
+import type { View, Visit } from "../shared/page.ts";
 import {
   ButtonLink,
   CheckField,
@@ -14,6 +14,7 @@ import {
   TextArea,
   TextField,
 } from "./forms.tsx";
+import { Card } from "./notice.tsx";
 
 type More<F extends (props: never) => unknown> = Partial<Omit<Parameters<F>[0], "label" | "name">>;
 
@@ -107,17 +108,42 @@ export class Fields {
   }
 }
 
+/** A page that is a form on a card. "Cancel" leads to the last page of the breadcrumb, unless `back` is null. */
+export const formView = (
+  fields: Fields,
+  { title, crumbs, actions, cardTitle, above, inputs, back, ...form }:
+    & Pick<View, "title" | "crumbs" | "actions">
+    & Omit<Parameters<typeof Form>[0], "fields" | "stacked" | "children">
+    & {
+      cardTitle?: string;
+      /** Shown on the card above the form. */
+      above?: Child;
+      inputs: Child;
+    },
+): View => ({
+  title,
+  crumbs,
+  actions,
+  body: (
+    <Card title={cardTitle}>
+      {above}
+      <Form fields={fields} back={back === undefined ? crumbs?.at(-1)?.href : back} {...form}>{inputs}</Form>
+    </Card>
+  ),
+});
+
 /** A form with its errors and buttons. `fields` made its inputs. */
 export function Form({ fields, action, submit, buttons, back, intro, confirm, stacked, readOnly, children }: {
   fields: Fields;
-  action: string;
+  /** Where the form is sent; absent: to the address of the page, without its query. */
+  action?: string | undefined;
   /** Label of the button; absent: "Save". */
   submit?: string | undefined;
   /** Buttons instead of the one with `submit`. */
   buttons?: Child;
   /** Where "Cancel" leads; absent: there is no such button. */
-  back?: string;
-  intro?: string;
+  back?: string | null | undefined;
+  intro?: string | null;
   /** Question to ask before the form is sent. */
   confirm?: string;
   /** True if the form consists of cards. */
@@ -130,7 +156,12 @@ export function Form({ fields, action, submit, buttons, back, intro, confirm, st
   const t = commonTexts[v.locale];
   const etag = fields.etag();
   return (
-    <form class={stacked ? "stack" : "form"} method="post" action={action} data-confirm={confirm}>
+    <form
+      class={stacked ? "stack" : "form"}
+      method="post"
+      action={action ?? v.address.split("?")[0]}
+      data-confirm={confirm}
+    >
       <CsrfField v={v} />
       {etag !== undefined && <input type="hidden" name="etag" value={etag} />}
       {intro && <p class="muted">{intro}</p>}

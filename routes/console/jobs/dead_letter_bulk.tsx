@@ -1,6 +1,6 @@
 import { instantOf } from "../components/date_inputs.ts";
-import { Fields, Form } from "../components/fields.tsx";
-import { Card, Notice } from "../components/notice.tsx";
+import { Fields, formView } from "../components/fields.tsx";
+import { Notice } from "../components/notice.tsx";
 import { done, formPage, type Sent } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { field, optionalField, type View, type Visit } from "../shared/page.ts";
@@ -110,61 +110,53 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
   const [group, tenantId] = [f.value("errorPattern"), f.value("tenantId")];
   const matched = counted?.matched ?? 0;
   const isRetry = kind === "retry";
-  return {
+  return formView(f, {
     title: isRetry ? t.retryTitle : t.purgeTitle,
     crumbs: [{ href: "dead-letters", label: t.title }],
-    body: (
-      <Card>
-        <Form
-          fields={f}
-          action={`dead-letters/${kind}`}
-          intro={isRetry ? t.retryIntro : t.purgeIntro}
-          back="dead-letters"
-          buttons={
-            <>
-              {matched > 0 && (
-                <button
-                  type="submit"
-                  name="do"
-                  value="run"
-                  class={`button ${isRetry ? "primary" : "danger"}`}
-                >
-                  {isRetry ? t.retryThese(matched) : t.purgeThese(matched)}
-                </button>
-              )}
-              <button type="submit" name="do" value="count" class={`button ${matched > 0 ? "" : "primary"}`}>
-                {t.countFirst}
-              </button>
-            </>
-          }
-        >
-          {f.text("jobTypeName", jobTexts[v.locale].type)}
-          {group && (
-            <div class="field">
-              <span>{t.group}</span>
-              <pre class="code-block" tabindex={0}>{group}</pre>
-              <input type="hidden" name="errorPattern" value={group} />
-            </div>
-          )}
-          {tenantId && <input type="hidden" name="tenantId" value={tenantId} />}
-          {f.text("errorContains", t.contains)}
-          <div class="pair">
-            {f.text("failedFrom", t.from, { type: "datetime-local" })}
-            {f.text("failedTo", t.to, { type: "datetime-local" })}
-          </div>
-          {!group && f.check("all", t.allOfThem, t.allHint)}
-          {counted && (
-            <>
-              <input type="hidden" name="counted" value={counted.of} />
-              <input type="hidden" name="matched" value={String(counted.matched)} />
-              <Notice tone={counted.matched > 0 ? "warn" : "info"}>
-                {counted.hasChanged && `${t.countAgain} `}
-                {t.matched(counted.matched)}
-              </Notice>
-            </>
-          )}
-        </Form>
-      </Card>
+    intro: isRetry ? t.retryIntro : t.purgeIntro,
+    buttons: (
+      <>
+        {matched > 0 && (
+          <button
+            type="submit"
+            name="do"
+            value="run"
+            class={`button ${isRetry ? "primary" : "danger"}`}
+          >
+            {isRetry ? t.retryThese(matched) : t.purgeThese(matched)}
+          </button>
+        )}
+        <button type="submit" name="do" value="count" class={`button ${matched > 0 ? "" : "primary"}`}>
+          {t.countFirst}
+        </button>
+      </>
     ),
-  };
+    inputs: [
+      f.text("jobTypeName", jobTexts[v.locale].type),
+      group && (
+        <div class="field">
+          <span>{t.group}</span>
+          <pre class="code-block" tabindex={0}>{group}</pre>
+          <input type="hidden" name="errorPattern" value={group} />
+        </div>
+      ),
+      tenantId && <input type="hidden" name="tenantId" value={tenantId} />,
+      f.text("errorContains", t.contains),
+      <div class="pair">
+        {f.text("failedFrom", t.from, { type: "datetime-local" })}
+        {f.text("failedTo", t.to, { type: "datetime-local" })}
+      </div>,
+      !group && f.check("all", t.allOfThem, t.allHint),
+      counted && (
+        <>
+          <input type="hidden" name="counted" value={counted.of} />
+          <input type="hidden" name="matched" value={String(counted.matched)} />
+          <Notice tone={counted.matched > 0 ? "warn" : "info"}>
+            {counted.hasChanged && `${t.countAgain} `}
+            {t.matched(counted.matched)}
+          </Notice>
+        </>
+      ),
+    ],
+  });
 }

@@ -1,5 +1,4 @@
-import { Fields, Form } from "../components/fields.tsx";
-import { Card } from "../components/notice.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { action, done, formPage, showing } from "../shared/actions.ts";
 import { type ConsolePage, optionalField, type Visit } from "../shared/page.ts";
 import { pauseTexts } from "./pause_texts.ts";
@@ -26,23 +25,13 @@ const pausePage = (
     show(v, sent) {
       const t = pauseTexts[v.locale];
       const f = new Fields(v, sent, null);
-      return {
+      return formView(f, {
         title: title(v),
         crumbs: [back(v)],
-        body: (
-          <Card>
-            <Form
-              fields={f}
-              action={v.address}
-              submit={t.pause}
-              intro={v.viewer.tenant ? t.intro : t.introAll}
-              back={back(v).href}
-            >
-              {f.text("reason", t.reason, { maxlength: REASON_LENGTH, hint: t.reasonHint })}
-            </Form>
-          </Card>
-        ),
-      };
+        submit: t.pause,
+        intro: v.viewer.tenant ? t.intro : t.introAll,
+        inputs: f.text("reason", t.reason, { maxlength: REASON_LENGTH, hint: t.reasonHint }),
+      });
     },
     send: async (v, form) => done(back(v).href, await send(v, optionalField(form, "reason"))),
   });

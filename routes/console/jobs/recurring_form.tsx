@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
-import { Card, Empty } from "../components/notice.tsx";
+import { Empty } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { field, optionalField, type View, type Visit } from "../shared/page.ts";
@@ -28,7 +28,7 @@ export const newRecurringPage = formPage({
       ...scheduleValues(v),
       queue: "default",
     });
-    return formView(f, args, type.name, {
+    return recurringForm(f, args, type.name, {
       above: <TypeChoice v={v} types={types} type={type} action="recurring/new/form" />,
     });
   },
@@ -52,7 +52,7 @@ export const editRecurringPage = formPage({
     const args = type ? fieldsOf(type.argsSchema) : null;
     const values = { ...value, ...scheduleValues(v, value), ...typedOf(args, value.serializedArgs), etag };
     const f = new Fields(v, withArgErrors(sent, args), "createRecurringJob", values);
-    return formView(f, args, value.jobTypeName, { id: value.jobId });
+    return recurringForm(f, args, value.jobTypeName, { id: value.jobId });
   },
   async send(v, form) {
     const { params } = v;
@@ -69,31 +69,28 @@ const bodyOf = (v: Visit, form: FormData) => ({
 });
 
 /** @param o.id the id of the recurring job; absent: it is new */
-function formView(f: Fields, args: ArgField[] | null, type: string, o: { id?: string; above?: Child }): View {
+function recurringForm(
+  f: Fields,
+  args: ArgField[] | null,
+  type: string,
+  o: { id?: string; above?: Child },
+): View {
   const { v } = f;
   const { create, save } = commonTexts[v.locale];
   const t = recurringJobTexts[v.locale];
   const { id, above } = o;
   const list = { href: "recurring", label: t.title };
-  return {
+  return formView(f, {
     title: id === undefined ? t.create : `${t.edit} ${id}`,
     crumbs: id === undefined ? [list] : [list, { href: pathOf(id), label: id }],
-    body: (
-      <Card>
-        {above}
-        <Form
-          fields={f}
-          action={id === undefined ? "recurring/new/form" : `${pathOf(id)}/edit`}
-          submit={id === undefined ? create : save}
-          back={id === undefined ? "recurring" : pathOf(id)}
-        >
-          <input type="hidden" name="jobTypeName" value={type} />
-          {id === undefined && f.text("jobId", t.id, { maxlength: 100, hint: t.idHint })}
-          <ScheduleEditor f={f} legend={t.schedule} />
-          {f.text("queue", jobTexts[v.locale].queue, { maxlength: 64 })}
-          <ArgsFields f={f} args={args} />
-        </Form>
-      </Card>
-    ),
-  };
+    submit: id === undefined ? create : save,
+    above,
+    inputs: [
+      <input type="hidden" name="jobTypeName" value={type} />,
+      id === undefined && f.text("jobId", t.id, { maxlength: 100, hint: t.idHint }),
+      <ScheduleEditor f={f} legend={t.schedule} />,
+      f.text("queue", jobTexts[v.locale].queue, { maxlength: 64 }),
+      <ArgsFields f={f} args={args} />,
+    ],
+  });
 }

@@ -1,5 +1,4 @@
-import { Fields, Form } from "../components/fields.tsx";
-import { Card } from "../components/notice.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import type { Visit } from "../shared/page.ts";
 import { ArgsFields, sentArgs, withArgErrors } from "./args_fields.tsx";
@@ -14,23 +13,13 @@ export const runAgainPage = formPage({
     const { job, args } = await readArgsOf(v);
     const here = `jobs/${job.id}`;
     const f = new Fields(v, withArgErrors(sent, args), "retryJob", typedOf(args, job.serializedArgs));
-    return {
+    return formView(f, {
       title: t.runChanged,
       crumbs: [{ href: "jobs", label: t.jobs }, { href: here, label: job.jobTypeName }],
-      body: (
-        <Card>
-          <Form
-            fields={f}
-            action={`${here}/run-again`}
-            submit={t.runIt}
-            back={here}
-            intro={t.runChangedIntro}
-          >
-            <ArgsFields f={f} args={args} />
-          </Form>
-        </Card>
-      ),
-    };
+      submit: t.runIt,
+      intro: t.runChangedIntro,
+      inputs: <ArgsFields f={f} args={args} />,
+    });
   },
   async send(v, form) {
     const { args } = await readArgsOf(v);

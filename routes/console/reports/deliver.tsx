@@ -1,5 +1,4 @@
-import { Fields, Form } from "../components/fields.tsx";
-import { Card } from "../components/notice.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import { readTargets } from "./model.tsx";
@@ -18,20 +17,16 @@ export const deliverPage = formPage({
     ]);
     const f = new Fields(v, atInputs(v, sent), null, { method: 2 });
     const here = `report-runs/${run.id}`;
-    return {
+    return formView(f, {
       title: t.deliver,
       crumbs: [
         { href: "report-runs", label: t.history },
         { href: here, label: translateBuiltin(v.locale, run.reportName) },
       ],
-      body: (
-        <Card>
-          <Form fields={f} action={`${here}/deliver`} submit={t.deliver} back={here} intro={t.deliverIntro}>
-            {deliveryFields(f, targets)}
-          </Form>
-        </Card>
-      ),
-    };
+      submit: t.deliver,
+      intro: t.deliverIntro,
+      inputs: deliveryFields(f, targets),
+    });
   },
   async send(v, form) {
     const delivery = readDelivery(form) ?? { method: 1 };

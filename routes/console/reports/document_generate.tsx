@@ -1,5 +1,4 @@
-import { Fields, Form } from "../components/fields.tsx";
-import { Card } from "../components/notice.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { done, formPage, type Sent } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
@@ -25,25 +24,17 @@ export const documentGeneratePage = formPage({
     const here = `document-templates/${template.id}`;
     const data = JSON.stringify(template.sampleData, null, 2);
     const f = new Fields(v, atInputs(v, atData(v, sent)), "generateDocuments", { data });
-    return {
+    return formView(f, {
       title: t.generate,
       crumbs: [{ href: "document-templates", label: t.title }, { href: here, label: template.name }],
-      body: (
-        <Card>
-          <Form
-            fields={f}
-            action={`${here}/generate`}
-            submit={t.generate}
-            back={here}
-            intro={t.generateIntro}
-          >
-            {f.area("data", t.data, { required: true, code: true, rows: 14, hint: t.dataHint })}
-            {f.text("language", t.language, { hint: t.localeHint })}
-            {deliveryFields(f, targets)}
-          </Form>
-        </Card>
-      ),
-    };
+      submit: t.generate,
+      intro: t.generateIntro,
+      inputs: [
+        f.area("data", t.data, { required: true, code: true, rows: 14, hint: t.dataHint }),
+        f.text("language", t.language, { hint: t.localeHint }),
+        deliveryFields(f, targets),
+      ],
+    });
   },
   async send(v, form) {
     const language = optionalField(form, "language");

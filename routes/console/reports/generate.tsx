@@ -1,7 +1,6 @@
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { ButtonLink } from "../components/forms.tsx";
 import { choicesOf } from "../components/list.tsx";
-import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { field } from "../shared/page.ts";
@@ -24,7 +23,7 @@ export const generatePage = formPage({
     const from = v.query.get("from");
     const run = from ? await v.api.call("readReportExecution", { params: { id: from } }) : null;
     const f = new Fields(v, atInputs(v, sent), "generateReportAsync", valuesOf(v, template, run));
-    return {
+    return formView(f, {
       title: displayName,
       crumbs: [{ href: "reports", label: t.templates }],
       actions: (
@@ -37,15 +36,14 @@ export const generatePage = formPage({
           />
         </>
       ),
-      body: (
-        <Card>
-          <Form fields={f} action={`reports/${templateId}`} submit={t.generate} intro={description}>
-            {requestFields(f, template, targets)}
-            {f.select("when", t.when, choicesOf({ later: t.inBackground, now: t.now }))}
-          </Form>
-        </Card>
-      ),
-    };
+      submit: t.generate,
+      back: null,
+      intro: description,
+      inputs: [
+        requestFields(f, template, targets),
+        f.select("when", t.when, choicesOf({ later: t.inBackground, now: t.now })),
+      ],
+    });
   },
   async send(v, form) {
     const t = reportTexts[v.locale];

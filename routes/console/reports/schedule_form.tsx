@@ -1,4 +1,4 @@
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
 import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
@@ -21,7 +21,7 @@ export const newSchedulePage = formPage({
       ...scheduleValues(v, { cronExpression: "0 8 * * 1" }),
       name: template.displayName,
     });
-    return formView(f, template, targets);
+    return scheduleForm(f, template, targets);
   },
   async send(v, form) {
     const template = await readTemplate(v, v.query.get("template") ?? "");
@@ -47,7 +47,7 @@ export const editSchedulePage = formPage({
       readTargets(v),
     ]);
     const values = { ...schedule, ...scheduleValues(v, schedule), ...valuesOf(v, template, schedule), etag };
-    return formView(new Fields(v, atInputs(v, sent), "createReportSchedule", values), template, targets);
+    return scheduleForm(new Fields(v, atInputs(v, sent), "createReportSchedule", values), template, targets);
   },
   async send(v, form) {
     const { params } = v;
@@ -96,30 +96,23 @@ async function templateChoice(v: Visit): Promise<View> {
   };
 }
 
-function formView(f: Fields, template: Template, targets: Target[]): View {
+function scheduleForm(f: Fields, template: Template, targets: Target[]): View {
   const { v } = f;
   const t = scheduleTexts[v.locale];
   const { id } = v.params;
   const list = { href: "report-schedules", label: t.schedules };
   const here = `report-schedules/${id}`;
   const creation = `report-schedules/new?template=${encodeURIComponent(template.templateId)}`;
-  return {
+  return formView(f, {
     title: id ? t.edit : t.newOf(template.displayName),
     crumbs: id ? [list, { href: here, label: f.value("name") }] : [list],
-    body: (
-      <Card>
-        <Form
-          fields={f}
-          action={id ? `${here}/edit` : creation}
-          submit={id ? undefined : commonTexts[v.locale].create}
-          back={id ? here : "report-schedules"}
-        >
-          {f.text("name", t.name)}
-          {f.area("description", t.description, { rows: 2 })}
-          <ScheduleEditor f={f} legend={t.schedule} />
-          {requestFields(f, template, targets)}
-        </Form>
-      </Card>
-    ),
-  };
+    action: id ? `${here}/edit` : creation,
+    submit: id ? undefined : commonTexts[v.locale].create,
+    inputs: [
+      f.text("name", t.name),
+      f.area("description", t.description, { rows: 2 }),
+      <ScheduleEditor f={f} legend={t.schedule} />,
+      requestFields(f, template, targets),
+    ],
+  });
 }

@@ -1,6 +1,6 @@
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
 import { choice, listView, timeColumn } from "../components/list.tsx";
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Facts, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
@@ -139,7 +139,7 @@ function targetForm(
   const here = target ? `report-targets/${target.id}` : "report-targets/new";
   const isBucket = values.kind === "s3";
   const kept = target ? { hint: t.keptSecret } : {};
-  return {
+  return formView(f, {
     title: target?.name ?? (isBucket ? t.newBucket : t.newChat),
     crumbs: [{ href: "report-targets", label: t.targets }],
     actions: target && (
@@ -148,40 +148,36 @@ function targetForm(
         <DeleteButton v={v} action={`${here}/delete`} confirm={t.removeConfirm(target.name)} />
       </>
     ),
-    body: (
-      <Card>
-        <Form fields={f} action={here} back="report-targets">
-          <input type="hidden" name="kind" value={String(values.kind)} />
-          {f.text("name", t.name, { required: true })}
-          {isBucket
-            ? (
-              <>
-                {f.text("endpoint", t.endpoint, { type: "url", required: true, hint: t.endpointHint })}
-                <div class="pair">
-                  {f.text("bucket", t.bucket, { required: true })}
-                  {f.text("prefix", t.prefix, { hint: t.prefixHint })}
-                  {f.text("region", t.region, { placeholder: "us-east-1" })}
-                  {f.text("accessKeyId", t.accessKeyId, { required: true })}
-                </div>
-                {f.text("secretAccessKey", t.secretAccessKey, {
-                  type: "password",
-                  required: !target,
-                  autocomplete: "off",
-                  ...kept,
-                })}
-                {f.check("pathStyle", t.pathStyle)}
-              </>
-            )
-            : f.text("webhookUrl", t.webhookUrl, {
+    inputs: [
+      <input type="hidden" name="kind" value={String(values.kind)} />,
+      f.text("name", t.name, { required: true }),
+      isBucket
+        ? (
+          <>
+            {f.text("endpoint", t.endpoint, { type: "url", required: true, hint: t.endpointHint })}
+            <div class="pair">
+              {f.text("bucket", t.bucket, { required: true })}
+              {f.text("prefix", t.prefix, { hint: t.prefixHint })}
+              {f.text("region", t.region, { placeholder: "us-east-1" })}
+              {f.text("accessKeyId", t.accessKeyId, { required: true })}
+            </div>
+            {f.text("secretAccessKey", t.secretAccessKey, {
               type: "password",
               required: !target,
               autocomplete: "off",
-              hint: target ? t.keptSecret : t.webhookUrlHint,
+              ...kept,
             })}
-        </Form>
-      </Card>
-    ),
-  };
+            {f.check("pathStyle", t.pathStyle)}
+          </>
+        )
+        : f.text("webhookUrl", t.webhookUrl, {
+          type: "password",
+          required: !target,
+          autocomplete: "off",
+          hint: target ? t.keptSecret : t.webhookUrlHint,
+        }),
+    ],
+  });
 }
 
 const forManagers = (pages: ConsolePage[]): ConsolePage[] =>

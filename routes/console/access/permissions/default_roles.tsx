@@ -1,6 +1,5 @@
 import { DEFAULT_ROLES } from "../../../../domain/access/roles/default_roles.ts";
-import { Fields, Form } from "../../components/fields.tsx";
-import { Card } from "../../components/notice.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { field } from "../../shared/page.ts";
 import { permissionTexts } from "./texts.ts";
@@ -14,25 +13,17 @@ export const defaultRolesPage = formPage({
     const t = permissionTexts[v.locale];
     const { value, etag } = await v.api.versioned("readPermission", { params: v.params });
     const f = new Fields(v, sent, "setDefaultRoles", { roles: value.defaultRoles, etag });
-    return {
+    return formView(f, {
       title: t.defaultRolesOf(value.code),
       crumbs: [{ href: "permissions", label: t.permissions }],
-      body: (
-        <Card>
-          <Form
-            fields={f}
-            action={`permissions/${value.id}/default-roles`}
-            back="permissions"
-            intro={t.defaultRolesIntro}
-          >
-            <fieldset>
-              <legend>{t.defaultRoles}</legend>
-              {f.choices("roles", DEFAULT_ROLES.map((value) => ({ value, label: value })))}
-            </fieldset>
-          </Form>
-        </Card>
+      intro: t.defaultRolesIntro,
+      inputs: (
+        <fieldset>
+          <legend>{t.defaultRoles}</legend>
+          {f.choices("roles", DEFAULT_ROLES.map((value) => ({ value, label: value })))}
+        </fieldset>
       ),
-    };
+    });
   },
   async send(v, form) {
     const roles = form.getAll("roles").map(String);

@@ -1,5 +1,4 @@
-import { Fields, Form } from "../../components/fields.tsx";
-import { Card } from "../../components/notice.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import { done, formPage, type Sent } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type View, type Visit } from "../../shared/page.ts";
@@ -8,7 +7,7 @@ import { permissionTexts } from "./texts.ts";
 export const newPermissionPage = formPage({
   path: "permissions/new",
   permissions: ["create:permissions"],
-  show: (v, sent) => formView(v, sent, null),
+  show: (v, sent) => permissionForm(v, sent, null),
   async send(v, form) {
     const { code } = await v.api.call("createPermission", {
       body: {
@@ -28,7 +27,7 @@ export const editPermissionPage = formPage({
   restarts: true,
   async show(v, sent) {
     const { value, etag } = await v.api.versioned("readPermission", { params: v.params });
-    return await formView(v, sent, { ...value, etag });
+    return await permissionForm(v, sent, { ...value, etag });
   },
   async send(v, form) {
     const body = { description: field(form, "description"), category: field(form, "category") };
@@ -38,7 +37,7 @@ export const editPermissionPage = formPage({
 });
 
 /** @param stored the existing permission; null for a new one */
-async function formView(
+async function permissionForm(
   v: Visit,
   sent: Sent | null,
   stored: { id: string; code: string; etag: string } | null,
@@ -47,22 +46,14 @@ async function formView(
   const { create, save } = commonTexts[v.locale];
   const { items } = await v.api.call("suggestCategories", { query: { limit: 50 } });
   const f = new Fields(v, sent, "createPermission", { ...stored });
-  return {
+  return formView(f, {
     title: stored ? t.editOf(stored.code) : t.newPermission,
     crumbs: [{ href: "permissions", label: t.permissions }],
-    body: (
-      <Card>
-        <Form
-          fields={f}
-          action={`permissions/${stored?.id ?? "new"}`}
-          submit={stored ? save : create}
-          back="permissions"
-        >
-          {!stored && f.text("code", t.code, { hint: t.codeHint })}
-          {f.text("category", t.category, { suggestions: items.map(({ category }) => category) })}
-          {f.text("description", t.description)}
-        </Form>
-      </Card>
-    ),
-  };
+    submit: stored ? save : create,
+    inputs: [
+      !stored && f.text("code", t.code, { hint: t.codeHint }),
+      f.text("category", t.category, { suggestions: items.map(({ category }) => category) }),
+      f.text("description", t.description),
+    ],
+  });
 }

@@ -1,7 +1,6 @@
-import { Fields, Form } from "../../components/fields.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import type { Choice } from "../../components/forms.tsx";
 import { labelled } from "../../components/list.tsx";
-import { Card } from "../../components/notice.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field, type Visit } from "../../shared/page.ts";
@@ -26,21 +25,18 @@ export const newTenantPage = formPage({
       parentTenantId: mayCreate(v) === "children" ? v.viewer.tenant?.id : v.query.get("parentTenantId"),
     });
     const types = labelled(["Standard", "Group"], t);
-    return {
+    return formView(f, {
       title: t.newTenant,
       crumbs: tenantCrumbs(v),
-      body: (
-        <Card>
-          <Form fields={f} action="tenants/new" submit={commonTexts[v.locale].create} back="tenants">
-            {f.text("name", t.name)}
-            {mayCreate(v) === "anywhere" && f.select("type", t.type, types, { hint: t.typeHint })}
-            {parentInput(f, await groupChoices(v))}
-            {limitInput(f)}
-            {secondFactorInput(f)}
-          </Form>
-        </Card>
-      ),
-    };
+      submit: commonTexts[v.locale].create,
+      inputs: [
+        f.text("name", t.name),
+        mayCreate(v) === "anywhere" && f.select("type", t.type, types, { hint: t.typeHint }),
+        parentInput(f, await groupChoices(v)),
+        limitInput(f),
+        secondFactorInput(f),
+      ],
+    });
   },
   async send(v, form) {
     const { id, name } = await v.api.call("createTenant", {
@@ -66,21 +62,16 @@ export const editTenantPage = formPage({
     const { value: tenant, etag } = await v.api.versioned("readTenant", { params: v.params });
     const isMovable = tenant.type === "Standard" && managesAllTenants(v);
     const f = new Fields(v, sent, "createTenant", { ...tenant, etag });
-    const back = `tenants/${tenant.id}`;
-    return {
+    return formView(f, {
       title: t.edit,
       crumbs: tenantCrumbs(v, tenant),
-      body: (
-        <Card>
-          <Form fields={f} action={`${back}/edit`} back={back}>
-            {f.text("name", t.name)}
-            {isMovable && parentInput(f, await groupChoices(v))}
-            {limitInput(f)}
-            {secondFactorInput(f)}
-          </Form>
-        </Card>
-      ),
-    };
+      inputs: [
+        f.text("name", t.name),
+        isMovable && parentInput(f, await groupChoices(v)),
+        limitInput(f),
+        secondFactorInput(f),
+      ],
+    });
   },
   async send(v, form) {
     const { params } = v;

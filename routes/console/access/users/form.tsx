@@ -1,7 +1,6 @@
 import type { Child } from "hono/jsx";
-import { Fields, Form } from "../../components/fields.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import { CheckField, SelectField } from "../../components/forms.tsx";
-import { Card } from "../../components/notice.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import { field } from "../../shared/page.ts";
@@ -31,40 +30,37 @@ export const newUserPage = formPage({
     const roles = tenantId ? await roleChoices(v, tenantId) : [];
     const tenant = tenants.find(({ id }) => id === tenantId)?.name ?? v.viewer.tenant?.name ?? "";
     const f = new Fields(v, sent, everywhere ? "createUserAnywhere" : "createUser", { isActive: true });
-    return {
+    return formView(f, {
       title: t.newUser,
       crumbs: userCrumbs(v),
-      body: (
-        <Card>
-          {everywhere && (
-            <form method="get" action="users/new" class="form">
-              <SelectField
-                label={t.tenant}
-                name="tenantId"
-                value={tenantId}
-                any={t.noTenantChoice}
-                hint={t.tenantHint}
-                choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
-              />
-              <div>
-                <button type="submit" class="button small">{t.showRoles}</button>
-              </div>
-            </form>
-          )}
-          <Form fields={f} action="users/new" submit={commonTexts[v.locale].create} back="users">
-            <input type="hidden" name="tenantId" value={tenantId} />
-            {f.text("email", t.email, { type: "email", required: true })}
-            {f.text("password", t.password, {
-              type: "password",
-              autocomplete: "new-password",
-              hint: t.passwordHint,
-            })}
-            {profileInputs(f)}
-            {tenantId && roles.length > 0 && <RoleChecks f={f} legend={t.rolesIn(tenant)} roles={roles} />}
-          </Form>
-        </Card>
+      submit: commonTexts[v.locale].create,
+      above: everywhere && (
+        <form method="get" action="users/new" class="form">
+          <SelectField
+            label={t.tenant}
+            name="tenantId"
+            value={tenantId}
+            any={t.noTenantChoice}
+            hint={t.tenantHint}
+            choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
+          />
+          <div>
+            <button type="submit" class="button small">{t.showRoles}</button>
+          </div>
+        </form>
       ),
-    };
+      inputs: [
+        <input type="hidden" name="tenantId" value={tenantId} />,
+        f.text("email", t.email, { type: "email", required: true }),
+        f.text("password", t.password, {
+          type: "password",
+          autocomplete: "new-password",
+          hint: t.passwordHint,
+        }),
+        profileInputs(f),
+        tenantId && roles.length > 0 && <RoleChecks f={f} legend={t.rolesIn(tenant)} roles={roles} />,
+      ],
+    });
   },
   async send(v, form) {
     const tenantId = field(form, "tenantId");
@@ -89,19 +85,15 @@ export const editUserPage = formPage({
   async show(v, sent) {
     const { value: user, etag } = await readUser(v);
     const f = new Fields(v, sent, "updateUser", { ...user, appIds: user.appIds.join(", "), etag });
-    const back = `users/${user.id}`;
-    return {
+    return formView(f, {
       title: userTexts[v.locale].edit,
       crumbs: userCrumbs(v, user),
-      body: (
-        <Card title={user.email}>
-          <Form fields={f} action={`${back}/edit`} back={back}>
-            {profileInputs(f)}
-            {user.externalId !== undefined && f.text("externalId", userTexts[v.locale].externalId)}
-          </Form>
-        </Card>
-      ),
-    };
+      cardTitle: user.email,
+      inputs: [
+        profileInputs(f),
+        user.externalId !== undefined && f.text("externalId", userTexts[v.locale].externalId),
+      ],
+    });
   },
   async send(v, form) {
     const { params } = v;

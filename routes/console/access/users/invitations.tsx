@@ -1,7 +1,6 @@
 import { ActionButton, ButtonLink } from "../../components/forms.tsx";
-import { Fields, Form } from "../../components/fields.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import { actionsColumn, choice, labelled, listView, text, timeColumn } from "../../components/list.tsx";
-import { Card } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { action, done, formPage, showing } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
@@ -93,22 +92,19 @@ const invitePage = formPage({
     if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
     const roles = await roleChoices(v, tenant.id);
     const f = new Fields(v, sent, "inviteUser");
-    return {
+    return formView(f, {
       title: t.invite,
       crumbs: [...userCrumbs(v), { href: "invitations", label: t.invitations }],
-      body: (
-        <Card>
-          <Form fields={f} action="invitations/new" submit={t.sendInvitation} back="invitations">
-            {f.text("email", t.email, { type: "email", hint: t.inviteHint })}
-            <div class="pair">
-              {f.text("firstName", t.firstName)}
-              {f.text("lastName", t.lastName)}
-            </div>
-            <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />
-          </Form>
-        </Card>
-      ),
-    };
+      submit: t.sendInvitation,
+      inputs: [
+        f.text("email", t.email, { type: "email", hint: t.inviteHint }),
+        <div class="pair">
+          {f.text("firstName", t.firstName)}
+          {f.text("lastName", t.lastName)}
+        </div>,
+        <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />,
+      ],
+    });
   },
   async send(v, form) {
     const { email } = await v.api.call("inviteUser", {

@@ -1,6 +1,5 @@
 import { isUuid } from "../../../../domain/shared/ids.ts";
-import { Fields, Form } from "../../components/fields.tsx";
-import { Card } from "../../components/notice.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import { done, formPage, inverse } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import { field, may, type Visit } from "../../shared/page.ts";
@@ -24,19 +23,15 @@ export const ownRolesPage = formPage({
     ]);
     const held = links.find(({ tenantId }) => tenantId === tenant?.id)?.roles.map(({ id }) => id) ?? [];
     const f = new Fields(v, sent, "setUserRoles", { roleIds: held, etag });
-    const back = `users/${user.id}`;
-    return {
+    return formView(f, {
       title: t.editRoles,
       crumbs: userCrumbs(v, user),
-      body: (
-        <Card title={user.email}>
-          <Form fields={f} action={`${back}/roles`} back={back}>
-            <RoleChecks f={f} legend={t.rolesIn(tenant?.name ?? "")} roles={roles} />
-            <p class="hint">{t.linksHint}</p>
-          </Form>
-        </Card>
-      ),
-    };
+      cardTitle: user.email,
+      inputs: [
+        <RoleChecks f={f} legend={t.rolesIn(tenant?.name ?? "")} roles={roles} />,
+        <p class="hint">{t.linksHint}</p>,
+      ],
+    });
   },
   async send(v, form) {
     const params = { userId: v.params.id };
@@ -65,21 +60,18 @@ export const addExistingUserPage = formPage({
     if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
     const roles = may(v.viewer, "read:roles") ? await roleChoices(v, tenant.id) : [];
     const f = new Fields(v, sent, "inviteUser");
-    return {
+    return formView(f, {
       title: t.addExisting,
       crumbs: userCrumbs(v),
-      body: (
-        <Card>
-          <Form fields={f} action="users/bring-in" submit={t.addExisting} back="users">
-            {f.text("email", t.email, {
-              hint: managesAllUsers(v) ? t.addExistingHint : t.addByInvitation,
-              required: true,
-            })}
-            <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />
-          </Form>
-        </Card>
-      ),
-    };
+      submit: t.addExisting,
+      inputs: [
+        f.text("email", t.email, {
+          hint: managesAllUsers(v) ? t.addExistingHint : t.addByInvitation,
+          required: true,
+        }),
+        <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />,
+      ],
+    });
   },
   async send(v, form) {
     const t = userTexts[v.locale];
