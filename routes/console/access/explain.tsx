@@ -1,5 +1,6 @@
 import { ButtonLink, SelectField, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
+import { namedChoices } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { orNull, searchOf } from "../shared/api.ts";
@@ -62,7 +63,7 @@ export async function explainPage(v: Visit): Promise<View> {
                 value={asked.tenantId}
                 any={t.ownTenant}
                 choices={[
-                  ...tenants.map(({ id, name }) => ({ value: id, label: name })),
+                  ...namedChoices(tenants),
                   { value: "none", label: t.noTenant },
                 ]}
               />

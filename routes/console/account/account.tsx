@@ -9,7 +9,7 @@ import { action, done, formPage, type Sent, showing } from "../shared/actions.ts
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Row } from "../shared/operations.ts";
-import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, fieldsIn, type View, type Visit } from "../shared/page.ts";
 import { preferenceTexts } from "../notifications/preference_texts.ts";
 import { firstStepsPages } from "../overview/checklist.tsx";
 import { scopePage } from "../scope/scope_page.tsx";
@@ -83,9 +83,7 @@ const accountPage = formPage({
       });
       return done("account", t.passwordChanged);
     }
-    const [firstName, lastName, phoneNumber] = ["firstName", "lastName", "phoneNumber"]
-      .map((name) => field(form, name));
-    await v.api.call("updateMe", { body: { firstName, lastName, phoneNumber } });
+    await v.api.call("updateMe", { body: fieldsIn(form, "firstName", "lastName", "phoneNumber") });
     return done("account", t.profileSaved);
   },
 });

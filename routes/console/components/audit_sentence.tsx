@@ -83,20 +83,14 @@ function describeGrants(locale: Locale, entry: AuditEntry) {
   const { action, names } = entry;
   const [before, after] = [stateOf(entry.before), stateOf(entry.after)];
   const nameOf = (id: string) => names[id] ?? shortId(id);
+  const texts = {
+    permission: { one: t.onePermission, some: t.permissions, many: t.manyPermissions },
+    role: { one: t.oneRole, some: t.roles, many: t.manyRoles },
+  };
   const named = (kind: "permission" | "role", all: string[]) => {
-    const list = all.slice(0, MAX_NAMED).join(", ");
-    if (kind === "role") {
-      return all.length === 1
-        ? t.oneRole(list)
-        : all.length > MAX_NAMED
-        ? t.manyRoles(all.length)
-        : t.roles(list);
-    }
-    return all.length === 1
-      ? t.onePermission(list)
-      : all.length > MAX_NAMED
-      ? t.manyPermissions(all.length)
-      : t.permissions(list);
+    const { one, some, many } = texts[kind];
+    if (all.length > MAX_NAMED) return many(all.length);
+    return all.length === 1 ? one(all.join()) : some(all.join(", "));
   };
   const grant = (kind: "permission" | "role", had: string[], has: string[]) => {
     const gained = has.filter((one) => !had.includes(one));

@@ -1,4 +1,6 @@
-import type { Visit } from "../shared/page.ts";
+import { refusedInput } from "../shared/api.ts";
+import { commonTexts } from "../shared/common_texts.ts";
+import { field, type Visit } from "../shared/page.ts";
 
 /**
  * Converts the value of a `date` or `datetime-local` input from the viewer's time zone to an ISO 8601 instant. Returns
@@ -13,6 +15,17 @@ export function instantOf(v: Pick<Visit, "timeZone">, local: string, dayEnds = f
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The instant in an input of a form; undefined if it is empty.
+ * @throws Refusal for a text that is not a time: it must not count as empty
+ */
+export function timeIn(v: Visit, form: FormData, name: string): string | undefined {
+  const text = field(form, name);
+  const instant = instantOf(v, text);
+  if (text !== "" && !instant) throw refusedInput(name, commonTexts[v.locale].badTime);
+  return instant;
 }
 
 /** Converts an instant to the value of a `datetime-local` input, in the viewer's time zone. */

@@ -68,6 +68,10 @@ export const choicesOf = (labels: Record<string, string>): Choice[] =>
 export const labelled = <K extends string>(values: readonly K[], labels: { [Name in K]: string }): Choice[] =>
   values.map((value) => ({ value, label: labels[value] }));
 
+/** The choices for things that have an id and a name. */
+export const namedChoices = (things: { id: string; name: string }[]): Choice[] =>
+  things.map(({ id, name }) => ({ value: id, label: name }));
+
 /** A column with the time in a field of the rows. */
 export const timeColumn = <T,>(
   v: Visit,

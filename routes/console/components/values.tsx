@@ -1,6 +1,7 @@
 import type { Child } from "hono/jsx";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
+import { jsonIn } from "../shared/json.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import { Icon } from "./icons.tsx";
 import type { Tone } from "./notice.tsx";
@@ -134,13 +135,18 @@ export const Codes = ({ codes, label }: { codes: string[]; label?: string }) => 
   </ul>
 );
 
+/** A text in its own lines, such as code. Screen readers read `label`. */
+export const CodeBlock = ({ label, children }: { label: string; children?: Child }) => (
+  <pre class="code-block" tabindex={0} role="region" aria-label={label}>{children}</pre>
+);
+
 /** A JSON text, indented if it can be parsed. */
 export function JsonText({ value, label }: { value: string; label: string }) {
-  let shown = value;
-  try {
-    shown = JSON.stringify(JSON.parse(value), null, 2);
-  } catch {
-    // not JSON: shown unchanged
-  }
-  return <pre class="code-block" tabindex={0} role="region" aria-label={label}>{shown}</pre>;
+  const parsed = jsonIn(value);
+  return <CodeBlock label={label}>{parsed === undefined ? value : JSON.stringify(parsed, null, 2)}
+  </CodeBlock>;
 }
+
+/** A share between 0 and 1 as "12.5%". */
+export const percent = (v: Pick<Visit, "locale">, share: number): string =>
+  new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 }).format(share);

@@ -43,32 +43,24 @@ export const isMoving = ({ status }: File): boolean => status === "Pending" || s
 export function StatusNotice({ v, file }: { v: Visit; file: File }) {
   const t = fileStatusTexts[v.locale];
   const state = stateOf(file);
+  const purged = purgeText(v.locale, file.purgeReason);
   const text = {
     Pending: t.PendingText,
     Scanning: t.ScanningText,
     Available: t.AvailableText,
     Failed: t.FailedText,
     Infected: t.InfectedText(file.signatureName ?? "–"),
-    Rejected: purgeText(v.locale, file.purgeReason),
-    Expired: purgeText(v.locale, file.purgeReason),
-    Purged: purgeText(v.locale, file.purgeReason),
+    Rejected: purged,
+    Expired: purged,
+    Purged: purged,
   }[state];
   return <Notice tone={TONES[state]} title={t[state]}>{text}</Notice>;
 }
 
 /** Explains a purge reason. Reasons that start with "job:" come from the service; a user wrote any other. */
-function purgeText(locale: Locale, reason: string | null): string {
+const purgeText = (locale: Locale, reason: string | null): string => {
   const t = fileStatusTexts[locale];
-  switch (reason) {
-    case "job:tipo-reprovado":
-    case "job:archive-limits":
-    case "job:upload-expired":
-    case "job:size-mismatch":
-    case "job:retention-expired":
-    case "job:tenant-erased":
-    case "job:data-erased":
-      return t[reason];
-    default:
-      return t.purgedByPerson;
-  }
-}
+  return reason?.startsWith("job:") && Object.hasOwn(t, reason)
+    ? t[reason as "job:upload-expired"]
+    : t.purgedByPerson;
+};

@@ -3,7 +3,7 @@ import { ActionButton, ButtonLink, type Choice } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionsColumn, listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { Badge, Time } from "../components/values.tsx";
+import { Badge, CodeBlock, Time } from "../components/values.tsx";
 import { action, formPage, showing } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
@@ -101,12 +101,7 @@ const newKeyPage = formPage({
       more: (
         <>
           <p class="muted">{t.keyUse}</p>
-          <pre
-            class="code-block"
-            tabindex={0}
-            role="region"
-            aria-label={t.keyUse}
-          >Authorization: Bearer …</pre>
+          <CodeBlock label={t.keyUse}>Authorization: Bearer …</CodeBlock>
         </>
       ),
     });

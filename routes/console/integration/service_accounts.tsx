@@ -2,7 +2,7 @@ import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionsColumn, listView } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { Badge } from "../components/values.tsx";
+import { Badge, CodeBlock } from "../components/values.tsx";
 import { action, formPage, showing } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "../shared/page.ts";
@@ -128,9 +128,7 @@ function showSecret(v: Visit, title: string, secret: string): View {
     more: (
       <>
         <p class="muted">{t.keyUse}</p>
-        <pre class="code-block" tabindex={0} role="region" aria-label={t.keyUse}>
-          {"Authorization: Bearer …\nX-Tenant-ID: …"}
-        </pre>
+        <CodeBlock label={t.keyUse}>{"Authorization: Bearer …\nX-Tenant-ID: …"}</CodeBlock>
       </>
     ),
   });

@@ -3,7 +3,17 @@ import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton, ButtonLink, DeleteButton } from "../components/forms.tsx";
 import { actionsColumn, choice, labelled, list, timeColumn } from "../components/list.tsx";
 import { Card, Notice, type Tone } from "../components/notice.tsx";
-import { Badge, CopyValue, duration, Facts, JsonText, number, shortId, Time } from "../components/values.tsx";
+import {
+  Badge,
+  CodeBlock,
+  CopyValue,
+  duration,
+  Facts,
+  JsonText,
+  number,
+  shortId,
+  Time,
+} from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -201,12 +211,7 @@ function DeliveryDetails({ v, delivery: { id, body, attempts } }: { v: Visit; de
               </span>
               {attempt.error && <p class="break">{attempt.error}</p>}
               {attempt.answer && (
-                <pre
-                  class="code-block"
-                  tabindex={0}
-                  role="region"
-                  aria-label={`${t.response}: ${id}, ${attempt.number}`}
-                >{attempt.answer}</pre>
+                <CodeBlock label={`${t.response}: ${id}, ${attempt.number}`}>{attempt.answer}</CodeBlock>
               )}
             </li>
           );

@@ -1,3 +1,4 @@
+import { jsonIn } from "../shared/json.ts";
 import { field } from "../shared/page.ts";
 
 /** The parts of a JSON Schema that the form uses. */
@@ -75,12 +76,8 @@ function withoutNull(schema: Record<string, unknown>): Record<string, unknown> {
 
 /** The text of each field for existing arguments, by field name. */
 export function typedOf(fields: ArgField[] | null, serializedArgs: string): Record<string, string> {
-  let args: unknown = null;
-  try {
-    args = JSON.parse(serializedArgs);
-  } catch {
-    return { [ALL_ARGS]: serializedArgs };
-  }
+  const args = jsonIn(serializedArgs);
+  if (args === undefined) return { [ALL_ARGS]: serializedArgs };
   if (!fields) return { [ALL_ARGS]: JSON.stringify(args, null, 2) };
   const values = args as Record<string, unknown> | null;
   return Object.fromEntries(fields.map((arg) => {
@@ -135,11 +132,4 @@ export function argErrors(fields: ArgField[] | null, messages: string[]): Record
   return errors;
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isJson = (text: string): boolean => jsonIn(text) !== undefined;

@@ -1,4 +1,4 @@
-import { instantOf } from "../components/date_inputs.ts";
+import { timeIn } from "../components/date_inputs.ts";
 import { Fields, formView } from "../components/fields.tsx";
 import { Notice } from "../components/notice.tsx";
 import { done, formPage, type Sent } from "../shared/actions.ts";
@@ -60,23 +60,14 @@ function selectionOf(v: Visit, form: FormData): Selection {
     // Not trimmed: the group's pattern may begin or end with a space.
     errorPattern: String(form.get("errorPattern") ?? "") || undefined,
     errorContains: optionalField(form, "errorContains"),
-    failedFrom: timeOf(v, form, "failedFrom"),
-    failedTo: timeOf(v, form, "failedTo"),
+    failedFrom: timeIn(v, form, "failedFrom"),
+    failedTo: timeIn(v, form, "failedTo"),
   };
   const all = form.get("all") === "true";
   if (!all && Object.values(selection).every((value) => value === undefined)) {
     throw new Refusal({ status: 400, detail: deadLetterTexts[v.locale].chooseSome });
   }
   return { ...selection, tenantId: optionalField(form, "tenantId"), all };
-}
-
-/** @throws Refusal for a text that is not a time: it must not be left out of the selection */
-function timeOf(v: Visit, form: FormData, name: string): string | undefined {
-  const text = field(form, name);
-  const instant = instantOf(v, text);
-  if (text === "" || instant) return instant;
-  const detail = deadLetterTexts[v.locale].badTime;
-  throw new Refusal({ status: 400, detail, errors: { [name]: [detail] } });
 }
 
 async function count(v: Visit, kind: Kind, { tenantId, ...selection }: Selection): Promise<number> {

@@ -44,8 +44,8 @@ export const deadLetterTexts = sectionTexts({
     "Os campos mudaram desde a contagem. Verifique a nova contagem.",
   ],
   purgeThese: (count: number) => [
-    `Purge ${withCount(count, "dead letter", "dead letters")}`,
-    `Excluir ${withCount(count, "falha definitiva", "falhas definitivas")}`,
+    `Purge ${withCount("en", count, "dead letter", "dead letters")}`,
+    `Excluir ${withCount("pt", count, "falha definitiva", "falhas definitivas")}`,
   ],
   retryTitle: ["Retry dead letters", "Repetir falhas definitivas"],
   retryIntro: [
@@ -59,14 +59,14 @@ export const deadLetterTexts = sectionTexts({
   matched: (count: number) => [
     count === 0
       ? "No dead letter matches. Change the fields."
-      : withCount(count, "dead letter matches.", "dead letters match."),
+      : withCount("en", count, "dead letter matches.", "dead letters match."),
     count === 0
       ? "Nenhuma falha corresponde. Altere os campos."
-      : withCount(count, "falha corresponde.", "falhas correspondem."),
+      : withCount("pt", count, "falha corresponde.", "falhas correspondem."),
   ],
   retryThese: (count: number) => [
-    `Retry ${withCount(count, "job", "jobs")}`,
-    `Repetir ${withCount(count, "tarefa", "tarefas")}`,
+    `Retry ${withCount("en", count, "job", "jobs")}`,
+    `Repetir ${withCount("pt", count, "tarefa", "tarefas")}`,
   ],
   retriedMany: counted(
     ["job was queued again.", "jobs were queued again."],

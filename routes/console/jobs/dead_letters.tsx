@@ -9,6 +9,7 @@ import {
   linkColumn,
   list,
   type ListParts,
+  namedChoices,
   period,
   text,
   timeColumn,
@@ -202,7 +203,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
 async function tenantFilter(v: Visit): Promise<Filter[]> {
   if (!may(v.viewer, "admin:system") || !managesAllTenants(v)) return [];
   const tenants = await tenantChoices(v);
-  const choices = tenants.map(({ id, name }) => ({ value: id, label: name }));
+  const choices = namedChoices(tenants);
   return [choice("tenantId", jobTexts[v.locale].tenant, choices)];
 }
 

@@ -1,11 +1,10 @@
 import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
-import { instantOf } from "../components/date_inputs.ts";
+import { timeIn } from "../components/date_inputs.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { labelled } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { duration } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
-import { Refusal } from "../shared/api.ts";
 import type { Row } from "../shared/operations.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import { ArgsFields, sentArgs, withArgErrors } from "./args_fields.tsx";
@@ -72,11 +71,6 @@ export const enqueuePage = formPage({
     const type = (await v.api.call("listJobTypes")).find(({ name }) => name === jobTypeName);
     if (!type) return { goTo: "jobs/new" };
     const serializedArgs = sentArgs(v, form, fieldsOf(type.argsSchema));
-    const time = field(form, "scheduledAt");
-    const scheduledAt = instantOf(v, time);
-    if (time && !scheduledAt) {
-      throw new Refusal({ status: 400, detail: t.badTime, errors: { scheduledAt: t.badTime } });
-    }
     const maxRetries = optionalField(form, "maxRetries");
     const { id } = await v.api.call("enqueueJob", {
       body: {
@@ -84,7 +78,7 @@ export const enqueuePage = formPage({
         serializedArgs,
         queue: optionalField(form, "queue"),
         priority: optionalField(form, "priority"),
-        scheduledAt,
+        scheduledAt: timeIn(v, form, "scheduledAt"),
         maxRetries: maxRetries === undefined ? undefined : Number(maxRetries),
         parentJobId: optionalField(form, "parentJobId"),
       },

@@ -1,4 +1,5 @@
 import { MARK } from "../../../domain/jobs/searchable_args.ts";
+import { jsonIn } from "../shared/json.ts";
 
 const SHOWN = 2;
 const VALUE_LENGTH = 40;
@@ -8,7 +9,7 @@ const VALUE_LENGTH = 40;
  * the first plain ones.
  */
 export function keyArgs(serializedArgs: string, schema: Record<string, unknown> | undefined): string {
-  const args = parse(serializedArgs);
+  const args = jsonIn(serializedArgs);
   if (typeof args !== "object" || args === null || Array.isArray(args)) return "";
   const mark = schema?.[MARK];
   const paths = Array.isArray(mark) && mark.length > 0 ? mark.map(String) : Object.keys(args);
@@ -16,14 +17,6 @@ export function keyArgs(serializedArgs: string, schema: Record<string, unknown> 
     const value = path.split(".").reduce<unknown>(memberOf, args);
     return isPlain(value) ? [`${path}: ${shortened(String(value))}`] : [];
   }).slice(0, SHOWN).join(" · ");
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
 }
 
 const memberOf = (value: unknown, name: string): unknown =>

@@ -3,7 +3,17 @@ import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../../domain/jobs/job_ro
 import { managesAllTenants, tenantChoices, tenantNames } from "../access/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import { ButtonLink } from "../components/forms.tsx";
-import { choice, hidden, labelled, list, period, search, text, timeColumn } from "../components/list.tsx";
+import {
+  choice,
+  hidden,
+  labelled,
+  list,
+  namedChoices,
+  period,
+  search,
+  text,
+  timeColumn,
+} from "../components/list.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
@@ -57,7 +67,7 @@ export async function jobsPage(v: Visit): Promise<View> {
         ...["status", "sortBy", "sortDirection", "createdBy", "traceId", "jobTypeName"].map(hidden),
         search(t.searchTypes, "searchTerm"),
         choice("internal", t.internalJobs, { shown: t.internalShown }, t.internalHidden),
-        seesAll && choice("tenantId", t.tenant, tenants.map(({ id, name }) => ({ value: id, label: name }))),
+        seesAll && choice("tenantId", t.tenant, namedChoices(tenants)),
         text("errorContains", t.errorContains, { maxlength: 500 }),
         text("arg", t.argument, { placeholder: "invoiceId=4711", maxlength: 400 }),
         ...period(t),

@@ -1,33 +1,29 @@
 import { Refusal } from "../shared/api.ts";
-import { defineTexts, FORMAT_TAGS } from "../shared/languages.ts";
-import type { Visit } from "../shared/page.ts";
+import { defineTexts, withCount } from "../shared/languages.ts";
 import { rowActions } from "../shared/row_actions.ts";
 import type { Job, JobStatus } from "./job_status.tsx";
 
 const texts = defineTexts({
   retry: ["Retry", "Repetir"],
-  retryMany: (count: string, isOne: boolean) => [
-    isOne ? "Retry 1 job?" : `Retry ${count} jobs?`,
-    isOne ? "Repetir 1 tarefa?" : `Repetir ${count} tarefas?`,
+  retryMany: (count: number) => [
+    `Retry ${withCount("en", count, "job", "jobs")}?`,
+    `Repetir ${withCount("pt", count, "tarefa", "tarefas")}?`,
   ],
   cancel: ["Cancel jobs", "Cancelar tarefas"],
-  cancelMany: (count: string, isOne: boolean) => [
-    isOne ? "Cancel 1 job?" : `Cancel ${count} jobs?`,
-    isOne ? "Cancelar 1 tarefa?" : `Cancelar ${count} tarefas?`,
+  cancelMany: (count: number) => [
+    `Cancel ${withCount("en", count, "job", "jobs")}?`,
+    `Cancelar ${withCount("pt", count, "tarefa", "tarefas")}?`,
   ],
 });
 
 const RETRIED: readonly JobStatus[] = ["Failed", "DeadLettered", "Cancelled"];
 const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
 
-const counted = (v: Visit, count: number) =>
-  [new Intl.NumberFormat(FORMAT_TAGS[v.locale]).format(count), count === 1] as const;
-
 /** What can be done to many jobs. */
 export const jobActions = rowActions<Job>({
   retry: {
     label: (v) => texts[v.locale].retry,
-    question: (v, count) => texts[v.locale].retryMany(...counted(v, count)),
+    question: (v, count) => texts[v.locale].retryMany(count),
     fits: ({ status }) => RETRIED.includes(status),
     run: (v, id, _fields, once) =>
       otherwise(
@@ -38,7 +34,7 @@ export const jobActions = rowActions<Job>({
   },
   cancel: {
     label: (v) => texts[v.locale].cancel,
-    question: (v, count) => texts[v.locale].cancelMany(...counted(v, count)),
+    question: (v, count) => texts[v.locale].cancelMany(count),
     tone: "danger",
     fits: ({ status }) => !ENDED.includes(status),
     run: (v, id) =>

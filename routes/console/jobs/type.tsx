@@ -6,9 +6,8 @@ import { DataTable, LivePart } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { Figure, FigureRow, Figures } from "../components/figures.tsx";
 import { ScopeChip } from "../components/scope.tsx";
-import { duration, Facts, number, Time } from "../components/values.tsx";
+import { duration, Facts, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
-import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { jobStatusLabels } from "./job_status.tsx";
@@ -81,10 +80,7 @@ const jobsOf = (jobTypeName: string, status?: string): string => `jobs${searchOf
 
 function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
   const t = typeTexts[v.locale];
-  const rate = total.failureRate === null
-    ? "–"
-    : new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 })
-      .format(total.failureRate);
+  const rate = total.failureRate === null ? "–" : percent(v, total.failureRate);
   const tone = (count: number, tone: "warn" | "bad") => count > 0 ? { tone } : {};
   return (
     <FigureRow v={v} of="jobs">

@@ -1,7 +1,7 @@
 import { ActionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
-import { CopyValue, duration, exactDay, Facts, shortId, Time } from "../components/values.tsx";
+import { CodeBlock, CopyValue, duration, exactDay, Facts, shortId, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import { action, showing } from "../shared/actions.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
@@ -275,7 +275,7 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
       {textBody !== null && (
         <>
           <h3>{t.textBody}</h3>
-          <pre class="code-block" tabindex={0} role="region" aria-label={t.textBody}>{textBody}</pre>
+          <CodeBlock label={t.textBody}>{textBody}</CodeBlock>
         </>
       )}
     </>

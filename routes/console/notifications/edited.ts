@@ -7,6 +7,7 @@ import { field, optionalField, type Visit } from "../shared/page.ts";
 import { jsonField } from "./send_fields.ts";
 import { templateTexts } from "./template_texts.ts";
 import { textsIn } from "./text_rows.tsx";
+import { notificationTexts } from "./texts.ts";
 
 export type Template = Answer<"readNotificationTemplate">;
 
@@ -99,7 +100,7 @@ export function contentIn(v: Visit, form: FormData) {
 
 /** The sample data as typed; null if the field is empty. @throws Refusal that names the field */
 export const sampleIn = (v: Visit, form: FormData): Record<string, unknown> | null =>
-  field(form, "sample") === "" ? null : jsonField(v, form, "sample");
+  field(form, "sample") === "" ? null : jsonField(form, "sample", notificationTexts[v.locale].dataInvalid);
 
 /** The kinds of templates with their labels. */
 export function kindChoices(v: Visit): Choice[] {

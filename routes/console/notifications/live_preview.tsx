@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import { fragment } from "../components/fragment.ts";
 import { Notice } from "../components/notice.tsx";
-import { Facts, JsonText } from "../components/values.tsx";
+import { CodeBlock, Facts, JsonText } from "../components/values.tsx";
 import { withLogo } from "../looks/logo_data.ts";
 import { Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -91,7 +91,7 @@ function TextPreview(
       {textBody !== null && (
         <details open={!htmlBody}>
           <summary>{t.previewText}</summary>
-          <pre class="code-block" tabindex={0} role="region" aria-label={t.textBody}>{textBody}</pre>
+          <CodeBlock label={t.textBody}>{textBody}</CodeBlock>
         </details>
       )}
       {sample && Object.keys(sample).length > 0 && (

@@ -119,7 +119,7 @@ async function renderForm(v: Visit, form: FormData): Promise<RenderedMessage> {
     };
   }
   if (templateSlug === "") return { subject: null, htmlBody: null, textBody: null };
-  const data = jsonField(v, form, "templateData");
+  const data = jsonField(form, "templateData", notificationTexts[v.locale].dataInvalid);
   const locale = field(form, "locale") || null;
   return await v.api.call("renderNotificationTemplate", { body: { templateSlug, locale, data } });
 }

@@ -1,5 +1,6 @@
-import { instantOf } from "../components/date_inputs.ts";
-import { Refusal } from "../shared/api.ts";
+import { timeIn } from "../components/date_inputs.ts";
+import { refusedInput } from "../shared/api.ts";
+import { jsonIn } from "../shared/json.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import { notificationTexts } from "./texts.ts";
 
@@ -30,34 +31,28 @@ function recipientsOf(text: string): { address: string; displayName: string | nu
   });
 }
 
-/** The object in a JSON field; {} if the field is empty. @throws Refusal that names the field */
-export function jsonField(v: Visit, form: FormData, name: string): Record<string, unknown> {
+/**
+ * The object in a JSON field; {} if the field is empty.
+ * @param invalid what the viewer is told otherwise
+ * @throws Refusal that names the field
+ */
+export function jsonField(form: FormData, name: string, invalid: string): Record<string, unknown> {
   const text = field(form, name);
-  if (text === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (value && typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // not JSON: refused below
-  }
-  throw invalidField(name, notificationTexts[v.locale].dataInvalid);
+  const value = text === "" ? {} : jsonIn(text);
+  if (value && typeof value === "object" && !Array.isArray(value)) return { ...value };
+  throw refusedInput(name, invalid);
 }
-
-const invalidField = (name: string, message: string): Refusal =>
-  new Refusal({ status: 400, detail: message, errors: { [name]: [message] } });
 
 /** The message and the send time from the form. @throws Refusal if a field cannot be read */
 export function messageOf(v: Visit, form: FormData) {
-  const sendAt = field(form, "sendAt");
-  const scheduledAt = sendAt === "" ? null : instantOf(v, sendAt);
-  if (scheduledAt === undefined) throw invalidField("sendAt", notificationTexts[v.locale].badTime);
+  const scheduledAt = timeIn(v, form, "sendAt") ?? null;
   const channel = field(form, "channel");
   const hasTitle = channel !== "Sms";
   const content = field(form, "source") === "template"
     ? {
       templateSlug: optionalField(form, "templateSlug"),
       locale: optionalField(form, "locale"),
-      templateData: jsonField(v, form, "templateData"),
+      templateData: jsonField(form, "templateData", notificationTexts[v.locale].dataInvalid),
     }
     : {
       subject: hasTitle ? optionalField(form, "subject") : undefined,

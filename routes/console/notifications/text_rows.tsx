@@ -1,5 +1,5 @@
 import { Icon } from "../components/icons.tsx";
-import { Refusal } from "../shared/api.ts";
+import { refusedInput } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
 import { templateTexts } from "./template_texts.ts";
 
@@ -39,17 +39,14 @@ export function textsIn(v: Visit, form: FormData): Texts | null {
   const rows = typedRows(form);
   const texts = new Map<string, Map<string, string>>();
   for (const { language, key, text } of rows) {
-    if (!language || !key) throw invalidTexts(t.textIncomplete(language || key || text));
+    if (!language || !key) throw refusedInput("texts", t.textIncomplete(language || key || text));
     const byKey = texts.get(language) ?? new Map<string, string>();
-    if (byKey.has(key)) throw invalidTexts(t.textTwice(language, key));
+    if (byKey.has(key)) throw refusedInput("texts", t.textTwice(language, key));
     texts.set(language, byKey.set(key, text));
   }
   if (rows.length === 0) return null;
   return Object.fromEntries([...texts].map(([language, byKey]) => [language, Object.fromEntries(byKey)]));
 }
-
-const invalidTexts = (message: string): Refusal =>
-  new Refusal({ status: 400, detail: message, errors: { texts: [message] } });
 
 /** A row of inputs for each text, and empty ones. A script adds more; without it, saving does. */
 export function TextRows({ v, form, texts, errors, hint }: {

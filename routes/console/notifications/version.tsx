@@ -1,7 +1,7 @@
 import { ButtonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Tabs } from "../components/tabs.tsx";
-import { Facts } from "../components/values.tsx";
+import { CodeBlock, Facts } from "../components/values.tsx";
 import { withLogo } from "../looks/logo_data.ts";
 import { Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -61,14 +61,7 @@ export async function versionPage(v: Visit): Promise<View> {
         {rendered.textBody && (
           <details open={rendered.htmlBody === null}>
             <summary>{notificationTexts[v.locale].previewText}</summary>
-            <pre
-              class="code-block"
-              tabindex={0}
-              role="region"
-              aria-label={notificationTexts[v.locale].textBody}
-            >
-              {rendered.textBody}
-            </pre>
+            <CodeBlock label={notificationTexts[v.locale].textBody}>{rendered.textBody}</CodeBlock>
           </details>
         )}
       </Card>

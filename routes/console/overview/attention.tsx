@@ -53,49 +53,35 @@ function describe(v: Visit, { kind, count, subject }: Attention): string {
   return text(count ?? 0, subject ?? "");
 }
 
-/**
- * The page where the problem can be solved; null if there is none that the viewer may open.
- * @param since messages and reports are counted from this time on
- */
+/** Addresses of the pages where problems are solved. `from` begins the time in which messages and reports are counted. */
+const PAGES: Record<Attention["kind"], (o: { subject: string; since: string; from: string }) => string> = {
+  QueueStuck: ({ subject }) => allJobs({ status: "Enqueued", queue: subject }),
+  QueuePaused: ({ subject }) => allJobs({ queue: subject }),
+  TypePaused: ({ subject }) => `job-types/${encodeURIComponent(subject)}`,
+  MaintenanceLate: ({ subject }) => `job-types/${encodeURIComponent(subject)}`,
+  JobsRetrying: () => allJobs({ status: "Failed" }),
+  WebhooksFailing: () => "webhooks?isFailing=true",
+  SuppressionsRising: ({ since }) => `suppressions${searchOf({ from: since })}`,
+  DeadLetters: () => "dead-letters",
+  NotificationsDeadLettered: ({ from }) => `notifications${searchOf({ status: "DeadLettered", from })}`,
+  NotificationsFailed: ({ from }) => `notifications${searchOf({ status: "Failed", from })}`,
+  ReportsFailed: ({ from }) => `report-runs${searchOf({ status: 4, from })}`,
+  ReportsUndelivered: ({ from }) => `report-runs${searchOf({ deliveryStatus: UNDELIVERED.join(), from })}`,
+  ScannerUnavailable: () => "files/scanner",
+  ScannerStale: () => "files/scanner",
+  TenantsAtCapacity: () => "tenants",
+  RecurringPaused: () => "recurring",
+  SchedulesPaused: () => "report-schedules",
+  NoWorkers: () => "workers",
+};
+
+/** Pages of these problems open only for those who see all tenants. */
+const FOR_ALL_TENANTS: readonly Attention["kind"][] = ["TenantsAtCapacity", "NoWorkers"];
+
+/** The page where the problem can be solved; null if there is none that the viewer may open. */
 function pageFor({ kind, subject }: Attention, v: Visit, since: string): string | null {
   const { permissions } = v.viewer;
-  const from = localOf(v, since);
-  const platform = permissions.has("admin:system") || permissions.has("manage:all-tenants");
-  switch (kind) {
-    case "QueueStuck":
-      return allJobs({ status: "Enqueued", queue: subject });
-    case "QueuePaused":
-      return allJobs({ queue: subject });
-    case "TypePaused":
-      return `job-types/${encodeURIComponent(subject ?? "")}`;
-    case "MaintenanceLate":
-      return `job-types/${encodeURIComponent(subject ?? "")}`;
-    case "JobsRetrying":
-      return allJobs({ status: "Failed" });
-    case "WebhooksFailing":
-      return "webhooks?isFailing=true";
-    case "SuppressionsRising":
-      return `suppressions${searchOf({ from: since })}`;
-    case "DeadLetters":
-      return "dead-letters";
-    case "NotificationsDeadLettered":
-      return `notifications${searchOf({ status: "DeadLettered", from })}`;
-    case "NotificationsFailed":
-      return `notifications${searchOf({ status: "Failed", from })}`;
-    case "ReportsFailed":
-      return `report-runs${searchOf({ status: 4, from })}`;
-    case "ReportsUndelivered":
-      return `report-runs${searchOf({ deliveryStatus: UNDELIVERED.join(), from })}`;
-    case "ScannerUnavailable":
-    case "ScannerStale":
-      return "files/scanner";
-    case "TenantsAtCapacity":
-      return platform ? "tenants" : null;
-    case "RecurringPaused":
-      return "recurring";
-    case "SchedulesPaused":
-      return "report-schedules";
-    case "NoWorkers":
-      return platform ? "workers" : null;
-  }
+  const seesAll = permissions.has("admin:system") || permissions.has("manage:all-tenants");
+  if (FOR_ALL_TENANTS.includes(kind) && !seesAll) return null;
+  return PAGES[kind]({ subject: subject ?? "", since, from: localOf(v, since) });
 }

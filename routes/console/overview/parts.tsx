@@ -4,7 +4,7 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { DataTable } from "../components/table.tsx";
 import { Figures } from "../components/figures.tsx";
-import { Badge, Facts, number, shortId, Time } from "../components/values.tsx";
+import { Badge, Facts, number, percent, shortId, Time } from "../components/values.tsx";
 import { ResumeButton } from "../jobs/pause_banner.tsx";
 import { RunBadges } from "../reports/model.tsx";
 import { localOf } from "../components/date_inputs.ts";
@@ -12,7 +12,6 @@ import { searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Answer } from "../shared/operations.ts";
 import { may, type Visit } from "../shared/page.ts";
-import { FORMAT_TAGS } from "../shared/languages.ts";
 import { allJobs } from "./links.ts";
 import { overviewTexts } from "./texts.ts";
 
@@ -78,8 +77,7 @@ export function Deliveries({ v, stats, since }: {
   const { failedNotifications, deadLetteredNotifications } = stats;
   const failed = failedNotifications + deadLetteredNotifications;
   const ended = sent + failed;
-  const share = new Intl.NumberFormat(FORMAT_TAGS[v.locale], { style: "percent", maximumFractionDigits: 1 })
-    .format(ended === 0 ? 0 : sent / ended);
+  const share = percent(v, ended === 0 ? 0 : sent / ended);
   return (
     <Card title={t.deliveries} scope={<ScopeChip v={v} of="own" />}>
       {stats.totalNotifications === 0 ? <Empty icon="notifications" title={t.noMessages} /> : (

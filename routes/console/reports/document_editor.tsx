@@ -2,9 +2,10 @@ import { Fields } from "../components/fields.tsx";
 import { ButtonLink, CsrfField, DeleteButton, FormRefusal } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
+import { jsonField } from "../notifications/send_fields.ts";
 import { TextRows, textsIn } from "../notifications/text_rows.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
-import { Refusal, searchOf } from "../shared/api.ts";
+import { searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer } from "../shared/operations.ts";
 import {
@@ -77,21 +78,9 @@ function contentIn(v: Visit, form: FormData) {
     titleTemplate: typed("titleTemplate"),
     bodyTemplate: typed("bodyTemplate"),
     requiredVariables: typed("requiredVariables"),
-    sampleData: sampleOf(v, typed("sampleData")),
+    sampleData: jsonField(form, "sampleData", documentTemplateTexts[v.locale].sampleInvalid),
     texts: textsIn(v, form),
   };
-}
-
-function sampleOf(v: Visit, text: string): Record<string, unknown> {
-  if (text.trim() === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (value && typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // not JSON: refused below
-  }
-  const detail = documentTemplateTexts[v.locale].sampleInvalid;
-  throw new Refusal({ status: 400, detail, errors: { sampleData: [detail] } });
 }
 
 /** Draws what is typed, with the sample data. */

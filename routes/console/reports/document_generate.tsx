@@ -1,6 +1,7 @@
 import { Fields, formView } from "../components/fields.tsx";
 import { done, formPage, type Sent } from "../shared/actions.ts";
-import { Refusal } from "../shared/api.ts";
+import { refusedInput } from "../shared/api.ts";
+import { jsonIn } from "../shared/json.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import { documentTemplateTexts } from "./document_texts.ts";
 import { readTargets } from "./model.tsx";
@@ -48,20 +49,10 @@ export const documentGeneratePage = formPage({
 
 /** An object is the data of one document. An array has an item for each document; the API checks the items. */
 function dataOf(v: Visit, text: string): { data: Record<string, unknown> } | { items: Item[] } {
-  const value = parsed(text);
+  const value = jsonIn(text);
   if (Array.isArray(value)) return { items: value };
   if (value && typeof value === "object") return { data: { ...value } };
-  const detail = documentTemplateTexts[v.locale].dataInvalid;
-  throw new Refusal({ status: 400, detail, errors: { data: [detail] } });
-}
-
-/** The value of a JSON text; undefined: it is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  throw refusedInput("data", documentTemplateTexts[v.locale].dataInvalid);
 }
 
 /** A sent form, with the API's messages about `data.number` and `items.0.recipients` at the input of the data. */

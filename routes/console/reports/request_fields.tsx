@@ -2,7 +2,7 @@ import type { Fields } from "../components/fields.tsx";
 import type { Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
-import { choicesOf } from "../components/list.tsx";
+import { choicesOf, namedChoices } from "../components/list.tsx";
 import { formatChoices, methodChoices, type Parameter, type Target, type Template } from "./model.tsx";
 import { parameterField } from "./request.ts";
 import { reportTexts } from "./texts.ts";
@@ -78,8 +78,7 @@ function parameterInput(f: Fields, parameter: Parameter) {
 /** Delivery inputs. CSS shows only those of the chosen method. */
 export function deliveryFields(f: Fields, targets: Target[]) {
   const t = reportTexts[f.v.locale];
-  const ofKind = (kind: Target["kind"]) =>
-    targets.filter((target) => target.kind === kind).map(({ id, name }) => ({ value: id, label: name }));
+  const ofKind = (kind: Target["kind"]) => namedChoices(targets.filter((target) => target.kind === kind));
   const [buckets, chats] = [ofKind("s3"), ofKind("slack")];
   return (
     <fieldset class="by-choice">

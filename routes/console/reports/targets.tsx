@@ -6,7 +6,7 @@ import { Badge, Facts, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
-import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, fieldsIn, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { targetTexts } from "./target_texts.ts";
 
 type Target = Answer<"readReportTarget">;
@@ -121,11 +121,12 @@ function bodyOf(form: FormData) {
   const secret = (name: string) => field(form, name) === "" ? {} : { [name]: field(form, name) };
   const name = field(form, "name");
   if (field(form, "kind") === "slack") return { name, ...secret("webhookUrl") };
-  const { endpoint, region, bucket, prefix, accessKeyId } = Object.fromEntries(
-    ["endpoint", "region", "bucket", "prefix", "accessKeyId"].map((each) => [each, field(form, each)]),
-  );
-  const pathStyle = form.get("pathStyle") === "true";
-  return { name, endpoint, region, bucket, prefix, pathStyle, accessKeyId, ...secret("secretAccessKey") };
+  return {
+    name,
+    ...fieldsIn(form, "endpoint", "region", "bucket", "prefix", "accessKeyId"),
+    pathStyle: form.get("pathStyle") === "true",
+    ...secret("secretAccessKey"),
+  };
 }
 
 function targetForm(

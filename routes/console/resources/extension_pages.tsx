@@ -9,6 +9,7 @@ import { Time } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { type Page, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
+import { jsonIn } from "../shared/json.ts";
 import { type ConsolePage, type ConsoleSection, field, may, type Visit } from "../shared/page.ts";
 import { resourceView, textOf } from "./resource_view.tsx";
 import { resourceTexts } from "./texts.ts";
@@ -222,15 +223,7 @@ function bodyOf(form: FormData, inputs: Input[]): Record<string, unknown> {
       return nullable ? [[name, null]] : kind === "text" || kind === "long text" ? [[name, ""]] : [];
     }
     if (kind === "number") return [[name, Number.isNaN(Number(text)) ? text : Number(text)]];
-    return [[name, kind === "json" ? jsonOr(text) : text]];
+    const value = kind === "json" ? jsonIn(text) : text;
+    return [[name, value === undefined ? text : value]]; // the API refuses a text that is not JSON
   }));
-}
-
-/** The JSON value of a text, else the text, which the API then refuses. */
-function jsonOr(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

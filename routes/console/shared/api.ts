@@ -103,6 +103,10 @@ export class Refusal extends Error {
   }
 }
 
+/** What a page says of an input that it cannot read, before it calls the API. */
+export const refusedInput = (name: string, text: string): Refusal =>
+  new Refusal({ status: 400, detail: text, errors: { [name]: [text] } });
+
 /** Turns a domain problem into a refusal, for pages that call the domain without the API. */
 export const refusalOf = ({ status, code, message, extras }: Problem, locale: Locale): Refusal =>
   new Refusal({

@@ -33,16 +33,16 @@ export const inEveryLanguage = <K extends string>(
   key: K,
 ): Record<Locale, string> => ({ en: en[key], pt: pt[key] });
 
-/** A number and its noun: "1 job", "2 jobs". */
-export const withCount = (count: number, one: string, many: string): string =>
-  `${count} ${count === 1 ? one : many}`;
+/** A number and its noun: "1 job", "1,200 jobs". */
+export const withCount = (locale: Locale, count: number, one: string, many: string): string =>
+  `${new Intl.NumberFormat(FORMAT_TAGS[locale]).format(count)} ${count === 1 ? one : many}`;
 
 type OneAndMany = [one: string, many: string];
 
 /** A text that begins with a number. */
 export const counted = (en: OneAndMany, pt: OneAndMany) => (count: number): Translated => [
-  withCount(count, ...en),
-  withCount(count, ...pt),
+  withCount("en", count, ...en),
+  withCount("pt", count, ...pt),
 ];
 
 /** The viewer's language: the chosen one, else the first supported one of Accept-Language, else English. */

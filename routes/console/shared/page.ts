@@ -189,6 +189,10 @@ export function field(form: FormData, name: string): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
+/** Several text fields of a form, by name. */
+export const fieldsIn = <Name extends string>(form: FormData, ...names: Name[]): Record<Name, string> =>
+  Object.fromEntries(names.map((name) => [name, field(form, name)])) as Record<Name, string>;
+
 /** Like `field`, but undefined if empty: the API then uses its default. */
 export const optionalField = (form: FormData, name: string): string | undefined =>
   field(form, name) || undefined;

@@ -1,6 +1,6 @@
 import { isUuid } from "../../../../domain/shared/ids.ts";
 import { FilterBar } from "../../components/forms.tsx";
-import { choice, text } from "../../components/list.tsx";
+import { choice, namedChoices, text } from "../../components/list.tsx";
 import { instantOf } from "../../components/date_inputs.ts";
 import { AuditSentence } from "../../components/audit_sentence.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
@@ -50,7 +50,7 @@ export async function auditPage(v: Visit): Promise<View> {
     seesAll ? tenantChoices(v) : [],
     tenantNames(v, entries.map(({ tenantId }) => tenantId)),
   ]);
-  const choices = tenants.map(({ id, name }) => ({ value: id, label: name }));
+  const choices = namedChoices(tenants);
   const filters = [
     text("actor", t.user, { type: "search", placeholder: t.actorHint }),
     text("action", t.action, { suggestions: ACTIONS, maxlength: 200 }),

@@ -1,7 +1,7 @@
 import { Fields, formView } from "../../components/fields.tsx";
 import { done, formPage, type Sent } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
-import { field, type View, type Visit } from "../../shared/page.ts";
+import { field, fieldsIn, type View, type Visit } from "../../shared/page.ts";
 import { permissionTexts } from "./texts.ts";
 
 export const newPermissionPage = formPage({
@@ -9,13 +9,8 @@ export const newPermissionPage = formPage({
   permissions: ["create:permissions"],
   show: (v, sent) => permissionForm(v, sent, null),
   async send(v, form) {
-    const { code } = await v.api.call("createPermission", {
-      body: {
-        code: field(form, "code"),
-        description: field(form, "description"),
-        category: field(form, "category"),
-      },
-    });
+    const body = fieldsIn(form, "code", "description", "category");
+    const { code } = await v.api.call("createPermission", { body });
     return done("permissions", permissionTexts[v.locale].wasCreated(code));
   },
 });
@@ -30,7 +25,7 @@ export const editPermissionPage = formPage({
     return await permissionForm(v, sent, { ...value, etag });
   },
   async send(v, form) {
-    const body = { description: field(form, "description"), category: field(form, "category") };
+    const body = fieldsIn(form, "description", "category");
     await v.api.call("updatePermission", { params: v.params, body, ifMatch: field(form, "etag") });
     return done("permissions", permissionTexts[v.locale].saved);
   },

@@ -67,8 +67,8 @@ export const permissionTexts = sectionTexts({
   Failed: ["Failed", "Com falha"],
   total: ["Rows", "Linhas"],
   importNow: (count: number) => [
-    `Import ${withCount(count, "permission", "permissions")}`,
-    `Importar ${withCount(count, "permissão", "permissões")}`,
+    `Import ${withCount("en", count, "permission", "permissions")}`,
+    `Importar ${withCount("pt", count, "permissão", "permissões")}`,
   ],
   nothingToImport: [
     "Nothing to import in this file. Choose another file.",

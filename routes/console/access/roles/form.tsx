@@ -3,7 +3,7 @@ import { SEARCH_LENGTH } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { done, formPage, inverse } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
-import { field, may } from "../../shared/page.ts";
+import { field, fieldsIn, may } from "../../shared/page.ts";
 import { type Category, readCatalog, readGrants, roleCrumbs } from "./model.tsx";
 import { isReviewed, reviewView } from "./review.tsx";
 import { roleTexts } from "./texts.ts";
@@ -12,8 +12,7 @@ import { roleTexts } from "./texts.ts";
 const MOST_UNDONE = 40;
 
 const bodyOf = (form: FormData) => ({
-  name: field(form, "name"),
-  description: field(form, "description"),
+  ...fieldsIn(form, "name", "description"),
   permissionIds: form.getAll("permissionIds").map(String),
 });
 

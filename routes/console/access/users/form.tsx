@@ -1,17 +1,16 @@
 import type { Child } from "hono/jsx";
 import { Fields, formView } from "../../components/fields.tsx";
 import { CheckField, SelectField } from "../../components/forms.tsx";
+import { namedChoices } from "../../components/list.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
-import { field } from "../../shared/page.ts";
+import { field, fieldsIn } from "../../shared/page.ts";
 import { managesAllUsers, type RoleChoice, roleChoices, tenantChoices } from "../access_queries.ts";
 import { readUser, userCrumbs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
 const profileOf = (form: FormData) => ({
-  firstName: field(form, "firstName"),
-  lastName: field(form, "lastName"),
-  phoneNumber: field(form, "phoneNumber"),
+  ...fieldsIn(form, "firstName", "lastName", "phoneNumber"),
   isActive: form.get("isActive") === "true",
   appIds: field(form, "appIds").split(",").map((id) => id.trim()).filter((id) => id !== ""),
 });
@@ -42,7 +41,7 @@ export const newUserPage = formPage({
             value={tenantId}
             any={t.noTenantChoice}
             hint={t.tenantHint}
-            choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
+            choices={namedChoices(tenants)}
           />
           <div>
             <button type="submit" class="button small">{t.showRoles}</button>

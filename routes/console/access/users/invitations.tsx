@@ -5,7 +5,7 @@ import { Badge } from "../../components/values.tsx";
 import { action, done, formPage, showing } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
-import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
+import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { roleChoices } from "../access_queries.ts";
 import { RoleChecks } from "./form.tsx";
 import { userCrumbs, UserTabs } from "./model.tsx";
@@ -109,9 +109,7 @@ const invitePage = formPage({
   async send(v, form) {
     const { email } = await v.api.call("inviteUser", {
       body: {
-        email: field(form, "email"),
-        firstName: field(form, "firstName"),
-        lastName: field(form, "lastName"),
+        ...fieldsIn(form, "email", "firstName", "lastName"),
         roleIds: form.getAll("roleIds").map(String),
       },
     });

@@ -1,5 +1,6 @@
 import { Fields, Form } from "../../components/fields.tsx";
 import { SelectField } from "../../components/forms.tsx";
+import { namedChoices } from "../../components/list.tsx";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { done, formPage } from "../../shared/actions.ts";
@@ -123,7 +124,7 @@ export const newLinkPage = formPage({
                   label={t.tenant}
                   name="tenantId"
                   value={tenantId}
-                  choices={tenants.map(({ id, name }) => ({ value: id, label: name }))}
+                  choices={namedChoices(tenants)}
                   required
                 />
                 <div>

@@ -1,5 +1,5 @@
 import { ButtonLink } from "../../components/forms.tsx";
-import { choice, list, search, text, timeColumn } from "../../components/list.tsx";
+import { choice, list, namedChoices, search, text, timeColumn } from "../../components/list.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
 import { orNull, type Page } from "../../shared/api.ts";
@@ -21,7 +21,7 @@ export async function usersPage(v: Visit): Promise<View> {
     everywhere ? tenantNames(v, [...tenantsOf(page.items), tenantId]) : new Map<string, string>(),
     roleNames(v, tenantId || null),
   ]);
-  const listed = tenants.map(({ id, name }) => ({ value: id, label: name }));
+  const listed = namedChoices(tenants);
   const chosen = tenantId && !listed.some(({ value }) => value === tenantId)
     ? [{ value: tenantId, label: names.get(tenantId) ?? tenantId }]
     : [];

@@ -1,4 +1,5 @@
 import { SelectField } from "../../components/forms.tsx";
+import { namedChoices } from "../../components/list.tsx";
 import { counted, defineTexts } from "../../shared/languages.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { rowActions } from "../../shared/row_actions.ts";
@@ -59,7 +60,7 @@ export const userActions = rowActions<AnyUser>({
       may(v.viewer, "read:roles"),
     fields: async (v) => {
       const roles = await roleChoices(v, v.viewer.tenant?.id ?? "");
-      const choices = roles.map(({ id, name }) => ({ value: id, label: name }));
+      const choices = namedChoices(roles);
       return <SelectField label={texts[v.locale].role} name="roleId" choices={choices} required />;
     },
     run: (v, userId, { roleId = "" }) => addRole(v, userId, roleId),
