@@ -25,7 +25,6 @@ export const factorTexts = sectionTexts({
     "You have no second factor. With one, a stolen password is not enough to sign in.",
     "Você não tem um segundo fator. Com um, uma senha roubada não basta para entrar.",
   ],
-  kind: ["Kind", "Tipo"],
   totp: ["Authenticator app", "Aplicativo de autenticação"],
   passkey: ["Passkey", "Chave de acesso"],
   waiting: ["not confirmed", "não confirmado"],
@@ -41,7 +40,6 @@ export const factorTexts = sectionTexts({
   secretLabel: ["Or enter this key in the app", "Ou digite esta chave no aplicativo"],
   code: ["Code of the authenticator app", "Código do aplicativo de autenticação"],
   recoveryCode: ["Recovery code", "Código de recuperação"],
-  confirm: ["Confirm", "Confirmar"],
   passkeyText: [
     "A passkey is kept by your device or password manager. It signs you in without a password.",
     "Uma chave de acesso fica salva no seu dispositivo ou gerenciador de senhas. Com ela, você entra sem senha.",
@@ -74,7 +72,6 @@ export const factorTexts = sectionTexts({
     "Estes códigos só são mostrados agora. Guarde-os em um lugar seguro. Cada um entra uma vez, se perder os outros fatores.",
   ],
   passkeyAdded: ["The passkey was added.", "A chave de acesso foi adicionada."],
-  goOn: ["Continue", "Continuar"],
   removeFactor: ["Remove", "Remover"],
   removeTitle: (name: string) => [`Remove “${name}”`, `Remover “${name}”`],
   removeText: [
@@ -82,7 +79,6 @@ export const factorTexts = sectionTexts({
     "Confirme com sua senha ou com um dos seus fatores.",
   ],
   factorRemoved: ["The factor was removed.", "O fator foi removido."],
-  secondFactor: ["Second factor", "Segundo fator"],
   secondFactorText: ["Confirm the sign-in with your second factor.", "Confirme o login com o segundo fator."],
   otherWay: ["Use a recovery code", "Usar um código de recuperação"],
   startAgain: ["Start again", "Começar de novo"],

@@ -15,7 +15,6 @@ export const oauthClientTexts = sectionTexts({
     "Users see it when the client asks them for consent.",
     "Os usuários o veem quando o cliente pede autorização a eles.",
   ],
-  kind: ["Kind", "Tipo"],
   confidential: [
     "Confidential: a server that keeps a secret",
     "Confidencial: um servidor que guarda um segredo",
@@ -50,12 +49,10 @@ export const oauthClientTexts = sectionTexts({
   clientCreated: ["Client created", "Cliente criado"],
   publicCreated: ["The client was created. It has no secret.", "O cliente foi criado. Não tem segredo."],
   secretCreated: ["New client secret", "Novo segredo do cliente"],
-  newSecret: ["New secret", "Novo segredo"],
   rotateConfirm: (name: string) => [
     `Create a new secret for ${name}? The old one stops working at once.`,
     `Criar um novo segredo para ${name}? O antigo deixa logo de funcionar.`,
   ],
-  revoke: ["Revoke", "Revogar"],
   revokeConfirm: (name: string) => [
     `Revoke ${name}? Nobody can sign in to it any more. This cannot be undone.`,
     `Revogar ${name}? Ninguém mais poderá iniciar sessão nele. Não é possível desfazer.`,

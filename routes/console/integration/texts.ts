@@ -38,7 +38,6 @@ export const integrationTexts = sectionTexts({
   ],
   otherPermissions: ["Other permissions", "Outras permissões"],
   createKey: ["Create the key", "Criar a chave"],
-  revoke: ["Revoke", "Revogar"],
   revokeConfirm: (name: string) => [
     `Revoke the key ${name}? Requests that use it are refused immediately.`,
     `Revogar a chave ${name}? As solicitações que a usam são recusadas imediatamente.`,
@@ -65,7 +64,6 @@ export const integrationTexts = sectionTexts({
   ],
   actsIn: ["Acts in", "Atua em"],
   thisTenant: ["This tenant", "Este inquilino"],
-  allTenants: ["All tenants", "Todos os inquilinos"],
   tenantCount: counted(["tenant", "tenants"], ["inquilino", "inquilinos"]),
   accountPermissionsHint: [
     "A service account can have only permissions that you hold. It keeps them if you lose them.",
@@ -112,7 +110,6 @@ export const integrationTexts = sectionTexts({
   saved: ["The endpoint was saved.", "O endpoint foi guardado."],
   secret: ["Signing secret", "Segredo de assinatura"],
   endpointCreated: ["The endpoint was created", "O endpoint foi criado"],
-  newSecret: ["New secret", "Novo segredo"],
   newSecretConfirm: [
     "Create a new signing secret? For one day, events are signed with both secrets.",
     "Criar um novo segredo de assinatura? Durante um dia, os eventos são assinados com os dois segredos.",
@@ -147,7 +144,6 @@ export const integrationTexts = sectionTexts({
   redeliver: ["Send again", "Reenviar"],
   redelivered: ["The event was queued again.", "O evento foi colocado de novo na fila."],
   details: ["Body and attempts", "Corpo e tentativas"],
-  body: ["Body", "Corpo"],
   response: ["Response", "Resposta"],
 });
 

@@ -9,7 +9,6 @@ export const webhookTexts = sectionTexts({
     `${delivered} of ${all} attempts`,
     `${delivered} de ${all} tentativas`,
   ],
-  lastError: ["Last error", "Último erro"],
   pauseTitle: ["Pause this endpoint", "Pausar este endpoint"],
   pauseText: [
     "Its events wait and are sent after you resume it. Events are kept for 30 days.",
@@ -28,7 +27,6 @@ export const webhookTexts = sectionTexts({
     "Deliveries wait until the endpoint is resumed.",
     "As entregas esperam até o endpoint ser retomado.",
   ],
-  createdBy: ["Created by", "Criado por"],
   failing: ["Failing", "Falhando"],
   retryFailed: ["Send failed events again", "Reenviar eventos com falha"],
   noneFailed: [

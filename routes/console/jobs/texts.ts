@@ -4,7 +4,6 @@ import { defineTexts } from "../shared/languages.ts";
 export const jobTexts = sectionTexts({
   jobs: ["Jobs", "Tarefas"],
   caption: ["Background jobs", "Tarefas em segundo plano"],
-  enqueue: ["Enqueue a job", "Enfileirar uma tarefa"],
   enqueueCopy: ["Enqueue a copy", "Enfileirar uma cópia"],
   enqueueNow: ["Enqueue", "Enfileirar"],
   enqueued: ["The job was queued.", "A tarefa foi colocada na fila."],

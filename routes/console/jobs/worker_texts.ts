@@ -9,7 +9,6 @@ export const workerTexts = sectionTexts({
     "Nenhuma tarefa é executada. Inicie uma instância que execute tarefas, ou um executor próprio.",
   ],
   worker: ["Worker", "Executor"],
-  kind: ["Kind", "Tipo"],
   embedded: ["Part of the service", "Parte do serviço"],
   remote: ["Own worker", "Executor próprio"],
   program: ["Program", "Programa"],

@@ -16,7 +16,6 @@ export const looksTexts = sectionTexts({
     "Deixe vazio para que seja escolhida uma cor legível.",
   ],
   footer: ["Footer", "Rodapé"],
-  replyTo: ["Reply to", "Responder para"],
   saved: ["The looks were saved.", "A aparência foi salva."],
   logo: ["Logo", "Logotipo"],
   logoHint: [

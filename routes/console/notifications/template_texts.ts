@@ -5,13 +5,11 @@ export const templateTexts = sectionTexts({
   title: ["Templates", "Modelos"],
   caption: ["Message templates by slug and language", "Modelos de mensagens por nome curto e idioma"],
   newTemplate: ["New template", "Novo modelo"],
-  slug: ["Slug", "Nome curto"],
   slugHint: [
     "The name that send requests use: letters, digits, dots, hyphens, underscores.",
     "O nome que as solicitações de envio usam: letras, algarismos, pontos, hifens, sublinhados.",
   ],
   localeHint: ["A language tag such as en or pt-PT.", "Uma etiqueta de idioma como en ou pt-BR."],
-  version: ["Version", "Versão"],
   search: ["Search slug or name", "Buscar pelo nome"],
   customOnly: ["Custom only", "Só personalizados"],
   empty: ["No templates yet", "Ainda não há modelos"],
@@ -22,17 +20,14 @@ export const templateTexts = sectionTexts({
   html: ["HTML body", "Corpo HTML"],
   text: ["Text body", "Corpo em texto"],
   textHint: ["Empty: generated from the HTML body.", "Vazio: gerado a partir do corpo HTML."],
-  required: ["Required variables", "Variáveis obrigatórias"],
   requiredHint: [
     "Names separated by commas. A message without one of them is refused.",
     "Nomes separados por vírgulas. Uma mensagem sem um deles é recusada.",
   ],
-  sample: ["Sample data (JSON)", "Dados de exemplo (JSON)"],
   sampleHint: [
     "For the preview and tests. It is not saved. Empty: a fitting value for every variable.",
     "Para a pré-visualização e os testes. Não são salvos. Vazio: um valor adequado para cada variável.",
   ],
-  kind: ["Kind", "Tipo"],
   partial: ["Partial", "Parcial"],
   kindHint: [
     "A layout surrounds templates where it has {{{ body }}}. A partial is a piece of them and of document templates: {{> slug}}. The kind does not change.",

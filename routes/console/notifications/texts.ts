@@ -15,7 +15,6 @@ export const notificationTexts = sectionTexts({
   message: ["Message", "Mensagem"],
   noSubject: ["(no subject)", "(sem assunto)"],
   recipientsCaption: ["Recipients and the delivery to each", "Destinatários e a entrega a cada um"],
-  retries: ["Retries", "Repetições"],
   created: ["Created", "Criada"],
   sent: ["Sent", "Enviada"],
   scheduledFor: ["Scheduled for", "Agendada para"],
@@ -25,7 +24,6 @@ export const notificationTexts = sectionTexts({
     `${slug} · ${locale} · versão ${version}`,
   ],
   templateUnfilled: (slug: string) => [`${slug} (rendered when sent)`, `${slug} (preenchido no envio)`],
-  lastError: ["Last error", "Último erro"],
   retry: ["Send again", "Reenviar"],
   retried: [
     "The message was queued again for recipients who have not received it.",
@@ -40,11 +38,9 @@ export const notificationTexts = sectionTexts({
   empty: ["No messages yet", "Ainda não há mensagens"],
   emptyText: ["Messages appear here when they are sent.", "As mensagens aparecem aqui quando são enviadas."],
   waits: ["quiet hours until", "horas de silêncio até"],
-  recipient: ["Recipient", "Destinatário"],
   moreRecipients: (count: string) => [`and ${count} more`, `e mais ${count}`],
   reported: ["Reported", "Comunicado"],
   attachments: ["Attachments", "Anexos"],
-  replyTo: ["Reply to", "Responder para"],
   cc: ["copy", "cópia"],
   bcc: ["blind copy", "cópia oculta"],
   bodyExpired: [
@@ -103,7 +99,6 @@ export const notificationTexts = sectionTexts({
   ],
   ownText: ["Write the text", "Escrever o texto"],
   aTemplate: ["Use a template", "Usar um modelo"],
-  data: ["Data (JSON)", "Dados (JSON)"],
   dataHint: ["Values of the template's variables.", "Valores das variáveis do modelo."],
   dataInvalid: [
     "This is not a JSON object. Correct it and try again.",

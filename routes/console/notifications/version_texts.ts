@@ -2,7 +2,6 @@ import { sectionTexts } from "../shared/labels.ts";
 
 /** Texts of the pages of a template's versions. */
 export const versionTexts = sectionTexts({
-  version: ["Version", "Versão"],
   versions: ["Versions", "Versões"],
   caption: ["Versions of the template, newest first", "Versões do modelo, a mais recente primeiro"],
   changedBy: ["Changed by", "Alterada por"],

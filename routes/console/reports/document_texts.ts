@@ -11,16 +11,13 @@ export const documentTemplateTexts = sectionTexts({
     "PDFs such as invoices and letters are made from document templates. Begin with a sample.",
     "Os PDF, como faturas e cartas, são criados a partir de modelos de documentos. Comece com um exemplo.",
   ],
-  slug: ["Slug", "Nome curto"],
   slugHint: ["Lower-case letters, digits and hyphens.", "Minúsculas, algarismos e hifens."],
   languageHint: [
     "A language tag such as en or pt-PT: language of the document, format of its numbers and dates.",
     "Uma etiqueta de idioma como en ou pt-BR: idioma do documento, formato dos seus números e datas.",
   ],
-  version: ["Version", "Versão"],
   documentTitle: ["Title of the document", "Título do documento"],
   documentTitleHint: ["It also names the file.", "Também dá o nome ao arquivo."],
-  body: ["Body", "Corpo"],
   bodyHint: [
     "Markup with variables, such as <page><h1>Invoice {{number}}</h1></page>. {{> slug}} is a partial of the message templates.",
     "Marcação com variáveis, como <page><h1>Fatura {{number}}</h1></page>. {{> nome}} é um parcial dos modelos de mensagens.",
@@ -30,12 +27,10 @@ export const documentTemplateTexts = sectionTexts({
     'O corpo mostra um texto com {{ t "chave" }}, no idioma do documento. As linhas vazias são removidas.',
   ],
   texts: ["Texts by language", "Textos por idioma"],
-  required: ["Required variables", "Variáveis obrigatórias"],
   requiredHint: [
     "Names separated by commas. A document without one of them is refused.",
     "Nomes separados por vírgulas. Um documento sem uma delas é recusado.",
   ],
-  sample: ["Sample data (JSON)", "Dados de exemplo (JSON)"],
   sampleHint: ["Saved with the template, for previews.", "Salvos com o modelo, para pré-visualizações."],
   sampleInvalid: ["Enter a JSON object.", "Digite um objeto JSON."],
   samples: ["Begin with a sample", "Comece com um exemplo"],
@@ -56,13 +51,11 @@ export const documentTemplateTexts = sectionTexts({
     `Delete the document template ${slug} (${locale})? Documents that were already requested are still generated.`,
     `Excluir o modelo de documento ${slug} (${locale})? Os documentos já pedidos continuam sendo gerados.`,
   ],
-  generate: ["Generate", "Gerar"],
   generateIntro: [
     "The documents have the saved version of the template. They are made in the background.",
     "Os documentos usam a versão salva do modelo. São criados em segundo plano.",
   ],
   language: ["Language of the documents", "Idioma dos documentos"],
-  data: ["Data (JSON)", "Dados (JSON)"],
   dataHint: [
     'An object makes one document. An array makes one for each item, at most 100: [{"name": "Ana", "language": "pt", "data": {…}, "recipients": ["ana@example.com"]}]. Only the data is needed; recipients are for delivery by email.',
     'Um objeto cria um documento. Uma lista cria um para cada item, no máximo 100: [{"name": "Ana", "language": "pt", "data": {…}, "recipients": ["ana@example.com"]}]. Só os dados são necessários; os destinatários servem para a entrega por e-mail.',

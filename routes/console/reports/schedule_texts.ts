@@ -17,7 +17,6 @@ export const scheduleTexts = sectionTexts({
     "It runs with the permissions its creator holds at that time.",
     "É executado com as permissões que seu criador tiver nesse momento.",
   ],
-  createdBy: ["Created by", "Criado por"],
   failures: ["Consecutive failures", "Falhas consecutivas"],
   deleteConfirm: (name: string) => [
     `Delete the schedule “${name}”? Its report runs are kept.`,

@@ -12,7 +12,6 @@ export const targetTexts = sectionTexts({
   newBucket: ["New bucket", "Novo bucket"],
   newChat: ["New Slack webhook", "Novo webhook do Slack"],
   name: ["Name", "Nome"],
-  kind: ["Kind", "Tipo"],
   s3: ["S3 bucket", "Bucket S3"],
   slack: ["Slack webhook", "Webhook do Slack"],
   place: ["Place", "Local"],
@@ -34,7 +33,6 @@ export const targetTexts = sectionTexts({
   ],
   accessKeyId: ["Access key id", "Id da chave de acesso"],
   secretAccessKey: ["Secret access key", "Chave de acesso secreta"],
-  webhookUrl: ["Webhook URL", "URL do webhook"],
   webhookUrlHint: [
     "Of Slack, or of a service that takes the same messages. It is a secret and is not shown again.",
     "Do Slack ou de um serviço que aceite as mesmas mensagens. É um segredo e não volta a ser mostrado.",

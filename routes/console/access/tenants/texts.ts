@@ -31,7 +31,6 @@ export const tenantTexts = sectionTexts({
     "Maximum number of active users. Empty: no limit.",
     "Máximo de usuários ativos. Vazio: sem limite.",
   ],
-  secondFactor: ["Second factor", "Segundo fator"],
   secondFactorRequired: ["Required", "Obrigatório"],
   secondFactorOptional: ["Optional", "Opcional"],
   requireSecondFactor: ["Require a second factor", "Exigir um segundo fator"],

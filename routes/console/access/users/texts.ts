@@ -8,7 +8,6 @@ export const userTexts = sectionTexts({
   notLocked: ["Not locked", "Não bloqueado"],
   lockStatus: ["Sign-in lock", "Bloqueio"],
   noRoles: ["no roles", "sem papéis"],
-  allTenants: ["All tenants", "Todos os inquilinos"],
   noTenants: ["no tenant", "sem inquilino"],
   lastSignIn: ["Last sign-in", "Último login"],
   externalId: ["External id", "Id externo"],
@@ -46,7 +45,6 @@ export const userTexts = sectionTexts({
   ],
   unlock: ["Unlock", "Desbloquear"],
   unlocked: ["The user is unlocked and can sign in.", "O usuário foi desbloqueado e pode entrar."],
-  secondFactor: ["Second factor", "Segundo fator"],
   removeFactors: ["Remove second factors", "Remover segundos fatores"],
   removeFactorsConfirm: (email: string) => [
     `Remove all second factors and recovery codes of ${email}? Do this only if they lost them: be sure that it is they who ask. All their sessions end, and a password alone signs them in.`,
@@ -194,7 +192,6 @@ export const userTexts = sectionTexts({
   ],
   openFile: ["Open the file", "Abrir o arquivo"],
   dryRun: ["Dry run", "Ensaio"],
-  rows: ["Rows", "Linhas"],
   imported: ["Users", "Usuários"],
   importCounts: (created: string, updated: string, unchanged: string, failed: string) => [
     `${created} created, ${updated} updated, ${unchanged} unchanged, ${failed} failed`,
