@@ -13,6 +13,8 @@ import { integrationTexts } from "./texts.ts";
 
 type Account = Row<"listServiceAccounts">;
 
+const REQUEST_HEADERS = "Authorization: Bearer …\nX-Tenant-ID: …";
+
 /** The service accounts that the viewer manages, with their permissions, tenants and last use. */
 async function listAccounts(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
@@ -128,7 +130,7 @@ function showSecret(v: Visit, title: string, secret: string): View {
     more: (
       <>
         <p class="muted">{t.keyUse}</p>
-        <CodeBlock label={t.keyUse}>{"Authorization: Bearer …\nX-Tenant-ID: …"}</CodeBlock>
+        <CodeBlock label={t.keyUse}>{REQUEST_HEADERS}</CodeBlock>
       </>
     ),
   });
