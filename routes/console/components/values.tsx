@@ -143,8 +143,8 @@ export const CodeBlock = ({ label, children }: { label: string; children?: Child
 /** A JSON text, indented if it can be parsed. */
 export function JsonText({ value, label }: { value: string; label: string }) {
   const parsed = jsonIn(value);
-  return <CodeBlock label={label}>{parsed === undefined ? value : JSON.stringify(parsed, null, 2)}
-  </CodeBlock>;
+  const shown = parsed === undefined ? value : JSON.stringify(parsed, null, 2);
+  return <CodeBlock label={label}>{shown}</CodeBlock>;
 }
 
 /** A share between 0 and 1 as "12.5%". */
