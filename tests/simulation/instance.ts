@@ -4,6 +4,7 @@ import { followStrandedJobs } from "../../domain/jobs/ended_jobs.ts";
 import { JobWriter } from "../../domain/jobs/enqueue.ts";
 import { foldCounts } from "../../domain/jobs/fold_counts.ts";
 import { JobTypes } from "../../domain/jobs/job_type.ts";
+import { recoverLostJobs } from "../../domain/jobs/lease.ts";
 import type { SettledJob } from "../../domain/jobs/job_row.ts";
 import type { JobPlatform } from "../../domain/jobs/platform.ts";
 import { RateReleaser } from "../../domain/jobs/rate_releaser.ts";
@@ -144,6 +145,8 @@ export class Instance {
       await foldCounts(platform.sql, { always: true });
       if (await followStrandedJobs(platform.sql) > 0) this.o.wakeAt(platform.clock.now());
       if (await moveOrphans(platform.sql) > 0) this.o.wakeAt(platform.clock.now());
+      const recovered = await recoverLostJobs(platform.sql, LEASE_SECONDS, platform.jobTypes);
+      if (recovered > 0) this.o.wakeAt(platform.clock.now());
     } catch (error) {
       platform.log.error("the sweep failed; it is retried", { error });
     }
