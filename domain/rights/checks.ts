@@ -104,6 +104,13 @@ export const byPerson = <C extends Caller>(rule: Access<C>): Access<C> => ({
   },
 });
 
+/** A signed-in user, or a service account without a tenant context that holds admin:system. */
+export const byPersonOrSystem: Access<Caller> = {
+  ...byPerson(signedIn),
+  admit: (caller) =>
+    caller?.serviceAccount && isSystemAdmin(caller) ? caller : byPerson(signedIn).admit(caller),
+};
+
 /** A caller with a tenant context who holds one of `permissions` there; if none is given, any caller in a tenant. */
 export function inTenant(...permissions: string[]): Access<TenantCaller> {
   return {

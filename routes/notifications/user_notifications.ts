@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { byPerson, signedIn } from "../../domain/rights/checks.ts";
+import { byPersonOrSystem as access } from "../../domain/rights/checks.ts";
 import { deleteUserNotification, markAllRead, markRead } from "../../domain/notifications/in_app/change.ts";
 import { requireOwner } from "../../domain/notifications/in_app/ownership.ts";
 import { countUserNotifications, listUserNotifications } from "../../domain/notifications/in_app/read.ts";
@@ -10,7 +10,6 @@ import { queryBoolean, uuid } from "../shared/validation.ts";
 import { UserNotificationDto } from "./shapes.ts";
 
 const area = "Notifications";
-const access = byPerson(signedIn);
 const params = z.object({ id: uuid });
 const ofUser = { userId: uuid };
 

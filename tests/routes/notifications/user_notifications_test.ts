@@ -178,3 +178,40 @@ Deno.test("a push message is sent to device tokens and to users' devices", async
     ]
   ) refused(await sender.post(`${path}/push`, body), 400, "VALIDATION_ERROR");
 });
+
+Deno.test("a service account with admin:system serves the notifications of every user, other programs of none", async () => {
+  const maker = await t.actor({
+    tenantId: t.platformTenantId,
+    permissions: ["admin:system", "read:users", "manage:api-keys"],
+  });
+  const programOf = async (route: string, body: Record<string, unknown>) => {
+    const made = await maker.post(`/api/v1/${route}`, { name: crypto.randomUUID(), ...body });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    return t.nobody.with({ authorization: `Bearer ${made.body.secret ?? made.body.key}` });
+  };
+  const accountWith = (permissions: string[]) =>
+    programOf("service-accounts", { permissions, tenants: "all" });
+  const account = await accountWith(["admin:system"]);
+  const ann = await t.actor({ tenantId });
+  await notify([ann]);
+  await notify([ann]);
+  const { status, body } = await account.get(of(ann));
+  assert.deepEqual([status, body.totalCount], [200, 2]);
+  assert.equal((await account.get(of(ann).replace("?", "/unread-count?"))).body, 2);
+  const [first, second] = body.items;
+  assert.equal((await account.put(of(ann).replace("?", `/${first.id}/read?`))).body.isRead, true);
+  assert.equal((await account.delete(of(ann).replace("?", `/${second.id}?`))).status, 200);
+  assert.equal((await account.put(of(ann).replace("?", "/read-all?"))).status, 200);
+  refused(await account.get(own), 400, "VALIDATION_ERROR");
+  for (
+    const other of [
+      account.with({ "x-tenant-id": tenantId }), // there, admin:system does not count
+      await accountWith(["read:users"]),
+      await programOf("api-keys", { permissions: ["admin:system"] }),
+    ]
+  ) {
+    for (const userId of [ann.userId, maker.userId]) {
+      refused(await other.get(`${own}?userId=${userId}`), 403, "FORBIDDEN");
+    }
+  }
+});
