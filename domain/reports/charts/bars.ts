@@ -1,5 +1,5 @@
 import type { ChartData } from "../document.ts";
-import { type Drawing, fitText, type Frame, type Shape } from "./drawing.ts";
+import { type Drawing, fitText, type Frame, type Shape, textShape } from "./drawing.ts";
 import { drawLegend } from "./legend.ts";
 import { scaleOf, tickTexts, valueText } from "./scale.ts";
 
@@ -47,27 +47,16 @@ export function drawBars(data: ChartData, frame: Frame): Drawing {
         stroke: isZero ? "soft" : "grid",
         width: 0.8,
       },
-      {
-        kind: "text",
-        at: [at, bottom + fontSize * 1.3],
-        text: ticks[i] ?? "",
-        size: fontSize * 0.85,
+      textShape(ticks[i] ?? "", [at, bottom + fontSize * 1.3], fontSize * 0.85, {
         anchor: "middle",
         fill: "soft",
-      },
+      }),
     );
   }
   for (const [i, label] of shown.entries()) {
     const top = legend.height + i * (series.length + GAP) * bar + GAP / 2 * bar;
     const middle = top + series.length * bar / 2 + fontSize * 0.35;
-    shapes.push({
-      kind: "text",
-      at: [labelWidth - fontSize * 0.8, middle],
-      text: label,
-      size: fontSize,
-      anchor: "end",
-      fill: "ink",
-    });
+    shapes.push(textShape(label, [labelWidth - fontSize * 0.8, middle], fontSize, { anchor: "end" }));
     for (const [s, { values }] of series.entries()) {
       const value = values[i];
       if (value !== null && value !== undefined) {
@@ -92,13 +81,11 @@ function oneBar(value: number, series: number, { y, height, fontSize, x }: Place
   const gap = fontSize * 0.3;
   return [
     { kind: "rect", x: isNegative ? to - width : from, y, width, height, fill: series },
-    {
-      kind: "text",
-      at: [isNegative ? to - width - gap : from + width + gap, y + height / 2 + fontSize * 0.32],
-      text: valueText(value),
-      size: fontSize * 0.9,
-      anchor: isNegative ? "end" : "start",
-      fill: "ink",
-    },
+    textShape(
+      valueText(value),
+      [isNegative ? to - width - gap : from + width + gap, y + height / 2 + fontSize * 0.32],
+      fontSize * 0.9,
+      { anchor: isNegative ? "end" : "start" },
+    ),
   ];
 }

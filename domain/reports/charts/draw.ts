@@ -1,6 +1,6 @@
 import type { ChartData } from "../document.ts";
 import { drawBars } from "./bars.ts";
-import { type Drawing, fitText, type Frame } from "./drawing.ts";
+import { type Drawing, fitText, type Frame, textShape } from "./drawing.ts";
 import { drawLines } from "./lines.ts";
 import { drawPie } from "./pie.ts";
 import { PALETTE_SIZE } from "./palette.ts";
@@ -64,7 +64,7 @@ function emptyDrawing(frame: Frame): Drawing {
   return {
     width,
     height: fontSize * 2,
-    shapes: [{ kind: "text", at: [0, fontSize * 1.4], text, size: fontSize, anchor: "start", fill: "soft" }],
+    shapes: [textShape(text, [0, fontSize * 1.4], fontSize, { fill: "soft" })],
   };
 }
 

@@ -22,6 +22,14 @@ export type Shape =
   /** One line of text; `at` is on its baseline. */
   | { kind: "text"; at: Point; text: string; size: number; anchor: "start" | "middle" | "end"; fill: Paint };
 
+/** A line of text; without `o` it begins at `at`, in the colour of text. */
+export const textShape = (
+  text: string,
+  at: Point,
+  size: number,
+  o: Partial<Pick<Extract<Shape, { kind: "text" }>, "anchor" | "fill">> = {},
+): Shape => ({ kind: "text", at, text, size, anchor: "start", fill: "ink", ...o });
+
 /** Shapes in drawing order. */
 export interface Drawing {
   width: number;

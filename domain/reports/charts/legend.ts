@@ -1,4 +1,4 @@
-import { fitText, type Frame, type Shape } from "./drawing.ts";
+import { fitText, type Frame, type Shape, textShape } from "./drawing.ts";
 
 /** Draws the names of the series above a chart, in as many lines as they need. @returns their shapes and height */
 export function drawLegend(names: string[], frame: Frame): { shapes: Shape[]; height: number } {
@@ -13,14 +13,7 @@ export function drawLegend(names: string[], frame: Frame): { shapes: Shape[]; he
     if (x > 0 && x + needed > width) [x, y] = [0, y + line];
     shapes.push(
       { kind: "rect", x, y: y + fontSize * 0.2, width: fontSize * 0.9, height: fontSize * 0.9, fill: i },
-      {
-        kind: "text",
-        at: [x + fontSize * 1.3, y + fontSize],
-        text,
-        size: fontSize,
-        anchor: "start",
-        fill: "ink",
-      },
+      textShape(text, [x + fontSize * 1.3, y + fontSize], fontSize),
     );
     x += needed + fontSize * 1.5;
   }

@@ -1,5 +1,5 @@
 import type { ChartData } from "../document.ts";
-import { type Drawing, fitText, type Frame, type Point, type Shape } from "./drawing.ts";
+import { type Drawing, fitText, type Frame, type Point, type Shape, textShape } from "./drawing.ts";
 import { drawLegend } from "./legend.ts";
 import { scaleOf, tickTexts } from "./scale.ts";
 
@@ -35,14 +35,10 @@ export function drawLines(data: ChartData, frame: Frame): Drawing {
     const stroke = tick === 0 ? "soft" : "grid";
     shapes.push(
       { kind: "line", points: [[left, y(tick)], [right, y(tick)]], stroke, width: 0.8 },
-      {
-        kind: "text",
-        at: [left - fontSize * 0.5, y(tick) + small * 0.35],
-        text: ticks[i] ?? "",
-        size: small,
+      textShape(ticks[i] ?? "", [left - fontSize * 0.5, y(tick) + small * 0.35], small, {
         anchor: "end",
         fill: "soft",
-      },
+      }),
     );
   }
   shapes.push(...labelsBelow(labels, { x, y: top + plot + fontSize * 1.4, step, width, small, frame }));
@@ -95,15 +91,14 @@ function labelsBelow(labels: string[], { x, y, step, width, small, frame }: Labe
     if (i % every !== 0) return [];
     const half = frame.widthOf(text) * small / 2;
     const middle = Math.min(width - half, Math.max(half, x(i)));
-    return [{ kind: "text", at: [middle, y], text, size: small, anchor: "middle", fill: "soft" }];
+    return [textShape(text, [middle, y], small, { anchor: "middle", fill: "soft" })];
   });
 }
 
-const noteOf = ({ labels, omitted }: ChartData, y: number, fontSize: number): Shape => ({
-  kind: "text",
-  at: [0, y],
-  text: `The first ${labels.length} of ${labels.length + omitted} values are shown.`,
-  size: fontSize * 0.85,
-  anchor: "start",
-  fill: "soft",
-});
+const noteOf = ({ labels, omitted }: ChartData, y: number, fontSize: number): Shape =>
+  textShape(
+    `The first ${labels.length} of ${labels.length + omitted} values are shown.`,
+    [0, y],
+    fontSize * 0.85,
+    { fill: "soft" },
+  );

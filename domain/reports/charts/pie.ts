@@ -1,5 +1,13 @@
 import type { ChartData } from "../document.ts";
-import { type Drawing, fitText, type Frame, type PathStep, type Point, type Shape } from "./drawing.ts";
+import {
+  type Drawing,
+  fitText,
+  type Frame,
+  type PathStep,
+  type Point,
+  type Shape,
+  textShape,
+} from "./drawing.ts";
 import { valueText } from "./scale.ts";
 
 /** Radius relative to the font size. */
@@ -45,22 +53,8 @@ export function drawPie({ labels, series }: ChartData, frame: Frame): Drawing {
         height: fontSize * 0.9,
         fill: i,
       },
-      {
-        kind: "text",
-        at: [left + fontSize * 1.4, y],
-        text: name,
-        size: fontSize,
-        anchor: "start",
-        fill: "ink",
-      },
-      {
-        kind: "text",
-        at: [nameEnd + fontSize * 0.7, y],
-        text,
-        size: fontSize,
-        anchor: "start",
-        fill: "soft",
-      },
+      textShape(name, [left + fontSize * 1.4, y], fontSize),
+      textShape(text, [nameEnd + fontSize * 0.7, y], fontSize, { fill: "soft" }),
     );
   }
   return { width, height, shapes };
