@@ -111,26 +111,25 @@ export async function queueReport(
   const { versionId = null, pins = null } = o.document ?? {};
   const [user] = await findUsersInTenant(tx, requester.tenantId, [requester.userId]);
   const requestedBy = request.requestedBy ?? user?.email ?? requester.userId;
-  const [execution] = await tx<Execution[]>`
-    insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
-      required_permissions, delivery_json, requested_by, created_by, schedule_id, trace_id, burst_id,
-      burst_value, document_version_id, document_pins, created_at)
-    values (${id}, ${requester.tenantId}, ${template.id}, ${executionName(template, request)}, ${format},
-      ${STATUS.Queued},
-      ${JSON.stringify(request.parameters)}, ${request.requiredPermissions}::text[],
-      ${delivery && JSON.stringify(delivery)}, ${requestedBy}, ${requester.userId},
-      ${request.scheduleId ?? null}, ${requester.traceId},
-      ${o.burstId ?? null}, ${o.burstId ? request.burstValue ?? "" : null},
-      ${versionId}, ${pins && tx.json({ ...pins })}, ${p.clock.now()})
-    returning *`;
-  if (!execution) throw new Error("an inserted execution was not returned");
   const jobId = await enqueueJob(p, tx, generateJob, { executionId: id }, {
     tenantId: requester.tenantId,
     createdBy: requester.userId,
     traceId: requester.traceId,
     scheduledAt: o.startsAt ?? null,
   });
-  await tx`update report_executions set job_id = ${jobId} where id = ${id}`;
+  const [execution] = await tx<Execution[]>`
+    insert into report_executions (id, tenant_id, template_id, report_name, format, status, parameters_json,
+      required_permissions, delivery_json, requested_by, created_by, schedule_id, trace_id, burst_id,
+      burst_value, document_version_id, document_pins, job_id, created_at)
+    values (${id}, ${requester.tenantId}, ${template.id}, ${executionName(template, request)}, ${format},
+      ${STATUS.Queued},
+      ${JSON.stringify(request.parameters)}, ${request.requiredPermissions}::text[],
+      ${delivery && JSON.stringify(delivery)}, ${requestedBy}, ${requester.userId},
+      ${request.scheduleId ?? null}, ${requester.traceId},
+      ${o.burstId ?? null}, ${o.burstId ? request.burstValue ?? "" : null},
+      ${versionId}, ${pins && tx.json({ ...pins })}, ${jobId}, ${p.clock.now()})
+    returning *`;
+  if (!execution) throw new Error("an inserted execution was not returned");
   return execution;
 }
 

@@ -8,8 +8,7 @@ import { safeTransport } from "../../../infra/objectstore/safe_transport.ts";
 import { openFileContent } from "../../files/service_files.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
-import type { Execution } from "../execution.ts";
-import type { Outcome, OwedDelivery } from "./delivery.ts";
+import type { Deliverable, Outcome, OwedDelivery } from "./delivery.ts";
 import type { OpenTarget } from "./target_secrets.ts";
 
 /**
@@ -18,7 +17,7 @@ import type { OpenTarget } from "./target_secrets.ts";
  */
 export async function deliverToBucket(
   p: Platform,
-  execution: Execution & { storedFileId: string },
+  execution: Deliverable,
   { recipient }: OwedDelivery,
   target: OpenTarget,
   signal: AbortSignal,

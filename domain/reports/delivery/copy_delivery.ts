@@ -2,13 +2,12 @@ import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.t
 import { copyFileTo } from "../../files/service_files.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
-import type { Execution } from "../execution.ts";
-import type { Outcome, OwedDelivery } from "./delivery.ts";
+import type { Deliverable, Outcome, OwedDelivery } from "./delivery.ts";
 
 /** Copies the document to its target path in the tenant's delivery folder. Copying again is harmless. */
 export async function deliverByCopy(
   p: Platform,
-  execution: Execution & { storedFileId: string },
+  execution: Deliverable,
   { recipient }: OwedDelivery,
 ): Promise<Outcome> {
   try {

@@ -3,7 +3,7 @@ import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
 import { defineJob, DependencyUnavailable, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
-import { type Execution, listDeliveries } from "../execution.ts";
+import { listDeliveries } from "../execution.ts";
 import { rethrowOutages } from "../../jobs/outage.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { rejectDocument } from "../run.ts";
@@ -11,6 +11,7 @@ import { deliverToBucket } from "./bucket_delivery.ts";
 import { deliverByCopy } from "./copy_delivery.ts";
 import {
   claimDelivery,
+  type Deliverable,
   finishDelivery,
   listOwed,
   type Outcome,
@@ -30,8 +31,6 @@ const MIN_WAIT_MS = 250;
 const MAX_WAIT_MS = 60_000;
 /** Factor between one wait and the next. */
 const WAIT_GROWTH = 1.4;
-
-type Deliverable = Execution & { storedFileId: string };
 
 /**
  * Waits for the scan of an execution's document, then makes the deliveries that are still open (`Owed`). While the scan

@@ -5,6 +5,9 @@ import { STATUS } from "../formats.ts";
 import { emitDeliveryEnd } from "../report_events.ts";
 import type { DeliveryMethod, DeliveryOptions } from "./options.ts";
 
+/** An execution with a document. */
+export type Deliverable = Execution & { storedFileId: string };
+
 /** An open delivery: one recipient who has not yet received the document. */
 export interface OwedDelivery {
   id: string;
@@ -31,8 +34,8 @@ export async function readDeliverable(
   q: Sql,
   id: string,
   jobId: string,
-): Promise<(Execution & { storedFileId: string }) | null> {
-  const [execution] = await q<(Execution & { storedFileId: string })[]>`
+): Promise<Deliverable | null> {
+  const [execution] = await q<Deliverable[]>`
     select * from report_executions
     where id = ${id} and status = ${STATUS.Completed} and deleted_at is null and delivery_job_id = ${jobId}`;
   return execution ?? null;

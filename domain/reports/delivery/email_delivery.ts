@@ -2,16 +2,13 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { LINK_INSTEAD } from "../../notifications/content.ts";
 import { readNotificationStatus, sendNotification } from "../../notifications/send.ts";
 import { Problem } from "../../problems/problem.ts";
-import type { Execution } from "../execution.ts";
 import type { ReportPlatform } from "../platform.ts";
-import type { Outcome, OwedDelivery } from "./delivery.ts";
+import type { Deliverable, Outcome, OwedDelivery } from "./delivery.ts";
 import { createReportLink } from "./link.ts";
 import type { DeliveryOptions } from "./options.ts";
 
 /** A larger document is sent as a link. A smaller one is attached, or linked if the mail server rejects its size. */
 const MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024;
-
-type Deliverable = Execution & { storedFileId: string };
 
 /**
  * Sends one recipient one message. It is sent once, because the message id is stored in the transaction that creates

@@ -2,8 +2,7 @@ import { createHttpOut, OutboundRefused } from "../../../infra/http_out/http_out
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
 import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import type { Platform } from "../../shared/platform.ts";
-import type { Execution } from "../execution.ts";
-import type { Outcome, OwedDelivery } from "./delivery.ts";
+import type { Deliverable, Outcome, OwedDelivery } from "./delivery.ts";
 import { createReportLink } from "./link.ts";
 import { NO_SECRET } from "./receivers.ts";
 import { isTemporaryRefusal } from "./webhook_answers.ts";
@@ -19,7 +18,7 @@ const MAX_REFUSALS = 8;
  */
 export async function deliverByWebhook(
   p: Platform,
-  execution: Execution & { storedFileId: string },
+  execution: Deliverable,
   { id, recipient, attempts }: OwedDelivery,
 ): Promise<Outcome> {
   const secrets = await readSigningSecrets(p, p.sql, execution.tenantId);
