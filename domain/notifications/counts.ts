@@ -26,12 +26,9 @@ export async function countByStatus(
   q: Sql,
   filter: NotificationFilter,
 ): Promise<Map<NotificationStatus, number>> {
-  const parts = partsOf(filter).map(({ grain, from, before, to }) => {
-    if (grain === "day") return countDays(q, filter, from, before);
-    return grain === "hour"
-      ? countHours(q, filter, from, before)
-      : countRows(q, filter, { from, before, to });
-  });
+  const parts = partsOf(filter).map(({ grain, ...range }) =>
+    grain === "row" ? countRows(q, filter, range) : countStored(q, filter, grain, range)
+  );
   const counts = new Map<NotificationStatus, number>();
   for (const { status, count } of (await Promise.all(parts)).flat()) {
     counts.set(status, (counts.get(status) ?? 0) + count);
@@ -73,31 +70,19 @@ function partsOf({ fromDate, toDate }: Pick<NotificationFilter, "fromDate" | "to
 
 type StatusCount = { status: NotificationStatus; count: number };
 
-async function countDays(
+/** Sums the stored counts of whole days or hours. */
+async function countStored(
   q: Sql,
   filter: NotificationFilter,
-  from: Date | undefined,
-  before: Date | undefined,
+  grain: "day" | "hour",
+  { from, before }: Pick<Part, "from" | "before">,
 ): Promise<StatusCount[]> {
+  const table = q(grain === "day" ? "notification_counts" : "notification_hour_counts");
+  const start = (at: Date) => grain === "day" ? q`${at.toISOString().slice(0, 10)}::date` : q`${at}`;
   return await q<StatusCount[]>`
-    select status, sum(count)::bigint as count from notification_counts
-    where tenant_key = ${tenantKeyOf(filter.tenantId)}
-      ${from ? q`and day >= ${dayOf(from)}::date` : q``} ${before ? q`and day < ${dayOf(before)}::date` : q``}
-      ${ofKind(q, filter)}
-    group by status`;
-}
-
-async function countHours(
-  q: Sql,
-  filter: NotificationFilter,
-  from: Date | undefined,
-  before: Date | undefined,
-): Promise<StatusCount[]> {
-  return await q<StatusCount[]>`
-    select status, sum(count)::bigint as count from notification_hour_counts
-    where tenant_key = ${tenantKeyOf(filter.tenantId)}
-      and hour >= ${from ?? null} and hour < ${before ?? null}
-      ${ofKind(q, filter)}
+    select status, sum(count)::bigint as count from ${table}
+    where tenant_key = ${tenantKeyOf(filter.tenantId)} ${from ? q`and ${q(grain)} >= ${start(from)}` : q``}
+      ${before ? q`and ${q(grain)} < ${start(before)}` : q``} ${ofKind(q, filter)}
     group by status`;
 }
 
@@ -116,8 +101,6 @@ async function countRows(
 
 const ofKind = (q: Sql, { channel, status }: NotificationFilter) =>
   q`${channel ? q`and channel = ${channel}` : q``} ${status ? q`and status = ${status}` : q``}`;
-
-const dayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
 
 export const total = (counts: Map<NotificationStatus, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
