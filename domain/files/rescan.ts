@@ -3,6 +3,7 @@ import { transact } from "../../infra/postgres/postgres.ts";
 import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
+import { FIRST_ID } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FilePlatform } from "./platform.ts";
 import { rescanFile, type RescanOutcome, skipFile } from "./rescan_file.ts";
@@ -104,7 +105,7 @@ export async function rescanBatch(
   const size = lostLeases === 0 ? BATCH : 1;
   const files = await p.sql<OutdatedFile[]>`
     select id, scan_generation from files where status = 'Available' and scan_generation < ${generation}
-      and (scan_generation, id) > (${after?.generation ?? -1}, ${after?.fileId ?? NO_ID})
+      and (scan_generation, id) > (${after?.generation ?? -1}, ${after?.fileId ?? FIRST_ID})
     order by scan_generation, id limit ${size}`;
   const outcomes: Partial<Record<RescanOutcome, number>> = {};
   const endsAt = performance.now() + BATCH_MS;
@@ -131,7 +132,6 @@ export async function rescanBatch(
   return outcomes;
 }
 
-const NO_ID = "00000000-0000-0000-0000-000000000000";
 const inMs = (now: Date, ms: number) => new Date(now.getTime() + ms);
 
 /** Sets when the walk expires; null ends it. @returns false if another batch has taken over the walk. */
