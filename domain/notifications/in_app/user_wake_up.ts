@@ -72,6 +72,7 @@ export class UserWakeUps {
     mainPool(this.p.sql).listen(CHANNEL, (payload) => {
       for (const userId of payload.split(",")) this.#wakersByUser.get(userId)?.forEach((wake) => wake());
     }, wakeAll).catch((error) => {
+      this.#isListening = false; // the next stream that opens tries again
       this.p.log.warn("cannot LISTEN for in-app notifications; streams poll instead", { error });
     });
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mainPool } from "../../../infra/postgres/postgres.ts";
 import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
@@ -111,6 +112,21 @@ Deno.test("only the user can open the stream, and it ends with the session", asy
   await ann.post("/auth/logout");
   await notify(ann, "too late");
   await assert.rejects(stream.next(), /the stream ended/);
+});
+
+Deno.test("if LISTEN fails for the first stream, the next one listens", async () => {
+  const third = await instance();
+  const pool = mainPool(third.steward.platform.sql);
+  const { listen } = pool;
+  const tried: string[] = [];
+  pool.listen = ((channel: string, ...rest: [() => void]) => {
+    tried.push(channel);
+    return tried.length === 1 ? Promise.reject(new Error("no connection")) : listen(channel, ...rest);
+  }) as typeof listen;
+  const ann = await t.actor({ tenantId });
+  const streams = [await open(ann, { url: third.url }), await open(ann, { url: third.url })];
+  await Promise.all([third.stop(), ...streams.map((stream) => stream.end())]);
+  assert.deepEqual(tried, ["steward_in_app", "steward_in_app"]);
 });
 
 Deno.test("when the service stops, it ends its streams", async () => {
