@@ -1,58 +1,20 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { createTestDatabase } from "./support/cluster.ts";
+import { type SpawnedService, spawnService } from "./support/service_process.ts";
 import { until } from "./support/until.ts";
 
-interface Started {
-  folder: string;
-  /** What it has printed so far. */
-  output(): string;
-  /** The URL of the service. */
-  ready: Promise<string>;
-  signal(name: Deno.Signal): void;
-  ended: Promise<number>;
-}
-
 /** Starts the whole service as `deno task dev` does, and removes its folder afterwards. */
-async function withService(env: Record<string, string>, work: (service: Started) => Promise<void>) {
+async function withService(
+  env: Record<string, string>,
+  work: (service: SpawnedService & { folder: string }) => Promise<void>,
+) {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "..", "main.ts")],
-    env: { DATA_DIR: folder, PORT: "0", ...env },
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  let output = "";
-  const ready = Promise.withResolvers<string>();
-  const reading = [child.stdout, child.stderr].map((stream) =>
-    stream.pipeThrough(new TextDecoderStream()).pipeTo(
-      new WritableStream({
-        write(text) {
-          output += text;
-          const url = /^steward ready on (\S+)$/m.exec(output)?.[1];
-          if (url) ready.resolve(url);
-        },
-      }),
-    )
-  );
-  const ended = Promise.all([child.status, ...reading]).then(([{ code }]) => code);
-  let hasEnded = false;
-  ended.then((code) => {
-    hasEnded = true;
-    ready.reject(new Error(`it ended with ${code}:\n${output}`));
-  });
-  ready.promise.catch(() => {});
+  const service = spawnService({ DATA_DIR: folder, ...env });
   try {
-    await work({
-      folder,
-      output: () => output,
-      ready: ready.promise,
-      signal: (name) => child.kill(name),
-      ended,
-    });
+    await work({ ...service, folder });
   } finally {
-    if (!hasEnded) child.kill("SIGKILL");
-    await ended;
+    await service.stop("SIGKILL");
     await Deno.remove(folder, { recursive: true });
   }
 }
@@ -112,8 +74,8 @@ Deno.test("a Ctrl-C that arrives twice, as under a task runner, counts as one, a
     // on a busy machine the first checks of a new process may take too long
     await until(() => fetch(`${url}/readyz`).then((r) => r.json()), ({ status }) => status === "ready");
     assert.equal(await postgresRuns(service.folder), true);
-    service.signal("SIGINT");
-    service.signal("SIGINT");
+    service.kill("SIGINT");
+    service.kill("SIGINT");
     assert.equal(await service.ended, 0, service.output());
     assert.equal(await postgresRuns(service.folder), false);
   }));
@@ -139,6 +101,6 @@ Deno.test("it stops gracefully while its database is unreachable", () =>
       (await Deno.readTextFile(join(service.folder, "postgres", "postmaster.pid"))).split("\n")[0],
     );
     Deno.kill(pid, "SIGKILL");
-    service.signal("SIGTERM");
+    service.kill("SIGTERM");
     assert.equal(await service.ended, 0, service.output());
   }));

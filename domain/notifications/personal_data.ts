@@ -139,8 +139,8 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
 type ErasingPlatform = Pick<NotificationPlatform, "sql" | "attachedFiles">;
 
 /**
- * Erases the person as a recipient. The content of a message to nobody else goes too, and if it was not sent yet it is
- * cancelled. A message to several keeps its content for the others. Reads all recipients in the order of their ids:
+ * Erases the person as a recipient. If a message has no other recipient, its content is erased too, and it is cancelled if
+ * it was not sent yet. A message to several keeps its content for the others. Reads all recipients in the order of their ids:
  * an index on addresses would cost every message.
  */
 async function eraseReceived(p: ErasingPlatform, { userIds, addresses }: ErasedPersons): Promise<void> {

@@ -88,11 +88,11 @@ export class DocumentThread {
   /** Cancels the current document; terminates the thread if it does not react within STOP_MS. */
   async #stop(): Promise<void> {
     if (this.#lost) return;
-    const patience = AbortSignal.timeout(STOP_MS);
-    patience.addEventListener("abort", () => this.#wake(), { once: true });
+    const limit = AbortSignal.timeout(STOP_MS);
+    limit.addEventListener("abort", () => this.#wake(), { once: true });
     this.#post({ do: "stop" });
     try {
-      while ("bytes" in await this.#answer(patience)); // discard chunks that were already sent
+      while ("bytes" in await this.#answer(limit)); // discard chunks that were already sent
     } catch {
       this.terminate();
     }

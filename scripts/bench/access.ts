@@ -49,7 +49,7 @@ export async function introspect(setup: BenchSetup): Promise<void> {
 
 /**
  * Time of a check of 100 users: of users who were not checked before, and of the same users again. Checks of other users
- * come first: Postgres plans a statement anew in its first five runs on each connection.
+ * come first: Postgres plans a statement again in each of its first five runs on each connection.
  */
 export async function accessCheck(setup: BenchSetup): Promise<void> {
   const { port } = await setup.startService();

@@ -1,19 +1,13 @@
 // Calls of a remote worker, for tests.
 import assert from "node:assert/strict";
+import type { WorkItem as ClaimedWork } from "../../domain/jobs/remote/claim_work.ts";
 import type { HttpClient } from "./http.ts";
 
-export interface WorkItem {
-  jobId: string;
-  attempt: number;
-  jobTypeName: string;
-  tenantId: string | null;
-  args: unknown;
-  attempts: number;
-  maxRetries: number;
+/** A claimed job as JSON. */
+export type WorkItem = Omit<ClaimedWork, "leaseUntil" | "deadline"> & {
   leaseUntil: string;
   deadline: string;
-  traceparent: string | null;
-}
+};
 
 /** A worker that calls the service over HTTP by its name. */
 export class RemoteWorker {

@@ -1,30 +1,44 @@
 // The whole service in its own process, for tests that need real processes.
 import { join } from "node:path";
 
-export interface ServiceProcess {
-  url: string;
+/** A service that may not be ready yet. */
+export interface SpawnedService {
+  /** Its URL when it accepts requests. Rejects if it ends before. */
+  ready: Promise<string>;
   pid: number;
   /** Its output so far. */
   output(): string;
   kill(signal: Deno.Signal): void;
   /** Resolves with the exit code. */
   ended: Promise<number>;
-  /** Ends it gracefully unless it has ended already. */
-  stop(): Promise<void>;
+  /** Ends it, gracefully unless another signal is given. Does nothing if it has ended already. */
+  stop(signal?: Deno.Signal): Promise<void>;
+}
+
+export type ServiceProcess = Omit<SpawnedService, "ready"> & { url: string };
+
+interface ServiceOptions {
+  /** The folder of another version of the repository. */
+  root?: string;
+  /** A command that runs it, such as `ip netns exec …`. */
+  prefix?: string[];
+  /** A module that runs before main.ts. */
+  preload?: string;
 }
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 
-/**
- * Starts main.ts and resolves when it accepts requests.
- * @param o.root the folder of another version of the repository
- * @param o.prefix a command that runs it, such as `ip netns exec …`
- * @param o.preload a module that runs before main.ts.
- */
+/** Starts main.ts and resolves when it accepts requests. */
 export async function startServiceProcess(
   env: Record<string, string>,
-  o: { root?: string; preload?: string; prefix?: string[] } = {},
+  o: ServiceOptions = {},
 ): Promise<ServiceProcess> {
+  const { ready, ...service } = spawnService({ LOG_LEVEL: "warn", ...env }, o);
+  return { ...service, url: await ready };
+}
+
+/** Starts main.ts. */
+export function spawnService(env: Record<string, string>, o: ServiceOptions = {}): SpawnedService {
   const { root = ROOT, preload } = o;
   const [command = "", ...before] = [...o.prefix ?? [], Deno.execPath()];
   const child = new Deno.Command(command, {
@@ -38,7 +52,7 @@ export async function startServiceProcess(
       join(root, "main.ts"),
     ],
     cwd: root,
-    env: { PORT: "0", LOG_LEVEL: "warn", ...env },
+    env: { PORT: "0", ...env },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -62,14 +76,15 @@ export async function startServiceProcess(
     ready.reject(new Error(`the service ended with code ${code}:\n${output}`));
     return code;
   });
+  ready.promise.catch(() => {}); // a caller may wait for the end only
   return {
-    url: await ready.promise,
+    ready: ready.promise,
     pid: child.pid,
     output: () => output,
     kill: (signal) => child.kill(signal),
     ended,
-    async stop() {
-      if (!hasEnded) child.kill("SIGTERM");
+    async stop(signal = "SIGTERM") {
+      if (!hasEnded) child.kill(signal);
       await ended;
     },
   };

@@ -60,7 +60,7 @@ export async function readSnsMessage(body: Uint8Array, topics: string[], http: H
   return data;
 }
 
-/** Confirms the subscription of a topic. The URL is signed; its host is checked all the same. */
+/** Confirms the subscription of a topic. The URL is signed, and its host is checked too. */
 export async function confirmSubscription({ SubscribeURL = "" }: SnsMessage, http: HttpOut): Promise<void> {
   requireValid(snsUrl(SubscribeURL) !== null, "SubscribeURL is not on the host of SNS");
   await fetchText(http, SubscribeURL, "SubscribeURL");
