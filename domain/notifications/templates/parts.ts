@@ -1,11 +1,11 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { Problem, problem } from "../../problems/problem.ts";
-import type { NotificationPlatform } from "../platform.ts";
 import {
   type Inspection,
   MAX_WAITING,
   parseRequiredVariables,
   type PartSource,
+  type RenderThreads,
   type TemplateSource,
 } from "../rendering/mod.ts";
 import { canonicalLocale, localeForms, readDefaultLocale } from "./locales.ts";
@@ -23,7 +23,10 @@ export interface TemplatePins {
   parts: Record<string, string>;
 }
 
-export type PartReader = Pick<NotificationPlatform, "renderThreads"> & { sql: Sql };
+export interface PartReader {
+  sql: Sql;
+  renderThreads: RenderThreads;
+}
 
 /** The members of a template or version that lead to its parts. */
 export type Composed = Pick<StoredTemplate, "locale" | "layoutSlug" | "partSlugs" | "texts">;
