@@ -140,7 +140,7 @@ export function unknownMembers(schema: z.ZodType, value: unknown, at: Path = [])
     for (const [name, member] of Object.entries(value)) {
       const known = shape.members.get(name);
       if (known !== undefined) {
-        look(known.shape, member, [...at, name]);
+        if (known.shape) look(known.shape, member, [...at, name]);
         continue;
       }
       const near = meant(shape, shape.members, name);

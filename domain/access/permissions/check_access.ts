@@ -17,9 +17,8 @@ export interface AccessAnswer {
 
 /** What the questions need to know, without the rows that none of them is about. Null: no rows. */
 interface Found {
-  users: { id: string; isActive: boolean; version: number }[] | null;
-  tenants: { id: string; isActive: boolean }[] | null;
-  links: { userId: string; tenantId: string; isActive: boolean }[] | null;
+  /** The links in question. `isActive`: user, tenant and link are active. `version`: the user's own. */
+  links: { userId: string; tenantId: string; isActive: boolean; version: number }[] | null;
   /** The roles of the users in all their tenants. */
   roles: { userId: string; tenantId: string; roleId: string; version: number }[] | null;
   /** Which of these roles have which of the permissions in question. */
@@ -36,24 +35,19 @@ export async function checkAccess(
   questions: AccessQuestion[],
 ): Promise<AccessAnswer[]> {
   if (questions.length === 0) return [];
-  const { users, tenants, links, roles, grants } = await find(q, caller, questions);
-  const userOf = new Map(users?.map((user) => [user.id, user]));
-  const tenantOf = new Map(tenants?.map((tenant) => [tenant.id, tenant]));
-  const linkOf = new Map(links?.map((link) => [keyOf(link), link]));
-  const codesOf = Map.groupBy(grants ?? [], ({ roleId }) => roleId);
-  const rolesOf = Map.groupBy(roles ?? [], keyOf);
+  const { links, roles, grants } = await find(q, caller, questions);
+  const linkOf = new Map(links?.map((link) => [keyOf(link), { ...link, codes: new Set<string>() }]));
+  const grantsOf = Map.groupBy(grants ?? [], ({ roleId }) => roleId);
   const versionOfRoles = new Map<string, number>();
-  for (const { userId, version } of roles ?? []) {
-    versionOfRoles.set(userId, (versionOfRoles.get(userId) ?? 0) + version);
+  for (const role of roles ?? []) {
+    versionOfRoles.set(role.userId, (versionOfRoles.get(role.userId) ?? 0) + role.version);
+    for (const { code } of grantsOf.get(role.roleId) ?? []) linkOf.get(keyOf(role))?.codes.add(code);
   }
   return questions.map((question) => {
-    const [user, tenant] = [userOf.get(question.userId), tenantOf.get(question.tenantId)];
     const link = linkOf.get(keyOf(question));
-    if (!user || !tenant || !link) return { allowed: false, version: 0 };
-    const held = (rolesOf.get(keyOf(question)) ?? []).flatMap(({ roleId }) => codesOf.get(roleId) ?? []);
-    const allowed = user.isActive && tenant.isActive && link.isActive &&
-      includesPermission(new Set(held.map(({ code }) => code)), question.permission);
-    return { allowed, version: user.version + (versionOfRoles.get(user.id) ?? 0) };
+    if (!link) return { allowed: false, version: 0 };
+    const allowed = link.isActive && includesPermission(link.codes, question.permission);
+    return { allowed, version: link.version + (versionOfRoles.get(link.userId) ?? 0) };
   });
 }
 
@@ -64,10 +58,11 @@ export async function checkAccess(
  */
 async function find(q: Sql, caller: Caller, questions: AccessQuestion[]): Promise<Found> {
   const served = servedTenants(caller);
-  const permissions = [...new Set(questions.flatMap(({ permission }) => sufficientFor(permission)))];
+  const codes = new Set(questions.map(({ permission }) => permission));
+  const sufficient = [...new Set([...codes].flatMap(sufficientFor))];
   const userIds = [...new Set(questions.map(({ userId }) => userId))];
   const tenantIds = [...new Set(questions.map(({ tenantId }) => tenantId))];
-  const ofCaller = served === "all" ? q`type <> 'Platform'` : q`id = any(${[...served]}::uuid[])`;
+  const ofCaller = served === "all" ? q`t.type <> 'Platform'` : q`t.id = any(${[...served]}::uuid[])`;
   const [found] = await q<[Found]>`
     with held as materialized (
       select h.user_id as "userId", h.tenant_id as "tenantId", h.role_id as "roleId", r.access_version as version
@@ -75,19 +70,16 @@ async function find(q: Sql, caller: Caller, questions: AccessQuestion[]): Promis
       where h.user_id = any(${userIds}::uuid[])
     )
     select
-      (select json_agg(u) from (
-        select id, is_active as "isActive", security_version as version from users
-        where id = any(${userIds}::uuid[]) and deleted_at is null) u) as users,
-      (select json_agg(t) from (
-        select id, is_active and deleted_at is null as "isActive" from tenants
-        where id = any(${tenantIds}::uuid[]) and ${ofCaller}) t) as tenants,
       (select json_agg(l) from (
-        select user_id as "userId", tenant_id as "tenantId", is_active as "isActive" from user_tenants
-        where user_id = any(${userIds}::uuid[]) and (tenant_id = any(${tenantIds}::uuid[])) is true) l) as links,
+        select l.user_id as "userId", l.tenant_id as "tenantId", u.security_version as version,
+          l.is_active and u.is_active and t.is_active and t.deleted_at is null as "isActive"
+        from user_tenants l join users u on u.id = l.user_id and u.deleted_at is null
+        join tenants t on t.id = l.tenant_id and ${ofCaller}
+        where l.user_id = any(${userIds}::uuid[]) and (l.tenant_id = any(${tenantIds}::uuid[])) is true) l) as links,
       (select json_agg(held) from held) as roles,
       (select json_agg(g) from (
         select rp.role_id as "roleId", p.code from permissions p join role_permissions rp on rp.permission_id = p.id
-        where p.code = any(${permissions}::text[]) and p.deleted_at is null
+        where p.code = any(${sufficient}::text[]) and p.deleted_at is null
           and rp.role_id = any(array(select "roleId" from held))) g) as grants`;
   return found;
 }
