@@ -8,6 +8,11 @@ const KEPT_PIECES = 8;
 const STOP_MS = 5_000;
 /** Heap for short-lived values. By default V8 lets it grow to over 50 MB before it collects their garbage. */
 const YOUNG_MEGABYTES = 12;
+/**
+ * Bound of the heap for other values, far above what a document needs. By default V8 lets the heap grow to four times its
+ * live values before it collects garbage; below a bound of 1 GB (2 GB without this) to twice these.
+ */
+const OLD_MEGABYTES = 1_024;
 
 /** The thread ended before its document was finished. */
 export class DocumentThreadLost extends Error {
@@ -18,7 +23,7 @@ export class DocumentThreadLost extends Error {
 export class DocumentThread {
   #worker = new Worker(new URL("./document_worker.ts", import.meta.url), {
     name: "report",
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES },
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: OLD_MEGABYTES },
   });
   #answers: FromWorker[] = [];
   #lost: DocumentThreadLost | null = null;
