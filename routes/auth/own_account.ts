@@ -3,13 +3,18 @@ import { optionalName } from "../../domain/shared/name.ts";
 import { byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { endOwnSession, listOwnSessions } from "../../domain/access/account/own_sessions.ts";
 import { changePassword } from "../../domain/access/account/password_change.ts";
+import { findOwnTenants } from "../../domain/access/account/own_tenants.ts";
 import { readProfile, updateOwnProfile } from "../../domain/access/account/profile.ts";
 import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { uuid } from "../shared/validation.ts";
-import { OwnSessionDto, ProfileDto } from "./shapes.ts";
+import { pagedResultOf, pageQuery } from "../shared/paging.ts";
+import { queryIds, queryInteger, uuid } from "../shared/validation.ts";
+import { OwnSessionDto, OwnTenantDto, ProfileDto } from "./shapes.ts";
 
 const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
+
+const MAX_TENANTS = 1_000;
+const MAX_FOUND = 50;
 
 /** The signed-in user's own profile, password and sessions. */
 export const ownAccountRoutes = [
@@ -21,12 +26,36 @@ export const ownAccountRoutes = [
     id: "readMe",
     summary: "Read the caller's profile, roles and permissions",
     access: byPerson(signedIn),
+    query: z.object({
+      maxTenants: queryInteger(0, MAX_TENANTS).optional().meta({
+        description: "At most so many of `tenants`; absent: all. GET /api/v1/auth/tenants finds the others",
+      }),
+    }),
     answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
     problems: [],
-    async run({ db, caller }) {
-      const { profile, version } = await readProfile(db, caller.userId, caller.tenantId);
+    async run({ db, caller, query: { maxTenants } }) {
+      const { profile, version } = await readProfile(db, caller.userId, caller.tenantId, maxTenants);
       return okVersioned(profile, version);
     },
+  }),
+  endpoint({
+    method: "get",
+    path: "/api/v1/auth/tenants",
+    alsoAt: ["/auth/tenants"],
+    area: "Sign-in",
+    id: "findOwnTenants",
+    summary: "Find tenants that the caller can switch to, by name or ids",
+    access: byPerson(signedIn),
+    query: z.object({
+      ...pageQuery(MAX_FOUND, MAX_FOUND),
+      search: z.string().max(200).optional(),
+      ids: queryIds(MAX_FOUND).optional(),
+    }),
+    answers: {
+      200: { description: "A page of tenants, the default one first", schema: pagedResultOf(OwnTenantDto) },
+    },
+    problems: [],
+    run: async ({ db, caller, query }) => ok(await findOwnTenants(db, caller.userId, query)),
   }),
   endpoint({
     method: "put",

@@ -3,6 +3,13 @@ import { z } from "zod";
 /** An instant in answers: ISO 8601 in UTC. */
 const timestamp = z.iso.datetime();
 
+export const OwnTenantDto = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  type: z.string(),
+  isDefault: z.boolean(),
+}).meta({ id: "OwnTenantDto" });
+
 export const ProfileDto = z.object({
   user: z.object({
     id: z.uuid(),
@@ -18,10 +25,7 @@ export const ProfileDto = z.object({
   }),
   tenant: z.object({ id: z.uuid(), name: z.string(), type: z.string() }).nullable(),
   permissions: z.array(z.string()),
-  tenants: z.array(z.object({ id: z.uuid(), name: z.string(), type: z.string(), isDefault: z.boolean() }))
-    .meta({
-      description: "Tenants the user can switch to, the default first",
-    }),
+  tenants: z.array(OwnTenantDto).meta({ description: "Tenants the user can switch to, the default first" }),
 }).meta({
   id: "ProfileDto",
   description: "The signed-in user, the tenant of the token, and the permissions there",

@@ -6,6 +6,7 @@ import { permissionCodes } from "../../rights/held_permissions.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
+import { ownTenantOrder, ownTenants } from "./own_tenants.ts";
 import { lockUser } from "../users/user_lock.ts";
 
 /** The signed-in user, as the sign-in routes return it. */
@@ -24,7 +25,7 @@ export interface Profile {
   };
   tenant: { id: string; name: string; type: string } | null;
   permissions: string[];
-  /** Tenants the user may switch to (active links to active tenants): the default first, then by name. */
+  /** Tenants the user may switch to (active links to active tenants): the default first, then the platform, then by name. */
   tenants: { id: string; name: string; type: string; isDefault: boolean }[];
 }
 
@@ -36,11 +37,15 @@ export interface ProfileChange {
   phoneNumber?: string | null | undefined;
 }
 
-/** Reads a user's profile with roles and permissions in the tenant context; `tenantId` null: no tenant context. */
+/**
+ * Reads a user's profile with roles and permissions in the tenant context; `tenantId` null: no tenant context.
+ * @param maxTenants limits `tenants`
+ */
 export async function readProfile(
   q: Sql,
   userId: string,
   tenantId: string | null,
+  maxTenants: number | null = null,
 ): Promise<{ profile: Profile; version: number }> {
   const [row] = await q<(Profile["user"] & Omit<Profile, "user"> & { version: number })[]>`
     select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.app_ids, u.last_login_at, u.created_at,
@@ -50,12 +55,10 @@ export async function readProfile(
       (select jsonb_build_object('id', t.id, 'name', t.name, 'type', t.type)
         from tenants t where t.id = ${tenantId}) as tenant,
       array(${permissionCodes(q, userId, tenantId)}) as permissions,
-      coalesce((
-        select jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name, 'type', t.type, 'isDefault', l.is_default)
-          order by l.is_default desc, lower(t.name), t.id)
-        from user_tenants l join tenants t on t.id = l.tenant_id
-        where l.user_id = u.id and l.is_active and t.is_active and t.deleted_at is null
-      ), '[]') as tenants
+      to_jsonb(array(
+        select jsonb_build_object('id', t.id, 'name', t.name, 'type', t.type, 'isDefault', l.is_default)
+        from ${ownTenants(q, userId)} ${ownTenantOrder(q)} limit ${maxTenants}
+      )) as tenants
     from users u where u.id = ${userId}`;
   if (!row) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
   const { version, tenant, permissions, tenants, ...user } = row;

@@ -17,16 +17,21 @@ export async function tenantChoices(v: Visit, query: Query = {}): Promise<Tenant
   if (managesAllTenants(v)) {
     return (await v.api.call("lookUpAllTenants", { query: { pageSize: 50, ...query } })).items;
   }
-  const own = v.viewer.tenants.length > 0 ? v.viewer.tenants : v.viewer.tenant ? [v.viewer.tenant] : [];
-  return own.map(({ id, name, type }) => ({ id, name, type: type as TenantChoice["type"], isActive: true }));
+  const { items } = await v.api.call("findOwnTenants", { query });
+  return items.map(({ id, name, type }) => ({
+    id,
+    name,
+    type: type as TenantChoice["type"],
+    isActive: true,
+  }));
 }
 
 /** Tenant names by id, for tenants the viewer may see. */
 export async function tenantNames(v: Visit, ids: (string | null)[]): Promise<Map<string, string>> {
-  const wanted = [...new Set(ids.filter((id) => id !== null))].slice(0, 50);
-  const known = v.viewer.tenants.concat(v.viewer.tenant ?? []).map(({ id, name }) => [id, name] as const);
-  const found = wanted.length > 0 && managesAllTenants(v) ? await tenantChoices(v, { ids: wanted }) : [];
-  return new Map([...known, ...found.map(({ id, name }) => [id, name] as const)]);
+  const { tenant } = v.viewer;
+  const wanted = [...new Set(ids.filter((id) => id !== null))].filter((id) => id !== tenant?.id).slice(0, 50);
+  const found = wanted.length > 0 ? await tenantChoices(v, { ids: wanted }) : [];
+  return new Map([...found, ...tenant ? [tenant] : []].map(({ id, name }) => [id, name]));
 }
 
 /** Roles of a tenant to choose from, at most 500; empty if the viewer may not see them. */

@@ -5,6 +5,7 @@ import { RoleChecks } from "../access/users/form.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton, ButtonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
+import { ownTenant } from "../scope/own_tenants.ts";
 import { addressAfterSwitch, toSameAddress } from "../scope/switch.ts";
 import { switcherTexts } from "../scope/texts.ts";
 import { formPage } from "../shared/actions.ts";
@@ -31,7 +32,7 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
       const { id, name } = tenant;
       const back = (sent?.form ? field(sent.form, "back") : v.query.get("back")) ?? "";
       const cancel = addressAfterSwitch(back) || "./";
-      if (v.viewer.tenants.some((own) => own.id === id)) {
+      if (await ownTenant(v.api, id)) {
         const label = errorTexts[v.locale].switchTo(name);
         return {
           title: name,

@@ -2,6 +2,7 @@ import type { ServicePlatform } from "../../../domain/platform.ts";
 import { ActionButton } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty } from "../components/notice.tsx";
+import { ownTenants } from "../scope/own_tenants.ts";
 import { type Api, orNull, Refusal } from "../shared/api.ts";
 import { cookieWriter } from "../shared/cookies.ts";
 import { type ConsolePage, may, type Visit } from "../shared/page.ts";
@@ -108,9 +109,9 @@ function StepsCard({ v, steps }: { v: Visit; steps: Step[] }) {
 
 /** The steps and whether they are done, from the state of the service. */
 async function readSteps(v: Visit): Promise<Step[]> {
-  const { tenant, tenants } = v.viewer;
+  const { tenant } = v.viewer;
   // Messages and keys belong to a tenant. Without one, those of the viewer's first tenant count.
-  const home = tenant ?? tenants[0] ?? null;
+  const [home = null] = tenant ? [tenant] : await ownTenants(v.api, { pageSize: 1 });
   const api = tenant || !home ? v.api : await v.inScope(home.id);
   const one = { pageSize: 1 };
   const [summary, users, mail, jobs, messages, keys] = await Promise.all([

@@ -1,10 +1,12 @@
 import { chooseBrowserTenant } from "../../../domain/access/sign_in/browser_session.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { isUuid } from "../../../domain/shared/ids.ts";
 import { problem } from "../../../domain/problems/problem.ts";
 import { listOf, scopeName } from "../shared/error_pages.tsx";
 import { errorTexts } from "../shared/error_texts.ts";
 import type { Flash } from "../shared/looks.ts";
 import { type ConsolePage, field, optionalField, type Outcome, type Visit } from "../shared/page.ts";
+import { ownTenant } from "./own_tenants.ts";
 
 /** A relative address of the console. Its first segment has no colon, else it could be the address of another site. */
 const ADDRESS = /^[\w-]+(?:[/?][\w/.:?&=%+~*@,-]*)?$/;
@@ -34,7 +36,7 @@ export const switchPage = (p: ServicePlatform): ConsolePage => ({
   fitsEveryTenant: true,
   async post(v, form) {
     const tenantId = optionalField(form, "tenantId") ?? null;
-    const tenant = v.viewer.tenants.find(({ id }) => id === tenantId);
+    const tenant = tenantId !== null && isUuid(tenantId) ? await ownTenant(v.api, tenantId) : null;
     if (tenantId !== null && !tenant) {
       throw problem("TENANT_FORBIDDEN", "The viewer may not switch to this tenant.");
     }

@@ -3,6 +3,7 @@ import type { Answer, OperationId } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
 import { nameOf } from "../access/users/model.tsx";
+import { ownTenants } from "../scope/own_tenants.ts";
 
 /** A thing that a search found. */
 export interface Found {
@@ -103,7 +104,7 @@ export async function findAnyById(v: Visit, id: string): Promise<Found[]> {
 async function findTenant(v: Visit, id: string): Promise<Found | null> {
   const { items } = managesAllTenants(v)
     ? await v.api.call("lookUpAllTenants", { query: { ids: [id] } })
-    : { items: v.viewer.tenants.filter((tenant) => tenant.id === id) };
+    : { items: await ownTenants(v.api, { ids: [id] }) };
   const [tenant] = items;
   return tenant ? { href: `work-in/${tenant.id}`, title: tenant.name, detail: tenant.type } : null;
 }
@@ -125,8 +126,8 @@ const MOST_PLACES = 20;
 
 /** The viewer's other tenants in which the thing exists and the viewer may see it. */
 export async function findElsewhere(v: Visit, kind: Kind, id: string, most = MOST_PLACES): Promise<Place[]> {
-  const { tenant, tenants } = v.viewer;
-  const others = tenants.filter((other) => other.id !== tenant?.id).slice(0, most);
+  const own = await ownTenants(v.api, { pageSize: most + 1 });
+  const others = own.filter((other) => other.id !== v.viewer.tenant?.id).slice(0, most);
   const found = await Promise.all(others.map(async (other) => {
     const api = await v.inScope(other.id);
     return await ifThere(kind.read(api, id, false)) ? { tenantId: other.id, name: other.name } : null;

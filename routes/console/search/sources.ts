@@ -3,6 +3,7 @@ import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers } from "../access/access_queries.ts";
+import { ownTenants } from "../scope/own_tenants.ts";
 import type { Found } from "./kinds.ts";
 import { isAddress } from "./query.ts";
 import { searchTexts } from "./texts.ts";
@@ -193,9 +194,9 @@ export async function findTenants(v: Visit, q: string): Promise<Results> {
       `scope${searchOf({ q })}`,
     );
   }
-  const own = v.viewer.tenants.filter(({ name }) => contains(name, q)).slice(0, SHOWN);
+  const own = await ownTenants(v.api, { search: q });
   return {
-    items: own.map(({ name }) => ({
+    items: own.slice(0, SHOWN).map(({ name }) => ({
       href: `scope${searchOf({ q: name })}`,
       title: name,
       detail: t.elsewhere,

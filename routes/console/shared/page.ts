@@ -12,8 +12,10 @@ export interface Viewer {
   name: string;
   /** The current tenant; null while none is chosen. */
   tenant: { id: string; name: string; type: string } | null;
-  /** Tenants the user may switch to. */
-  tenants: { id: string; name: string; type: string }[];
+  /** Whether the user may switch to another tenant; `ownTenants` finds them. */
+  hasOtherTenants: boolean;
+  /** Whether the user is linked to the platform tenant, and so may see the whole service. */
+  isInPlatform: boolean;
   permissions: ReadonlySet<string>;
   /** A second factor is required and the session lacks it: only pages `forEnrolling` open. */
   isLimited?: true;

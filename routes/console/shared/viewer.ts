@@ -3,7 +3,7 @@ import type { Viewer } from "./page.ts";
 
 /** A viewer whose session lacks a required second factor has no permissions, and sees only how to add one. */
 export async function readViewer(api: Api, userId: string): Promise<Viewer> {
-  const me = await api.call("readMe").catch((refusal) => {
+  const me = await api.call("readMe", { query: { maxTenants: 2 } }).catch((refusal) => {
     if (refusal instanceof Refusal && refusal.code === "SECOND_FACTOR_REQUIRED") return null;
     throw refusal;
   });
@@ -13,14 +13,23 @@ export async function readViewer(api: Api, userId: string): Promise<Viewer> {
       email: "",
       name: "",
       tenant: null,
-      tenants: [],
+      hasOtherTenants: false,
+      isInPlatform: false,
       permissions: new Set(),
       isLimited: true,
     };
   }
   const { user, tenant, tenants, permissions } = me;
   const name = `${user.firstName} ${user.lastName}`.trim() || user.email;
-  return { userId: user.id, email: user.email, name, tenant, tenants, permissions: new Set(permissions) };
+  return {
+    userId: user.id,
+    email: user.email,
+    name,
+    tenant,
+    hasOtherTenants: tenants.some(({ id }) => id !== tenant?.id),
+    isInPlatform: tenants.some(({ type }) => type === "Platform"), // it comes second at the latest
+    permissions: new Set(permissions),
+  };
 }
 
 /** The unread count in the top bar. Null if the API refuses it: the page is shown anyway. */

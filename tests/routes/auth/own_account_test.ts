@@ -202,3 +202,29 @@ Deno.test("another user's, ended and unknown sessions are not found", async () =
   assert.equal((await theirs.get("/auth/me")).status, 200);
   assert.equal((await mine.delete("/auth/sessions/nothing")).body.code, "VALIDATION_ERROR");
 });
+
+Deno.test("of many tenants, the profile has as many as asked for, and the others are found by name and id", async () => {
+  const home = await t.tenant({ name: "Zebra" });
+  const user = await person(t, { links: [home, t.platformTenantId] });
+  await sql`with made as (
+      insert into tenants (id, name, type)
+      select gen_random_uuid(), 'Größe ' || n, 'Standard' from generate_series(1, 120) n returning id
+    )
+    insert into user_tenants (user_id, tenant_id) select ${user.id}, id from made`;
+  await sql`update user_tenants set is_default = tenant_id = ${home} where user_id = ${user.id}`;
+  const stranger = await t.tenant({ name: "Größe of others" });
+  const me = bearer(t, await signIn(t, user.email));
+  const first = (await me.get("/api/v1/auth/me?maxTenants=2")).body.tenants;
+  assert.deepEqual(first.map(({ id }: { id: string }) => id), [home, t.platformTenantId]);
+  assert.equal(first[0].isDefault, true);
+  assert.equal((await me.get("/api/v1/auth/me")).body.tenants.length, 122);
+  assert.deepEqual((await me.get("/api/v1/auth/me?maxTenants=0")).body.tenants, []);
+  assert.equal((await me.get("/api/v1/auth/me?maxTenants=-1")).status, 400);
+  const { body: found } = await me.get("/api/v1/auth/tenants?search=grosse%2011&pageSize=5");
+  assert.equal(found.totalCount, 11);
+  assert.equal(found.items.length, 5);
+  const { body: some } = await me.get(`/api/v1/auth/tenants?ids=${home},${stranger}`);
+  assert.deepEqual(some.items.map(({ id }: { id: string }) => id), [home]);
+  await sql`update user_tenants set is_active = false where user_id = ${user.id} and tenant_id <> ${home}`;
+  assert.equal((await me.get("/api/v1/auth/tenants")).body.totalCount, 1);
+});

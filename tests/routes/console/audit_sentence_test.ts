@@ -40,7 +40,8 @@ const viewer = (permissions: string[], tenantId: string | null = TENANT) => ({
   email: "ana@example.test",
   name: "Ana",
   tenant: tenantId === null ? null : { id: tenantId, name: "Northwind", type: "Standard" },
-  tenants: [],
+  hasOtherTenants: false,
+  isInPlatform: false,
   permissions: new Set(permissions),
 });
 const parts = (

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import type { Actor } from "../../support/setup.ts";
+import { browse, hiddenOf } from "./plain_browser.ts";
 import { openConsole, setupConsole, type Viewing } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
@@ -285,4 +286,29 @@ Deno.test("figures of a page below a list, and those of another scope than the p
   assert.deepEqual(await labels(actor, "roles"), ["Chipwind", "Chipwind"]);
   assert.deepEqual(await labels(actor, "notifications"), ["Chipwind", "Chipwind"]);
   assert.deepEqual(await labels(actor, "files"), ["Chipwind", all]);
+});
+
+Deno.test("a viewer of many tenants finds each, and may limit lists to none but them", async () => {
+  const home = await t.tenant({ name: "Manywind" });
+  const far = await t.tenant({ name: "Wind of the far end" });
+  const stranger = await t.tenant({ name: "Wind of others" });
+  const actor = await alsoIn(await t.actor({ tenantId: home, role: "Admin" }), far, "Visitor");
+  await sql`with made as (
+      insert into tenants (id, name, type)
+      select gen_random_uuid(), 'Many ' || n, 'Standard' from generate_series(1, 100) n returning id
+    )
+    insert into user_tenants (user_id, tenant_id) select ${actor.userId}, id from made`;
+  const { html: dialog } = await pageOf(actor, "scope?part=dialog");
+  assert.equal(dialog.match(/role="option"/g)?.length, 20);
+  assert.match(dialog, /82/);
+  const { html: found } = await pageOf(actor, "scope?part=dialog&q=far%20end");
+  assert.match(found, /Wind of the far end/);
+  assert.doesNotMatch((await pageOf(actor, "scope?part=dialog&q=wind")).html, /Wind of others/);
+  const browser = await browse(t, actor);
+  const csrf = hiddenOf((await browser.open("scope")).html, "tenant");
+  const refused = await browser.send("tenant", [...csrf, ["tenantId", stranger]]);
+  assert.equal(refused.status, 303);
+  assert.match((await browser.open("jobs")).html, /Manywind/);
+  await browser.send("tenant", [...csrf, ["tenantId", far]]);
+  assert.match((await browser.open("jobs")).html, /<span class="scope-name">Wind of the far end/);
 });

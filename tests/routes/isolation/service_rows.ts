@@ -46,6 +46,7 @@ export const serviceRows: Rows = {
   switchTenant: { names: (id) => ({ body: { tenantId: id("tenant") } }), code: "TENANT_FORBIDDEN" },
   signOut: { own: () => ({}), throwaway: true },
   readMe: { own: () => ({}) },
+  findOwnTenants: { own: ({ ids }) => ({ query: { ids: ids.tenant } }) },
   updateMe: { own: () => ({ body: { firstName: "Mallory" } }) },
   changeEmail: {
     own: () => ({ body: { newEmail: "new@example.test", password: "none so far" } }),
