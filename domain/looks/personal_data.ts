@@ -1,4 +1,6 @@
 import { mailKey } from "../../infra/mail/mail_address.ts";
+import { announceChange } from "../../infra/postgres/changes.ts";
+import { transact } from "../../infra/postgres/postgres.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 
 /** Looks and senders of a tenant. A sender address may be that of a person. */
@@ -11,7 +13,12 @@ export const looksPersonalData: PersonalData = {
       where address_key = any(${addresses.map(mailKey)}::text[]) and ${ofTenant(q, tenantId)} order by id`,
   },
   async eraseUsers({ sql }, { addresses }) {
-    await sql`delete from notification_senders where address_key = any(${addresses.map(mailKey)}::text[])`;
+    await transact(sql, async (tx) => {
+      const deleted = await tx<{ tenantId: string }[]>`
+        delete from notification_senders where address_key = any(${addresses.map(mailKey)}::text[])
+        returning tenant_id`;
+      if (deleted.length > 0) announceChange(tx, { topic: "looks", ids: deleted.map((row) => row.tenantId) });
+    });
   },
   tenant: {
     senders: (q, tenantId) =>

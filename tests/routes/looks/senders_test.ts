@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { until } from "../../support/until.ts";
+import { done } from "../user_data/support.ts";
 import { add, newDomain, path, read, setupSenders, verify } from "./senders.ts";
 
 const { t, names, mail, mailFor, manager, verified, checkNow, send, stop } = await setupSenders();
@@ -202,6 +203,19 @@ Deno.test("a direct email names a verified sender of its tenant, and of no other
   const pending = await add(by, { address: `pending@${newDomain()}` });
   const early = await by.post("/api/v1/notifications/email", { ...email, fromAddress: pending.address });
   assert.equal(early.body.code, "VALIDATION_ERROR");
+});
+
+Deno.test("no mail comes from the address of an erased person, also right after the erasure", async () => {
+  const by = await manager();
+  const clerk = await t.actor({ tenantId: String(by.tenantId), permissions: ["read:users", "erase:users"] });
+  const person = await t.actor({ tenantId: String(by.tenantId) });
+  const [user] = await sql<{ email: string }[]>`
+    update users set email = ${`person@${newDomain()}`} where id = ${person.userId} returning email`;
+  await verified(by, user?.email);
+  const senderOf = async (recipient: string) => headerOf((await send(by, recipient)).raw, "From");
+  assert.equal(await senderOf("before-erasure@example.test"), user?.email);
+  await done(clerk, `/api/v1/users/${person.userId}/erase`, { reason: "asked by letter" });
+  assert.equal(await senderOf("after-erasure@example.test"), "Steward <service@steward.test>");
 });
 
 Deno.test("wrong addresses are refused, and proofs are limited per tenant", async () => {
