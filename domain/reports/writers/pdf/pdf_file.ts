@@ -25,7 +25,7 @@ export class PdfFile {
   #offset = 0;
   #last = 0;
   /** The entries of the cross-reference stream, by object number: blocks of BLOCK entries. */
-  #entries: Uint8Array[] = [];
+  #entries: Uint8Array<ArrayBuffer>[] = [];
   #waiting: { id: number; text: string }[] = [];
   /** The content of object streams is encoded here, because a new array for each would wait for the garbage collection. */
   #encoded = new Uint8Array(64 * 1024);
@@ -119,19 +119,24 @@ export class PdfFile {
     block[from + 5] = index;
   }
 
-  /** The entries with PNG's predictor "up": each byte less the byte of the entry above it. This compresses far better. */
+  /**
+   * The entries with PNG's predictor "up": each byte less the byte of the entry above it. This compresses far better.
+   * Frees each block when it is read, because both take several megabytes.
+   */
   #differences(size: number): Uint8Array {
     const rows = new Uint8Array(size * (ENTRY_BYTES + 1));
     const above = new Uint8Array(ENTRY_BYTES);
-    for (let row = 0, to = 0; row < size; row++) {
-      const block = this.#entries[Math.trunc(row / BLOCK)];
-      const from = row % BLOCK * ENTRY_BYTES;
-      rows[to++] = 2;
-      for (let i = 0; i < ENTRY_BYTES; i++) {
-        const byte = block?.[from + i] ?? 0;
-        rows[to++] = byte - (above[i] ?? 0);
-        above[i] = byte;
+    let to = 0;
+    for (const block of this.#entries) {
+      for (let from = 0; from < block.length && to < rows.length;) {
+        rows[to++] = 2;
+        for (let i = 0; i < ENTRY_BYTES; i++) {
+          const byte = block[from++] ?? 0;
+          rows[to++] = byte - (above[i] ?? 0);
+          above[i] = byte;
+        }
       }
+      block.buffer.transfer(0);
     }
     return rows;
   }
