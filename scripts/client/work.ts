@@ -55,10 +55,14 @@ export class WorkLoop {
   /** Works until `signal` is aborted. @throws StewardProblem if the service refuses to give jobs */
   async run(): Promise<void> {
     const reporting = this.#reportLoop();
+    const graceMs = (this.options.graceSeconds ?? 20) * 1000;
+    let graceEnds = 0;
+    this.#stopping.addEventListener("abort", () => graceEnds = Date.now() + graceMs, { once: true });
     try {
       await this.#claimLoop();
     } finally {
-      await this.#until(() => this.#running().length === 0, (this.options.graceSeconds ?? 20) * 1000);
+      graceEnds ||= Date.now() + graceMs; // the claims were refused
+      await this.#until(() => this.#running().length === 0, graceEnds - Date.now());
       for (const job of this.#running()) {
         job.ending.abort(new JobInterrupted("stopping"));
         this.#end(job, { outcome: "released" });

@@ -8,7 +8,7 @@ export interface SeenRequest {
 }
 
 /** What the front does with a request: pass it on, pass it on and cut its answer, or answer it itself. */
-export type Fault = (request: SeenRequest) => "pass" | "cut the answer" | Response;
+export type Fault = (request: SeenRequest) => "pass" | "cut the answer" | Response | Promise<Response>;
 
 /** A server before the service that records the requests of a worker and can disturb them. */
 export async function requestFront(target: string) {
@@ -27,7 +27,7 @@ export async function requestFront(target: string) {
     if (text === "") return new Response(null, { status: 400 });
     const one = { verb: pathname.split("/").at(-1) ?? "", body: JSON.parse(text), at: performance.now() };
     seen.push(one);
-    const fault = front.fault(one);
+    const fault = await front.fault(one);
     if (fault instanceof Response) return fault;
     const { method, headers, signal } = request;
     const answer = await fetch(target + pathname, { method, headers, body: text, signal }).catch(() => null);

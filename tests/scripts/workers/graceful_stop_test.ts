@@ -29,3 +29,21 @@ inEveryLanguage(t, "SIGTERM lets running jobs end in the grace time and releases
   ];
   assert.deepEqual([failures, lostLeases], [0, 0], `attempt ${attempts}`);
 });
+
+inEveryLanguage(
+  t,
+  "the grace time begins with SIGTERM, also if the service no longer answers claims",
+  async (loop) => {
+    const { promise: answer, resolve } = Promise.withResolvers<Response>();
+    await loop.start();
+    const [long = ""] = await loop.enqueue({ number: "A-3", pages: 100, secondsPerPage: 0.5 });
+    await loop.reaches(long, "Processing");
+    // PHP runs the job before it claims again
+    if (loop.language.name !== "PHP") await until(() => loop.front.of("claim").length > 1);
+    loop.front.fault = ({ verb, body }) => verb === "claim" && body.waitSeconds === 0 ? answer : "pass";
+    const seconds = await loop.stop();
+    resolve(new Response(null, { status: 502 }));
+    loop.front.fault = () => "pass";
+    assert.ok(seconds < GRACE_SECONDS + 4, `it took ${seconds} s`);
+  },
+);

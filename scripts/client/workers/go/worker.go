@@ -125,10 +125,19 @@ func (w *Worker) Run(ctx context.Context) error {
 	every(over, 100*time.Millisecond, w.changed.Broadcast) // waits check their time
 	every(over, collect, func() { w.settleEnded(over) })
 	every(over, time.Second/2, func() { w.beatWhenDue(over) })
+	stopped := make(chan time.Time, 1)
+	go func() {
+		<-ctx.Done()
+		stopped <- time.Now()
+	}()
 	err := w.claimLoop(ctx, over)
+	graceEnds := time.Now().Add(w.Grace)
+	if ctx.Err() != nil {
+		graceEnds = (<-stopped).Add(w.Grace)
+	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.wait(w.Grace, func() bool { return len(w.jobs(true)) == 0 })
+	w.wait(time.Until(graceEnds), func() bool { return len(w.jobs(true)) == 0 })
 	for _, job := range w.jobs(true) {
 		job.interrupt("stopping")
 		w.finish(job, object{"outcome": "released"})
@@ -181,7 +190,12 @@ func (w *Worker) claimLoop(ctx, over context.Context) error {
 		answer, err := w.post(ctx, "claim", claim)
 		if ctx.Err() != nil { // the answer may be lost: asked again, to release its jobs
 			claim["max"], claim["waitSeconds"] = 1, 0
-			answer, err = w.post(over, "claim", claim)
+			shortly, end := context.WithTimeout(over, longestBeat/2)
+			answer, err = w.post(shortly, "claim", claim)
+			end()
+			if err != nil {
+				return nil // they wait for the end of their lease
+			}
 		}
 		if err != nil {
 			return err

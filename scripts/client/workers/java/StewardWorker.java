@@ -51,6 +51,7 @@ public final class StewardWorker {
     private final Object beating = new Object();
     private final Map<Job.Key, Job> held = new LinkedHashMap<>(); // claimed and not yet settled; guarded by this
     private volatile double beatSeconds = LONGEST_BEAT, nextBeat, claimsFrom; // claims wait while the service drains
+    private volatile double graceEnds;
     private volatile boolean isStopping, isOver;
     private volatile Connection.Refused refused;
 
@@ -92,7 +93,7 @@ public final class StewardWorker {
         claiming.start();
         claiming.join();
         synchronized (this) {
-            waitUntil(graceSeconds, () -> jobs(true).isEmpty());
+            waitUntil(graceEnds - now(), () -> jobs(true).isEmpty());
             for (Job job : jobs(true)) {
                 job.interrupt("stopping");
                 finish(job, Map.of("outcome", "released"));
@@ -106,6 +107,7 @@ public final class StewardWorker {
 
     /** Claims no more. {@code run} returns when the running jobs have ended or were released. */
     public void stop() {
+        if (!isStopping) graceEnds = now() + graceSeconds;
         isStopping = true;
         claiming.interrupt();
     }
@@ -138,7 +140,7 @@ public final class StewardWorker {
             }
         } catch (Connection.Refused e) {
             refused = e;
-            isStopping = true;
+            stop();
         }
     }
 

@@ -114,11 +114,12 @@ class StewardWorker
     claiming.report_on_exception = false
     sleep(0.1) until @stopping || !claiming.alive?
     @stopping = true
+    grace_ends = now + @grace
     @claims.interrupt until claiming.join(0.1) # raises what ended it
   ensure
     @stopping = true
     @lock.synchronize do
-      wait(@grace) { jobs(running: true).empty? }
+      wait((grace_ends || now) - now) { jobs(running: true).empty? }
       jobs(running: true).each { |job| job.interrupt("stopping") && finish(job, outcome: "released") }
       wait(5) { @held.empty? }
     end
