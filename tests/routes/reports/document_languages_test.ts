@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { pageTexts } from "../../domain/reports/pdf_objects.ts";
-import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import {
   DOCUMENTS,
@@ -10,19 +9,15 @@ import {
   languageOf,
   make,
   makePartial,
-  partialEditor,
   PARTIALS,
   PERMISSIONS,
   refused,
+  setupDocuments,
 } from "./document_support.ts";
-import { setupSharedReports, STATUS } from "./support.ts";
+import { STATUS } from "./support.ts";
 
-const t = await setupSharedReports();
+const { t, editor, drawn } = await setupDocuments();
 Deno.test.afterAll(() => t.stop());
-
-const editor = () => partialEditor(t);
-const drawn = async (by: Actor, id: string, body: Record<string, unknown> = {}) =>
-  pageTexts(await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, body)).flat();
 
 const TEXTS = {
   en: { hello: "Hello {name}", total: "Total", only: "English" },

@@ -1,28 +1,20 @@
 import assert from "node:assert/strict";
-import { pageTexts } from "../../domain/reports/pdf_objects.ts";
 import type { HttpAnswer } from "../../support/http.ts";
-import type { Actor } from "../../support/setup.ts";
 import {
   changePartial,
   DOCUMENTS,
-  drawnBy,
   generated,
   given,
   make,
   makePartial,
-  partialEditor,
   PARTIALS,
   PERMISSIONS,
   refused,
+  setupDocuments,
 } from "./document_support.ts";
-import { setupSharedReports } from "./support.ts";
 
-const t = await setupSharedReports();
+const { t, editor, drawn } = await setupDocuments();
 Deno.test.afterAll(() => t.stop());
-
-const editor = () => partialEditor(t);
-const drawn = async (by: Actor, id: string, body: Record<string, unknown> = {}) =>
-  pageTexts(await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, body)).flat();
 const queuedOf = ({ status, body }: HttpAnswer): string => {
   assert.equal(status, 202, JSON.stringify(body));
   return body.id;

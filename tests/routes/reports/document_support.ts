@@ -2,15 +2,24 @@ import assert from "node:assert/strict";
 import { pageTexts, type PdfObjects, pdfObjects, textOf } from "../../domain/reports/pdf_objects.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
-import { fetchDocument, reached, STATUS } from "./support.ts";
+import { fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
 
 export const DOCUMENTS = "/api/v1/document-templates";
 export const PARTIALS = "/api/v1/notification-templates";
 export const PERMISSIONS = ["manage:document-templates", "generate:documents"];
 
-/** Partials are message templates, so that who changes them needs the permission of those. */
-export const partialEditor = (t: Pick<TestService, "actor">) =>
-  t.actor({ permissions: [...PERMISSIONS, "send:notifications"] });
+/** A service for tests of document templates with partials and texts. */
+export async function setupDocuments() {
+  const t = await setupSharedReports();
+  return {
+    t,
+    /** Partials are message templates, so that who changes them needs the permission of those. */
+    editor: () => t.actor({ permissions: [...PERMISSIONS, "send:notifications"] }),
+    /** The texts of a document drawn from a template. */
+    drawn: async (by: Actor, id: string, body: Record<string, unknown> = {}) =>
+      pageTexts(await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, body)).flat(),
+  };
+}
 
 export const refused = (answer: HttpAnswer, status: number, code: string) =>
   assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body));
