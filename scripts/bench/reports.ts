@@ -55,7 +55,7 @@ export async function reportsPdf(setup: BenchSetup): Promise<void> {
 
 /**
  * Time from the request for a PDF of 200,000 rows × 4 to its stored object, and how much memory it adds to that of one of
- * 20,000 rows.
+ * 20,000 rows, which also starts the thread.
  */
 export async function reportsLongPdf(setup: BenchSetup): Promise<void> {
   const rows = scaled(200_000);
