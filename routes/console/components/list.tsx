@@ -118,6 +118,8 @@ export interface ListParts<T> {
   empty: [title: string, text?: Child];
   filters?: (Filter | false)[];
   columns: Column<T>[];
+  /** Shows the rows otherwise than as a table; `columns` are then those of CSV. */
+  show?: (rows: T[]) => Child;
   /** Refresh interval; absent: the list changes only with its filters. */
   everySeconds?: number;
   /** Shown above the filters. */
@@ -132,7 +134,9 @@ export interface ListParts<T> {
 export function list<T>(
   v: Visit,
   page: Page<T>,
-  { path, id, icon, caption, empty, filters, columns, everySeconds, top, above, bulk = {} }: ListParts<T>,
+  { path, id, icon, caption, empty, filters, columns, show, everySeconds, top, above, bulk = {} }: ListParts<
+    T
+  >,
 ) {
   if (v.collect) {
     v.collect({ page, columns: columns as ShownColumn[] });
@@ -155,13 +159,15 @@ export function list<T>(
       <LivePart v={v} id={target} {...everySeconds ? { everySeconds } : {}}>
         {above}
         <ListTools v={v} path={path} page={page} form={form} actions={actions} hasFilters={hasFilters} />
-        <DataTable
-          caption={caption}
-          columns={ticked}
-          rows={page.items}
-          sorting={{ v, path }}
-          empty={<EmptyList v={v} icon={icon} text={title}>{text}</EmptyList>}
-        />
+        {show && page.items.length > 0 ? show(page.items) : (
+          <DataTable
+            caption={caption}
+            columns={ticked}
+            rows={page.items}
+            sorting={{ v, path }}
+            empty={<EmptyList v={v} icon={icon} text={title}>{text}</EmptyList>}
+          />
+        )}
         <Pager v={v} path={path} page={page} />
       </LivePart>
     </>

@@ -2,7 +2,7 @@ import { sectionTexts } from "../shared/labels.ts";
 
 /** Texts of report schedules. */
 export const scheduleTexts = sectionTexts({
-  schedules: ["Report schedules", "Agendamentos de relatórios"],
+  schedules: ["Report schedules", "Agenda de relatórios"],
   caption: ["Schedules, newest first", "Agendamentos, os mais recentes primeiro"],
   newSchedule: ["New schedule", "Novo agendamento"],
   newOf: (report: string) => [`Schedule ${report}`, `Agendar ${report}`],

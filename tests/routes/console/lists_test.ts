@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { browse } from "./plain_browser.ts";
 import { openConsole, setupConsole } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
@@ -300,4 +301,22 @@ inBrowser("files are held with a reason, and held files are not purged", async (
   await page.getByRole("heading", { name: "1 file: purge its content?" }).waitFor();
   await page.getByText("It cannot be done to 1 of the matching rows.").waitFor();
   await viewing.close();
+});
+
+Deno.test("the audit log has CSV and saved filters like every list", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const { body } = await admin.post("/api/v1/roles", { name: "Clerks, and = others" });
+  const browser = await browse(t, admin);
+  const { html } = await browser.open("audit?action=role.create");
+  assert.match(html, /href="audit\?action=role.create&(?:amp;)?as=csv"/);
+  assert.match(html, /class="audit"/);
+  const { status, html: csv } = await browser.open("audit?action=role.create&as=csv");
+  assert.equal(status, 200);
+  const [head = "", ...rows] = csv.trim().split("\r\n");
+  assert.match(head, /Time,Action,Change,User,Target type,Target id,Tenant,/);
+  assert.equal(rows.length, 1, csv);
+  assert.match(rows[0] ?? "", new RegExp(`role.create,.*${body.id}`));
+  const nobody = await browser.open("audit?actor=nobody@example.test&as=csv");
+  assert.equal(nobody.status, 200);
+  assert.doesNotMatch(nobody.html, /role\.create/);
 });

@@ -258,6 +258,13 @@ inBrowser(
     await page.setViewportSize({ width: 1440, height: 900 });
     await viewing.open("webhooks");
     assert.deepEqual(await hidden(), [0, "auto"]);
+    const inPortuguese = await openConsole(b, t, everything, { locale: "pt-BR" });
+    await inPortuguese.page.setViewportSize({ width: 1440, height: 900 });
+    await inPortuguese.open("webhooks");
+    const tooTall =
+      "document.querySelector('#sections').scrollHeight - document.querySelector('#sections').clientHeight";
+    assert.equal(await inPortuguese.page.evaluate(tooTall), 0);
+    await inPortuguese.close();
     await page.setViewportSize({ width: 1440, height: 500 });
     await page.reload();
     await page.locator("#sections").getByRole("link", { name: "Webhooks" }).waitFor();

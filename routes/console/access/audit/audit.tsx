@@ -1,12 +1,11 @@
 import { isUuid } from "../../../../domain/shared/ids.ts";
-import { FilterBar } from "../../components/forms.tsx";
-import { choice, namedChoices, text } from "../../components/list.tsx";
+import { choice, list, namedChoices, text, timeColumn } from "../../components/list.tsx";
 import { instantOf } from "../../components/date_inputs.ts";
 import { AuditSentence } from "../../components/audit_sentence.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import { EmptyList, LivePart, Pager } from "../../components/table.tsx";
+import type { Column } from "../../components/table.tsx";
 import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
-import { searchOf } from "../../shared/api.ts";
+import { type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, tenantChoices, tenantNames } from "../access_queries.ts";
@@ -15,6 +14,17 @@ import { Diff, fieldChanges } from "./diff.tsx";
 import { auditTexts } from "./texts.ts";
 
 type Entry = Row<"readAuditLog">;
+
+/** The entries of nobody: no user fits the filter, or several do. */
+const NOTHING: Page<Entry> = {
+  items: [],
+  totalCount: 0,
+  pageNumber: 1,
+  pageSize: 20,
+  totalPages: 0,
+  hasNext: false,
+  hasPrevious: false,
+};
 
 /** Suggestions for the action filter. Users can type any other action. */
 const ACTIONS = [
@@ -37,7 +47,7 @@ export async function auditPage(v: Visit): Promise<View> {
   const seesAll = may(v.viewer, "admin:system");
   const found = await findActors(v, given("actor"));
   const actorId = found === undefined ? undefined : found.length === 1 ? found[0]?.id : null;
-  const page = actorId === null ? null : await v.api.list("readAuditLog", v, {
+  const page = actorId === null ? NOTHING : await v.api.list("readAuditLog", v, {
     actorId,
     action: given("action"),
     targetId: given("targetId"),
@@ -45,10 +55,9 @@ export async function auditPage(v: Visit): Promise<View> {
     toDate: instantOf(v, given("toDate"), true),
     tenantId: seesAll ? given("tenantId") : null,
   });
-  const entries = page?.items ?? [];
   const [tenants, names] = await Promise.all([
     seesAll ? tenantChoices(v) : [],
-    tenantNames(v, entries.map(({ tenantId }) => tenantId)),
+    tenantNames(v, page.items.map(({ tenantId }) => tenantId)),
   ]);
   const choices = namedChoices(tenants);
   const filters = [
@@ -62,30 +71,56 @@ export async function auditPage(v: Visit): Promise<View> {
   ];
   return {
     title: t.title,
-    body: (
-      <>
-        <FilterBar v={v} action="audit" target="audit-list">
-          {filters.map((filter) => filter && filter(v))}
-        </FilterBar>
-        <LivePart v={v} id="audit-list">
+    body: list(v, page, {
+      path: "audit",
+      icon: "audit",
+      caption: t.caption,
+      empty: [t.empty, t.emptyText],
+      filters,
+      above: (
+        <>
           {found?.length === 0 && <Notice tone="warn">{t.noActor}</Notice>}
           {found && found.length > 1 && <Candidates v={v} users={found} />}
-          {page?.items.length === 0 && <EmptyList v={v} icon="audit" text={t.empty}>{t.emptyText}</EmptyList>}
-          {entries.length > 0 && (
-            <ol class="audit" aria-label={t.caption}>
-              {entries.map((entry) => (
-                <li>
-                  <AuditItem v={v} entry={entry} names={names} />
-                </li>
-              ))}
-            </ol>
-          )}
-          {page && <Pager v={v} path="audit" page={page} />}
-        </LivePart>
-      </>
-    ),
+        </>
+      ),
+      columns: columns(v, names),
+      show: (entries) => (
+        <ol class="audit" aria-label={t.caption}>
+          {entries.map((entry) => (
+            <li>
+              <AuditItem v={v} entry={entry} names={names} />
+            </li>
+          ))}
+        </ol>
+      ),
+    }),
   };
 }
+
+/** The columns of CSV. */
+function columns(v: Visit, names: Map<string, string>): Column<Entry>[] {
+  const t = auditTexts[v.locale];
+  return [
+    timeColumn(v, t.at, "at"),
+    { head: t.action, cell: ({ action }) => action },
+    { head: t.change, cell: (entry) => <AuditSentence v={v} entry={entry} /> },
+    {
+      head: t.user,
+      cell: ({ actorId, actorEmail, serviceAccount }) => actorEmail ?? serviceAccount ?? actorId,
+    },
+    { head: t.targetType, cell: ({ targetType }) => targetType },
+    { head: t.targetId, cell: ({ targetId }) => targetId },
+    { head: t.tenant, cell: (entry) => tenantOf(entry, names) },
+    { head: t.address, cell: ({ ip }) => ip },
+    { head: t.trace, cell: ({ traceId }) => traceId },
+    { head: t.before, cell: ({ before }) => before ? JSON.stringify(before) : null },
+    { head: t.after, cell: ({ after }) => after ? JSON.stringify(after) : null },
+  ];
+}
+
+/** The name of the tenant of a change, or the end of its id if the viewer may not see it. */
+const tenantOf = ({ tenantId, names: own }: Entry, names: Map<string, string>): string | null =>
+  tenantId && (names.get(tenantId) ?? own[tenantId] ?? shortId(tenantId));
 
 type Person = Pick<Row<"listUsers">, "id" | "email" | "firstName" | "lastName">;
 
@@ -133,16 +168,16 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
           <Badge tone={toneOf(action)}>{action}</Badge>
         </a>
         <span>
-          {t.by}{" "}
-          {actorId === null ? t.service : (
-            <a href={`audit${searchOf({ actor: actorEmail ?? actorId })}`}>
-              {actorEmail ?? serviceAccount ?? shortId(actorId)}
-            </a>
+          {actorId === null ? t.byService : (
+            <>
+              {t.by}{" "}
+              <a href={`audit${searchOf({ actor: actorEmail ?? actorId })}`}>
+                {actorEmail ?? serviceAccount ?? shortId(actorId)}
+              </a>
+            </>
           )}
         </span>
-        {tenantId && (
-          <span>{t.tenantOfChange} {names.get(tenantId) ?? entry.names[tenantId] ?? shortId(tenantId)}</span>
-        )}
+        {tenantId && <span>{t.tenantOfChange} {tenantOf(entry, names)}</span>}
         {ip && <span title={t.address}>{ip}</span>}
         {entry.valuesErasedAt && <span>{t.valuesErased}</span>}
         <span class="row tight">

@@ -11,6 +11,9 @@ export const auditTexts = sectionTexts({
   targetId: ["Target id", "Id do objeto"],
   tenantOfChange: ["in", "em"],
   by: ["by", "por"],
+  byService: ["by the service", "pelo serviço"],
+  at: ["Time", "Momento"],
+  change: ["Change", "Alteração"],
   noActor: [
     "No user has this name or email, or you cannot see the user. Check the spelling.",
     "Nenhum usuário tem este nome ou e-mail, ou você não pode ver o usuário. Verifique a grafia.",
