@@ -141,8 +141,11 @@ inBrowser("a user saves at most 20 filters of a list, and a name is replaced", a
     const headers = { origin: t.url };
     return await (await page.request.post(`${t.url}/console/lists/filters`, { headers, form })).text();
   };
+  // Each answer is a page. With 25 at the same time, a busy machine refuses some (503).
+  await t.steward.platform.sql`insert into console_saved_filters (user_id, list, slot, name, query)
+    select ${manager.userId}, 'settings', n, 'Filter ' || n, 'search=' || n from generate_series(1, 17) n`;
   await Promise.all(
-    Array.from({ length: 25 }, (_, n) => save("settings", `Filter ${n}`, `search=${n}`)),
+    Array.from({ length: 5 }, (_, n) => save("settings", `Filter ${n + 18}`, `search=${n}`)),
   );
   const names = async () => (await t.steward.platform.sql<{ name: string; query: string }[]>`
       select name, query from console_saved_filters where user_id = ${manager.userId} and list = 'settings'`);
