@@ -1,4 +1,4 @@
-import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact } from "../../../infra/postgres/postgres.ts";
 import { givesAccess } from "../../access/sign_in/client_session.ts";
 import { endSessions, extendedExpiry } from "../../access/sign_in/sessions.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
@@ -13,7 +13,7 @@ const PROLONG_SECONDS = 60 * 60;
 /**
  * Exchanges a refresh token for new tokens. Two parties that use the same one are indistinguishable, so then the grant
  * ends, as a session does (see `consumeRefreshToken`). Of concurrent requests with one token, one gets an answer.
- * Replacing the token is the last step, because a client without an answer still has only the old one.
+ * The token is replaced after everything that may refuse or fail: a client without an answer has only the old one.
  * @throws OAuthError
  */
 export async function refreshGrant(
@@ -24,29 +24,52 @@ export async function refreshGrant(
   const token = readRefreshToken(requireParameter(parameters, "refresh_token"));
   if (!token) throw refused("The refresh_token is unknown.");
   const wanted = parameters.has("scope") ? listOf(parameters.get("scope")) : null;
-  const grant = await readGrant(p.sql, client, token, wanted);
+  const next = newRefreshToken(token.sessionId, token.family);
+  const grant = await readGrant(p.sql, { client, token, wanted, hash: next.hash });
   if (!grant) throw await refusal(p, client, token, wanted);
   if (grant.mayNeedFactor) await requireFactor(p, grant);
   const scopes = presentScopes(client, wanted ?? grant.scopes);
   const accessToken = await signAccessToken(p, client, { ...grant, scopes });
-  const next = newRefreshToken(token.sessionId, token.family);
-  if (!await replaceToken(p.sql, token, next.hash)) throw await refusal(p, client, token, wanted);
+  if (!grant.isReplaced && !await replaceToken(p.sql, token, next.hash)) {
+    throw await refusal(p, client, token, wanted);
+  }
   return { ...answerOf(accessToken, scopes), refresh_token: next.text };
+}
+
+/** A grant whose refresh token may be used now. */
+interface CurrentGrant extends Granted {
+  mayNeedFactor: boolean;
+  /** The token was replaced with the check: no second factor is needed, and no permissions have to be read. */
+  isReplaced: boolean;
 }
 
 /** The grant of a refresh token; undefined: the token is refused. */
 async function readGrant(
   q: Sql,
-  client: KnownClient,
-  token: RefreshToken,
-  wanted: string[] | null,
-): Promise<(Granted & { mayNeedFactor: boolean }) | undefined> {
-  const [grant] = await q<(Granted & { mayNeedFactor: boolean })[]>`
-    select g.session_id, g.user_id, g.tenant_id, g.scopes, s.security_version,
-      coalesce(t.require_second_factor or t.type = 'Platform', true) as may_need_factor
-    from oauth_grants g join sessions s on s.id = g.session_id join users u on u.id = s.user_id
-    left join tenants t on t.id = g.tenant_id
-    where ${isCurrent(q, token)} and g.client_id = ${client.id} and g.scopes @> ${wanted ?? []}::text[]`;
+  { client, token, wanted, hash }: {
+    client: KnownClient;
+    token: RefreshToken;
+    wanted: string[] | null;
+    hash: Uint8Array;
+  },
+): Promise<CurrentGrant | undefined> {
+  const readsRights = client.tokenClaims.includes("permissions");
+  const [grant] = await q<CurrentGrant[]>`
+    with current as (
+      select g.session_id, g.user_id, g.tenant_id, g.scopes, s.security_version,
+        coalesce(t.require_second_factor or t.type = 'Platform', true) as may_need_factor
+      from oauth_grants g join sessions s on s.id = g.session_id join users u on u.id = s.user_id
+      left join tenants t on t.id = g.tenant_id
+      where ${isCurrent(q, token)} and g.client_id = ${client.id} and g.scopes @> ${wanted ?? []}::text[]
+    ), ${
+    replacing(
+      q,
+      token,
+      hash,
+      q`not ${readsRights} and exists (select from current where not may_need_factor)`,
+    )
+  }
+    select current.*, exists (select from rotated) as is_replaced from current`;
   return grant;
 }
 
@@ -57,22 +80,24 @@ const isCurrent = (q: Sql, token: RefreshToken) =>
 
 /** Replaces the refresh token, in one statement with its check. @returns false if another request was faster */
 async function replaceToken(q: Sql, token: RefreshToken, hash: Uint8Array): Promise<boolean> {
-  const [replaced] = await q`
-    with rotated as (
+  const [replaced] = await q`with ${replacing(q, token, hash, q`true`)} select from rotated`;
+  return replaced !== undefined;
+}
+
+/** SQL of the queries `rotated` and `prolonged`, which replace the refresh token if it is current. */
+const replacing = (q: Sql, token: RefreshToken, hash: Uint8Array, condition: SqlPart) =>
+  q`rotated as (
       update oauth_grants g set refresh_hash = ${hash}, refreshed_at = now(), refresh_expires_at = ${
     extendedExpiry(q)
   }
       from sessions s join users u on u.id = s.user_id
-      where s.id = g.session_id and ${isCurrent(q, token)}
+      where s.id = g.session_id and ${isCurrent(q, token)} and ${condition}
       returning g.session_id
     ), prolonged as (
       update sessions s set expires_at = ${extendedExpiry(q)} from rotated
       where s.id = rotated.session_id
         and s.expires_at < ${extendedExpiry(q)} - make_interval(secs => ${PROLONG_SECONDS})
-    )
-    select from rotated`;
-  return replaced !== undefined;
-}
+    )`;
 
 /** Refuses a session that lacks a second factor which its tenant requires since the sign-in. */
 async function requireFactor(
