@@ -12,6 +12,16 @@ export const managesAllUsers = (v: Visit): boolean => may(v.viewer, "manage:all-
 /** Whether the viewer may administer all tenants. */
 export const managesAllTenants = (v: Visit): boolean => may(v.viewer, "manage:all-tenants");
 
+export type FoundUser = Pick<Row<"listUsers">, "id" | "email" | "firstName" | "lastName">;
+
+/** The users whom a text means: by email or name. Exactly one if it is a complete email. */
+export async function findPeople(v: Visit, text: string): Promise<FoundUser[]> {
+  const query = { search: text, pageSize: 20 };
+  const { items } = await v.api.call(managesAllUsers(v) ? "listAllUsers" : "listUsers", { query });
+  const exact = items.filter(({ email }) => email.toLowerCase() === text.toLowerCase());
+  return exact.length === 1 ? exact : items;
+}
+
 /** Tenants to choose from: those that match the query if the viewer manages all tenants, else the viewer's own. */
 export async function tenantChoices(v: Visit, query: Query = {}): Promise<TenantChoice[]> {
   if (managesAllTenants(v)) {

@@ -8,8 +8,15 @@ import { translateBuiltin } from "../shared/builtin_translations.ts";
 import type { Answer } from "../shared/operations.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
 import { explainTexts } from "./explain_texts.ts";
-import { managesAllUsers, type TenantChoice, tenantChoices, tenantNames } from "./access_queries.ts";
-import type { AdminUser, UserLink } from "./users/model.tsx";
+import {
+  findPeople,
+  type FoundUser,
+  managesAllUsers,
+  type TenantChoice,
+  tenantChoices,
+  tenantNames,
+} from "./access_queries.ts";
+import type { UserLink } from "./users/model.tsx";
 
 /** Explains why a user has a permission in a tenant, or lacks it, and which roles would give it. */
 export async function explainPage(v: Visit): Promise<View> {
@@ -82,7 +89,6 @@ export async function explainPage(v: Visit): Promise<View> {
   };
 }
 
-type Person = Pick<AdminUser, "id" | "email" | "firstName" | "lastName">;
 type Feature = { code: string; description: string | null };
 
 const explain = (v: Visit, id: string, permission: string, tenantId: string) =>
@@ -94,19 +100,16 @@ const explain = (v: Visit, id: string, permission: string, tenantId: string) =>
     : v.api.call("explainTenantAccess", { params: { id }, query: { permission } });
 
 /** Users that match the search. Exactly one for an id or a complete email; null if nothing was asked. */
-async function findUsers(v: Visit, asked: { user: string; userId: string }): Promise<Person[] | null> {
+async function findUsers(v: Visit, asked: { user: string; userId: string }): Promise<FoundUser[] | null> {
   const everywhere = managesAllUsers(v);
   if (asked.userId) {
     return [await v.api.call(everywhere ? "readUserAnywhere" : "readUser", { params: { id: asked.userId } })];
   }
   if (!asked.user) return null;
-  const query = { search: asked.user, pageSize: 20 };
-  const { items } = await v.api.call(everywhere ? "listAllUsers" : "listUsers", { query });
-  const exact = items.filter(({ email }) => email.toLowerCase() === asked.user.toLowerCase());
-  return exact.length === 1 ? exact : items;
+  return await findPeople(v, asked.user);
 }
 
-const linksOf = async (v: Visit, user: Person | undefined): Promise<UserLink[]> =>
+const linksOf = async (v: Visit, user: FoundUser | undefined): Promise<UserLink[]> =>
   user && managesAllUsers(v) ? await v.api.call("listUserTenantsAnywhere", { params: { id: user.id } }) : [];
 
 /** The user's own tenant: the default one, else the first with an active link. Without a user, the viewer's. */
@@ -179,7 +182,7 @@ function Features(
 }
 
 function Candidates(
-  { v, users, asked }: { v: Visit; users: Person[]; asked: { permission: string; tenantId: string } },
+  { v, users, asked }: { v: Visit; users: FoundUser[]; asked: { permission: string; tenantId: string } },
 ) {
   const t = explainTexts[v.locale];
   const { permission, tenantId } = asked;

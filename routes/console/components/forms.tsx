@@ -195,6 +195,20 @@ export function TextArea(
   );
 }
 
+/** An input that chooses a file. @param accept file types that the browser offers */
+export const FileField = (props: FieldProps & { accept?: string }) => (
+  <LabelledField {...props} required>
+    <input
+      id={`f-${props.name}`}
+      type="file"
+      name={props.name}
+      accept={props.accept}
+      required
+      aria-describedby={describedBy(props)}
+    />
+  </LabelledField>
+);
+
 export interface Choice {
   value: string;
   label: string;

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { CheckField, CsrfField, RequiredMark } from "../components/forms.tsx";
+import { CheckField, CsrfField, FileField } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { bytes } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
@@ -79,12 +79,7 @@ export function UploadForm({ v, profiles, label, goTo, children }: {
       >
         <CsrfField v={v} />
         {children}
-        <div class="field">
-          <label for="f-file">
-            {t.file} <RequiredMark />
-          </label>
-          <input id="f-file" type="file" name="file" required />
-        </div>
+        <FileField label={t.file} name="file" />
         {may(v.viewer, "admin:system") && !goTo && <CheckField label={t.isProduct} name="isProduct" />}
         <div class="row">
           <button type="submit" class="button primary" data-upload-start>{label}</button>

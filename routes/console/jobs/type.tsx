@@ -3,9 +3,9 @@ import { Sparkline, TimeBars } from "../components/charts.tsx";
 import { ButtonLink } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { DataTable, LivePart } from "../components/table.tsx";
-import { Tabs } from "../components/tabs.tsx";
 import { Figure, FigureRow, Figures } from "../components/figures.tsx";
 import { ScopeChip } from "../components/scope.tsx";
+import { WindowTabs } from "../components/tabs.tsx";
 import { duration, Facts, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -57,13 +57,7 @@ export async function typePage(v: Visit): Promise<View> {
     body: (
       <LivePart v={v} id="job-type" everySeconds={10}>
         <PauseBanner v={v} pauses={pauses.filter((one) => one === pause)} />
-        <Tabs
-          label={t.window}
-          tabs={[
-            { href: typePath(name), label: t.hour, isCurrent: window === "hour" },
-            { href: `${typePath(name)}?window=day`, label: t.day, isCurrent: window === "day" },
-          ]}
-        />
+        <WindowTabs v={v} path={typePath(name)} window={window} />
         <Totals v={v} total={stats.total} />
         <div class="grid-2">
           <Attempts v={v} stats={stats} />

@@ -1,9 +1,9 @@
 import { readableTextOn } from "../../../domain/looks/colours.ts";
 import { mailDocument } from "../../../domain/looks/mail_document.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton, CsrfField, RequiredMark } from "../components/forms.tsx";
+import { ActionButton, CsrfField, FileField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
-import { LivePreview, previewActions, type RenderedMessage } from "../notifications/live_preview.tsx";
+import { LivePreview, previewPages, type RenderedMessage } from "../notifications/live_preview.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
@@ -48,8 +48,6 @@ async function sampleMail(v: Visit, form: FormData): Promise<RenderedMessage> {
   });
   return { subject: t.sampleTitle, htmlBody: document, textBody: null };
 }
-
-const preview = previewActions(sampleMail);
 
 /** The looks of the tenant, with a preview of a mail. */
 export const looksPages: ConsolePage[] = [
@@ -96,8 +94,7 @@ export const looksPages: ConsolePage[] = [
       return done("looks", looksTexts[v.locale].saved);
     },
   }),
-  { path: "looks/preview", post: preview.text },
-  { path: "looks/preview/body", post: preview.body },
+  ...previewPages("looks/preview", sampleMail),
   {
     path: "looks/logo",
     permissions: [managedBy],
@@ -128,20 +125,7 @@ function LogoCard({ v, logo }: { v: Visit; logo: Looks["logo"] }) {
       {logo && <p class="muted">{`${t.size}: ${logo.width} × ${logo.height}`}</p>}
       <form class="form" method="post" action="looks/logo" enctype="multipart/form-data">
         <CsrfField v={v} />
-        <div class="field">
-          <label for="f-logo">
-            {t.chooseLogo} <RequiredMark />
-          </label>
-          <input
-            id="f-logo"
-            type="file"
-            name="logo"
-            accept="image/png,image/jpeg"
-            required
-            aria-describedby="f-logo-hint"
-          />
-          <div class="hint" id="f-logo-hint">{t.logoHint}</div>
-        </div>
+        <FileField label={t.chooseLogo} name="logo" accept="image/png,image/jpeg" hint={t.logoHint} />
         <div class="row">
           <button type="submit" class="button">{t.setLogo}</button>
         </div>

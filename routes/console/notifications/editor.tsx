@@ -3,7 +3,7 @@ import { Refusal } from "../shared/api.ts";
 import { type ConsolePage, field, optionalField, type Visit } from "../shared/page.ts";
 import { contentIn, isOwn, newTemplate, readEdited, sampleIn } from "./edited.ts";
 import { editorView } from "./editor_form.tsx";
-import { previewActions, PreviewErrors } from "./live_preview.tsx";
+import { PreviewErrors, previewPages } from "./live_preview.tsx";
 import { templateTexts } from "./template_texts.ts";
 
 const newPage = formPage({
@@ -92,7 +92,8 @@ function previewErrors(v: Visit, refusal: Refusal) {
 }
 
 /** The preview renders the typed texts with the sample data. */
-const preview = previewActions(
+const preview = previewPages(
+  "templates/preview",
   async (v, form) => {
     const data = sampleIn(v, form);
     const rendered = await v.api.call("previewNotificationTemplate", {
@@ -126,8 +127,7 @@ function labelsOf(v: Visit): Record<string, string> {
 /** The pages that create, change, preview, test and delete a template. */
 export const editorPages: ConsolePage[] = [
   newPage,
-  { path: "templates/preview", post: preview.text },
-  { path: "templates/preview/body", post: preview.body },
+  ...preview,
   editorPage,
   testPage,
   action(

@@ -5,7 +5,7 @@ import { CodeBlock, Facts, JsonText } from "../components/values.tsx";
 import { withLogo } from "../looks/logo_data.ts";
 import { Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
-import type { Outcome, Visit } from "../shared/page.ts";
+import type { ConsolePage, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./frame.tsx";
 import { notificationTexts } from "./texts.ts";
 
@@ -56,29 +56,36 @@ export function LivePreview({ v, action }: { v: Visit; action: string }) {
   );
 }
 
-/** The two actions that `LivePreview` requests. `render` renders the form's message. */
-export const previewActions = (
+/** The two pages that `LivePreview` requests of `path`. `render` renders the form's message. */
+export const previewPages = (
+  path: string,
   render: (v: Visit, form: FormData) => Promise<RenderedMessage>,
   showErrors = defaultErrors,
-) => ({
-  async text(v: Visit, form: FormData): Promise<Outcome> {
-    try {
-      return await fragment(<TextPreview v={v} message={await render(v, form)} />);
-    } catch (refusal) {
-      if (!(refusal instanceof Refusal) || refusal.status >= 500) throw refusal;
-      return await fragment(showErrors(v, refusal));
-    }
+): ConsolePage[] => [
+  {
+    path,
+    async post(v, form) {
+      try {
+        return await fragment(<TextPreview v={v} message={await render(v, form)} />);
+      } catch (refusal) {
+        if (!(refusal instanceof Refusal) || refusal.status >= 500) throw refusal;
+        return await fragment(showErrors(v, refusal));
+      }
+    },
   },
-  async body(v: Visit, form: FormData): Promise<Outcome> {
-    try {
-      const { htmlBody, documentHtml = htmlBody } = await render(v, form);
-      return framedHtml(await withLogo(v, documentHtml ?? ""));
-    } catch (refusal) {
-      if (refusal instanceof Refusal) return new Response(null, { status: 204 });
-      throw refusal;
-    }
+  {
+    path: `${path}/body`,
+    async post(v, form) {
+      try {
+        const { htmlBody, documentHtml = htmlBody } = await render(v, form);
+        return framedHtml(await withLogo(v, documentHtml ?? ""));
+      } catch (refusal) {
+        if (refusal instanceof Refusal) return new Response(null, { status: 204 });
+        throw refusal;
+      }
+    },
   },
-});
+];
 
 function TextPreview(
   { v, message: { subject, htmlBody, textBody, sample } }: { v: Visit; message: RenderedMessage },

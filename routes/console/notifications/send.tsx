@@ -4,7 +4,7 @@ import { CsrfField, FormButtons, FormRefusal } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
-import { LivePreview, previewActions, type RenderedMessage } from "./live_preview.tsx";
+import { LivePreview, previewPages, type RenderedMessage } from "./live_preview.tsx";
 import { UserField } from "./user_field.tsx";
 import { chosenUsers, jsonField, messageOf } from "./send_fields.ts";
 import { channelChoices, priorityChoices } from "./status.tsx";
@@ -124,10 +124,7 @@ async function renderForm(v: Visit, form: FormData): Promise<RenderedMessage> {
   return await v.api.call("renderNotificationTemplate", { body: { templateSlug, locale, data } });
 }
 
-const preview = previewActions(renderForm);
-
 export const sendPages: ConsolePage[] = [
   sendPage,
-  { path: "notifications/send/preview", post: preview.text },
-  { path: "notifications/send/preview/body", post: preview.body },
+  ...previewPages("notifications/send/preview", renderForm),
 ];

@@ -2,8 +2,8 @@ import { TimeBars } from "../components/charts.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { ScopeChip } from "../components/scope.tsx";
 import { LivePart } from "../components/table.tsx";
-import { Tabs } from "../components/tabs.tsx";
 import { Figures } from "../components/figures.tsx";
+import { WindowTabs } from "../components/tabs.tsx";
 import { duration } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -26,15 +26,7 @@ export async function overviewPage(v: Visit): Promise<View> {
   }
   return {
     title: t.title,
-    actions: (
-      <Tabs
-        label={t.window}
-        tabs={[
-          { href: "./", label: t.hour, isCurrent: window === "hour" },
-          { href: "./?window=day", label: t.day, isCurrent: window === "day" },
-        ]}
-      />
-    ),
+    actions: <WindowTabs v={v} path="./" window={window} />,
     body: (
       <>
         <FirstSteps v={v} />

@@ -8,7 +8,7 @@ import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, tenantChoices, tenantNames } from "../access_queries.ts";
+import { findPeople, type FoundUser, tenantChoices, tenantNames } from "../access_queries.ts";
 import { nameOf } from "../users/model.tsx";
 import { Diff, fieldChanges } from "./diff.tsx";
 import { auditTexts } from "./texts.ts";
@@ -122,19 +122,14 @@ function columns(v: Visit, names: Map<string, string>): Column<Entry>[] {
 const tenantOf = ({ tenantId, names: own }: Entry, names: Map<string, string>): string | null =>
   tenantId && (names.get(tenantId) ?? own[tenantId] ?? shortId(tenantId));
 
-type Person = Pick<Row<"listUsers">, "id" | "email" | "firstName" | "lastName">;
-
 /** The users whom the filter text means: by id, email or name. Undefined if it is empty. */
-async function findActors(v: Visit, actor: string): Promise<Person[] | undefined> {
+async function findActors(v: Visit, actor: string): Promise<FoundUser[] | undefined> {
   if (actor === "") return undefined;
   if (isUuid(actor)) return [{ id: actor, email: "", firstName: "", lastName: "" }];
-  const query = { search: actor, pageSize: 20 };
-  const { items } = await v.api.call(managesAllUsers(v) ? "listAllUsers" : "listUsers", { query });
-  const exact = items.filter(({ email }) => email.toLowerCase() === actor.toLowerCase());
-  return exact.length === 1 ? exact : items;
+  return await findPeople(v, actor);
 }
 
-function Candidates({ v, users }: { v: Visit; users: Person[] }) {
+function Candidates({ v, users }: { v: Visit; users: FoundUser[] }) {
   const t = auditTexts[v.locale];
   return (
     <Card title={t.whichPerson}>

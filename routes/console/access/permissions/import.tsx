@@ -1,4 +1,4 @@
-import { ButtonLink, CheckField, CsrfField, FormRefusal, RequiredMark } from "../../components/forms.tsx";
+import { ButtonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Figures } from "../../components/figures.tsx";
@@ -39,21 +39,12 @@ function chooseFile(v: Visit, sent: Sent | null): View {
         <FormRefusal refusal={sent?.refusal ?? null} known={[]} />
         <form class="form" method="post" action="permissions/import" enctype="multipart/form-data">
           <CsrfField v={v} />
-          <div class="field">
-            <label for="f-file">
-              {t.file}
-              <RequiredMark />
-            </label>
-            <input
-              id="f-file"
-              type="file"
-              name="file"
-              accept=".csv,.json,text/csv,application/json"
-              required
-              aria-describedby="f-file-hint"
-            />
-            <div class="hint" id="f-file-hint">{t.fileHint}</div>
-          </div>
+          <FileField
+            label={t.file}
+            name="file"
+            accept=".csv,.json,text/csv,application/json"
+            hint={t.fileHint}
+          />
           <CheckField label={t.upsert} name="upsert" hint={t.upsertHint} />
           <p class="hint">{t.previewHint}</p>
           <div class="row">

@@ -7,13 +7,12 @@ import { may, type Visit } from "../../shared/page.ts";
 import { managesAllUsers } from "../access_queries.ts";
 import { userTexts } from "./texts.ts";
 
-export type AdminUser = Row<"listAllUsers">;
 export type UserLink = Row<"listUserTenants">;
 
 /** A user of the viewer's tenant or of all tenants. Fields that only one of the lists has are optional. */
 export type AnyUser =
   & Omit<Row<"listUsers">, "roles" | "externalId">
-  & Partial<Pick<Row<"listUsers">, "roles" | "externalId"> & Pick<AdminUser, "tenants">>;
+  & Partial<Pick<Row<"listUsers">, "roles" | "externalId"> & Pick<Row<"listAllUsers">, "tenants">>;
 
 /** Reads the user whose id is in the path: of all tenants if the viewer manages all users, else of the viewer's tenant. */
 export const readUser = async (v: Visit): Promise<{ value: AnyUser; etag: string }> =>
