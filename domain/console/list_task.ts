@@ -7,7 +7,7 @@ export type ListTaskStatus = "Draft" | "Queued" | "Running" | "Completed" | "Fai
 export const MOST_TASK_ROWS = 10_000;
 /** Most rows of a CSV file. */
 export const MOST_CSV_ROWS = 100_000;
-/** Older drafts of a user go, because each holds its rows' ids. */
+/** Older drafts of a user are deleted, because each holds the ids of its rows. */
 const MOST_DRAFTS = 10;
 /** How many tasks of a user wait or run at the same time. */
 export const MOST_OPEN_TASKS = 10;
@@ -79,7 +79,7 @@ const COLUMNS = [
   "ended_at",
 ];
 
-/** Keeps what was counted, until the user starts it. Old tasks and too many drafts of the user go. @returns its id */
+/** Stores a counted task as a draft. Old tasks and surplus drafts of the user are deleted. @returns its id */
 export async function draftListTask(q: Sql, task: NewListTask): Promise<string> {
   const id = newId();
   await transact(q, async (tx) => {
@@ -154,7 +154,7 @@ export async function nextTaskRows(
 
 /**
  * Records how many rows are done. Only one of two runs of the same task can do so.
- * @returns the task as it is then; null if it has ended, or another run goes on with it
+ * @returns the updated task; null if it has ended, or another run continues it
  */
 export async function recordTaskRows(
   q: Sql,
@@ -187,7 +187,7 @@ const ENDS_FROM: Record<"Completed" | "Failed" | "Cancelled", ListTaskStatus[]> 
   Cancelled: ["Draft", "Queued", "Running"],
 };
 
-/** Ends a task. Its ids go. @returns false if it has ended before, or is not that far */
+/** Ends a task and deletes its ids. @returns false if its status does not allow this end */
 export async function endListTask(
   q: Sql,
   id: string,

@@ -23,7 +23,7 @@ const FILE_DAYS = 7;
 
 const args = z.object({ taskId: z.uuid() });
 
-/** Does the work of a task. It may run again after a crash: then it goes on behind the last recorded rows. */
+/** Does the work of a task. It may run again after a crash: then it continues after the last recorded rows. */
 export const listTaskJob = defineJob({
   name: "steward.list-task",
   args,
@@ -89,7 +89,7 @@ async function actOnRows(
   for (let task: ListTask | null = begun; task;) {
     signal.throwIfAborted();
     const ids: string[] | null = await nextTaskRows(p.sql, task, ROWS_AT_ONCE);
-    if (ids === null) return; // cancelled, or another run goes on with it
+    if (ids === null) return; // cancelled, or another run continues it
     if (ids.length === 0) {
       await endListTask(p.sql, task.id, { status: "Completed" });
       return;

@@ -14,7 +14,7 @@ export const managesAllTenants = (v: Visit): boolean => may(v.viewer, "manage:al
 
 export type FoundUser = Pick<Row<"listUsers">, "id" | "email" | "firstName" | "lastName">;
 
-/** The users whom a text means: by email or name. Exactly one if it is a complete email. */
+/** The users that match a text, by email or name. Exactly one if it is a complete email. */
 export async function findPeople(v: Visit, text: string): Promise<FoundUser[]> {
   const query = { search: text, pageSize: 20 };
   const { items } = await v.api.call(managesAllUsers(v) ? "listAllUsers" : "listUsers", { query });

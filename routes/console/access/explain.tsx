@@ -149,7 +149,7 @@ async function readFeatures(v: Visit): Promise<Feature[]> {
   }));
 }
 
-/** The permissions that a text means: a code, or part of what a permission allows. A text that matches nothing is a code. */
+/** The permissions that match a text: a code, or part of a description. A text that matches nothing counts as a code. */
 function featuresMeant(features: Feature[], text: string): Feature[] {
   if (text === "") return [];
   const exact = features.find(({ code }) => code === text);

@@ -20,7 +20,7 @@ const FILTERED_BY_TENANT = ["jobs", "dead-letters", "users", "audit"];
 /**
  * "Work in this tenant", for platform administrators: adds the viewer to a tenant, with chosen roles. Acting in a tenant
  * needs a link, also for them. The new link ends all sessions of the viewer; this browser gets a new one and acts in the
- * tenant, on the page of before.
+ * tenant, on the page that was open before.
  */
 export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
   formPage({

@@ -106,7 +106,7 @@ function titleOf(locale: Locale, pages: ConsolePages, task: ListTask): string {
   return `${label ?? task.action}: ${task.list}`;
 }
 
-/** What came of an ended task; null for a file that is ready. */
+/** The result of an ended task as a text; null for a file that is ready. */
 export function outcomeOf(locale: Locale, task: ListTask, label?: string): string | null {
   const t = listTexts[locale];
   const count = (rows: number) => number({ locale }, rows);

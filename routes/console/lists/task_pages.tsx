@@ -27,7 +27,7 @@ import { outcomeOf } from "./list_pages.ts";
 
 /** A task of at most this many rows ends before the answer. A larger one runs as a job. */
 const AT_ONCE = 50;
-/** If the process ends before that answer, a job goes on with the task after this time. */
+/** If the process ends before that answer, a job continues the task after this time. */
 const TAKE_OVER_MS = 30_000;
 const SHOWN_TASKS = 50;
 const REFRESH_SECONDS = 2;
@@ -138,7 +138,7 @@ export function taskPages(p: ServicePlatform, pages: ConsolePages): ConsolePage[
   ];
 }
 
-/** Runs a task before the answer. After a failure of the service a job goes on with it; then returns null. */
+/** Runs a task before the answer. If the service fails, a job continues the task, and the result is null. */
 async function runNow(p: ServicePlatform, taskId: string): Promise<ListTask | null> {
   try {
     return await runListTask(p, taskId, p.stopping);

@@ -103,7 +103,7 @@ const suppressedIn = (message: Detail) =>
     suppression && status !== "Sent" ? [{ address, suppression }] : []
   );
 
-/** What is said of one suppressed address: since when, why, and whether it is skipped. */
+/** Describes one suppressed address: since when, why, and whether it is skipped. */
 function suppressionText(
   v: Visit,
   { address, suppression }: ReturnType<typeof suppressedIn>[number],

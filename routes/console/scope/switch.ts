@@ -23,7 +23,7 @@ export function addressAfterSwitch(back: string): string {
   return query.size > 0 ? `${path}?${query}` : path;
 }
 
-/** Shows the page of before in the new scope. If it does not exist there, `afterSwitch` says where to go. */
+/** Shows the page that was open before in the new scope. If it does not exist there, `afterSwitch` says where to go. */
 export function toSameAddress(v: Visit, back: string, name: string | null): Outcome {
   const t = errorTexts[v.locale];
   const text = name === null ? t.switchedToAll : t.switched(name);

@@ -44,19 +44,19 @@ export class Answers {
     return new Response(String(text ?? ""), { status, headers });
   }
 
-  /** Leads to an address relative to the console. */
+  /** Redirects to an address relative to the console. */
   async goTo(to: string, cookies: string[]): Promise<Response> {
-    if (to.startsWith("../")) return await this.#leadOn(to, cookies);
+    if (to.startsWith("../")) return await this.#redirectByPage(to, cookies);
     const headers = new Headers({ location: this.base + to });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(null, { status: 303, headers });
   }
 
   /**
-   * A page that leads on by itself. After a form, the policy `form-action` holds for all redirects, and the OpenID provider
+   * A page that redirects by itself. After a form, the policy `form-action` holds for all redirects, and the OpenID provider
    * redirects to other sites.
    */
-  async #leadOn(to: string, cookies: string[]): Promise<Response> {
+  async #redirectByPage(to: string, cookies: string[]): Promise<Response> {
     return await this.html(
       <BarePage urls={this.urls} v={{ locale: "en", theme: "auto" }} title="Steward" refreshTo={to}>
         <p>
@@ -73,12 +73,12 @@ export class Answers {
     const to = request.method === "GET" ? addressOf(request) : this.backTo(request);
     // After a link of another site, the browser has a session but does not send the cookie, which then must stay.
     const { secret } = readCookies(this.baseUrl, request.headers);
-    const spent = secret === null ? [] : cookieWriter(this.baseUrl).noSession();
+    const clearing = secret === null ? [] : cookieWriter(this.baseUrl).noSession();
     const query = new URLSearchParams({
       ...to ? { to } : {},
       ...code === "SESSION_INVALIDATED" ? { reason: ACCESS_CHANGED } : {},
     });
-    return await this.goTo(`sign-in${query.size > 0 ? `?${query}` : ""}`, spent);
+    return await this.goTo(`sign-in${query.size > 0 ? `?${query}` : ""}`, clearing);
   }
 
   /** The console page that sent the form, from the Referer header; "" if it is another site's or missing. */

@@ -26,7 +26,7 @@ export function BarePage({ urls, v, title, looks, refreshTo, scripts = [], child
   /** The policy of the page must allow `brandStyle` of them. */
   looks?: HostedLooks;
   title: string;
-  /** Where the page leads by itself. */
+  /** The address to which the page redirects at once. */
   refreshTo?: string;
   scripts?: string[];
   children?: Child;

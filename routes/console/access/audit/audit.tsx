@@ -122,7 +122,7 @@ function columns(v: Visit, names: Map<string, string>): Column<Entry>[] {
 const tenantOf = ({ tenantId, names: own }: Entry, names: Map<string, string>): string | null =>
   tenantId && (names.get(tenantId) ?? own[tenantId] ?? shortId(tenantId));
 
-/** The users whom the filter text means: by id, email or name. Undefined if it is empty. */
+/** The users that match the filter, by id, email or name. Undefined if it is empty. */
 async function findActors(v: Visit, actor: string): Promise<FoundUser[] | undefined> {
   if (actor === "") return undefined;
   if (isUuid(actor)) return [{ id: actor, email: "", firstName: "", lastName: "" }];

@@ -20,7 +20,7 @@ const ALL_USERS = "manage:all-users";
 const ALL_TENANTS = "manage:all-tenants";
 const tones = { Queued: "idle", Running: "info", Completed: "ok", Failed: "bad" } as const;
 
-/** Exports and erasures of a user: what was asked for, and the buttons. The page stays when the user is gone. */
+/** Requested exports and erasures of a user, and the buttons for new ones. The page also shows deleted users. */
 const userDataPage = formPage({
   path: "users/{id}/data",
   permissions: ["export:users", "erase:users", ALL_USERS],
