@@ -7,7 +7,13 @@ import { requireNoLegalHold } from "../files/personal_data.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
-import { type DataRequest, endExports, insertRequest } from "./data_request.ts";
+import {
+  type DataRequest,
+  endExports,
+  insertRequest,
+  type NewRequest,
+  requestColumns,
+} from "./data_request.ts";
 import { eraseDataJob } from "./erasure_job.ts";
 import { exportDataJob } from "./export_job.ts";
 import type { UserDataPlatform } from "./platform.ts";
@@ -25,15 +31,8 @@ export async function exportUser(
 ): Promise<DataRequest> {
   return await transact(p.sql, async (tx) => {
     await requireExportable(tx, caller, userId, within);
-    const id = newId();
-    const jobId = await enqueueJob(p, tx, exportDataJob, { requestId: id });
-    await recordAudit(tx, { ...caller, tenantId: within }, {
-      action: "user.export",
-      targetType: "user",
-      targetId: userId,
-      after: { requestId: id },
-    });
-    return await insertRequest(tx, caller, { id, kind: "UserExport", userId, tenantId: within, jobId });
+    const request = { kind: "UserExport", userId, tenantId: within } as const;
+    return await write(p, tx, caller, request, { action: "user.export", tenantId: within });
   });
 }
 
@@ -48,16 +47,8 @@ export async function exportTenant(
     const erasures =
       await tx`select from data_requests where kind = 'TenantErasure' and tenant_id = ${tenantId}`;
     if (erasures.length > 0) throw tenantNotFound(tenantId);
-    const id = newId();
-    const jobId = await enqueueJob(p, tx, exportDataJob, { requestId: id });
-    await recordAudit(tx, caller, {
-      action: "tenant.export",
-      targetType: "tenant",
-      targetId: tenantId,
-      tenantId,
-      after: { requestId: id },
-    });
-    return await insertRequest(tx, caller, { id, kind: "TenantExport", tenantId, jobId });
+    const request = { kind: "TenantExport", tenantId } as const;
+    return await write(p, tx, caller, request, { action: "tenant.export", tenantId });
   });
 }
 
@@ -77,23 +68,9 @@ export async function eraseUser(
     const person = await anonymizeUser(p, tx, caller, userId, o.within);
     if (!person) return await askAgain(p, tx, { userId });
     await endExports(tx, { userIds: [userId] });
-    const id = newId();
-    const jobId = await enqueueJob(p, tx, eraseDataJob, { requestId: id });
-    await recordAudit(tx, { ...caller, tenantId: o.within }, {
-      action: "user.erase",
-      targetType: "user",
-      targetId: userId,
-      after: { requestId: id, reason: o.reason },
-    });
     const { addresses } = person;
-    return await insertRequest(tx, caller, {
-      id,
-      kind: "UserErasure",
-      userId,
-      reason: o.reason,
-      addresses,
-      jobId,
-    });
+    const request = { kind: "UserErasure", userId, reason: o.reason, addresses } as const;
+    return await write(p, tx, caller, request, { action: "user.erase", tenantId: o.within });
   });
 }
 
@@ -117,16 +94,30 @@ export async function eraseTenant(
     await closeTenant(p, tx, tenant, o.name);
     await requireNoLegalHold(tx, tenantId);
     await endExports(tx, { tenantId });
-    const id = newId();
-    const jobId = await enqueueJob(p, tx, eraseDataJob, { requestId: id });
-    await recordAudit(tx, { ...caller, tenantId: null }, {
-      action: "tenant.erase",
-      targetType: "tenant",
-      targetId: tenantId,
-      after: { requestId: id, reason: o.reason },
-    });
-    return await insertRequest(tx, caller, { id, kind: "TenantErasure", tenantId, reason: o.reason, jobId });
+    const request = { kind: "TenantErasure", tenantId, reason: o.reason } as const;
+    return await write(p, tx, caller, request, { action: "tenant.erase", tenantId: null });
   });
+}
+
+/** Enqueues the job of a request, and writes the request and its audit row. @param entry with the tenant of the row */
+async function write(
+  p: UserDataPlatform,
+  tx: Tx,
+  caller: Caller,
+  request: Omit<NewRequest, "id" | "jobId">,
+  entry: { action: string; tenantId: string | null },
+): Promise<DataRequest> {
+  const id = newId();
+  const { userId, reason } = request;
+  const isExport = request.kind === "UserExport" || request.kind === "TenantExport";
+  const jobId = await enqueueJob(p, tx, isExport ? exportDataJob : eraseDataJob, { requestId: id });
+  await recordAudit(tx, caller, {
+    ...entry,
+    targetType: userId ? "user" : "tenant",
+    targetId: userId ?? request.tenantId ?? "",
+    after: { requestId: id, reason },
+  });
+  return await insertRequest(tx, caller, { ...request, id, jobId });
 }
 
 /** The erasure that exists. If it failed, its job starts again. */
@@ -139,8 +130,7 @@ async function askAgain(
     ? tx`kind = 'UserErasure' and user_id = ${about.userId}`
     : tx`kind = 'TenantErasure' and tenant_id = ${about.tenantId}`;
   const [request] = await tx<DataRequest[]>`
-    select id, kind, user_id, tenant_id, status, step, reason, file_id, error_message, requested_by, created_at,
-      completed_at from data_requests where ${which} for update`;
+    select ${requestColumns(tx)} from data_requests where ${which} for update`;
   if (!request) throw new Error("an erased user or tenant has no erasure");
   if (request.status !== "Failed") return request;
   const jobId = await enqueueJob(p, tx, eraseDataJob, { requestId: request.id });

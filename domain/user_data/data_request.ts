@@ -32,31 +32,42 @@ export interface DataRequestRow extends DataRequest {
   contextTenantId: string | null;
 }
 
-const columns = (q: Sql) =>
+/** Columns of `DataRequest`. */
+export const requestColumns = (q: Sql) =>
   q`id, kind, user_id, tenant_id, status, step, reason, file_id, error_message, requested_by, created_at, completed_at`;
 
 /** Reads a request with what its job needs. */
 export async function readRequestRow(q: Sql, id: string): Promise<DataRequestRow | null> {
   const [row] = await q<DataRequestRow[]>`
-    select ${columns(q)}, addresses, context_tenant_id from data_requests where id = ${id}`;
+    select ${requestColumns(q)}, addresses, context_tenant_id from data_requests where id = ${id}`;
   return row ?? null;
 }
 
+/** The requests about a user or a tenant. */
+interface Selection {
+  about: { userId: string } | { tenantId: string };
+  /** Only those made in this tenant; null: any. */
+  within: string | null;
+}
+
+const chosen = (q: Sql, { about, within }: Selection) =>
+  q`${
+    "userId" in about
+      ? q`user_id = ${about.userId} and kind in ('UserExport', 'UserErasure')`
+      : q`tenant_id = ${about.tenantId} and kind in ('TenantExport', 'TenantErasure')`
+  } and (${within}::uuid is null or context_tenant_id = ${within})`;
+
 /**
  * Reads a request about a user or a tenant.
- * @param within only a request made in this tenant; null: any
  * @throws DATA_REQUEST_NOT_FOUND
  */
 export async function readRequest(
   q: Sql,
-  o: { id: string; about: { userId: string } | { tenantId: string }; within: string | null },
+  o: Selection & { id: string },
 ): Promise<DataRequest> {
-  const about = "userId" in o.about
-    ? q`user_id = ${o.about.userId} and kind in ('UserExport', 'UserErasure')`
-    : q`tenant_id = ${o.about.tenantId} and kind in ('TenantExport', 'TenantErasure')`;
   const [row] = await q<DataRequest[]>`
-    select ${columns(q)} from data_requests
-    where id = ${o.id} and ${about} and (${o.within}::uuid is null or context_tenant_id = ${o.within})`;
+    select ${requestColumns(q)} from data_requests
+    where id = ${o.id} and ${chosen(q, o)}`;
   if (row) return row;
   throw problem("DATA_REQUEST_NOT_FOUND", `There is no such export or erasure ${o.id}.`);
 }
@@ -64,36 +75,35 @@ export async function readRequest(
 /** The requests about a user or tenant, newest first; at most 20. */
 export async function listRequests(
   q: Sql,
-  o: { about: { userId: string } | { tenantId: string }; within: string | null },
+  o: Selection,
 ): Promise<DataRequest[]> {
-  const about = "userId" in o.about
-    ? q`user_id = ${o.about.userId} and kind in ('UserExport', 'UserErasure')`
-    : q`tenant_id = ${o.about.tenantId} and kind in ('TenantExport', 'TenantErasure')`;
   return await q<DataRequest[]>`
-    select ${columns(q)} from data_requests
-    where ${about} and (${o.within}::uuid is null or context_tenant_id = ${o.within})
-    order by id desc limit 20`;
+    select ${requestColumns(q)} from data_requests
+    where ${chosen(q, o)} order by id desc limit 20`;
+}
+
+/** A request to insert. */
+export interface NewRequest {
+  id: string;
+  kind: DataRequestKind;
+  userId?: string;
+  tenantId?: string | null;
+  reason?: string;
+  addresses?: string[];
+  jobId: string;
 }
 
 /** Inserts a Queued request. */
 export async function insertRequest(
   tx: Tx,
   caller: Caller,
-  o: {
-    id: string;
-    kind: DataRequestKind;
-    userId?: string;
-    tenantId?: string | null;
-    reason?: string;
-    addresses?: string[];
-    jobId: string;
-  },
+  o: NewRequest,
 ): Promise<DataRequest> {
   const [row] = await tx<DataRequest[]>`
     insert into data_requests (id, kind, user_id, tenant_id, reason, addresses, requested_by, context_tenant_id, job_id)
     values (${o.id}, ${o.kind}, ${o.userId ?? null}, ${o.tenantId ?? null}, ${o.reason ?? null},
       ${o.addresses ?? null}::text[], ${caller.userId}, ${caller.tenantId}, ${o.jobId})
-    returning ${columns(tx)}`;
+    returning ${requestColumns(tx)}`;
   if (!row) throw new Error("the inserted request was not returned");
   return row;
 }

@@ -4,20 +4,18 @@ import { eraseMember } from "../access/users/user_erase.ts";
 import { usersOnlyIn } from "../access/tenants/tenant_erase.ts";
 import { purgeErased } from "../files/personal_data.ts";
 import { JOB_REASONS } from "../files/purge_reasons.ts";
-import { defineJob, isLastFailure, type JobContext } from "../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { ErasedPersons } from "../shared/personal_data.ts";
 import {
   completeRequest,
   type DataRequestRow,
   endExports,
-  failRequest,
   insertPart,
   noteStep,
   openParts,
-  readRequestRow,
-  startRequest,
 } from "./data_request.ts";
 import { areasOf, type UserDataPlatform } from "./platform.ts";
+import { runRequest } from "./run_request.ts";
 
 /** One pass over the tables serves this many users of an erased tenant. */
 const USERS_AT_ONCE = 50;
@@ -31,23 +29,14 @@ export const eraseDataJob = defineJob({
   concurrency: 2,
   async run({ requestId }, context: JobContext<UserDataPlatform>) {
     const { platform: p, db, signal } = context;
-    const request = await readRequestRow(db, requestId);
-    if (!request || !await startRequest(db, requestId, context.jobId)) return { erased: false };
-    try {
+    const message = "The erasure failed; the job's executions show why. Ask again to continue.";
+    const erased = await runRequest(context, requestId, message, async (request) => {
       if (request.kind === "UserErasure") await eraseUser(p, request, signal);
       else await eraseTenant(p, request, signal);
-    } catch (error) {
-      if (isLastFailure(context)) {
-        await failRequest(
-          db,
-          requestId,
-          "The erasure failed; the job's executions show why. Ask again to continue.",
-        );
-      }
-      throw error;
-    }
-    await completeRequest(db, requestId, null);
-    return { erased: true };
+      await completeRequest(db, requestId, null);
+      return true;
+    });
+    return { erased: erased ?? false };
   },
 });
 

@@ -6,17 +6,11 @@ import { purgeErased } from "../files/personal_data.ts";
 import { EXPORT_PROFILE } from "../files/profiles.ts";
 import { JOB_REASONS } from "../files/purge_reasons.ts";
 import { storeServiceFile } from "../files/service_files.ts";
-import { defineJob, isLastFailure, type JobContext } from "../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import type { DataSubject, Exports } from "../shared/personal_data.ts";
-import {
-  completeRequest,
-  type DataRequestRow,
-  failRequest,
-  noteStep,
-  readRequestRow,
-  startRequest,
-} from "./data_request.ts";
+import { completeRequest, type DataRequestRow, noteStep } from "./data_request.ts";
 import { areasOf, type UserDataPlatform } from "./platform.ts";
+import { runRequest } from "./run_request.ts";
 
 const ROWS_AT_ONCE = 500;
 /** Days until the file of an export is purged. */
@@ -35,21 +29,16 @@ export const exportDataJob = defineJob({
   concurrency: 2,
   async run({ requestId }, context: JobContext<UserDataPlatform>) {
     const { platform: p, db, signal } = context;
-    const request = await readRequestRow(db, requestId);
-    if (!request || !await startRequest(db, requestId, context.jobId)) return { exported: false };
-    try {
-      const { fileId, sizeBytes } = await writeExport(p, request, signal);
-      if (!await completeRequest(db, requestId, fileId)) {
-        await purgeErased(p, [fileId], JOB_REASONS.dataErased);
-        return { exported: false };
-      }
-      return { exported: true, fileId, sizeBytes };
-    } catch (error) {
-      if (isLastFailure(context)) {
-        await failRequest(db, requestId, "The export failed; the job's executions show why.");
-      }
-      throw error;
-    }
+    const message = "The export failed; the job's executions show why.";
+    const stored = await runRequest(context, requestId, message, async (request) => {
+      const file = await writeExport(p, request, signal);
+      if (await completeRequest(db, requestId, file.fileId)) return file;
+      await purgeErased(p, [file.fileId], JOB_REASONS.dataErased);
+      return null;
+    });
+    return stored
+      ? { exported: true, fileId: stored.fileId, sizeBytes: stored.sizeBytes }
+      : { exported: false };
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readProfile } from "../../domain/access/account/profile.ts";
-import { chooseTenant } from "../../domain/access/sign_in/tenant_choice.ts";
+import { defaultTenantOf } from "../../domain/access/sign_in/tenant_choice.ts";
 import { readSignOut, type SignOut, signOutBrowser } from "../../domain/oauth/sign_out.ts";
 import { OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
@@ -23,8 +23,6 @@ import {
 } from "./page.tsx";
 import { oauthTexts } from "./texts.ts";
 
-const DEFAULT_TENANT = { tenantId: null, global: false };
-
 /** Whose looks the pages have: the tenant that the user of the browser signs in to; null: the service. */
 interface Looking {
   browser: Browser;
@@ -42,7 +40,7 @@ async function answerRequest(
     const { session } = browser;
     // Only an ID token of this very session shows that the user's own program asks; anybody can send a link.
     const mustAsk = session !== null && session.sessionId !== request.sessionId;
-    const tenantId = session && await chooseTenant(platform.sql, session.userId, DEFAULT_TENANT);
+    const tenantId = session && await defaultTenantOf(platform.sql, session.userId);
     if (mustAsk && decision === null) {
       return await askUser(platform, given, { browser, userId: session.userId, tenantId });
     }

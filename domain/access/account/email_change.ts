@@ -10,7 +10,7 @@ import { newId } from "../../shared/ids.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { endSessions } from "../sign_in/sessions.ts";
-import { chooseTenant } from "../sign_in/tenant_choice.ts";
+import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_lock.ts";
 import { emailChangeMail, LIFE_MINUTES } from "./email_change_mail.ts";
@@ -72,7 +72,7 @@ export async function readEmailChangeTenant(q: Sql, token: string): Promise<stri
     select c.user_id from email_changes c join users u on u.id = c.user_id and u.is_active and u.deleted_at is null
     where c.token_hash = ${digest(token)} and c.expires_at > now()`;
   if (!owner) throw badToken();
-  return await chooseTenant(q, owner.userId, { tenantId: null, global: false });
+  return await defaultTenantOf(q, owner.userId);
 }
 
 async function mailLink(p: AccessPlatform, changeId: string): Promise<void> {

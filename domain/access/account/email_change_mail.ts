@@ -1,6 +1,6 @@
 import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { linkMail } from "./link_mail.ts";
+import { linkMail, linkUrl } from "./link_mail.ts";
 import type { MailOwner } from "./owner_mail.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 
@@ -13,8 +13,7 @@ export async function emailChangeMail(
   owner: MailOwner,
   { userId, newEmail, token }: { userId: string; newEmail: string; token: string },
 ): Promise<TemplatedMail | PlainMail> {
-  // The page gets the token in the fragment, which appears in no server log and no Referer header.
-  const confirmUrl = `${p.baseUrl()}/auth/confirm-email#token=${token}`;
+  const confirmUrl = linkUrl(p, { configured: null, page: "/auth/confirm-email", token });
   const firstName = owner.firstName || null;
   // With the user's id, an erasure finds this address even if it is never confirmed.
   const to = { address: newEmail, displayName: fullName(owner), userId };

@@ -12,6 +12,17 @@ export interface LinkMail extends Pick<TemplatedMail, "templateSlug" | "locale" 
 }
 
 /**
+ * The URL of a link: the configured one, or a page of the service. That page gets the token in the fragment, which
+ * appears in no server log and no Referer header.
+ * @param o.configured a URL with `{token}`; null: none
+ * @param o.page path of the service's page
+ */
+export const linkUrl = (
+  { baseUrl }: Pick<NotificationPlatform, "baseUrl">,
+  o: { configured: string | null; page: string; token: string },
+): string => (o.configured ?? `${baseUrl()}${o.page}#token={token}`).replaceAll("{token}", o.token);
+
+/**
  * Builds a mail with a link from a template of the service. If the template is missing, cannot be rendered or omits the
  * link, uses the fallback, so that the person always gets a mail with the link.
  */

@@ -9,7 +9,7 @@ import { type Problem, problem } from "../../problems/problem.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
-import { chooseTenant } from "../sign_in/tenant_choice.ts";
+import { defaultTenantOf } from "../sign_in/tenant_choice.ts";
 import { clearFailedSignIns } from "../sign_in/failed_sign_ins.ts";
 import { forgetDevices, knownDevice } from "../sign_in/known_devices.ts";
 import { endSessions } from "../sign_in/sessions.ts";
@@ -18,6 +18,7 @@ import { mailOwner } from "./owner_mail.ts";
 import { passwordResetMail } from "./password_reset_mail.ts";
 import { noteVerifiedEmail } from "./verified_email.ts";
 import { fullName } from "../../rights/user_lookup.ts";
+import { linkUrl } from "./link_mail.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired links of one user by one requester. It limits the mail that repeated requests cause. */
@@ -70,7 +71,7 @@ async function mailResetLink(
   const to = { address: user.email, displayName: fullName(user), userId: user.id };
   const mail = await passwordResetMail(p, to, {
     token,
-    resetUrl: resetUrl(p, token),
+    resetUrl: linkUrl(p, { configured: p.config.RESET_URL, page: "/auth/reset-password", token }),
     firstName: user.firstName || null,
     expiresInMinutes: LIFE_MINUTES,
   });
@@ -96,15 +97,6 @@ async function mayHaveLink(tx: Tx, userId: string, requester: string): Promise<b
   return !requester.startsWith(ADDRESS) || live.byStrangers < MAX_LIVE_LINKS_BY_STRANGERS;
 }
 
-/** URL of the page for the new password: RESET_URL, or the service's own page. */
-function resetUrl(p: Pick<AccessPlatform, "config" | "baseUrl">, token: string): string {
-  // The service's own page gets the token in the fragment, which appears in no server log and no Referer header.
-  return (p.config.RESET_URL ?? `${p.baseUrl()}/auth/reset-password#token={token}`).replaceAll(
-    "{token}",
-    token,
-  );
-}
-
 /**
  * The tenant that the user of a reset token signs in to; null: none.
  * @throws RESET_TOKEN_INVALID
@@ -114,7 +106,7 @@ export async function readResetTenant(q: Sql, token: string): Promise<string | n
     select r.user_id from password_resets r join users u on u.id = r.user_id and u.is_active and u.deleted_at is null
     where r.token_hash = ${digest(token)} and r.expires_at > now()`;
   if (!owner) throw badToken();
-  return await chooseTenant(q, owner.userId, { tenantId: null, global: false });
+  return await defaultTenantOf(q, owner.userId);
 }
 
 /**

@@ -2,7 +2,7 @@ import { LOOKS_OF } from "../../notifications/content.ts";
 import type { PlainMail, TemplatedMail } from "../../notifications/send.ts";
 import { readDefaultLocale } from "../../notifications/templates/locales.ts";
 import { newSecret } from "../../shared/secrets.ts";
-import { linkMail } from "../account/link_mail.ts";
+import { linkMail, linkUrl } from "../account/link_mail.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 
@@ -17,7 +17,7 @@ export async function newInvitationMail(
   const token = newSecret();
   const [tenant] = await p.sql<{ name: string }[]>`select name from tenants where id = ${o.tenantId}`;
   const data = {
-    invitationUrl: invitationUrl(p, token),
+    invitationUrl: linkUrl(p, { configured: p.config.INVITATION_URL, page: "/auth/invitation", token }),
     tenantName: tenant?.name ?? "",
     firstName: o.firstName || null,
     expiresInDays: LIFE_DAYS,
@@ -32,13 +32,6 @@ export async function newInvitationMail(
     fallback: defaultText(data),
   });
   return { token, mail };
-}
-
-/** URL of the page that accepts an invitation: INVITATION_URL, or the service's own page. */
-function invitationUrl(p: Pick<AccessPlatform, "config" | "baseUrl">, token: string): string {
-  // The service's own page gets the token in the fragment, which appears in no server log and no Referer header.
-  const pattern = p.config.INVITATION_URL ?? `${p.baseUrl()}/auth/invitation#token={token}`;
-  return pattern.replaceAll("{token}", token);
 }
 
 /** The built-in English text. */

@@ -10,7 +10,7 @@ export interface WantedTenant {
 }
 
 /**
- * Chooses the tenant of a sign-in: the requested one, else the user's default, else the oldest active link's, else none.
+ * Chooses the tenant of a sign-in: the requested one, else that of `defaultTenantOf`, else none.
  * @throws TENANT_FORBIDDEN if the user has no active link to the requested tenant.
  */
 export async function chooseTenant(
@@ -23,6 +23,11 @@ export async function chooseTenant(
     await requireActiveLink(q, userId, wanted.tenantId);
     return wanted.tenantId;
   }
+  return await defaultTenantOf(q, userId);
+}
+
+/** The tenant that a user signs in to without naming one: the default, else the oldest active link's; null: none. */
+export async function defaultTenantOf(q: Sql, userId: string): Promise<string | null> {
   const [link] = await q<{ tenantId: string }[]>`
     select l.tenant_id from user_tenants l join tenants t on t.id = l.tenant_id
     where l.user_id = ${userId} and l.is_active and t.is_active and t.deleted_at is null

@@ -2,7 +2,7 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import type { BrowserSession } from "../../access/sign_in/browser_session.ts";
 import { openClientSession } from "../../access/sign_in/client_session.ts";
 import type { Origin } from "../../access/sign_in/sign_in.ts";
-import { chooseTenant, hasActiveLink } from "../../access/sign_in/tenant_choice.ts";
+import { defaultTenantOf, hasActiveLink } from "../../access/sign_in/tenant_choice.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { OAuthError } from "../oauth_error.ts";
 import type { OAuthPlatform } from "../platform.ts";
@@ -89,7 +89,7 @@ async function tenantFor(
     throw new OAuthError("access_denied", "The client serves another tenant.");
   }
   const named = client.tenantId ?? tenantId;
-  if (named === null) return await chooseTenant(p.sql, userId, { tenantId: null, global: false });
+  if (named === null) return await defaultTenantOf(p.sql, userId);
   if (await hasActiveLink(p.sql, userId, named)) return named;
   throw new OAuthError("access_denied", "The user does not belong to the tenant.");
 }
