@@ -68,12 +68,13 @@ export async function foldBucketEvents(p: Parts): Promise<boolean> {
  */
 export async function releaseLimitedJobs(p: Parts): Promise<{ released: number; mayHaveMore: boolean }> {
   return await transact(p.sql, async (tx) => {
-    // A next_at beyond the longest pause was written before the clock was set back.
+    // The transaction may have begun long before its statements run: not now(). A next_at beyond the longest pause was
+    // written before the clock was set back.
     const due = await tx<{ bucket: string; fullInMs: number; isStuck: boolean }[]>`
-      select bucket, extract(epoch from full_at - now())::float8 * 1000 as full_in_ms,
-        coalesce(released_at < now() - ${STUCK_MS} * interval '1 ms', false) as is_stuck
+      select bucket, extract(epoch from full_at - statement_timestamp())::float8 * 1000 as full_in_ms,
+        coalesce(released_at < statement_timestamp() - ${STUCK_MS} * interval '1 ms', false) as is_stuck
       from job_buckets
-      where next_at <= now() or next_at > now() + 2 * ${LONGEST_MS} * interval '1 ms'
+      where next_at <= statement_timestamp() or next_at > statement_timestamp() + 2 * ${LONGEST_MS} * interval '1 ms'
       order by next_at limit ${BUCKETS_AT_ONCE} for update skip locked`;
     if (due.length === 0) return { released: 0, mayHaveMore: false };
     const limitOf = await limitsOf({ ...p, sql: tx }, due.map(({ bucket }) => bucket));
@@ -97,8 +98,9 @@ export async function releaseLimitedJobs(p: Parts): Promise<{ released: number; 
         select from jobs j where j.status = 'Enqueued' and j.lane > ${HIDDEN_MARK} || b.bucket || '|'
           and j.lane < ${HIDDEN_MARK} || b.bucket || '}'
       ) then clock_timestamp() + given.pause_ms * interval '1 ms' end,
-        full_at = least(b.full_at, now() + given.fill_ms * interval '1 ms'), -- later after the clock was set back
-        released_at = case when given.moves > 0 then now() else b.released_at end
+        -- later than that after the clock was set back
+        full_at = least(b.full_at, statement_timestamp() + given.fill_ms * interval '1 ms'),
+        released_at = case when given.moves > 0 then statement_timestamp() else b.released_at end
       from unnest(${due.map(({ bucket }) => bucket)}::text[], ${pauses}::float8[], ${moves}::int[],
         ${fillMs}::float8[]) given (bucket, pause_ms, moves, fill_ms)
       where b.bucket = given.bucket`;
