@@ -47,7 +47,7 @@ export const ownAccountRoutes = [
     summary: "Find tenants that the caller can switch to, by name or ids",
     access: byPerson(signedIn),
     query: z.object({
-      ...pageQuery(MAX_FOUND, MAX_FOUND),
+      ...pageQuery(),
       search: z.string().max(200).optional(),
       ids: queryIds(MAX_FOUND).optional(),
     }),

@@ -24,10 +24,9 @@ export async function findPeople(v: Visit, text: string): Promise<FoundUser[]> {
 
 /** Tenants to choose from: those that match the query if the viewer manages all tenants, else the viewer's own. */
 export async function tenantChoices(v: Visit, query: Query = {}): Promise<TenantChoice[]> {
-  if (managesAllTenants(v)) {
-    return (await v.api.call("lookUpAllTenants", { query: { pageSize: 50, ...query } })).items;
-  }
-  const { items } = await v.api.call("findOwnTenants", { query });
+  const sought = { pageSize: 50, ...query };
+  if (managesAllTenants(v)) return (await v.api.call("lookUpAllTenants", { query: sought })).items;
+  const { items } = await v.api.call("findOwnTenants", { query: sought });
   return items.map(({ id, name, type }) => ({
     id,
     name,

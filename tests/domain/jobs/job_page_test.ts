@@ -46,7 +46,7 @@ const TIMES = { ScheduledAt: "scheduledAt", StartedAt: "startedAt", CompletedAt:
 function compare(order: typeof JOB_ORDERS[number], ascending: boolean) {
   const key = (job: JobSummary): number | null => {
     if (order === "CreatedAt") return 0;
-    if (order === "Priority") return PRIORITIES.indexOf(job.priority);
+    if (order === "Priority") return -PRIORITIES.indexOf(job.priority); // the first is Critical
     if (order === "Status") return JOB_STATUSES.indexOf(job.status);
     return job[TIMES[order]]?.getTime() ?? null;
   };

@@ -162,7 +162,8 @@ Deno.test("callers without the permission for HTTP requests cannot enqueue such 
 });
 
 Deno.test("credentials in the URL are sent as Basic authorization, unless the job has such a header", async () => {
-  const url = `http://us%C3%A9r:p%40ss%zz%3A1@${host}/hook`;
+  const credentials = "us%C3%A9r:p%40ss%zz%3A1";
+  const url = `http://${credentials}@${host}/hook`;
   assert.equal((await run({ url })).ended, "Succeeded");
   assert.equal(authorizations.at(-1), `Basic ${Buffer.from("usér:p@ss%zz:1").toString("base64")}`);
   assert.equal((await run({ url: `http://token@${host}/hook` })).ended, "Succeeded");
