@@ -4,7 +4,7 @@ import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const ROWS = 2_000;
-const t = await setup({ MAINTENANCE_BATCH: "100", MAINTENANCE_BUDGET_MS: "5" });
+const t = await setup({ MAINTENANCE_BATCH: "50", MAINTENANCE_BUDGET_MS: "10" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const { userId, tenantId } = t.systemAdmin;
