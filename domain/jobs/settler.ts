@@ -101,10 +101,9 @@ export class Settler {
     const [only] = batch;
     if (!only) return;
     const { job, startedAt, endedAt } = only;
-    if (only.error?.startsWith(UNSTORABLE)) this.#retryLater(only, error);
-    else {await this.#write([
-        failed(job, `${UNSTORABLE}: ${(error as Error).message}`, { startedAt, endedAt }),
-      ]);}
+    if (only.error?.startsWith(UNSTORABLE)) return this.#retryLater(only, error);
+    const reason = `${UNSTORABLE}: ${(error as Error).message}`;
+    await this.#write([failed(job, reason, { startedAt, endedAt })]);
   }
 
   /** Not even the failure could be stored, such as with an event that the database refuses. Others must not wait for it. */

@@ -23,10 +23,9 @@ export class LastUses {
     this.#lastWrites.set(id, now);
     const { sql } = this;
     const withIp = ip === undefined ? sql`` : sql`, last_used_ip = ${ip}`;
+    const seconds = WRITE_INTERVAL_MS / 1000 - 1;
     sql`update ${sql(table)} set last_used_at = now() ${withIp} where id = ${id}
-      and (last_used_at is null or last_used_at < now() - make_interval(secs => ${
-      WRITE_INTERVAL_MS / 1000 - 1
-    }))`
+      and (last_used_at is null or last_used_at < now() - make_interval(secs => ${seconds}))`
       .catch(() => this.#lastWrites.delete(id)); // the next use tries again
   }
 }

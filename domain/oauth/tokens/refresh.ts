@@ -53,7 +53,10 @@ async function readGrant(
     hash: Uint8Array;
   },
 ): Promise<CurrentGrant | undefined> {
-  const readsRights = client.tokenClaims.includes("permissions");
+  const needsNothingElse = client.tokenClaims.includes("permissions")
+    ? q`false`
+    : q`exists (select from current where not may_need_factor)`;
+  const replacement = replacing(q, token, hash, needsNothingElse);
   const [grant] = await q<CurrentGrant[]>`
     with current as (
       select g.session_id, g.user_id, g.tenant_id, g.scopes, s.security_version,
@@ -61,14 +64,7 @@ async function readGrant(
       from oauth_grants g join sessions s on s.id = g.session_id join users u on u.id = s.user_id
       left join tenants t on t.id = g.tenant_id
       where ${isCurrent(q, token)} and g.client_id = ${client.id} and g.scopes @> ${wanted ?? []}::text[]
-    ), ${
-    replacing(
-      q,
-      token,
-      hash,
-      q`not ${readsRights} and exists (select from current where not may_need_factor)`,
-    )
-  }
+    ), ${replacement}
     select current.*, exists (select from rotated) as is_replaced from current`;
   return grant;
 }
@@ -85,19 +81,18 @@ async function replaceToken(q: Sql, token: RefreshToken, hash: Uint8Array): Prom
 }
 
 /** SQL of the queries `rotated` and `prolonged`, which replace the refresh token if it is current. */
-const replacing = (q: Sql, token: RefreshToken, hash: Uint8Array, condition: SqlPart) =>
-  q`rotated as (
-      update oauth_grants g set refresh_hash = ${hash}, refreshed_at = now(), refresh_expires_at = ${
-    extendedExpiry(q)
-  }
+function replacing(q: Sql, token: RefreshToken, hash: Uint8Array, condition: SqlPart): SqlPart {
+  const expiry = extendedExpiry(q);
+  return q`rotated as (
+      update oauth_grants g set refresh_hash = ${hash}, refreshed_at = now(), refresh_expires_at = ${expiry}
       from sessions s join users u on u.id = s.user_id
       where s.id = g.session_id and ${isCurrent(q, token)} and ${condition}
       returning g.session_id
     ), prolonged as (
-      update sessions s set expires_at = ${extendedExpiry(q)} from rotated
-      where s.id = rotated.session_id
-        and s.expires_at < ${extendedExpiry(q)} - make_interval(secs => ${PROLONG_SECONDS})
+      update sessions s set expires_at = ${expiry} from rotated
+      where s.id = rotated.session_id and s.expires_at < ${expiry} - make_interval(secs => ${PROLONG_SECONDS})
     )`;
+}
 
 /** Refuses a session that lacks a second factor which its tenant requires since the sign-in. */
 async function requireFactor(
