@@ -1,3 +1,4 @@
+import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
 
@@ -129,8 +130,7 @@ export async function startListTask(
 }
 
 /** The counts of a user's tasks hold until the transaction ends. */
-const lockTasksOf = (tx: Tx, userId: string) =>
-  tx`select pg_advisory_xact_lock(hashtextextended(${userId}, 7320))`;
+const lockTasksOf = (tx: Tx, userId: string) => lockNamed(tx, "listTasks", userId);
 
 /** Marks a started task as Running; also one that an earlier run left. @returns null if it has ended */
 export async function beginListTask(q: Sql, id: string): Promise<ListTask | null> {

@@ -1,3 +1,4 @@
+import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 
 /** How many filters a user saves of one list, and of all lists: pages such as that of a role have a list each. */
@@ -30,7 +31,7 @@ export async function saveFilter(
 ): Promise<boolean> {
   return await transact(q, async (tx) => {
     // otherwise two inserts would take the same free slot
-    await tx`select pg_advisory_xact_lock(hashtextextended(${userId}, 7319))`;
+    await lockNamed(tx, "savedFilters", userId);
     const saved = await tx`
       insert into console_saved_filters (user_id, list, slot, name, query)
       select ${userId}, ${list}, slot, ${name}, ${query} from (

@@ -1,3 +1,4 @@
+import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { z } from "zod";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
@@ -184,7 +185,7 @@ const commands: Commands = {
 
 /** The lock makes concurrent creations of a tenant count one after the other. */
 async function requireRoom(tx: Tx, tenantId: string): Promise<void> {
-  await tx`select pg_advisory_xact_lock(hashtextextended(${tenantId}, 7321))`;
+  await lockNamed(tx, "webhookEndpoints", tenantId);
   const { count } = await tx`
     select from webhook_endpoints where tenant_id = ${tenantId} and deleted_at is null limit ${MOST_ENDPOINTS}`;
   if (count < MOST_ENDPOINTS) return;

@@ -1,3 +1,4 @@
+import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { isLockTimeout } from "../../infra/postgres/failures.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { AnyJobType } from "./job_type.ts";
@@ -168,7 +169,7 @@ export async function withinLimit<T>(
 ): Promise<T> {
   const claiming = transact(sql, async (tx) => {
     tx.unsafe(`set local lock_timeout = ${LIMIT_LOCK_MS}`).execute(); // a failure fails the whole transaction
-    await tx`select pg_advisory_xact_lock(hashtextextended(${limit.key}, 7315))`;
+    await lockNamed(tx, "runningJobs", limit.key);
     const running = await countRunning(tx, [limit.key]);
     const capacity = limit.maxRunning - (running.get(limit.key) ?? 0);
     return capacity <= 0 ? none : await claim(tx, capacity);

@@ -1,3 +1,5 @@
+import type { Tx } from "./postgres.ts";
+
 /**
  * Keys of the advisory locks that have one fixed key, by what they protect. Each has a key of its own: work that shares
  * one waits for the other. Any number will do, but it must stay: during an upgrade, instances of two versions run.
@@ -16,3 +18,21 @@ export const ADVISORY_LOCKS = {
   /** Changes after which an active holder of admin:system must remain. */
   systemAdmins: 7_315_027_816,
 } as const;
+
+/** Seeds of the locks that have a key for each name, by what they protect; the same rules apply. */
+export const NAMED_LOCKS = {
+  /** Counting the running jobs of a limit. */
+  runningJobs: 7315,
+  /** The owner of a job type's name. */
+  jobTypes: 7316,
+  /** The saved filters of a user. */
+  savedFilters: 7319,
+  /** The tasks on lists of a user. */
+  listTasks: 7320,
+  /** The webhook endpoints of a tenant. */
+  webhookEndpoints: 7321,
+} as const;
+
+/** Waits until no other transaction holds the lock of this name. The lock is held until `tx` ends. */
+export const lockNamed = (tx: Tx, kind: keyof typeof NAMED_LOCKS, name: string) =>
+  tx`select pg_advisory_xact_lock(hashtextextended(${name}, ${NAMED_LOCKS[kind]}))`;

@@ -1,3 +1,4 @@
+import { lockNamed } from "../../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { urlMistake } from "../../../infra/http_out/url_mistake.ts";
 import { recordAudit } from "../../audit/audit.ts";
@@ -195,7 +196,7 @@ function requirePushUrl(url: string, allow: string | null): void {
 }
 
 /** Changes to types of one name happen one after another, so that a tenant and the platform cannot both take it. */
-const lockName = (tx: Tx, name: string) => tx`select pg_advisory_xact_lock(hashtextextended(${name}, 7316))`;
+const lockName = (tx: Tx, name: string) => lockNamed(tx, "jobTypes", name);
 
 /** @throws JOB_TYPE_NAME_CONFLICT, VALIDATION_ERROR (too many types) */
 async function requireRoom(tx: Tx, tenantId: string | null, name: string): Promise<void> {
