@@ -1,4 +1,5 @@
-import { ofTenant, type PersonalData, untilDone } from "../shared/personal_data.ts";
+import { untilDone } from "../shared/batches.ts";
+import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { AccessPlatform } from "./platform.ts";
 import { eraseTenantAccess } from "./tenants/tenant_erase.ts";
 

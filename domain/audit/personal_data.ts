@@ -1,12 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { passOver } from "../shared/batches.ts";
-import {
-  ERASED_AT_ONCE,
-  type ErasedPersons,
-  ofTenant,
-  type PersonalData,
-  untilDone,
-} from "../shared/personal_data.ts";
+import { passOver, untilDone } from "../shared/batches.ts";
+import { ERASED_AT_ONCE, type ErasedPersons, ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import { addressSubject, splitPersonal } from "./personal_values.ts";
 
 /** Rows that one statement searches for values. */

@@ -1,7 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
-import { ERASED_AT_ONCE, type PersonalData, untilDone } from "../shared/personal_data.ts";
-import { passOver } from "../shared/batches.ts";
+import { ERASED_AT_ONCE, type PersonalData } from "../shared/personal_data.ts";
+import { passOver, untilDone } from "../shared/batches.ts";
 
 const ROWS_AT_ONCE = 5_000;
 

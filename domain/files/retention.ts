@@ -42,7 +42,7 @@ export async function changeRetention(
   change: RetentionChange,
   ifMatch: string | null,
 ): Promise<FileRow> {
-  const mayRelease = await holdsAdminSystemAnywhere(p.rights, caller);
+  const mayRelease = change.legalHold === false && await holdsAdminSystemAnywhere(p.rights, caller);
   return await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
     const next = mergeRetention(file, change);

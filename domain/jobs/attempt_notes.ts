@@ -96,14 +96,13 @@ export class AttemptNotes {
   async #write(lines: Line[], progress: Progress[]): Promise<void> {
     if (lines.length > 0) {
       const column = <T>(read: (line: Line) => T): T[] => lines.map(read);
+      const fields = column((line) => line.fields);
       await this.sql`
         insert into job_log_lines (job_id, attempt_number, line_number, at, level, message, fields)
         select given.* from unnest(${column((l) => l.jobId)}::uuid[], ${column((l) => l.attempt)}::int[],
           ${column((l) => l.number)}::int[], ${column((l) => l.at)}::timestamptz[],
           ${column((l) => l.level)}::text[], ${column((l) => l.message)}::text[],
-          ${
-        column((l) => l.fields)
-      }::text[]::jsonb[]) given (job_id, attempt, number, at, level, message, fields)
+          ${fields}::text[]::jsonb[]) given (job_id, attempt, number, at, level, message, fields)
         join jobs j on j.id = given.job_id for key share of j
         on conflict do nothing`;
     }
@@ -115,13 +114,12 @@ export class AttemptNotes {
 export async function noteProgress(q: Sql, progress: Progress[]): Promise<void> {
   if (progress.length === 0) return;
   const column = <T>(read: (progress: Progress) => T): T[] => progress.map(read);
+  const notes = column((p) => p.note);
   await q`
     insert into job_progress (job_id, attempt_number, percent, note)
     select given.job_id, given.attempt, coalesce(given.percent, former.percent, 0), given.note
     from unnest(${column((p) => p.jobId)}::uuid[], ${column((p) => p.attempt)}::int[],
-      ${column((p) => p.percent)}::real[], ${
-    column((p) => p.note)
-  }::text[]) given (job_id, attempt, percent, note)
+      ${column((p) => p.percent)}::real[], ${notes}::text[]) given (job_id, attempt, percent, note)
     join jobs j on j.id = given.job_id
     left join job_progress former on former.job_id = given.job_id and former.attempt_number = given.attempt
     for key share of j

@@ -1,6 +1,7 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { type ErasableTexts, eraseAddresses } from "../shared/erase_text.ts";
-import { ERASED_AT_ONCE, ofTenant, type PersonalData, untilDone } from "../shared/personal_data.ts";
+import { untilDone } from "../shared/batches.ts";
+import { ERASED_AT_ONCE, ofTenant, type PersonalData } from "../shared/personal_data.ts";
 
 /** Every text of a job in which callers or handlers may have put an address. */
 const TEXTS: ErasableTexts[] = [

@@ -1,19 +1,13 @@
 import { abandonJob } from "../jobs/job_control.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
-import {
-  ERASED_AT_ONCE,
-  type ErasedPersons,
-  ofTenant,
-  type PersonalData,
-  untilDone,
-} from "../shared/personal_data.ts";
+import { ERASED_AT_ONCE, type ErasedPersons, ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import { addressKey } from "./addresses.ts";
 import { releaseIn } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
 import { ERASED_ADDRESS } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
-import { passOver } from "../shared/batches.ts";
+import { passOver, untilDone } from "../shared/batches.ts";
 
 const RECIPIENTS_AT_ONCE = 10_000;
 

@@ -103,7 +103,7 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
   }
 }
 
-/** Otherwise nobody would release the file: whoever ended the run has released its files before. */
+/** Whoever ends a run releases its files. A file that is stored after that would never be released. */
 async function requireCurrent(tx: Tx, run: Run): Promise<void> {
   if (!await lockCurrent(tx, run)) throw superseded();
 }

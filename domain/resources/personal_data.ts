@@ -1,4 +1,5 @@
-import { ERASED_AT_ONCE, type PersonalData, untilDone } from "../shared/personal_data.ts";
+import { untilDone } from "../shared/batches.ts";
+import { ERASED_AT_ONCE, type PersonalData } from "../shared/personal_data.ts";
 
 /** The tenant's products and settings. They contain no data of persons. */
 export const resourcePersonalData: PersonalData = {

@@ -25,3 +25,7 @@ export async function passOver(
     return rows.length;
   });
 }
+
+/** Repeats a bounded statement until it changes no further row. @returns the number of rows of all */
+export const untilDone = (step: () => Promise<{ count: number }>): Promise<number> =>
+  runBatches(1, async () => (await step()).count);

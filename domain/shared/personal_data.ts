@@ -42,10 +42,5 @@ export interface PersonalData<P extends Platform = Platform> {
 export const ofTenant = (q: Sql, tenantId: string | null, column = "tenant_id") =>
   q`(${tenantId}::uuid is null or ${q(column)} = ${tenantId}::uuid)`;
 
-/** Repeats a bounded statement until it changes no further row. */
-export async function untilDone(step: () => Promise<{ count: number }>): Promise<void> {
-  while ((await step()).count > 0);
-}
-
 /** Rows that one statement of an erasure changes. */
 export const ERASED_AT_ONCE = 1_000;

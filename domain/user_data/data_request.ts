@@ -1,4 +1,4 @@
-import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
@@ -50,12 +50,12 @@ interface Selection {
   within: string | null;
 }
 
-const chosen = (q: Sql, { about, within }: Selection) =>
-  q`${
-    "userId" in about
-      ? q`user_id = ${about.userId} and kind in ('UserExport', 'UserErasure')`
-      : q`tenant_id = ${about.tenantId} and kind in ('TenantExport', 'TenantErasure')`
-  } and (${within}::uuid is null or context_tenant_id = ${within})`;
+function chosen(q: Sql, { about, within }: Selection): SqlPart {
+  const isAbout = "userId" in about
+    ? q`user_id = ${about.userId} and kind in ('UserExport', 'UserErasure')`
+    : q`tenant_id = ${about.tenantId} and kind in ('TenantExport', 'TenantErasure')`;
+  return q`${isAbout} and (${within}::uuid is null or context_tenant_id = ${within})`;
+}
 
 /**
  * Reads a request about a user or a tenant.

@@ -28,7 +28,8 @@ export const ownAccountRoutes = [
     access: byPerson(signedIn),
     query: z.object({
       maxTenants: queryInteger(0, MAX_TENANTS).optional().meta({
-        description: "At most so many of `tenants`; absent: all. GET /api/v1/auth/tenants finds the others",
+        description:
+          "The maximum number of `tenants`; absent: all. GET /api/v1/auth/tenants finds the others",
       }),
     }),
     answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },

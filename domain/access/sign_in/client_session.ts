@@ -2,7 +2,8 @@ import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { newId } from "../../shared/ids.ts";
-import { ERASED_AT_ONCE, untilDone } from "../../shared/personal_data.ts";
+import { untilDone } from "../../shared/batches.ts";
+import { ERASED_AT_ONCE } from "../../shared/personal_data.ts";
 
 /**
  * Opens a session for a client that the user signs in to with a browser's session. It has that session's security
@@ -56,7 +57,7 @@ export async function endClientSessions(
 }
 
 /** Deletes all sessions of clients and with them their grants, also ended ones, so that the clients can be deleted. */
-export const deleteClientSessions = (sql: Sql, clientIds: string[]): Promise<void> =>
+export const deleteClientSessions = (sql: Sql, clientIds: string[]): Promise<number> =>
   untilDone(() =>
     sql`delete from sessions where id = any(array(
       select id from sessions where client_id = any(${clientIds}::uuid[]) limit ${ERASED_AT_ONCE}))`

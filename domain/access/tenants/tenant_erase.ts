@@ -1,6 +1,7 @@
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../../problems/problem.ts";
-import { ERASED_AT_ONCE, untilDone } from "../../shared/personal_data.ts";
+import { untilDone } from "../../shared/batches.ts";
+import { ERASED_AT_ONCE } from "../../shared/personal_data.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { emitTenantChanged } from "./tenant_events.ts";
 import { tenantNotFound, type TenantType } from "./tenants.ts";

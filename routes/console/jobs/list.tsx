@@ -18,23 +18,13 @@ import { Notice } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { Tabs } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
-import { type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
+import { EMPTY_PAGE, type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
 import { keyArgs } from "./key_args.ts";
 import { type Job, type JobStatus, JobStatusBadge, jobStatusLabels } from "./job_status.tsx";
 import { PauseBanner } from "./pause_banner.tsx";
 import { jobActions } from "./row_actions.ts";
 import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
-
-const NO_JOBS: Page<Job> = {
-  items: [],
-  totalCount: 0,
-  pageNumber: 1,
-  pageSize: 20,
-  totalPages: 0,
-  hasNext: false,
-  hasPrevious: false,
-};
 
 /** Jobs, filtered and sorted by the query; newest first by default, without the jobs of the service itself. */
 export async function jobsPage(v: Visit): Promise<View> {
@@ -127,13 +117,13 @@ function filtersOf(v: Visit): { counted: Query; rows: Query } {
 async function readPage(v: Visit, query: Query): Promise<{ page: Page<Job>; mistake: string | null }> {
   const t = jobTexts[v.locale];
   const arg = v.query.get("arg")?.trim();
-  if (arg && !/^[^=\s]+\s*=\s*.+$/s.test(arg)) return { page: NO_JOBS, mistake: t.argumentForm };
+  if (arg && !/^[^=\s]+\s*=\s*.+$/s.test(arg)) return { page: EMPTY_PAGE, mistake: t.argumentForm };
   try {
     return { page: await v.api.list("listJobs", v, query), mistake: null };
   } catch (refusal) {
     if (!(refusal instanceof Refusal) || refusal.status !== 400) throw refusal;
     const messages = Object.entries(refusal.fields).map(([name, texts]) => `${name}: ${texts.join(" ")}`);
-    return { page: NO_JOBS, mistake: messages.join(" ") || refusal.text };
+    return { page: EMPTY_PAGE, mistake: messages.join(" ") || refusal.text };
   }
 }
 

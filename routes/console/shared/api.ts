@@ -31,6 +31,17 @@ export interface Page<T> {
   hasPrevious: boolean;
 }
 
+/** The page of a list whose filter fits nothing, without asking the API. */
+export const EMPTY_PAGE: Page<never> = {
+  items: [],
+  totalCount: 0,
+  pageNumber: 1,
+  pageSize: 20,
+  totalPages: 0,
+  hasNext: false,
+  hasPrevious: false,
+};
+
 /** Statuses of a lock and of a limit: they say when the viewer may try again. */
 const WAITS = new Set([401, 429]);
 

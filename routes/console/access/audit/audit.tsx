@@ -5,7 +5,7 @@ import { AuditSentence } from "../../components/audit_sentence.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
-import { type Page, searchOf } from "../../shared/api.ts";
+import { EMPTY_PAGE, type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, type View, type Visit } from "../../shared/page.ts";
 import { findPeople, type FoundUser, tenantChoices, tenantNames } from "../access_queries.ts";
@@ -14,17 +14,6 @@ import { Diff, fieldChanges } from "./diff.tsx";
 import { auditTexts } from "./texts.ts";
 
 type Entry = Row<"readAuditLog">;
-
-/** The entries of nobody: no user fits the filter, or several do. */
-const NOTHING: Page<Entry> = {
-  items: [],
-  totalCount: 0,
-  pageNumber: 1,
-  pageSize: 20,
-  totalPages: 0,
-  hasNext: false,
-  hasPrevious: false,
-};
 
 /** Suggestions for the action filter. Users can type any other action. */
 const ACTIONS = [
@@ -46,8 +35,9 @@ export async function auditPage(v: Visit): Promise<View> {
   const given = (name: string) => v.query.get(name)?.trim() ?? "";
   const seesAll = may(v.viewer, "admin:system");
   const found = await findActors(v, given("actor"));
+  // null: no user fits the filter, or several do
   const actorId = found === undefined ? undefined : found.length === 1 ? found[0]?.id : null;
-  const page = actorId === null ? NOTHING : await v.api.list("readAuditLog", v, {
+  const page: Page<Entry> = actorId === null ? EMPTY_PAGE : await v.api.list("readAuditLog", v, {
     actorId,
     action: given("action"),
     targetId: given("targetId"),
