@@ -7,14 +7,19 @@ const LINE = /^[0-9A-F]{40}(?::\d{1,12})?\r?$/i;
 const RANGE_FILE = /^[0-9A-F]{5}(?:\.txt)?$/i;
 
 /**
- * Is the SHA-1 hash of a password in a collection of breached ones, in the formats of Have I Been Pwned?
+ * Is the SHA-1 hash of a password in a collection of breached ones, in the formats of Have I Been Pwned? The collection
+ * has passwords as they were typed, so both forms of accents are looked up.
  * @param path a file with sorted lines `hash:count`, or a folder with a file per range, such as `21BD1` or `21BD1.txt`,
  * with lines `rest of the hash:count`. Entries with count 0 are padding.
  */
 export async function isBreached(path: string, password: string): Promise<boolean> {
-  const hash = createHash("sha1").update(password).digest("hex").toUpperCase();
   const { isDirectory } = await Deno.stat(path);
-  return isDirectory ? await isInFolder(path, hash) : await isInFile(path, hash);
+  const isIn = isDirectory ? isInFolder : isInFile;
+  for (const form of new Set([password.normalize("NFC"), password.normalize("NFD")])) {
+    const hash = createHash("sha1").update(form).digest("hex").toUpperCase();
+    if (await isIn(path, hash)) return true;
+  }
+  return false;
 }
 
 /**

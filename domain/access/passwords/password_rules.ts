@@ -30,12 +30,13 @@ export async function requireGoodPassword(
   if (mistake !== null) throw invalid({ [field]: [mistake] });
 }
 
-/** The rule that a password breaks; null: it is a good password. */
+/** The rule that a password breaks, in the composed form in which it is hashed; null: it is a good password. */
 export async function findPasswordMistake(
   p: PasswordPlatform,
-  password: string,
+  given: string,
   owner: PasswordOwner,
 ): Promise<string | null> {
+  const password = given.normalize("NFC");
   const length = [...password].length;
   const { min, max } = PASSWORD_LENGTH;
   if (length < min || length > max) return `expected ${min} to ${max} characters, found ${length}`;

@@ -20,7 +20,9 @@ async function breachFile(name: string, passwords: string[], end = "\r\n"): Prom
 }
 
 const BREACHED = Array.from({ length: 5_000 }, (_, n) => `breached word number ${n}`);
-const t = await setup({ BREACHED_PASSWORDS: await breachFile("sorted.txt", BREACHED) });
+/** A breached password whose accents are composed, and one whose accents are not. */
+const ACCENTS = ["pâté à la crème brûlée".normalize("NFC"), "garçon déjà vu à Málaga".normalize("NFD")];
+const t = await setup({ BREACHED_PASSWORDS: await breachFile("sorted.txt", [...BREACHED, ...ACCENTS]) });
 Deno.test.afterAll(async () => {
   await t.stop();
   await Deno.remove(folder, { recursive: true });
@@ -38,6 +40,7 @@ const REFUSED: [password: string, rule: RegExp][] = [
   ["x".repeat(129), LENGTH],
   ["👍".repeat(11), LENGTH],
   ["👍".repeat(129), LENGTH],
+  ["äöüéñç".normalize("NFD"), LENGTH],
   ["passwordpassword", COMMON],
   ["123456789012", COMMON],
   ["1q2w3e4r5t6y", COMMON],
@@ -61,12 +64,17 @@ const REFUSED: [password: string, rule: RegExp][] = [
   ["steward steward 1", OWN],
   [BREACHED[0] ?? "", BREACH],
   [BREACHED[4_999] ?? "", BREACH],
+  ...ACCENTS.flatMap((password): [string, RegExp][] => [
+    [password.normalize("NFC"), BREACH],
+    [password.normalize("NFD"), BREACH],
+  ]),
 ];
 
 const ACCEPTED = [
   "correct horse battery",
   "👍".repeat(128),
   "ééééé ñññññ üü",
+  "é".repeat(128).normalize("NFD"),
   "            \t leading",
   "dragon-8241-5637-9",
   "maria likes 7 blue boats",
