@@ -110,7 +110,7 @@ export class Call {
     const errors = this.findUnknownMembers(schema, value, at);
     const result = schema.safeParse(value);
     if (result.success && Object.keys(errors).length === 0) return result.data;
-    throw invalid({ ...result.error ? fieldErrors(result.error) : {}, ...errors });
+    throw invalid({ ...result.error ? fieldErrors(schema, value, result.error) : {}, ...errors });
   }
 
   /** Returns errors for unknown members of `value` that look like known ones. Records the others as ignored. */
@@ -228,7 +228,7 @@ const unreadable = (what: string, found: string, expected: string, headers: Reco
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw invalid(fieldErrors(result.error));
+  throw invalid(fieldErrors(schema, value, result.error));
 }
 
 /** Reads a body within the limits. A connection that breaks is an error of the request, not of the service. */

@@ -1,15 +1,31 @@
 import { z } from "zod";
 import type { FieldErrors } from "../../domain/problems/problem.ts";
+import { shapeOf } from "./body_members.ts";
 
-/** The messages of a failed parse by dotted field name; `body` for the whole value. */
-export function fieldErrors(error: z.ZodError): FieldErrors {
+/**
+ * The messages of a failed parse of `value` by dotted field name; `body` for the whole value. A repeated parameter of a
+ * query has the message of the repetition, unless it takes a list.
+ */
+export function fieldErrors(schema: z.ZodType, value: unknown, error: z.ZodError): FieldErrors {
   const errors: FieldErrors = {};
   for (const issue of error.issues) {
     const field = issue.path.map(String).join(".") || "body";
     (errors[field] ??= []).push(issue.message);
   }
+  for (const field of Object.keys(errors)) {
+    const given = (value as Record<string, unknown> | null | undefined)?.[field];
+    if (given instanceof RepeatedValues && !isList(schema, field)) {
+      errors[field] = [`given ${given.length} times; expected one value`];
+    }
+  }
   return errors;
 }
+
+const isList = (schema: z.ZodType, member: string): boolean =>
+  shapeOf(schema)?.members?.get(member)?.shape?.elements !== undefined;
+
+/** The values of a repeated parameter of a query. The class tells them apart from a list in a body. */
+class RepeatedValues extends Array<string> {}
 
 /** A UUID, converted to lower case. */
 export const NO_UUID = "expected a UUID";
@@ -96,7 +112,7 @@ export function queryValues(search: URLSearchParams): Record<string, string | st
     if (value === "") continue;
     const before = Object.hasOwn(values, name) ? values[name] : undefined;
     if (Array.isArray(before)) before.push(value);
-    else values[name] = before === undefined ? value : [before, value];
+    else values[name] = before === undefined ? value : RepeatedValues.of(before, value);
   }
   return values;
 }
