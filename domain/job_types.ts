@@ -8,6 +8,7 @@ import { jobsJobTypes } from "./jobs/job_types.ts";
 import { looksJobTypes } from "./looks/job_types.ts";
 import { notificationsJobTypes } from "./notifications/job_types.ts";
 import type { ServicePlatform } from "./platform.ts";
+import { cancelExecution } from "./reports/ended_job.ts";
 import { reportsJobTypes } from "./reports/job_types.ts";
 import { requestsJobTypes } from "./requests/job_types.ts";
 import { userImportJobTypes } from "./user_data/imports/job_types.ts";
@@ -37,4 +38,5 @@ export function registerJobTypes(platform: ServicePlatform, extensions: readonly
     await emitDeadLettered(tx, deadLetters);
     await failDeadTasks(platform, tx, deadLetters);
   };
+  jobTypes.onCancelled = (tx, job) => cancelExecution(platform, tx, job);
 }

@@ -105,7 +105,8 @@ await runJobCommand({
       print(await masked(sql, job), line(job));
     },
     async cancel({ sql, wakeUps, clock, actor, args: [id], print }) {
-      const job = await cancelJob({ sql, wakeUps, clock }, actor, parseId("cancel", id));
+      const parts = { sql, wakeUps, clock, jobTypes: builtInTypes() };
+      const job = await cancelJob(parts, actor, parseId("cancel", id));
       print(await masked(sql, job), line(job));
     },
   },

@@ -7,7 +7,9 @@ import { JOB_COLUMNS, type JobRow, type JobStatus, type JobSummary, jobSummary, 
 import type { JobPlatform } from "./platform.ts";
 import { auditActor, type JobActor, jobReach } from "./reach.ts";
 
-type CancelParts = Pick<JobPlatform, "sql" | "wakeUps" | "clock">;
+type CancelParts = Pick<JobPlatform, "sql" | "wakeUps" | "clock"> & {
+  jobTypes: Pick<JobPlatform["jobTypes"], "onCancelled">;
+};
 
 export const CANCELLABLE: readonly JobStatus[] = ["Enqueued", "Scheduled", "AwaitingParent", "Failed"];
 
@@ -29,6 +31,7 @@ export async function cancelJob(p: CancelParts, caller: JobActor, id: string): P
       );
     }
     const row = await updateLocked(tx, id, tx`status = 'Cancelled', completed_at = statement_timestamp()`);
+    await p.jobTypes.onCancelled?.(tx, row);
     const changed = await followEndedJobs(tx, [{ ...row, hasChildren: job.hasChildren }]);
     wakeForChanged(p, tx, changed);
     const cancelled = changed.filter(({ status }) => status === "Cancelled");

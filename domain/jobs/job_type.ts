@@ -207,6 +207,12 @@ export interface DeadLetterNotice {
 /** Called in the transaction that writes dead letters. */
 export type OnDeadLettered = (tx: Tx, deadLetters: DeadLetterNotice[]) => Promise<void>;
 
+/** Called in the transaction in which a caller cancels a job that has not started or waits for its retry. */
+export type OnCancelled = (
+  tx: Tx,
+  job: { id: string; jobTypeName: string; serializedArgs: string },
+) => Promise<void>;
+
 /** Events of ended attempts. */
 export interface AttemptEvents {
   /** Does anyone want events of jobs of these tenants? Usually answered from memory. */
@@ -232,6 +238,8 @@ export class JobTypes implements SettleHooks {
   hasRateLimits = false;
   /** Registered with the types. */
   onDeadLettered?: OnDeadLettered;
+  /** Registered with the types. */
+  onCancelled?: OnCancelled;
   /** Registered with the types. */
   attemptEvents?: AttemptEvents;
   /** Registered by the job engine. */

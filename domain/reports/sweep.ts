@@ -1,5 +1,5 @@
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { type JobEnd, readJobEnds } from "../jobs/job_ends.ts";
+import { readJobEnds } from "../jobs/job_ends.ts";
 import {
   type Batch,
   type BatchResult,
@@ -10,11 +10,9 @@ import {
 import { FIRST_ID } from "../shared/ids.ts";
 import { withDatabase } from "../shared/platform.ts";
 import { finishDelivery } from "./delivery/delivery.ts";
-import type { Execution } from "./execution.ts";
-import { handleExecutionEnd } from "./execution_end.ts";
+import { endExecution } from "./ended_job.ts";
 import { STATUS } from "./formats.ts";
 import type { ReportPlatform } from "./platform.ts";
-import { releaseDocuments } from "./run.ts";
 
 const BATCH = 500;
 
@@ -47,27 +45,11 @@ export async function endAbandoned(
     order by id limit ${limit}`;
   const ends = await readJobEnds(p.sql, open.map((row) => row.jobId));
   let rows = 0;
-  for (const { id, jobId } of open) {
-    const end = ends.get(jobId);
-    if (end && await transact(p.sql, (tx) => endExecution(p, tx, id, end))) rows++;
+  for (const execution of open) {
+    const end = ends.get(execution.jobId);
+    if (end && await transact(p.sql, (tx) => endExecution(p, tx, execution, end))) rows++;
   }
   return { rows, after: positionAfter(open, limit) };
-}
-
-async function endExecution(p: ReportPlatform, tx: Tx, id: string, end: JobEnd): Promise<boolean> {
-  const isCancelled = end.status === "Cancelled";
-  const message = isCancelled
-    ? "Its job was cancelled."
-    : end.lastError ?? "Its job ended before the report was generated.";
-  const [execution] = await tx<Execution[]>`
-    update report_executions
-    set status = ${isCancelled ? STATUS.Cancelled : STATUS.Failed}, completed_at = now(),
-      error_message = ${message}
-    where id = ${id} and status in (${STATUS.Queued}, ${STATUS.Generating}) returning *`;
-  if (!execution) return false;
-  await releaseDocuments(tx, [execution.runId]);
-  await handleExecutionEnd(p, tx, execution);
-  return true;
 }
 
 /** Sets open deliveries to Failed when their delivery job has ended. @returns how many executions one batch changed */

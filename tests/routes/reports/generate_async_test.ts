@@ -38,6 +38,26 @@ Deno.test("a report is accepted, tracked and completed", async () => {
   assert.equal(counted.body.downloadCount, 1);
 });
 
+Deno.test("cancelling the job of a queued report cancels the report at once, also while all work is paused", async () => {
+  const requester = await t.actor({ permissions: ["read:users"] });
+  const operator = await t.actor({ role: "SystemAdmin", tenantId: t.platformTenantId, global: true });
+  const queue = "/api/v1/jobs/queues/default";
+  assert.equal((await operator.post(`${queue}/pause`)).body.pause.scope, "all");
+  try {
+    const { body } = await start({ templateId: "users", format: CSV }, requester);
+    const jobs = await requester.get("/api/v1/jobs?searchTerm=steward.report-generate&status=Enqueued");
+    const job = jobs.body.items.find(({ serializedArgs }: { serializedArgs: string }) =>
+      serializedArgs.includes(body.id)
+    );
+    assert.equal((await requester.post(`/api/v1/jobs/${job.id}/cancel`)).status, 200);
+    const { body: report } = await requester.get(body.statusUrl);
+    assert.deepEqual([report.status, report.errorMessage], [STATUS.Cancelled, "Its job was cancelled."]);
+    assert.ok(report.completedAt);
+  } finally {
+    await operator.post(`${queue}/resume`);
+  }
+});
+
 Deno.test("if a proxy serves the API below a path, the links in the answer and Location begin with it", async () => {
   const behind = await setupReports({
     PUBLIC_URL: "https://example.test/back-office/",

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { cancelJob } from "../../../domain/jobs/job_control.ts";
+import { operator } from "../../../domain/jobs/reach.ts";
 import { finishDelivery } from "../../../domain/reports/delivery/delivery.ts";
 import {
   beginRun,
@@ -107,12 +109,13 @@ Deno.test("an outdated run keeps no file, not even for a moment", async () => {
   assert.equal((await heldBy(outdated)).count, 0, "also no released one");
 });
 
-Deno.test("the sweep sets an execution whose job was cancelled through the job routes to Cancelled", async () => {
-  const { body } = await actor.post("/api/v1/reports/generate-async", { templateId: "cells", format: CSV });
-  const [row] = await sql<{ jobId: string }[]>`select job_id from report_executions where id = ${body.id}`;
-  assert.equal((await actor.post(`/api/v1/jobs/${row?.jobId}/cancel`)).status, 200);
+Deno.test("the sweep sets an execution whose job was cancelled from the command line to Cancelled", async () => {
+  const run = await executionIn(Queued);
+  const [row] = await sql<{ jobId: string }[]>`select job_id from report_executions where id = ${run.id}`;
+  await cancelJob({ ...platform, jobTypes: {} }, operator(), row?.jobId ?? "");
+  assert.equal(await statusOf(run.id), Queued);
   await endAbandoned(platform);
-  const detail = await reached(actor, body.id, Cancelled);
+  const detail = await reached(actor, run.id, Cancelled);
   assert.equal(detail.errorMessage, "Its job was cancelled.");
 });
 
