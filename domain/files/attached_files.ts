@@ -6,9 +6,9 @@ import { stateConflict } from "./file_state.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import { holdFile, releaseOwnerReferences } from "./references.ts";
 import { fileNotFound, openFileContent, readFileState } from "./service_files.ts";
+import { SERVICE_SCOPES } from "./service_scopes.ts";
 
-/** The scope of the references that messages hold. */
-const SCOPE = "notifications";
+const SCOPE = SERVICE_SCOPES.message;
 
 /** How the notifications area reads and holds attachments. */
 export const attachedFiles: AttachedFiles = {

@@ -1,5 +1,5 @@
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { problem } from "../problems/problem.ts";
+import { invalid, problem } from "../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
@@ -7,6 +7,7 @@ import { readPage } from "../shared/read_page.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type FileRow, lockFile } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
+import { isServiceScope } from "./service_scopes.ts";
 
 /** A reference keeps a file from being purged. Its owner is the entity `ownerId` of the area `scope`. */
 export interface FileReference {
@@ -31,9 +32,10 @@ export interface NewReference extends Owner {
 }
 
 /**
- * Adds a reference to an Available file. If the owner already has one, returns it. References to a product file are
- * separate per tenant. The lock on the file's row prevents a purge at the same time.
- * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
+ * Adds a caller's reference to an Available file. If the owner already has one, returns it. References to a product file
+ * are separate per tenant. The lock on the file's row prevents a purge at the same time.
+ * @throws VALIDATION_ERROR for a scope of the service, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT,
+ * FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function referenceFile(
   p: Pick<Platform, "sql">,
@@ -41,6 +43,9 @@ export async function referenceFile(
   fileId: string,
   owner: Owner,
 ): Promise<FileReference> {
+  if (isServiceScope(owner.scope)) {
+    throw invalid({ scope: [`"${owner.scope}" is the service's own; expected another scope`] });
+  }
   return await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
     requireAvailable(file);
@@ -73,8 +78,8 @@ export async function holdFile(tx: Tx, o: NewReference): Promise<FileReference> 
 }
 
 /**
- * Releases a reference. Releasing it again changes nothing.
- * @throws FILE_NOT_FOUND if the file never had this reference, or another tenant holds the product file with it
+ * Releases a caller's reference. Releasing it again changes nothing.
+ * @throws FILE_NOT_FOUND if the file never had this reference, or another tenant or the service holds the file with it
  */
 export async function releaseReference(
   p: Pick<Platform, "sql">,
@@ -84,9 +89,15 @@ export async function releaseReference(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
-    const existing = await tx`select from file_references
+    const [existing] = await tx<{ scope: string }[]>`select scope from file_references
       where id = ${referenceId} and file_id = ${fileId} and ${visibleReferences(tx, caller, file)}`;
-    if (existing.length === 0) throw problem("FILE_NOT_FOUND", "The file never had this reference.");
+    if (!existing) throw problem("FILE_NOT_FOUND", "The file never had this reference.");
+    if (isServiceScope(existing.scope)) {
+      throw problem(
+        "FILE_NOT_FOUND",
+        `The reference belongs to the service's own scope "${existing.scope}"; expected one that a caller added.`,
+      );
+    }
     const released = await tx`update file_references set released_at = now()
       where id = ${referenceId} and released_at is null`;
     if (released.count === 1) await decrementReferenceCounts(tx, [fileId]);

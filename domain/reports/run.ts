@@ -1,5 +1,6 @@
 import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { releaseOwnerReferences } from "../files/service_files.ts";
+import { SERVICE_SCOPES } from "../files/service_scopes.ts";
 import { newId } from "../shared/ids.ts";
 import type { Execution } from "./execution.ts";
 import { handleExecutionEnd } from "./execution_end.ts";
@@ -20,7 +21,7 @@ export interface StoredDocument {
 }
 
 /** Scope of file references held by runs. The owner is the run, so that a late run releases only its own file. */
-export const FILE_SCOPE = "reports";
+export const FILE_SCOPE = SERVICE_SCOPES.reportRun;
 
 /** Releases the files of runs. @param runIds null: there was no run */
 export const releaseDocuments = (tx: Tx, runIds: (string | null)[]): Promise<void> =>

@@ -1,6 +1,7 @@
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { readVisibleFile } from "../../domain/files/file.ts";
 import { referenceFile, releaseReference } from "../../domain/files/references.ts";
+import { SERVICE_SCOPES } from "../../domain/files/service_scopes.ts";
 import { created, noContent } from "../shared/answer.ts";
 import { parse } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -16,6 +17,7 @@ export const referenceRoutes = [
     area: "Files",
     id: "referenceFile",
     summary: "Add a reference to a file",
+    details: `The scopes of the service itself are refused: ${Object.values(SERVICE_SCOPES).join(", ")}.`,
     access,
     params: FileId,
     lateBody: ReferenceRequest,
@@ -43,6 +45,7 @@ export const referenceRoutes = [
     area: "Files",
     id: "releaseReference",
     summary: "Release a reference; no effect if it was released",
+    details: "The service releases the references in its own scopes itself. Here they answer 404.",
     access,
     params: FileReferenceId,
     answers: { 204: { description: "The reference is released" } },

@@ -2,10 +2,11 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { EXPORT_PROFILE } from "../../files/profiles.ts";
 import { storeServiceFile } from "../../files/service_files.ts";
+import { SERVICE_SCOPES } from "../../files/service_scopes.ts";
 import { BYTE_ORDER_MARK, csvText, LINE_END } from "../../shared/csv_text.ts";
 import type { RunningImport } from "./user_import.ts";
 
-export const RESULT_SCOPE = "user-import-result";
+export const RESULT_SCOPE = SERVICE_SCOPES.userImportResult;
 const PAGE = 5_000;
 /** Days until the result of an import is purged, unless somebody purges it earlier. */
 const RESULT_DAYS = 30;

@@ -4,6 +4,7 @@ import { lockFile } from "../../files/file.ts";
 import { requireAvailable } from "../../files/file_state.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { holdFile } from "../../files/references.ts";
+import { SERVICE_SCOPES } from "../../files/service_scopes.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
@@ -40,7 +41,7 @@ export interface UserImport {
 }
 
 /** Scope of the reference that holds the file while it is imported. */
-export const SOURCE_SCOPE = "user-import";
+export const SOURCE_SCOPE = SERVICE_SCOPES.userImport;
 
 const columns = (q: Sql) =>
   q`id, file_id, is_dry_run as dry_run, status, total, created, updated, unchanged, failed, error, result_file_id,

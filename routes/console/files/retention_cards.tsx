@@ -1,4 +1,5 @@
 import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
+import { isServiceScope } from "../../../domain/files/service_scopes.ts";
 import { localOf } from "../components/date_inputs.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton } from "../components/forms.tsx";
@@ -22,7 +23,7 @@ export interface FileForms {
   purge?: Sent | null;
 }
 
-/** The references to the file, each with a release button. */
+/** The references to the file; those of callers have a release button. */
 export function ReferencesCard(
   { v, file, references }: { v: Visit; file: File; references: Answer<"listFileReferences"> },
 ) {
@@ -30,14 +31,15 @@ export function ReferencesCard(
   const { items, totalCount } = references;
   const release: Column<Row<"listFileReferences">> = actionsColumn(
     v,
-    ({ referenceId, scope, ownerId }) => (
-      <ActionButton
-        v={v}
-        action={`files/${file.id}/references/${referenceId}/release`}
-        label={t.release}
-        confirm={t.releaseConfirm(`${scope} ${ownerId}`)}
-      />
-    ),
+    ({ referenceId, scope, ownerId }) =>
+      isServiceScope(scope) ? <span class="muted">{t.releasedByService}</span> : (
+        <ActionButton
+          v={v}
+          action={`files/${file.id}/references/${referenceId}/release`}
+          label={t.release}
+          confirm={t.releaseConfirm(`${scope} ${ownerId}`)}
+        />
+      ),
   );
   return (
     <Card title={`${t.references} (${number(v, totalCount)})`} id="references">

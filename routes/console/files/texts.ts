@@ -44,6 +44,7 @@ export const fileTexts = sectionTexts({
     `Release the reference of ${owner}? Its owner may lose the file.`,
     `Liberar a referência de ${owner}? O dono pode perder o arquivo.`,
   ],
+  releasedByService: ["Ends with its owner", "Termina com o dono"],
   released: ["The reference was released.", "A referência foi liberada."],
   noReferences: ["No references", "Sem referências"],
   noReferencesText: [
