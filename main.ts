@@ -77,7 +77,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   await requireBreachedPasswords(config.BREACHED_PASSWORDS);
   await prepareDatabase(config, databaseClock, extensions);
   const pools = openPools(config, log);
-  const { sql } = pools;
+  const { sql, pointReads } = pools;
   databaseClock.follow(sql, log);
   const replica = await Replica.open({ config, sql, clock, log });
   const poolHealth = new PoolHealth(sql, config.DATABASE_URL ?? "");
@@ -86,7 +86,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
   let engine: JobEngine | undefined;
 
-  const rights = new Rights(sql, {
+  const rights = new Rights(pointReads, {
     stepUpMinutes: config.STEP_UP_MINUTES,
     isRequiredForPlatform: config.REQUIRE_SECOND_FACTOR_FOR_PLATFORM,
   });
@@ -115,6 +115,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     log,
     clock,
     sql,
+    pointReads,
     replica,
     tokens: await openTokens(config, { issuer: () => baseUrl, clock }),
     rights,

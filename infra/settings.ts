@@ -55,7 +55,7 @@ export const SETTINGS = {
   DATABASE_URL: {
     schema: databaseUrl,
     meaning:
-      "Postgres 14 or later; several hosts (`host1:5432,host2:5432`): the one that is the primary; absent in development: embedded",
+      "Postgres 14 or later; several hosts (`host1:5432,host2:5432`): the one that is the primary; a socket by its folder (`%2Frun%2Fpostgresql`); absent in development: embedded",
     development: "",
   },
   DATABASE_REPLICA_URL: {
@@ -71,7 +71,8 @@ export const SETTINGS = {
   },
   DATABASE_POOL: {
     schema: positive.max(200),
-    meaning: "Maximum number of connections to Postgres per instance",
+    meaning:
+      "Maximum number of connections to Postgres per instance; from 6 on, two of them are only for reads by key",
     default: "10",
   },
   DATABASE_LISTEN: {

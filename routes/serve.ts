@@ -108,7 +108,7 @@ export async function serve(
 async function run(served: Served, o: Pipeline): Promise<Answer> {
   const { spec, call } = served;
   if (spec.skipsConnectionWait) return await answerOf(served, o);
-  requireConnection(o.platform);
+  if (!hasOwnConnections(spec, o.platform)) requireConnection(o.platform);
   if (!spec.mayWait) call.release = await o.platform.runningRequests.run(spec.waitsForOthers);
   let isStream = false;
   try {
@@ -141,7 +141,7 @@ async function answerOf({ spec, call, rawParams, refuse }: Served, o: Pipeline):
   const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
   const work = async (db: Sql, once: OnceWork | null) => {
     const answer = await spec.run({
-      platform: db === platform.sql ? platform : withDatabase(platform, db),
+      platform: isOwnPool(db, platform) ? platform : withDatabase(platform, db),
       db,
       endpoints,
       caller,
@@ -155,7 +155,10 @@ async function answerOf({ spec, call, rawParams, refuse }: Served, o: Pipeline):
     return answer;
   };
   const read = async (db: Sql) => await work(db, null);
-  if (spec.method === "get") return await onReplica(platform, call, read) ?? await read(platform.sql);
+  if (spec.method === "get") {
+    const pool = spec.isPointRead ? platform.pointReads : platform.sql;
+    return await onReplica(platform, call, read) ?? await read(pool);
+  }
   if (key === null || presented === null) return await work(platform.sql, null);
   const leaseSeconds = o.platform.config.JOB_LEASE_SECONDS;
   return await answeredOnce(
@@ -165,6 +168,12 @@ async function answerOf({ spec, call, rawParams, refuse }: Served, o: Pipeline):
     refuse,
   );
 }
+
+/** True if its statements do not wait for the connections of other requests. */
+const hasOwnConnections = (spec: Endpoint, { sql, pointReads }: ServicePlatform): boolean =>
+  spec.isPointRead === true && pointReads !== sql;
+
+const isOwnPool = (db: Sql, { sql, pointReads }: ServicePlatform): boolean => db === sql || db === pointReads;
 
 /**
  * Parses the query of a request. Unknown parameters of API routes are treated like unknown members of a body, except

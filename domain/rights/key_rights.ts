@@ -1,4 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import { mainPool, type Sql } from "../../infra/postgres/postgres.ts";
 import { digest } from "../shared/secrets.ts";
 import { TtlCache } from "../shared/ttl_cache.ts";
 import { type ApiKeyRights, loadApiKey } from "./api_key_rights.ts";
@@ -35,7 +35,7 @@ export class KeyRightsCache {
   readonly #uses: LastUses;
 
   constructor(private readonly sql: Sql) {
-    this.#uses = new LastUses(sql);
+    this.#uses = new LastUses(mainPool(sql));
   }
 
   /** Returns the rights of a key; null for an unknown key. */

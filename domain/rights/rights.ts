@@ -48,6 +48,7 @@ export class Rights {
   /** Cached rights of API keys, which depend on those of their users, and of service accounts. */
   readonly keys: KeyRightsCache;
 
+  /** @param sql for point reads */
   constructor(
     private readonly sql: Sql,
     private readonly rules: SecondFactorRules = { stepUpMinutes: 15, isRequiredForPlatform: false },

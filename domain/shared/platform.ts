@@ -20,6 +20,8 @@ export interface Platform extends Providers {
   log: Log;
   clock: Clock;
   sql: Sql;
+  /** Connections for point reads, see `Pools`. */
+  pointReads: Sql;
   /** Null without a read replica. */
   replica: Replica | null;
   tokens: Tokens;

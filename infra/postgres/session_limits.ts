@@ -1,5 +1,5 @@
 /** What a connection is used for. Each kind of work has its own limits, which the server enforces. */
-export type Work = "service" | "upkeep" | "migration" | "report";
+export type Work = "service" | "pointRead" | "upkeep" | "migration" | "report";
 
 interface Limits {
   /** Maximum wait for a lock that another transaction holds, in ms; 0: no limit. */
@@ -12,6 +12,8 @@ interface Limits {
   idleInTransactionMs: number;
   /** Maximum time that sent data may stay unacknowledged by the client, in ms. */
   unreadMs: number;
+  /** True if writes fail. */
+  isReadOnly?: true;
 }
 
 /** An instance that freezes in a transaction blocks other instances with its locks for at most this time. */
@@ -23,6 +25,7 @@ const IDLE_IN_TRANSACTION_MS = 8_000;
 const LOCK_MS = 3_500;
 const UNREAD_MS = 10_000;
 const SERVICE_STATEMENT_MS = 90_000;
+const POINT_READ_MS = 5_000;
 
 const LIMITS: Record<Work, Limits> = {
   /** Requests and jobs. */
@@ -31,6 +34,14 @@ const LIMITS: Record<Work, Limits> = {
     statementMs: SERVICE_STATEMENT_MS,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     unreadMs: UNREAD_MS,
+  },
+  /** Reads of a few rows by their keys. */
+  pointRead: {
+    lockMs: LOCK_MS,
+    statementMs: POINT_READ_MS,
+    idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
+    unreadMs: UNREAD_MS,
+    isReadOnly: true,
   },
   /** Recurring maintenance jobs and scripts: a statement may scan a large table. */
   upkeep: {
@@ -81,8 +92,9 @@ const settingLocally = (settings: Record<string, string>): string =>
   Object.entries(settings).map(([name, value]) => `set local ${name} = ${value}`).join("; ");
 
 function timeouts(work: Work, statementMs = LIMITS[work].statementMs): Record<string, string> {
-  const { lockMs, idleInTransactionMs } = LIMITS[work];
+  const { lockMs, idleInTransactionMs, isReadOnly } = LIMITS[work];
   return {
+    ...isReadOnly ? { default_transaction_read_only: "on" } : {},
     lock_timeout: String(lockMs),
     statement_timeout: String(statementMs),
     idle_in_transaction_session_timeout: String(idleInTransactionMs),

@@ -79,6 +79,7 @@ export const adminUsersRoutes = [
     path: "/api/v1/admin/users/{id}",
     area: "Admin users",
     id: "readUserAnywhere",
+    isPointRead: true,
     summary: "Read a user with all links to tenants",
     access: overUsers,
     params: userIdPath,

@@ -79,6 +79,7 @@ export const tenantRoutes = [
     path: "/api/v1/tenants/{id}",
     area: "Tenants",
     id: "readTenant",
+    isPointRead: true,
     summary: "Read a tenant",
     access: inTenant("read:tenants", "read:group-tenants"),
     params,

@@ -24,6 +24,7 @@ export const ownAccountRoutes = [
     alsoAt: ["/auth/me"],
     area: "Sign-in",
     id: "readMe",
+    isPointRead: true,
     summary: "Read the caller's profile, roles and permissions",
     access: byPerson(signedIn),
     query: z.object({

@@ -40,6 +40,7 @@ export const readRoutes = [
     path: "/api/v1/files/{id}",
     area: "Files",
     id: "readFile",
+    isPointRead: true,
     summary: "Read the record of a file of any status, also of a purged file",
     access,
     params: FileId,

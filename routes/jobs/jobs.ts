@@ -94,6 +94,7 @@ export const jobRoutes = [
     path: "/api/v1/jobs/{id}",
     area: "Jobs",
     id: "readJob",
+    isPointRead: true,
     summary: "Read a job",
     access,
     params: byId,

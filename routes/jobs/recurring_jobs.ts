@@ -62,6 +62,7 @@ export const recurringJobRoutes = [
     path: "/api/v1/recurring-jobs/{id}",
     area: "Jobs",
     id: "readRecurringJob",
+    isPointRead: true,
     summary: "Read a recurring job",
     access,
     params: byId,

@@ -69,6 +69,7 @@ function routesOf(r: Resource): Endpoint[] {
       path: `${path}/{id}`,
       area,
       id: `read${One}`,
+      isPointRead: true,
       summary: `Read ${a}`,
       access: reading,
       params,

@@ -57,7 +57,7 @@ type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 export interface EndpointInput<C, P, Q, B> {
   /** The service that answers the request. */
   platform: ServicePlatform;
-  /** The pool of the service's database, `platform.sql`. */
+  /** The pool of the service's database: `platform.sql`, or of a point read `platform.pointReads`. */
   db: Sql;
   /** All endpoints that the service answers. */
   endpoints: readonly Endpoint[];
@@ -125,6 +125,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   skipsConnectionWait?: true;
   /** True if it may wait long for something to happen: a poll or a stream. It does not count as a running request. */
   mayWait?: true;
+  /** True if it only reads a few rows by their keys from `db`, so that no statement takes long. */
+  isPointRead?: true;
   /** True if its work may wait for a password hash or another server. It then starts at once and keeps no other waiting. */
   waitsForOthers?: true;
   answers: Record<number, AnswerSpec>;

@@ -24,6 +24,7 @@ async function timeouts(sql: Pick<Sql, "unsafe">): Promise<string[]> {
 Deno.test("each kind of work has its session limits, with TCP keepalive", async () => {
   const limits = {
     service: ["3500ms", "90s", "8s"],
+    pointRead: ["3500ms", "5s", "8s"],
     upkeep: ["3500ms", "0", "8s"],
     migration: ["0", "0", "8s"],
   };
