@@ -24,8 +24,16 @@ interface UndeclaredOptions {
 export const openDriver = (url: string, options: Options & UndeclaredOptions): postgres.Sql =>
   postgres(url, options as Options) as postgres.Sql;
 
-/** Parses a connection URL with the driver, whose parser is private. Opens no connection. */
-export const addressOf = (url: string): ServerAddress => postgres(url).options as unknown as ServerAddress;
+/**
+ * Parses a connection URL with the driver, whose parser is private and does not decode the folder of a socket as host
+ * (`%2Frun%2Fpostgresql`). Opens no connection.
+ */
+export function addressOf(url: string): ServerAddress {
+  const address = postgres(url).options as unknown as ServerAddress;
+  const [host = "", port] = [address.host[0], address.port[0]];
+  if (!/^%2f/i.test(host)) return address;
+  return { ...address, path: `${decodeURIComponent(host)}/.s.PGSQL.${port}` };
+}
 
 /**
  * Opens one connection to the same database, separate from the pool: it also works while all pool connections are busy.

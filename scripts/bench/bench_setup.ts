@@ -17,6 +17,8 @@ export interface MeasuredProcess {
 /** Environment of a benchmark: one Postgres with its default durability, and processes that use it. */
 export interface BenchSetup {
   databaseUrl: string;
+  /** URL of the same database over the server's socket file. */
+  socketUrl: string;
   sql: Sql;
   /** Temporary folder; `close` removes it. */
   folder: string;
@@ -33,7 +35,12 @@ export interface BenchSetup {
 /** Starts Postgres in a temporary folder and runs the migrations. */
 export async function openBenchSetup(): Promise<BenchSetup> {
   const folder = await Deno.makeTempDir({ prefix: "steward-bench-" });
-  const postgres = await startEmbeddedPostgres({ dir: join(folder, "postgres"), password: "bench" });
+  const dir = join(folder, "postgres");
+  const postgres = await startEmbeddedPostgres({
+    dir,
+    password: "bench",
+    settings: { unix_socket_directories: dir },
+  });
   const sql = connectPostgres(postgres.url, { max: 10 });
   await migrate(sql);
   const started: MeasuredProcess[] = [];
@@ -53,6 +60,7 @@ export async function openBenchSetup(): Promise<BenchSetup> {
   const startPeer = (script: string, args: string[]) => start([pathOf(script), ...args]);
   return {
     databaseUrl: postgres.url,
+    socketUrl: postgres.url.replace("127.0.0.1", encodeURIComponent(dir)),
     sql,
     folder,
     startPeer,
