@@ -4,7 +4,7 @@ import type { Metadata } from "../user_details.ts";
 export interface BulkRow {
   /** Number of the row in the file, from 1. */
   row: number;
-  /** Id or name of the user's tenant. */
+  /** Id of the user's tenant, or its name if it is no UUID. */
   tenant: string;
   email?: string | undefined;
   firstName?: string | undefined;
@@ -12,7 +12,7 @@ export interface BulkRow {
   phoneNumber?: string | undefined;
   externalId?: string | undefined;
   isActive?: boolean | undefined;
-  /** Ids or names of the roles in the tenant; they replace those of an existing link. */
+  /** Ids of the roles in the tenant, or names that are no UUIDs; they replace those of an existing link. */
   roles?: string[] | undefined;
   /** For a new user only. */
   passwordHash?: string | undefined;

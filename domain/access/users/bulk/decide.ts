@@ -3,7 +3,7 @@ import { newId } from "../../../shared/ids.ts";
 import { missingReach } from "../platform_reach.ts";
 import type { Metadata } from "../user_details.ts";
 import type { BulkRow, Importer, RowResult } from "./bulk_row.ts";
-import { type Existing, type FoundTenant, type FoundUser, roleKey } from "./find_existing.ts";
+import { type Existing, type FoundTenant, type FoundUser, referenceKey, roleKey } from "./find_existing.ts";
 
 export interface Profile {
   firstName: string;
@@ -95,7 +95,7 @@ interface Deciding {
 }
 
 function decideRow(d: Deciding, row: BulkRow): { planned: PlannedUser; notes: string[] } {
-  const tenant = d.existing.tenants.get(row.tenant.toLowerCase());
+  const tenant = d.existing.tenants.get(referenceKey(row.tenant));
   if (!tenant) throw new RowRefused(`TENANT_NOT_FOUND: there is no tenant "${row.tenant}"`);
   const user = findUser(d, row, tenant);
   if (user) claim(d, user.id, row.row, "names the same user as");

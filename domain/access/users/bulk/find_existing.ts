@@ -1,4 +1,5 @@
 import type { Tx } from "../../../../infra/postgres/postgres.ts";
+import { isUuid } from "../../../shared/ids.ts";
 import { findSystemAdmins } from "../last_system_admin.ts";
 import { findPlatformReach } from "../platform_reach.ts";
 import type { Metadata } from "../user_details.ts";
@@ -43,34 +44,36 @@ export interface FoundUser {
 
 /** What a batch of rows refers to, locked until the transaction ends. */
 export interface Existing {
-  /** By id, and by name in lower case. */
+  /** By `referenceKey` of the rows' texts. */
   tenants: Map<string, FoundTenant>;
-  /** By `roleKey` of the id, and of the name in lower case. */
+  /** By `roleKey` of the rows' texts. */
   roles: Map<string, FoundRole>;
   /** By number of the row. */
   byEmail: Map<number, FoundUser>;
   byExternalId: Map<number, FoundUser>;
 }
 
-export const roleKey = (tenantId: string, role: string) => `${tenantId} ${role.toLowerCase()}`;
+/**
+ * Key of a text that refers to a tenant or role. A UUID is always an id and never a name: otherwise a tenant could take
+ * the users of another one by naming itself with the other's id. Names are compared by the database only, because its
+ * lower case differs from that of JavaScript.
+ */
+export const referenceKey = (text: string): string => isUuid(text) ? text.toLowerCase() : text;
+
+export const roleKey = (tenantId: string, role: string): string => `${tenantId} ${referenceKey(role)}`;
 
 /**
  * Finds and locks what the rows refer to, in the order of all writers of links: tenants, roles, users, each by id.
  * Because every writer of links holds the lock of the tenant, capacities and links do not change until the commit.
  */
 export async function findExisting(tx: Tx, rows: BulkRow[]): Promise<Existing> {
-  const names = [...new Set(rows.map(({ tenant }) => tenant.toLowerCase()))];
-  const tenants = await tx<FoundTenant[]>`
-    select id, name, type = 'Platform' as is_platform, max_users, user_count from tenants
-    where (id::text = any(${names}::text[]) or lower(name) = any(${names}::text[])) and deleted_at is null
-    order by id for no key update`;
-  const byName = new Map(tenants.flatMap((t) => [[t.name.toLowerCase(), t], [t.id, t]] as const));
-  const roles = await findRoles(tx, rows, byName);
+  const tenants = await findTenants(tx, rows);
+  const roles = await findRoles(tx, rows, tenants);
   const asked = rows.map(({ row, tenant, email = null, externalId = null }) => ({
     row,
     email,
     externalId,
-    tenantId: byName.get(tenant.toLowerCase())?.id ?? null,
+    tenantId: tenants.get(referenceKey(tenant))?.id ?? null,
   }));
   const named = JSON.stringify(asked);
   const matches = await tx<{ row: number; byEmail: string | null; byExternalId: string | null }[]>`
@@ -87,7 +90,32 @@ export async function findExisting(tx: Tx, rows: BulkRow[]): Promise<Existing> {
       const user = users.get(match[key] ?? "");
       return user ? [[match.row, user] as const] : [];
     }));
-  return { tenants: byName, roles, byEmail: found("byEmail"), byExternalId: found("byExternalId") };
+  return { tenants, roles, byEmail: found("byEmail"), byExternalId: found("byExternalId") };
+}
+
+/** The ids and the names among texts that refer to tenants or roles. */
+function idsAndNames(texts: string[]): { ids: string[]; names: string[] } {
+  const { ids = [], names = [] } = Object.groupBy(
+    new Set(texts.map(referenceKey)),
+    (key) => isUuid(key) ? "ids" : "names",
+  );
+  return { ids, names };
+}
+
+/** What was found, by id; `wanted` is the name by which a row asked for it, if one did. */
+type Wanted<T> = T & { wanted: string | null };
+
+async function findTenants(tx: Tx, rows: BulkRow[]): Promise<Map<string, FoundTenant>> {
+  const { ids, names } = idsAndNames(rows.map(({ tenant }) => tenant));
+  const tenants = await tx<Wanted<FoundTenant>[]>`
+    select t.id, t.name, t.type = 'Platform' as is_platform, t.max_users, t.user_count, w.wanted
+    from tenants t left join unnest(${names}::text[]) w (wanted) on lower(w.wanted) = lower(t.name)
+    where t.deleted_at is null and (t.id = any(${ids}::uuid[])
+      or lower(t.name) = any(array(select lower(n) from unnest(${names}::text[]) n)))
+    order by t.id for no key update of t`;
+  return new Map(
+    tenants.flatMap(({ wanted, ...tenant }) => [tenant.id, wanted ?? []].flat().map((key) => [key, tenant])),
+  );
 }
 
 async function findRoles(
@@ -95,21 +123,21 @@ async function findRoles(
   rows: BulkRow[],
   tenants: Map<string, FoundTenant>,
 ): Promise<Map<string, FoundRole>> {
-  const keys = [...new Set(rows.flatMap(({ roles = [] }) => roles.map((role) => role.toLowerCase())))];
-  if (keys.length === 0) return new Map();
+  const { ids, names } = idsAndNames(rows.flatMap(({ roles = [] }) => roles));
+  if (ids.length + names.length === 0) return new Map();
   const tenantIds = [...new Set([...tenants.values()].map(({ id }) => id))];
-  const roles = await tx<FoundRole[]>`
-    select r.id, r.tenant_id, r.name, array(
+  const roles = await tx<Wanted<FoundRole>[]>`
+    select r.id, r.tenant_id, r.name, w.wanted, array(
       select p.code from role_permissions g join permissions p on p.id = g.permission_id and p.deleted_at is null
       where g.role_id = r.id) as codes
-    from roles r where r.tenant_id = any(${tenantIds}::uuid[]) and r.deleted_at is null
-      and (r.id::text = any(${keys}::text[]) or lower(r.name) = any(${keys}::text[]))
+    from roles r left join unnest(${names}::text[]) w (wanted) on lower(w.wanted) = lower(r.name)
+    where r.tenant_id = any(${tenantIds}::uuid[]) and r.deleted_at is null and (r.id = any(${ids}::uuid[])
+      or lower(r.name) = any(array(select lower(n) from unnest(${names}::text[]) n)))
     order by r.id for share of r`;
   return new Map(
-    roles.flatMap((role) => [
-      [roleKey(role.tenantId, role.name), role],
-      [roleKey(role.tenantId, role.id), role],
-    ]),
+    roles.flatMap(({ wanted, ...role }) =>
+      [role.id, wanted ?? []].flat().map((text) => [roleKey(role.tenantId, text), role])
+    ),
   );
 }
 

@@ -1,0 +1,90 @@
+// To what the texts of a row refer: tenants and roles by id or name.
+import assert from "node:assert/strict";
+import { setupShared } from "../../../support/setup.ts";
+import { idOf } from "../answers.ts";
+import { counts, IMPORTER, Importing, newEmail } from "./importing.ts";
+
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+const importing = new Importing(t);
+const platformImporter = await t.actor({
+  tenantId: t.platformTenantId,
+  permissions: [...IMPORTER, "manage:all-users"],
+});
+
+const { sql } = t.steward.platform;
+
+async function tenantIdsOf(email: string): Promise<string[]> {
+  const { items } = (await t.systemAdmin.get(`/api/v1/admin/users?search=${email}`)).body;
+  return items[0]?.tenants.map(({ tenantId }: { tenantId: string }) => tenantId) ?? [];
+}
+async function roleIdsOf(email: string): Promise<string[]> {
+  const roles = await sql<{ roleId: string }[]>`select r.role_id from user_tenant_roles r
+    join users u on u.id = r.user_id where u.email = ${email}`;
+  return roles.map(({ roleId }) => roleId);
+}
+const rename = async (tenantId: string, name: string) => {
+  const { status, body } = await t.systemAdmin.put(`/api/v1/tenants/${tenantId}`, { name });
+  assert.equal(status, 200, JSON.stringify(body));
+};
+
+Deno.test("a tenant named with the id of another one gets none of its imported users", async () => {
+  const victim = await t.actor({ permissions: IMPORTER });
+  const victimId = victim.tenantId ?? "";
+  const attackerId = await t.tenant();
+  await rename(attackerId, victimId.toUpperCase());
+  const [own, byId, byName] = [newEmail(), newEmail(), newEmail()];
+  const scoped = await importing.run(victim, `email\n${own}\n`);
+  assert.deepEqual(counts(scoped), { created: 1, updated: 0, unchanged: 0, failed: 0 });
+  const csv = `tenantId,tenantName,email\n${victimId},,${byId}\n,${victimId},${byName}\n`;
+  const several = await importing.run(platformImporter, csv, { admin: true });
+  assert.deepEqual(counts(several), { created: 2, updated: 0, unchanged: 0, failed: 0 });
+  for (const email of [own, byId, byName]) {
+    assert.deepEqual(await tenantIdsOf(email), [victimId]);
+  }
+});
+
+Deno.test("a text that is an id finds no tenant and no role by name", async () => {
+  const importer = await t.actor({ permissions: IMPORTER });
+  const [named, roleName] = [crypto.randomUUID(), crypto.randomUUID()];
+  await rename(await t.tenant(), named);
+  const creator = await t.actor({ tenantId: importer.tenantId ?? "", role: "Admin" });
+  await idOf(creator.post("/api/v1/roles", { name: roleName }));
+  const byTenant = await importing.run(
+    platformImporter,
+    `tenantId,tenantName,email\n${named},,${newEmail()}\n,${named},${newEmail()}\n`,
+    { admin: true },
+  );
+  const byRole = await importing.run(importer, `email,roles\n${newEmail()},${roleName}\n`);
+  assert.deepEqual([byTenant.failed, byRole.failed], [2, 1]);
+  assert.match((await importing.result(platformImporter, byTenant))[0]?.[3] ?? "", /^TENANT_NOT_FOUND/);
+  assert.match((await importing.result(importer, byRole))[0]?.[3] ?? "", /^ROLE_NOT_FOUND/);
+});
+
+Deno.test("a role named with the id of another one is not given instead of it", async () => {
+  const importer = await t.actor({ permissions: IMPORTER });
+  const creator = await t.actor({ tenantId: importer.tenantId ?? "", role: "Admin" });
+  const wanted = await idOf(creator.post("/api/v1/roles", { name: "Wanted" }));
+  const decoy = await idOf(creator.post("/api/v1/roles", { name: wanted.toUpperCase() }));
+  const email = newEmail();
+  const done = await importing.run(importer, `email,roles\n${email},${wanted}\n`);
+  assert.equal(done.created, 1);
+  const given = await roleIdsOf(email);
+  assert.deepEqual([given, given.includes(decoy)], [[wanted], false]);
+});
+
+Deno.test("tenants and roles are found by names whose lower case depends on who makes it", async () => {
+  const id = crypto.randomUUID().slice(0, 8);
+  const name = `\u0130zmir ${id}`;
+  const tenantId = await t.tenant({ name });
+  const creator = await t.actor({ tenantId, role: "Admin" });
+  const roleId = await idOf(creator.post("/api/v1/roles", { name: "\u0130thalat" }));
+  const [first, second] = [newEmail(), newEmail()];
+  const csv = `tenantName,email,roles\n${name},${first},\u0130thalat\n` +
+    `\u0130ZM\u0130R ${id},${second},\u0130THALAT\n`;
+  const done = await importing.run(platformImporter, csv, { admin: true });
+  assert.deepEqual(counts(done), { created: 2, updated: 0, unchanged: 0, failed: 0 });
+  for (const email of [first, second]) {
+    assert.deepEqual([await tenantIdsOf(email), await roleIdsOf(email)], [[tenantId], [roleId]]);
+  }
+});
