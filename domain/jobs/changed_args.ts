@@ -14,7 +14,7 @@ import { keepSecrets } from "./secret_args.ts";
  * The arguments after a change: `***` keeps the secret stored at the same place.
  * @param type undefined if it was deleted; it may be declared again
  * @param mask what is secret
- * @throws VALIDATION_ERROR when they are not JSON, do not fit the type, or a secret was stored for another receiver
+ * @throws VALIDATION_ERROR when they are not JSON, nested too deep, do not fit the type, or a secret was stored for another receiver
  */
 export function changedArgs(
   type: AnyJobType | undefined,

@@ -3,6 +3,7 @@ import { invalid, Problem, problem } from "../problems/problem.ts";
 import { holds, isProgram } from "../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
 import { newId } from "../shared/ids.ts";
+import { requireShallow } from "../shared/storable.ts";
 import { lockParents } from "./continuations.ts";
 import { argsAndLimits, hasKeys, type NewJob, wakeFor, writeJobs, writeUniqueJobs } from "./enqueue.ts";
 import { type JobPriority, type JobSummary, jobSummary, parentsOf } from "./job_row.ts";
@@ -205,7 +206,7 @@ export function requireMayEnqueue(type: AnyJobType | undefined, caller: JobActor
   );
 }
 
-/** @throws VALIDATION_ERROR when the arguments are not JSON or do not fit the type */
+/** @throws VALIDATION_ERROR when the arguments are not JSON, nested too deep, or do not fit the type */
 export function requireFittingArgs(type: AnyJobType, serializedArgs: string): void {
   const value = requireJson(serializedArgs);
   const fit = type.args.safeParse(value);
@@ -217,11 +218,14 @@ export function requireFittingArgs(type: AnyJobType, serializedArgs: string): vo
   });
 }
 
-/** Parses JSON. @throws VALIDATION_ERROR */
+/** Parses JSON of a limited depth, as in a body. @throws VALIDATION_ERROR */
 export function requireJson(serializedArgs: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(serializedArgs);
+    value = JSON.parse(serializedArgs);
   } catch (error) {
     throw invalid({ serializedArgs: [`expected a JSON document: ${(error as Error).message}`] });
   }
+  requireShallow(value, "serializedArgs");
+  return value;
 }

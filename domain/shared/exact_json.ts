@@ -1,4 +1,5 @@
 import { decimalDigits } from "./decimal_digits.ts";
+import { isShallow } from "./storable.ts";
 
 /** Maximum number of characters of a number that a message shows. */
 const MOST_SHOWN = 100;
@@ -17,7 +18,8 @@ export const hasLongNumber = (text: string): boolean => LONG_NUMBER.test(text);
 
 /**
  * Parses JSON so that `JSON.stringify` writes its numbers as they were given. Numbers that a double does not hold, such
- * as 64-bit ids, are not numbers in the result.
+ * as 64-bit ids, are not numbers in the result. Overflows the stack on a text that is nested thousands of levels deep, which
+ * `JSON.parse` does not: check the depth before.
  */
 export function parseExactly(text: string): unknown {
   return hasLongNumber(text) ? reviveExactly(text, (_, value) => value) : JSON.parse(text);
@@ -44,10 +46,12 @@ export function exactNumber(decimal: string): number {
 /** Is the value a number that a double does not hold, from `parseExactly`? */
 export const isExactNumber = (value: unknown): boolean => isRawJSON(value);
 
-/** The value of a JSON text; the text itself if it is not JSON. */
+/** The value of a JSON text; the text itself if it is not JSON, or nested too deep to be written again. */
 export function parseOrText(text: string): unknown {
   try {
-    return parseExactly(text);
+    const value = JSON.parse(text);
+    if (!isShallow(value)) return text;
+    return hasLongNumber(text) ? parseExactly(text) : value;
   } catch {
     return text;
   }

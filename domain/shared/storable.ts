@@ -3,13 +3,17 @@ import { invalid } from "../problems/problem.ts";
 /** Maximum nesting of a document, so that recursive functions cannot overflow the stack. */
 export const MAX_DEPTH = 200;
 
+/** Is the value nested at most `levels` deep? */
+export function isShallow(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((item) => isShallow(item, levels - 1));
+}
+
 /** Checks that a document is nested at most `MAX_DEPTH` levels deep. Throws VALIDATION_ERROR. */
-export function requireShallow(value: unknown, field = "body", depth = 0): void {
-  if (typeof value !== "object" || value === null) return;
-  if (depth === MAX_DEPTH) {
+export function requireShallow(value: unknown, field = "body"): void {
+  if (!isShallow(value)) {
     throw invalid({ [field]: [`expected a document at most ${MAX_DEPTH} levels deep`] });
   }
-  for (const item of Object.values(value)) requireShallow(item, field, depth + 1);
 }
 
 /** Checks that Postgres can store all texts: without NUL characters and lone surrogates. Throws VALIDATION_ERROR. */

@@ -1,4 +1,5 @@
 import { lostDigits } from "../../shared/exact_json.ts";
+import { isShallow } from "../../shared/storable.ts";
 import type { Metadata } from "./user_details.ts";
 
 const MAX_BYTES = 8_192;
@@ -6,7 +7,7 @@ const MAX_DEPTH = 10;
 
 /** Why the object cannot be stored as metadata of a user; null if it can. */
 export function metadataMistake(metadata: Metadata): string | null {
-  if (!isAtMost(metadata, MAX_DEPTH)) return `expected at most ${MAX_DEPTH} levels`;
+  if (!isShallow(metadata, MAX_DEPTH)) return `expected at most ${MAX_DEPTH} levels`;
   const { byteLength } = new TextEncoder().encode(JSON.stringify(metadata));
   return byteLength > MAX_BYTES ? `expected at most ${MAX_BYTES} bytes of JSON, found ${byteLength}` : null;
 }
@@ -15,10 +16,4 @@ export function metadataMistake(metadata: Metadata): string | null {
 export function inexactMetadata(metadata: unknown): string | null {
   const lost = lostDigits(metadata, "metadata");
   return lost && `${lost} has more digits than a number of JSON keeps; send it as a text`;
-}
-
-/** Is the value nested at most `levels` deep? */
-function isAtMost(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every((item) => isAtMost(item, levels - 1));
 }

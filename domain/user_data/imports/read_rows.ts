@@ -1,5 +1,6 @@
 import { inexactMetadata } from "../../access/users/metadata.ts";
 import { hasLongNumber, parseExactly } from "../../shared/exact_json.ts";
+import { isShallow, MAX_DEPTH } from "../../shared/storable.ts";
 import type { CsvRecord } from "../../access/permissions/csv.ts";
 import { columnsOf } from "./columns.ts";
 import { CsvSplitter } from "./csv_stream.ts";
@@ -129,6 +130,7 @@ function rowOf(element: string): RawRow {
   if (value === null || typeof value !== "object" || Array.isArray(value)) {
     return { fault: "expected a JSON object" };
   }
+  if (!isShallow(value)) return { fault: `expected an object at most ${MAX_DEPTH} levels deep` };
   const { metadata } = (hasLongNumber(element) ? parseExactly(element) : {}) as { metadata?: unknown };
   const fault = inexactMetadata(metadata);
   return fault === null ? { values: value as Record<string, unknown> } : { fault };

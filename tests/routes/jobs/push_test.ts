@@ -101,6 +101,15 @@ Deno.test("numbers that a double cannot hold are pushed and kept as they were gi
   assert.equal((await lastRun(id)).output, output);
 });
 
+Deno.test("an answer nested too deep is kept as text", async () => {
+  const { name } = await declare();
+  const deep = `${"[".repeat(30_000)}1${"]".repeat(30_000)}`;
+  answers(name, () => new Response(deep));
+  const id = await enqueue(name);
+  assert.equal(await t.settled(id), "Succeeded");
+  assert.equal(JSON.parse((await lastRun(id)).output), deep);
+});
+
 Deno.test("an answer that is not JSON is kept as text, and an empty one is no output", async () => {
   const { name } = await declare();
   answers(name, ({ args }) => new Response((args as { answer: string }).answer));

@@ -97,6 +97,31 @@ Deno.test("an invalid schedule, id, queue, type or argument is rejected by name"
   }
 });
 
+Deno.test("arguments nested too deep are refused, also with a masked secret and a long number", async () => {
+  const sender = await t.actor({ permissions: ["run:http-requests"] });
+  const jobTypeName = "steward.http-request";
+  const args = (authorization: string, more = "") =>
+    `{"url":"https://example.com/","headers":{"authorization":"${authorization}"}${more}}`;
+  const deep = (levels: number) => `,"more":${"[".repeat(levels)}12345678901234567890${"]".repeat(levels)}`;
+  const { jobId } = (await sender.post(url, spec({ jobTypeName, serializedArgs: args("secret", deep(199)) })))
+    .body;
+  for (const levels of [200, 5_000, 30_000]) {
+    const serializedArgs = args("***", deep(levels));
+    const answers = [
+      await sender.put(`${url}/${jobId}`, { serializedArgs }),
+      await sender.post(url, spec({ jobTypeName, serializedArgs: args("secret", deep(levels)) })),
+      await sender.post("/api/v1/jobs", { jobTypeName, serializedArgs: args("secret", deep(levels)) }),
+    ];
+    for (const { status, body } of answers) {
+      assert.deepEqual([status, body.errors?.serializedArgs], [400, [
+        "expected a document at most 200 levels deep",
+      ]]);
+    }
+  }
+  const kept = await sender.put(`${url}/${jobId}`, { serializedArgs: args("***", deep(3)) });
+  assert.equal(kept.status, 200, JSON.stringify(kept.body));
+});
+
 Deno.test("an impossible id is not found", async () => {
   for (const id of ["no such", "%25", "x".repeat(300), "é"]) {
     const { status, body } = await actor.get(`${url}/${encodeURIComponent(id)}`);

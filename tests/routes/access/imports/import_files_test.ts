@@ -183,6 +183,29 @@ Deno.test("elements of a JSON file fail alone, and hostile ones stay data", asyn
   assert.deepEqual(Object.keys(metadata), ["__proto__"]);
 });
 
+Deno.test("an element nested too deep fails alone, and the preview shows the others", async () => {
+  const [first, last] = [newEmail(), newEmail()];
+  const deep = (levels: number) => `${"[".repeat(levels)}${LONG}${"]".repeat(levels)}`;
+  const elements = [
+    `{"email":"${first}"}`,
+    ...[11, 201, 5_000, 60_000].map((levels) => `{"email":"${newEmail()}","metadata":{"a":${deep(levels)}}}`),
+    deep(60_000),
+    `{"email":"${last}"}`,
+  ];
+  const fileId = await importing.file(importer, `[${elements.join(",")}]`, "text/plain");
+  const started = await importer.post("/api/v1/users/imports", { fileId });
+  const path = `/api/v1/users/imports/${started.body.importId}`;
+  const preview = await importer.get(`${path}/preview`);
+  assert.equal(preview.status, 200, JSON.stringify(preview.body));
+  assert.equal(preview.body.rows[0].values.email, first);
+  const done = await importing.finished(importer, path);
+  assert.deepEqual(counts(done), { created: 2, updated: 0, unchanged: 0, failed: 5 });
+  const errors = (await importing.result(importer, done)).slice(1, 6).map(([, , , error]) => error);
+  assert.match(errors[0] ?? "", /^metadata: expected at most 10 levels|^metadata\.a/);
+  assert.deepEqual(errors.slice(1, 4), Array(3).fill("expected an object at most 200 levels deep"));
+  assert.equal(errors[4], "expected a JSON object");
+});
+
 Deno.test("100,000 rows are allowed; one more imports nothing", async () => {
   const done = await importing.run(importer, `email\n${"x\n".repeat(100_001)}`);
   assert.deepEqual([done.status, done.error], ["Failed", "the file has more than 100000 rows"]);
