@@ -1,6 +1,5 @@
 // Password hashes of other systems by scrypt and PBKDF2. They are only verified: a good sign-in replaces them.
-import { createCipheriv, pbkdf2, scrypt, timingSafeEqual } from "node:crypto";
-import { promisify } from "node:util";
+import { createCipheriv, pbkdf2Sync, scryptSync, timingSafeEqual } from "node:crypto";
 
 /** Cost limits. A more expensive hash would let each sign-in of its user overload the service. */
 const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
@@ -79,22 +78,18 @@ export function parseForeignHash(stored: string): ForeignHash | null {
   return null;
 }
 
-/** True if `password` has this hash. Computed outside the main thread. */
-export async function matchesForeignHash(foreign: ForeignHash, password: string): Promise<boolean> {
-  return timingSafeEqual(await derive(foreign, password), foreign.hash);
-}
+/** True if `password` has this hash. Takes up to seconds, so only a hash thread calls it. */
+export const matchesForeignHash = (foreign: ForeignHash, password: string): boolean =>
+  timingSafeEqual(derive(foreign, password), foreign.hash);
 
-const runScrypt = promisify<string, Uint8Array, number, object, Uint8Array>(scrypt);
-const runPbkdf2 = promisify(pbkdf2);
-
-async function derive(foreign: ForeignHash, password: string): Promise<Uint8Array> {
+function derive(foreign: ForeignHash, password: string): Uint8Array {
   const { salt, hash } = foreign;
   if (foreign.method === "pbkdf2") {
-    return await runPbkdf2(password, salt, foreign.rounds, hash.length, foreign.digest);
+    return pbkdf2Sync(password, salt, foreign.rounds, hash.length, foreign.digest);
   }
   const { cost: N, blockSize: r, lanes: p, signerKey } = foreign;
   const length = signerKey ? 32 : hash.length;
-  const derived = await runScrypt(password, salt, length, { N, r, p, maxmem: 2 * MAX_MEMORY_BYTES });
+  const derived = scryptSync(password, salt, length, { N, r, p, maxmem: 2 * MAX_MEMORY_BYTES });
   return signerKey ? createCipheriv("aes-256-ctr", derived, new Uint8Array(16)).update(signerKey) : derived;
 }
 

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
-import { matchesForeignHash, parseForeignHash } from "./foreign_hashes.ts";
+import { parseForeignHash } from "./foreign_hashes.ts";
+import { HashThreads } from "./hash_threads.ts";
 
 /** OWASP's recommendation for argon2id: 19 MiB, two passes, one lane. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -19,28 +20,10 @@ const ARGON2 =
   /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?m=([1-9]\d{0,6}),t=([1-9]\d{0,2}),p=([1-9]\d{0,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})$/;
 const BCRYPT = /^\$2[abxy]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 
-/** The native modules are loaded with the first password, so the service starts without them. */
-let loadedArgon2: Promise<typeof import("@node-rs/argon2")> | undefined;
-const argon2 = () => loadedArgon2 ??= import("@node-rs/argon2");
-const bcrypt = () => import("@node-rs/bcrypt");
-
-let running = 0;
-const waiting: (() => void)[] = [];
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= HASH_THREADS) await new Promise<void>((go) => waiting.push(go));
-  else running++;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
-  }
-}
+const threads = new HashThreads(HASH_THREADS);
 
 /** Number of hashes that wait in this process's queue. */
-export const hashesWaiting = (): number => waiting.length;
+export const hashesWaiting = (): number => threads.waiting;
 
 /**
  * The form in which passwords are hashed (RFC 8265): a letter with an accent is one character or two, depending on the
@@ -50,25 +33,21 @@ const composed = (password: string): string => password.normalize("NFC");
 
 /** Returns the argon2id hash of a password as a PHC string. */
 export const hashPassword = (password: string): Promise<string> =>
-  inTurn(async () => (await argon2()).hash(composed(password), PARAMETERS));
+  threads.run({ do: "hash", password: composed(password), options: PARAMETERS });
+
+/** The same at the start of the service: without a thread, which would stay in the memory of an idle service. */
+export const hashPasswordAtStart = async (password: string): Promise<string> =>
+  (await import("@node-rs/argon2")).hash(composed(password), PARAMETERS);
 
 /**
  * True if `password` matches `stored`, a hash by argon2 (PHC string) or bcrypt (crypt string), or a foreign hash by
  * scrypt or PBKDF2. A hash made elsewhere may also be of the password as it was typed.
  */
-export const verifyPassword = async (stored: string, password: string): Promise<boolean> =>
-  await matchesHash(stored, composed(password)) ||
-  composed(password) !== password && await matchesHash(stored, password);
-
-/** All hashes wait in the same queue. */
-const matchesHash = (stored: string, password: string): Promise<boolean> =>
-  inTurn(async () => {
-    if (stored.startsWith("$2")) return await (await bcrypt()).verify(password, stored);
-    const foreign = parseForeignHash(stored);
-    return foreign
-      ? await matchesForeignHash(foreign, password)
-      : await (await argon2()).verify(stored, password);
-  });
+export const verifyPassword = (stored: string, password: string): Promise<boolean> =>
+  threads.run(
+    { do: "verify", stored, passwords: [...new Set([composed(password), password])] },
+    { isLong: needsRehash(stored) },
+  );
 
 /** What `isAcceptedHash` accepts, for messages. */
 export const ACCEPTED_HASHES =

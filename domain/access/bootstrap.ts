@@ -1,4 +1,4 @@
-import { hashPassword } from "../../infra/passwords.ts";
+import { hashPasswordAtStart } from "../../infra/passwords.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { findPasswordMistake } from "./passwords/password_rules.ts";
@@ -89,8 +89,9 @@ async function createFirstAdministrator(
     throw new Error(`cannot create the first administrator: BOOTSTRAP_ADMIN_PASSWORD: ${mistake}`);
   }
   const userId = newId();
+  const passwordHash = await hashPasswordAtStart(password);
   await tx`insert into users (id, email, password_hash, first_name, last_name)
-    values (${userId}, ${email}, ${await hashPassword(password)}, ${names.firstName}, ${names.lastName})`;
+    values (${userId}, ${email}, ${passwordHash}, ${names.firstName}, ${names.lastName})`;
   await tx`insert into user_tenants (user_id, tenant_id, is_default) values (${userId}, ${tenantId}, true)`;
   await tx`insert into user_tenant_roles (user_id, tenant_id, role_id)
     select ${userId}, ${tenantId}, id from roles where tenant_id = ${tenantId} and name in ('SystemAdmin', 'Admin')`;
