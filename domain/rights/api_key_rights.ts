@@ -1,6 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { includesPermission } from "./catalog.ts";
 import { permissionCodes } from "./held_permissions.ts";
+import { securityVersionOf } from "./security_version.ts";
 
 /** State and permissions of an API key. */
 export interface ApiKeyRights {
@@ -28,7 +29,7 @@ export async function loadApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKeyRigh
         select from user_tenants l join tenants t on t.id = l.tenant_id
         where l.user_id = u.id and l.tenant_id = k.tenant_id and l.is_active
           and t.is_active and t.deleted_at is null) as usable,
-      k.permissions, k.expires_at, u.security_version
+      k.permissions, k.expires_at, ${securityVersionOf(sql)} as security_version
     from api_keys k join users u on u.id = k.created_by where k.hash = ${hash}`;
   if (!key) return null;
   const codes = await sql<{ code: string }[]>`${permissionCodes(sql, key.userId, key.tenantId)}`;

@@ -169,6 +169,19 @@ Deno.test("keys and service accounts are answered about like tokens", async () =
   }
 });
 
+Deno.test("the version of a key is that of the access check, also after a change of its user's role", async () => {
+  const permissions = ["manage:api-keys", "read:users", "read:roles", "update:roles"];
+  const owner = await here.actor({ permissions });
+  const made = await owner.post("/api/v1/api-keys", { name: "k", permissions: ["read:users"] });
+  const { body: { items: [role] } } = await owner.get(`/api/v1/roles/with-permissions?ids=${owner.roleId}`);
+  const dropped = role.permissions.find(({ code }: { code: string }) => code === "read:roles");
+  const lost = await owner.delete(`/api/v1/roles/${owner.roleId}/permissions/${dropped.id}`);
+  assert.ok(lost.status < 300, JSON.stringify(lost.body));
+  const check = { userId: owner.userId, tenantId: owner.tenantId, permission: "read:users" };
+  const { body } = await here.nobody.with(asking).post("/api/v1/access/check", { checks: [check] });
+  assert.deepEqual([(await about(made.body.key, asking)).ver, body.results[0].version], [2, 2]);
+});
+
 Deno.test("a client learns of tokens for its audience only, a service account also of clients' tokens in its tenants", async () => {
   const client = await makeClient(systemAdmin);
   const other = await makeClient(systemAdmin);
