@@ -90,7 +90,8 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   const stored = isLocked ? null : account.passwordHash;
   const matches = stored === null ? await verifyDecoy(o.password) : await verifyPassword(stored, o.password);
   if (id === null || !matches || !account.usable) {
-    const tried = isLocked || matches ? null : account;
+    // Also the right password of an unusable account counts. Otherwise the lock would tell that it is right.
+    const tried = isLocked ? null : account;
     const isCounted = await countFailedSignIn(p, { address, tried });
     requireUnlocked(isCounted ? account : await readAccount(p.sql, o));
     throw wrongCredentials();

@@ -65,6 +65,21 @@ Deno.test("an unknown email is locked and unlocked like a user's", async () => {
   assert.equal((await signIn(t, nobody, "wrong")).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
 });
 
+Deno.test("an inactive and a deleted account lock in the same way whether the password is right or wrong", async () => {
+  for (const change of [sql`is_active = false`, sql`deleted_at = now()`]) {
+    const users = [await person(t), await person(t)];
+    for (const { id } of users) await sql`update users set ${change} where id = ${id}`;
+    const [right = [], wrong] = await Promise.all(users.map(async ({ email }, index) => {
+      const codes: string[] = [];
+      for (let n = 0; n < 7; n++) codes.push((await signIn(t, email, index ? "wrong" : PASSWORD)).body.code);
+      return codes;
+    }));
+    assert.deepEqual(right, wrong);
+    assert.deepEqual(right.slice(4, 6), ["CREDENTIALS_INVALID_UNAUTHORIZED", "ACCOUNT_LOCKED_UNAUTHORIZED"]);
+    await forgetFailures(t);
+  }
+});
+
 Deno.test("an expired lock stays stored until a successful sign-in clears it", async () => {
   const user = await person(t);
   await fail(user.email, 5);
