@@ -4,7 +4,12 @@ import { TtlCache } from "../shared/ttl_cache.ts";
 import { PLATFORM_REACH } from "./catalog.ts";
 import { permissionCodes } from "./held_permissions.ts";
 import { KeyRightsCache } from "./key_rights.ts";
-import { hasFactor, type SecondFactorRules, type SessionProof } from "./second_factor.ts";
+import {
+  everyTenantRequiresFactor,
+  hasFactor,
+  type SecondFactorRules,
+  type SessionProof,
+} from "./second_factor.ts";
 import { securityVersionOf } from "./security_version.ts";
 
 /** Maximum age of cached rights. It bounds the delay if another instance's announcement of a change is lost. */
@@ -90,7 +95,8 @@ export class Rights {
         u.is_active and u.deleted_at is null as usable,
         s.security_version = version.number as current, version.number as security_version,
         coalesce(link.tenant_id = ${tenantId}, false) as linked,
-        coalesce(link.require_second_factor, false) as is_factor_required,
+        coalesce(link.require_second_factor, false)
+          or ${tenantId}::uuid is null and ${everyTenantRequiresFactor(sql, sql`u.id`)} as is_factor_required,
         'mfa' = any(s.amr) as has_two_factors, ${hasFactor(sql, sql`u.id`)} as has_factor,
         s.authenticated_at > now() - make_interval(mins => ${rules.stepUpMinutes}) as is_recent,
         array(${permissionCodes(sql, userId, tenantId)}) as permissions
@@ -107,7 +113,7 @@ export class Rights {
 
 interface SessionRow extends Omit<SessionRights, "exists" | "permissions" | "proof"> {
   permissions: string[];
-  /** The tenant requires a second factor; without tenant context, the platform's. */
+  /** The tenant requires a second factor; without tenant context, the platform's or all tenants of the user. */
   isFactorRequired: boolean;
   hasTwoFactors: boolean;
   hasFactor: boolean;

@@ -147,6 +147,43 @@ Deno.test("the platform tenant's setting applies to its tokens and to global tok
   }
 });
 
+Deno.test("a global token is limited if all active tenants of its user require a factor, not if one does not", async () => {
+  const [plain, strict, other, closed] = await Promise.all([t.tenant(), t.tenant(), t.tenant(), t.tenant()]);
+  for (const tenantId of [strict, other]) await require(tenantId, true);
+  const globalOf = async (links: string[]) => {
+    const user = await person(t, { links });
+    return { ...user, client: bearer(t, await signIn(t, user.email, PASSWORD, { global: true })) };
+  };
+  const strictUser = await globalOf([strict, other]);
+  for (
+    const { status, body } of [
+      await strictUser.client.put("/auth/me", { firstName: "New" }),
+      await strictUser.client.post("/auth/change-email", { newEmail: "x@example.test", password: PASSWORD }),
+      await strictUser.client.post("/auth/change-password", {
+        currentPassword: PASSWORD,
+        newPassword: "another good one",
+      }),
+    ]
+  ) {
+    assert.deepEqual([status, body.code], [403, "SECOND_FACTOR_REQUIRED"]);
+  }
+  await addApp(strictUser.client);
+  assert.equal((await strictUser.client.put("/auth/me", { firstName: "New" })).status, 200);
+
+  for (const links of [[plain, strict], []]) {
+    assert.equal((await (await globalOf(links)).client.get("/auth/me")).status, 200, links.join());
+  }
+  const former = await person(t, { links: [strict, closed, plain] });
+  await t.systemAdmin.put(`/api/v1/tenants/${closed}`, { isActive: false });
+  await sql`update user_tenants set is_active = false where user_id = ${former.id} and tenant_id = ${plain}`;
+  const client = bearer(t, await signIn(t, former.email, PASSWORD, { global: true }));
+  assert.equal(
+    (await client.get("/auth/me")).body.code,
+    "SECOND_FACTOR_REQUIRED",
+    "other links do not count",
+  );
+});
+
 Deno.test("with REQUIRE_SECOND_FACTOR_FOR_PLATFORM, holders of platform reach need a factor, others do not", async () => {
   const strict = await setup({ REQUIRE_SECOND_FACTOR_FOR_PLATFORM: "true" }, { clock });
   try {
