@@ -1,9 +1,13 @@
 import type { Tx } from "../../../infra/postgres/postgres.ts";
+import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
-import type { Amr } from "../sign_in/sessions.ts";
+import { type Amr, BY_PROVIDER_WITH_MFA } from "../sign_in/sessions.ts";
 
-/** Records that the user of a session proved now who they are, and how. Effective for the next request. */
+/**
+ * Records that the user of a session proved now who they are, and how. Effective for the next request.
+ * @throws TOKEN_REVOKED if the session ended while its request waited for the lock of the user
+ */
 export async function raiseSession(
   p: Pick<RightsPlatform, "rights">,
   tx: Tx,
@@ -13,19 +17,22 @@ export async function raiseSession(
   const [session] = await tx<{ authenticatedAt: Date; amr: string[] }[]>`
     update sessions set authenticated_at = now(),
       amr = amr || array(select value from unnest(${amr}::text[]) value where value <> all(amr))
-    where id = ${sessionId} and user_id = ${userId} returning authenticated_at, amr`;
-  if (!session) throw new Error(`session ${sessionId} of an authenticated caller is missing`);
+    where id = ${sessionId} and user_id = ${userId} and revoked_at is null returning authenticated_at, amr`;
+  if (!session) throw problem("TOKEN_REVOKED", "The session of this token has ended.");
   p.rights.invalidateAfterCommit(tx, [userId]);
   return session;
 }
 
-/** After a user's last factor was removed, none of their sessions counts as signed in with it. */
+/**
+ * After a user's last factor was removed, none of their sessions counts as signed in with it. What a provider proved stays:
+ * such a session begins with `BY_PROVIDER_WITH_MFA`.
+ */
 export async function lowerSessions(
   p: Pick<RightsPlatform, "rights">,
   tx: Tx,
   userId: string,
 ): Promise<void> {
   await tx`update sessions set amr = array_remove(amr, 'mfa')
-    where user_id = ${userId} and revoked_at is null and 'mfa' = any(amr) and not 'fed' = any(amr)`;
+    where user_id = ${userId} and revoked_at is null and 'mfa' = any(amr) and amr[1:2] <> ${BY_PROVIDER_WITH_MFA}`;
   p.rights.invalidateAfterCommit(tx, [userId]);
 }

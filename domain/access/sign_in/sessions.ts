@@ -20,6 +20,12 @@ const SESSION_SECONDS = 30 * 24 * 60 * 60;
  */
 export type Amr = "pwd" | "otp" | "hwk" | "swk" | "user" | "mfa" | "fed";
 
+/**
+ * How a session begins whose provider proved two factors. Our own factors append their kind before `mfa`, so the order
+ * tells whose `mfa` it is.
+ */
+export const BY_PROVIDER_WITH_MFA: Amr[] = ["fed", "mfa"];
+
 /** Tokens that a sign-in, refresh or tenant switch returns. Lifetimes are in seconds. */
 export interface TokenPair {
   accessToken: string;
