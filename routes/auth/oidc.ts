@@ -2,13 +2,14 @@ import { z } from "zod";
 import { anyone } from "../../domain/rights/checks.ts";
 import { FLOW_MINUTES, startOpenIdSignIn } from "../../domain/access/sign_in/oidc/flow.ts";
 import { finishOpenIdSignIn, redeemHandover } from "../../domain/access/sign_in/oidc/sign_in.ts";
+import { DEVICE_DAYS } from "../../domain/access/sign_in/known_devices.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import { readCookie, setCookie } from "../shared/cookies.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { queryBoolean, uuid } from "../shared/validation.ts";
 import { originOf, signedInAnswer, signInAnswers } from "./answers.ts";
-import { OpenIdProviderDto } from "./shapes.ts";
+import { deviceToken, OpenIdProviderDto } from "./shapes.ts";
 
 const provider = z.object({ provider: z.string().min(1).max(40) });
 
@@ -98,19 +99,24 @@ export const oidcRoutes = [
       "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
     ],
     async run({ platform, db, params, query: { state }, call }) {
+      const { headers } = call.request;
+      const read = (name: string) => readCookie(new URL(platform.baseUrl()), headers, name);
       const outcome = await finishOpenIdSignIn(platform, {
         provider: params.provider,
         search: call.url.search,
         state,
-        browserSecret: readCookie(new URL(platform.baseUrl()), call.request.headers, cookieName(state)) ??
-          "",
+        browserSecret: read(cookieName(state)) ?? "",
         traceId: call.traceId,
-        ...originOf(call),
+        ...originOf(call, read(DEVICE)?.slice(0, 200)),
       });
       const spent = cookie(platform, state, "", 0);
       if ("returnTo" in outcome) return redirect(303, outcome.returnTo, spent);
       const answer = await signedInAnswer(db, outcome.signedIn);
-      return { ...answer, headers: { ...answer.headers, "set-cookie": spent } };
+      const { deviceToken } = outcome.signedIn.tokens;
+      return {
+        ...answer,
+        setCookies: [spent, ...deviceToken ? [deviceCookie(platform, deviceToken)] : []],
+      };
     },
   }),
   endpoint({
@@ -121,7 +127,7 @@ export const oidcRoutes = [
     id: "exchangeOpenIdCode",
     summary: "Exchange the `#code=` of an OpenID sign-in for tokens; it is valid once, for a minute",
     access: anyone,
-    body: z.object({ code: z.string().min(1).max(200) }).meta({ id: "ExchangeRequest" }),
+    body: z.object({ code: z.string().min(1).max(200), deviceToken }).meta({ id: "ExchangeRequest" }),
     answers: signInAnswers,
     problems: [
       "OIDC_HANDOVER_INVALID",
@@ -131,7 +137,10 @@ export const oidcRoutes = [
       "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
     ],
     run: async ({ platform, db, body, call }) =>
-      await signedInAnswer(db, await redeemHandover(platform, body.code, originOf(call))),
+      await signedInAnswer(
+        db,
+        await redeemHandover(platform, body.code, originOf(call, body.deviceToken)),
+      ),
   }),
 ] as const;
 
@@ -144,17 +153,21 @@ const redirect = (status: 302 | 303, location: string, setCookie: string): Answe
 /** One cookie for each sign-in, so that several tabs can sign in at the same time. */
 const cookieName = (state: string): string => `steward_oidc_${state.replaceAll(/[^\w-]/g, "").slice(0, 16)}`;
 
-/** SameSite=Lax, because the callback is a navigation from the provider's site. */
+/** Cookie with the `deviceToken` of the last sign-in whose callback answered the tokens. */
+const DEVICE = "steward_oidc_device";
+
+const deviceCookie = (platform: Pick<ServicePlatform, "baseUrl">, value: string): string =>
+  callbackCookie(platform, { name: DEVICE, value, maxAgeSeconds: DEVICE_DAYS * 24 * 60 * 60 });
+
 const cookie = (
   platform: Pick<ServicePlatform, "baseUrl">,
   state: string,
   value: string,
   maxAgeSeconds: number,
-): string =>
-  setCookie(new URL(platform.baseUrl()), {
-    name: cookieName(state),
-    value,
-    path: "/api/v1/auth/oidc",
-    sameSite: "Lax",
-    maxAgeSeconds,
-  });
+): string => callbackCookie(platform, { name: cookieName(state), value, maxAgeSeconds });
+
+/** SameSite=Lax, because the callback is a navigation from the provider's site. */
+const callbackCookie = (
+  platform: Pick<ServicePlatform, "baseUrl">,
+  o: { name: string; value: string; maxAgeSeconds: number },
+): string => setCookie(new URL(platform.baseUrl()), { ...o, path: "/api/v1/auth/oidc", sameSite: "Lax" });

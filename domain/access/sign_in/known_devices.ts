@@ -2,7 +2,8 @@ import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { newId } from "../../shared/ids.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 
-const LIFE_DAYS = 90;
+/** Days after its last use for which a device stays known. */
+export const DEVICE_DAYS = 90;
 /** Maximum number of devices per user. Clients that never send their token back must not fill the table. */
 const MAX_DEVICES = 30;
 
@@ -19,7 +20,7 @@ export const knownDevice = (q: Sql, userId: ReturnType<typeof q>, token: string 
 export async function rememberDevice(tx: Tx, userId: string, token: string | null): Promise<string> {
   if (token !== null) {
     const known = await tx`
-      update known_devices set last_used_at = now(), expires_at = now() + make_interval(days => ${LIFE_DAYS})
+      update known_devices set last_used_at = now(), expires_at = now() + make_interval(days => ${DEVICE_DAYS})
       where token_hash = ${digest(token)} and user_id = ${userId} and expires_at > now()`;
     if (known.count > 0) return token;
   }
@@ -32,7 +33,7 @@ export async function rememberDevice(tx: Tx, userId: string, token: string | nul
         order by last_used_at desc nulls last, created_at desc, id offset ${MAX_DEVICES - 1})
     )
     insert into known_devices (id, user_id, token_hash, expires_at)
-    values (${newId()}, ${userId}, ${digest(secret)}, now() + make_interval(days => ${LIFE_DAYS}))`;
+    values (${newId()}, ${userId}, ${digest(secret)}, now() + make_interval(days => ${DEVICE_DAYS}))`;
   return secret;
 }
 

@@ -45,6 +45,7 @@ export class SignIn {
   async submit(asked: Asked): Promise<Response> {
     const { request } = asked;
     const { locale, oidcStart, secret: former, deviceToken } = this.#stateOf(asked);
+    const device = deviceToken?.slice(0, 200);
     const stale = () => this.#show(asked, { tone: "bad", text: commonTexts[locale].stale });
     if (!isSameOrigin(request, this.answers.baseUrl)) return await stale();
     const api = this.#apiOf(asked);
@@ -66,8 +67,8 @@ export class SignIn {
       if (isReturn && !(oidcStart && isCsrfToken(form.get("begun"), oidcStart))) return await stale();
       factorToken = field(form, "factorToken");
       const signedIn = isReturn
-        ? await api.call("exchangeOpenIdCode", { body: { code: field(form, "code") } })
-        : await firstOrSecondStep(api, form, deviceToken?.slice(0, 200));
+        ? await api.call("exchangeOpenIdCode", { body: { code: field(form, "code"), deviceToken: device } })
+        : await firstOrSecondStep(api, form, device);
       const secret = await openBrowserSession(this.p, signedIn.accessToken, former);
       const cookies = cookieWriter(this.answers.baseUrl);
       return await this.answers.goTo(destinationOf(request), [

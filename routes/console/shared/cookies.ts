@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { DEVICE_DAYS } from "../../../domain/access/sign_in/known_devices.ts";
 import { readCookie, setCookie } from "../../shared/cookies.ts";
 import { Buffer } from "node:buffer";
 import { type Locale, localeOf, LOCALES } from "./languages.ts";
@@ -7,7 +8,7 @@ import type { Flash, Theme } from "./looks.ts";
 const SESSION = "steward_console";
 const PROVIDER = "steward_provider";
 const DEVICE = "steward_device";
-const DEVICE_SECONDS = 90 * 24 * 60 * 60;
+const DEVICE_SECONDS = DEVICE_DAYS * 24 * 60 * 60;
 const FLASH = "steward_flash";
 /** Browsers keep cookies of up to 4,096 bytes with name and attributes. */
 const FLASH_CHARACTERS = 3_000;

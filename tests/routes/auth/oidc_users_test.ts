@@ -179,8 +179,34 @@ Deno.test("inactive and deleted users are neither signed in nor created again", 
   }
 });
 
-Deno.test("a locked account cannot sign in with a provider either", async () => {
+Deno.test("a locked account cannot sign in with a provider either, except from a known device", async () => {
   const { user, login } = await known();
+  const browser = world.newBrowser();
+  const here = async () => {
+    const { authorizationUrl } = await world.begin("corp", "", browser);
+    return await world.comeBack(browser, await browser.signIn(authorizationUrl.href, login));
+  };
+  const query = `?${new URLSearchParams({ returnTo: "/welcome" })}`;
+  const exchange = async (deviceToken?: string) => {
+    const code = (await run(login, "corp", query)).location.split("#code=")[1];
+    return await t.nobody.post("/api/v1/auth/oidc/exchange", { code, deviceToken });
+  };
+  const { deviceToken } = (await here()).body;
+  const { deviceToken: other } = (await exchange()).body;
+  for (const token of [deviceToken, other]) assert.match(token, /^[\w-]{43}$/);
+  for (let n = 0; n < 5; n++) await signIn(t, user.email, "wrong");
+  assert.equal((await here()).body.deviceToken, deviceToken, "by its cookie");
+  assert.equal((await exchange(other)).body.deviceToken, other, "by its token");
+  assert.equal((await exchange("A".repeat(43))).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  assert.equal((await exchange()).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  for (let n = 0; n < 5; n++) await signIn(t, user.email, "wrong", { deviceToken: other });
+  assert.equal(
+    (await exchange(other)).body.code,
+    "ACCOUNT_LOCKED_UNAUTHORIZED",
+    "wrong passwords of its own",
+  );
+  assert.equal((await here()).status, 200, "another device of the user");
+
   await sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${user.id}`;
   const { status, body, headers } = await run(login);
   assert.equal(status, 401);

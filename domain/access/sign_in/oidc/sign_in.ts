@@ -3,8 +3,9 @@ import { Problem, problem } from "../../../problems/problem.ts";
 import { hasFactor } from "../../../rights/second_factor.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
 import type { AccessPlatform } from "../../platform.ts";
-import { requireUnlocked } from "../failed_sign_ins.ts";
-import type { Amr } from "../sessions.ts";
+import { deviceLockEnd, requireUnlocked } from "../failed_sign_ins.ts";
+import { knownDevice } from "../known_devices.ts";
+import { type Amr, BY_PROVIDER_WITH_MFA } from "../sessions.ts";
 import { type FirstStep, firstStep, type Origin, requireFinished, type SignedIn } from "../sign_in.ts";
 import type { WantedTenant } from "../tenant_choice.ts";
 import { callbackUrl, type ReturnedFlow, takeFlow } from "./flow.ts";
@@ -95,7 +96,7 @@ async function withUser<T>(
   const binding = { state: o.state, nonce, codeVerifier };
   const identity = await callProvider(p, provider, (openId) => openId.identify(callback, binding));
   const { autoProvision, satisfiesSecondFactor } = provider.settings;
-  const amr: Amr[] = satisfiesSecondFactor || identity.amr.includes("mfa") ? ["fed", "mfa"] : ["fed"];
+  const amr: Amr[] = satisfiesSecondFactor || identity.amr.includes("mfa") ? BY_PROVIDER_WITH_MFA : ["fed"];
   const trace = { traceId: o.traceId, ip: o.ip };
   return await transact(
     p.sql,
@@ -104,22 +105,29 @@ async function withUser<T>(
   );
 }
 
+/** Opens the session. Like at a sign-in by password, the lock of the account does not apply to a known device. */
 async function openFor(
   p: AccessPlatform,
   tx: Tx,
   { id, amr }: FederatedUser,
   { tenantId, global }: WantedTenant,
-  { ip, userAgent }: Origin,
+  { ip, userAgent, deviceToken = null }: Origin,
 ): Promise<FirstStep> {
   const [user] = await tx<
-    { id: string; hasFactor: boolean; lockedForSeconds: number | null }[]
+    { id: string; hasFactor: boolean; deviceId: string | null; lockedForSeconds: number | null }[]
   >`
-    update users u set last_login_at = now() where id = ${id} and is_active and deleted_at is null
-    returning id, ${hasFactor(tx, tx`u.id`)} as has_factor,
-      ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds`;
+    with signed_in as (
+      update users set last_login_at = now() where id = ${id} and is_active and deleted_at is null
+      returning id, lockout_expires_at
+    )
+    select u.id, ${hasFactor(tx, tx`u.id`)} as has_factor, d.id as device_id,
+      ceil(extract(epoch from
+        case when d.id is null then u.lockout_expires_at else (${deviceLockEnd(tx, tx`d.id`)}) end
+        - now()))::int as locked_for_seconds
+    from signed_in u left join lateral (${knownDevice(tx, tx`u.id`, deviceToken)}) d on true`;
   if (!user) throw problem("OIDC_USER_UNKNOWN_FORBIDDEN", "The user of this identity is not active.");
   requireUnlocked(user);
-  return await firstStep(p, tx, { ...user, amr, deviceId: null }, { tenantId, global, ip, userAgent });
+  return await firstStep(p, tx, { ...user, amr }, { tenantId, global, ip, userAgent, deviceToken });
 }
 
 async function createHandover(tx: Tx, { id, amr }: FederatedUser, wanted: WantedTenant): Promise<string> {
