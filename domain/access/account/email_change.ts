@@ -16,6 +16,7 @@ import { lockUser } from "../users/user_lock.ts";
 import { emailChangeMail, LIFE_MINUTES } from "./email_change_mail.ts";
 import { requireOwnPassword, requireSessionUnlocked, wrongOwnPassword } from "./own_password.ts";
 import { mailOwner, readMailOwner } from "./owner_mail.ts";
+import { noteVerifiedEmail } from "./proved_owner.ts";
 import { countRows } from "../../shared/read_page.ts";
 
 /** Maximum number of unexpired requests of one user. It limits the mail that one user can cause. */
@@ -121,7 +122,8 @@ export async function confirmEmailChange(
     const { userId, sessionId, newEmail } = used;
     const user = await lockUser(tx, userId);
     if (!user?.isActive) throw badToken();
-    await tx`update users set email = ${newEmail}, email_verified_at = now(), version = version + 1, updated_at = now() where id = ${userId}`;
+    await tx`update users set email = ${newEmail}, version = version + 1, updated_at = now() where id = ${userId}`;
+    await noteVerifiedEmail(tx, userId);
     await tx`delete from email_changes where user_id = ${userId}`;
     await tx`delete from password_resets where user_id = ${userId}`;
     await endSessions(p, tx, { userId, exceptSessionId: sessionId, reason: "email changed" });

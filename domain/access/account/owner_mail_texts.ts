@@ -31,12 +31,24 @@ export const OWNER_MAILS = {
     en: {
       title: "The password of your account was removed",
       text:
-        "You signed in with a provider for the first time. Somebody else may have chosen the password of your account, so it was removed and all other sessions were ended. You can set a new one with “Forgot password”. Please check the passkeys and API keys of your account.",
+        "You proved for the first time that this address is yours. Somebody else may have chosen the password of your account, so it was removed, with all second factors, passkeys and API keys. All earlier sessions were ended. You can set a new password with “Forgot password”.",
     },
     pt: {
       title: "A senha da sua conta foi removida",
       text:
-        "Você entrou pela primeira vez com um provedor. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida e todas as outras sessões foram terminadas. Você pode definir uma nova com “Esqueci minha senha”. Verifique as chaves de acesso e as chaves de API da sua conta.",
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida, com todos os segundos fatores, chaves de acesso e chaves de API. Todas as sessões anteriores foram terminadas. Você pode definir uma nova senha com “Esqueci minha senha”.",
+    },
+  },
+  "former-access-removed": {
+    en: {
+      title: "Earlier access to your account was removed",
+      text:
+        "You proved for the first time that this address is yours. Somebody else may have used your account before, so its second factors, passkeys, API keys and devices, and the programs that it allowed, were removed. All earlier sessions were ended.",
+    },
+    pt: {
+      title: "O acesso anterior à sua conta foi removido",
+      text:
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter usado sua conta antes, por isso os segundos fatores, as chaves de acesso, as chaves de API e os dispositivos dela, e os programas permitidos, foram removidos. Todas as sessões anteriores foram terminadas.",
     },
   },
   "email-change-requested": {

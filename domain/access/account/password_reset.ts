@@ -16,7 +16,8 @@ import { endSessions } from "../sign_in/sessions.ts";
 import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
 import { mailOwner } from "./owner_mail.ts";
 import { passwordResetMail } from "./password_reset_mail.ts";
-import { noteVerifiedEmail } from "./verified_email.ts";
+import { noteVerifiedEmail, proveOwner } from "./proved_owner.ts";
+import { hasFactor } from "../../rights/second_factor.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { linkUrl } from "./link_mail.ts";
 
@@ -129,11 +130,16 @@ export async function resetPassword(
       delete from password_resets where token_hash = ${tokenHash} and expires_at > now() returning user_id`;
     if (!used) throw badToken();
     const { userId } = used;
-    const changed = await tx`update users set password_hash = ${newHash}, lockout_expires_at = null
-      where id = ${userId} and is_active and deleted_at is null`;
-    if (changed.count === 0) throw badToken();
+    const [user] = await tx<{ hasFactor: boolean }[]>`
+      update users u set password_hash = ${newHash}, lockout_expires_at = null
+      where id = ${userId} and is_active and deleted_at is null returning ${
+      hasFactor(tx, tx`u.id`)
+    } as has_factor`;
+    if (!user) throw badToken();
     await tx`delete from password_resets where user_id = ${userId}`;
-    await noteVerifiedEmail(tx, userId);
+    // Who reads the mailbox alone must not get around a second factor, so the factors stay and the owner counts as unproved.
+    if (user.hasFactor) await noteVerifiedEmail(tx, userId);
+    else await proveOwner(p, tx, { userId, keepsPassword: true, traceId: o.traceId, ip: o.ip });
     await clearFailedSignIns(tx, userId);
     await forgetDevices(tx, userId);
     await endSessions(p, tx, { userId, reason: "password reset" });

@@ -15,19 +15,29 @@ export interface Person {
   tenantId: string;
 }
 
-/** Creates a user with a password and, unless `links` says otherwise, an Admin link to a new tenant. */
+/**
+ * Creates a user with a password and, unless `links` says otherwise, an Admin link to a new tenant.
+ * @param o.isProved true: the owner has used a link that was mailed to the email
+ */
 export async function person(
   t: TestService,
-  o: { email?: string; passwordHash?: string | null; isActive?: boolean; links?: string[]; role?: string } =
-    {},
+  o: {
+    email?: string;
+    passwordHash?: string | null;
+    isActive?: boolean;
+    links?: string[];
+    role?: string;
+    isProved?: boolean;
+  } = {},
 ): Promise<Person> {
   const id = newId();
   const email = o.email ?? `${id}@example.test`;
   const passwordHash = o.passwordHash === undefined ? await hashed : o.passwordHash;
   const links = o.links ?? [await t.tenant()];
   await transact(t.steward.platform.sql, async (tx) => {
-    await tx`insert into users (id, email, password_hash, first_name, last_name, is_active)
-      values (${id}, ${email}, ${passwordHash}, 'Some', 'Body', ${o.isActive ?? true})`;
+    await tx`insert into users (id, email, password_hash, first_name, last_name, is_active, email_verified_at)
+      values (${id}, ${email}, ${passwordHash}, 'Some', 'Body', ${o.isActive ?? true},
+        ${o.isProved ? new Date() : null})`;
     for (const [index, tenantId] of links.entries()) {
       await tx`insert into user_tenants (user_id, tenant_id, is_default) values (${id}, ${tenantId}, ${
         index === 0

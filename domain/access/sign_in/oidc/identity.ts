@@ -4,10 +4,8 @@ import type { Tx } from "../../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../../audit/audit.ts";
 import { type Problem, problem } from "../../../problems/problem.ts";
 import { newId } from "../../../shared/ids.ts";
-import { mailOwner } from "../../account/owner_mail.ts";
+import { proveOwner } from "../../account/proved_owner.ts";
 import type { AccessPlatform } from "../../platform.ts";
-import { forgetDevices } from "../known_devices.ts";
-import { endSessions } from "../sessions.ts";
 
 /** Origin of a sign-in, for the audit log. */
 export interface Trace {
@@ -54,7 +52,7 @@ export async function resolveIdentity(
       targetId: user.id,
       after,
     });
-    await removeForeignPassword(p, tx, user.id, o.trace);
+    await proveOwner(p, tx, { userId: user.id, keepsPassword: false, ...o.trace });
     return user.id;
   }
   if ((await findLinkedUser(tx, identity))?.id === user.id) return user.id; // a concurrent request linked it
@@ -62,21 +60,6 @@ export async function resolveIdentity(
     "OIDC_IDENTITY_CONFLICT",
     "The user with this email is already linked to another account at this provider.",
   );
-}
-
-/**
- * Removes the password of a user who never used a link that was mailed to them: an administrator or an import chose it, or
- * somebody who knew that one. They could still sign in as the person whom the provider has just identified.
- */
-async function removeForeignPassword(p: AccessPlatform, tx: Tx, userId: string, trace: Trace): Promise<void> {
-  const removed = await tx`update users set password_hash = null
-    where id = ${userId} and password_hash is not null and email_verified_at is null`;
-  if (removed.count === 0) return;
-  await forgetDevices(tx, userId);
-  await endSessions(p, tx, { userId, reason: "password removed" });
-  await mailOwner(p, tx, { userId, kind: "password-removed" });
-  const actor = { userId, tenantId: null, ...trace };
-  await recordAudit(tx, actor, { action: "user.remove-password", targetType: "user", targetId: userId });
 }
 
 /** Emails of users are. Lower case turns other letters into ASCII ones: `İ` into `i`, which is another's email. */

@@ -1,0 +1,84 @@
+import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import { recordAudit } from "../../audit/audit.ts";
+import { clearWrongCodes } from "../factors/failed_codes.ts";
+import type { AccessPlatform } from "../platform.ts";
+import { forgetDevices } from "../sign_in/known_devices.ts";
+import { endSessions } from "../sign_in/sessions.ts";
+import { mailOwner } from "./owner_mail.ts";
+
+/** The request in which the owner proved who they are, for the audit log. */
+interface Origin {
+  traceId: string;
+  ip: string | null;
+}
+
+/** SQL condition on `users`: its owner was never proved, so somebody else may have created and used the account. */
+const isUnproved = (q: Sql) => q`(email_verified_at is null or is_mailbox_only)`;
+
+/**
+ * Marks the owner of an account as proved: the email is verified, and nobody else can have used the account since.
+ * @returns false if it was proved before
+ */
+export async function markProved(tx: Tx, userId: string): Promise<boolean> {
+  const marked = await tx`update users set email_verified_at = now(), is_mailbox_only = false
+    where id = ${userId} and ${isUnproved(tx)}`;
+  return marked.count > 0;
+}
+
+/**
+ * Marks the email as verified, because a link that was mailed to it was used, maybe by somebody else than who has the
+ * password and the factors. The account stays as it was, proved or not.
+ */
+export async function noteVerifiedEmail(tx: Tx, userId: string): Promise<void> {
+  await tx`update users set email_verified_at = now(), is_mailbox_only = ${
+    isUnproved(tx)
+  } where id = ${userId}`;
+}
+
+/**
+ * Notes that the owner of the mailbox proved who they are. The first time, removes all with which somebody else, who may
+ * have created the account with this email, could still act as the owner. Locks the user.
+ * @param o.keepsPassword true: the owner has chosen it just now
+ * @returns whether the password was removed
+ */
+export async function proveOwner(
+  p: AccessPlatform,
+  tx: Tx,
+  o: Origin & { userId: string; keepsPassword: boolean },
+): Promise<boolean> {
+  const { userId, keepsPassword, traceId, ip } = o;
+  if (!await markProved(tx, userId)) return false;
+  const password = await tx`update users set password_hash = null
+    where id = ${userId} and password_hash is not null and not ${keepsPassword}`;
+  const factors = await tx`delete from user_factors where user_id = ${userId}`;
+  const keys = await revokeKeys(tx, o);
+  const clients = await tx`delete from oauth_consents where user_id = ${userId}`; // else they would get tokens unasked
+  const devices = await tx`delete from user_devices where user_id = ${userId}`; // they get the user's push messages
+  await tx`delete from recovery_codes where user_id = ${userId}`;
+  await tx`delete from passkey_challenges where user_id = ${userId}`;
+  await tx`delete from oidc_handovers where user_id = ${userId}`;
+  await clearWrongCodes(tx, userId);
+  await forgetDevices(tx, userId);
+  await endSessions(p, tx, { userId, reason: "first proof of the owner" });
+  const actor = { userId, tenantId: null, traceId, ip };
+  const target = { targetType: "user", targetId: userId };
+  const before = { factors: factors.count, apiKeys: keys, clients: clients.count, devices: devices.count };
+  const isMore = Object.values(before).some((count) => count > 0);
+  if (password.count > 0) await recordAudit(tx, actor, { action: "user.remove-password", ...target });
+  if (isMore) await recordAudit(tx, actor, { action: "user.remove-former-access", ...target, before });
+  if (password.count > 0) await mailOwner(p, tx, { userId, kind: "password-removed" });
+  else if (isMore) await mailOwner(p, tx, { userId, kind: "former-access-removed" });
+  return password.count > 0;
+}
+
+/** Revokes the API keys that act for a user. @returns how many */
+async function revokeKeys(tx: Tx, { userId, ...origin }: Origin & { userId: string }): Promise<number> {
+  const revoked = await tx<{ id: string; name: string; tenantId: string }[]>`
+    update api_keys set revoked_at = now(), revoked_by = ${userId}
+    where created_by = ${userId} and revoked_at is null returning id, name, tenant_id`;
+  for (const { id, name, tenantId } of revoked) {
+    const entry = { action: "apiKey.revoke", targetType: "apiKey", targetId: id, before: { name } };
+    await recordAudit(tx, { userId, tenantId, traceId: origin.traceId, ip: origin.ip }, entry);
+  }
+  return revoked.length;
+}
