@@ -46,7 +46,7 @@ export function exactNumber(decimal: string): number {
 /** Is the value a number that a double does not hold, from `parseExactly`? */
 export const isExactNumber = (value: unknown): boolean => isRawJSON(value);
 
-/** The value of a JSON text; the text itself if it is not JSON, or nested too deep to be written again. */
+/** The value of a JSON text; the text itself if it is not JSON, or nested deeper than a body may be. */
 export function parseOrText(text: string): unknown {
   try {
     const value = JSON.parse(text);

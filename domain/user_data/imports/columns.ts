@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mayContainHash } from "../../access/passwords/hash_like_texts.ts";
 import { inexactMetadata, metadataMistake } from "../../access/users/metadata.ts";
 import type { BulkRow } from "../../access/users/bulk/bulk_row.ts";
 import { isAcceptedHash } from "../../../infra/passwords.ts";
@@ -8,7 +9,10 @@ import { requireStorableText } from "../../shared/storable.ts";
 import { Problem } from "../../problems/problem.ts";
 
 const text = (max: number) => z.string({ error: "expected a text" }).trim().min(1).max(max);
-const name = optionalName(100, "expected a text");
+/** In a file with shifted columns. A hash as a name would be shown wherever the user is. */
+const NO_HASH = "expected no password hash; check the order of the columns";
+const holdsNoHash = (value: string) => !mayContainHash(value);
+const name = optionalName(100, "expected a text").refine(holdsNoHash, NO_HASH);
 
 const BOOLEANS: Record<string, boolean> = {
   true: true,
@@ -58,8 +62,8 @@ const OF_USER = {
   ).optional(),
   firstName: name.optional(),
   lastName: name.optional(),
-  phoneNumber: text(40).optional(),
-  externalId: text(200).optional(),
+  phoneNumber: text(40).refine(holdsNoHash, NO_HASH).optional(),
+  externalId: text(200).refine((id) => !isAcceptedHash(id), NO_HASH).optional(), // a digest can be an id
   isActive: isActive.optional(),
   roles: roles.optional(),
   passwordHash: z.string({ error: "expected a text" }).refine(isAcceptedHash, {

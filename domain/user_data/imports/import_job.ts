@@ -1,5 +1,6 @@
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { withoutHashes } from "../../access/passwords/hash_like_texts.ts";
 import type { BulkRow, Importer, RowResult } from "../../access/users/bulk/bulk_row.ts";
 import { importUsers } from "../../access/users/bulk/import_users.ts";
 import { permissionsNow } from "../../access/users/bulk/importer.ts";
@@ -197,6 +198,13 @@ function withoutValues(error: unknown): unknown {
   return error;
 }
 
+/** Errors quote values of their rows, which may be in wrong columns. */
+const hidingHashes = ({ email, errors, ...result }: RowResult): RowResult => ({
+  ...result,
+  email: email && withoutHashes(email),
+  errors: errors.map(withoutHashes),
+});
+
 async function tryBatch(
   p: ImportPlatform,
   o: RunningImport,
@@ -205,7 +213,8 @@ async function tryBatch(
   return await transact(p.sql, async (tx) => {
     if (!await lockImportAt(tx, o.id, position)) throw new ImportSuperseded("another run has gone on");
     const linked = new Map(dry);
-    const results = [...batch.failed, ...await importUsers(p, tx, importer, batch.users, dry && linked)];
+    const imported = await importUsers(p, tx, importer, batch.users, dry && linked);
+    const results = [...batch.failed, ...imported].map(hidingHashes);
     const counted = (outcome: RowResult["outcome"]) => results.filter((r) => r.outcome === outcome).length;
     await tx`update user_imports set position = position + ${results.length},
       created = created + ${counted("Created")}, updated = updated + ${counted("Updated")},

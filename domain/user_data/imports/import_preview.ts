@@ -1,3 +1,4 @@
+import { HIDDEN_HASH, withoutHashes } from "../../access/passwords/hash_like_texts.ts";
 import type { CsvRecord } from "../../access/permissions/csv.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { openFileContent } from "../../files/service_files.ts";
@@ -25,7 +26,7 @@ export interface RowOutcome {
 export interface ImportPreview {
   /** Columns or members of the first rows. */
   columns: string[];
-  /** The first rows by column. Password hashes are hidden. `outcome` is null until it is known. */
+  /** The first rows by column. Password hashes are hidden, also in other columns than theirs. `outcome` is null until it is known. */
   rows: { row: number; values: Record<string, string>; outcome: string | null; error: string | null }[];
   /** The first 100 failed rows. */
   failures: RowOutcome[];
@@ -58,7 +59,7 @@ export async function previewUserImport(
       row: at + 1,
       values: "values" in each ? shown(each.values) : {},
       outcome: known?.outcome ?? null,
-      error: known?.error || ("fault" in each ? each.fault : null),
+      error: known?.error || ("fault" in each ? withoutHashes(each.fault) : null),
     };
   });
   return {
@@ -72,9 +73,9 @@ export async function previewUserImport(
 const shown = (values: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
-      if (/^password/i.test(name)) return [name, value ? "•••" : ""];
+      if (/^password/i.test(name)) return [name, value ? HIDDEN_HASH : ""];
       const text = typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
-      return [name, text.slice(0, MOST_CHARACTERS)];
+      return [withoutHashes(name), withoutHashes(text).slice(0, MOST_CHARACTERS)];
     }),
   );
 

@@ -1,3 +1,4 @@
+import { mayContainHash } from "../../access/passwords/hash_like_texts.ts";
 import { inexactMetadata } from "../../access/users/metadata.ts";
 import { hasLongNumber, parseExactly } from "../../shared/exact_json.ts";
 import { isShallow, MAX_DEPTH } from "../../shared/storable.ts";
@@ -8,6 +9,7 @@ import { ImportMistake } from "./import_mistake.ts";
 import { JsonArraySplitter } from "./json_stream.ts";
 
 const MAX_ROWS = 100_000;
+const COLUMN_NAME = /^\p{L}[\p{L}\d _.-]{0,39}$/u;
 
 /** A row as the file has it: its values by column, or why it could not be read. */
 export type RawRow = { values: Record<string, unknown> } | { fault: string };
@@ -85,12 +87,15 @@ class CsvReader implements Reader {
     if (names.includes("password")) {
       throw new ImportMistake("plain passwords are not imported; use the column passwordHash");
     }
-    const unknown = names.find((name) => !this.columns.includes(name));
-    if (unknown !== undefined) {
-      const known = this.columns.join(", ");
+    const known = this.columns.join(", ");
+    if (!names.some((name) => this.columns.includes(name))) {
       throw new ImportMistake(
-        `the header names the unknown column "${unknown.slice(0, 100)}"; expected ${known}`,
+        `the header line names no known column; expected ${known}, separated by commas`,
       );
+    }
+    const unknown = names.findIndex((name) => !this.columns.includes(name));
+    if (unknown >= 0) {
+      throw new ImportMistake(`the header names ${nameUnknown(names, unknown)}; expected ${known}`);
     }
     const repeated = names.find((name, at) => names.indexOf(name) !== at);
     if (repeated !== undefined) throw new ImportMistake(`the header names the column "${repeated}" twice`);
@@ -105,6 +110,14 @@ class CsvReader implements Reader {
     }
     return { values: Object.fromEntries(header.map((name, at) => [name, fields[at]])) };
   }
+}
+
+/** Without its text, if that may be a value of a row: a file without a header has personal data and hashes there. */
+function nameUnknown(names: string[], at: number): string {
+  const name = names[at] ?? "";
+  return COLUMN_NAME.test(name) && !mayContainHash(name)
+    ? `the unknown column "${name}"`
+    : `an unknown column as number ${at + 1}`;
 }
 
 class JsonReader implements Reader {
