@@ -39,7 +39,7 @@ async function readRows(file: string, mode: ImportMode | undefined): Promise<Imp
     throw new Failure(EXIT.noInput, `cannot read ${file}: ${(error as Error).message}`);
   }
   try {
-    return rowsOfFile({ fileName: basename(file), bytes }, mode);
+    return await rowsOfFile({ fileName: basename(file), bytes }, mode);
   } catch (error) {
     if (error instanceof Problem) throw new Failure(INVALID_DATA, error.message);
     throw error;

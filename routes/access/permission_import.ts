@@ -2,6 +2,7 @@ import { inTenant } from "../../domain/rights/checks.ts";
 import { importPermissionsAs } from "../../domain/access/permissions/permission_import.ts";
 import { rowsOfDocument, rowsOfFile } from "../../domain/access/permissions/permission_import_rows.ts";
 import { importTemplate } from "../../domain/access/permissions/permission_import_template.ts";
+import { nextTurn } from "../../domain/shared/in_turns.ts";
 import { ok, text } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import {
@@ -56,6 +57,7 @@ export const permissionImportRoutes = [
     async run({ platform, caller, query: { mode, ...options }, call }) {
       // A row with text that the database cannot store fails alone, like any other invalid row.
       const document = await call.readJson(PermissionImportRequestDto, { anyText: true });
+      await nextTurn(); // a document may have 50,000 rows
       const rows = rowsOfDocument(
         document,
         mode,
@@ -79,7 +81,8 @@ export const permissionImportRoutes = [
     problems: ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"],
     async run({ platform, caller, query: { mode, ...options }, call }) {
       const file = await call.readFile("file");
-      const rows = rowsOfFile(file, mode, (document) => call.findUnknownMembers(ImportItems, document));
+      await nextTurn(); // as above
+      const rows = await rowsOfFile(file, mode, (document) => call.findUnknownMembers(ImportItems, document));
       return ok(await importPermissionsAs(platform, caller, rows, options));
     },
   }),

@@ -128,30 +128,35 @@ export function unknownMembers(schema: z.ZodType, value: unknown, at: Path = [])
     }
     return known.get(name);
   };
-  const look = (shape: Shape | null, value: unknown, at: Path): void => {
+  const path = [...at]; // of the value that is looked at; one list for all, because a body may have very many values
+  const lookInto = (shape: Shape | null | undefined, value: unknown, part: string | number): void => {
     if (!shape || typeof value !== "object" || value === null) return;
+    path.push(part);
+    look(shape, value);
+    path.pop();
+  };
+  const look = (shape: Shape, value: object): void => {
     if (Array.isArray(value)) {
-      if (shape.elements) {
-        value.forEach((element, index) => look(shape.elements ?? null, element, [...at, index]));
-      }
+      value.forEach((element, index) => lookInto(shape.elements, element, index));
       return;
     }
     if (!shape.members) return;
-    for (const [name, member] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
       const known = shape.members.get(name);
       if (known !== undefined) {
-        if (known.shape) look(known.shape, member, [...at, name]);
+        lookInto(known.shape, (value as Record<string, unknown>)[name], name);
         continue;
       }
       const near = meant(shape, shape.members, name);
       if (near !== undefined) {
-        found.errors[[...at.slice(depth), name].join(".")] = [
+        found.errors[[...path.slice(depth), name].join(".")] = [
           `unknown member \`${name}\`; did you mean \`${near}\`?`,
         ];
-      } else if (found.ignored.length < MOST_NAMED) found.ignored.push(nameOf([...at, name]));
+      } else if (found.ignored.length < MOST_NAMED) found.ignored.push(nameOf([...path, name]));
     }
   };
-  look(shapeOf(schema), value, at);
+  const shape = shapeOf(schema);
+  if (shape && typeof value === "object" && value !== null) look(shape, value);
   return found;
 }
 

@@ -5,6 +5,7 @@ import type { Caller } from "../../domain/rights/caller.ts";
 import type { RunningRequests } from "../../domain/requests/running_requests.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { hasLongNumber, parseExactly } from "../../domain/shared/exact_json.ts";
+import { decodeInTurns, nextTurn } from "../../domain/shared/in_turns.ts";
 import { MAX_DEPTH, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
 import { leaveOutNulls, shapeOf, unknownMembers } from "./body_members.ts";
 import { fieldErrors } from "./validation.ts";
@@ -81,16 +82,18 @@ export class Call {
   ): Promise<z.output<S>> {
     const { optional = false, anyText = false } = o;
     const bytes = await this.readBytes("application/json", optional);
+    const isLarge = bytes.length > BODY_LIMIT;
     let raw: string;
     let value: unknown;
     try {
-      raw = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      raw = isLarge ? await decodeInTurns(bytes) : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
       value = raw.trim() === "" && optional ? {} : JSON.parse(raw);
       this.#text = raw;
       if (optional) value ??= {};
     } catch (error) {
       throw invalid({ body: [`expected a JSON document in UTF-8: ${(error as Error).message}`] });
     }
+    if (isLarge) await nextTurn();
     if (raw.length > 2 * MAX_DEPTH) requireShallow(value);
     if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
     if (this.request.method === "PUT") leaveOutNulls(schema, value);

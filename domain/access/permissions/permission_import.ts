@@ -3,8 +3,14 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { type Actor, type AuditEntry, recordAudits } from "../../audit/audit.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
+import { inTurns } from "../../shared/in_turns.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { findTakenCodes, lockPermissionCodes, type PermissionOwner } from "./permission_codes.ts";
+import {
+  findTakenCodes,
+  lockPermissionCodes,
+  type PermissionOwner,
+  type TakenCode,
+} from "./permission_codes.ts";
 import { permissionCategory, permissionCode, permissionDescription } from "./permission_fields.ts";
 import type { ImportMode, ImportRows, RawRow } from "./permission_import_rows.ts";
 import { ownerFor } from "../tenants/owner.ts";
@@ -49,6 +55,9 @@ interface ImportedPermission {
   readOnlyReason?: string;
 }
 
+/** Rows that are handled at once. Other requests wait for them, some 10 ms. */
+const PART = 500;
+
 const Row = z.object({
   code: permissionCode,
   description: permissionDescription,
@@ -66,8 +75,8 @@ export async function importPermissionsAs(
 }
 
 /**
- * Imports permissions in one transaction. Rows apply in order; an invalid row fails without affecting the others. One
- * query reads all existing permissions, and one statement each inserts, updates and audits all rows.
+ * Imports permissions in one transaction. Rows apply in order; an invalid row fails without affecting the others. What
+ * all rows lead to is written afterwards, so a permission that several rows change is written once.
  */
 export async function importPermissions(
   p: Pick<Platform, "sql">,
@@ -79,22 +88,17 @@ export async function importPermissions(
   const { mode, rows } = document;
   return await transact(p.sql, async (tx) => {
     await lockPermissionCodes(tx, owner);
-    const codes = new Set(rows.flatMap(({ code }) => permissionCode.safeParse(code).data ?? []));
     const known = new Map<string, ImportedPermission>();
-    for (const { tenantId, isSystem, ...taken } of await findTakenCodes(tx, owner, [...codes])) {
-      const readOnlyReason = isSystem
-        ? "this is a built-in permission; it cannot be changed"
-        : tenantId !== owner
-        ? `the code is taken by ${tenantId === null ? "the catalog" : "a tenant"}`
-        : null;
-      const { description, category } = taken;
-      known.set(taken.code, {
-        ...taken,
-        stored: { description, category },
-        ...readOnlyReason ? { readOnlyReason } : {},
-      });
+    for await (const part of inTurns(rows, PART)) {
+      const codes = part.flatMap(({ code }) => permissionCode.safeParse(code).data ?? []);
+      for (const taken of await findTakenCodes(tx, owner, codes)) {
+        known.set(taken.code, storedOf(taken, owner));
+      }
     }
-    const outcomes = rows.map((raw, index) => applyRow(known, raw, index + 1, options.upsert));
+    const outcomes: ImportedRow[] = [];
+    for await (const part of inTurns(rows, PART)) {
+      for (const raw of part) outcomes.push(applyRow(known, raw, outcomes.length + 1, options.upsert));
+    }
     if (!options.dryRun) await writePermissions(tx, actor, owner, [...known.values()]);
     const count = (outcome: ImportedRow["outcome"]) =>
       outcomes.filter((row) => row.outcome === outcome).length;
@@ -109,6 +113,19 @@ export async function importPermissions(
       rows: outcomes,
     };
   });
+}
+
+function storedOf(
+  { tenantId, isSystem, ...taken }: TakenCode,
+  owner: PermissionOwner,
+): ImportedPermission {
+  const readOnlyReason = isSystem
+    ? "this is a built-in permission; it cannot be changed"
+    : tenantId !== owner
+    ? `the code is taken by ${tenantId === null ? "the catalog" : "a tenant"}`
+    : null;
+  const { description, category } = taken;
+  return { ...taken, stored: { description, category }, ...readOnlyReason ? { readOnlyReason } : {} };
 }
 
 function applyRow(
@@ -159,18 +176,25 @@ async function writePermissions(
   const changed = known.filter(({ stored, description, category }) =>
     stored && (stored.description !== description || stored.category !== category)
   );
-  const column = (rows: ImportedPermission[], name: "id" | "code" | "description" | "category") =>
-    rows.map((row) => row[name]);
-  await tx`insert into permissions (id, tenant_id, code, description, category)
-    select id, ${owner}::uuid, code, description, category from unnest(
-      ${column(made, "id")}::uuid[], ${column(made, "code")}::text[], ${column(made, "description")}::text[],
-      ${column(made, "category")}::text[]) made (id, code, description, category)`;
-  await tx`update permissions p set description = c.description, category = c.category, version = p.version + 1,
-      updated_at = now()
-    from unnest(${column(changed, "id")}::uuid[], ${column(changed, "description")}::text[],
-      ${column(changed, "category")}::text[]) c (id, description, category) where p.id = c.id`;
-  await recordAudits(tx, actor, [...made, ...changed].map(auditEntry));
+  for await (const part of inTurns(made, PART)) {
+    await tx`insert into permissions (id, tenant_id, code, description, category)
+      select id, ${owner}::uuid, code, description, category from unnest(
+        ${column(part, "id")}::uuid[], ${column(part, "code")}::text[],
+        ${column(part, "description")}::text[], ${column(part, "category")}::text[])
+        made (id, code, description, category)`;
+    await recordAudits(tx, actor, part.map(auditEntry));
+  }
+  for await (const part of inTurns(changed, PART)) {
+    await tx`update permissions p set description = c.description, category = c.category, version = p.version + 1,
+        updated_at = now()
+      from unnest(${column(part, "id")}::uuid[], ${column(part, "description")}::text[],
+        ${column(part, "category")}::text[]) c (id, description, category) where p.id = c.id`;
+    await recordAudits(tx, actor, part.map(auditEntry));
+  }
 }
+
+const column = (rows: ImportedPermission[], name: "id" | "code" | "description" | "category") =>
+  rows.map((row) => row[name]);
 
 function auditEntry({ id, code, description, category, stored }: ImportedPermission): AuditEntry {
   return {

@@ -1,4 +1,5 @@
 import { type FieldErrors, invalid } from "../../problems/problem.ts";
+import { decodeInTurns, nextTurn } from "../../shared/in_turns.ts";
 import { readCsv } from "./csv.ts";
 
 /** `Permissions`: a flat list; `Catalog`: a list of groups, one per category. */
@@ -78,14 +79,14 @@ function faultsByPath(errors: FieldErrors): ReadonlyMap<string, string> {
 }
 
 /** Returns the rows of a file: JSON if its name or first character says so, else CSV. Throws VALIDATION_ERROR. */
-export function rowsOfFile(
+export async function rowsOfFile(
   file: { fileName: string; bytes: Uint8Array<ArrayBuffer> },
   mode: ImportMode | undefined,
   validateMembers?: ValidateMembers,
-): ImportRows {
+): Promise<ImportRows> {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(file.bytes);
+    text = await decodeInTurns(file.bytes);
   } catch {
     throw invalid({ file: ["expected UTF-8 text"] });
   }
@@ -100,6 +101,7 @@ export function rowsOfFile(
   } catch (error) {
     throw invalid({ file: [`expected a JSON document: ${(error as Error).message}`] });
   }
+  await nextTurn();
   return rowsOfDocument(document, mode, validateMembers);
 }
 

@@ -371,3 +371,19 @@ Deno.test("a document with very many unknown members is imported like any other"
   const answer = await by.post(`${IMPORT}?dryRun=true`, body);
   assert.deepEqual([answer.status, answer.body.created], [200, 1], JSON.stringify(answer.body));
 });
+
+Deno.test("rows that change the same permission lead to one change, however far apart they are", async () => {
+  const by = await importer();
+  const row = (n: number, description: string) => ({ code: `far:n-${n}`, description, category: "C" });
+  const first = Array.from({ length: 1_300 }, (_, n) => row(n, "first"));
+  const permissions = [...first, row(1, "second"), row(1_299, "first"), { code: "far:n-2" }];
+  const answer = await by.post(`${IMPORT}?upsert=true`, { permissions });
+  assert.deepEqual(tally(answer), { total: 1_303, created: 1_300, updated: 1, unchanged: 1, failed: 1 });
+  assert.deepEqual(outcomes(answer).slice(-3), ["Updated", "Unchanged", "Failed"]);
+  const descriptions = new Map((await stored(by)).map(({ code, description }) => [code, description]));
+  assert.equal(descriptions.size, 1_300);
+  assert.deepEqual([descriptions.get("far:n-0"), descriptions.get("far:n-1")], ["first", "second"]);
+  const audited = await sql`select action from audit_log where tenant_id = ${by.tenantId}
+    and target_type = 'permission'`;
+  assert.deepEqual([audited.length, new Set(audited.map(({ action }) => action)).size], [1_300, 1]);
+});

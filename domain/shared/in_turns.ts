@@ -1,0 +1,28 @@
+// Splits long work on the main thread, so that other requests do not wait for all of it.
+
+/** Lets the requests that arrived meanwhile run first. An immediate (`setImmediate`) would not: it precedes them. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
+
+/**
+ * The parts of a list, each in its own turn of the event loop.
+ * @param size elements of a part
+ */
+export async function* inTurns<L extends { length: number; slice(from: number, to: number): L }>(
+  list: L,
+  size: number,
+): AsyncGenerator<L> {
+  for (let at = 0; at < list.length; at += size) {
+    if (at > 0) await nextTurn();
+    yield list.slice(at, at + size);
+  }
+}
+
+const DECODED_AT_ONCE = 1024 * 1024;
+
+/** The text of UTF-8 bytes, decoded a mebibyte at a time. @throws TypeError if they are not UTF-8 */
+export async function decodeInTurns(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  for await (const part of inTurns(bytes, DECODED_AT_ONCE)) text += decoder.decode(part, { stream: true });
+  return text + decoder.decode();
+}
