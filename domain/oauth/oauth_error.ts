@@ -13,6 +13,7 @@ export type OAuthErrorCode =
   | "login_required"
   | "request_not_supported"
   | "request_uri_not_supported"
+  | "temporarily_unavailable"
   | "unauthorized_client"
   | "unsupported_grant_type"
   | "unsupported_response_type"

@@ -31,6 +31,7 @@ import {
   readSentForm,
   seeOther,
 } from "./page.tsx";
+import { formRefusals } from "./protocol.ts";
 import { oauthTexts } from "./texts.ts";
 
 /** Prompts that a new sign-in fulfils. */
@@ -178,6 +179,7 @@ const shared = {
       description: "To the sign-in page, or back to the client with `code` or `error`, `state` and `iss`",
     },
     400: { description: "A mistake that cannot be sent to the client", contentType: "text/html" },
+    ...formRefusals,
   },
 } as const;
 

@@ -21,6 +21,7 @@ import {
   readSentForm,
   seeOther,
 } from "./page.tsx";
+import { formRefusals } from "./protocol.ts";
 import { oauthTexts } from "./texts.ts";
 
 /** Whose looks the pages have: the tenant that the user of the browser signs in to; null: the service. */
@@ -129,6 +130,7 @@ const shared = {
     200: { description: "Signed out, or asks the user", contentType: "text/html" },
     303: { description: "To `post_logout_redirect_uri`, with `state`" },
     400: { description: "A mistake of the client", contentType: "text/html" },
+    ...formRefusals,
   },
 } as const;
 

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { authenticateClient, type Authenticated } from "../../domain/oauth/tokens/authenticate_client.ts";
 import { OAuthError, type Parameters, readParameters } from "../../domain/oauth/oauth_error.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import { Problem } from "../../domain/problems/problem.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 
@@ -10,13 +9,19 @@ export const OAuthErrorDto = z.object({ error: z.string(), error_description: z.
   id: "OAuthError",
 });
 
+/** The refusals of a page of the provider that are no page. */
+export const formRefusals = {
+  408: { description: "The form arrived too slowly", schema: OAuthErrorDto },
+  413: { description: "The form is too large", schema: OAuthErrorDto },
+  415: { description: "The body is no form", schema: OAuthErrorDto },
+  429: { description: "Too many requests or failures", schema: OAuthErrorDto },
+};
+
 /** The refusals of a route of the provider, in the format of OAuth. */
 export const oauthRefusals = {
   400: { description: "Refused; `error` is a code of RFC 6749", schema: OAuthErrorDto },
   401: { description: "The client or the token is not accepted", schema: OAuthErrorDto },
-  413: { description: "The form is too large", schema: OAuthErrorDto },
-  415: { description: "The body is no form", schema: OAuthErrorDto },
-  429: { description: "Too many failures", schema: OAuthErrorDto },
+  ...formRefusals,
 };
 
 const STATUS: Partial<Record<OAuthError["error"], number>> = {
@@ -25,19 +30,13 @@ const STATUS: Partial<Record<OAuthError["error"], number>> = {
   insufficient_scope: 403,
 };
 
-/** Runs a route of the provider and answers its refusals in the format of OAuth. */
+/** Runs a route of the provider and answers its `OAuthError`. Other refusals get the format of OAuth by their path. */
 export async function oauthAnswer(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work();
   } catch (failure) {
     if (failure instanceof OAuthError) return refusal(failure);
-    if (!(failure instanceof Problem) || failure.status >= 500) throw failure;
-    const error = failure.code === "RATE_LIMITED" ? "temporarily_unavailable" : "invalid_request";
-    return {
-      status: failure.status,
-      headers: failure.extras.headers ?? {},
-      body: { error, error_description: describe(failure) },
-    };
+    throw failure;
   }
 }
 
@@ -54,11 +53,6 @@ function refusal({ error, message }: OAuthError): Answer {
     headers: header === undefined ? {} : { "www-authenticate": header },
     body: { error, error_description: message },
   };
-}
-
-function describe({ message, extras }: Problem): string {
-  const errors = Array.isArray(extras.errors) ? extras.errors : Object.values(extras.errors ?? {}).flat();
-  return new OAuthError("invalid_request", [message, ...errors].join(" ")).message;
 }
 
 /** The form of a request and the client that sent it. */

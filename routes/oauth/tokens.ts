@@ -132,7 +132,10 @@ export const tokenRoutes = [
     }),
     answers: { 200: { description: "The tokens", schema: TokenDto }, ...oauthRefusals },
     problems: ["OPENID_KEY_MISSING_UNAVAILABLE"],
-    run: ({ platform, call }) => oauthAnswer(() => issueTokens(platform, call)),
+    async run({ platform, call }) {
+      const answer = await oauthAnswer(() => issueTokens(platform, call));
+      return { ...answer, headers: { ...answer.headers, pragma: "no-cache" } }; // RFC 6749, 5.1
+    },
   }),
   endpoint({
     method: "post",

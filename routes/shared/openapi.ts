@@ -12,6 +12,7 @@ import {
   SHARED_HEADERS,
   SHARED_PARAMETERS,
 } from "./openapi_parts.ts";
+import { isOAuthRefusal } from "./problem_document.ts";
 import { problemSchema, type Refusal, refusalComponents, refusalResponses } from "./openapi_refusals.ts";
 import { dropRepetition, nameBodies, type Parameter, shareParameters } from "./openapi_sharing.ts";
 import type { OpenApiDocument, Operation, Response } from "./openapi_document.ts";
@@ -139,7 +140,9 @@ function addDetails(operation: Operation, spec: Endpoint, schemas: Record<string
   }
   for (const [status, refusal] of Object.entries(refusalResponses(spec))) {
     const declared = operation.responses[status] as Response | undefined;
-    operation.responses[status] = declared ? withProblem(declared, refusal) : refusal;
+    operation.responses[status] = declared
+      ? withRefusal(declared, refusal, isOAuthRefusal(spec.path, Number(status)))
+      : refusal;
   }
 }
 
@@ -153,13 +156,15 @@ const parameterExample = (
   return exampleOf(schema, schemas, name);
 };
 
-/** A status that the operation also answers in a shape of its own. */
-const withProblem = (declared: Response, { description = "" }: Refusal): Response => ({
+/** A refusal with a status that the operation also answers in a shape of its own. */
+const withRefusal = (declared: Response, { description = "" }: Refusal, isOAuth: boolean): Response => ({
   ...declared,
   description: [declared.description, description].filter((text) => text !== "").join("; "),
   content: {
     ...declared.content,
-    "application/problem+json": { schema: { $ref: "#/components/schemas/ProblemDocument" } },
+    ...isOAuth
+      ? { "application/json": { schema: { $ref: "#/components/schemas/OAuthError" } } }
+      : { "application/problem+json": { schema: { $ref: "#/components/schemas/ProblemDocument" } } },
   },
 });
 

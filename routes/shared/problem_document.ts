@@ -1,4 +1,5 @@
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/catalogue.ts";
+import { OAuthError } from "../../domain/oauth/oauth_error.ts";
 import { constraintProblem } from "../../domain/problems/constraints.ts";
 import { type FieldErrors, Problem } from "../../domain/problems/problem.ts";
 import type { Log } from "../../infra/log.ts";
@@ -79,7 +80,9 @@ function unexpectedProblem(failure: unknown): Problem {
 /** RFC 9457: the title of type `about:blank` is the phrase of the status. The only problem without a code is a 400. */
 const UNCODED_TITLE = "Bad Request";
 
-function document({ code, status, message, extras }: Problem, context: ProblemContext): Answer {
+function document(refusal: Problem, context: ProblemContext): Answer {
+  const { code, status, message, extras } = refusal;
+  if (isOAuthRefusal(context.instance, status)) return oauthAnswer(refusal);
   const { uncoded } = extras;
   const body = {
     type: uncoded ? "about:blank" : problemType(context.baseUrl, code),
@@ -98,6 +101,19 @@ function document({ code, status, message, extras }: Problem, context: ProblemCo
     ...extras.headers,
   };
   return { status, headers, body: JSON.stringify(body) };
+}
+
+/** Has a refusal the format of OAuth? The protocol of these routes has its own; failures of the service have not. */
+export const isOAuthRefusal = (path: string, status: number): boolean =>
+  path.startsWith("/oauth/") && status < 500;
+
+/** A refusal in the format of OAuth (RFC 6749, 5.2). Its codes are about grants, so the status says the rest. */
+function oauthAnswer({ code, status, message, extras }: Problem): Answer {
+  const error = code === "RATE_LIMITED" ? "temporarily_unavailable" : "invalid_request";
+  const errors = Array.isArray(extras.errors) ? extras.errors : Object.values(extras.errors ?? {}).flat();
+  const description = new OAuthError(error, [message, ...errors].join(" ")).message;
+  const headers = { "content-type": "application/json", ...extras.headers };
+  return { status, headers, body: JSON.stringify({ error, error_description: description }) };
 }
 
 /** The URL that identifies a code and has a page about it. */
