@@ -15,6 +15,7 @@ import { requireProviderKey } from "../../domain/oauth/provider_key.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { originOf } from "../auth/answers.ts";
+import { PROVIDER_PAGE } from "../console/shared/client_request.ts";
 import { csrfToken } from "../console/shared/cookies.ts";
 import type { Answer } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
@@ -31,7 +32,7 @@ import {
   readSentForm,
   seeOther,
 } from "./page.tsx";
-import { formRefusals } from "./protocol.ts";
+import { formRefusals, UI_LOCALES_TEXT } from "./protocol.ts";
 import { oauthTexts } from "./texts.ts";
 
 /** Prompts that a new sign-in fulfils. */
@@ -89,7 +90,7 @@ function toSignIn(
   const isNewNeeded = left.length < prompts.size || maxAgeSeconds !== null || idTokenHint !== null;
   if (isNewNeeded) back.set(SIGNED_IN_AFTER, String(clock.now().getTime()));
   const query = new URLSearchParams({
-    to: `../oauth/authorize?${back}`,
+    to: PROVIDER_PAGE + back,
     ...loginHint === null ? {} : { email: loginHint },
   });
   return seeOther(`/console/sign-in?${query}`);
@@ -166,6 +167,7 @@ const parameters = {
   }),
   resource: text.meta({ description: "The audience of the client; no other is possible (RFC 8707)" }),
   response_mode: text.meta({ description: "`query`" }),
+  ui_locales: text.meta({ description: UI_LOCALES_TEXT }),
 };
 /** What a request is carried on with: its parameters, those that are refused, and the service's own. */
 const CARRIED = [...Object.keys(parameters), "request", "request_uri", SIGNED_IN_AFTER];
@@ -194,7 +196,7 @@ export const authorizeRoutes = [
     details: `Query: ${Object.keys(parameters).map((name) => `\`${name}\``).join(", ")}.`,
     run: async ({ platform, call }) =>
       await answerRequest(platform, call, call.url.searchParams, {
-        browser: await readBrowser(platform, call),
+        browser: await readBrowser(platform, call, call.url.searchParams),
         consent: null,
       }),
   }),

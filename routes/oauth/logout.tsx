@@ -21,7 +21,7 @@ import {
   readSentForm,
   seeOther,
 } from "./page.tsx";
-import { formRefusals } from "./protocol.ts";
+import { formRefusals, UI_LOCALES_TEXT } from "./protocol.ts";
 import { oauthTexts } from "./texts.ts";
 
 /** Whose looks the pages have: the tenant that the user of the browser signs in to; null: the service. */
@@ -120,6 +120,7 @@ const parameters = z.object({
   client_id: text,
   post_logout_redirect_uri: text,
   state: text,
+  ui_locales: text.meta({ description: UI_LOCALES_TEXT }),
 });
 const NAMES = Object.keys(parameters.shape);
 const shared = {
@@ -145,7 +146,7 @@ export const logoutRoutes = [
     details: `Query: ${NAMES.map((name) => `\`${name}\``).join(", ")}.`,
     run: async ({ platform, call }) =>
       await answerRequest(platform, call.url.searchParams, {
-        browser: await readBrowser(platform, call),
+        browser: await readBrowser(platform, call, call.url.searchParams),
         decision: null,
       }),
   }),

@@ -1,6 +1,7 @@
 import type { Child } from "hono/jsx";
 import { type BrowserSession, readBrowserSession } from "../../domain/access/sign_in/browser_session.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
+import { UI_LOCALES } from "../console/shared/client_request.ts";
 import { sharedAssets } from "../console/shared/assets.ts";
 import { cookieWriter, isCsrfToken, readCookies } from "../console/shared/cookies.ts";
 import type { Locale } from "../console/shared/languages.ts";
@@ -22,8 +23,14 @@ export interface Browser {
   theme: Theme;
 }
 
-export async function readBrowser(platform: ServicePlatform, call: Call): Promise<Browser> {
-  const { provider, locale, theme } = readCookies(new URL(platform.baseUrl()), call.request.headers);
+/** @param given the parameters of the request, which may name languages of its pages */
+export async function readBrowser(
+  platform: ServicePlatform,
+  call: Call,
+  given: URLSearchParams,
+): Promise<Browser> {
+  const baseUrl = new URL(platform.baseUrl());
+  const { provider, locale, theme } = readCookies(baseUrl, call.request.headers, given.get(UI_LOCALES));
   const session = provider === null ? null : await readBrowserSession(platform.sql, provider);
   return { secret: provider, session: session === "access-changed" ? null : session, locale, theme };
 }
@@ -104,7 +111,7 @@ export async function readSentForm(
   const sent = await call.readForm();
   const [csrf, decision] = [sent.get(CSRF), sent.get(DECISION)];
   const given = new URLSearchParams([...sent].filter(([name]) => names.includes(name)));
-  const browser = await readBrowser(platform, call);
+  const browser = await readBrowser(platform, call, given);
   const isOwnForm = browser.secret !== null && isCsrfToken(csrf, browser.secret) &&
     isSameOrigin(call.request, new URL(platform.baseUrl()));
   return { given, isAnswer: csrf !== null, browser, decision: isOwnForm ? decision : null };

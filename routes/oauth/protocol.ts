@@ -9,6 +9,9 @@ export const OAuthErrorDto = z.object({ error: z.string(), error_description: z.
   id: "OAuthError",
 });
 
+/** Describes the parameter `ui_locales` of pages. */
+export const UI_LOCALES_TEXT = "Languages of the pages, the preferred one first: `pt-BR en`";
+
 /** The refusals of a page of the provider that are no page. */
 export const formRefusals = {
   408: { description: "The form arrived too slowly", schema: OAuthErrorDto },

@@ -11,13 +11,14 @@ import { readHostedLooks } from "../../looks/hosted_page.ts";
 import { ACCESS_CHANGED, type Answers } from "../shared/answers.tsx";
 import { brandStyle, styleSource } from "../shared/brand.tsx";
 import { Api, Refusal, refusalOf } from "../shared/api.ts";
+import { clientRequestOf, UI_LOCALES } from "../shared/client_request.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, csrfToken, isCsrfToken, readCookies } from "../shared/cookies.ts";
 import { readForm, SIGN_IN_FORM_BYTES } from "../shared/form.ts";
 import { field, optionalField } from "../shared/page.ts";
 import { isSameOrigin } from "../shared/request_security.ts";
 import { FactorStep, neededFactor, readChoice } from "./factor_step.tsx";
-import { PROVIDER_PAGE, type SignInNotice, SignInPage } from "./sign_in_page.tsx";
+import { type SignInNotice, SignInPage } from "./sign_in_page.tsx";
 import { accountTexts } from "./texts.ts";
 
 /** A request for the sign-in page. */
@@ -137,7 +138,8 @@ export class SignIn {
   }
 
   #stateOf({ request }: Asked) {
-    return readCookies(this.answers.baseUrl, request.headers);
+    const uiLocales = clientRequestOf(destinationOf(request))?.get(UI_LOCALES) ?? null;
+    return readCookies(this.answers.baseUrl, request.headers, uiLocales);
   }
 
   #apiOf(asked: Asked): Api {
@@ -172,14 +174,13 @@ async function firstOrSecondStep(api: Api, form: FormData, deviceToken: string |
 
 /** The looks of a sign-in: those of the tenant that a client of the OpenID provider sends the user for, else the service's. */
 async function looksFor(p: ServicePlatform, to: string) {
-  const isForClient = to.startsWith(PROVIDER_PAGE);
-  const request = new URLSearchParams(isForClient ? to.slice(PROVIDER_PAGE.length) : "");
-  return await readHostedLooks(p, isForClient ? await readWantedTenant(p, request) : null);
+  const request = clientRequestOf(to);
+  return await readHostedLooks(p, request ? await readWantedTenant(p, request) : null);
 }
 
-/** The path to open after sign-in. Only paths of the console are accepted, to prevent open redirects. */
+/** The path to open after sign-in. Only paths of the console and the provider are accepted, to prevent open redirects. */
 function destinationOf(request: Request): string {
   const to = new URL(request.url).searchParams.get("to");
-  if (to?.startsWith(PROVIDER_PAGE)) return /[#\\]/.test(to) ? "" : to;
+  if (to && clientRequestOf(to)) return to;
   return to && /^[\w-][\w/.:-]*(\?[^#\\]*)?$/.test(to) && !/^[\w+.-]+:/.test(to) ? to : "";
 }

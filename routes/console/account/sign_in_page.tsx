@@ -5,6 +5,7 @@ import { Notice } from "../components/notice.tsx";
 import { PasskeyForm } from "../components/passkey_form.tsx";
 import { Brand } from "../shared/brand.tsx";
 import { BarePage, type ConsoleUrls } from "../shared/document.tsx";
+import { PROVIDER_PAGE } from "../shared/client_request.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { Theme } from "../shared/looks.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -16,9 +17,6 @@ export interface SignInNotice {
   text: string;
   detail?: string;
 }
-
-/** Where the OpenID provider sends users to sign in from, and expects them back. */
-export const PROVIDER_PAGE = "../oauth/authorize?";
 
 interface SignInPageProps {
   urls: ConsoleUrls;
@@ -92,7 +90,7 @@ export function SignInPage({ urls, v, looks, to, notice, email, providers, back,
         )}
         <details>
           <summary>{t.forgot}</summary>
-          <form class="card form" method="post" action="sign-in">
+          <form class="card form" method="post" action={action}>
             <p class="muted">{t.forgotText}</p>
             <div class="field">
               <label for="reset-email">

@@ -42,8 +42,11 @@ export interface BrowserState {
   dismissed: string[];
 }
 
-/** Reads the console's cookies. An invalid value counts as missing. */
-export function readCookies(base: URL, headers: Headers): BrowserState {
+/**
+ * Reads the console's cookies. An invalid value counts as missing.
+ * @param uiLocales languages that a client of the OpenID provider asks for
+ */
+export function readCookies(base: URL, headers: Headers, uiLocales: string | null = null): BrowserState {
   const read = (name: string) => readCookie(base, headers, name);
   const theme = THEMES.find((known) => known === read("steward_theme")) ?? "auto";
   return {
@@ -53,7 +56,7 @@ export function readCookies(base: URL, headers: Headers): BrowserState {
     deviceToken: read(DEVICE) || null,
     flash: readFlash(read(FLASH)),
     hasChanged: read(CHANGED) === "1",
-    locale: localeOf(read("steward_locale"), headers.get("accept-language")),
+    locale: localeOf(read("steward_locale"), headers.get("accept-language"), uiLocales),
     timeZone: knownTimeZone(decodeURIComponentOr(read(TIME_ZONE))),
     theme,
     dismissed: (read(DISMISSED) ?? "").split(".").filter(Boolean),

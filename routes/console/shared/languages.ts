@@ -45,10 +45,18 @@ export const counted = (en: OneAndMany, pt: OneAndMany) => (count: number): Tran
   withCount("pt", count, ...pt),
 ];
 
-/** The viewer's language: the chosen one, else the first supported one of Accept-Language, else English. */
-export function localeOf(chosen: string | undefined, acceptLanguage: string | null): Locale {
-  const wanted = [chosen ?? "", ...(acceptLanguage ?? "").split(",")]
-    .map((tag) => tag.trim().slice(0, 2).toLowerCase());
+/**
+ * The viewer's language: the chosen one, else the first supported one of `uiLocales` or of Accept-Language, else English. A
+ * tag with a region or script counts as its language.
+ * @param uiLocales language tags separated by spaces, as clients of the OpenID provider send them
+ */
+export function localeOf(
+  chosen: string | undefined,
+  acceptLanguage: string | null,
+  uiLocales: string | null = null,
+): Locale {
+  const wanted = [chosen ?? "", ...(uiLocales ?? "").split(" "), ...(acceptLanguage ?? "").split(",")]
+    .map((tag) => tag.trim().split(/[-;]/)[0]?.toLowerCase());
   return wanted.flatMap((tag) => LOCALES.filter((locale) => locale === tag))[0] ?? "en";
 }
 
