@@ -56,7 +56,7 @@ async function answerRequest(
     if (consent === "denied") throw new OAuthError("access_denied", "The user did not allow it.");
     const decision = await authorize(platform, request, browser.session, { ...originOf(call), consent });
     if (decision.next === "sign in") return toSignIn(platform, request, given);
-    if (decision.next === "add factor") return seeOther("/console/");
+    if (decision.next === "add factor") return toEnrolling(given);
     if (decision.next === "ask" && browser.session && browser.secret) {
       return await askUser(platform, request, given, { browser, session: browser.session, ...decision });
     }
@@ -95,6 +95,10 @@ function toSignIn(
   });
   return seeOther(`/console/sign-in?${query}`);
 }
+
+/** To the console's page about second factors, which leads back with the same request. */
+const toEnrolling = (given: URLSearchParams): Answer =>
+  seeOther(`/console/account/security?${new URLSearchParams({ to: PROVIDER_PAGE + given })}`);
 
 /** Asks the user whether the client may have its scopes. */
 async function askUser(

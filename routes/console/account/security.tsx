@@ -8,13 +8,24 @@ import { QrCode } from "../components/qr_code.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { done, formPage, type Sent } from "../shared/actions.ts";
+import { clientRequestOf } from "../shared/client_request.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { factorTexts } from "./factor_texts.ts";
 import { removeFactorPage } from "./remove_factor.tsx";
 
 const PATH = "account/security";
-const crumbs = (v: Visit) => [{ href: PATH, label: factorTexts[v.locale].security }];
+/** The address of a page about factors, with the client's request that the viewer came with. */
+const at = (v: Visit, path: string): string => {
+  const to = clientOf(v);
+  return to === null ? path : `${path}?${new URLSearchParams({ to })}`;
+};
+/** Where the viewer goes on to the client that sent them; null: they came by themselves. */
+function clientOf({ query }: Visit): string | null {
+  const to = query.get("to");
+  return clientRequestOf(to) ? to : null;
+}
+const crumbs = (v: Visit) => [{ href: at(v, PATH), label: factorTexts[v.locale].security }];
 type Factor = Answer<"listOwnFactors">["factors"][number];
 
 /** The viewer's second factors. They also open for a session that lacks a required second factor. */
@@ -40,9 +51,12 @@ async function securityView(v: Visit): Promise<View> {
       <>
         {isLimited && (
           <Notice tone="warn" title={t.required}>
-            {hasFactor ? <a href={`step-up?to=${PATH}`}>{t.requiredProve}</a> : t.requiredText}
+            {hasFactor
+              ? <a href={`step-up?${new URLSearchParams({ to: at(v, PATH) })}`}>{t.requiredProve}</a>
+              : t.requiredText}
           </Notice>
         )}
+        {!isLimited && clientOf(v) && <GoOn v={v} />}
         <Card title={t.factors}>
           <DataTable
             caption={t.factors}
@@ -52,7 +66,7 @@ async function securityView(v: Visit): Promise<View> {
           />
           <div class="row">
             {!hasApp && <StartAppButton v={v} />}
-            <ButtonLink href={`${PATH}/passkey`} label={t.addPasskey} icon="plus" />
+            <ButtonLink href={at(v, `${PATH}/passkey`)} label={t.addPasskey} icon="plus" />
           </div>
         </Card>
         {hasFactor && (
@@ -124,7 +138,7 @@ function appView(v: Visit, sent: Sent | null): View {
 const StartAppButton = ({ v }: { v: Visit }) => (
   <ActionButton
     v={v}
-    action={`${PATH}/app`}
+    action={at(v, `${PATH}/app`)}
     label={factorTexts[v.locale].addApp}
     icon="plus"
     tone="primary"
@@ -141,7 +155,7 @@ function startedAppView(v: Visit, sent: Sent | null, started: Answer<"startTotp"
     body: (
       <Form
         fields={f}
-        action={`${PATH}/app`}
+        action={at(v, `${PATH}/app`)}
         buttons={<button type="submit" class="button primary" name="do" value="confirm">{t.confirm}</button>}
       >
         <p>{t.appText}</p>
@@ -180,7 +194,7 @@ async function passkeyView(v: Visit, sent: Sent | null): Promise<View> {
         <PasskeyForm
           locale={v.locale}
           kind="create"
-          action={`${PATH}/passkey`}
+          action={at(v, `${PATH}/passkey`)}
           options={{ json: options }}
           label={t.createPasskey}
           value="create"
@@ -203,8 +217,15 @@ async function passkeyView(v: Visit, sent: Sent | null): Promise<View> {
 async function sendPasskey(v: Visit, form: FormData): Promise<Outcome> {
   const body = { name: field(form, "name"), passkey: passkeyOf<NewPasskeyInput>(form) };
   const { recoveryCodes } = await v.api.call("addPasskey", { body });
-  return recoveryCodes ? codesView(v, recoveryCodes) : done(PATH, factorTexts[v.locale].passkeyAdded);
+  return recoveryCodes ? codesView(v, recoveryCodes) : done(at(v, PATH), factorTexts[v.locale].passkeyAdded);
 }
+
+/** Back to the client that sent the viewer, else to the list of factors. */
+const GoOn = ({ v }: { v: Visit }) => (
+  <div>
+    <ButtonLink href={clientOf(v) ?? PATH} label={factorTexts[v.locale].goOn} tone="primary" />
+  </div>
+);
 
 /** Recovery codes as the direct answer to a form: no address or cookie contains them. */
 function codesView(v: Visit, codes: string[]): View {
@@ -224,9 +245,7 @@ function codesView(v: Visit, codes: string[]): View {
             ))}
           </ul>
         </Card>
-        <div>
-          <ButtonLink href={PATH} label={t.goOn} tone="primary" />
-        </div>
+        <GoOn v={v} />
       </>
     ),
   };
