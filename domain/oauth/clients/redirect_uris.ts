@@ -1,7 +1,13 @@
 import type { ClientKind } from "./client.ts";
 
 /** Hosts of the user's own device, where http is safe (RFC 8252). */
-const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?(?=[/?]|$)/;
+const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::([1-9]\d{0,4}))?(?=[/?]|$)/;
+const HIGHEST_PORT = 65_535;
+
+const isLoopback = (uri: string): boolean => {
+  const match = LOOPBACK.exec(uri);
+  return match !== null && Number(match[2] ?? 1) <= HIGHEST_PORT;
+};
 
 /**
  * Checks a redirect URI of a client: https, http on a loopback host, or for a public client a scheme of its own, which
@@ -17,7 +23,7 @@ export function redirectUriFault(uri: string, kind: ClientKind): string | null {
   if (uri.includes("#")) return "expected no fragment";
   if (parsed.username || parsed.password || /^[^/?]*\/\/[^/?]*@/.test(uri)) return "expected no user name";
   if (parsed.protocol === "https:" && /^https:\/\/[^/?]/.test(uri)) return null;
-  if (LOOPBACK.test(uri)) return null;
+  if (isLoopback(uri)) return null;
   if (kind === "public" && /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:/.test(uri)) return null;
   const own = kind === "public"
     ? ", or a scheme of the app's own with a dot (com.example.app:/callback)"
@@ -34,9 +40,9 @@ export function isRegistered(
   o: { kind: ClientKind; uris: readonly string[] },
 ): boolean {
   if (o.uris.includes(given)) return true;
-  if (o.kind !== "public" || !LOOPBACK.test(given)) return false;
+  if (o.kind !== "public" || !isLoopback(given)) return false;
   const withoutPort = portless(given);
-  return o.uris.some((uri) => LOOPBACK.test(uri) && portless(uri) === withoutPort);
+  return o.uris.some((uri) => isLoopback(uri) && portless(uri) === withoutPort);
 }
 
 const portless = (uri: string): string => uri.replace(LOOPBACK, "http://$1");

@@ -71,6 +71,7 @@ Deno.test("redirect URIs are https, loopback http, or for public clients a schem
     "http://127.0.0.1:5000/callback",
     "http://[::1]:9/callback",
     "http://localhost:3000/callback",
+    "http://localhost:65535/callback",
   ];
   for (const kind of ["confidential", "public"]) {
     await makeClient(by, { kind, redirectUris: accepted, postLogoutRedirectUris: accepted });
@@ -81,6 +82,10 @@ Deno.test("redirect URIs are https, loopback http, or for public clients a schem
     "http://app.test/callback",
     "http://127.0.0.1.evil.test/callback",
     "http://localhost.evil.test/",
+    "http://127.0.0.1:99999/callback",
+    "http://localhost:65536/callback",
+    "http://localhost:0/callback",
+    "http://127.0.0.1:08/callback",
     "http://127.0.0.1@evil.test/",
     "https://user@app.test/callback",
     "https://user:pass@app.test/callback",
