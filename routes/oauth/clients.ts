@@ -154,12 +154,14 @@ export const clientRoutes = [
     access,
     params,
     summary: "Change an OAuth client; effective at once",
+    details:
+      "Other redirect URIs, another audience or `firstParty` need a recent sign-in of a user with a second factor.",
     body: z.object({ ...given, kind: enumName(CLIENT_KINDS) }).partial().meta({
       id: "UpdateOAuthClientRequest",
       description: "Members left out keep their value. The kind cannot change",
     }),
     answers: { 200: { etag: true, description: "Changed", schema: OAuthClientDto } },
-    problems: [...changed, "OAUTH_AUDIENCE_CONFLICT"],
+    problems: [...changed, "OAUTH_AUDIENCE_CONFLICT", "STEP_UP_REQUIRED_FORBIDDEN"],
     async run({ platform, caller, params, body, call }) {
       const { value, version } = await updateClient(platform, caller, params.id, body, call.ifMatch);
       return okVersioned(value, version);

@@ -5,6 +5,7 @@ import { newKey } from "../../access/keys/new_key.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller } from "../../rights/caller.ts";
+import { requireStepUpOfFactorHolder } from "../../rights/checks.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -33,6 +34,9 @@ export type ClientChange = { [M in keyof ClientSettings]?: ClientSettings[M] | u
   /** Only the one that it has. */
   kind?: ClientKind | undefined;
 };
+
+/** Who gets sign-ins, and which API accepts the tokens: a change needs a recent sign-in, like a new secret. */
+const SENSITIVE = ["redirectUris", "postLogoutRedirectUris", "audience", "firstParty"] as const;
 
 type Changing = Pick<Platform, "sql" | "config" | "tokens" | "baseUrl">;
 
@@ -70,7 +74,7 @@ export async function createClient(
 
 /**
  * Changes a client, effective for its next request. Tokens it already has keep their claims.
- * @throws OAUTH_CLIENT_NOT_FOUND, PRECONDITION_FAILED, OAUTH_CLIENT_REVOKED_CONFLICT, VALIDATION_ERROR (also for another
+ * @throws STEP_UP_REQUIRED_FORBIDDEN, OAUTH_CLIENT_NOT_FOUND, PRECONDITION_FAILED, OAUTH_CLIENT_REVOKED_CONFLICT, VALIDATION_ERROR (also for another
  * kind), and see `createClient`
  */
 export async function updateClient(
@@ -91,6 +95,9 @@ export async function updateClient(
     const former = settingsOf(before.value);
     const after: ClientSettings = { ...former, ...definedMembers(change) };
     if (JSON.stringify(former) === JSON.stringify(after)) return before;
+    if (SENSITIVE.some((member) => JSON.stringify(former[member]) !== JSON.stringify(after[member]))) {
+      requireStepUpOfFactorHolder(caller);
+    }
     requireClientRules(after, { kind, config: p.config, issuer: p.baseUrl() });
     requireMaySkipConsent(caller, former, after);
     if (after.audience !== former.audience) {
