@@ -1,5 +1,6 @@
 import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import type { KnownClient } from "../clients/known_clients.ts";
+import { permissionCodes } from "../../rights/held_permissions.ts";
 import type { OAuthPlatform } from "../platform.ts";
 
 /** What a grant's tokens say. */
@@ -33,17 +34,19 @@ export const presentScopes = (client: KnownClient, granted: readonly string[]): 
 
 /**
  * Signs the access token of a grant: the claims of RFC 9068, those of the service, and the ones that the client asks for.
- * The permissions are those of now. A change of them ends the session, so a token never outlives them unnoticed by
- * introspection.
+ * The permissions are those of now. They are read afresh: an API may keep the token's until it expires, also those that
+ * default roles took away without ending the session.
  */
 export async function signAccessToken(
-  p: Pick<OAuthPlatform, "tokens" | "rights">,
+  p: Pick<OAuthPlatform, "sql" | "tokens">,
   client: KnownClient,
   grant: Granted,
 ): Promise<string> {
   const { sessionId, userId, tenantId, scopes, securityVersion } = grant;
   const withPermissions = client.tokenClaims.includes("permissions");
-  const rights = withPermissions ? await p.rights.read(userId, sessionId, tenantId) : null;
+  const codes = withPermissions
+    ? await p.sql<{ code: string }[]>`${permissionCodes(p.sql, userId, tenantId)}`
+    : null;
   return await p.tokens.issue({
     typ: "at+jwt",
     algorithm: client.tokenAlgorithm,
@@ -56,7 +59,7 @@ export async function signAccessToken(
       ver: securityVersion,
       ...scopeOf(scopes),
       ...tenantId === null ? {} : { tenant_id: tenantId },
-      ...rights ? { permissions: [...rights.permissions].sort() } : {},
+      ...codes ? { permissions: codes.map(({ code }) => code).sort() } : {},
     },
   });
 }

@@ -138,6 +138,12 @@ Deno.test("access tokens carry the permissions if the client asks, and use its a
   assert.deepEqual(permissions, permissions.toSorted());
   const next = await refresh(t, rich, tokens.refresh_token);
   assert.deepEqual(decodeJwt(next.body.access_token).permissions, permissions);
+  assert.ok(await isLive(next.body.access_token), "the rights are cached now");
+  await sql`delete from role_permissions using roles r, permissions p where role_id = r.id and permission_id = p.id
+    and r.tenant_id = ${who.tenantId} and p.code = 'create:users'`; // as by an instance that could not announce it
+  const fresh = await refresh(t, rich, next.body.refresh_token);
+  const left = permissions.filter((code) => code !== "create:users");
+  assert.deepEqual(decodeJwt(fresh.body.access_token).permissions, left);
   assert.ok(await isLive(next.body.access_token));
 });
 
