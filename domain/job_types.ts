@@ -7,6 +7,7 @@ import type { AnyJobType } from "./jobs/job_type.ts";
 import { jobsJobTypes } from "./jobs/job_types.ts";
 import { looksJobTypes } from "./looks/job_types.ts";
 import { notificationsJobTypes } from "./notifications/job_types.ts";
+import { oauthJobTypes } from "./oauth/job_types.ts";
 import type { ServicePlatform } from "./platform.ts";
 import { cancelExecution } from "./reports/ended_job.ts";
 import { reportsJobTypes } from "./reports/job_types.ts";
@@ -18,6 +19,7 @@ import { userDataJobTypes } from "./user_data/job_types.ts";
 export const allJobTypes: AnyJobType<ServicePlatform>[] = [
   ...jobsJobTypes,
   ...accessJobTypes,
+  ...oauthJobTypes,
   ...filesJobTypes,
   ...looksJobTypes,
   ...notificationsJobTypes,

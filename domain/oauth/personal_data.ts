@@ -26,13 +26,14 @@ export const oauthPersonalData: PersonalData = {
       select id, client_id, name, kind, redirect_uris, post_logout_redirect_uris, audience, scopes, created_by,
         created_at, revoked_at from oauth_clients where tenant_id = ${tenantId} order by id`,
   },
+  /** The audiences stay reserved for a day, like those of a revoked client: tokens with them may still be valid. */
   async eraseTenant({ sql }, tenantId) {
     const clients = await sql<{ id: string }[]>`select id from oauth_clients where tenant_id = ${tenantId}`;
     const ids = clients.map(({ id }) => id);
     if (ids.length > 0) await deleteClientSessions(sql, ids); // users of other tenants have some too
     await sql`delete from oauth_grants where tenant_id = ${tenantId}`;
     await sql`delete from oauth_consents where client_id = any(${ids}::uuid[])`;
+    await sql`update oauth_audiences set left_at = now() where tenant_id = ${tenantId}`;
     await sql`delete from oauth_clients where tenant_id = ${tenantId}`;
-    await sql`delete from oauth_audiences where tenant_id = ${tenantId}`;
   },
 };

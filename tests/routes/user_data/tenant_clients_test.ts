@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
 import { authorizeUrl, codeOf, makeClient, redeem, signedInBrowser } from "../oauth/flow.ts";
+import { pruneAudiencesJob } from "../../../domain/oauth/pruning.ts";
+import { finish } from "../../support/maintenance.ts";
 import { ended } from "./support.ts";
 
 const t = await setupShared();
@@ -23,5 +25,11 @@ Deno.test("a tenant is erased with its OAuth clients, also those that users of o
   await ended(admin, asked.body.statusUrl);
   const { sql } = t.steward.platform;
   assert.equal((await sql`select from oauth_clients where id = ${client.id}`).length, 0);
+  const taken = () => makeClient(admin, { audience: client.audience });
+  await assert.rejects(taken, /OAUTH_AUDIENCE_CONFLICT/, "its tokens may still be valid");
+  assert.deepEqual(await finish(pruneAudiencesJob, t.steward.platform), { audiences: 0 });
+  await sql`update oauth_audiences set left_at = now() - interval '25 hours' where audience = ${client.audience}`;
+  assert.deepEqual(await finish(pruneAudiencesJob, t.steward.platform), { audiences: 1 });
+  await taken();
   assert.equal((await sql`select from users where id = ${who.id} and erased_at is null`).length, 1);
 });
