@@ -7,12 +7,11 @@ import { clearWrongCodes } from "../factors/failed_codes.ts";
 import { clearFailedSignIns, clearFailuresOfDevices } from "../sign_in/failed_sign_ins.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { lockChangeableUser } from "./platform_reach.ts";
-import { requireUser } from "./user_details.ts";
 import type { UserPlatform } from "./user_lock.ts";
 
 /**
  * Lists the open sessions of a user, newest first, at most 100. A session is valid in all tenants of the user and shows
- * addresses and devices, so a caller in a tenant must be allowed to change the user.
+ * addresses and devices, so the caller must be allowed to change the user.
  * @param within the tenant of the user; null: any user
  * @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN, MISSING_PERMISSION
  */
@@ -23,8 +22,7 @@ export async function listUserSessions(
   within: string | null,
 ): Promise<OwnSession[]> {
   return await transact(p.sql, async (tx) => {
-    if (within === null) await requireUser(tx, userId, null);
-    else await lockChangeableUser(tx, caller, userId, within);
+    await lockChangeableUser(tx, caller, userId, within);
     return await listOwnSessions(tx, { userId, sessionId: caller.sessionId });
   });
 }

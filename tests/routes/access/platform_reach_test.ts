@@ -31,6 +31,7 @@ const anywhere = (by: Actor, id: string) => ({
   delete: () => by.delete(`/api/v1/admin/users/${id}`),
   unlock: () => by.post(`/api/v1/admin/users/${id}/unlock`),
   "send a reset link": () => by.post(`/api/v1/admin/users/${id}/password-reset`),
+  "list sessions": () => by.get(`/api/v1/admin/users/${id}/sessions`),
   "end sessions": () => by.delete(`/api/v1/admin/users/${id}/sessions`),
   "remove factors": () => by.delete(`/api/v1/admin/users/${id}/factors`),
   erase: () => by.post(`/api/v1/admin/users/${id}/erase`, { reason: "asked" }),
@@ -64,7 +65,15 @@ Deno.test("who lacks admin:system changes no system administrator, by any route"
 Deno.test("a system administrator, and who has the same platform reach, may change them", async () => {
   const target = await newSystemAdmin();
   const other = await t.actor({ tenantId: platform, permissions: ["manage:all-users"] });
-  for (const name of ["change", "unlock", "end sessions", "send a reset link", "delete"] as const) {
+  const allowed = [
+    "change",
+    "unlock",
+    "list sessions",
+    "end sessions",
+    "send a reset link",
+    "delete",
+  ] as const;
+  for (const name of allowed) {
     assert.ok((await anywhere(t.systemAdmin, target.userId)[name]()).status < 300, name);
     assert.ok((await anywhere(manager, other.userId)[name]()).status < 300, name);
   }
