@@ -150,7 +150,9 @@ export const EVENT_TYPES: { [T in EventType]: EventDeclaration<EventData[T]> } =
     example: { userId: user.userId },
   },
   "user.access-changed": {
-    description: "A user's rights in the tenant changed; answers about older versions are out of date",
+    description:
+      "A user's rights in the tenant changed. Drop all kept answers about the user, also if the version is not new; a later " +
+      "answer with an older version is out of date too",
     example: { userId: user.userId, version: 4 },
   },
   "file.available": { description: "A file was scanned and can be downloaded", example: file },

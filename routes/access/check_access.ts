@@ -20,7 +20,8 @@ export const checkAccessRoutes = [
       "Permissions count like in the service's own checks: those of the user's roles in that tenant, by an active link; " +
       "admin:system includes all except those of the file module. Not allowed are users without a link, unknown users and " +
       "tenants in which the caller does not act. A service account without X-Tenant-ID asks about all its tenants. " +
-      "Cached answers are outdated by the event `user.access-changed` of the user.",
+      "Drop all kept answers about a user at every event `user.access-changed` of the user, also if its `version` is not " +
+      "new. Ask again if the `version` of a later answer is older than that of the last event.",
     access: inServedTenants("check:access"),
     body: z.object({
       checks: z.array(z.object({
