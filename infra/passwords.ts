@@ -12,9 +12,13 @@ const DECOY = `${PREFIX}${unpadded("nobody's account")}$${unpadded("\0".repeat(3
 /** Maximum concurrent hashes. Each uses a whole CPU core, and one core stays free for requests. */
 export const HASH_THREADS = Math.max(1, availableParallelism() - 1);
 
-/** Cost limits for imported hashes. A more expensive hash would let each sign-in of its user overload the service. */
-const MAX_ARGON2 = { memoryKiB: 262_144, passes: 20, lanes: 16 };
-const MAX_BCRYPT_COST = 15;
+/**
+ * Cost limits for imported hashes: about one second of a core, two for the costliest scrypt. A more expensive hash would
+ * let each sign-in of its user overload the service. Hashes that were stored before a limit are verified anyway.
+ */
+const MAX_ARGON2 = { memoryKiB: 262_144, passes: 20, lanes: 16, memoryTimesPasses: 3 * 262_144 };
+const MAX_BCRYPT_COST = 14;
+const MAX_SCRYPT_BYTES = 256 * 1024 * 1024;
 
 const ARGON2 =
   /^\$argon2(?:id|i|d)\$(?:v=(?:16|19)\$)?m=([1-9]\d{0,6}),t=([1-9]\d{0,2}),p=([1-9]\d{0,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})$/;
@@ -51,17 +55,24 @@ export const verifyPassword = (stored: string, password: string): Promise<boolea
 
 /** What `isAcceptedHash` accepts, for messages. */
 export const ACCEPTED_HASHES =
-  "a hash by argon2, bcrypt, scrypt (PHC, Django, Firebase) or PBKDF2 (PHC, Django, ASP.NET Identity 3), up to 256 MiB of memory, 2,000,000 rounds of PBKDF2, 20 passes of argon2 and bcrypt cost 15";
+  "a hash by argon2, bcrypt, scrypt (PHC, Django, Firebase) or PBKDF2 (PHC, Django, ASP.NET Identity 3), up to 256 MiB of memory (argon2: 20 passes, and memory times passes up to 768 MiB; scrypt: memory times lanes up to 256 MiB), bcrypt cost 14 and 2,000,000 rounds of PBKDF2";
 
 /** Does `hash` have a format and cost that `verifyPassword` accepts? Also for hashes of other systems. */
 export function isAcceptedHash(hash: string): boolean {
   const bcrypt = BCRYPT.exec(hash);
   if (bcrypt) return Number(bcrypt[1]) >= 4 && Number(bcrypt[1]) <= MAX_BCRYPT_COST;
   const argon2 = ARGON2.exec(hash);
-  if (!argon2) return parseForeignHash(hash) !== null;
+  if (!argon2) return isAcceptedForeignHash(hash);
   const [memoryKiB = 0, passes = 0, lanes = 0] = argon2.slice(1, 4).map(Number);
   return memoryKiB >= 8 * lanes && memoryKiB <= MAX_ARGON2.memoryKiB && passes <= MAX_ARGON2.passes &&
-    lanes <= MAX_ARGON2.lanes && argon2.slice(4).every(isBase64);
+    memoryKiB * passes <= MAX_ARGON2.memoryTimesPasses && lanes <= MAX_ARGON2.lanes &&
+    argon2.slice(4).every(isBase64);
+}
+
+function isAcceptedForeignHash(hash: string): boolean {
+  const foreign = parseForeignHash(hash);
+  if (foreign?.method !== "scrypt") return foreign !== null;
+  return 128 * foreign.cost * foreign.blockSize * foreign.lanes <= MAX_SCRYPT_BYTES;
 }
 
 /** Is `text` canonical base64 without padding? A hash with any other text could never be verified. */

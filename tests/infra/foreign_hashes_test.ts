@@ -106,6 +106,34 @@ Deno.test("hashes over 256 MiB or 2,000,000 rounds are refused, those at the lim
   for (const text of over) assert.ok(!isAcceptedHash(text), text);
 });
 
+Deno.test("hashes that take longer than common parameters need are refused", () => {
+  const argon2 = (parameters: string) =>
+    `$argon2id$v=19$${parameters}$c29tZXNhbHRzb21lc2FsdA$${"A".repeat(43)}`;
+  const bcrypt = (cost: number) => `$2b$${cost}$${"A".repeat(53)}`;
+  const scrypt = (ln: number, p: number) => `$scrypt$ln=${ln},r=8,p=${p}$c2FsdA$${"A".repeat(43)}`;
+  const usual = [
+    ...["m=47104,t=1,p=1", "m=19456,t=2,p=1", "m=12288,t=3,p=1", "m=9216,t=4,p=1", "m=7168,t=5,p=1"], // OWASP
+    ...["m=65536,t=3,p=4", "m=65536,t=4,p=1", "m=102400,t=2,p=8", "m=16384,t=2,p=1", "m=4096,t=3,p=1"], // libraries
+    ...["m=65536,t=2,p=1", "m=262144,t=2,p=1", "m=262144,t=3,p=1", "m=65536,t=12,p=1", "m=39321,t=20,p=1"],
+  ].map(argon2);
+  const accepted = [
+    ...usual,
+    ...[4, 10, 12, 14].map((cost) => bcrypt(cost).replace("$4$", "$04$")),
+    ...[[17, 1], [16, 2], [15, 3], [14, 5], [13, 10], [18, 1], [14, 16]].map(([ln = 0, p = 0]) =>
+      scrypt(ln, p)
+    ),
+  ];
+  for (const text of accepted) assert.ok(isAcceptedHash(text), text);
+  const refused = [
+    ...["m=262144,t=20,p=1", "m=262144,t=4,p=1", "m=65536,t=13,p=4", "m=39322,t=20,p=1", "m=8,t=21,p=1"].map(
+      argon2,
+    ),
+    ...[15, 16, 31].map(bcrypt),
+    ...[[18, 2], [15, 9], [18, 16]].map(([ln = 0, p = 0]) => scrypt(ln, p)),
+  ];
+  for (const text of refused) assert.ok(!isAcceptedHash(text), text);
+});
+
 Deno.test("malformed hashes are refused", () => {
   const hash = "A".repeat(43);
   const malformed = [

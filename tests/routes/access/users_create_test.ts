@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { scryptSync } from "node:crypto";
+import { hash } from "@node-rs/argon2";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { ADMIN, createUser, newUser, PASSWORD } from "./users.ts";
 
@@ -119,7 +121,9 @@ Deno.test("isPasswordEncrypted accepts only valid argon2 and bcrypt hashes, and 
     "$1$salt$hash",
     bcrypt.slice(0, -1),
     bcrypt.replace("$12$", "$31$"),
+    bcrypt.replace("$12$", "$15$"),
     argon2.replace("m=65536", "m=4194304"),
+    argon2.replace("m=65536,t=3", "m=262144,t=20"),
     argon2.replace("argon2id", "scrypt"),
     `${argon2}\n`,
     argon2.replace("c29tZXNhbHRzb21lc2FsdA", "c29tZXNhbHRzb21lc2Fsd"), // truncated: not a valid base64 length
@@ -134,6 +138,32 @@ Deno.test("isPasswordEncrypted accepts only valid argon2 and bcrypt hashes, and 
   const plain = await made({ password: bcrypt });
   const [row] = await sql`select password_hash from users where id = ${plain}`;
   assert.match(row?.passwordHash, /^\$argon2id\$/, "without the flag a hash is a password like any other");
+});
+
+Deno.test("a stored hash above the cost limits still signs its user in, and is replaced", async () => {
+  const costly = {
+    argon2: await hash(PASSWORD, { memoryCost: 65_536, timeCost: 13 }),
+    scrypt: `$scrypt$ln=15,r=8,p=9$c2FsdA$${
+      scryptSync(PASSWORD, "salt", 32, { N: 2 ** 15, r: 8, p: 9, maxmem: 2 ** 27 }).toString("base64").slice(
+        0,
+        43,
+      )
+    }`,
+  };
+  for (const [name, stored] of Object.entries(costly)) {
+    const email = newUser().email;
+    const answer = await admin.post(
+      "/api/v1/users",
+      newUser({ password: stored, isPasswordEncrypted: true }),
+    );
+    assert.equal(answer.status, 400, name);
+    const id = await made({ email });
+    await sql`update users set password_hash = ${stored} where id = ${id}`;
+    const login = await t.nobody.post("/auth/login", { email, password: PASSWORD });
+    assert.equal(login.status, 200, name);
+    const [row] = await sql`select password_hash from users where id = ${id}`;
+    assert.match(row?.passwordHash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  }
 });
 
 Deno.test("passwords and hashes appear in no answer, audit row or log line", async () => {
