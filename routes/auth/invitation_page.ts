@@ -13,8 +13,6 @@ const TEXTS = {
       "Your account has no password: you sign in with another provider. Set a password with “Forgot password” on the sign-in page, then open this link again.",
     accept: "Accept",
     done: "Done. You can sign in now.",
-    removed:
-      "Done. Somebody else may have chosen the password of your account, so it was removed. Set a new one with “Forgot password” on the sign-in page.",
     signIn: "Go to the sign-in page",
   },
   pt: {
@@ -28,8 +26,6 @@ const TEXTS = {
       "Sua conta não tem senha: entra com outro provedor. Defina uma com “Esqueci a senha” na página de login e abra este link de novo.",
     accept: "Aceitar",
     done: "Pronto. Já pode entrar.",
-    removed:
-      "Pronto. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida. Defina uma nova com “Esqueci a senha” na página de login.",
     signIn: "Ir para a página de login",
   },
 };
@@ -89,7 +85,7 @@ form.addEventListener("submit", async (event) => {
   form.button.disabled = false;
   if (!accepted) return;
   form.hidden = true;
-  note.textContent = accepted.isPasswordRemoved ? texts.removed : texts.done;
+  note.textContent = texts.done;
   document.querySelector("#next").hidden = false;
 });
 show();`,

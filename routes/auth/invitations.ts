@@ -37,11 +37,6 @@ const accepted = {
       email: z.string(),
       tenantId: z.uuid(),
       tenantName: z.string(),
-      isPasswordRemoved: z.boolean().meta({
-        description:
-          "The first proof that the mailbox is the account's removed its password and all else that others may " +
-          "have added; the person sets a new password with forgot-password",
-      }),
     }).meta({ id: "AcceptedInvitationDto" }),
   },
 };

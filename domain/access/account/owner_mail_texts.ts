@@ -31,24 +31,24 @@ export const OWNER_MAILS = {
     en: {
       title: "The password of your account was removed",
       text:
-        "You proved for the first time that this address is yours. Somebody else may have chosen the password of your account, so it was removed, with all second factors, passkeys and API keys. All earlier sessions were ended. You can set a new password with “Forgot password”.",
+        "You proved for the first time that this address is yours. Somebody else may have chosen the password of your account, so it was removed, with all second factors and passkeys. All earlier sessions were ended. You can set a new password with “Forgot password”. Please check the API keys of your account.",
     },
     pt: {
       title: "A senha da sua conta foi removida",
       text:
-        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida, com todos os segundos fatores, chaves de acesso e chaves de API. Todas as sessões anteriores foram terminadas. Você pode definir uma nova senha com “Esqueci minha senha”.",
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter escolhido a senha da sua conta, por isso ela foi removida, com todos os segundos fatores e chaves de acesso. Todas as sessões anteriores foram terminadas. Você pode definir uma nova senha com “Esqueci minha senha”. Verifique as chaves de API da sua conta.",
     },
   },
   "former-access-removed": {
     en: {
       title: "Earlier access to your account was removed",
       text:
-        "You proved for the first time that this address is yours. Somebody else may have used your account before, so its second factors, passkeys, API keys and devices, and the programs that it allowed, were removed. All earlier sessions were ended.",
+        "You proved for the first time that this address is yours. Somebody else may have used your account before, so its second factors, passkeys and devices, and the programs that it allowed, were removed. All earlier sessions were ended. Please check the API keys of your account.",
     },
     pt: {
       title: "O acesso anterior à sua conta foi removido",
       text:
-        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter usado sua conta antes, por isso os segundos fatores, as chaves de acesso, as chaves de API e os dispositivos dela, e os programas permitidos, foram removidos. Todas as sessões anteriores foram terminadas.",
+        "Você provou pela primeira vez que este endereço é seu. Outra pessoa pode ter usado sua conta antes, por isso os segundos fatores, as chaves de acesso e os dispositivos dela, e os programas permitidos, foram removidos. Todas as sessões anteriores foram terminadas. Verifique as chaves de API da sua conta.",
     },
   },
   "email-change-requested": {

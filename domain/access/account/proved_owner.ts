@@ -16,7 +16,7 @@ interface Origin {
 const isUnproved = (q: Sql) => q`(email_verified_at is null or is_mailbox_only)`;
 
 /**
- * Marks the owner of an account as proved: the email is verified, and nobody else can have used the account since.
+ * Marks the owner of an account as proved: a person who reads the mail of its email has its password and factors.
  * @returns false if it was proved before
  */
 export async function markProved(tx: Tx, userId: string): Promise<boolean> {
@@ -37,7 +37,8 @@ export async function noteVerifiedEmail(tx: Tx, userId: string): Promise<void> {
 
 /**
  * Notes that the owner of the mailbox proved who they are. The first time, removes all with which somebody else, who may
- * have created the account with this email, could still act as the owner. Locks the user.
+ * have created the account with this email, could still sign in as the owner. API keys stay: they act only in the tenant
+ * that they were made in. Locks the user.
  * @param o.keepsPassword true: the owner has chosen it just now
  * @returns whether the password was removed
  */
@@ -51,7 +52,6 @@ export async function proveOwner(
   const password = await tx`update users set password_hash = null
     where id = ${userId} and password_hash is not null and not ${keepsPassword}`;
   const factors = await tx`delete from user_factors where user_id = ${userId}`;
-  const keys = await revokeKeys(tx, o);
   const clients = await tx`delete from oauth_consents where user_id = ${userId}`; // else they would get tokens unasked
   const devices = await tx`delete from user_devices where user_id = ${userId}`; // they get the user's push messages
   await tx`delete from recovery_codes where user_id = ${userId}`;
@@ -62,23 +62,11 @@ export async function proveOwner(
   await endSessions(p, tx, { userId, reason: "first proof of the owner" });
   const actor = { userId, tenantId: null, traceId, ip };
   const target = { targetType: "user", targetId: userId };
-  const before = { factors: factors.count, apiKeys: keys, clients: clients.count, devices: devices.count };
+  const before = { factors: factors.count, clients: clients.count, devices: devices.count };
   const isMore = Object.values(before).some((count) => count > 0);
   if (password.count > 0) await recordAudit(tx, actor, { action: "user.remove-password", ...target });
   if (isMore) await recordAudit(tx, actor, { action: "user.remove-former-access", ...target, before });
   if (password.count > 0) await mailOwner(p, tx, { userId, kind: "password-removed" });
   else if (isMore) await mailOwner(p, tx, { userId, kind: "former-access-removed" });
   return password.count > 0;
-}
-
-/** Revokes the API keys that act for a user. @returns how many */
-async function revokeKeys(tx: Tx, { userId, ...origin }: Origin & { userId: string }): Promise<number> {
-  const revoked = await tx<{ id: string; name: string; tenantId: string }[]>`
-    update api_keys set revoked_at = now(), revoked_by = ${userId}
-    where created_by = ${userId} and revoked_at is null returning id, name, tenant_id`;
-  for (const { id, name, tenantId } of revoked) {
-    const entry = { action: "apiKey.revoke", targetType: "apiKey", targetId: id, before: { name } };
-    await recordAudit(tx, { userId, tenantId, traceId: origin.traceId, ip: origin.ip }, entry);
-  }
-  return revoked.length;
 }

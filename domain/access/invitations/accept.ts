@@ -5,7 +5,7 @@ import { type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { digest } from "../../shared/secrets.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
-import { markProved, proveOwner } from "../account/proved_owner.ts";
+import { markProved } from "../account/proved_owner.ts";
 import { wrongFactor } from "../factors/factor_sign_in.ts";
 import { type FactorProof, proveFactor, requireOneProof } from "../factors/prove.ts";
 import type { AccessPlatform } from "../platform.ts";
@@ -40,8 +40,6 @@ export interface AcceptedInvitation {
   email: string;
   tenantId: string;
   tenantName: string;
-  /** The account was never proved before, so its password was removed. The person sets a new one by a reset link. */
-  isPasswordRemoved: boolean;
 }
 
 /** The request that accepts, for the audit log. */
@@ -96,8 +94,7 @@ export async function readOffer(sql: Sql, token: string): Promise<OfferedInvitat
  * Accepts an invitation. The link proves that the person reads the mail of the address. Without a user of that email, it
  * creates one, and `password` is their new password. Otherwise `password` must be that user's own: a link in a mailbox
  * must not replace a password. A user with a second factor proves it too. Otherwise somebody else who had added that
- * factor could sign in to the tenant with it. Wrong passwords and codes count like failed sign-ins. The link is a proof of
- * the owner, see `proveOwner`.
+ * factor could sign in to the tenant with it. Wrong passwords and codes count like failed sign-ins.
  * @throws INVITATION_INVALID, INVITATION_INVITER_FORBIDDEN, VALIDATION_ERROR (the password, no code), RATE_LIMITED,
  * ACCOUNT_LOCKED_UNAUTHORIZED, CREDENTIALS_INVALID_UNAUTHORIZED, SECOND_FACTOR_INVALID_UNAUTHORIZED, FACTOR_UNAVAILABLE,
  * and errors of `join`
@@ -135,9 +132,8 @@ export async function acceptInvitation(
       audited: tenantId,
       rolesOf: tenantId,
     });
-    await markProved(tx, userId);
     await recordAccepted(tx, open, userId, origin);
-    return { userId, email, tenantId, tenantName, isPasswordRemoved: false };
+    return { userId, email, tenantId, tenantName };
   });
 }
 
@@ -176,12 +172,10 @@ async function join(
     const open = await close(tx, token);
     const { tenantId, tenantName, email, roleIds } = open;
     const link = { tenantId, roleIds, isDefault: false, isActive: true };
-    const { traceId, ip } = origin;
-    const isPasswordRemoved = await proveOwner(p, tx, { userId, keepsPassword: false, traceId, ip });
     const read = (tx: Tx) => readUserTenant(tx, userId, tenantId);
     await linkUserToTenant({ ...p, sql: tx }, null, userId, link, read);
     await recordAccepted(tx, open, userId, origin);
-    return { userId, email, tenantId, tenantName, isPasswordRemoved };
+    return { userId, email, tenantId, tenantName };
   });
 }
 
@@ -206,6 +200,7 @@ async function recordAccepted(
   userId: string,
   { traceId, ip }: Origin,
 ): Promise<void> {
+  await markProved(tx, userId);
   await tx`update invitations set accepted_user_id = ${userId} where id = ${id}`;
   await recordAudit(tx, { userId, tenantId, traceId, ip }, {
     action: "invitation.accept",

@@ -73,13 +73,7 @@ Deno.test("a person without an account accepts with a password, and can sign in"
   const accepted = await accept(token);
   assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
   const { userId } = accepted.body;
-  assert.deepEqual(accepted.body, {
-    userId,
-    email,
-    tenantId,
-    tenantName: `Tenant ${tenantId}`,
-    isPasswordRemoved: false,
-  });
+  assert.deepEqual(accepted.body, { userId, email, tenantId, tenantName: `Tenant ${tenantId}` });
   const session = await signIn(t, email, NEW);
   assert.equal(session.body.tenant.id, tenantId);
   assert.deepEqual(session.body.permissions, [...ADMIN].sort());
@@ -94,7 +88,7 @@ Deno.test("a person without an account accepts with a password, and can sign in"
 });
 
 Deno.test("an existing account joins with its own password; the link never replaces it", async () => {
-  const user = await person(t, { isProved: true });
+  const user = await person(t);
   const { token } = await invited(user.email);
   const session = bearer(t, await signIn(t, user.email));
   assert.equal((await offer(token)).body.account, "Password");
@@ -109,7 +103,7 @@ Deno.test("an existing account joins with its own password; the link never repla
 });
 
 Deno.test("an account with a second factor joins with its password and a code, not with the password alone", async () => {
-  const user = await person(t, { isProved: true });
+  const user = await person(t);
   const { app, recoveryCodes: [recoveryCode] } = await addApp(bearer(t, await signIn(t, user.email)), {
     now: Date.now,
   });
@@ -296,7 +290,7 @@ Deno.test("of simultaneous uses of one link one succeeds", async () => {
   const { token } = await invited();
   const answers = await Promise.all([1, 2, 3].map(() => accept(token)));
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400]);
-  const user = await person(t, { isProved: true });
+  const user = await person(t);
   const joining = await invited(user.email);
   const joined = await Promise.all([1, 2, 3].map(() => accept(joining.token, PASSWORD)));
   assert.deepEqual(joined.map(({ status }) => status).sort(), [200, 400, 400]);
