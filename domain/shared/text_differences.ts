@@ -1,10 +1,12 @@
 import { structuredPatch } from "diff";
+import { nextTurn } from "./in_turns.ts";
 
 /** Lines shown around a change. */
 const CONTEXT = 3;
-/** Texts that differ in more lines are shown as removed and added as a whole: comparing them would take seconds. */
-const MAX_EDITS = 4_000;
-const MAX_MS = 300;
+/** Added and removed lines of one text that are shown. The time grows with the square: twice as many take 0.2 s. */
+export const MAX_EDITS = 1_000;
+/** For a busy machine. Other requests wait so long. */
+const MAX_MS = 200;
 
 export const LINE_CHANGES = ["Unchanged", "Added", "Removed"] as const;
 
@@ -23,26 +25,37 @@ export interface DifferencePart {
 /** The differences of one text. */
 export interface FieldDifferences {
   field: string;
+  /** True if there are more changed lines than are shown; then there are no parts. */
+  isTooDifferent: boolean;
   parts: DifferencePart[];
 }
 
 const CHANGES: Record<string, ComparedLine["change"]> = { "+": "Added", "-": "Removed", " ": "Unchanged" };
 
-/** The fields whose texts differ, in the order of `after`, with their changed lines. An absent text is an empty one. */
-export const compareFields = (
+/**
+ * The fields whose texts differ, in the order of `after`, with their changed lines. An absent text is an empty one. Each
+ * text is compared in its own turn of the event loop.
+ */
+export async function compareFields(
   before: Record<string, string | null>,
   after: Record<string, string | null>,
-): FieldDifferences[] =>
-  Object.keys(after)
-    .map((field) => ({ field, parts: compareLines(before[field] ?? "", after[field] ?? "") }))
-    .filter(({ parts }) => parts.length > 0);
+): Promise<FieldDifferences[]> {
+  const differences: FieldDifferences[] = [];
+  for (const [field, text] of Object.entries(after)) {
+    const [one, other] = [before[field] ?? "", text ?? ""];
+    if (one === other) continue;
+    if (differences.length > 0) await nextTurn();
+    const parts = compareLines(one, other);
+    differences.push({ field, isTooDifferent: parts === null, parts: parts ?? [] });
+  }
+  return differences;
+}
 
-/** The changed lines of two texts with the lines around them; empty if the texts are equal. */
-function compareLines(before: string, after: string): DifferencePart[] {
-  if (before === after) return [];
+/** The changed lines of two texts with the lines around them; null if the texts are too different. */
+function compareLines(before: string, after: string): DifferencePart[] | null {
   const options = { context: CONTEXT, maxEditLength: MAX_EDITS, timeout: MAX_MS };
   const patch = structuredPatch("", "", before, after, "", "", options);
-  if (!patch) return [{ skipped: 0, lines: [...linesOf("Removed", before), ...linesOf("Added", after)] }];
+  if (!patch) return null;
   let shown = 0;
   return patch.hunks.map(({ oldStart, oldLines, lines }) => {
     const skipped = Math.max(0, oldStart - 1 - shown);
@@ -54,6 +67,3 @@ function compareLines(before: string, after: string): DifferencePart[] {
     };
   });
 }
-
-const linesOf = (change: ComparedLine["change"], text: string): ComparedLine[] =>
-  text.split("\n").map((line) => ({ change, text: line }));

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LINE_CHANGES } from "../../domain/shared/text_differences.ts";
+import { LINE_CHANGES, MAX_EDITS } from "../../domain/shared/text_differences.ts";
 import { queryInteger } from "./validation.ts";
 
 /** Version numbers in paths and queries. */
@@ -16,6 +16,9 @@ export const VersionDifferencesDto = z.object({
   to: z.int(),
   changes: z.array(z.object({
     field: z.string().meta({ description: "A member of the template, such as name" }),
+    isTooDifferent: z.boolean().meta({
+      description: `True if more than ${MAX_EDITS} lines were added and removed; then \`parts\` is empty`,
+    }),
     parts: z.array(z.object({
       skipped: z.int().meta({ description: "Unchanged lines that are left out before the part" }),
       lines: z.array(z.object({ change: z.enum(LINE_CHANGES), text: z.string() })),

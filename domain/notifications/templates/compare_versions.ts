@@ -12,7 +12,7 @@ export async function compareTemplateVersions(
 ): Promise<FieldDifferences[]> {
   const before = await readTemplateVersion(q, tenantId, id, from);
   const after = await readTemplateVersion(q, tenantId, id, to);
-  return compareFields(comparedTexts(before), comparedTexts(after));
+  return await compareFields(comparedTexts(before), comparedTexts(after));
 }
 
 const comparedTexts = (version: TemplateVersion): Record<string, string | null> => ({

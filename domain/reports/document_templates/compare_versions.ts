@@ -12,7 +12,7 @@ export async function compareDocumentTemplateVersions(
 ): Promise<FieldDifferences[]> {
   const before = await readDocumentTemplateVersion(q, tenantId, id, from);
   const after = await readDocumentTemplateVersion(q, tenantId, id, to);
-  return compareFields(comparedTexts(before), comparedTexts(after));
+  return await compareFields(comparedTexts(before), comparedTexts(after));
 }
 
 const comparedTexts = (version: DocumentTemplateVersion): Record<string, string> => ({

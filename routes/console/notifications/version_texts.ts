@@ -15,6 +15,10 @@ export const versionTexts = sectionTexts({
     `Diferenças entre a versão ${older} e a ${newer}`,
   ],
   none: ["These versions have the same texts.", "Estas versões têm os mesmos textos."],
+  tooDifferent: (most: number) => [
+    `More than ${most} lines differ. Open both versions to read them.`,
+    `Mais de ${most} linhas são diferentes. Abra as duas versões para ler.`,
+  ],
   unchangedLines: (count: number) => [
     count === 1 ? "1 unchanged line" : `${count} unchanged lines`,
     count === 1 ? "1 linha sem alterações" : `${count} linhas sem alterações`,

@@ -1,3 +1,4 @@
+import { MAX_EDITS } from "../../../domain/shared/text_differences.ts";
 import { ActionButton, ButtonLink, SelectField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { DataTable } from "../components/table.tsx";
@@ -132,13 +133,16 @@ function VersionSelect(
 function Differences(
   { v, changes, labels }: { v: Visit; changes: Compared["changes"]; labels: Record<string, string> },
 ) {
-  if (changes.length === 0) return <p class="muted">{versionTexts[v.locale].none}</p>;
+  const t = versionTexts[v.locale];
+  if (changes.length === 0) return <p class="muted">{t.none}</p>;
   return (
     <>
-      {changes.map(({ field, parts }) => (
+      {changes.map(({ field, isTooDifferent, parts }) => (
         <section class="stack">
           <h3>{labels[field] ?? field}</h3>
-          <LineDifferences v={v} label={labels[field] ?? field} parts={parts} />
+          {isTooDifferent
+            ? <p class="muted">{t.tooDifferent(MAX_EDITS)}</p>
+            : <LineDifferences v={v} label={labels[field] ?? field} parts={parts} />}
         </section>
       ))}
     </>

@@ -109,6 +109,17 @@ Deno.test("two versions of a template are compared line by line", async () => {
   refused(await other.get(`${path}/1/compare?with=2`), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
 });
 
+Deno.test("texts that differ in more than a thousand lines are marked, and the others are compared", async () => {
+  const lines = (word: string) => Array.from({ length: 28_000 }, (_, n) => word + n).join("\n");
+  const { id } = await made(ann, { slug: "long", textBodyTemplate: lines("a") });
+  const changes = { templateId: id, textBodyTemplate: lines("b"), name: "Long" };
+  assert.equal((await ann.put(`${templates}/${id}`, changes)).status, 200);
+  const { body } = await ann.get(`${templates}/${id}/versions/1/compare?with=2`);
+  const [name, text] = body.changes;
+  assert.deepEqual([name.field, name.isTooDifferent, name.parts[0].lines.length], ["name", false, 2]);
+  assert.deepEqual(text, { field: "textBodyTemplate", isTooDifferent: true, parts: [] });
+});
+
 Deno.test("simultaneous versions are all stored; versions of shipped templates can be read but not restored", async () => {
   const { id } = await made(ann, { slug: "raced" });
   await Promise.all(
