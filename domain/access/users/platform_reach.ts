@@ -25,7 +25,7 @@ export async function requireTheirReach(
   if (missing.length === 0) return;
   throw problem(
     "MISSING_PERMISSION",
-    `User ${userId} was not changed: the user holds ${missing.join(", ")}, which the caller does not hold.`,
+    `The request was refused: user ${userId} holds ${missing.join(", ")}, which the caller does not hold.`,
   );
 }
 
