@@ -7,8 +7,17 @@ export interface SeenRequest {
   at: number;
 }
 
-/** What the front does with a request: pass it on, pass it on and cut its answer, or answer it itself. */
-export type Fault = (request: SeenRequest) => "pass" | "cut the answer" | Response | Promise<Response>;
+/**
+ * What the front does with a request: pass it on, pass it on and cut its answer or send no more after the middle of it, or
+ * answer it itself.
+ */
+export type Fault = (
+  request: SeenRequest,
+) => "pass" | "cut the answer" | "stall the answer" | Response | Promise<Response>;
+
+/** A body that never ends. */
+const stalling = (text: string) =>
+  new ReadableStream({ start: (body) => body.enqueue(new TextEncoder().encode(text)) });
 
 /** A server before the service that records the requests of a worker and can disturb them. */
 export async function requestFront(target: string) {
@@ -33,7 +42,8 @@ export async function requestFront(target: string) {
     const answer = await fetch(target + pathname, { method, headers, body: text, signal }).catch(() => null);
     if (!answer) return new Response(null, { status: 502 }); // the worker has closed its connection
     const body = await answer.text();
-    const sent = fault === "pass" ? body : body.slice(0, -1); // an answer that breaks off
+    const cut = body.slice(0, -1);
+    const sent = fault === "pass" ? body : fault === "cut the answer" ? cut : stalling(cut);
     return new Response(sent, { status: answer.status, headers: { "content-type": "application/json" } });
   });
   front.url = `http://127.0.0.1:${server.addr.port}`;

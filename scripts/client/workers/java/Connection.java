@@ -3,9 +3,13 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.time.Duration;
+import java.net.http.HttpTimeoutException;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
@@ -31,18 +35,18 @@ final class Connection {
     }
 
     /**
-     * Sends a request until it is answered, or until {@code isGivenUp}: then it returns null. Pauses longer after each
-     * failure, and as long as the service asks for.
+     * Sends a request until it is answered, each time within {@code limit} seconds, or until {@code isGivenUp}: then it
+     * returns null. Pauses longer after each failure, and as long as the service asks for.
      */
     Map<String, Object> post(String verb, Map<String, Object> body, int limit, BooleanSupplier isGivenUp) {
         for (double pause = 0.2;; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
             String reason;
             double asked = 0;
             try {
-                HttpRequest request = HttpRequest.newBuilder(URI.create(url + verb)).timeout(Duration.ofSeconds(limit))
+                HttpRequest request = HttpRequest.newBuilder(URI.create(url + verb))
                         .header("authorization", "Bearer " + key.get()).header("content-type", "application/json")
                         .POST(HttpRequest.BodyPublishers.ofString(Json.write(body))).build();
-                HttpResponse<String> response = http.send(request, HttpResponse.BodyHandlers.ofString());
+                HttpResponse<String> response = send(request, limit);
                 int status = response.statusCode();
                 if (status == 200) return object(Json.read(response.body()));
                 reason = verb + ": " + status + " " + Job.cut(response.body(), 1000);
@@ -59,6 +63,21 @@ final class Connection {
             } catch (InterruptedException e) {
                 // only claims are interrupted, to stop
             }
+        }
+    }
+
+    /** Waits for the whole answer. The timeout of an HttpRequest would end with the headers. */
+    private HttpResponse<String> send(HttpRequest request, int limit) throws IOException, InterruptedException {
+        CompletableFuture<HttpResponse<String>> answer =
+                http.sendAsync(request, HttpResponse.BodyHandlers.ofString());
+        try {
+            return answer.get(limit, TimeUnit.SECONDS);
+        } catch (TimeoutException e) {
+            throw new HttpTimeoutException("no answer in " + limit + " s");
+        } catch (ExecutionException e) {
+            throw new IOException(e.getCause());
+        } finally {
+            answer.cancel(true); // closes the connection if the answer is not complete
         }
     }
 
