@@ -7,7 +7,7 @@ import { readPage } from "../shared/read_page.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type FileRow, lockFile } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
-import { isServiceScope } from "./service_scopes.ts";
+import { isServiceOwner } from "./service_scopes.ts";
 
 /** A reference keeps a file from being purged. Its owner is the entity `ownerId` of the area `scope`. */
 export interface FileReference {
@@ -34,7 +34,7 @@ export interface NewReference extends Owner {
 /**
  * Adds a caller's reference to an Available file. If the owner already has one, returns it. References to a product file
  * are separate per tenant. The lock on the file's row prevents a purge at the same time.
- * @throws VALIDATION_ERROR for a scope of the service, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT,
+ * @throws VALIDATION_ERROR for an owner of the service, FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT,
  * FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function referenceFile(
@@ -43,8 +43,9 @@ export async function referenceFile(
   fileId: string,
   owner: Owner,
 ): Promise<FileReference> {
-  if (isServiceScope(owner.scope)) {
-    throw invalid({ scope: [`"${owner.scope}" is the service's own; expected another scope`] });
+  if (isServiceOwner(owner)) {
+    const own = `with a UUIDv7 as ownerId, "${owner.scope}" is a scope of the service itself`;
+    throw invalid({ scope: [`${own}; expected another scope`] });
   }
   return await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
@@ -89,14 +90,12 @@ export async function releaseReference(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
-    const [existing] = await tx<{ scope: string }[]>`select scope from file_references
+    const [existing] = await tx<Owner[]>`select scope, owner_id from file_references
       where id = ${referenceId} and file_id = ${fileId} and ${visibleReferences(tx, caller, file)}`;
     if (!existing) throw problem("FILE_NOT_FOUND", "The file never had this reference.");
-    if (isServiceScope(existing.scope)) {
-      throw problem(
-        "FILE_NOT_FOUND",
-        `The reference belongs to the service's own scope "${existing.scope}"; expected one that a caller added.`,
-      );
+    if (isServiceOwner(existing)) {
+      const found = `The service itself holds the file with this reference (scope "${existing.scope}")`;
+      throw problem("FILE_NOT_FOUND", `${found}; expected a reference that a caller added.`);
     }
     const released = await tx`update file_references set released_at = now()
       where id = ${referenceId} and released_at is null`;

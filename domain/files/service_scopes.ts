@@ -1,4 +1,6 @@
-/** The scopes in which the service itself holds files, by what owns the references. Callers cannot use them. */
+import { isTimeOrderedId } from "../shared/ids.ts";
+
+/** The scopes in which the service itself holds files, by what owns the references. */
 export const SERVICE_SCOPES = {
   reportRun: "reports",
   message: "notifications",
@@ -8,4 +10,9 @@ export const SERVICE_SCOPES = {
 
 const names: ReadonlySet<string> = new Set(Object.values(SERVICE_SCOPES));
 
-export const isServiceScope = (scope: string): boolean => names.has(scope);
+/**
+ * True if a pair may be the service's own: one of its scopes, and an id of the form that it makes. Callers may use these
+ * scopes with owners of their own.
+ */
+export const isServiceOwner = ({ scope, ownerId }: { scope: string; ownerId: string }): boolean =>
+  names.has(scope) && isTimeOrderedId(ownerId);

@@ -1,4 +1,4 @@
-import { v7 } from "uuid";
+import { v7, validate, version } from "uuid";
 import { type Clock, systemClock } from "../../infra/clock.ts";
 
 const ids = { clock: systemClock, ms: 0, sequence: 0 };
@@ -20,6 +20,9 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Whether a text is a UUID of any version, in upper or lower case. */
 export const isUuid = (text: string): boolean => UUID.test(text);
+
+/** Whether a text is a UUIDv7, as `newId` makes them. */
+export const isTimeOrderedId = (text: string): boolean => validate(text) && version(text) === 7;
 
 /** Sorts before all ids. A pass over a table begins here. */
 export const FIRST_ID = "00000000-0000-0000-0000-000000000000";

@@ -17,7 +17,10 @@ export const referenceRoutes = [
     area: "Files",
     id: "referenceFile",
     summary: "Add a reference to a file",
-    details: `The scopes of the service itself are refused: ${Object.values(SERVICE_SCOPES).join(", ")}.`,
+    details:
+      `In these scopes, the service itself holds files for owners whose id is a UUIDv7; such pairs are refused: ${
+        Object.values(SERVICE_SCOPES).join(", ")
+      }.`,
     access,
     params: FileId,
     lateBody: ReferenceRequest,
@@ -45,7 +48,8 @@ export const referenceRoutes = [
     area: "Files",
     id: "releaseReference",
     summary: "Release a reference; no effect if it was released",
-    details: "The service releases the references in its own scopes itself. Here they answer 404.",
+    details:
+      "The service releases its own references itself, such as those of reports. Here they answer 404.",
     access,
     params: FileReferenceId,
     answers: { 204: { description: "The reference is released" } },

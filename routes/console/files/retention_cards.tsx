@@ -1,5 +1,5 @@
 import { RETENTION_CLASSES } from "../../../domain/files/file.ts";
-import { isServiceScope } from "../../../domain/files/service_scopes.ts";
+import { isServiceOwner } from "../../../domain/files/service_scopes.ts";
 import { localOf } from "../components/date_inputs.ts";
 import { Fields, Form } from "../components/fields.tsx";
 import { ActionButton } from "../components/forms.tsx";
@@ -32,7 +32,7 @@ export function ReferencesCard(
   const release: Column<Row<"listFileReferences">> = actionsColumn(
     v,
     ({ referenceId, scope, ownerId }) =>
-      isServiceScope(scope) ? <span class="muted">{t.releasedByService}</span> : (
+      isServiceOwner({ scope, ownerId }) ? <span class="muted">{t.releasedByService}</span> : (
         <ActionButton
           v={v}
           action={`files/${file.id}/references/${referenceId}/release`}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { SERVICE_SCOPES } from "../../../domain/files/service_scopes.ts";
+import { newId } from "../../../domain/shared/ids.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { ALL, Uploading } from "./uploading.ts";
@@ -20,7 +21,7 @@ Deno.test("callers cannot release the reference of a report; deleting the report
   for (const who of [actor, admin]) {
     const { status, body } = await who.delete(`${file}/references/${held.referenceId}`);
     assert.deepEqual([status, body.code], [404, "FILE_NOT_FOUND"]);
-    assert.match(body.detail, /belongs to the service's own scope "reports"; expected one that a caller added/);
+    assert.match(body.detail, /The service itself holds the file with this reference \(scope "reports"\)/);
   }
   assert.equal((await actor.get(file)).body.referenceCount, 1);
   const purge = await actor.post(`${file}/purge`, { reason: "early" });
@@ -31,27 +32,33 @@ Deno.test("callers cannot release the reference of a report; deleting the report
   assert.equal((await actor.delete(`${file}/references/${held.referenceId}`)).status, 404);
 });
 
-Deno.test("callers cannot add references in the scopes of the service, after the checks of the file", async () => {
+Deno.test("callers cannot add references for owners of the service, after the checks of the file", async () => {
   const id = await files.fileIn("Available", { tenantId: actor.tenantId });
   const pending = await files.fileIn("Pending", { tenantId: actor.tenantId });
-  const reserved = Object.values(SERVICE_SCOPES);
-  assert.deepEqual(reserved, ["reports", "notifications", "user-import", "user-import-result"]);
-  for (const scope of reserved) {
+  const add = (file: string, scope: string, ownerId: string) =>
+    actor.post(`/api/v1/files/${file}/references`, { scope, ownerId });
+  const scopes = Object.values(SERVICE_SCOPES);
+  assert.deepEqual(scopes, ["reports", "notifications", "user-import", "user-import-result"]);
+  for (const scope of scopes) {
     for (const file of [id, pending]) {
-      const { status, body } = await actor.post(`/api/v1/files/${file}/references`, {
-        scope: ` ${scope}`,
-        ownerId: "1",
-      });
+      const { status, body } = await add(file, ` ${scope}`, newId());
       assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], scope);
-      assert.deepEqual(body.errors, { scope: [`"${scope}" is the service's own; expected another scope`] });
+      assert.match(body.errors.scope[0], /is a scope of the service itself; expected another scope/);
     }
-    const unknown = `/api/v1/files/${crypto.randomUUID()}/references`;
-    assert.equal((await actor.post(unknown, { scope, ownerId: "1" })).status, 404);
+    assert.equal((await add(crypto.randomUUID(), scope, newId())).status, 404);
   }
-  const own = await actor.post(`/api/v1/files/${id}/references`, {
-    scope: "quarterly-reports",
-    ownerId: "1",
-  });
-  assert.equal(own.status, 201);
-  assert.equal((await actor.get(`/api/v1/files/${id}`)).body.referenceCount, 1);
+});
+
+Deno.test("callers may use the scopes of the service for owners with other ids, and any scope for UUIDv7", async () => {
+  const path = `/api/v1/files/${await files.fileIn("Available", { tenantId: actor.tenantId })}`;
+  for (
+    const [scope, ownerId] of [["reports", "2026-Q3"], ["reports", crypto.randomUUID()], ["orders", newId()]]
+  ) {
+    const { status, body } = await actor.post(`${path}/references`, { scope, ownerId });
+    assert.equal(status, 201, `${scope} ${ownerId}`);
+    for (const _ of ["once", "twice"]) {
+      assert.equal((await actor.delete(`${path}/references/${body.referenceId}`)).status, 204);
+    }
+  }
+  assert.equal((await actor.get(path)).body.referenceCount, 0);
 });
