@@ -206,7 +206,7 @@ export const userNotFound = (idOrEmail: string) =>
  * @param tenantId the user must be linked to it; null: any user
  * @throws USER_NOT_FOUND
  */
-export async function requireUser(q: Sql, userId: string, tenantId: string | null): Promise<void> {
+async function requireUser(q: Sql, userId: string, tenantId: string | null): Promise<void> {
   const rows = await q`select from users u where u.id = ${userId} and u.deleted_at is null
     and (${tenantId}::uuid is null
       or exists (select from user_tenants m where m.user_id = u.id and m.tenant_id = ${tenantId}))`;
