@@ -5,8 +5,6 @@ import { nextTurn } from "./in_turns.ts";
 const CONTEXT = 3;
 /** Added and removed lines of one text that are shown. The time grows with the square: twice as many take 0.2 s. */
 export const MAX_EDITS = 1_000;
-/** For a busy machine. Other requests wait so long. */
-const MAX_MS = 200;
 
 export const LINE_CHANGES = ["Unchanged", "Added", "Removed"] as const;
 
@@ -53,7 +51,7 @@ export async function compareFields(
 
 /** The changed lines of two texts with the lines around them; null if the texts are too different. */
 function compareLines(before: string, after: string): DifferencePart[] | null {
-  const options = { context: CONTEXT, maxEditLength: MAX_EDITS, timeout: MAX_MS };
+  const options = { context: CONTEXT, maxEditLength: MAX_EDITS };
   const patch = structuredPatch("", "", before, after, "", "", options);
   if (!patch) return null;
   let shown = 0;
