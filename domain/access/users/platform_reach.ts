@@ -23,9 +23,10 @@ export async function requireTheirReach(
   const held = await tx<{ code: string }[]>`${permissionCodes(tx, userId, within)}`;
   const missing = missingReach(acting.permissions, held.map(({ code }) => code));
   if (missing.length === 0) return;
+  const codes = missing.join(", ");
   throw problem(
     "MISSING_PERMISSION",
-    `The request was refused: user ${userId} holds ${missing.join(", ")}, which the caller does not hold.`,
+    `User ${userId} was not read or changed: the user holds ${codes}, which the caller does not hold.`,
   );
 }
 
