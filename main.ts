@@ -107,7 +107,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const providers = await openProviders(config, clock);
   const metrics = new Metrics();
   const scanner = openScanner(config, { log, onVerdict: (verdict) => metrics.scans.add([verdict]) });
-  const checks = instanceChecks({ sql, objects, scanner, mail: providers.mail }, {
+  const checks = instanceChecks({ sql, pointReads, objects, scanner, mail: providers.mail }, {
     jobStallReason: () => engine?.stallReason() ?? null,
   });
   const platform: ServicePlatform = {

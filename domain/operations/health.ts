@@ -82,11 +82,14 @@ export class InstanceHealth {
  * @param o.jobStallReason why no job can start on this instance; null if jobs can start, or if it runs no jobs
  */
 export function instanceChecks(
-  { sql, objects, scanner, mail }: Pick<Platform, "sql" | "objects" | "scanner" | "mail">,
+  { sql, pointReads, objects, scanner, mail }: Pick<
+    Platform,
+    "sql" | "pointReads" | "objects" | "scanner" | "mail"
+  >,
   o: { jobStallReason(): string | null },
 ): HealthCheck[] {
   return [
-    { name: "postgres", required: true, check: () => sql`select 1` },
+    { name: "postgres", required: true, check: () => Promise.all([sql`select 1`, pointReads`select 1`]) },
     { name: "objectStore", required: true, check: () => objects.ping() },
     { name: "postgresDisk", required: false, check: cached(() => requireDiskSpace(sql)) },
     { name: "jobs", required: false, check: () => rejectIfSet(o.jobStallReason()) },

@@ -30,25 +30,30 @@ const UPKEEP = /_count_deltas/;
 /** All requests to the database and the object store while `work` runs, in order. */
 async function workOf(work: () => Promise<unknown>): Promise<string[]> {
   const done: string[] = [];
-  const { sql, objects } = t.steward.platform;
-  const watched = new Proxy(sql, {
-    apply(target, self, args) {
-      const text: string = Array.isArray(args[0]?.raw) ? args[0].join("?") : "";
-      if (text && !UPKEEP.test(text)) done.push(text);
-      return Reflect.apply(target as (...args: unknown[]) => unknown, self, args);
-    },
-    get(target, name, receiver) {
-      if (name === "begin") done.push("begin");
-      return Reflect.get(target, name, receiver);
-    },
-  });
+  const { sql, pointReads, objects } = t.steward.platform;
+  const watched = (pool: Sql): Sql =>
+    new Proxy(pool, {
+      apply(target, self, args) {
+        const text: string = Array.isArray(args[0]?.raw) ? args[0].join("?") : "";
+        if (text && !UPKEEP.test(text)) done.push(text);
+        return Reflect.apply(target as (...args: unknown[]) => unknown, self, args);
+      },
+      get(target, name, receiver) {
+        if (name === "begin") done.push("begin");
+        return Reflect.get(target, name, receiver);
+      },
+    });
   const store = new Proxy(objects, {
     get(target, name, receiver) {
       done.push(`store: ${String(name)}`);
       return Reflect.get(target, name, receiver);
     },
   });
-  const putBack = t.replace((p) => p, { sql: watched as Sql, objects: store });
+  const putBack = t.replace((p) => p, {
+    sql: watched(sql),
+    pointReads: watched(pointReads),
+    objects: store,
+  });
   try {
     await work();
   } finally {
