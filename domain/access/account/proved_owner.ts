@@ -40,15 +40,14 @@ export async function noteVerifiedEmail(tx: Tx, userId: string): Promise<void> {
  * have created the account with this email, could still sign in as the owner. API keys stay: they act only in the tenant
  * that they were made in. Locks the user.
  * @param o.keepsPassword true: the owner has chosen it just now
- * @returns whether the password was removed
  */
 export async function proveOwner(
   p: AccessPlatform,
   tx: Tx,
   o: Origin & { userId: string; keepsPassword: boolean },
-): Promise<boolean> {
+): Promise<void> {
   const { userId, keepsPassword, traceId, ip } = o;
-  if (!await markProved(tx, userId)) return false;
+  if (!await markProved(tx, userId)) return;
   const password = await tx`update users set password_hash = null
     where id = ${userId} and password_hash is not null and not ${keepsPassword}`;
   const factors = await tx`delete from user_factors where user_id = ${userId}`;
@@ -68,5 +67,4 @@ export async function proveOwner(
   if (isMore) await recordAudit(tx, actor, { action: "user.remove-former-access", ...target, before });
   if (password.count > 0) await mailOwner(p, tx, { userId, kind: "password-removed" });
   else if (isMore) await mailOwner(p, tx, { userId, kind: "former-access-removed" });
-  return password.count > 0;
 }
