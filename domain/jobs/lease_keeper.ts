@@ -20,9 +20,9 @@ export interface LeaseKeeperOptions {
   log: Log;
   /** Called when the lease may expire before it can be renewed: running jobs must end now. */
   onAtRisk: () => void;
-  /** Called when the lease at risk was renewed. */
+  /** Called when the lease at risk was renewed or replaced: jobs may start again. */
   onSafeAgain: () => void;
-  /** Called when the lease had expired and a new one was opened. */
+  /** Called when the lease had expired and a new one was opened, before any job starts with it. */
   onReplaced: () => void;
 }
 
@@ -51,7 +51,7 @@ export class LeaseKeeper {
   /** Opens a lease and starts renewing it. */
   async open(): Promise<void> {
     try {
-      await this.#open();
+      this.#renewed(await this.#open());
     } catch (error) {
       await this.#sql.end({ timeout: 0 });
       throw error;
@@ -105,19 +105,23 @@ export class LeaseKeeper {
     }
   }
 
-  async #open(): Promise<void> {
+  /** @returns when the lease began at the earliest, as `performance.now()` */
+  async #open(): Promise<number> {
     const askedAt = performance.now();
     this.#openingId ??= newId();
     await openLease(this.#sql, this.o.host, this.#openingId); // no time-out: it may have to connect, and no job runs yet
     this.#id = this.#openingId;
     this.#openingId = null;
-    this.#renewed(askedAt);
+    return askedAt;
   }
 
+  /** No job starts before `onReplaced` has returned: the jobs of the former lease may already run elsewhere. */
   async #replace(): Promise<void> {
     this.#safeUntil = -Infinity;
-    await this.#open();
+    this.#isAtRisk = true;
+    const openedAt = await this.#open();
     this.o.onReplaced();
+    this.#renewed(openedAt);
   }
 
   /** Records a successful renewal that was sent at `askedAt`: the lease lasts at least its full duration from then. */
