@@ -72,8 +72,10 @@ export const LANE_QUEUE =
 
 /** Columns of a job that callers see. */
 export const JOB_COLUMNS =
-  `id, job_type_name, args_type_name, serialized_args, type, status, priority, queue, due_at,
-  scheduled_at, created_at, started_at, completed_at, attempts, max_retries, last_error, wait_reason, cancel_requested_at,
+  `id, job_type_name, args_type_name, serialized_args, type, status, priority, queue, scheduled_at,
+  case when status = 'Failed' or status = 'Scheduled' and wait_reason is not null then due_at end as next_retry_at,
+  created_at, started_at, completed_at, attempts, max_retries, last_error,
+  case when status = 'Scheduled' then wait_reason end as wait_reason, cancel_requested_at,
   parent_job_id, parent_job_ids, batch_id, recurring_job_id, tenant_id, created_by, unique_key`;
 
 /** A row of `jobs`, with the columns that callers see. */
@@ -86,15 +88,16 @@ export interface JobRow {
   status: JobStatus;
   priority: number;
   queue: string;
-  dueAt: Date;
   scheduledAt: Date | null;
+  /** When a failed or postponed job is tried again; null: it is neither. */
+  nextRetryAt: Date | null;
   createdAt: Date;
   startedAt: Date | null;
   completedAt: Date | null;
   attempts: number;
   maxRetries: number;
   lastError: string | null;
-  /** Why the last attempt was postponed; null if it was not. */
+  /** Why the last attempt was postponed; null if it was not, or if the job does not wait for that any more. */
   waitReason: string | null;
   /** When a caller asked to stop the running attempt. */
   cancelRequestedAt: Date | null;
@@ -109,27 +112,22 @@ export interface JobRow {
 }
 
 /** A job as callers see it. */
-export type JobSummary = Omit<JobRow, "priority" | "dueAt" | "parentJobIds"> & {
+export type JobSummary = Omit<JobRow, "priority" | "parentJobIds"> & {
   /** All parents, also the one in `parentJobId`. */
   parentJobIds: string[];
   priority: JobPriority;
-  nextRetryAt: Date | null;
 };
 
 /** The parents of a job, if it waits for any. */
 export const parentsOf = (job: { parentJobId?: string | null; parentJobIds?: string[] | null }): string[] =>
   job.parentJobIds ?? (job.parentJobId ? [job.parentJobId] : []);
 
-export function jobSummary({ priority, dueAt, ...job }: JobRow): JobSummary {
-  const waitReason = job.status === "Scheduled" ? job.waitReason : null;
-  return {
-    ...job,
-    parentJobIds: parentsOf(job),
-    waitReason,
-    priority: PRIORITIES[priority] ?? "Normal",
-    nextRetryAt: job.status === "Failed" || waitReason !== null ? dueAt : null,
-  };
-}
+/** A copy with spread members: leaving members out of a row by `...rest` takes ten times as long. */
+export const jobSummary = (row: JobRow): JobSummary => ({
+  ...row,
+  parentJobIds: parentsOf(row),
+  priority: PRIORITIES[row.priority] ?? "Normal",
+});
 
 /** @throws JOB_NOT_FOUND (also for another tenant's job) */
 export async function readJob(q: Sql, reach: JobReach, id: string): Promise<JobRow> {

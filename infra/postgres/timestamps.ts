@@ -4,8 +4,22 @@
 const PRINTED =
   /^(\d{4,6})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,3})\d*)?)?(?:([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?)?( BC)?$/;
 
+/**
+ * True for `2026-11-27 00:42:55.123456+00`, which nearly all timestamps look like. `Date` needs three times as long for it
+ * as for its parts, and a list of rows has hundreds.
+ */
+const isUsual = (text: string): boolean =>
+  text.length >= "2026-11-27 00:42:55.123+00".length && text[0] !== "0" && text[4] === "-" &&
+  text[19] === "." &&
+  text.endsWith("+00");
+
 /** Parses a timestamp or date as Postgres prints it. Infinity gives an invalid Date. */
 export function readTime(text: string): Date {
+  if (isUsual(text)) {
+    const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10)];
+    const [hour, minute, second] = [digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19)];
+    return new Date(Date.UTC(year, month - 1, day, hour, minute, second, digits(text, 20, 23)));
+  }
   if (!text.startsWith("00")) {
     const date = new Date(text);
     if (!Number.isNaN(date.getTime())) return date;
@@ -21,6 +35,15 @@ export function readTime(text: string): Date {
   date.setUTCHours(hour ?? 0, minute ?? 0, (second ?? 0) - offset, milliseconds);
   return date;
 }
+
+/** The number in a part of the text. */
+function digits(text: string, from: number, to: number): number {
+  let number = 0;
+  for (let at = from; at < to; at++) number = number * 10 + text.charCodeAt(at) - ZERO;
+  return number;
+}
+
+const ZERO = "0".charCodeAt(0);
 
 /** The driver's type definition for timestamps with and without time zone, and for dates. */
 export const timeType = {

@@ -13,6 +13,7 @@ Deno.test("times of every year are read from the database as they were written, 
     "0100-01-01T00:00:00.000Z",
     "1883-11-18T12:00:00.000Z",
     "2026-01-31T12:00:00.120Z",
+    "2026-02-28T23:59:58.987Z",
     "9999-12-31T23:59:59.999Z",
   ];
   try {
@@ -35,6 +36,8 @@ Deno.test("a text that is not a time gives an invalid date; a time before the ye
   for (const text of ["infinity", "-infinity", ""]) {
     assert.ok(Number.isNaN(readTime(text).getTime()), text);
   }
+  assert.equal(readTime("2026-02-28 23:59:58.987654+00").toISOString(), "2026-02-28T23:59:58.987Z");
+  assert.equal(readTime("12026-02-28 23:59:58.987654+00").getUTCFullYear(), 12026);
   assert.equal(readTime("0001-12-31 23:00:00+00 BC").toISOString(), "0000-12-31T23:00:00.000Z");
   assert.equal(readTime("0050-01-02").toISOString(), "0050-01-02T00:00:00.000Z");
 });
