@@ -125,7 +125,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     jobTypes: new JobTypes(),
     eventTypes: extensions.eventTypes,
     eventFeed,
-    jobEvents: new JobEvents(sql),
+    jobEvents: new JobEvents(sql, pointReads),
     workPolls: new WorkPolls({ sql, log, leaseSeconds: config.JOB_LEASE_SECONDS }),
     // Extensions come first: their tables may refer to those of the areas.
     personalData: [...extensions.personalData, ...allPersonalData],

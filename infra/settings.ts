@@ -72,7 +72,7 @@ export const SETTINGS = {
   DATABASE_POOL: {
     schema: positive.max(200),
     meaning:
-      "Maximum number of connections to Postgres per instance; from 6 on, two of them are only for reads by key",
+      "Maximum number of connections to Postgres per instance; from 6 on, two of them are only for reads by key and two only for the job engine",
     default: "10",
   },
   DATABASE_LISTEN: {

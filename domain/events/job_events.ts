@@ -33,7 +33,8 @@ export class JobEvents implements AttemptEvents {
   readonly #wanted = new TtlCache<Wanted>({ ttlMs: FRESH_MS, maxEntries: 1 });
   readonly #interests = new Map<string, number>();
 
-  constructor(private readonly sql: Sql) {
+  /** @param reads connections for the reads: settling jobs waits for them, so they must not wait for requests */
+  constructor(private readonly sql: Sql, private readonly reads: Sql) {
     subscribeToChanges(mainPool(sql), "event subscriptions", () => this.#wanted.clear());
   }
 
@@ -70,7 +71,7 @@ export class JobEvents implements AttemptEvents {
   }
 
   async #load(): Promise<Wanted> {
-    const rows = await this.sql<{ tenantId: string | null; types: OnDemand[] }[]>`
+    const rows = await this.reads<{ tenantId: string | null; types: OnDemand[] }[]>`
       select case when not all_tenants then tenant_id end as tenant_id, event_types as types from webhook_endpoints
       where is_active and event_types && ${[EVERY_TYPE, ...ON_DEMAND]}::text[]
       union all

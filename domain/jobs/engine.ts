@@ -35,7 +35,7 @@ export interface JobEngine {
 
 /**
  * Starts the job engine. An instance with JOB_CONCURRENCY=0 runs no jobs, but does timed work and upkeep.
- * @param o.pools the worker uses the main pool; recurring work of the service itself uses the upkeep pool
+ * @param o.pools the worker uses the connections of the engine; recurring work of the service itself uses the upkeep pool
  * @param o.timedWork work of other areas that is due at times stored in the database
  * @param o.onSettled called with every job whose result was written
  */
@@ -66,7 +66,7 @@ export async function startJobEngine(
   const worker = config.JOB_CONCURRENCY === 0 ? null : await Worker.start({
     platform,
     upkeepPlatform: withDatabase(platform, o.pools.upkeepSql),
-    sql: o.pools.sql,
+    sql: o.pools.engineSql,
     types: jobTypes,
     log,
     host: hostname(),

@@ -4,15 +4,16 @@ import { connectPostgres, type Pool, setMainPool } from "./postgres.ts";
 
 const UPKEEP_CONNECTIONS = 2;
 const POINT_READ_CONNECTIONS = 2;
-/** With fewer connections than this, point reads share them with all other work. */
-const MIN_DIVIDED = 3 * POINT_READ_CONNECTIONS;
+const ENGINE_CONNECTIONS = 2;
+/** With fewer connections than this, point reads and the job engine share them with all other work. */
+const MIN_DIVIDED = 6;
 /** Idle connections of upkeep are closed after this time, because upkeep runs rarely. */
 const UPKEEP_IDLE_SECONDS = 10;
 const END_SECONDS = 5;
 
 /** The connection pools of an instance. */
 export interface Pools {
-  /** For requests and jobs. */
+  /** For requests, and for the handlers of jobs. */
   sql: Pool;
   /**
    * For point reads: statements that find a few rows by their keys and wait for no lock. All of them are sent over few
@@ -20,6 +21,11 @@ export interface Pools {
    * slow statement would delay those behind it, so no other statements are sent there, and writes fail.
    */
   pointReads: Pool;
+  /**
+   * For claims and results of jobs. Their plans are made once per connection, so that they take no processor time for each
+   * job; and they wait for no connection of a request.
+   */
+  engineSql: Pool;
   /** For recurring upkeep, whose statements may run for a long time. */
   upkeepSql: Pool;
   end(): Promise<void>;
@@ -33,24 +39,29 @@ export function openPools(config: Config, log: Log): Pools {
     log.warn("a database connection stopped answering and was closed", { silentMs: Math.round(silentMs) });
   const statementMs = config.REQUEST_TIMEOUT_SECONDS * 1000;
   const connection = { pooled, onGivenUp };
-  const forPointReads = config.DATABASE_POOL >= MIN_DIVIDED ? POINT_READ_CONNECTIONS : 0;
-  const sql = connectPostgres(url, { ...connection, max: config.DATABASE_POOL - forPointReads, statementMs });
+  const isDivided = config.DATABASE_POOL >= MIN_DIVIDED;
+  const forPointReads = isDivided ? POINT_READ_CONNECTIONS : 0;
+  const forEngine = isDivided && config.JOB_CONCURRENCY > 0 ? ENGINE_CONNECTIONS : 0;
+  const max = config.DATABASE_POOL - forPointReads - forEngine;
+  const sql = connectPostgres(url, { ...connection, max, statementMs });
   const upkeepSql = connectPostgres(url, {
     ...connection,
     max: UPKEEP_CONNECTIONS,
     work: "upkeep",
     idleSeconds: UPKEEP_IDLE_SECONDS,
   });
-  const pools = [sql, upkeepSql];
-  let pointReads = sql;
-  if (forPointReads > 0) {
-    pointReads = connectPostgres(url, { ...connection, max: forPointReads, work: "pointRead" });
-    pools.push(pointReads);
-  }
+  const pointReads = forPointReads === 0
+    ? sql
+    : connectPostgres(url, { ...connection, max: forPointReads, work: "pointRead" });
+  const engineSql = forEngine === 0
+    ? sql
+    : connectPostgres(url, { ...connection, max: forEngine, work: "engine", statementMs });
+  const pools = [...new Set([sql, upkeepSql, pointReads, engineSql])];
   for (const pool of pools) if (pool !== sql) setMainPool(pool, sql);
   return {
     sql,
     pointReads,
+    engineSql,
     upkeepSql,
     end: async () => void await Promise.all(pools.map((pool) => pool.end({ timeout: END_SECONDS }))),
   };

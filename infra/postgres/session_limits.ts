@@ -1,5 +1,5 @@
 /** What a connection is used for. Each kind of work has its own limits, which the server enforces. */
-export type Work = "service" | "pointRead" | "upkeep" | "migration" | "report";
+export type Work = "service" | "pointRead" | "engine" | "upkeep" | "migration" | "report";
 
 interface Limits {
   /** Maximum wait for a lock that another transaction holds, in ms; 0: no limit. */
@@ -12,9 +12,17 @@ interface Limits {
   idleInTransactionMs: number;
   /** Maximum time that sent data may stay unacknowledged by the client, in ms. */
   unreadMs: number;
-  /** True if writes fail. */
-  isReadOnly?: true;
+  /** Further session settings. */
+  settings?: Record<string, string>;
 }
+
+/**
+ * Planner settings for statements that find their rows by an index, however large the tables are. Postgres keeps the plan
+ * of a prepared statement for the connection. A plan made while the tables are nearly empty would use sequential scans,
+ * and keep using them after the tables have grown. With `auto`, a claim of jobs is planned at each run, because a plan for
+ * one lane is cheaper than one for any number; that takes longer than the claim itself.
+ */
+export const INDEX_PLANS = { enable_seqscan: "off", plan_cache_mode: "force_generic_plan" };
 
 /** An instance that freezes in a transaction blocks other instances with its locks for at most this time. */
 const IDLE_IN_TRANSACTION_MS = 8_000;
@@ -28,7 +36,7 @@ const SERVICE_STATEMENT_MS = 90_000;
 const POINT_READ_MS = 5_000;
 
 const LIMITS: Record<Work, Limits> = {
-  /** Requests and jobs. */
+  /** Requests, and the handlers of jobs. */
   service: {
     lockMs: LOCK_MS,
     statementMs: SERVICE_STATEMENT_MS,
@@ -41,7 +49,15 @@ const LIMITS: Record<Work, Limits> = {
     statementMs: POINT_READ_MS,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     unreadMs: UNREAD_MS,
-    isReadOnly: true,
+    settings: { default_transaction_read_only: "on" },
+  },
+  /** Claims and results of jobs. */
+  engine: {
+    lockMs: LOCK_MS,
+    statementMs: SERVICE_STATEMENT_MS,
+    idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
+    unreadMs: UNREAD_MS,
+    settings: INDEX_PLANS,
   },
   /** Recurring maintenance jobs and scripts: a statement may scan a large table. */
   upkeep: {
@@ -92,9 +108,9 @@ const settingLocally = (settings: Record<string, string>): string =>
   Object.entries(settings).map(([name, value]) => `set local ${name} = ${value}`).join("; ");
 
 function timeouts(work: Work, statementMs = LIMITS[work].statementMs): Record<string, string> {
-  const { lockMs, idleInTransactionMs, isReadOnly } = LIMITS[work];
+  const { lockMs, idleInTransactionMs, settings } = LIMITS[work];
   return {
-    ...isReadOnly ? { default_transaction_read_only: "on" } : {},
+    ...settings,
     lock_timeout: String(lockMs),
     statement_timeout: String(statementMs),
     idle_in_transaction_session_timeout: String(idleInTransactionMs),

@@ -20,6 +20,8 @@ export interface BenchSetup {
   /** URL of the same database over the server's socket file. */
   socketUrl: string;
   sql: Sql;
+  /** Connections to it with the settings of the job engine. */
+  engineSql: Sql;
   /** Temporary folder; `close` removes it. */
   folder: string;
   /** Starts the service on the database of `sql`. */
@@ -42,6 +44,7 @@ export async function openBenchSetup(): Promise<BenchSetup> {
     settings: { unix_socket_directories: dir },
   });
   const sql = connectPostgres(postgres.url, { max: 10 });
+  const engineSql = connectPostgres(postgres.url, { max: 2, work: "engine" });
   await migrate(sql);
   const started: MeasuredProcess[] = [];
   const start = async (args: string[], env: Record<string, string> = {}) => {
@@ -53,6 +56,7 @@ export async function openBenchSetup(): Promise<BenchSetup> {
   const close = async () => {
     for (const measured of started) await measured.stop();
     await sql.end();
+    await engineSql.end();
     await postgres.stop();
     await Deno.remove(folder, { recursive: true });
   };
@@ -62,6 +66,7 @@ export async function openBenchSetup(): Promise<BenchSetup> {
     databaseUrl: postgres.url,
     socketUrl: postgres.url.replace("127.0.0.1", encodeURIComponent(dir)),
     sql,
+    engineSql,
     folder,
     startPeer,
     startService: (env) =>

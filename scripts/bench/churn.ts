@@ -24,10 +24,11 @@ interface Size {
  * Pace and sizes while jobs are enqueued, run and pruned, so that only the newest ended jobs are kept. Both must stay
  * the same, however many jobs have gone through the tables.
  */
-export async function churn({ sql }: BenchSetup): Promise<void> {
+export async function churn(setup: BenchSetup): Promise<void> {
+  const { sql } = setup;
   let enqueued = 0;
   let settled = 0;
-  const worker = await startNoopWorker(sql, { pollMs: 2_000, onSettled: (count) => settled += count });
+  const worker = await startNoopWorker(setup, { pollMs: 2_000, onSettled: (count) => settled += count });
   const ended = new AbortController();
   const maintenance = maintain(sql, ended.signal);
   const paces: number[] = [];

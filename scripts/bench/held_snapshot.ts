@@ -20,10 +20,12 @@ export async function heldSnapshot(): Promise<void> {
     "graphile-worker": async ({ databaseUrl }) => (await runGraphileWorker(databaseUrl)).drainPerSecond,
     "pg-boss": ({ databaseUrl }) => runPgBoss(databaseUrl),
   };
-  await paceUnderSnapshot("drain", ({ sql }) => drainRate(sql), { min: 0.8 }, async ({ sql }) => {
-    const latencies = await pickUpLatencies(sql);
+  await paceUnderSnapshot("drain", drainRate, { min: 0.8 }, async (setup) => {
+    const latencies = await pickUpLatencies(setup);
     report("commit to start under a held snapshot, p99", percentile(latencies, 0.99), " ms", { max: 100 });
-    report("age of the job counters under a held snapshot", await foldLagSeconds(sql), " s", { max: 120 });
+    report("age of the job counters under a held snapshot", await foldLagSeconds(setup.sql), " s", {
+      max: 120,
+    });
   });
   for (const [name, drain] of Object.entries(peers)) await paceUnderSnapshot(name, drain);
 }

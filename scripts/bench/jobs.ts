@@ -5,7 +5,7 @@ import { mainPool, type Sql } from "../../infra/postgres/postgres.ts";
 import { type BenchSetup, isInstalled, openBenchSetup, runPeer } from "./bench_setup.ts";
 import { compare, measure, percentile, report, scaled, timeOf } from "./compare.ts";
 import { rateOf, reportLatencies } from "./load.ts";
-import { enqueueNoops, startNoopWorker } from "./noop_jobs.ts";
+import { enqueueNoops, type JobConnections, startNoopWorker } from "./noop_jobs.ts";
 import { fillJobs } from "./sample_history.ts";
 import { signInAdministrator } from "./sample_users.ts";
 
@@ -16,18 +16,19 @@ const PROBES = 400;
 const WARM_UP_PROBES = 50;
 
 /** Rate of draining no-op jobs, each with its status and execution row, against graphile-worker and pg-boss. */
-export async function drain({ sql, databaseUrl }: BenchSetup): Promise<void> {
+export async function drain(setup: BenchSetup): Promise<void> {
+  const { databaseUrl } = setup;
   await compare({
     name: "drain, against graphile-worker",
     unit: "/s",
-    ours: () => drainRate(sql),
+    ours: () => drainRate(setup),
     baseline: async () => (await runGraphileWorker(databaseUrl)).drainPerSecond,
     minSpeed: 1,
   });
   await compare({
     name: "drain, against pg-boss with batches of 500",
     unit: "/s",
-    ours: () => drainRate(sql),
+    ours: () => drainRate(setup),
     baseline: () => runPgBoss(databaseUrl),
     minSpeed: 5,
   });
@@ -67,18 +68,22 @@ export async function enqueue(setup: BenchSetup): Promise<void> {
 }
 
 /** Time from the committed enqueue to the start of the job, one job at a time on an idle worker. */
-export async function latency({ sql, databaseUrl }: BenchSetup): Promise<void> {
-  const latencies = await pickUpLatencies(sql);
-  const peer = (await runGraphileWorker(databaseUrl)).latencies;
+export async function latency(setup: BenchSetup): Promise<void> {
+  const latencies = await pickUpLatencies(setup);
+  const peer = (await runGraphileWorker(setup.databaseUrl)).latencies;
   report("commit to start when idle, median", percentile(latencies, 0.5), " ms", { max: 2 });
   report("commit to start when idle, p99", percentile(latencies, 0.99), " ms", { max: 15 });
   console.log(`    graphile-worker: median ${percentile(peer, 0.5)} ms, p99 ${percentile(peer, 0.99)} ms`);
 }
 
 /** The times from commit to start of jobs that are enqueued one by one, in ms. */
-export async function pickUpLatencies(sql: Sql): Promise<number[]> {
+export async function pickUpLatencies(connections: JobConnections): Promise<number[]> {
+  const { sql } = connections;
   let reportStart: (at: number) => void = () => {};
-  const worker = await startNoopWorker(sql, { pollMs: 2_000, onStart: () => reportStart(performance.now()) });
+  const worker = await startNoopWorker(connections, {
+    pollMs: 2_000,
+    onStart: () => reportStart(performance.now()),
+  });
   const writer = new JobWriter(mainPool(sql));
   const latencies: number[] = [];
   for (let n = 0; n < WARM_UP_PROBES + PROBES; n++) {
@@ -117,8 +122,8 @@ export async function fullLedger(setup: BenchSetup): Promise<void> {
     await compare({
       name: "drain with a million finished jobs, against empty tables",
       unit: "/s",
-      ours: () => drainRate(sql),
-      baseline: () => drainRate(empty.sql),
+      ours: () => drainRate(setup),
+      baseline: () => drainRate(empty),
       minSpeed: 0.85,
     });
   } finally {
@@ -139,13 +144,14 @@ export async function twoProcesses(setup: BenchSetup): Promise<void> {
 }
 
 /** Jobs per second of a worker in this process; checks that every job has its status and its execution row. */
-export async function drainRate(sql: Sql): Promise<number> {
+export async function drainRate(connections: JobConnections): Promise<number> {
+  const { sql } = connections;
   const first = newId();
   await enqueueNoops(sql, JOBS);
   let settled = 0;
   const { promise: done, resolve } = Promise.withResolvers<void>();
   const started = performance.now();
-  const worker = await startNoopWorker(sql, {
+  const worker = await startNoopWorker(connections, {
     pollMs: 2_000,
     onSettled(count) {
       settled += count;

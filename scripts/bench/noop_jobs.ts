@@ -5,6 +5,7 @@ import { Worker } from "../../domain/jobs/worker.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { createLog } from "../../infra/log.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import type { BenchSetup } from "./bench_setup.ts";
 
 /** Enqueues `count` no-op jobs, 5,000 per transaction. */
 export async function enqueueNoops(sql: Sql, count: number): Promise<void> {
@@ -18,12 +19,14 @@ export async function enqueueNoops(sql: Sql, count: number): Promise<void> {
   }
 }
 
+export type JobConnections = Pick<BenchSetup, "sql" | "engineSql">;
+
 /**
  * Starts a worker of the job type `bench.noop`, with the concurrency of the graphile-worker peer. The job only calls
  * `onStart`.
  */
 export function startNoopWorker(
-  sql: Sql,
+  { sql, engineSql }: JobConnections,
   o: { pollMs: number; onStart?: () => void; onSettled?: (count: number) => void },
 ): Promise<Worker> {
   const types = new JobTypes();
@@ -39,7 +42,7 @@ export function startNoopWorker(
   );
   return Worker.start({
     platform: { sql } as ServicePlatform, // the job type uses no other member
-    sql,
+    sql: engineSql,
     types,
     log: createLog("warn"),
     host: "bench",

@@ -33,7 +33,7 @@ export async function remoteDrain(setup: BenchSetup): Promise<void> {
       rates.push(perSecond);
       return perSecond;
     },
-    baseline: () => drainRate(setup.sql),
+    baseline: () => drainRate(setup),
     minSpeed: 0.3,
   });
   report("drain by a remote worker", percentile(rates.slice(1), 0.5), "/s", { min: 8_000 });
