@@ -72,7 +72,7 @@ export const SETTINGS = {
   DATABASE_POOL: {
     schema: positive.max(200),
     meaning:
-      "Maximum number of connections to Postgres per instance; from 6 on, two of them are only for reads by key and two only for the job engine",
+      "Maximum number of connections to Postgres per instance; from 6 on, two of them are only for reads by key, and from 8 on two only for the job engine, if the instance runs jobs",
     default: "10",
   },
   DATABASE_LISTEN: {

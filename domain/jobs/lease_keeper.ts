@@ -109,7 +109,7 @@ export class LeaseKeeper {
   async #open(): Promise<number> {
     const askedAt = performance.now();
     this.#openingId ??= newId();
-    await openLease(this.#sql, this.o.host, this.#openingId); // no time-out: it may have to connect, and no job runs yet
+    await openLease(this.#sql, this.o.host, this.#openingId); // no time-out: it may have to connect, and no job starts meanwhile
     this.#id = this.#openingId;
     this.#openingId = null;
     return askedAt;

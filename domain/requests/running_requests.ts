@@ -1,4 +1,5 @@
 import type { Config } from "../../infra/config.ts";
+import { requestConnections } from "../../infra/postgres/pools.ts";
 import { type Problem, problem } from "../problems/problem.ts";
 
 const RETRY_AFTER_S = "2";
@@ -21,16 +22,16 @@ export interface RequestBounds {
   bodyBytes: number;
 }
 
-/** Requests in work for each database connection. While one runs its statement, others parse and print JSON. */
+/** Requests in work for each database connection that they can use. While one runs its statement, others parse and print JSON. */
 const STARTED_PER_CONNECTION = 3;
 const BODY_BYTES = 256 * 1024 * 1024;
 
 /** The bounds of an instance. */
 export const requestBounds = (
-  config: Pick<Config, "MAX_RUNNING_REQUESTS" | "MAX_WAITING_REQUESTS" | "DATABASE_POOL">,
+  config: Pick<Config, "MAX_RUNNING_REQUESTS" | "MAX_WAITING_REQUESTS" | "DATABASE_POOL" | "JOB_CONCURRENCY">,
 ): RequestBounds => ({
   running: config.MAX_RUNNING_REQUESTS,
-  started: STARTED_PER_CONNECTION * config.DATABASE_POOL,
+  started: STARTED_PER_CONNECTION * requestConnections(config),
   waiting: config.MAX_WAITING_REQUESTS,
   bodyBytes: BODY_BYTES,
 });

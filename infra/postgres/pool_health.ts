@@ -7,8 +7,8 @@ const MAX_MISSED = 6;
 const ANSWER_MS = 2_500;
 
 /**
- * Detects a stuck pool: the pool does not answer queries, but the database answers on a new connection. Only a restart
- * of the process helps. The pool does not count as stuck while the database is unreachable, because that ends by itself.
+ * Detects a stuck pool: one of the pools does not answer queries, but the database answers on a new connection. Only a
+ * restart of the process helps. No pool counts as stuck while the database is unreachable, because that ends by itself.
  */
 export class PoolHealth {
   #missed = 0;
@@ -19,7 +19,7 @@ export class PoolHealth {
 
   readonly #server: DatabaseServer;
 
-  constructor(private readonly sql: Pool, url: string, checkEveryMs = CHECK_EVERY_MS) {
+  constructor(private readonly pools: Pool[], url: string, checkEveryMs = CHECK_EVERY_MS) {
     this.#server = new DatabaseServer(url);
     this.#timer = setInterval(() => this.#check(), checkEveryMs);
   }
@@ -34,7 +34,7 @@ export class PoolHealth {
 
   /** Counts checks instead of seconds, because the whole process may have been frozen for a while. */
   async #check(): Promise<void> {
-    if (!this.#isQuerying) this.#queryPool();
+    if (!this.#isQuerying) this.#queryPools();
     if (++this.#missed <= MAX_MISSED || this.#isComparing) return;
     this.#isComparing = true;
     const { rows } = await this.#server.queryOnce((sql) => sql`select 1`, ANSWER_MS);
@@ -42,10 +42,10 @@ export class PoolHealth {
     this.#isStuck = rows !== null && this.#missed > MAX_MISSED;
   }
 
-  async #queryPool(): Promise<void> {
+  async #queryPools(): Promise<void> {
     this.#isQuerying = true;
     try {
-      await this.sql`select 1`;
+      await Promise.all(this.pools.map((sql) => sql`select 1`));
       this.#missed = 0;
       this.#isStuck = false;
     } catch {

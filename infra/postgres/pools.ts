@@ -5,8 +5,9 @@ import { connectPostgres, type Pool, setMainPool } from "./postgres.ts";
 const UPKEEP_CONNECTIONS = 2;
 const POINT_READ_CONNECTIONS = 2;
 const ENGINE_CONNECTIONS = 2;
-/** With fewer connections than this, point reads and the job engine share them with all other work. */
-const MIN_DIVIDED = 6;
+/** With fewer connections than these, point reads or the job engine share them with all other work. */
+const MIN_FOR_POINT_READS = 6;
+const MIN_FOR_ENGINE = 8;
 /** Idle connections of upkeep are closed after this time, because upkeep runs rarely. */
 const UPKEEP_IDLE_SECONDS = 10;
 const END_SECONDS = 5;
@@ -18,12 +19,12 @@ export interface Pools {
   /**
    * For point reads: statements that find a few rows by their keys and wait for no lock. All of them are sent over few
    * connections, one behind the other. That takes less processor time than a connection for each, here and in Postgres. A
-   * slow statement would delay those behind it, so no other statements are sent there, and writes fail.
+   * slow statement would delay those behind it, so only few others are sent there, and writes fail.
    */
   pointReads: Pool;
   /**
-   * For claims and results of jobs. Their plans are made once per connection, so that they take no processor time for each
-   * job; and they wait for no connection of a request.
+   * For claims and results of jobs. The plans of the statements are kept (`INDEX_PLANS`), and they wait for no connection
+   * of a request. Nothing in a transaction on these few connections may wait for another one of them.
    */
   engineSql: Pool;
   /** For recurring upkeep, whose statements may run for a long time. */
@@ -39,9 +40,8 @@ export function openPools(config: Config, log: Log): Pools {
     log.warn("a database connection stopped answering and was closed", { silentMs: Math.round(silentMs) });
   const statementMs = config.REQUEST_TIMEOUT_SECONDS * 1000;
   const connection = { pooled, onGivenUp };
-  const isDivided = config.DATABASE_POOL >= MIN_DIVIDED;
-  const forPointReads = isDivided ? POINT_READ_CONNECTIONS : 0;
-  const forEngine = isDivided && config.JOB_CONCURRENCY > 0 ? ENGINE_CONNECTIONS : 0;
+  const forPointReads = config.DATABASE_POOL < MIN_FOR_POINT_READS ? 0 : POINT_READ_CONNECTIONS;
+  const forEngine = engineConnections(config);
   const max = config.DATABASE_POOL - forPointReads - forEngine;
   const sql = connectPostgres(url, { ...connection, max, statementMs });
   const upkeepSql = connectPostgres(url, {
@@ -66,3 +66,13 @@ export function openPools(config: Config, log: Log): Pools {
     end: async () => void await Promise.all(pools.map((pool) => pool.end({ timeout: END_SECONDS }))),
   };
 }
+
+/** Number of connections that only the job engine uses. */
+const engineConnections = ({ DATABASE_POOL, JOB_CONCURRENCY }: PoolConfig): number =>
+  DATABASE_POOL < MIN_FOR_ENGINE || JOB_CONCURRENCY === 0 ? 0 : ENGINE_CONNECTIONS;
+
+/** Number of connections that requests can use. */
+export const requestConnections = (config: PoolConfig): number =>
+  config.DATABASE_POOL - engineConnections(config);
+
+type PoolConfig = Pick<Config, "DATABASE_POOL" | "JOB_CONCURRENCY">;

@@ -12,17 +12,20 @@ interface Limits {
   idleInTransactionMs: number;
   /** Maximum time that sent data may stay unacknowledged by the client, in ms. */
   unreadMs: number;
-  /** Further session settings. */
-  settings?: Record<string, string>;
+  /** True if writes fail. */
+  isReadOnly?: true;
+  /** True if statements are planned with `INDEX_PLANS`. Behind a pooler they are not: no plan is kept there. */
+  hasIndexPlans?: true;
 }
 
 /**
  * Planner settings for statements that find their rows by an index, however large the tables are. Postgres keeps the plan
  * of a prepared statement for the connection. A plan made while the tables are nearly empty would use sequential scans,
- * and keep using them after the tables have grown. With `auto`, a claim of jobs is planned at each run, because a plan for
- * one lane is cheaper than one for any number; that takes longer than the claim itself.
+ * and keep using them until the next ANALYZE, however fast the tables grow. With `auto`, a claim of jobs is planned at each
+ * run, because a plan for one lane is cheaper than one for any number; that takes longer than the claim itself. Generic plans
+ * have high estimates, and Postgres before 18 adds to those of sequential scans; neither is a reason to compile them.
  */
-export const INDEX_PLANS = { enable_seqscan: "off", plan_cache_mode: "force_generic_plan" };
+export const INDEX_PLANS = { enable_seqscan: "off", plan_cache_mode: "force_generic_plan", jit: "off" };
 
 /** An instance that freezes in a transaction blocks other instances with its locks for at most this time. */
 const IDLE_IN_TRANSACTION_MS = 8_000;
@@ -49,7 +52,7 @@ const LIMITS: Record<Work, Limits> = {
     statementMs: POINT_READ_MS,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     unreadMs: UNREAD_MS,
-    settings: { default_transaction_read_only: "on" },
+    isReadOnly: true,
   },
   /** Claims and results of jobs. */
   engine: {
@@ -57,7 +60,7 @@ const LIMITS: Record<Work, Limits> = {
     statementMs: SERVICE_STATEMENT_MS,
     idleInTransactionMs: IDLE_IN_TRANSACTION_MS,
     unreadMs: UNREAD_MS,
-    settings: INDEX_PLANS,
+    hasIndexPlans: true,
   },
   /** Recurring maintenance jobs and scripts: a statement may scan a large table. */
   upkeep: {
@@ -90,8 +93,13 @@ export const statementLimitMs = (work: Work): number => LIMITS[work].statementMs
  * @param statementMs replaces the default statement limit of this kind of work
  */
 export function sessionSettings(work: Work, statementMs?: number): Record<string, string> {
-  const { unreadMs } = LIMITS[work];
-  return { ...timeouts(work, statementMs), ...KEEPALIVE, tcp_user_timeout: String(unreadMs) };
+  const { unreadMs, hasIndexPlans } = LIMITS[work];
+  return {
+    ...timeouts(work, statementMs),
+    ...KEEPALIVE,
+    tcp_user_timeout: String(unreadMs),
+    ...hasIndexPlans ? INDEX_PLANS : {},
+  };
 }
 
 /**
@@ -108,9 +116,9 @@ const settingLocally = (settings: Record<string, string>): string =>
   Object.entries(settings).map(([name, value]) => `set local ${name} = ${value}`).join("; ");
 
 function timeouts(work: Work, statementMs = LIMITS[work].statementMs): Record<string, string> {
-  const { lockMs, idleInTransactionMs, settings } = LIMITS[work];
+  const { lockMs, idleInTransactionMs, isReadOnly } = LIMITS[work];
   return {
-    ...settings,
+    ...isReadOnly ? { default_transaction_read_only: "on" } : {},
     lock_timeout: String(lockMs),
     statement_timeout: String(statementMs),
     idle_in_transaction_session_timeout: String(idleInTransactionMs),

@@ -5,8 +5,9 @@ const PRINTED =
   /^(\d{4,6})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,3})\d*)?)?(?:([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?)?( BC)?$/;
 
 /**
- * True for `2026-11-27 00:42:55.123456+00`, which nearly all timestamps look like. `Date` needs three times as long for it
- * as for its parts, and a list of rows has hundreds.
+ * True for `2026-11-27 00:42:55.123+00`. Nine of ten timestamps look like that if the server's time zone is UTC; the others
+ * end in zeros, which are not printed. `Date` needs three times as long for the text as for its parts, and a list of rows
+ * has hundreds.
  */
 const isUsual = (text: string): boolean =>
   text.length >= "2026-11-27 00:42:55.123+00".length && text[0] !== "0" && text[4] === "-" &&

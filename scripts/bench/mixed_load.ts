@@ -8,7 +8,7 @@ import { findAdministrator, populate, signInAdministrator } from "./sample_users
 const CONNECTIONS = 64;
 const WARM_UP_SECONDS = 3;
 /** What SIZING.md advises for a Postgres on the same two cores. */
-const poolOf = ({ socketUrl }: BenchSetup) => ({ DATABASE_URL: socketUrl, DATABASE_POOL: "6" });
+const poolOf = ({ socketUrl }: BenchSetup) => ({ DATABASE_URL: socketUrl, DATABASE_POOL: "8" });
 /** Ended jobs and sent messages that exist before the run; this many of each. */
 const HISTORY_ROWS = scaled(100_000);
 

@@ -149,7 +149,7 @@ Deno.test("an answer is due until all requests are answered, however the bytes a
 Deno.test("a pool that does not answer while the database does is stuck, and only then is the process unhealthy", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
   const sql = connectPostgres(url, { max: 1 });
-  const poolHealth = new PoolHealth(sql, url, 30);
+  const poolHealth = new PoolHealth([sql], url, 30);
   const [health] = healthRoutes;
   const platform = {
     health: new InstanceHealth([], { isStuck: () => poolHealth.isStuck, log: createLog("off") }),

@@ -9,7 +9,7 @@ import { createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const CONNECTIONS = 6;
+const CONNECTIONS = 8;
 /** Those that are left for other work. */
 const SHARED = CONNECTIONS - 2 - 2;
 
@@ -64,13 +64,13 @@ Deno.test("the connections for reads by key refuse writes", async () => {
 });
 
 Deno.test("a pool of few connections is not divided", async () => {
-  const t = await setup({ DATABASE_POOL: String(CONNECTIONS - 1) });
+  const t = await setup({ DATABASE_POOL: "5" });
   const { sql, pointReads } = t.steward.platform;
   assert.equal(pointReads, sql);
   await t.stop();
 });
 
-Deno.test("the job engine plans a claim once, and by index although the table was empty then", async () => {
+Deno.test("the job engine claims with a kept plan, by index although the table was empty when it was made", async () => {
   const url = await createTestDatabase();
   const sql = connectPostgres(url, { max: 1 });
   const engineSql = connectPostgres(url, { max: 1, work: "engine" });
@@ -87,9 +87,9 @@ Deno.test("the job engine plans a claim once, and by index although the table wa
     return { jobs, scans: row?.scans };
   });
   assert.deepEqual([jobs.length, scans], [10, 0]);
-  const [plans] = await engineSql<{ once: number; each: number }[]>`
-    select sum(generic_plans)::int as once, sum(custom_plans)::int as each from pg_prepared_statements
+  const [plans] = await engineSql<{ generic: number; custom: number }[]>`
+    select sum(generic_plans)::int as generic, sum(custom_plans)::int as custom from pg_prepared_statements
     where statement like ${"%update jobs%"}`;
-  assert.deepEqual(plans, { once: 2, each: 0 });
+  assert.deepEqual(plans, { generic: 2, custom: 0 });
   await Promise.all([sql.end(), engineSql.end()]);
 });
