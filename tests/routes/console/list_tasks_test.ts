@@ -127,8 +127,9 @@ Deno.test("a task fails with its job if the worker of the last attempt is lost",
     where job_type_name = 'steward.list-task' and serialized_args like ${`%${idOf(task)}%`}`;
   await t.steward.sweep();
   assert.match((await browser.open(task)).html, /Failed/);
-  const { body } = await owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`);
-  assert.ok(body.items[0].actionUrl.endsWith(task));
+  const notices = `/api/v1/user-notifications?userId=${owner.userId}&category=lists`;
+  const [notice] = await until(async () => (await owner.get(notices)).body.items, ({ length }) => length > 0);
+  assert.ok(notice.actionUrl.endsWith(task));
 });
 
 Deno.test("ticked dead letters are retried or purged, and others stay", async () => {
