@@ -80,7 +80,10 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const { sql, pointReads } = pools;
   databaseClock.follow(sql, log);
   const replica = await Replica.open({ config, sql, clock, log });
-  const poolHealth = new PoolHealth([sql, pointReads, pools.engineSql], config.DATABASE_URL ?? "");
+  const poolHealth = new PoolHealth(
+    [...new Set([sql, pointReads, pools.engineSql])],
+    config.DATABASE_URL ?? "",
+  );
   const connectionWait = new ConnectionWait(sql, config.DATABASE_URL ?? "", log);
   const stopping = new AbortController();
   let baseUrl = config.PUBLIC_URL?.replace(/\/+$/, "") ?? "";
@@ -107,7 +110,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
   const providers = await openProviders(config, clock);
   const metrics = new Metrics();
   const scanner = openScanner(config, { log, onVerdict: (verdict) => metrics.scans.add([verdict]) });
-  const checks = instanceChecks({ pools, objects, scanner, mail: providers.mail }, {
+  const checks = instanceChecks({ sql, pointReads, objects, scanner, mail: providers.mail }, {
     jobStallReason: () => engine?.stallReason() ?? null,
   });
   const platform: ServicePlatform = {

@@ -1,7 +1,6 @@
 import { waitAtMost, withTimeout } from "../../infra/timeout.ts";
 import type { Log } from "../../infra/log.ts";
 import { requireDiskSpace } from "../../infra/postgres/disk_space.ts";
-import type { Pools } from "../../infra/postgres/pools.ts";
 import type { Platform } from "../shared/platform.ts";
 
 /** One thing that readiness depends on. */
@@ -83,17 +82,14 @@ export class InstanceHealth {
  * @param o.jobStallReason why no job can start on this instance; null if jobs can start, or if it runs no jobs
  */
 export function instanceChecks(
-  { pools: { sql, pointReads, engineSql }, objects, scanner, mail }:
-    & Pick<Platform, "objects" | "scanner" | "mail">
-    & { pools: Pools },
+  { sql, pointReads, objects, scanner, mail }: Pick<
+    Platform,
+    "sql" | "pointReads" | "objects" | "scanner" | "mail"
+  >,
   o: { jobStallReason(): string | null },
 ): HealthCheck[] {
   return [
-    {
-      name: "postgres",
-      required: true,
-      check: () => Promise.all([sql, pointReads, engineSql].map((pool) => pool`select 1`)),
-    },
+    { name: "postgres", required: true, check: () => Promise.all([sql`select 1`, pointReads`select 1`]) },
     { name: "objectStore", required: true, check: () => objects.ping() },
     { name: "postgresDisk", required: false, check: cached(() => requireDiskSpace(sql)) },
     { name: "jobs", required: false, check: () => rejectIfSet(o.jobStallReason()) },

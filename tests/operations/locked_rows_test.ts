@@ -6,7 +6,10 @@ import { Receiver } from "../routes/events/receiver.ts";
 import { setup } from "../support/setup.ts";
 import { until } from "../support/until.ts";
 
-const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1", JOB_POLL_MS: "2000" }, { inThisProcess: true });
+// As many connections as by default, so that statements that wait for the locked table leave some for readiness.
+const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1", JOB_POLL_MS: "2000", DATABASE_POOL: "10" }, {
+  inThisProcess: true,
+});
 const receiver = new Receiver();
 const { sql, config } = t.steward.platform;
 const other = connectPostgres(config.DATABASE_URL ?? "", { max: 1, work: "migration" });
