@@ -33,7 +33,7 @@ export class JobEvents implements AttemptEvents {
   readonly #wanted = new TtlCache<Wanted>({ ttlMs: FRESH_MS, maxEntries: 1 });
   readonly #interests = new Map<string, number>();
 
-  /** @param reads connections for the reads: settling jobs waits for them, so they must not wait for requests */
+  /** @param reads connections for the reads: settling jobs waits for them, so they must not wait behind slow requests */
   constructor(private readonly sql: Sql, private readonly reads: Sql) {
     subscribeToChanges(mainPool(sql), "event subscriptions", () => this.#wanted.clear());
   }

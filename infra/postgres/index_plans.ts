@@ -4,7 +4,7 @@ import { INDEX_PLANS } from "./session_limits.ts";
 /** A join of few given rows with a table that was nearly empty when the plan was made must not read all of the table. */
 const SETTINGS = JSON.stringify({ ...INDEX_PLANS, enable_hashjoin: "off", enable_mergejoin: "off" });
 
-/** Runs `work` in a transaction whose statements use index scans and nested loops, planned once per connection. */
+/** Runs `work` in a transaction whose statements use index scans and nested loops, with plans that do not depend on their values. */
 export async function transactWithIndexPlans<T>(sql: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
   return await transact(sql, async (tx) => {
     const set = tx`

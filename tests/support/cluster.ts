@@ -65,6 +65,15 @@ export async function createTestDatabase(o: { empty?: boolean } = {}): Promise<s
   return databaseUrl(server, name);
 }
 
+/** Like `createTestDatabase`; connections by this URL may wait for a lock, and be idle in a transaction, for a minute. */
+export async function createDatabaseForLongLocks(): Promise<string> {
+  const url = new URL(await createTestDatabase());
+  for (const limit of ["lock_timeout", "idle_in_transaction_session_timeout"]) {
+    url.searchParams.set(limit, "60000");
+  }
+  return url.href;
+}
+
 async function runServer(dir: string, runnerPid: number): Promise<void> {
   await copyFolder(await migratedFolder(), join(dir, "postgres"));
   const server = await startServer(join(dir, "postgres"));

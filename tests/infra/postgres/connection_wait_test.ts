@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { ConnectionWait } from "../../../infra/postgres/connection_wait.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { createDatabaseForLongLocks, createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
@@ -20,12 +20,9 @@ const OPEN = [
 const log = createLog("off");
 
 Deno.test("while all connections are held, requests that need one get 503 at once, others are answered, and all go on after the release", async () => {
-  const url = new URL(await createTestDatabase());
-  for (const limit of ["lock_timeout", "idle_in_transaction_session_timeout"]) {
-    url.searchParams.set(limit, "60000");
-  }
-  const t = await setup({ DATABASE_URL: url.href, DATABASE_POOL: String(CONNECTIONS) });
-  const other = connectPostgres(url.href, { max: 1 });
+  const url = await createDatabaseForLongLocks();
+  const t = await setup({ DATABASE_URL: url, DATABASE_POOL: String(CONNECTIONS) });
+  const other = connectPostgres(url, { max: 1 });
   const id = await t.tenant();
   const rename = () => t.systemAdmin.put(`/api/v1/tenants/${id}`, { name: `Renamed ${id}` });
   const read = () => t.systemAdmin.get(`/api/v1/tenants/${id}`);

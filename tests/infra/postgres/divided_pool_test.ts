@@ -5,7 +5,7 @@ import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { laneName } from "../../../domain/jobs/job_row.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { createDatabaseForLongLocks, createTestDatabase } from "../../support/cluster.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
@@ -20,13 +20,10 @@ const enqueue = (sql: Sql, jobTypeName: string, count = 1): Promise<string[]> =>
   });
 
 Deno.test("reads by key are answered and jobs run while long work holds all other connections", async () => {
-  const url = new URL(await createTestDatabase());
-  for (const limit of ["lock_timeout", "idle_in_transaction_session_timeout"]) {
-    url.searchParams.set(limit, "60000");
-  }
-  const t = await setup({ DATABASE_URL: url.href, DATABASE_POOL: String(CONNECTIONS) });
-  const other = connectPostgres(url.href, { max: 1 });
-  const third = connectPostgres(url.href, { max: 1 });
+  const url = await createDatabaseForLongLocks();
+  const t = await setup({ DATABASE_URL: url, DATABASE_POOL: String(CONNECTIONS) });
+  const other = connectPostgres(url, { max: 1 });
+  const third = connectPostgres(url, { max: 1 });
   const tenantId = await t.tenant();
   const path = `/api/v1/tenants/${tenantId}`;
   const me = await t.systemAdmin.get("/api/v1/auth/me");

@@ -9,7 +9,7 @@ import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
 import { createApp } from "../../../routes/app.ts";
 import { ok } from "../../../routes/shared/answer.ts";
 import { endpoint } from "../../../routes/shared/endpoint.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import { HttpClient } from "../../support/http.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -18,12 +18,9 @@ import { until } from "../../support/until.ts";
 const RUNNING = 5;
 const WAITING = 20;
 const OF_CALLER = 4;
-const url = new URL(await createTestDatabase());
-for (const limit of ["lock_timeout", "idle_in_transaction_session_timeout"]) {
-  url.searchParams.set(limit, "60000");
-}
+const url = await createDatabaseForLongLocks();
 const t = await setup({
-  DATABASE_URL: url.href,
+  DATABASE_URL: url,
   MAX_RUNNING_REQUESTS: String(RUNNING),
   MAX_WAITING_REQUESTS: String(WAITING),
   JOB_CONCURRENCY: "0",
@@ -41,7 +38,7 @@ inOneInstance(
   "requests beyond those that may run get 503 at once, and all go on after the others",
   COUNTS,
   async () => {
-    const other = connectPostgres(url.href, { max: 1 });
+    const other = connectPostgres(url, { max: 1 });
     const id = await t.tenant();
     const rename = () => t.systemAdmin.put(`/api/v1/tenants/${id}`, { name: `Renamed ${id}` });
     const held = await transact(other, async (tx) => {
