@@ -1,6 +1,11 @@
 // Several test files in one worker. Hooks of `Deno.test` would apply to all tests of the worker: a service would run until
 // the last file has ended, and its polling and upkeep would take processor time from the others.
 
+import { withTimeout } from "../../infra/timeout.ts";
+
+/** A test that waits for something that never happens fails after this time, so that the run still ends. */
+const TEST_LIMIT_MS = 600_000;
+
 type Hook = () => void | Promise<void>;
 type Hooks = Record<"beforeAll" | "beforeEach" | "afterEach" | "afterAll", Hook[]>;
 type Definition = Deno.TestDefinition;
@@ -63,7 +68,8 @@ class TestFile {
         await runHooks(beforeAll);
       }
       await runHooks(beforeEach);
-      await test();
+      const late = () => new Error(`the test did not end within ${TEST_LIMIT_MS / 60_000} minutes`);
+      await withTimeout(TEST_LIMIT_MS, Promise.resolve(test()), late);
     } catch (error) {
       console.error(`a test of ${this.url} failed`); // the report names the line above that defines the test
       throw error;

@@ -1,6 +1,6 @@
 // A worker in its own process, for tests that kill, freeze or drain it.
-// Job types: `test.note {n, ms}` runs for `ms` and writes a row; `test.abortable {n, ms}` writes a row with -n if it is
-// aborted meanwhile; `test.crash` kills its process at once.
+// Job types: `test.note {n, ms}` runs for `ms` and writes a row; `test.abortable {n, ms}` writes a row with 0 when it
+// starts, and one with -n when it is aborted or with n when it ends; `test.crash` kills its process at once.
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
@@ -78,9 +78,11 @@ async function work(o: WorkerProcessOptions): Promise<void> {
       args: z.object({ n: z.number(), ms: z.number() }),
       async run({ n, ms }, { signal }) {
         const began = new Date();
+        const note = (number: number) =>
+          sql`insert into notes (n, pid, began, ended) values (${number}, ${Deno.pid}, ${began}, ${new Date()})`;
+        await note(0);
         const isAborted = await pause(ms, false, { signal }).catch(() => true);
-        const number = isAborted ? -n : n;
-        await sql`insert into notes (n, pid, began, ended) values (${number}, ${Deno.pid}, ${began}, ${new Date()})`;
+        await note(isAborted ? -n : n);
       },
     }),
     defineJob({

@@ -14,6 +14,7 @@ import { connectPostgres, type Sql, transact } from "../../../infra/postgres/pos
 import { createTestDatabase } from "../../support/cluster.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { NO_PLATFORM } from "../../support/job_context.ts";
+import { until } from "../../support/until.ts";
 import { startWorkerProcess } from "../../support/worker_process.ts";
 
 const wakeUps = { at() {} };
@@ -49,20 +50,37 @@ async function enqueue(
   return await transact(sql, (tx) => insertJobs({ wakeUps }, tx, jobs));
 }
 
-/** Polls the jobs table until every job has a final status. */
-async function allEnded(sql: Sql, seconds = 30): Promise<Record<string, number>> {
-  for (const since = Date.now(); Date.now() - since < seconds * 1000;) {
+const FINAL = ["Succeeded", "DeadLettered", "Cancelled"];
+
+/** Waits until every job has a final status. @returns the number of jobs of each status */
+async function allEnded(sql: Sql): Promise<Record<string, number>> {
+  const counts = async () => {
     const rows = await sql<
       { status: string; n: number }[]
     >`select status, count(*)::int as n from jobs group by status`;
-    const counts = Object.fromEntries(rows.map((row) => [row.status, row.n]));
-    if (Object.keys(counts).every((status) => ["Succeeded", "DeadLettered", "Cancelled"].includes(status))) {
-      return counts;
-    }
-    await pause(50);
-  }
-  throw new Error("jobs were left unfinished");
+    return Object.fromEntries(rows.map((row) => [row.status, row.n]));
+  };
+  const what = "a final status of all jobs";
+  return await until(counts, (found) => Object.keys(found).every((status) => FINAL.includes(status)), {
+    what,
+  });
 }
+
+/** Waits until at least `count` jobs have a status. */
+const jobsAre = (sql: Sql, status: string, count = 1) =>
+  until(
+    async () => (await sql`select from jobs where status = ${status}::job_status`).length,
+    (found) => found >= count,
+    { what: `the status ${status} of ${count} jobs` },
+  );
+
+/** Waits for the notes of `test.note` and `test.abortable`. */
+const notesAre = (sql: Sql, count: number) =>
+  until(
+    async () => (await sql`select from notes`).length,
+    (found) => found >= count,
+    { what: `${count} notes` },
+  );
 
 /** Sets the heartbeats of all present workers back by a minute, so that their leases have expired. */
 const endLeases = (sql: Sql) => sql`update job_workers set heartbeat_at = heartbeat_at - interval '61 s'`;
@@ -80,10 +98,13 @@ Deno.test("if a worker is killed during 1,000 jobs, the next worker finishes all
     victim.kill("SIGKILL");
     await victim.status;
     // The server still executes the statements it had sent.
-    while (
-      (await sql`select from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`).length > 0
-    ) await pause(10);
+    await until(
+      () =>
+        sql`select from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`,
+      (busy) => busy.length === 0,
+      { what: "the end of its statements" },
+    );
     const [held] = await sql<
       { n: number }[]
     >`select count(*)::int as n from jobs where status = 'Processing'`;
@@ -129,13 +150,14 @@ Deno.test("batches and continuations of several parents end exactly once althoug
       await endLeases(sql);
     }
     const successor = await startWorkerProcess({ databaseUrl });
-    for (let left = 1; left > 0; await pause(100)) {
+    const left = async () => {
       await followStrandedJobs(sql);
       const [row] = await sql<{ n: number }[]>`
         select (select count(*) from job_batches where status = 'Running')
-          + (select count(*) from jobs where status not in ('Succeeded', 'DeadLettered', 'Cancelled')) as n`;
-      left = row?.n ?? 0;
-    }
+          + (select count(*) from jobs where status::text <> all (${FINAL})) as n`;
+      return row?.n;
+    };
+    await until(left, (n) => n === 0, { what: "the end of all batches and jobs", withinMs: 120_000 });
     const [ends] = await sql<{ succeeded: number; followers: number; continued: number }[]>`
       select (select count(*) from job_batches where status = 'Succeeded') as succeeded,
         (select count(*) from jobs where queue = 'followers' and status = 'Succeeded') as followers,
@@ -163,13 +185,13 @@ Deno.test("the result of a worker frozen past its lease is rejected when it cont
   withDatabase(async ({ databaseUrl, sql }) => {
     const [id = ""] = await enqueue(sql, "test.note", 1, { ms: 300 });
     const frozen = await startWorkerProcess({ databaseUrl });
-    while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
+    await jobsAre(sql, "Processing");
     frozen.kill("SIGSTOP");
     await endLeases(sql);
     const successor = await startWorkerProcess({ databaseUrl });
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     frozen.kill("SIGCONT");
-    while ((await sql`select from notes`).length < 2) await pause(20); // the late attempt ends, too
+    await notesAre(sql, 2); // the late attempt ends, too
     await pause(100);
     const executions = await sql<{ attemptNumber: number; status: string }[]>`
       select attempt_number, status from job_executions where job_id = ${id} order by attempt_number`;
@@ -184,14 +206,14 @@ Deno.test("a worker frozen past its lease aborts its jobs when it continues", ()
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.abortable", 1, { n: 7, ms: 2_500 });
     const frozen = await startWorkerProcess({ databaseUrl, leaseSeconds: 2 });
-    while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
+    await notesAre(sql, 1); // the job has started: it would not be aborted before
     frozen.kill("SIGSTOP");
     await endLeases(sql);
     const successor = await startWorkerProcess({ databaseUrl });
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     frozen.kill("SIGCONT");
-    while ((await sql`select from notes`).length < 2) await pause(20);
-    const notes = await sql<{ n: number; pid: number }[]>`select n, pid from notes order by n`;
+    await notesAre(sql, 4);
+    const notes = await sql<{ n: number; pid: number }[]>`select n, pid from notes where n <> 0 order by n`;
     assert.deepEqual(notes.map(({ n, pid }) => ({ n, pid })), [{ n: -7, pid: frozen.pid }, {
       n: 7,
       pid: successor.pid,
@@ -268,7 +290,7 @@ Deno.test("a database outage shorter than a lease does not affect running jobs",
     await using _ = proxy;
     await enqueue(sql, "test.abortable", 1, { n: 1, ms: 4_500 });
     const worker = await startWorkerProcess({ databaseUrl: url, leaseSeconds: 4 });
-    while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
+    await notesAre(sql, 1); // the job has started
     proxy.halfOpen(); // the lease is renewed over a new connection
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     assert.equal((await sql`select from job_executions where status <> 'Succeeded'`).length, 0);
@@ -280,7 +302,7 @@ Deno.test("on SIGTERM running jobs finish, the others are released and no job st
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.note", 50, { ms: 500 });
     const worker = await startWorkerProcess({ databaseUrl, concurrency: 5 });
-    while ((await sql`select from jobs where status = 'Processing'`).length === 0) await pause(10);
+    await jobsAre(sql, "Processing");
     await end(worker);
     const rows = await sql<
       { status: string; n: number }[]
@@ -354,14 +376,10 @@ Deno.test("a worker that has no free place does not hold long jobs behind a burs
     await enqueue(sql, "test.note", 2000, { ms: 0 });
     await enqueue(sql, "test.note", 300, { ms: 3_000 });
     const worker = await startWorkerProcess({ databaseUrl, concurrency: 4 });
-    const count = async (status: string) =>
-      (await sql`select from jobs where status = ${status}::job_status`).length;
-    for (const since = Date.now(); await count("Succeeded") < 2000;) {
-      assert.ok(Date.now() - since < 20_000, "the short jobs did not end");
-      await pause(20);
-    }
+    await jobsAre(sql, "Succeeded", 2000);
     await pause(1_500);
-    assert.ok(await count("Processing") <= 4, `${await count("Processing")} jobs are held for 4 places`);
+    const held = (await sql`select from jobs where status = 'Processing'`).length;
+    assert.ok(held <= 4, `${held} jobs are held for 4 places`);
     worker.kill("SIGKILL");
     await worker.status;
   }));
@@ -378,7 +396,7 @@ Deno.test("a worker of chosen queues takes no jobs of other queues", () =>
     const mail = await startWorkerProcess({ databaseUrl, queues: ["mail"] });
     const left = () =>
       sql<{ queue: string }[]>`select queue from jobs where status = 'Enqueued' order by queue`;
-    while ((await sql`select from jobs where status = 'Succeeded'`).length < 2) await pause(20);
+    await jobsAre(sql, "Succeeded", 2);
     await pause(500); // it polls more than once and still finds nothing to take
     assert.deepEqual((await left()).map((row) => row.queue), ["default", "reports"]);
     const rest = await startWorkerProcess({ databaseUrl });
