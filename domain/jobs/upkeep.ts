@@ -10,7 +10,7 @@ const FOLD_EVERY_MS = 1_000;
  * A complete fold is followed by a pause of this many times its duration. While a snapshot is held, each fold leaves old
  * versions of the counters, and the next one reads them.
  */
-const FOLD_REST_FACTOR = 20;
+const FOLD_REST_FACTOR = 5;
 
 /** Regular maintenance of the jobs tables. */
 export interface Upkeep {

@@ -1,33 +1,69 @@
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { foldCounts, foldLagSeconds } from "../../domain/jobs/fold_counts.ts";
+import type { Worker } from "../../domain/jobs/worker.ts";
 import { type BenchSetup, openBenchSetup } from "./bench_setup.ts";
 import { median, percentile, report, scaled } from "./compare.ts";
 import { drainRate, JOBS, pickUpLatencies, runGraphileWorker, runPgBoss } from "./jobs.ts";
+import { enqueueNoops, startNoopWorker } from "./noop_jobs.ts";
 
 /** How long the snapshot is held, in minutes, for each of the systems. */
 const HELD_MS = scaled(Number(Deno.env.get("BENCH_HELD_MINUTES") ?? 3) * 60_000);
 const FOLD_MS = 1_000;
 
+/** Runs `JOBS` jobs and resolves with their number per second. */
 type Drain = (setup: BenchSetup) => Promise<number>;
 
 /**
  * Pace of the job systems at the end of a long transaction that only reads, against their pace before it. Rows that
- * change meanwhile leave dead versions, which no vacuum may remove.
+ * change meanwhile leave dead versions, which no vacuum may remove. First one worker runs all jobs, as in a service. Then
+ * each drain has a new worker, which reads the entries of ended jobs once; the peers are measured in that way, too.
  */
 export async function heldSnapshot(): Promise<void> {
-  const peers: Record<string, Drain> = {
+  const others: Record<string, Drain> = {
+    "a new worker for each drain": drainRate,
     "graphile-worker": async ({ databaseUrl }) => (await runGraphileWorker(databaseUrl)).drainPerSecond,
     "pg-boss": ({ databaseUrl }) => runPgBoss(databaseUrl),
   };
-  await paceUnderSnapshot("drain", drainRate, { min: 0.8 }, async (setup) => {
+  const worker = new LastingWorker();
+  await paceUnderSnapshot("one worker", (setup) => worker.drain(setup), { min: 0.8 }, async (setup) => {
+    await worker.stop();
     const latencies = await pickUpLatencies(setup);
     report("commit to start under a held snapshot, p99", percentile(latencies, 0.99), " ms", { max: 100 });
     report("age of the job counters under a held snapshot", await foldLagSeconds(setup.sql), " s", {
       max: 120,
     });
   });
-  for (const [name, drain] of Object.entries(peers)) await paceUnderSnapshot(name, drain);
+  for (const [name, drain] of Object.entries(others)) await paceUnderSnapshot(name, drain);
+}
+
+/** A worker that runs the jobs of all drains, from the first one on. */
+class LastingWorker {
+  #worker: Worker | undefined;
+  #settled = 0;
+  #ended = () => {};
+
+  /** Number of jobs enqueued, run and settled per second. */
+  async drain(setup: BenchSetup): Promise<number> {
+    this.#worker ??= await startNoopWorker(setup, {
+      pollMs: 2_000,
+      onSettled: (count) => {
+        this.#settled += count;
+        if (this.#settled === JOBS) this.#ended();
+      },
+    });
+    this.#settled = 0;
+    const ended = new Promise<void>((resolve) => this.#ended = resolve);
+    const started = performance.now();
+    await enqueueNoops(setup.sql, JOBS);
+    this.#worker.wake();
+    await ended;
+    return JOBS / (performance.now() - started) * 1000;
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker?.stop(1_000);
+  }
 }
 
 async function paceUnderSnapshot(
