@@ -21,7 +21,7 @@ const readNumbers = async () => {
   return row ?? { waiting: 0, waitForLock: 0 };
 };
 
-Deno.test("counters are folded every second, but after a slow fold only when twenty times its duration has passed", async () => {
+Deno.test("counters are folded every second, but after a slow fold only when five times its duration has passed", async () => {
   await appendChanges();
   const upkeep = startUpkeep({ sql } as JobPlatform, 60); // folding uses no other member
   try {
@@ -32,7 +32,7 @@ Deno.test("counters are folded every second, but after a slow fold only when twe
       await tx`lock table job_counts in exclusive mode`;
       await appendChanges();
       await until(readNumbers, ({ waitForLock }) => waitForLock > 0);
-      await pause(300);
+      await pause(1_000);
     });
     await until(readNumbers, ({ waiting }) => waiting === 0);
     await appendChanges();
