@@ -67,11 +67,11 @@ async function allEnded(sql: Sql): Promise<Record<string, number>> {
 }
 
 /** Waits until at least `count` jobs have a status. */
-const jobsAre = (sql: Sql, status: string, count = 1) =>
+const jobsAre = (sql: Sql, status: string, count = 1, withinMs?: number) =>
   until(
     async () => (await sql`select from jobs where status = ${status}::job_status`).length,
     (found) => found >= count,
-    { what: `the status ${status} of ${count} jobs` },
+    { what: `the status ${status} of ${count} jobs`, ...withinMs === undefined ? {} : { withinMs } },
   );
 
 /** Waits for the notes of `test.note` and `test.abortable`. */
@@ -376,7 +376,7 @@ Deno.test("a worker that has no free place does not hold long jobs behind a burs
     await enqueue(sql, "test.note", 2000, { ms: 0 });
     await enqueue(sql, "test.note", 300, { ms: 3_000 });
     const worker = await startWorkerProcess({ databaseUrl, concurrency: 4 });
-    await jobsAre(sql, "Succeeded", 2000);
+    await jobsAre(sql, "Succeeded", 2000, 20_000);
     await pause(1_500);
     const held = (await sql`select from jobs where status = 'Processing'`).length;
     assert.ok(held <= 4, `${held} jobs are held for 4 places`);
