@@ -26,7 +26,7 @@ interface TestDatabase {
 
 async function withDatabase(work: (database: TestDatabase) => Promise<void>): Promise<void> {
   const databaseUrl = await createTestDatabase();
-  const sql = connectPostgres(databaseUrl, { max: 3 });
+  const sql = connectPostgres(databaseUrl, { max: 3, applicationName: "test" });
   try {
     await work({ databaseUrl, sql });
   } finally {
@@ -94,16 +94,16 @@ Deno.test("if a worker is killed during 1,000 jobs, the next worker finishes all
   withDatabase(async ({ databaseUrl, sql }) => {
     await enqueue(sql, "test.note", 1000, { ms: 20 });
     const victim = await startWorkerProcess({ databaseUrl });
+    await jobsAre(sql, "Processing");
     await pause(400);
     victim.kill("SIGKILL");
     await victim.status;
-    // The server still executes the statements it had sent.
+    // The server still executes the statements it had sent, then ends its sessions.
     await until(
       () =>
-        sql`select from pg_stat_activity
-          where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`,
-      (busy) => busy.length === 0,
-      { what: "the end of its statements" },
+        sql`select from pg_stat_activity where datname = current_database() and application_name = 'steward'`,
+      (sessions) => sessions.length === 0,
+      { what: "the end of its sessions" },
     );
     const [held] = await sql<
       { n: number }[]

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { ADVISORY_LOCKS, NAMED_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import type { HttpAnswer } from "../../support/http.ts";
+import { countLockWaits } from "../../support/lock_waits.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
@@ -9,9 +10,7 @@ const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-const waits = async () =>
-  (await sql`select from pg_locks where locktype = 'advisory' and not granted
-    and database = (select oid from pg_database where datname = current_database())`).length > 0;
+const waits = async () => await countLockWaits(sql, "advisory") > 0;
 
 /** The status of a request while an instance adds changes to the counters; null: the request waits for that. */
 async function statusDuringFold(send: () => Promise<HttpAnswer>): Promise<number | null> {

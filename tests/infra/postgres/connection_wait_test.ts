@@ -4,6 +4,7 @@ import { ConnectionWait } from "../../../infra/postgres/connection_wait.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
 import { createDatabaseForLongLocks, createTestDatabase } from "../../support/cluster.ts";
+import { countLockWaits } from "../../support/lock_waits.ts";
 import { setup } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
@@ -31,7 +32,7 @@ Deno.test("while all connections are held, requests that need one get 503 at onc
   const waiting = await transact(other, async (tx) => {
     await tx`select from tenants where id = ${id} for update`;
     const holding = Array.from({ length: CONNECTIONS }, rename);
-    await until(async () => (await tx`select from pg_locks where not granted`).length >= CONNECTIONS);
+    await until(() => countLockWaits(tx), (waits) => waits >= CONNECTIONS);
     const early = requests();
     const since = performance.now();
     await until(() => t.logs.some((line) => line.includes("wait too long for a database connection")));

@@ -4,6 +4,7 @@ import { createCatalogRoles, lockDefaultRoles } from "../../../domain/access/rol
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { HttpClient } from "../../support/http.ts";
+import { countLockWaits } from "../../support/lock_waits.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { auditOf, idOf, isSignedIn, refused } from "./answers.ts";
@@ -129,7 +130,7 @@ Deno.test("a tenant that is created meanwhile has the permission too", async () 
     await tx`insert into tenants (id, name, type) values (${tenantId}, ${tenantId}, 'Standard')`;
     await createCatalogRoles(tx, tenantId, "Standard");
     answer = set(id, ["Admin"]);
-    await until(async () => (await waitingForLock()) > 0);
+    await until(async () => (await countLockWaits(sql, "advisory")) > 0);
   });
   assert.equal((await answer)?.status, 200);
   assert.deepEqual(await rolesWith("orders.raced", tenantId), ["Admin"]);
@@ -139,13 +140,10 @@ Deno.test("a tenant that is created meanwhile has the permission too", async () 
     await lockDefaultRoles(tx, "exclusive");
     await tx`insert into default_role_permissions values ('Visitor', 'orders.raced', false)`;
     creating = t.tenant();
-    await until(async () => (await waitingForLock()) > 0);
+    await until(async () => (await countLockWaits(sql, "advisory")) > 0);
   });
   assert.deepEqual(await rolesWith("orders.raced", (await creating) ?? null), ["Admin", "Visitor"]);
 });
-
-const waitingForLock = async (): Promise<number> =>
-  (await sql`select from pg_locks where locktype = 'advisory' and not granted`).length;
 
 Deno.test("role.changed and user.access-changed tell it, with the version that the users keep", async () => {
   const made = await systemAdmin.post("/api/v1/service-accounts", {
