@@ -112,7 +112,7 @@ export function sessionSettings(work: Work, statementMs?: number): Record<string
 
 /**
  * The same limits as SQL for one transaction: a pooler in transaction mode refuses them as connection parameters. TCP
- * keepalive is then configured at the pooler.
+ * keepalive is then configured at the pooler, and the page costs at the server.
  */
 export const transactionSettings = (work: Work, statementMs?: number): string =>
   settingLocally(timeouts(work, statementMs));

@@ -161,13 +161,18 @@ export async function drainRate(connections: JobConnections): Promise<number> {
   await done;
   const seconds = (performance.now() - started) / 1000;
   await worker.stop(1_000);
+  await requireAllRun(sql, first);
+  return JOBS / seconds;
+}
+
+/** Throws unless the `JOBS` jobs with ids after `first` have succeeded, each with an execution. */
+export async function requireAllRun(sql: Sql, first: string): Promise<void> {
   const [row] = await sql<{ n: number }[]>`
     select least(
       (select count(*)::int from jobs where id > ${first} and job_type_name = 'bench.noop' and status = 'Succeeded'),
       (select count(*)::int from job_executions where job_id > ${first} and status = 'Succeeded')
     ) as n`;
   if (row?.n !== JOBS) throw new Error(`${row?.n} jobs have a status and an execution; expected ${JOBS}`);
-  return JOBS / seconds;
 }
 
 async function processDrainRate(

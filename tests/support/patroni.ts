@@ -204,6 +204,7 @@ function patroniSettings(
       dcs: {
         ...TIMES,
         synchronous_mode: true,
+        synchronous_mode_strict: true, // otherwise commits right after a promotion are asynchronous
         primary_start_timeout: 0, // a crashed primary is replaced at once
         master_start_timeout: 0, // the same in Patroni before 3.0
         postgresql: { use_pg_rewind: true, parameters: { max_connections: 200, wal_log_hints: "on" } },

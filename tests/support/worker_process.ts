@@ -1,6 +1,7 @@
 // A worker in its own process, for tests that kill, freeze or drain it.
-// Job types: `test.note {n, ms}` runs for `ms` and writes a row; `test.abortable {n, ms}` writes a row with 0 when it
-// starts, and one with -n when it is aborted or with n when it ends; `test.crash` kills its process at once.
+// Job types: `test.note {n, ms}` runs for `ms` and then writes a row with n; `test.note-start {n, ms}` also writes a row with
+// 0 when it starts; `test.abortable {n, ms}` too, and its last row has -n if it was aborted; `test.crash` kills its process
+// at once.
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { defineJob, JobTypes } from "../../domain/jobs/job_type.ts";
@@ -51,35 +52,45 @@ async function work(o: WorkerProcessOptions): Promise<void> {
   const sql = connectPostgres(o.databaseUrl, { max: 5 });
   await sql`create table if not exists notes (n integer not null, pid integer not null, began timestamptz not null,
     ended timestamptz not null)`.catch(() => {}); // several processes may create it at once
+  const note = async (n: number, began = new Date()): Promise<void> => {
+    await sql`insert into notes (n, pid, began, ended) values (${n}, ${Deno.pid}, ${began}, ${new Date()})`;
+  };
+  const args = z.object({ n: z.number(), ms: z.number() });
   const types = new JobTypes();
   types.register(
     defineJob({
       name: "test.note",
-      args: z.object({ n: z.number(), ms: z.number() }),
+      args,
       async run({ n, ms }) {
         const began = new Date();
         await pause(ms);
-        await sql`insert into notes (n, pid, began, ended) values (${n}, ${Deno.pid}, ${began}, ${new Date()})`;
+        await note(n, began);
         return { n };
       },
     }),
     defineJob({
+      name: "test.note-start",
+      args,
+      async run({ n, ms }) {
+        await note(0);
+        await pause(ms);
+        await note(n);
+      },
+    }),
+    defineJob({
       name: "test.limited",
-      args: z.object({ n: z.number(), ms: z.number() }),
+      args,
       concurrency: 2,
       async run({ n, ms }) {
         const began = new Date();
         await pause(ms);
-        await sql`insert into notes (n, pid, began, ended) values (${n}, ${Deno.pid}, ${began}, ${new Date()})`;
+        await note(n, began);
       },
     }),
     defineJob({
       name: "test.abortable",
-      args: z.object({ n: z.number(), ms: z.number() }),
+      args,
       async run({ n, ms }, { signal }) {
-        const began = new Date();
-        const note = (number: number) =>
-          sql`insert into notes (n, pid, began, ended) values (${number}, ${Deno.pid}, ${began}, ${new Date()})`;
         await note(0);
         const isAborted = await pause(ms, false, { signal }).catch(() => true);
         await note(isAborted ? -n : n);

@@ -74,7 +74,7 @@ const jobsAre = (sql: Sql, status: string, count = 1, withinMs?: number) =>
     { what: `the status ${status} of ${count} jobs`, ...withinMs === undefined ? {} : { withinMs } },
   );
 
-/** Waits for the notes of `test.note` and `test.abortable`. */
+/** Waits until the jobs have written `count` notes. */
 const notesAre = (sql: Sql, count: number) =>
   until(
     async () => (await sql`select from notes`).length,
@@ -183,15 +183,15 @@ Deno.test("four workers on one database share the work and never run a job twice
 
 Deno.test("the result of a worker frozen past its lease is rejected when it continues", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
-    const [id = ""] = await enqueue(sql, "test.note", 1, { ms: 300 });
+    const [id = ""] = await enqueue(sql, "test.note-start", 1, { ms: 2_500 });
     const frozen = await startWorkerProcess({ databaseUrl });
-    await jobsAre(sql, "Processing");
+    await notesAre(sql, 1); // the job has started
     frozen.kill("SIGSTOP");
     await endLeases(sql);
     const successor = await startWorkerProcess({ databaseUrl });
     assert.deepEqual(await allEnded(sql), { Succeeded: 1 });
     frozen.kill("SIGCONT");
-    await notesAre(sql, 2); // the late attempt ends, too
+    await notesAre(sql, 4); // the late attempt ends, too
     await pause(100);
     const executions = await sql<{ attemptNumber: number; status: string }[]>`
       select attempt_number, status from job_executions where job_id = ${id} order by attempt_number`;
@@ -300,9 +300,9 @@ Deno.test("a database outage shorter than a lease does not affect running jobs",
 
 Deno.test("on SIGTERM running jobs finish, the others are released and no job stays claimed", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
-    await enqueue(sql, "test.note", 50, { ms: 500 });
+    await enqueue(sql, "test.note-start", 50, { ms: 500 });
     const worker = await startWorkerProcess({ databaseUrl, concurrency: 5 });
-    await jobsAre(sql, "Processing");
+    await notesAre(sql, 5); // five jobs have started
     await end(worker);
     const rows = await sql<
       { status: string; n: number }[]

@@ -42,7 +42,7 @@ Deno.test("reads by key are answered and jobs run while long work holds all othe
     for (const read of [path, userPath, "/api/v1/auth/me"]) {
       assert.equal((await t.systemAdmin.get(read)).status, 200, read);
     }
-    // The wait is measured only while requests arrive.
+    // A request starts the measurement. Those before may have been answered before all connections were held.
     const lists: Promise<unknown>[] = [];
     await until(() => {
       lists.push(t.systemAdmin.get("/api/v1/tenants"));

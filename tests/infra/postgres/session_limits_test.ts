@@ -35,8 +35,16 @@ Deno.test("each kind of work has its session limits, with TCP keepalive", async 
       select current_setting('tcp_keepalives_idle') as idle, current_setting('tcp_keepalives_interval') as interval,
         current_setting('tcp_keepalives_count') as count, current_setting('tcp_user_timeout') as unread`;
     assert.deepEqual({ ...tcp }, { idle: "5", interval: "2", count: "3", unread: "10000" }, work);
+    const [costs] = await sql`select current_setting('random_page_cost') as random_page`;
+    assert.equal(costs?.randomPage, "1.1", work);
     await sql.end();
   }
+});
+
+Deno.test("the page costs of the database URL replace those of the service", async () => {
+  const sql = connectPostgres(limited({ random_page_cost: "4" }), { max: 1 });
+  assert.deepEqual({ ...(await sql`show random_page_cost`)[0] }, { randomPageCost: "4" });
+  await sql.end();
 });
 
 Deno.test("behind a pooler, each transaction sets the limits, and the connection has no parameters", async () => {
