@@ -58,13 +58,18 @@ export interface TestService {
   systemAdmin: Actor;
   tenant(o?: { name?: string; type?: "Standard" | "Group"; parentTenantId?: string }): Promise<string>;
   actor(o?: ActorOptions): Promise<Actor>;
-  /** The same caller with a new session, after its roles were written to the database. */
+  /** The same caller with a new session and a token of the usual lifetime, after its roles were written to the database. */
   signedIn(actor: Actor): Promise<Actor>;
   /** Resolves when the job has one of `statuses`; default: any final status. */
   settled(jobId: string, statuses?: string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
+/**
+ * Lifetime of an actor's token. On a slow machine the tests of a file may run half an hour after it was loaded, when its
+ * first actors were created.
+ */
+const ACTOR_TOKEN_SECONDS = 4 * 60 * 60;
 const ENDED = ["Succeeded", "DeadLettered", "Cancelled"];
 
 export interface SetupOptions extends Pick<StewardOptions, "clock"> {
@@ -117,6 +122,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
     });
   const steward = await start(config);
   const { sql } = steward.platform;
+  const signing = o.clock ? steward.platform : withLongTokens(steward.platform);
   const others = await Promise.all(
     Array.from({ length: proxy ? INSTANCES - 1 : 0 }, (_, n) => {
       // same database, bucket, keys and outbox as the first instance; separate KV file
@@ -175,7 +181,7 @@ export async function setup(env: Record<string, string> = {}, o: SetupOptions = 
       await tx`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${userId}, ${tenantId}, ${roleId})`;
       const user = { id: userId, securityVersion: 1 };
       const context = o.global ? null : tenantId;
-      const tokens = await openSession(steward.platform, tx, {
+      const tokens = await openSession(signing, tx, {
         user,
         tenantId: context,
         amr: ["pwd"],
@@ -276,6 +282,20 @@ export async function setupShared(
       await service.stop();
     },
   };
+}
+
+/** Signs access tokens with a lifetime of `ACTOR_TOKEN_SECONDS`. */
+function withLongTokens({ tokens, config }: ServicePlatform): Pick<ServicePlatform, "tokens"> {
+  const sign: typeof tokens.sign = ({ sub, sid, ver, tenantId }) =>
+    tokens.issue({
+      typ: "at+jwt",
+      algorithm: "EdDSA",
+      audience: config.TOKEN_AUDIENCE,
+      subject: sub,
+      lifeSeconds: ACTOR_TOKEN_SECONDS,
+      claims: { sid, ver, ...(tenantId ? { tenant_id: tenantId } : {}) },
+    });
+  return { tokens: { ...tokens, sign } };
 }
 
 /**

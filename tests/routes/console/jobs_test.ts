@@ -102,19 +102,20 @@ inBrowser(
   "a job shows its attempts, error, output, log and continuations, and its progress refreshes",
   async (b) => {
     const actor = await t.actor();
-    const parent = await enqueue(actor, "steward.sleep", { milliseconds: 4_000 });
-    const child = await enqueue(actor, "steward.echo", { after: "the parent" }, { parentJobId: parent });
     const retrying = await enqueue(actor, "steward.fail", { message: "no luck\nat all" });
     await t.settled(retrying, ["Failed"]);
     const viewing = await openConsole(b, t, actor, { phone: true });
     const { page } = viewing;
+    await viewing.open("jobs"); // the next page opens faster
+    const parent = await enqueue(actor, "steward.sleep", { milliseconds: 15_000 });
+    const child = await enqueue(actor, "steward.echo", { after: "the parent" }, { parentJobId: parent });
     await viewing.open(`jobs/${parent}`);
     await page.getByText("Processing").first().waitFor();
     await page.getByRole("heading", { name: "Continuations" }).waitFor();
     await page.getByRole("progressbar").waitFor();
     await viewing.requireNoSidewaysScroll();
     await viewing.requireAccessible();
-    await page.getByText('"slept": 4000').waitFor();
+    await page.getByText('"slept": 15000').waitFor();
     await viewing.open(`jobs/${child}`);
     await page.getByText("Parent job").waitFor();
     await viewing.open(`jobs/${retrying}`);

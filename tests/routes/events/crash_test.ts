@@ -18,8 +18,9 @@ Deno.test.afterAll(async () => {
   for (const folder of folders) await Deno.remove(folder, { recursive: true });
 });
 
-/** The whole service in its own process, on the test's database. */
+/** The whole service in its own process, on the test's database. Resolves when it takes jobs. */
 async function startWorker(): Promise<Deno.ChildProcess> {
+  const known = await workerIds();
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   folders.push(folder);
   const child = new Deno.Command(Deno.execPath(), {
@@ -39,8 +40,13 @@ async function startWorker(): Promise<Deno.ChildProcess> {
     stderr: "inherit",
   }).spawn();
   workers.add(child);
+  const isNew = (ids: string[]) => ids.some((id) => !known.includes(id));
+  await until(workerIds, isNew, { what: "the start of a worker", withinMs: 120_000 });
   return child;
 }
+
+const workerIds = async (): Promise<string[]> =>
+  (await t.steward.platform.sql<{ id: string }[]>`select id from job_workers`).map(({ id }) => id);
 
 async function kill(worker: Deno.ChildProcess): Promise<void> {
   workers.delete(worker);

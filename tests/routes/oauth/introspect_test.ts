@@ -42,7 +42,7 @@ const asking = bearer(all.secret);
 const tokenOf = (actor: Actor) => actor.token ?? "";
 
 Deno.test("a service account learns what an access token allows now", async () => {
-  const user = await here.actor({ permissions: ["read:users", "read:files"] });
+  const user = await here.signedIn(await here.actor({ permissions: ["read:users", "read:files"] }));
   const { iat, exp, sid, ...rest } = await about(tokenOf(user), asking);
   assert.deepEqual(rest, {
     active: true,

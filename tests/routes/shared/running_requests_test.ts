@@ -21,6 +21,7 @@ const OF_CALLER = 4;
 const url = await createDatabaseForLongLocks();
 const t = await setup({
   DATABASE_URL: url,
+  DATABASE_POOL: String(2 * RUNNING), // the metrics page needs connections while requests hold some
   MAX_RUNNING_REQUESTS: String(RUNNING),
   MAX_WAITING_REQUESTS: String(WAITING),
   JOB_CONCURRENCY: "0",
