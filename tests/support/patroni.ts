@@ -110,24 +110,24 @@ interface OwnMember extends Member {
 async function viewOf(members: OwnMember[]): Promise<ClusterView | undefined> {
   for (const { restPort } of members) {
     const view = await ask(restPort, "/cluster");
-    if (view) return await view.json();
+    if (view) return JSON.parse(view.text);
   }
 }
 
 /** The member whose server has no other primary above it, as its own Patroni says. */
 async function primaryOf(members: OwnMember[]): Promise<OwnMember | undefined> {
-  const answers = await Promise.all(members.map(async (member) => {
-    const answer = await ask(member.restPort, "/primary");
-    await answer?.body?.cancel();
-    return answer?.status === 200;
-  }));
-  return members[answers.indexOf(true)];
+  const answers = await Promise.all(members.map(({ restPort }) => ask(restPort, "/primary")));
+  return members[answers.findIndex((answer) => answer?.status === 200)];
 }
 
-async function ask(port: number, path: string): Promise<Response | null> {
-  return await fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(1_000) }).catch(() =>
-    null
-  );
+/** Null if there is no complete answer within a second. */
+async function ask(port: number, path: string): Promise<{ status: number; text: string } | null> {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(1_000) });
+    return { status: answer.status, text: await answer.text() };
+  } catch {
+    return null;
+  }
 }
 
 async function startEtcd(folder: string): Promise<{ port: number; process: Deno.ChildProcess }> {
@@ -144,13 +144,13 @@ async function startEtcd(folder: string): Promise<{ port: number; process: Deno.
         client,
       ],
       ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer],
-      ...["--initial-cluster", `default=${peer}`, "--unsafe-no-fsync"],
+      ...["--initial-cluster", `default=${peer}`, "--unsafe-no-fsync", "--enable-v2"],
     ],
     stdin: "null",
     stdout: "null",
     stderr: "null",
   }).spawn();
-  await until(async () => (await ask(port, "/health"))?.ok, Boolean, { what: "etcd" });
+  await until(() => ask(port, "/health"), (answer) => answer?.status === 200, { what: "etcd" });
   return { port, process };
 }
 
@@ -199,7 +199,9 @@ function patroniSettings(
     scope: "steward",
     name: o.name,
     restapi: { listen: restAddress, connect_address: restAddress },
-    etcd3: { host: `127.0.0.1:${o.etcdPort}` },
+    // Over etcd v3, Patroni before 3.0.3 overwrites the leader key when it goes on after a freeze (patroni#2689). Then two
+    // servers are primaries, and what one of them accepted is lost. Over v2 it compares the key first.
+    etcd: { host: `127.0.0.1:${o.etcdPort}` },
     bootstrap: {
       dcs: {
         ...TIMES,
@@ -207,7 +209,14 @@ function patroniSettings(
         synchronous_mode_strict: true, // otherwise commits right after a promotion are asynchronous
         primary_start_timeout: 0, // a crashed primary is replaced at once
         master_start_timeout: 0, // the same in Patroni before 3.0
-        postgresql: { use_pg_rewind: true, parameters: { max_connections: 200, wal_log_hints: "on" } },
+        postgresql: {
+          use_pg_rewind: true,
+          parameters: {
+            max_connections: 200,
+            wal_log_hints: "on",
+            wal_retrieve_retry_interval: "500ms", // how soon a standby follows the new primary; commits wait for it
+          },
+        },
       },
       initdb: [{ encoding: "UTF8" }, { locale: "C.UTF-8" }, "data-checksums", "no-sync"],
     },
