@@ -1,4 +1,5 @@
 import type { OnReadOpts, Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import postgres from "postgres";
 import { waitAtMost } from "../timeout.ts";
 import { addressOf, openDriver } from "./driver_workarounds.ts";
@@ -7,6 +8,8 @@ import { WatchedSocket } from "./watched_socket.ts";
 
 /** How long a host may take to say whether it is the primary. */
 const ANSWER_MS = 2_500;
+/** When a standby is asked again. */
+const ASK_AGAIN_MS = 250;
 /** How long the result of a search for the primary is used. Connections that open together share one search. */
 const FOUND_MS = 500;
 
@@ -93,19 +96,31 @@ export class DatabaseServer {
     return this.#search.host;
   }
 
-  /** Asks all hosts at the same time. Resolves with the index of the first that says it is the primary. */
+  /**
+   * Asks all hosts at the same time. While one has not answered, standbys are asked again: they are about to replace it.
+   * Resolves with the index of the first that says it is the primary.
+   */
   async #findPrimary(): Promise<number> {
-    const isPrimary = async (host: number): Promise<number> => {
-      const { rows, isReached } = await this.#queryOver(
-        () => new WatchedSocket(openSocket(this.#address, host)),
-        (sql) => sql<{ isStandby: boolean }[]>`select pg_is_in_recovery() as "isStandby"`,
-        ANSWER_MS,
-      );
-      const [row] = rows ?? [];
-      if (row?.isStandby === false) return host;
-      throw new Error(row ? "is a standby" : isReached ? "refuses connections" : "does not answer");
-    };
     const hosts = this.#address.host;
+    const unanswered = new Set(hosts.keys());
+    const isPrimary = async (host: number): Promise<number> => {
+      for (;;) {
+        const { rows, isReached } = await this.#queryOver(
+          () => new WatchedSocket(openSocket(this.#address, host)),
+          (sql) => sql<{ isStandby: boolean }[]>`select pg_is_in_recovery() as "isStandby"`,
+          ANSWER_MS,
+        );
+        unanswered.delete(host);
+        const [row] = rows ?? [];
+        if (row?.isStandby === false) {
+          unanswered.clear(); // nobody is asked again
+          return host;
+        }
+        if (!row) throw new Error(isReached ? "refuses connections" : "does not answer");
+        if (unanswered.size === 0) throw new Error("is a standby");
+        await pause(ASK_AGAIN_MS);
+      }
+    };
     try {
       return await Promise.any(hosts.map((_, host) => isPrimary(host)));
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
+import { DatabaseServer } from "./database_server.ts";
 import { connectPostgres, type Pool, setMainPool } from "./postgres.ts";
 
 const UPKEEP_CONNECTIONS = 2;
@@ -39,7 +40,7 @@ export function openPools(config: Config, log: Log): Pools {
   const onGivenUp = (silentMs: number) =>
     log.warn("a database connection stopped answering and was closed", { silentMs: Math.round(silentMs) });
   const statementMs = config.REQUEST_TIMEOUT_SECONDS * 1000;
-  const connection = { pooled, onGivenUp };
+  const connection = { pooled, onGivenUp, server: new DatabaseServer(url) };
   const forPointReads = config.DATABASE_POOL < MIN_FOR_POINT_READS ? 0 : POINT_READ_CONNECTIONS;
   const forEngine = engineConnections(config);
   const max = config.DATABASE_POOL - forPointReads - forEngine;

@@ -60,6 +60,8 @@ export interface PoolOptions {
   onGivenUp?: (silentMs: number) => void;
   /** Which of several hosts. Default: the primary. */
   role?: ServerRole;
+  /** Shared by pools with the same URL: all of them leave a primary that one of them finds replaced. Default: an own one. */
+  server?: DatabaseServer;
   /** Seconds after which an idle connection is closed. Default: never. */
   idleSeconds?: number;
 }
@@ -72,7 +74,7 @@ export function connectPostgres(url: string, o: PoolOptions): Pool {
   const work = o.work ?? "service";
   const pooled = o.pooled ?? false;
   const statementMs = o.statementMs ?? statementLimitMs(work);
-  const server = new DatabaseServer(url, o.role);
+  const server = o.server ?? new DatabaseServer(url, o.role);
   const settings = {
     prepare: !pooled && (o.prepare ?? true),
     connect_timeout: CONNECT_SECONDS,
