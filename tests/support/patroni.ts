@@ -14,7 +14,7 @@ const MEMBERS = 3;
 const AS_POSTGRES = ["--reuid=postgres", "--regid=postgres", "--init-groups", "--"];
 /**
  * Seconds. A primary whose machine is gone is replaced after `ttl`. Patroni needs `loop_wait` + 2 × `retry_timeout`
- * within it.
+ * within it. From version 3.2 on it raises a smaller `ttl` to 20.
  */
 const TIMES = { ttl: 5, loop_wait: 1, retry_timeout: 2 };
 
