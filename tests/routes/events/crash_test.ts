@@ -1,6 +1,6 @@
 // Deliveries whose worker process is killed: real worker processes and a real receiver.
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { type ServiceProcess, startServiceProcess } from "../../support/service_process.ts";
 import { setup } from "../../support/setup.ts";
 import { Receiver } from "./receiver.ts";
 import { until } from "../../support/until.ts";
@@ -10,48 +10,30 @@ const t = await setup({ ...settings, JOB_CONCURRENCY: "0" });
 const { config } = t.steward.platform;
 const receiver = new Receiver();
 const folders: string[] = [];
-const workers = new Set<Deno.ChildProcess>();
+const workers: ServiceProcess[] = [];
 Deno.test.afterAll(async () => {
-  for (const worker of workers) await kill(worker);
+  for (const worker of workers) await worker.stop("SIGKILL");
   await t.stop();
   await receiver.stop();
   for (const folder of folders) await Deno.remove(folder, { recursive: true });
 });
 
-/** The whole service in its own process, on the test's database. Resolves when it takes jobs. */
-async function startWorker(): Promise<Deno.ChildProcess> {
-  const known = await workerIds();
+/** The whole service in its own process, on the test's database. */
+async function startWorker(): Promise<ServiceProcess> {
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   folders.push(folder);
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", join(import.meta.dirname ?? ".", "../../../main.ts")],
-    env: {
-      ...settings,
-      DATABASE_URL: config.DATABASE_URL ?? "",
-      DATA_DIR: folder,
-      PORT: "0",
-      LOG_LEVEL: "error",
-      S3_ENDPOINT: config.S3_ENDPOINT ?? "",
-      S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
-      S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
-      S3_BUCKET: config.S3_BUCKET,
-    },
-    stdout: "null",
-    stderr: "inherit",
-  }).spawn();
-  workers.add(child);
-  const isNew = (ids: string[]) => ids.some((id) => !known.includes(id));
-  await until(workerIds, isNew, { what: "the start of a worker", withinMs: 120_000 });
-  return child;
-}
-
-const workerIds = async (): Promise<string[]> =>
-  (await t.steward.platform.sql<{ id: string }[]>`select id from job_workers`).map(({ id }) => id);
-
-async function kill(worker: Deno.ChildProcess): Promise<void> {
-  workers.delete(worker);
-  worker.kill("SIGKILL");
-  await worker.status;
+  const worker = await startServiceProcess({
+    ...settings,
+    DATABASE_URL: config.DATABASE_URL ?? "",
+    DATA_DIR: folder,
+    LOG_LEVEL: "error",
+    S3_ENDPOINT: config.S3_ENDPOINT ?? "",
+    S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
+    S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
+    S3_BUCKET: config.S3_BUCKET,
+  });
+  workers.push(worker);
+  return worker;
 }
 
 Deno.test("if a worker is killed during a delivery, another one delivers it with the same id", async () => {
@@ -64,7 +46,7 @@ Deno.test("if a worker is killed during a delivery, another one delivers it with
   const victim = await startWorker();
   await receiver.got(1);
   receiver.answers(() => new Response("thanks"));
-  await kill(victim);
+  await victim.stop("SIGKILL");
   release(new Response("too late"));
   const pending = (await by.get(`${path}/${endpoint.id}/deliveries`)).body.items[0];
   assert.deepEqual([pending.status, pending.attemptCount], ["Pending", 0]);
@@ -77,5 +59,5 @@ Deno.test("if a worker is killed during a delivery, another one delivers it with
     ({ status }) => status === "Delivered",
   );
   assert.equal(told.attempts.length, 1, "the interrupted attempt is not in the list");
-  await kill(next);
+  await next.stop("SIGKILL");
 });
