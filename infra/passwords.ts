@@ -2,13 +2,13 @@ import { availableParallelism } from "node:os";
 import { parseForeignHash } from "./foreign_hashes.ts";
 import { HashThreads } from "./hash_threads.ts";
 
-/** OWASP's recommendation for argon2id: 19 MiB, two passes, one lane. */
-const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-const PREFIX =
-  `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$`;
+/** Cost of new hashes: OWASP's recommendation for argon2id is 19 MiB, two passes, one lane. Tests lower it. */
+export const HASH_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+const prefix = () =>
+  `$argon2id$v=19$m=${HASH_COST.memoryCost},t=${HASH_COST.timeCost},p=${HASH_COST.parallelism}$`;
 const unpadded = (text: string) => btoa(text).replace(/=+$/, "");
 /** A hash of the same cost that no password matches. */
-const DECOY = `${PREFIX}${unpadded("nobody's account")}$${unpadded("\0".repeat(32))}`;
+const decoy = () => `${prefix()}${unpadded("nobody's account")}$${unpadded("\0".repeat(32))}`;
 /** Maximum concurrent hashes. Each uses a whole CPU core, and one core stays free for requests. */
 export const HASH_THREADS = Math.max(1, availableParallelism() - 1);
 
@@ -37,11 +37,11 @@ const composed = (password: string): string => password.normalize("NFC");
 
 /** Returns the argon2id hash of a password as a PHC string. */
 export const hashPassword = (password: string): Promise<string> =>
-  threads.run({ do: "hash", password: composed(password), options: PARAMETERS });
+  threads.run({ do: "hash", password: composed(password), options: HASH_COST });
 
 /** The same at the start of the service: without a thread, which would stay in the memory of an idle service. */
 export const hashPasswordAtStart = async (password: string): Promise<string> =>
-  (await import("@node-rs/argon2")).hash(composed(password), PARAMETERS);
+  (await import("@node-rs/argon2")).hash(composed(password), HASH_COST);
 
 /**
  * True if `password` matches `stored`, a hash by argon2 (PHC string) or bcrypt (crypt string), or a foreign hash by
@@ -81,10 +81,10 @@ function isBase64(text: string): boolean {
 }
 
 /** True if `stored` uses another algorithm or cost than `hashPassword`. */
-export const needsRehash = (stored: string): boolean => !stored.startsWith(PREFIX);
+export const needsRehash = (stored: string): boolean => !stored.startsWith(prefix());
 
 /** For unknown emails: takes as long as `verifyPassword` and always returns false. */
 export async function verifyDecoy(password: string): Promise<false> {
-  await verifyPassword(DECOY, password);
+  await verifyPassword(decoy(), password);
   return false;
 }

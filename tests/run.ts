@@ -1,31 +1,10 @@
-// `deno task test [FILE…]`: without a file, runs all tests in groups. The files of a group are loaded by one module, so
-// they share a worker and load the modules of the service once.
+// `deno task ok`: format, lint, types, and the tests of the gate. `deno task test [PATH…]` and `deno task deep [PATH…]`: one
+// tier, its files in some folders, or single files with the options of `deno test`. Several processes share the files of a
+// tier; the end of the output says where the time went.
 import { statfs } from "node:fs/promises";
-import { basename, join, relative } from "node:path";
-import { pathToFileURL } from "node:url";
-import { stripVTControlCharacters } from "node:util";
-
-const FILES_OF_A_GROUP = 20;
-/** Failed tests run once more if they are in at most this many groups. */
-const REPEATED_GROUPS = 3;
-/** These take long, or measure time or memory. They start first, each in a group of its own. */
-const ALONE = [
-  "operations/instances_test.ts",
-  "scripts/new_extension_test.ts",
-  "routes/console/walk_test.ts",
-  "main_test.ts",
-  "operations/clock_test.ts",
-  "infra/scanner/yara_test.ts",
-  "infra/objectstore/client_test.ts",
-  "infra/objectstore/memory_test.ts",
-  "routes/auth/password_time_test.ts",
-  "domain/jobs/due_times_test.ts",
-  "scripts/example/example_test.ts",
-];
-/** Tests that declare problems, channels or resources, which are known in the whole worker. They share one. */
-const DECLARING = /^routes\/(extensions\/|resources\/new_resource_test)/;
-/** They build the examples of all languages once. They take long, so they start early. */
-const WORKERS = /^scripts\/workers\//;
+import { join } from "node:path";
+import { RunReports } from "./support/run_report.ts";
+import { ONLY_PATHS, testFilesOf, TESTS, type Tier } from "./support/tiers.ts";
 
 /** A file system in memory. A new test database has a thousand files, and creating these on a disk takes ten times as long. */
 const MEMORY_FOLDER = "/dev/shm";
@@ -33,37 +12,16 @@ const MEMORY_FOLDER = "/dev/shm";
 const FILES_GIB = 6;
 const PROCESSES_GIB = 4;
 const GIB = 1024 ** 3;
+const REPORT_MS = 300;
+/** What is shown of a process that crashed. */
+const LAST_CHARACTERS = 20_000;
+const CHECKS = [["fmt", "--check", "--quiet"], ["lint", "--quiet"], ["check", "--quiet"]];
 
-const TESTS = import.meta.dirname ?? ".";
-
-function testFiles(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
-    if (isDirectory) return testFiles(join(folder, name));
-    return /_test\.tsx?$/.test(name) ? [join(folder, name)] : [];
-  }).sort();
-}
-
-/** Writes one module for each group to `folder`. @returns the paths of the modules */
-async function writeGroups(folder: string): Promise<string[]> {
-  const alone = ALONE.map((file) => join(TESTS, file));
-  const shared = testFiles(TESTS).filter((file) => !alone.includes(file));
-  const matching = (names: RegExp) => shared.filter((file) => names.test(relative(TESTS, file)));
-  const [workers, declaring] = [matching(WORKERS), matching(DECLARING)];
-  const others = shared.filter((file) => !workers.includes(file) && !declaring.includes(file));
-  const groups = [workers, ...alone.map((file) => [file]), declaring];
-  while (others.length > 0) groups.push(others.splice(0, FILES_OF_A_GROUP));
-  return await Promise.all(groups.map(async (files, index) => {
-    const path = join(folder, `group_${index + 1}.ts`);
-    const urls = JSON.stringify(files.map((file) => String(pathToFileURL(file))));
-    const loader = pathToFileURL(join(TESTS, "support/test_files.ts"));
-    const load = `import { loadTestFiles } from "${loader}";\nawait loadTestFiles(...${urls});\n`;
-    await Deno.writeTextFile(path, load);
-    return path;
-  }));
-}
-
-const folder = await Deno.makeTempDir({ prefix: "steward-test-groups-" });
-const config = join(TESTS, "..", "deno.json"); // the groups are outside the project
+const [command, ...paths] = Deno.args;
+const tier: Tier = command === "deep" ? "deep" : "gate";
+const config = join(TESTS, "..", "deno.json");
+// "manual": otherwise each process checks all packages again, which takes longer than loading the service
+const TEST = ["test", "-P", "--no-check", "--node-modules-dir=manual", "--config", config];
 
 /** The folder of temporary files, for TMPDIR: in memory if there is enough. */
 async function temporaryFolder(): Promise<Record<string, string>> {
@@ -77,54 +35,70 @@ async function temporaryFolder(): Promise<Record<string, string>> {
   return runsPrograms ? { TMPDIR: MEMORY_FOLDER } : {};
 }
 
-/** Runs `deno test` and shows its output. @returns the output without colours, and whether all tests passed */
-async function runTests(files: string[], o: string[]): Promise<{ output: string; passed: boolean }> {
-  const color: Record<string, string> = Deno.stdout.isTerminal() ? { FORCE_COLOR: "1" } : {};
-  const run = new Deno.Command(Deno.execPath(), {
-    // Tests wait for other processes half of the time, so more of them run than there are cores.
-    env: {
-      DENO_JOBS: String(2 * navigator.hardwareConcurrency),
-      ...await temporaryFolder(),
-      ...Deno.env.toObject(),
-      ...color,
-    },
-    // "manual": otherwise each worker checks all packages again, which takes longer than loading the service
-    args: ["test", "-P", "--no-check", "--node-modules-dir=manual", "--config", config, ...o, ...files],
+const isFile = (path: string) => !path.startsWith("-") && Deno.statSync(path).isFile;
+const environment = { ...await temporaryFolder(), ...Deno.env.toObject() };
+
+/** Runs `deno` with its output kept. */
+async function quietly(args: string[], env: Record<string, string> = {}) {
+  const o = {
+    args,
+    env: { ...environment, ...Deno.env.toObject(), ...env },
     stdout: "piped",
-  }).spawn();
-  let output = "";
-  for await (const text of run.stdout.pipeThrough(new TextDecoderStream())) {
-    output += stripVTControlCharacters(text);
-    await Deno.stdout.write(new TextEncoder().encode(text));
-  }
-  return { output, passed: (await run.status).success };
+    stderr: "piped",
+  } as const;
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), o).output();
+  const text = new TextDecoder();
+  return { args, code, output: text.decode(stdout) + text.decode(stderr) };
 }
 
-/**
- * Runs the groups of failed tests once more, one after the other. A test that passes now failed by chance: its name is
- * printed, because it has a fault too, but the run passes. Nothing is repeated if more than `REPEATED_GROUPS` groups failed
- * or a file could not be loaded.
- */
-async function repeatFailed(output: string): Promise<boolean> {
-  const failures = [...output.matchAll(/^(\S+group_\d+\.ts) => (.+) \.\.\. FAILED/gm)];
-  const groups = [...new Set(failures.map(([, group = ""]) => join(folder, basename(group))))];
-  const [, passed, failed] = /^FAILED \| (\d+) passed.* \| (\d+) failed/m.exec(output) ?? [];
-  const isComplete = failures.length === Number(failed);
-  if (groups.length === 0 || groups.length > REPEATED_GROUPS || !isComplete) return false;
-  console.log(`\nFailed tests run once more, alone:`);
-  if (!(await runTests(groups, [])).passed) {
-    console.log(`FAILED | ${passed} passed | ${failed} failed`);
-    return false;
+/** Format, lint and types, one after the other. @returns how many failed */
+async function runChecks(): Promise<number> {
+  let failed = 0;
+  for (const args of CHECKS) {
+    const { code, output } = await quietly(args);
+    if (code === 0) continue;
+    console.log(`FAILED deno ${args.join(" ")}\n${output}`);
+    failed++;
   }
-  for (const [, , name] of failures) console.log(`passed only when it ran alone: ${name}`);
-  console.log(`ok | ${Number(passed) + Number(failed)} passed | 0 failed`);
-  return true;
+  return failed;
 }
 
-const { args } = Deno;
-const install = new Deno.Command(Deno.execPath(), { args: ["install", "--quiet", "--config", config] });
-if (!(await install.spawn().status).success) Deno.exit(1);
-const { output, passed } = await runTests(args.length > 0 ? args : await writeGroups(folder), ["--parallel"]);
-const passes = passed || (args.length === 0 && await repeatFailed(output));
-await Deno.remove(folder, { recursive: true });
-Deno.exit(passes ? 0 : 1);
+/** Runs all files of the tier in several processes. @returns how many tests failed, and files that did not end */
+async function runTier(reports: RunReports): Promise<number> {
+  const { folder } = reports;
+  await Deno.chmod(folder, 0o711); // the server of the databases runs as another user
+  await Deno.mkdir(join(folder, "taken"));
+  const env = { STEWARD_TEST_RUN: folder, STEWARD_TEST_RUNNER: String(Deno.pid), NO_COLOR: "1" };
+  const cores = navigator.hardwareConcurrency;
+  const modules = tier === "deep"
+    ? Array.from({ length: cores }, () => "deep.ts")
+    : ["gate_declaring.ts", ...Array.from({ length: cores + 1 }, () => "gate.ts")]; // tests often wait
+  const showing = setInterval(() => reports.show(), REPORT_MS);
+  const ended = await Promise.all(modules.map((module) => quietly([...TEST, join(TESTS, module)], env)));
+  clearInterval(showing);
+  await reports.stopDatabases();
+  reports.show();
+  const lost = testFilesOf(tier).length - reports.files.length;
+  const crashed = ended.filter(({ code }) => code !== 0);
+  const isUnexplained = lost > 0 || (crashed.length > 0 && reports.failed === 0);
+  if (isUnexplained) { for (const { output } of crashed) console.log(output.slice(-LAST_CHARACTERS)); }
+  if (lost > 0) console.log(`FAILED: ${lost} test files did not run to their end`);
+  return reports.failed + (isUnexplained ? Math.max(lost, 1) : 0);
+}
+
+const install = await quietly(["install", "--quiet", "--config", config]);
+if (install.code !== 0) {
+  console.log(install.output);
+  Deno.exit(1);
+}
+if (paths.some((path) => isFile(path))) {
+  const args = [...TEST, "--parallel", ...paths];
+  const { code } = await new Deno.Command(Deno.execPath(), { args, env: environment }).spawn().status;
+  Deno.exit(code);
+}
+if (paths.length > 0) Deno.env.set(ONLY_PATHS, paths.join(","));
+const reports = new RunReports(await Deno.makeTempDir({ prefix: "steward-tests-", dir: environment.TMPDIR }));
+const failures = await Promise.all([runTier(reports), command === "ok" ? runChecks() : 0]);
+reports.print(failures[0] + failures[1]);
+await Deno.remove(reports.folder, { recursive: true });
+Deno.exit(failures[0] + failures[1] === 0 ? 0 : 1);

@@ -1,5 +1,6 @@
 import { type Browser, chromium } from "playwright-core";
 import { findProgram } from "./processes.ts";
+import { countChromium } from "./processor_time.ts";
 
 /** The headless shell comes first, because it uses half the processor time. */
 const executablePath = findProgram(
@@ -19,7 +20,7 @@ export const chromiumInstalled = executablePath !== undefined;
  */
 export async function openBrowser(): Promise<Browser | null> {
   if (executablePath === undefined) return null;
-  return await chromium.launch({
+  const browser = await chromium.launch({
     executablePath,
     headless: true,
     args: [
@@ -30,4 +31,10 @@ export async function openBrowser(): Promise<Browser | null> {
       ...(Deno.uid() === 0 ? ["--no-sandbox"] : []), // with a sandbox, Chromium does not run as root
     ],
   });
+  const close = browser.close.bind(browser);
+  browser.close = async (o) => {
+    countChromium();
+    await close(o);
+  };
+  return browser;
 }

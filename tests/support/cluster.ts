@@ -13,6 +13,11 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../infra/embedd
 import { migrate } from "../../infra/postgres/migrate.ts";
 import { connectPostgres } from "../../infra/postgres/postgres.ts";
 import { isAlive } from "./processes.ts";
+import { reportDatabases } from "./run_report.ts";
+
+/** The folder and the process of a run of several processes; see `tests/run.ts`. */
+const RUN = Deno.env.get("STEWARD_TEST_RUN");
+const RUNNER = Deno.env.get("STEWARD_TEST_RUNNER") ?? String(Deno.pid);
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const TEMPLATE = "steward_template";
@@ -22,11 +27,13 @@ const FIRST_TICK = new Date("2100-01-01");
 
 /** The connection string of the server. The first test file that asks for it starts the server. */
 async function serverUrl(): Promise<string> {
-  const dir = join(Deno.env.get("TMPDIR") ?? "/tmp", `steward-tests-${Deno.pid}`);
+  const dir = RUN
+    ? join(RUN, "cluster")
+    : join(Deno.env.get("TMPDIR") ?? "/tmp", `steward-tests-${Deno.pid}`);
   const ready = join(dir, "ready");
   if (await createFolder(dir)) {
     new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-lock", "-A", import.meta.filename ?? "", dir, String(Deno.pid)],
+      args: ["run", "--no-lock", "-A", import.meta.filename ?? "", dir, RUNNER],
       stdin: "null",
       stdout: "inherit",
       stderr: "inherit",
@@ -85,9 +92,11 @@ async function runServer(dir: string, runnerPid: number): Promise<void> {
   await sql.end();
   await Deno.writeTextFile(join(dir, "ready.part"), server.url);
   await Deno.rename(join(dir, "ready.part"), join(dir, "ready"));
-  while (isAlive(runnerPid)) await new Promise((resolve) => setTimeout(resolve, 500));
+  const hasEnded = () => RUN !== undefined && Deno.stat(join(RUN, "ended")).then(() => true, () => false);
+  while (isAlive(runnerPid) && !await hasEnded()) await new Promise((resolve) => setTimeout(resolve, 500));
   await server.stop();
   await Deno.remove(dir, { recursive: true });
+  if (RUN && isAlive(runnerPid)) await reportDatabases(RUN);
 }
 
 /** The cached folder of a stopped server with a migrated template database; creates it if the migrations changed. */

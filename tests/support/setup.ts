@@ -7,13 +7,19 @@ import { newId } from "../../domain/shared/ids.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Config, processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
+import { HASH_COST } from "../../infra/passwords.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { startSteward, type Steward, type StewardOptions } from "../../main.ts";
 import { createTestDatabase } from "./cluster.ts";
 import { HttpClient, SHOWS_LOG } from "./http.ts";
 import { INSTANCES } from "./in_one_instance.ts";
 import { startInstanceProcess } from "./instance_process.ts";
+import { spendOn } from "./processor_time.ts";
 import { RoundRobin } from "./round_robin.ts";
+import { afterAllFiles, isOneOfSeveralFiles } from "./test_files.ts";
+
+/** Hashes of the usual cost take 60 ms of processor time. */
+Object.assign(HASH_COST, { memoryCost: 8, timeCost: 1 });
 
 /** A signed-in caller of a test. */
 export class Actor extends HttpClient {
@@ -84,7 +90,10 @@ export interface SetupOptions extends Pick<StewardOptions, "clock"> {
  * @param env configuration that overrides the test defaults
  * @param o.clock a clock instead of the system's
  */
-export async function setup(env: Record<string, string> = {}, o: SetupOptions = {}): Promise<TestService> {
+export const setup = (env: Record<string, string> = {}, o: SetupOptions = {}): Promise<TestService> =>
+  spendOn("starting services", () => startService(env, o));
+
+async function startService(env: Record<string, string>, o: SetupOptions): Promise<TestService> {
   const databaseUrl = env.DATABASE_URL ?? await createTestDatabase();
   const dataDir = await Deno.makeTempDir({ prefix: "steward-test-" });
   const logs: string[] = [];
@@ -252,15 +261,13 @@ interface Shared {
   settings: string;
   clock: SetupOptions["clock"];
   service: Promise<TestService>;
-  /** Test files that use it and have not ended. */
-  files: number;
 }
-const sharedServices = new Set<Shared>();
+const sharedServices: Shared[] = [];
 
 /**
- * Like `setup`, but the test files of a worker that ask for the same settings and clock share one service. It is for
- * files whose tests read and change only the data of tenants and users that they create. `stop` of the last file stops
- * it.
+ * Like `setup`, but the test files of a process that ask for the same settings and clock share one service, which runs until the
+ * last of all files has ended. It is for files whose tests read and change only the data of tenants and users that they
+ * create.
  */
 export async function setupShared(
   env: Record<string, string> = {},
@@ -268,19 +275,15 @@ export async function setupShared(
 ): Promise<TestService> {
   const { clock, inThisProcess = false } = o;
   const settings = JSON.stringify([inThisProcess, Object.entries(env).sort()]);
-  const running = [...sharedServices].find((each) => each.settings === settings && each.clock === clock);
-  const shared = running ?? { settings, clock, service: setup(env, o), files: 0 };
-  sharedServices.add(shared);
-  shared.files++;
+  const running = sharedServices.find((each) => each.settings === settings && each.clock === clock);
+  const shared = running ?? { settings, clock, service: setup(env, o) };
+  if (!running) sharedServices.push(shared);
   const service = await shared.service;
+  if (!running && isOneOfSeveralFiles()) afterAllFiles(() => service.stop());
   return {
     ...service,
     systemAdmin: await service.actor({ role: "SystemAdmin" }),
-    async stop() {
-      if (--shared.files > 0) return;
-      sharedServices.delete(shared);
-      await service.stop();
-    },
+    stop: () => isOneOfSeveralFiles() ? Promise.resolve() : service.stop(),
   };
 }
 

@@ -1,0 +1,6 @@
+// The gate's tests that declare problems, channels or resources: these are known in the whole process, so other tests
+// would see them.
+import { runTestFiles } from "./support/test_files.ts";
+import { isDeclaring } from "./support/tiers.ts";
+
+runTestFiles("gate", isDeclaring);

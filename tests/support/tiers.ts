@@ -1,0 +1,28 @@
+// The two tiers of tests. A test file belongs to the tier of its name.
+import { join, relative, resolve } from "node:path";
+
+/** `gate`: after every change, by `deno task ok`. `deep`: what takes long or needs other programs, by `deno task deep`. */
+export type Tier = "gate" | "deep";
+const NAMES: Record<Tier, RegExp> = { gate: /_test\.tsx?$/, deep: /_deep\.tsx?$/ };
+
+export const TESTS = join(import.meta.dirname ?? ".", "..");
+
+/** Tests that declare problems, channels or resources, which are known in the whole process. They share one. */
+export const isDeclaring = (file: string): boolean =>
+  /^routes\/(extensions\/|resources\/new_resource_)/.test(relative(TESTS, file));
+
+/** A run can be limited to some files and folders, by this variable: paths with a comma between them. */
+export const ONLY_PATHS = "STEWARD_TEST_PATHS";
+
+/** Paths of the test files of a tier, the largest first: a long test that starts last keeps the other processes waiting. */
+export function testFilesOf(tier: Tier): string[] {
+  const paths = Deno.env.get(ONLY_PATHS)?.split(",") ?? [TESTS];
+  const files = paths.flatMap((path) => filesIn(resolve(path))).filter((file) => NAMES[tier].test(file));
+  const sizes = new Map(files.map((file) => [file, Deno.statSync(file).size]));
+  return files.sort((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0) || (a < b ? -1 : 1));
+}
+
+const filesIn = (path: string): string[] =>
+  Deno.statSync(path).isDirectory
+    ? [...Deno.readDirSync(path)].flatMap(({ name }) => filesIn(join(path, name)))
+    : [path];
