@@ -1,6 +1,6 @@
 // What the processes of a test run did, from the reports they write into the folder of the run.
 import { join } from "node:path";
-import { childSeconds, processorSeconds } from "./processor_time.ts";
+import { processorSeconds } from "./processor_time.ts";
 import type { FileReport, ProcessReport } from "./test_files.ts";
 import { until } from "./until.ts";
 
