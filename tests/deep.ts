@@ -1,4 +1,6 @@
-// The deep tier's tests. `deno task deep` runs several processes of this module, which share the files.
+// The deep tier's tests, without those of `deep_alone.ts`. `deno task deep` runs several processes of this module, which share
+// the files.
 import { runTestFiles } from "./support/test_files.ts";
+import { isAlone } from "./support/tiers.ts";
 
-runTestFiles("deep", () => true);
+runTestFiles("deep", (file) => !isAlone(file));

@@ -73,8 +73,10 @@ async function runTier(reports: RunReports): Promise<number> {
   const modules = tier === "deep"
     ? Array.from({ length: cores }, () => "deep.ts")
     : ["gate_declaring.ts", ...Array.from({ length: cores + 1 }, () => "gate.ts")]; // tests often wait
+  const run = (module: string) => quietly([...TEST, join(TESTS, module)], env);
   const showing = setInterval(() => reports.show(), REPORT_MS);
-  const ended = await Promise.all(modules.map((module) => quietly([...TEST, join(TESTS, module)], env)));
+  const ended = await Promise.all(modules.map(run));
+  if (tier === "deep") ended.push(await run("deep_alone.ts"));
   clearInterval(showing);
   await reports.stopDatabases();
   reports.show();
@@ -97,6 +99,10 @@ if (paths.some((path) => isFile(path))) {
   Deno.exit(code);
 }
 if (paths.length > 0) Deno.env.set(ONLY_PATHS, paths.join(","));
+if (tier === "deep") {
+  const programs = join(TESTS, "..", ".ci", "programs");
+  await new Deno.Command("bash", { args: [programs, "all"], env: environment }).spawn().status;
+}
 const reports = new RunReports(await Deno.makeTempDir({ prefix: "steward-tests-", dir: environment.TMPDIR }));
 const failures = await Promise.all([runTier(reports), command === "ok" ? runChecks() : 0]);
 reports.print(failures[0] + failures[1]);

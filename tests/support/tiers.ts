@@ -11,6 +11,10 @@ export const TESTS = join(import.meta.dirname ?? ".", "..");
 export const isDeclaring = (file: string): boolean =>
   /^routes\/(extensions\/|resources\/new_resource_)/.test(relative(TESTS, file));
 
+/** Deep tests that measure time or memory. They run one after the other, when all others have ended. */
+const ALONE: string[] = [];
+export const isAlone = (file: string): boolean => ALONE.includes(relative(TESTS, file).replaceAll("\\", "/"));
+
 /** A run can be limited to some files and folders, by this variable: paths with a comma between them. */
 export const ONLY_PATHS = "STEWARD_TEST_PATHS";
 
