@@ -1,8 +1,9 @@
 // `deno task faults`: plants each fault in a copy of the working tree, runs the tests of its area until one fails, and
 // prints that test. See README.md.
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs, stripVTControlCharacters } from "node:util";
+import { copyProject } from "./copy_project.ts";
 import { DECLARING, type Fault, FAULTS, OF_ALL_AREAS, TESTS_OF } from "./list.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
@@ -22,33 +23,6 @@ interface Result extends Pick<Fault, "name" | "area" | "file"> {
   /** Tests that failed with the fault, and also without it. */
   unreliable: Failure[];
   seconds: number;
-}
-
-/** Copies the files of a working tree, without those that git ignores. */
-async function copyTree(of: string, to: string, isWanted: (path: string) => boolean): Promise<void> {
-  const args = ["-C", of, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-  const { stdout } = await new Deno.Command("git", { args }).output();
-  for (const path of new Set(new TextDecoder().decode(stdout).split("\0"))) {
-    if (path === "" || !isWanted(path)) continue;
-    await Deno.mkdir(dirname(join(to, path)), { recursive: true });
-    await Deno.copyFile(join(of, path), join(to, path)).catch((error) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error; // deleted, but still in the index
-    });
-  }
-}
-
-/** Copies the project with its packages, which become hard links if the file system allows it. */
-async function copyProject(to: string, testsFrom: string): Promise<void> {
-  const isTest = (path: string) => path.startsWith("tests/");
-  await copyTree(ROOT, to, (path) => !isTest(path));
-  await copyTree(testsFrom, to, isTest);
-  const packages = join(ROOT, "node_modules");
-  const copy = (options: string) =>
-    new Deno.Command("cp", { args: [options, packages, to], stderr: "null" }).output();
-  if (!(await copy("-al")).success && !(await copy("-a")).success) {
-    throw new Error(`${packages} cannot be copied to ${to}`);
-  }
-  await Deno.remove(join(to, "node_modules", ".cache"), { recursive: true }).catch(() => {});
 }
 
 function testFiles(folder: string): string[] {
@@ -85,6 +59,8 @@ function groupsOf(paths: string[]): string[][] {
 /** The copy of the project, in which faults are planted. */
 class Copy {
   readonly #tests: string;
+  /** Test files that passed without a fault. */
+  readonly #passing = new Set<string>();
 
   constructor(private readonly folder: string, private readonly temporary: string) {
     this.#tests = join(folder, "tests");
@@ -98,13 +74,21 @@ class Copy {
     let paths = testsOf(fault, this.#tests, chosen);
     for (;;) {
       const caughtBy = await this.#withFault(fault, () => this.#firstFailure(paths));
-      const { file: failed = null } = caughtBy ?? {};
-      const alsoWithout = failed === null ? null : await this.#firstFailure([failed]);
+      const suspect = caughtBy?.file ?? null;
+      const alsoWithout = suspect === null ? null : await this.#failureWithout(suspect);
       const seconds = Math.round((performance.now() - startedAt) / 1000);
       if (!alsoWithout) return { name, area, file, caughtBy, unreliable, seconds };
       unreliable.push(alsoWithout);
-      paths = paths.filter((path) => path !== failed);
+      paths = paths.filter((path) => path !== suspect);
     }
+  }
+
+  /** The failure of a test file without any fault; null if it passed, now or before. */
+  async #failureWithout(path: string): Promise<Failure | null> {
+    if (this.#passing.has(path)) return null;
+    const failure = await this.#firstFailure([path]);
+    if (!failure) this.#passing.add(path);
+    return failure;
   }
 
   async #withFault<T>({ file, text, replacement }: Fault, use: () => Promise<T>): Promise<T> {
@@ -190,7 +174,7 @@ const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "steward-fau
 const memory = await Deno.stat(MEMORY_FOLDER).catch(() => null);
 const temporary = await Deno.makeTempDir({ prefix: "faults-", ...memory ? { dir: MEMORY_FOLDER } : {} });
 try {
-  await copyProject(folder, o["tests-from"]);
+  await copyProject(ROOT, folder, o["tests-from"]);
   const copy = new Copy(folder, temporary);
   for (const fault of FAULTS) {
     const { name, area } = fault;
