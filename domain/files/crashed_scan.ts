@@ -1,70 +1,104 @@
-import { z } from "zod";
-import { transact } from "../../infra/postgres/postgres.ts";
-import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
-import { heartbeatAge } from "../jobs/lease.ts";
-import type { Platform } from "../shared/platform.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type JobContext, PostponeJob } from "../jobs/job_type.ts";
+import { withDatabase } from "../shared/platform.ts";
 import type { FileStatus } from "./file.ts";
+import { afterMissedScans, type MissedScans } from "./file_state.ts";
 import type { FilePlatform } from "./platform.ts";
 import { scanFile, statusOf } from "./scan.ts";
 import { failScan } from "./verdict.ts";
 
-/** How many workers may die while they scan the same file. Then the file ends Failed. */
-const MAX_CRASHES = 2;
-/** How long a suspect file waits while another suspect is scanned. */
-const SUSPECT_DELAY_MS = 2_000;
-const WATCH_MS = 5_000;
-const MESSAGE = `The worker process died ${MAX_CRASHES} times while it scanned the file.`;
+/** How long a scan waits while another one runs alone. */
+const BESIDE_ALONE_MS = 2_000;
+const RETRY_DATABASE_MS = 1_000;
+const MESSAGE = "The worker process died 2 times while it scanned the file.";
+
+type ScanJob = Pick<JobContext, "jobId" | "attempt" | "signal">;
 
 /**
- * A suspect is a file whose worker died during a scan. A process scans one suspect at a time, so that a crash is not
- * blamed on the wrong file.
+ * Scans a file unless scanning it kills workers: see `afterMissedScans`. A row of `file_scan_runs` says that the scan is
+ * running; the rows that dead workers left decide about the next scan.
+ * @throws PostponeJob as `scanFile`, while another scan runs alone, and until a missing worker had time to come back
  */
-let isScanningSuspect = false;
-
-/**
- * Scans a file unless two workers died while they scanned it; such a file ends Failed. The second attempt is the only
- * scan of a suspect in its process, because another file may have killed the first worker. A job watches that attempt,
- * so that a second crash is noticed before the lease expires.
- * @throws PostponeJob as `scanFile`, and while this process scans another suspect
- */
-export async function scanWithCrashGuard(
-  p: Platform,
-  fileId: string,
-  { jobId, lostLeases, tenantId, signal }: Pick<JobContext, "jobId" | "lostLeases" | "tenantId" | "signal">,
-): Promise<FileStatus> {
-  if (lostLeases === 0) return await scanFile(p, fileId, signal);
-  if (lostLeases >= MAX_CRASHES) {
-    await failScan(p, fileId, MESSAGE);
+export async function scanWithCrashGuard(p: FilePlatform, fileId: string, job: ScanJob): Promise<FileStatus> {
+  const next = await transact(p.sql, async (tx) => {
+    const next = afterMissedScans(await markMissedScans(tx, fileId));
+    if (next === "GiveUp") await failScan(withDatabase(p, tx), fileId, MESSAGE);
+    return next;
+  });
+  if (next === "AskAgain") {
+    const leaseMs = p.config.JOB_LEASE_SECONDS * 1_000;
+    throw new PostponeJob("The worker of the last scan may have lost only the database.", leaseMs);
+  }
+  if (next === "GiveUp") {
+    await endScanRun(p, fileId, job);
     return await statusOf(p, fileId);
   }
-  if (isScanningSuspect) {
-    throw new PostponeJob("Another file whose worker died is scanned first.", SUSPECT_DELAY_MS);
-  }
-  isScanningSuspect = true;
+  const isAlone = next === "ScanAlone";
+  const leave = isAlone ? await p.scanGate.enterAlone(job.signal) : p.scanGate.enter();
+  if (!leave) throw new PostponeJob("A file whose worker died is scanned alone.", BESIDE_ALONE_MS);
+  const started = startScanRun(p, fileId, job, isAlone);
+  let ended: Promise<void> | undefined;
+  const end = () => ended ??= started.catch(() => {}).then(() => endScanRun(p, fileId, job));
+  job.signal.addEventListener("abort", end, { once: true });
   try {
-    const firstLook = new Date(p.clock.now().getTime() + WATCH_MS);
-    const watch = { fileId, jobId };
-    await transact(
-      p.sql,
-      (tx) => enqueueJob(p, tx, watchScanJob, watch, { tenantId, scheduledAt: firstLook }),
-    );
-    return await scanFile(p, fileId, signal);
+    await started;
+    return await scanFile(p, fileId, job.signal);
   } finally {
-    isScanningSuspect = false;
+    await end();
+    leave();
   }
 }
 
-/** Sets a file to Failed when the worker of its second scan attempt has missed two heartbeats. */
-export const watchScanJob = defineJob({
-  name: "files.watch-scan",
-  args: z.object({ fileId: z.uuid(), jobId: z.uuid() }),
-  async run({ fileId, jobId }, { platform, db }: JobContext<FilePlatform>) {
-    const status = await statusOf(platform, fileId);
-    const age = await heartbeatAge(db, jobId);
-    if (status !== "Scanning" || age === null) return { status };
-    if (age <= platform.config.JOB_LEASE_SECONDS / 2) throw new PostponeJob("The worker is alive.", WATCH_MS);
-    await failScan(platform, fileId, MESSAGE);
-    return { status: await statusOf(platform, fileId) };
-  },
-});
+/**
+ * Marks the runs of the file whose worker's lease is gone, and locks their rows: a worker that comes back at the same time
+ * deletes its row before or too late.
+ */
+async function markMissedScans(tx: Tx, fileId: string): Promise<MissedScans> {
+  const runs = await tx<{ isAlone: boolean; wasMissed: boolean }[]>`
+    update file_scan_runs r set is_missed = true from (
+      select job_id, attempt_number, is_missed as was_missed from file_scan_runs run where file_id = ${fileId}
+        and not exists (select from job_workers w where w.id = run.worker_id) for update
+    ) gone
+    where (r.job_id, r.attempt_number) = (gone.job_id, gone.attempt_number) returning is_alone, was_missed`;
+  return {
+    count: runs.length,
+    isAnyAlone: runs.some((run) => run.isAlone),
+    areAllKnown: runs.every((run) => run.wasMissed),
+  };
+}
+
+/** Writes no row if the worker no longer holds the job: the attempt ends soon then. */
+async function startScanRun(
+  { sql }: Pick<FilePlatform, "sql">,
+  fileId: string,
+  { jobId, attempt }: ScanJob,
+  isAlone: boolean,
+): Promise<void> {
+  await sql`insert into file_scan_runs (job_id, attempt_number, file_id, worker_id, is_alone)
+    select id, attempts, ${fileId}, worker_id, ${isAlone} from jobs
+    where id = ${jobId} and attempts = ${attempt} and status = 'Processing' and worker_id is not null`;
+}
+
+/**
+ * Deletes the row of a scan that ended or was aborted, and all rows of a file that is decided. Without the database it
+ * tries again until the service stops: a row that stays means that the worker died.
+ */
+async function endScanRun(
+  { sql, stopping, log }: Pick<FilePlatform, "sql" | "stopping" | "log">,
+  fileId: string,
+  { jobId, attempt }: ScanJob,
+): Promise<void> {
+  for (;;) {
+    try {
+      await sql`delete from file_scan_runs
+        where job_id = ${jobId} and attempt_number = ${attempt}
+          or file_id = ${fileId} and exists (select from files where id = ${fileId} and status <> 'Scanning')`;
+      return;
+    } catch (error) {
+      log.warn("the end of a scan could not be stored", { fileId, error });
+      if (stopping.aborted) return;
+      await pause(RETRY_DATABASE_MS, undefined, { signal: stopping }).catch(() => {});
+    }
+  }
+}

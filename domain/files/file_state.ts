@@ -1,6 +1,27 @@
 import { type Problem, problem } from "../problems/problem.ts";
 import type { FileRow } from "./file.ts";
 
+/** Scans of a Scanning file that have not ended and whose workers' leases are gone. */
+export interface MissedScans {
+  count: number;
+  /** True if one of the workers ran no other scan. */
+  isAnyAlone: boolean;
+  /** True if an earlier attempt found all of them missing: a worker that only lost the database would have come back. */
+  areAllKnown: boolean;
+}
+
+/**
+ * What follows for a Scanning file. One dead worker makes it suspect: it is scanned alone, because another file may have
+ * killed the worker. Only a second one, which died while it scanned nothing but this file, makes it Failed.
+ */
+export function afterMissedScans(
+  { count, isAnyAlone, areAllKnown }: MissedScans,
+): "Scan" | "ScanAlone" | "AskAgain" | "GiveUp" {
+  if (count === 0) return "Scan";
+  if (count === 1 || !isAnyAlone) return "ScanAlone";
+  return areAllKnown ? "GiveUp" : "AskAgain";
+}
+
 type StateFields = Pick<FileRow, "status" | "purgedAt" | "purgeReason" | "rejectionCode">;
 
 /**

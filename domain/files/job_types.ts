@@ -1,5 +1,4 @@
 import type { AnyJobType } from "../jobs/job_type.ts";
-import { watchScanJob } from "./crashed_scan.ts";
 import type { FilePlatform } from "./platform.ts";
 import { rescanBatchJob, rescanJob } from "./rescan.ts";
 import { notifyOwnersJob } from "./rescan_notice.ts";
@@ -11,7 +10,6 @@ import { fileSweeps } from "./sweeps.ts";
  */
 export const filesJobTypes: AnyJobType<FilePlatform>[] = [
   scanFileJob,
-  watchScanJob,
   ...fileSweeps,
   rescanJob,
   rescanBatchJob,

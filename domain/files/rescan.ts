@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, type JobContext } from "../jobs/job_type.ts";
+import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { FIRST_ID } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FilePlatform } from "./platform.ts";
@@ -20,6 +20,7 @@ const BATCH = 100;
 const BATCH_MS = 4 * 60_000;
 /** A walk that reports no progress for this long has lost its job; a new walk may start. */
 const WALK_EXPIRY_MS = SCAN_TIMEOUT_MS + 15 * 60_000;
+const PAUSE_BESIDE_ALONE_MS = 2_000;
 const PAUSE_WITHOUT_ENGINE_MS = 60_000;
 /** How long to wait before files that gave an error are tried again. */
 const PAUSE_AFTER_ERRORS_MS = 60 * 60_000;
@@ -88,9 +89,10 @@ interface OutdatedFile {
  * @param lostLeases how many workers died during this batch. After the first crash the batch has one file only, so a
  * second crash shows which file is the cause; that file is skipped.
  * @returns outcome counts of the files, or why nothing was scanned
+ * @throws PostponeJob while another scan runs alone on this instance
  */
 export async function rescanBatch(
-  p: Platform,
+  p: FilePlatform,
   args: BatchArgs,
   signal: AbortSignal,
   lostLeases = 0,
@@ -112,9 +114,12 @@ export async function rescanBatch(
   let last: OutdatedFile | undefined;
   for (const file of files) {
     signal.throwIfAborted();
-    const outcome = lostLeases < 2
-      ? await rescanFile(p, file.id, { engine, generation }, signal)
-      : await skipFile(p, file.id, { engine, generation });
+    const leave = p.scanGate.enter();
+    if (!leave) throw new PostponeJob("A file whose worker died is scanned alone.", PAUSE_BESIDE_ALONE_MS);
+    const rescan = lostLeases < 2
+      ? rescanFile(p, file.id, { engine, generation }, signal)
+      : skipFile(p, file.id, { engine, generation });
+    const outcome = await rescan.finally(leave);
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
     if (outcome === "Error" && !await askEngine(p)) {
       await setWalk(p, args, { untilMs: PAUSE_WITHOUT_ENGINE_MS });

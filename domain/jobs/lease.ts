@@ -38,17 +38,6 @@ export async function renewLease(sql: Sql, workerId: string): Promise<boolean> {
   return rows.count === 1;
 }
 
-/**
- * Seconds since the job's worker renewed its lease; Infinity if the lease was removed; null if the job does not run.
- */
-export async function heartbeatAge(sql: Sql, jobId: string): Promise<number | null> {
-  const [job] = await sql<{ age: number | null }[]>`
-    select extract(epoch from now() - w.heartbeat_at)::float8 as age
-    from jobs j left join job_workers w on w.id = j.worker_id
-    where j.id = ${jobId} and j.status = 'Processing'`;
-  return job ? job.age ?? Infinity : null;
-}
-
 export async function closeLease(sql: Sql, workerId: string): Promise<void> {
   await sql`delete from job_workers where id = ${workerId}`;
 }

@@ -15,6 +15,8 @@ import type { InstanceHealth } from "./health.ts";
 const STARTED_SECONDS = Date.now() / 1000;
 /** Label for queues and connection states without a known name. */
 const OTHER = "other";
+/** How long a scrape waits for the metrics of the database. */
+const DATABASE_WAIT_MS = 2_000;
 
 interface QueueState {
   queue: string;
@@ -29,23 +31,53 @@ interface InstanceParts {
   runningRequests: Pick<RunningRequests, "running" | "waiting">;
 }
 
-/** Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. */
+/**
+ * Returns the page for a Prometheus scrape: this instance's metrics, and the ledger's numbers of the whole service. While
+ * requests hold all connections of the database, or it does not answer, the page has only the instance's own metrics.
+ */
 export async function metricsPage(p: JobPlatform & InstanceParts): Promise<string> {
-  const { slowReads } = p.metrics;
-  const [statuses, queues, connections, scanning, foldLag, maintenance, rescanLag, checks] = await Promise
-    .all([
-      countJobsBy(p.sql, { everything: true }, {}, "status"),
-      slowReads.read("queues", async () => groupByKnownQueue(p, await readQueues(p, { everything: true }))),
-      countConnections(p.sql),
-      slowReads.read("scanning", () => readScanQueue(p)),
-      foldLagSeconds(p.sql),
-      readMaintenanceLag(p.sql),
-      slowReads.read("rescan", () => rescanLagSeconds(p.sql)),
-      p.health.recent(),
-    ]);
-  const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
+  const ofDatabase = p.metrics.slowReads.readWithin(DATABASE_WAIT_MS, "database", () => databaseGauges(p));
+  const [database, checks] = await Promise.all([
+    ofDatabase.catch((error) => {
+      p.log.warn("the database's metrics could not be read", { error });
+      return null;
+    }),
+    p.health.recent(),
+  ]);
   return [
     p.metrics.print(),
+    ...instanceGauges(p),
+    gauge(
+      {
+        name: "steward_check",
+        help: "Checks of /readyz on this instance: 1 if the dependency works, otherwise 0.",
+        labels: ["check"],
+      },
+      checks.map(({ name, works }) => ({ values: [name], value: Number(works) })),
+    ),
+    single(
+      "steward_database_metrics",
+      "1 if this page has the metrics that are read from the database; 0: it did not answer within two seconds.",
+      Number(database !== null),
+    ),
+    ...database ?? [],
+  ].join("");
+}
+
+/** What is read from the database. */
+async function databaseGauges(p: JobPlatform): Promise<string[]> {
+  const { slowReads } = p.metrics;
+  const connections = await countConnections(p.sql); // first: the time of slow reads must not contain the wait for a connection
+  const [statuses, queues, scanning, foldLag, maintenance, rescanLag] = await Promise.all([
+    countJobsBy(p.sql, { everything: true }, {}, "status"),
+    slowReads.read("queues", async () => groupByKnownQueue(p, await readQueues(p, { everything: true }))),
+    slowReads.read("scanning", () => readScanQueue(p)),
+    foldLagSeconds(p.sql),
+    readMaintenanceLag(p.sql),
+    slowReads.read("rescan", () => rescanLagSeconds(p.sql)),
+  ]);
+  const known = new Map(statuses.map(({ key, n }) => [String(key), n]));
+  return [
     gauge(
       { name: "steward_jobs", help: "Jobs in the ledger, by status.", labels: ["status"] },
       JOB_STATUSES.map((status) => ({ values: [status], value: known.get(status) ?? 0 })),
@@ -101,22 +133,13 @@ export async function metricsPage(p: JobPlatform & InstanceParts): Promise<strin
     ),
     gauge(
       {
-        name: "steward_check",
-        help: "Checks of /readyz on this instance: 1 if the dependency works, otherwise 0.",
-        labels: ["check"],
-      },
-      checks.map(({ name, works }) => ({ values: [name], value: Number(works) })),
-    ),
-    ...instanceGauges(p),
-    gauge(
-      {
         name: "steward_database_connections",
         help: "Database connections of the service's user, of all instances.",
         labels: ["state"],
       },
       connections.map(({ state, n }) => ({ values: [state], value: n })),
     ),
-  ].join("");
+  ];
 }
 
 /** A gauge without labels. */

@@ -1,3 +1,5 @@
+import { waitAtMost } from "../../infra/timeout.ts";
+
 /** A read that took longer is kept. */
 const SLOW_MS = 1_000;
 /** How many times as long as the read took its result is kept. */
@@ -21,6 +23,7 @@ export interface Aged<V> {
  */
 export class SlowReads {
   readonly #kept = new Map<string, Kept<unknown>>();
+  readonly #running = new Map<string, Promise<unknown>>();
 
   constructor(private readonly slowMs = SLOW_MS) {}
 
@@ -37,5 +40,15 @@ export class SlowReads {
     if (tookMs < this.slowMs) this.#kept.delete(name);
     else this.#kept.set(name, { value, readAt, until: readAt + (1 + REST_FACTOR) * tookMs });
     return { value: await value, ageSeconds: 0 };
+  }
+
+  /**
+   * Waits for a read for at most `ms` milliseconds, and returns null if it takes longer. It goes on, and later calls wait
+   * for it too: so reads do not pile up while no connection is free.
+   */
+  async readWithin<V>(ms: number, name: string, load: () => Promise<V>): Promise<V | null> {
+    const running = this.#running.get(name) ?? load().finally(() => this.#running.delete(name));
+    this.#running.set(name, running);
+    return await waitAtMost(ms, running as Promise<V>);
   }
 }

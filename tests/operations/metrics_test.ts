@@ -141,6 +141,27 @@ Deno.test("queue names chosen by callers are counted as other", async () => {
   assert.ok(!text.includes("made-up-by-someone"));
 });
 
+inOneInstance(
+  "while requests hold all connections, the page has the instance's own metrics",
+  OWN,
+  async () => {
+    const { sql, config } = t.steward.platform;
+    const held = await Promise.all(Array.from({ length: sql.options.max }, () => sql.reserve()));
+    try {
+      const { status, text } = await scrape();
+      assert.equal(status, 200);
+      assert.equal(value(text, "steward_database_metrics"), 0);
+      assert.equal(value(text, "steward_database_pool_size"), config.DATABASE_POOL);
+      assert.ok(!text.includes("steward_jobs{"), "the database's metrics are missing, not zero");
+    } finally {
+      for (const connection of held) connection.release();
+    }
+    const { text } = await scrape();
+    assert.equal(value(text, "steward_database_metrics"), 1);
+    assert.ok(value(text, `steward_jobs{status="Succeeded"}`) >= 0);
+  },
+);
+
 Deno.test("the cost of the metrics page does not grow with a hundred thousand waiting jobs", async () => {
   const { sql } = t.steward.platform;
   await sql`

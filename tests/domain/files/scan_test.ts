@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { deleteDueObjects } from "../../../domain/files/objects.ts";
 import { startRescan } from "../../../domain/files/rescan.ts";
-import { watchScanJob } from "../../../domain/files/crashed_scan.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 import { PostponeJob } from "../../../domain/jobs/job_type.ts";
 import {
@@ -16,7 +15,6 @@ import { ALL, aPdf, type Content, Uploading } from "../../routes/files/uploading
 import { eicar } from "../../support/content.ts";
 import { clamdInstalled, startClamd } from "../../support/clamd.ts";
 import { clamdScanner } from "../../../infra/scanner/clamd.ts";
-import { jobContext } from "../../support/job_context.ts";
 import { setupShared } from "../../support/setup.ts";
 import { pdf, utf8 } from "../../support/samples.ts";
 
@@ -280,23 +278,6 @@ Deno.test("an aborted attempt leaves no stored attempt", async () => {
   await assert.rejects(scanFile({ ...p, scanner }, id, controller.signal), /the service stops/);
   assert.deepEqual(await verdicts(id), []);
   assert.equal(await attempt(id), "Available");
-});
-
-Deno.test("a file's second scan ends after its worker misses two heartbeats, not before", async () => {
-  const id = await upload();
-  const [job] = await sql<{ id: string }[]>`
-    select id from jobs where job_type_name = 'files.scan' and serialized_args like ${`%${id}%`}`;
-  const jobId = job?.id ?? "";
-  const watch = () => watchScanJob.run({ fileId: id, jobId }, jobContext(p));
-  assert.deepEqual(await watch(), { status: "Scanning" }, "it does not run");
-  const worker = crypto.randomUUID();
-  await sql`insert into job_workers (id, host, heartbeat_at) values (${worker}, 'test', now() - interval '25 s')`;
-  await sql`update jobs set status = 'Processing', worker_id = ${worker} where id = ${jobId}`;
-  await assert.rejects(Promise.resolve(watch()), PostponeJob);
-  await sql`update job_workers set heartbeat_at = now() - interval '31 s' where id = ${worker}`;
-  assert.deepEqual(await watch(), { status: "Failed" });
-  assert.deepEqual(await verdicts(id), ["Error"]);
-  assert.equal(await attempt(id), "Failed", "a late attempt changes nothing");
 });
 
 Deno.test({

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { afterMissedScans } from "../../../domain/files/file_state.ts";
+import { ScanGate } from "../../../domain/files/scan_gate.ts";
+import { scanFileJob } from "../../../domain/files/scan_job.ts";
+import { PostponeJob } from "../../../domain/jobs/job_type.ts";
+import type { Scanner } from "../../../infra/scanner/scanner.ts";
+import { ALL, Uploading } from "../../routes/files/uploading.ts";
+import { jobContext } from "../../support/job_context.ts";
+import { utf8 } from "../../support/samples.ts";
+import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+
+// There is no worker: the test claims each job by hand for a process of its own, which may die at any step.
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: ALL });
+const p = t.steward.platform;
+const { sql } = p;
+const upload = async (text = "a text") => (await files.upload(actor, { bytes: utf8(text) })).fileId;
+const statusOf = async (id: string) => (await actor.get(`/api/v1/files/${id}`)).body.status;
+const runsOf = async (id: string) => (await sql`select from file_scan_runs where file_id = ${id}`).length;
+
+/** A process with a worker. Its scans hang until `answer`, if they are to. */
+class Process {
+  readonly #worker = crypto.randomUUID();
+  readonly #hung = Promise.withResolvers<void>();
+  readonly #abort = new AbortController();
+  readonly platform: typeof p;
+  answer = this.#hung.resolve;
+
+  constructor({ hangs = false, change = {} as Partial<typeof p> } = {}) {
+    const scan: Scanner["scan"] = async (...args) => {
+      if (hangs) await this.#hung.promise;
+      return await p.scanner.scan(...args);
+    };
+    this.platform = { ...p, scanGate: new ScanGate(), scanner: { ...p.scanner, scan }, ...change };
+  }
+
+  /** Claims the file's job and starts an attempt. */
+  async start(fileId: string): Promise<{ ended: Promise<unknown> }> {
+    await sql`insert into job_workers (id, host) values (${this.#worker}, 'test') on conflict do nothing`;
+    const [job] = await sql<{ id: string; attempts: number }[]>`
+      update jobs set status = 'Processing', worker_id = ${this.#worker}, attempts = attempts + 1, started_at = now()
+      where job_type_name = 'files.scan' and serialized_args like ${`%${fileId}%`} returning id, attempts`;
+    assert.ok(job);
+    const { signal } = this.#abort;
+    const context = jobContext(this.platform, { jobId: job.id, attempt: job.attempts, signal });
+    const ended = Promise.try(() => scanFileJob.run({ fileId }, context));
+    ended.catch(() => {});
+    return { ended };
+  }
+
+  /** Starts a scan that hangs. */
+  async hangAt(fileId: string): Promise<{ ended: Promise<unknown> }> {
+    const before = await runsOf(fileId);
+    const started = await this.start(fileId);
+    await until(() => runsOf(fileId), (runs) => runs === before + 1);
+    return started;
+  }
+
+  async scan(fileId: string): Promise<unknown> {
+    const { ended } = await this.start(fileId);
+    return await ended;
+  }
+
+  /** What other workers see when the process has died or has lost the database. */
+  async loseLease(): Promise<void> {
+    await sql`delete from job_workers where id = ${this.#worker}`;
+  }
+
+  /** What a living process does when it cannot renew its lease. */
+  abort(): void {
+    this.#abort.abort(new Error("the lease could not be renewed"));
+  }
+}
+
+Deno.test("missed scans decide how a file is scanned next", () => {
+  const cases = [
+    [0, false, true, "Scan"],
+    [1, false, false, "ScanAlone"],
+    [1, true, true, "ScanAlone"],
+    [2, false, true, "ScanAlone"],
+    [2, true, false, "AskAgain"],
+    [2, true, true, "GiveUp"],
+  ] as const;
+  for (const [count, isAnyAlone, areAllKnown, next] of cases) {
+    assert.equal(
+      afterMissedScans({ count, isAnyAlone, areAllKnown }),
+      next,
+      `${count} ${isAnyAlone} ${areAllKnown}`,
+    );
+  }
+});
+
+Deno.test("a file whose scan killed two workers, the second alone, ends Failed; the file beside it ends Available", async () => {
+  const [deadly, beside] = [await upload("deadly"), await upload("beside")];
+  const first = new Process({ hangs: true });
+  await first.hangAt(deadly);
+  await first.hangAt(beside);
+  await first.loseLease();
+  const second = new Process({ hangs: true });
+  await second.hangAt(deadly);
+  await assert.rejects(second.scan(beside), PostponeJob, "the suspect is scanned alone");
+  await second.loseLease();
+  const third = new Process();
+  const [asks] = await Promise.allSettled([third.scan(deadly)]);
+  assert.ok(asks.status === "rejected" && asks.reason instanceof PostponeJob);
+  assert.equal(
+    asks.reason.delayMs,
+    p.config.JOB_LEASE_SECONDS * 1_000,
+    "a living worker has time to come back",
+  );
+  assert.equal(await statusOf(deadly), "Scanning");
+  assert.deepEqual(await third.scan(deadly), { status: "Failed" });
+  assert.deepEqual(await third.scan(beside), { status: "Available" });
+  const { body } = await actor.get(`/api/v1/files/${deadly}/scan-attempts`);
+  assert.deepEqual(
+    body.map((each: { verdict: string; errorMessage: string }) => [each.verdict, each.errorMessage]),
+    [["Error", "The worker process died 2 times while it scanned the file."]],
+  );
+  assert.deepEqual([await runsOf(deadly), await runsOf(beside)], [0, 0]);
+  first.answer();
+  second.answer();
+});
+
+Deno.test("outages of the database fail no file: a living worker deletes the row of its scan as soon as it can", async () => {
+  const id = await upload();
+  for (let outage = 1; outage <= 3; outage++) {
+    let isAway = false;
+    const change = {
+      sql: new Proxy(sql, {
+        apply: (target, self, args) =>
+          isAway ? Promise.reject(new Error("away")) : Reflect.apply(target, self, args),
+      }),
+    };
+    const process = new Process({ hangs: true, change });
+    const { ended } = await process.hangAt(id);
+    isAway = true;
+    process.abort();
+    process.answer();
+    await process.loseLease();
+    assert.equal(await runsOf(id), 1);
+    isAway = false;
+    await assert.rejects(ended);
+    assert.equal(await runsOf(id), 0);
+  }
+  assert.deepEqual(await new Process().scan(id), { status: "Available" });
+});
+
+Deno.test("a worker that comes back before the file is given up clears it", async () => {
+  const id = await upload();
+  const [first, second] = [new Process({ hangs: true }), new Process({ hangs: true })];
+  await first.hangAt(id);
+  await first.loseLease();
+  const { ended } = await second.hangAt(id);
+  await second.loseLease();
+  await assert.rejects(new Process().scan(id), PostponeJob);
+  second.abort();
+  second.answer();
+  await assert.rejects(ended);
+  assert.deepEqual(await new Process().scan(id), { status: "Available" });
+  first.answer();
+});
+
+Deno.test("lost leases of a job that was not scanning count for nothing", async () => {
+  const id = await upload();
+  await sql`update jobs set lost_leases = 3 where job_type_name = 'files.scan' and serialized_args like ${`%${id}%`}`;
+  assert.deepEqual(await new Process().scan(id), { status: "Available" });
+});
+
+Deno.test("a scan alone waits for the running ones; further ones wait for it", async () => {
+  const [suspect, running, next] = [await upload(), await upload(), await upload()];
+  const dead = new Process({ hangs: true });
+  await dead.hangAt(suspect);
+  await dead.loseLease();
+  const process = new Process({ hangs: true });
+  const beside = await process.hangAt(running);
+  const alone = await process.start(suspect);
+  await until(() => {
+    const leave = process.platform.scanGate.enter();
+    leave?.();
+    return leave === null;
+  });
+  assert.equal(await runsOf(suspect), 1, "it has not started");
+  await assert.rejects(process.scan(next), PostponeJob);
+  process.answer();
+  assert.deepEqual(await beside.ended, { status: "Available" });
+  assert.deepEqual(await alone.ended, { status: "Available" });
+  assert.deepEqual(await process.scan(next), { status: "Available" });
+  dead.answer();
+});
