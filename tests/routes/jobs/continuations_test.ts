@@ -1,98 +1,191 @@
 import assert from "node:assert/strict";
+import { claimFromLanes } from "../../../domain/jobs/claim.ts";
+import { openLease } from "../../../domain/jobs/lease.ts";
+import { settleJobs, succeeded } from "../../../domain/jobs/settle.ts";
+import { newId } from "../../../domain/shared/ids.ts";
 import { setupShared } from "../../support/setup.ts";
+import { assertHas, enqueueJob, idsOf, jobOf, JOBS, LATER, readJob, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const actor = await t.actor();
 const { sql } = t.steward.platform;
-const url = "/api/v1/jobs";
 
-const enqueue = async (extra: Record<string, unknown> = {}) => {
-  const { status, body } = await actor.post(url, {
-    jobTypeName: "steward.echo",
-    serializedArgs: "{}",
-    ...extra,
-  });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body;
+const child = async (more: Record<string, unknown>) =>
+  await readJob(actor, await enqueueJob(actor, "steward.echo", {}, more));
+const waiting = () => enqueueJob(actor, "steward.echo", {}, { scheduledAt: LATER });
+const waitingJobs = (count: number) => Promise.all(Array.from({ length: count }, waiting));
+const failing = () => enqueueJob(actor, "steward.fail", {}, { maxRetries: 0 });
+const statusOf = async (id: string) => (await readJob(actor, id)).status;
+/** Makes a scheduled job due. */
+const runNow = async (...ids: string[]) => {
+  await sql`update jobs set status = 'Enqueued', due_at = now() where id = any(${ids}::uuid[])`;
+  t.steward.platform.wakeUps.at(new Date(0));
 };
-const later = () => new Date(Date.now() + 3_600_000).toISOString();
-const failing = (extra = {}) => enqueue({ jobTypeName: "steward.fail", maxRetries: 0, ...extra });
-const sleeping = (milliseconds: number) =>
-  enqueue({ jobTypeName: "steward.sleep", serializedArgs: JSON.stringify({ milliseconds }) });
+const loseByCancel = (id: string) => actor.post(`${JOBS}/${id}/cancel`);
+const loseByFailure = async (id: string) => {
+  await sql`update jobs set job_type_name = 'steward.fail', max_retries = 0 where id = ${id}`;
+  await runNow(id);
+};
+/** Sets the end of jobs as a process that crashes right after it leaves them. */
+const endAndCrash = (status: string, ...ids: string[]) =>
+  sql`update jobs set status = ${status}::job_status, completed_at = now() where id = any(${ids}::uuid[])`;
 
 Deno.test("a continuation starts when its parent has succeeded, also in a chain", async () => {
-  const parent = await sleeping(200);
-  const child = await enqueue({ parentJobId: parent.id });
-  const grandchild = await enqueue({ parentJobId: child.id });
-  assert.equal(child.type, "Continuation");
-  assert.equal(child.status, "AwaitingParent");
-  assert.equal(child.parentJobId, parent.id);
-  assert.equal(await t.settled(grandchild.id), "Succeeded");
-  const times = await sql`select id, started_at, completed_at from jobs
-    where id = any(${[parent.id, child.id, grandchild.id]}::uuid[]) order by id`;
-  assert.ok(times[1]?.startedAt >= times[0]?.completedAt);
-  assert.ok(times[2]?.startedAt >= times[1]?.completedAt);
+  const parent = await waiting();
+  const first = await child({ parentJobId: parent });
+  const second = await child({ parentJobId: first.id });
+  assertHas(first, {
+    type: "Continuation",
+    status: "AwaitingParent",
+    parentJobId: parent,
+    parentJobIds: [parent],
+  });
+  await runNow(parent);
+  assert.equal(await t.settled(second.id), "Succeeded");
+  const times = await sql`select started_at, completed_at from jobs
+    where id = any(${[parent, first.id, second.id]}::uuid[]) order by id`;
+  assert.ok(times[1]?.startedAt >= times[0]?.completedAt && times[2]?.startedAt >= times[1]?.completedAt);
 });
 
-Deno.test("a scheduled continuation waits for both its parent and its time", async () => {
-  const parent = await sleeping(100);
-  const child = await enqueue({ parentJobId: parent.id, scheduledAt: later() });
-  assert.equal(await t.settled(child.id, ["Scheduled"]), "Scheduled");
+Deno.test("a continuation of several parents starts when all have succeeded", async () => {
+  const parents = await waitingJobs(3);
+  const { id, ...made } = await child({ parentJobIds: [...parents, parents[0]] });
+  assertHas(made, { type: "Continuation", status: "AwaitingParent", parentJobId: null });
+  assert.deepEqual(made.parentJobIds, parents);
+  for (const parent of parents) {
+    assert.equal(await statusOf(id), "AwaitingParent");
+    assert.deepEqual(idsOf((await actor.get(`${JOBS}/${parent}/continuations`)).body), [id]);
+    await runNow(parent);
+    await t.settled(parent);
+  }
+  assert.equal(await t.settled(id), "Succeeded");
+  const [row] = await sql`select started_at >= (select max(completed_at) from jobs
+    where id = any(${parents}::uuid[])) as is_last from jobs where id = ${id}`;
+  assert.ok(row?.isLast);
+  assert.deepEqual((await actor.get(`${JOBS}/${id}/continuations`)).body, []);
+  const foreign = await (await t.actor()).get(`${JOBS}/${parents[0]}/continuations`);
+  assert.equal(refusal(foreign), "404 JOB_NOT_FOUND");
 });
 
-Deno.test("a dead-lettered parent cancels all its descendants", async () => {
-  const parent = await failing({ scheduledAt: new Date(Date.now() + 300).toISOString() });
-  const child = await enqueue({ parentJobId: parent.id });
-  const grandchild = await enqueue({ parentJobId: child.id });
-  assert.equal(await t.settled(parent.id), "DeadLettered");
-  assert.equal(await t.settled(child.id), "Cancelled");
-  assert.equal(await t.settled(grandchild.id), "Cancelled");
-});
-
-Deno.test("a cancelled parent cancels all its descendants", async () => {
-  const parent = await enqueue({ scheduledAt: later() });
-  const children = await Promise.all([1, 2, 3].map(() => enqueue({ parentJobId: parent.id })));
-  const grandchild = await enqueue({ parentJobId: children[0]?.id });
-  await actor.post(`${url}/${parent.id}/cancel`);
-  for (const { id } of [...children, grandchild]) {
-    const job = (await actor.get(`${url}/${id}`)).body;
-    assert.equal(job.status, "Cancelled");
-    assert.ok(job.completedAt);
+Deno.test("one parent in parentJobIds is the same as parentJobId, and none is no parent", async () => {
+  const parent = await waiting();
+  assertHas(await child({ parentJobIds: [parent, parent] }), { parentJobId: parent, parentJobIds: [parent] });
+  for (const parentJobIds of [[], null]) {
+    assertHas(await child({ parentJobIds }), { type: "FireAndForget", parentJobId: null });
   }
 });
 
-Deno.test("a continuation added to an ended parent gets the outcome of that parent", async () => {
-  const succeeded = await enqueue();
-  const dead = await failing();
-  await t.settled(succeeded.id);
-  await t.settled(dead.id);
-  assert.equal((await enqueue({ parentJobId: succeeded.id })).status, "Enqueued");
-  const late = await enqueue({ parentJobId: dead.id });
-  assert.equal(late.status, "Cancelled");
-  assert.ok(late.completedAt);
+Deno.test("a scheduled continuation waits for both its parents and its time", async () => {
+  const parent = await waiting();
+  const { id } = await child({ parentJobId: parent, scheduledAt: LATER });
+  await runNow(parent);
+  assert.equal(await t.settled(id, ["Scheduled"]), "Scheduled");
 });
 
-Deno.test("if parents end while continuations are added, no continuation stays behind", async () => {
-  const results = await Promise.all(Array.from({ length: 40 }, async (_, index) => {
-    const parent = await (index % 2 ? enqueue() : failing());
-    const children = await Promise.all([1, 2, 3].map(() => enqueue({ parentJobId: parent.id })));
-    await t.settled(parent.id);
-    return { expected: index % 2 ? "Succeeded" : "Cancelled", ids: children.map((child) => child.id) };
-  }));
-  for (const { expected, ids } of results) {
-    for (const id of ids) {
-      const job = (await actor.get(`${url}/${id}`)).body;
-      const status = ["Succeeded", "Cancelled"].includes(job.status) ? job.status : await t.settled(id);
-      assert.equal(status, expected);
+Deno.test("a continuation is cancelled with its own when one of its parents is dead-lettered or cancelled", async () => {
+  for (const lose of [loseByCancel, loseByFailure]) {
+    const [one = "", two = ""] = await waitingJobs(2);
+    const single = await child({ parentJobId: two });
+    const both = await child({ parentJobIds: [one, two] });
+    const grandchild = await child({ parentJobIds: [both.id, one] });
+    await lose(two);
+    for (const { id } of [single, both, grandchild]) {
+      const status = await statusOf(id);
+      assert.equal(status === "AwaitingParent" ? await t.settled(id) : status, "Cancelled");
+      assert.ok((await readJob(actor, id)).completedAt);
     }
+    await runNow(one);
+    await t.settled(one);
+    assert.equal(await statusOf(both.id), "Cancelled");
   }
+});
+
+Deno.test("parents that ended before the enqueue count", async () => {
+  const [one, two, dead] = [await enqueueJob(actor), await enqueueJob(actor), await failing()];
+  for (const id of [one, two, dead]) await t.settled(id);
+  const made = async (more: Record<string, unknown>) =>
+    (await actor.post(JOBS, jobOf("steward.echo", {}, more))).body;
+  assert.equal((await made({ parentJobId: one })).status, "Enqueued");
+  assert.equal((await made({ parentJobIds: [one, two] })).status, "Enqueued");
+  assert.equal((await made({ parentJobIds: [one, two], scheduledAt: LATER })).status, "Scheduled");
+  for (const parents of [{ parentJobId: dead }, { parentJobIds: [one, dead, await waiting()] }]) {
+    const lost = await made(parents);
+    assert.deepEqual([lost.status, lost.completedAt !== null], ["Cancelled", true]);
+  }
+  const third = await waiting();
+  const last = await made({ parentJobIds: [one, third] });
+  assert.equal(last.status, "AwaitingParent");
+  await runNow(third);
+  assert.equal(await t.settled(last.id), "Succeeded");
+});
+
+Deno.test("parents that are unknown, another tenant's or given twice are refused, also in bulk", async () => {
+  const own = await waiting();
+  const foreign = await enqueueJob(await t.actor());
+  const post = (more: Record<string, unknown>) => actor.post(JOBS, jobOf("steward.echo", {}, more));
+  for (
+    const parentJobIds of [[own, foreign], [own, newId()], [foreign], ["x"], own, Array(1_001).fill(own)]
+  ) {
+    const refused = await post({ parentJobIds });
+    assert.equal(refusal(refused), "400 VALIDATION_ERROR");
+    assert.match(Object.keys(refused.body.errors)[0] ?? "", /^parentJobI/);
+  }
+  const both = await post({ parentJobId: own, parentJobIds: [own] });
+  assert.match(both.body.errors.parentJobIds[0], /not both/);
+  const items = [[own, foreign], [own]].map((parentJobIds) => jobOf("steward.echo", {}, { parentJobIds }));
+  const bulk = (await actor.post(`${JOBS}/bulk`, { items, continueOnError: true })).body;
+  assert.deepEqual([bulk.succeeded, bulk.failures[0].index], [1, 0]);
+  assert.ok(bulk.failures[0].errors.parentJobIds);
+  assert.equal((await actor.post(`${JOBS}/bulk`, { items })).status, 400);
 });
 
 Deno.test("the sweep releases continuations that a crashed process left waiting", async () => {
-  const parent = await enqueue({ scheduledAt: later() });
-  const child = await enqueue({ parentJobId: parent.id });
-  await sql`update jobs set status = 'Succeeded', completed_at = now() where id = ${parent.id}`;
+  const [one = "", two = "", lost = "", early = ""] = await waitingJobs(4);
+  const released = [await child({ parentJobId: one }), await child({ parentJobIds: [one, two] })];
+  const cancelled = await child({ parentJobIds: [two, lost] });
+  const waits = await child({ parentJobIds: [one, early] });
+  await endAndCrash("Succeeded", one, two);
+  await endAndCrash("DeadLettered", lost);
   await t.steward.sweep();
-  assert.equal(await t.settled(child.id), "Succeeded");
+  for (const { id } of released) assert.equal(await t.settled(id), "Succeeded");
+  assert.equal(await statusOf(cancelled.id), "Cancelled");
+  assert.equal(await statusOf(waits.id), "AwaitingParent");
+});
+
+Deno.test("parents that end at the same time on several workers release each continuation once", async () => {
+  const lane = `none|fan-in|${newId()}`; // no worker of the service claims it
+  for (let round = 0; round < 6; round++) {
+    const ids = await waitingJobs(6);
+    const children = await Promise.all(
+      [3, 4, 5, 6].map((n) => child({ parentJobIds: ids.slice(0, n), scheduledAt: LATER })),
+    );
+    await sql`update jobs set status = 'Enqueued', due_at = now(), lane = ${lane} where id = any(${ids}::uuid[])`;
+    const workers = await Promise.all(ids.map(() => openLease(sql, "test")));
+    const claims = [];
+    for (const worker of workers) claims.push(await claimFromLanes(sql, worker, { lanes: [lane], take: 1 }));
+    const times = { startedAt: 0, endedAt: 0 };
+    const results = await Promise.all(
+      claims.map(({ jobs }, n) =>
+        settleJobs(sql, workers[n] ?? "", jobs.map((job) => succeeded(job, null, times)))
+      ),
+    );
+    const released = results.flatMap((result) => idsOf(result.released));
+    // the service's sweep may be first
+    assert.equal(new Set(released).size, released.length, "each is released at most once");
+    for (const { id } of children) assert.equal(await statusOf(id), "Scheduled");
+    await sql`delete from job_workers where id = any(${workers}::uuid[])`;
+  }
+});
+
+Deno.test("parents that end while continuations are added leave none waiting", async () => {
+  await Promise.all(Array.from({ length: 24 }, async (_, n) => {
+    const [one, two] = await Promise.all([enqueueJob(actor), n % 3 ? enqueueJob(actor) : failing()]);
+    const expected = n % 3 ? "Succeeded" : "Cancelled";
+    const children = await Promise.all([child({ parentJobIds: [one, two] }), child({ parentJobId: two })]);
+    for (const { id } of children) {
+      const status = await statusOf(id);
+      assert.equal(["Succeeded", "Cancelled"].includes(status) ? status : await t.settled(id), expected);
+    }
+  }));
 });

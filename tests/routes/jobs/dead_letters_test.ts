@@ -1,184 +1,293 @@
 import assert from "node:assert/strict";
 import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
-import type { Actor } from "../../support/setup.ts";
-import { setupShared } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import * as calls from "./job_calls.ts";
+import {
+  assertHas,
+  DEAD_LETTERS,
+  deadLetterOf,
+  enqueueJob,
+  idsOf,
+  JOBS,
+  readJob,
+  refusal,
+} from "./job_calls.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
-const url = "/api/v1/dead-letter-jobs";
 
-async function deadLetter(actor: Actor, message = "no luck"): Promise<{ id: string; jobId: string }> {
-  const { body } = await actor.post("/api/v1/jobs", {
-    jobTypeName: "steward.fail",
-    serializedArgs: JSON.stringify({ message }),
-    argsTypeName: "Failure",
-    maxRetries: 0,
-    priority: "High",
-    queue: "mail",
-  });
-  await t.settled(body.id);
-  const { items } = (await actor.get(url)).body;
-  return items.find((item: { jobId: string }) => item.jobId === body.id);
+const GIVEN = { maxRetries: 0, argsTypeName: "Failure", priority: "High", queue: "mail" };
+/** A job that fails by running. @returns its dead letter */
+async function deadLetter(actor: Actor, message = "no luck") {
+  const id = await enqueueJob(actor, "steward.fail", { message }, GIVEN);
+  assert.equal(await t.settled(id), "DeadLettered");
+  return await deadLetterOf(actor, id);
 }
+/** Dead letters with these errors, without running jobs. @returns their ids */
+const failWith = (actor: Actor, errors: string[], type?: string) =>
+  calls.addDeadLetters(sql, actor.tenantId, errors, type);
+const list = async (actor: Actor, query = "") =>
+  (await actor.get(`${DEAD_LETTERS}?pageSize=100&${query}`)).body;
+const groupsOf = async (actor: Actor) => (await actor.get(`${DEAD_LETTERS}/groups`)).body;
+const retryMany = async (actor: Actor, filter: unknown) =>
+  (await actor.post(`${DEAD_LETTERS}/retry`, filter)).body;
 
-Deno.test("a dead letter shows what failed and why", async () => {
+Deno.test("a dead letter shows what failed and why, in its tenant only", async () => {
   const actor = await t.actor();
-  const entry = await deadLetter(actor);
-  const { body } = await actor.get(url);
-  assert.equal(body.totalCount, 1);
-  assert.deepEqual({ ...body.items[0], failedAt: null }, {
-    id: entry.id,
-    jobId: entry.jobId,
+  const { id, jobId, failedAt, ...shown } = await deadLetter(actor);
+  assert.ok(failedAt);
+  assert.deepEqual(shown, {
     tenantId: actor.tenantId,
     jobTypeName: "steward.fail",
     queue: "mail",
     serializedArgs: '{"message":"no luck"}',
     attempts: 1,
     errorMessage: "no luck",
-    failedAt: null,
     retriedAt: null,
     retriedJobId: null,
   });
+  assert.deepEqual((await actor.get(`${DEAD_LETTERS}/${id}`)).body, { id, jobId, failedAt, ...shown });
+  const job = await readJob(actor, jobId);
+  assertHas(job.deadLetter, { id, retriedAt: null, retriedJobId: null });
+  assert.ok(job.names[actor.userId], "the creator's name");
   const outsider = await t.actor();
-  assert.equal((await outsider.get(url)).body.totalCount, 0);
-  const foreign = await outsider.post(`${url}/${entry.id}/retry`);
-  assert.equal(foreign.status, 404);
-  assert.equal(foreign.body.code, "JOB_DEADLETTER_NOT_FOUND");
-  assert.equal(
-    (await actor.post(`${url}/${crypto.randomUUID()}/retry`)).body.code,
-    "JOB_DEADLETTER_NOT_FOUND",
-  );
-  assert.equal((await actor.post(`${url}/x/retry`)).body.code, "VALIDATION_ERROR");
+  assert.equal((await list(outsider)).totalCount, 0);
+  for (
+    const foreign of [
+      await outsider.get(`${DEAD_LETTERS}/${id}`),
+      await outsider.post(`${DEAD_LETTERS}/${id}/retry`),
+    ]
+  ) {
+    assert.equal(refusal(foreign), "404 JOB_DEADLETTER_NOT_FOUND");
+  }
 });
 
 Deno.test("of ten simultaneous retries one creates a new job like the old one", async () => {
   const actor = await t.actor();
   const entry = await deadLetter(actor);
-  const answers = await Promise.all(Array.from({ length: 10 }, () => actor.post(`${url}/${entry.id}/retry`)));
-  const [retried, ...others] = answers.filter((answer) => answer.status === 200);
-  assert.equal(others.length, 0);
-  for (const refused of answers.filter((answer) => answer.status !== 200)) {
-    assert.deepEqual([refused.status, refused.body.code], [400, "JOB_DEADLETTER_ALREADY_RETRIED"]);
-  }
-  const job = retried?.body;
-  assert.notEqual(job.id, entry.jobId);
-  assert.deepEqual(
-    [job.jobTypeName, job.serializedArgs, job.argsTypeName, job.queue, job.priority, job.maxRetries],
-    ["steward.fail", '{"message":"no luck"}', "Failure", "mail", "High", 0],
-  );
-  await t.settled(job.id);
-  const { items } = (await actor.get(url)).body;
-  assert.equal(items.length, 2);
-  const first = items.find((item: { id: string }) => item.id === entry.id);
-  assert.equal(first.retriedJobId, job.id);
-  assert.ok(first.retriedAt);
+  const retry = () => actor.post(`${DEAD_LETTERS}/${entry.id}/retry`);
+  const [done, ...others] = (await Promise.all(Array.from({ length: 10 }, retry)))
+    .toSorted((a, b) => a.status - b.status);
+  for (const other of others) assert.equal(refusal(other), "400 JOB_DEADLETTER_ALREADY_RETRIED");
+  assertHas(done, {
+    status: 200,
+    body: { jobTypeName: "steward.fail", serializedArgs: entry.serializedArgs, ...GIVEN },
+  });
+  const { id } = done?.body;
+  assert.notEqual(id, entry.jobId);
+  await t.settled(id);
+  assert.equal((await list(actor)).totalCount, 2);
+  const { retriedJobId, retriedAt } = await deadLetterOf(actor, entry.jobId);
+  assert.ok(retriedJobId === id && retriedAt);
 });
 
-Deno.test("purge deletes by age, or everything with null, {} and an empty body, in the own tenant only", async () => {
+Deno.test("dead letters are filtered by type, group, error, time and state, retried ones too", async () => {
   const actor = await t.actor();
-  const other = await t.actor();
-  await deadLetter(other);
-  const old = await deadLetter(actor);
-  await deadLetter(actor);
-  await sql`update dead_letter_jobs set failed_at = now() - interval '10 days' where id = ${old.id}`;
-  const purge = async (body?: unknown) => (await actor.post(`${url}/purge`, body)).body.purged;
-  assert.equal(await purge({ retentionDays: 11 }), 0);
-  assert.equal(await purge({ retentionDays: 9 }), 1);
-  assert.equal((await actor.get(url)).body.totalCount, 1);
-  assert.equal(await purge({ retentionDays: null }), 1);
-  await deadLetter(actor);
-  assert.equal(await purge(), 1);
-  await deadLetter(actor);
-  assert.equal(await purge({}), 1);
-  await deadLetter(actor);
-  assert.equal(await purge({ retentionDays: 0 }), 1);
-  for (const retentionDays of [-1, 1.5, "7", 1e9]) {
-    const refused = await actor.post(`${url}/purge`, { retentionDays });
-    assert.equal(refused.status, 400);
-    assert.ok(refused.body.errors.retentionDays);
-  }
-  assert.equal((await other.get(url)).body.totalCount, 1);
-  assert.equal((await t.systemAdmin.post(`${url}/purge?tenantId=${other.tenantId}`)).body.purged, 1);
+  const ids = await failWith(actor, ["Error A", "Error B", "Error C", "Error A"], "bench.0");
+  ids.push(...await failWith(actor, ["Error A", "Error B"], "bench.1"));
+  const [first = "", , , , fifth = ""] = ids;
+  await sql`update dead_letter_jobs set retried_at = now(), failed_at = now() - interval '1 h'
+    where id in (${first}, ${fifth})`;
+  const totals = async (more: string) => {
+    const pages = ["", "&isRetried=false", "&isRetried=true"].map((state) => list(actor, more + state));
+    return (await Promise.all(pages)).map(({ items, totalCount }) =>
+      items.length === totalCount && totalCount
+    );
+  };
+  assert.deepEqual(await totals(""), [6, 4, 2]);
+  assert.deepEqual(await totals("jobTypeName=bench.1"), [2, 1, 1]);
+  assert.deepEqual(await totals("jobTypeName=bench"), [0, 0, 0]);
+  assert.deepEqual(await totals("errorPattern=Error%20A"), [3, 1, 2]);
+  assert.deepEqual(await totals("errorPattern=Error%20A&jobTypeName=bench.0"), [2, 1, 1]);
+  assert.deepEqual(await totals("errorContains=ror%20b"), [2, 2, 0]);
+  const { failedAt } = await list(actor, "isRetried=true").then(({ items }) => items[0]);
+  assert.deepEqual(await totals(`failedTo=${failedAt}`), [2, 0, 2]);
+  assert.deepEqual(await totals(`failedFrom=${failedAt}`), [6, 4, 2]);
+});
+
+Deno.test("similar errors form a group, which can be retried at once after a dry run", async () => {
+  const actor = await t.actor();
+  for (const n of [1, 2, 3]) await deadLetter(actor, `HTTP 409 for user ${n} of ${crypto.randomUUID()}`);
+  await failWith(actor, ["something else"]);
+  const groups = await groupsOf(actor);
+  assert.equal(groups.totalCount, 2);
+  const [group, single] = groups.items;
+  assertHas(group, { count: 3, errorPattern: "HTTP 409 for user # of #" });
+  assert.match(group.exampleError, /^HTTP 409 for user 3 of /);
+  assertHas(single, { count: 1, errorPattern: "something else" });
+  const ofGroup = sql`tenant_id = ${actor.tenantId} and error_pattern = ${group.errorPattern}`;
+  const [times] =
+    await sql`select min(failed_at) as first, max(failed_at) as last from dead_letter_jobs where ${ofGroup}`;
+  assert.deepEqual([group.firstFailedAt, group.lastFailedAt], [
+    times?.first.toISOString(),
+    times?.last.toISOString(),
+  ]);
+  await until(() => foldCounts(sql, { always: true }));
+  assert.deepEqual(await groupsOf(actor), groups, "folded");
+
+  const filter = { jobTypeName: "steward.fail", errorPattern: group.errorPattern };
+  const dry = await retryMany(actor, { ...filter, dryRun: true });
+  assert.deepEqual(dry, { matched: 3, retried: 0, dryRun: true, jobIds: [] });
+  assert.equal((await retryMany(actor, { ...filter, failedTo: "2020-01-01" })).matched, 0);
+  assert.equal((await retryMany(actor, { errorContains: "ELSE", dryRun: true })).matched, 1);
+  assert.equal((await retryMany(await t.actor(), { all: true })).matched, 0);
+  const before = await sql<{ id: string }[]>`select id from dead_letter_jobs where ${ofGroup}`;
+  const [one, two] = await Promise.all([retryMany(actor, filter), retryMany(actor, filter)]);
+  const jobIds: string[] = [...one.jobIds, ...two.jobIds];
+  const retried = await sql<{ jobId: string }[]>`
+    select retried_job_id as job_id from dead_letter_jobs where id = any(${idsOf([...before])}::uuid[])`;
+  // the second request also finds retried jobs that have failed again meanwhile
+  assert.equal(new Set(jobIds).size, one.retried + two.retried);
+  assert.equal(new Set(retried.map(({ jobId }) => jobId)).size, 3, "each dead letter is retried once");
+  assert.ok(retried.every(({ jobId }) => jobIds.includes(jobId)));
+  for (const jobId of jobIds) await t.settled(jobId);
+  assert.equal((await groupsOf(actor)).items[0].count, 3, "the new ones, without the retried ones");
+  const audit = await sql`
+    select from audit_log where action = 'deadLetter.retryMany' and tenant_id = ${actor.tenantId}`;
+  assert.ok(audit.length > 0);
+});
+
+Deno.test("a group of errors with characters beyond the basic plane can be retried", async () => {
+  const actor = await t.actor();
+  await deadLetter(actor, "\u{1F600}".repeat(400));
+  const [{ errorPattern }] = (await groupsOf(actor)).items;
+  assert.equal((await retryMany(actor, { errorPattern, dryRun: true })).matched, 1);
 });
 
 Deno.test("a bulk retry does not retry dead letters that result from its own retries", async () => {
   const actor = await t.actor();
-  const item = { jobTypeName: "steward.fail", serializedArgs: "{}", maxRetries: 0 };
-  const jobs = (await actor.post("/api/v1/jobs/bulk", { items: Array(600).fill(item) })).body.results;
-  await Promise.all(jobs.map((job: { id: string }) => t.settled(job.id)));
-  const { matched, retried } = (await actor.post(`${url}/retry`, { all: true })).body;
-  assert.deepEqual({ matched, retried }, { matched: 600, retried: 600 });
+  await failWith(actor, Array(600).fill("no")); // more than one step retries
+  assertHas(await retryMany(actor, { all: true }), { matched: 600, retried: 600 });
 });
 
-Deno.test("a bulk retry with an Idempotency-Key retries once, and its repetition gets the first answer", async () => {
+Deno.test("a bulk retry without a filter needs all: true; with an Idempotency-Key it retries once", async () => {
   const actor = await t.actor();
-  const retry = () => actor.post(`${url}/retry`, { all: true }, { "idempotency-key": "once" });
-  await deadLetter(actor);
+  for (const body of [undefined, {}, { dryRun: true }, { jobTypeName: null }, { all: false }]) {
+    const refused = await actor.post(`${DEAD_LETTERS}/retry`, body);
+    assert.equal(refusal(refused), "400 VALIDATION_ERROR");
+    assert.match(refused.body.errors.all[0], /all: true/);
+  }
+  await failWith(actor, ["no"]);
+  const retry = () => actor.post(`${DEAD_LETTERS}/retry`, { all: true }, { "idempotency-key": "once" });
   const first = await retry();
   assert.equal(first.body.retried, 1);
   await t.settled(first.body.jobIds[0]); // a new dead letter, which a second retry would match
   const again = await retry();
   assert.equal(again.headers.get("idempotency-replayed"), "true");
   assert.deepEqual(again.body, first.body);
-  assert.equal((await actor.get("/api/v1/jobs")).body.totalCount, 2);
+  assert.equal((await actor.get(JOBS)).body.totalCount, 2);
 });
 
-Deno.test("a group of errors with characters beyond the basic plane can be retried", async () => {
+Deno.test("a dead letter is discarded once; one that was retried stays", async () => {
   const actor = await t.actor();
-  await deadLetter(actor, "\u{1F600}".repeat(400));
-  const [group] = (await actor.get(`${url}/groups`)).body.items;
-  const dry = await actor.post(`${url}/retry`, { errorPattern: group.errorPattern, dryRun: true });
-  assert.equal(dry.body.matched, 1);
+  const [one, retried] = [await deadLetter(actor, "a"), await deadLetter(actor, "b")];
+  const { body: again } = await actor.post(`${JOBS}/${retried.jobId}/retry`);
+  assert.equal((await readJob(actor, retried.jobId)).deadLetter.retriedJobId, again.id);
+  const discard = (id: string, headers = {}) => actor.delete(`${DEAD_LETTERS}/${id}`, headers);
+  const etagOf = async (id: string) => (await actor.get(`${DEAD_LETTERS}/${id}`)).headers.get("etag");
+  assert.equal(refusal(await discard(retried.id)), "400 JOB_DEADLETTER_ALREADY_RETRIED");
+  assert.notEqual(await etagOf(retried.id), await etagOf(one.id));
+  assert.equal(refusal(await discard(one.id, { "if-match": '"9"' })), "412 PRECONDITION_FAILED");
+  const both = await Promise.all([discard(one.id), discard(one.id)]);
+  assert.deepEqual(both.map(({ status }) => status).sort(), [204, 404]);
+  assert.equal((await readJob(actor, one.jobId)).deadLetter, null);
+  await t.settled(again.id);
+  const { openDeadLetters } = (await actor.get("/api/v1/operations/overview")).body;
+  assert.equal(openDeadLetters, (await list(actor, "isRetried=false")).totalCount);
+  const reader = await t.actor({ tenantId: actor.tenantId ?? "", permissions: ["read:users"] });
+  const { items: [entry] } = (await reader.get("/api/v1/audit-log?action=deadLetter.discard")).body;
+  assert.deepEqual(entry.before, { jobId: one.jobId, jobTypeName: "steward.fail" });
 });
 
-Deno.test("similar errors form a group, which can be retried at once after a dry run", async () => {
+const purge = (actor: Actor, body?: unknown) => actor.post(`${DEAD_LETTERS}/purge`, body);
+const left = async (actor: Actor) => (await list(actor)).totalCount;
+const age = (id: string | undefined, days: number) =>
+  sql`update dead_letter_jobs set failed_at = now() - make_interval(days => ${days}) where id = ${id ?? ""}`;
+
+Deno.test("purge deletes by age, or everything with null, {} and an empty body, in the own tenant only", async () => {
+  const [actor, other] = [await t.actor(), await t.actor()];
+  await failWith(other, ["kept"]);
+  const [old] = await failWith(actor, ["old", "new"]);
+  await age(old, 10);
+  const purged = async (body?: unknown) => (await purge(actor, body)).body.purged;
+  assert.deepEqual([await purged({ retentionDays: 11 }), await purged({ retentionDays: 9 })], [0, 1]);
+  assert.equal(await left(actor), 1);
+  assert.equal(await purged({ retentionDays: null }), 1);
+  for (const body of [undefined, {}, { retentionDays: 0 }]) {
+    await failWith(actor, ["again"]);
+    assert.equal(await purged(body), 1);
+  }
+  assert.equal(await left(other), 1);
+  assert.equal((await t.systemAdmin.post(`${DEAD_LETTERS}/purge?tenantId=${other.tenantId}`)).body.purged, 1);
+});
+
+Deno.test("a group is purged with the count that the groups show; a wrong count deletes nothing", async () => {
   const actor = await t.actor();
-  for (const number of [1, 2, 3]) await deadLetter(actor, `user ${number} of ${crypto.randomUUID()} is gone`);
-  await deadLetter(actor, "something else");
-  const groups = (await actor.get(`${url}/groups`)).body;
-  assert.equal(groups.totalCount, 2);
-  const [group, single] = groups.items;
-  assert.deepEqual([group.count, group.errorPattern], [3, "user # of # is gone"]);
-  assert.deepEqual([single.count, single.errorPattern], [1, "something else"]);
-  const [times] = await sql`select min(failed_at) as first, max(failed_at) as last from dead_letter_jobs
-    where tenant_id = ${actor.tenantId} and error_pattern = ${group.errorPattern}`;
-  assert.deepEqual([group.firstFailedAt, group.lastFailedAt], [
-    times?.first.toISOString(),
-    times?.last.toISOString(),
+  const [, , , retried = ""] = await failWith(actor, [
+    ...["order 1: answered 409", "order 2: answered 409", "order 3: answered 500", "order 4: answered 409"],
   ]);
-  await until(() => foldCounts(sql, { always: true }));
-  assert.deepEqual((await actor.get(`${url}/groups`)).body, groups, "folded");
-  const filter = { jobTypeName: "steward.fail", errorPattern: group.errorPattern };
-  const dry = (await actor.post(`${url}/retry`, { ...filter, dryRun: true })).body;
-  assert.deepEqual(dry, { matched: 3, retried: 0, dryRun: true, jobIds: [] });
-  assert.equal((await actor.post(`${url}/retry`, { ...filter, failedTo: "2020-01-01" })).body.matched, 0);
-  assert.equal((await actor.post(`${url}/retry`, { errorContains: "ELSE", dryRun: true })).body.matched, 1);
-  const ofGroup = sql`tenant_id = ${actor.tenantId} and error_pattern = ${group.errorPattern}`;
-  const before = await sql<{ id: string }[]>`select id from dead_letter_jobs where ${ofGroup}`;
-  const [one, two] = await Promise.all([
-    actor.post(`${url}/retry`, filter),
-    actor.post(`${url}/retry`, filter),
-  ]);
-  const jobIds: string[] = [...one?.body.jobIds ?? [], ...two?.body.jobIds ?? []];
-  const retried = await sql<{ jobId: string }[]>`
-    select retried_job_id as job_id from dead_letter_jobs where id = any(${
-    before.map(({ id }) => id)
-  }::uuid[])`;
-  // the second request also finds retried jobs that have failed again meanwhile
-  assert.equal(new Set(jobIds).size, one?.body.retried + two?.body.retried);
-  assert.equal(new Set(retried.map(({ jobId }) => jobId)).size, 3, "each dead letter is retried once");
-  assert.ok(retried.every(({ jobId }) => jobIds.includes(jobId)));
-  for (const jobId of jobIds) await t.settled(jobId);
-  assert.equal(
-    (await actor.get(`${url}/groups`)).body.items[0].count,
-    3,
-    "the new ones, without the retried ones",
-  );
-  const outsider = await t.actor();
-  assert.equal((await outsider.post(`${url}/retry`, { all: true })).body.matched, 0);
-  const audit =
-    await sql`select 1 from audit_log where action = 'deadLetter.retryMany' and tenant_id = ${actor.tenantId}`;
-  assert.ok(audit.length > 0);
+  await sql`update dead_letter_jobs set retried_at = now(), retried_job_id = gen_random_uuid() where id = ${retried}`;
+  const [{ jobTypeName, errorPattern, count }] = (await groupsOf(actor)).items;
+  assert.deepEqual([errorPattern, count], ["order #: answered 409", 2]);
+  const group = { jobTypeName, errorPattern };
+  assertHas(await purge(actor, { ...group, dryRun: true }), { status: 200, body: { purged: 0, matched: 2 } });
+  for (const [filter, matched] of [[group, 2], [{ all: true }, 4], [{ retentionDays: null }, 4]] as const) {
+    for (const expectedCount of [0, matched - 1, matched + 1]) {
+      for (const dryRun of [false, true]) {
+        const refused = await purge(actor, { ...filter, expectedCount, dryRun });
+        assert.equal(refusal(refused), "409 JOB_DEADLETTER_COUNT_CONFLICT");
+        assert.match(
+          refused.body.detail,
+          new RegExp(`matches ${matched} dead letters; expected ${expectedCount}`),
+        );
+      }
+    }
+  }
+  assert.equal(await left(actor), 4);
+  const answers = await Promise.all([1, 2, 3].map(() => purge(actor, { ...group, expectedCount: count })));
+  assert.deepEqual(answers.map(({ status, body }) => body.purged ?? status).sort(), [2, 409, 409]);
+  assert.equal(await left(actor), 2, "the retried one and the other group stay");
+  const [audit] = await sql`
+    select after from audit_log where action = 'deadLetter.purge' and tenant_id = ${actor.tenantId}`;
+  assertHas(audit?.after, { purged: 2, errorPattern });
+});
+
+Deno.test("an empty filter purges nothing without all: true", async () => {
+  const actor = await t.actor();
+  await failWith(actor, ["x", "y"]);
+  const empty = [{ jobTypeName: null }, { errorPattern: null, errorContains: null }, { failedFrom: null }];
+  const noFilter = [{ expectedCount: 2 }, { dryRun: true }, { all: false }, { dryRun: false }];
+  const unknown = [{ colour: "blue" }, { type: "steward.fail" }, {
+    retentionDays: null,
+    type: "steward.fail",
+  }];
+  const mixed = [{ retentionDays: null, jobTypeName: null }, { retentionDays: null, errorPattern: null }];
+  for (const body of [...empty, ...noFilter, ...unknown, ...mixed]) {
+    const refused = await purge(actor, body);
+    assert.equal(refusal(refused), "400 VALIDATION_ERROR", JSON.stringify(body));
+    assert.match(refused.body.errors.all[0], /all: true/);
+  }
+  assert.equal(await left(actor), 2);
+  for (const body of [{ all: true }, { retentionDays: null }]) {
+    assert.equal((await purge(actor, { ...body, dryRun: true })).body.matched, 2);
+  }
+  assert.equal((await purge(actor, { all: true, expectedCount: 2 })).body.purged, 2);
+});
+
+Deno.test("a purge combines filters and age, within the caller's tenant", async () => {
+  const [actor, other] = [await t.actor(), await t.actor()];
+  await failWith(other, ["disk full"]);
+  const [old] = await failWith(actor, ["disk full", "disk full", "no route"]);
+  await failWith(actor, ["disk full"], "steward.echo");
+  await age(old, 10);
+  const cases: [filter: unknown, purged: number][] = [
+    [{ errorContains: "DISK", retentionDays: 9 }, 1],
+    [{ errorContains: "disk", jobTypeName: "steward.echo" }, 1],
+    [{ failedTo: "2020-01-01" }, 0],
+    [{ failedFrom: "2020-01-01" }, 2],
+  ];
+  for (const [filter, purged] of cases) assert.equal((await purge(actor, filter)).body.purged, purged);
+  assert.equal(await left(other), 1);
 });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
-import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
+import { enqueueJob as enqueueOwn } from "../../../domain/jobs/enqueue.ts";
+import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setupShared } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { addDeadLetters, assertHas, enqueueJob, idsOf, jobOf, JOBS } from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
@@ -11,139 +12,97 @@ const { sql } = t.steward.platform;
 
 const actor = await t.actor();
 const outsider = await t.actor();
-const url = "/api/v1/jobs";
 const ids: string[] = [];
 const specs = [
   { priority: "Low", queue: "a" },
   { priority: "Critical", queue: "b" },
-  { priority: "Normal", queue: "a", scheduledAt: "2050-01-02T00:00:00Z" },
+  { queue: "a", scheduledAt: "2050-01-02T00:00:00Z" },
   { priority: "High", queue: "b", scheduledAt: "2050-01-01T00:00:00Z" },
-  { priority: "Normal", queue: "c", jobTypeName: "steward.sleep", serializedArgs: '{"milliseconds":1}' },
 ];
-for (const spec of specs) {
-  ids.push((await actor.post(url, { jobTypeName: "steward.echo", serializedArgs: "1", ...spec })).body.id);
-}
+for (const spec of specs) ids.push(await enqueueJob(actor, "steward.echo", {}, spec));
+ids.push(await enqueueJob(actor, "steward.sleep", { milliseconds: 1 }, { queue: "c" }));
 const [low, critical, second, first, sleep] = ids as [string, string, string, string, string];
-const listed = async (query: string, who = actor) => {
-  const { status, body } = await who.get(`${url}?${query}`);
+const search = async (query: string, who: Actor = actor, path = "") => {
+  const { status, body, headers } = await who.get(`${JOBS}${path}?${query}`);
   assert.equal(status, 200, JSON.stringify(body));
-  return body.items.map((job: { id: string }) => job.id);
+  return { ...body, searchedFrom: headers.get("steward-searched-from") };
 };
+const listed = async (query: string, who?: Actor) => idsOf((await search(query, who)).items);
+const counts = async (query: string, who?: Actor) =>
+  (await search(query, who, "/counts")).statuses
+    .map(({ status, count }: { status: string; count: number }) => `${count} ${status}`).join();
 
 for (const folded of [false, true]) {
-  Deno.test(`filters narrow items and totalCount alike (counters ${folded ? "" : "not yet "}folded)`, async () => {
+  Deno.test(`filters narrow items and totals alike (counters ${folded ? "" : "not yet "}folded)`, async () => {
     if (folded) await foldCounts(sql, { always: true });
-    assert.deepEqual(await listed(""), [sleep, first, second, critical, low]);
-    assert.deepEqual(await listed("ascending=true"), ids);
+    const { items } = await search("ascending=true");
+    const [from, to] = [items[1].createdAt, items[3].createdAt];
+    const within = idsOf(items.filter(({ createdAt: at }: { createdAt: string }) => at >= from && at <= to));
+    assert.ok(within.includes(critical) && within.includes(first), "both times are inclusive");
+    const cases: [query: string, found: string[], counted: string][] = [
+      ["", [sleep, first, second, critical, low], "3 Enqueued,2 Scheduled"],
+      ["ascending=true&from=2020-01-01", ids, "3 Enqueued,2 Scheduled"],
+      ["type=Delayed", [first, second], "2 Scheduled"],
+      ["type=Recurring", [], ""],
+      ["queue=b&priority=HIGH", [first], "1 Scheduled"],
+      ["searchTerm=SLEEP", [sleep], "1 Enqueued"],
+      ["searchTerm=%25", [], ""],
+      [`from=${from}&to=${to}`, within.toReversed(), "1 Enqueued,2 Scheduled"],
+      [`from=${items[4].createdAt}`, [sleep], "1 Enqueued"],
+      ["to=2020-01-01", [], ""],
+      ["jobTypeName=steward.sleep", [sleep], "1 Enqueued"],
+      ["jobTypeName=steward", [], ""],
+      [`createdBy=${actor.userId}&queue=b`, [first, critical], "1 Enqueued,1 Scheduled"],
+      [`createdBy=${outsider.userId}`, [], ""],
+    ];
+    for (const [query, found, counted] of cases) {
+      assert.deepEqual(await listed(query), found, query);
+      assert.equal((await search(query)).totalCount, found.length, query);
+      if (within.length === 3) assert.equal(await counts(query), counted, query);
+      assert.deepEqual(await listed(query, outsider), [], query);
+    }
     assert.deepEqual(await listed("status=enqueued"), [sleep, critical, low]);
     assert.deepEqual(await listed("status=Scheduled&type=Delayed"), [first, second]);
-    assert.deepEqual(await listed("type=Recurring"), []);
-    assert.deepEqual(await listed("queue=b&priority=HIGH"), [first]);
-    assert.deepEqual(await listed("searchTerm=SLEEP"), [sleep]);
-    assert.deepEqual(await listed("searchTerm=%25"), []);
-    assert.deepEqual(await listed("", outsider), []);
-    const { body } = await actor.get(`${url}?queue=a&pageSize=1&page=2`);
-    assert.deepEqual(
-      [body.totalCount, body.totalPages, body.pageNumber, body.pageSize, body.hasNext, body.hasPrevious],
-      [2, 2, 2, 1, false, true],
-    );
-    assert.deepEqual(body.items.map((job: { id: string }) => job.id), [low]);
-    const beyond = (await actor.get(`${url}?page=9`)).body;
-    assert.deepEqual([beyond.items, beyond.totalCount, beyond.hasNext, beyond.hasPrevious], [
-      [],
-      5,
-      false,
-      true,
-    ]);
-    assert.equal((await t.systemAdmin.get(`${url}?tenantId=${actor.tenantId}`)).body.totalCount, 5);
+    assert.equal((await search(`tenantId=${actor.tenantId}`, t.systemAdmin)).totalCount, 5);
+    const page = await search("queue=a&pageSize=1&page=2");
+    assertHas(page, { totalCount: 2, totalPages: 2, pageNumber: 2, hasNext: false, hasPrevious: true });
+    assert.deepEqual(idsOf(page.items), [low]);
   });
 }
 
-Deno.test("every order is total in both directions, with null times last", async () => {
+Deno.test("each order is that of the list, in both directions", async () => {
   assert.deepEqual(await listed("orderBy=Priority"), [critical, first, sleep, second, low]);
   assert.deepEqual(await listed("orderBy=priority&ascending=true"), [low, second, sleep, first, critical]);
   assert.deepEqual(await listed("orderBy=ScheduledAt&ascending=true"), [first, second, low, critical, sleep]);
-  assert.deepEqual(await listed("orderBy=ScheduledAt"), [second, first, sleep, critical, low]);
-  assert.deepEqual(await listed("orderBy=Status&ascending=true"), [low, critical, sleep, second, first]);
-  assert.deepEqual(await listed("orderBy=StartedAt"), [sleep, first, second, critical, low]);
-  assert.deepEqual(await listed("orderBy=CompletedAt"), [sleep, first, second, critical, low]);
-  const pages = await Promise.all([1, 2, 3].map((page) => listed(`orderBy=Status&pageSize=2&page=${page}`)));
-  assert.deepEqual(new Set(pages.flat()), new Set(ids));
+  assert.deepEqual(await listed("orderBy=Status"), [first, second, sleep, critical, low]);
 });
 
-Deno.test("creation time, type, creator and trace narrow the list and the counts by status", async () => {
-  const { items } = (await actor.get(`${url}?ascending=true`)).body;
-  const [at, end] = [items[1].createdAt, items[3].createdAt];
-  const within = items.filter(({ createdAt }: { createdAt: string }) => createdAt >= at && createdAt <= end)
-    .map(({ id }: { id: string }) => id);
-  assert.ok(within.includes(critical) && within.includes(first), "both times are inclusive");
-  assert.deepEqual(await listed(`ascending=true&from=${at}&to=${end}`), within);
-  assert.deepEqual(await listed(`from=${items[4].createdAt}`), [sleep]);
-  assert.deepEqual(await listed("to=2020-01-01"), []);
-  assert.deepEqual(await listed("jobTypeName=steward.sleep"), [sleep]);
-  assert.deepEqual(await listed("jobTypeName=steward"), []);
-  assert.deepEqual(await listed(`createdBy=${actor.userId}&ascending=true`), ids);
-  assert.deepEqual(await listed(`createdBy=${actor.userId}&queue=b`), [first, critical]);
-  assert.deepEqual(await listed(`createdBy=${outsider.userId}`), []);
-  assert.deepEqual(await listed(`createdBy=${actor.userId}`, outsider), []);
+Deno.test("jobs are found by the trace of their request, in any case", async () => {
   const traceparent = `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01`;
-  const traced = await actor.post(url, { jobTypeName: "steward.echo", queue: "traced" }, { traceparent });
+  const { body } = await actor.post(JOBS, jobOf("steward.echo", {}, { queue: "traced" }), { traceparent });
   const query = `traceId=${"AB".repeat(16)}`;
-  assert.deepEqual(await listed(query), [traced.body.id]);
+  assert.deepEqual(await listed(query), [body.id]);
+  assert.equal(await counts(query), "1 Enqueued");
   assert.deepEqual(await listed(query, outsider), []);
   assert.deepEqual(await listed(`traceId=${"0".repeat(32)}`), []);
-  const counts = async (query: string) => (await actor.get(`${url}/counts?${query}`)).body.statuses;
-  assert.deepEqual(await counts(`createdBy=${actor.userId}&queue=b`), [
-    { status: "Enqueued", count: 1 },
-    { status: "Scheduled", count: 1 },
-  ]);
-  assert.deepEqual(await counts(query), [{ status: "Enqueued", count: 1 }]);
-  await sql`delete from jobs where id = ${traced.body.id}`;
+  await sql`delete from jobs where id = ${body.id}`;
 });
 
 Deno.test("hideInternal leaves out jobs of types that only the service enqueues", async () => {
-  await transact(
-    sql,
-    (tx) => enqueueJob(t.steward.platform, tx, pruneEndedJobs, {}, { tenantId: actor.tenantId }),
-  );
-  const [internal] = await listed("");
-  assert.deepEqual(await listed("hideInternal=false"), [internal, ...ids.toReversed()]);
+  const { platform } = t.steward;
+  const { tenantId } = actor;
+  const own = await transact(sql, (tx) => enqueueOwn(platform, tx, pruneEndedJobs, {}, { tenantId }));
+  assert.deepEqual(await listed("hideInternal=false"), [own, ...ids.toReversed()]);
   assert.deepEqual(await listed("hideInternal=true"), ids.toReversed());
-  assert.equal((await actor.get(`${url}?hideInternal=true`)).body.totalCount, 5);
-  await sql`delete from jobs where id = ${internal}`;
-});
-
-Deno.test("invalid list parameters are rejected", async () => {
-  for (
-    const query of [
-      "status=Nope",
-      "type=x",
-      "priority=9",
-      "orderBy=jobTypeName",
-      "ascending=maybe",
-      "page=0",
-      "pageSize=101",
-      "pageSize=1e1",
-      "tenantId=x",
-      "queue=%00",
-      "from=yesterday",
-      "to=2026-13-01",
-      "hideInternal=maybe",
-      "createdBy=x",
-      "traceId=abc",
-      `traceId=${"g".repeat(32)}`,
-      `jobTypeName=${"x".repeat(201)}`,
-    ]
-  ) {
-    const { status, body } = await actor.get(`${url}?${query}`);
-    assert.equal(status, 400, query);
-    assert.equal(body.code, "VALIDATION_ERROR", query);
-  }
+  assert.equal((await search("hideInternal=true")).totalCount, 5);
+  await sql`delete from jobs where id = ${own}`;
 });
 
 Deno.test("the dashboard counts the tenant's jobs; for a system administrator all jobs", async () => {
-  const stats = (await actor.get(`${url}/dashboard/stats`)).body;
-  assert.deepEqual(stats, {
+  const stats = (who: Actor, query = "") =>
+    who.get(`${JOBS}/dashboard/stats${query}`).then(({ body }) => body);
+  const own = await stats(actor);
+  assert.deepEqual(own, {
     totalJobs: 5,
     enqueuedJobs: 3,
     processingJobs: 0,
@@ -155,9 +114,63 @@ Deno.test("the dashboard counts the tenant's jobs; for a system administrator al
     averageExecutionDurationMs: 0,
     totalExecutions: 0,
   });
-  assert.equal((await outsider.get(`${url}/dashboard/stats`)).body.totalJobs, 0);
-  const all = (await t.systemAdmin.get(`${url}/dashboard/stats`)).body;
+  assert.equal((await stats(outsider)).totalJobs, 0);
+  const all = await stats(t.systemAdmin);
   assert.ok(all.totalJobs >= 5 && all.recurringJobs >= 1);
-  const one = (await t.systemAdmin.get(`${url}/dashboard/stats?tenantId=${actor.tenantId}`)).body;
-  assert.deepEqual(one, stats);
+  assert.deepEqual(await stats(t.systemAdmin, `?tenantId=${actor.tenantId}`), own);
+});
+
+Deno.test("failed and dead-lettered jobs are found by a part of their error, alone and with other filters", async () => {
+  const by = await t.actor();
+  await addDeadLetters(sql, by.tenantId, ["The DISK is full", "HTTP 409: name taken", "x"]);
+  const well = await enqueueJob(by, "steward.echo");
+  await sql`update jobs set last_error = 'disk', status = 'Succeeded' where id = ${well}`; // after a failure
+  const found = async (query: string) =>
+    (await search(query, by)).items.map(({ lastError }: { lastError: string }) => lastError).join();
+  const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
+  const cases: [query: string, errors: string][] = [
+    ["errorContains=disk%20is", "The DISK is full"],
+    ["errorContains=409", "HTTP 409: name taken"],
+    ["errorContains=409&status=DeadLettered&orderBy=CompletedAt", "HTTP 409: name taken"],
+    ["errorContains=409&status=Failed", ""],
+    ["errorContains=%25", ""], // a character like others
+    [`errorContains=x&from=${hourAgo}`, "x"],
+    [`errorContains=x&to=${hourAgo}`, ""],
+  ];
+  for (const [query, errors] of cases) assert.equal(await found(query), errors, query);
+  assert.equal(await counts("errorContains=disk", by), "1 DeadLettered");
+  assert.deepEqual(await listed("errorContains=disk", outsider), []);
+});
+
+Deno.test("a search in errors covers the last 5,000 failed jobs and dead letters, or all since a given time", async () => {
+  const by = await t.actor();
+  const errors = Array.from({ length: 5_002 }, (_, n) => n < 2 ? "Disk full" : `Order ${n} failed`);
+  const letters = await addDeadLetters(sql, by.tenantId, errors);
+  await sql`
+    with numbered as (select id, row_number() over (order by id) as n from jobs where tenant_id = ${by.tenantId})
+    update jobs j set priority = n % 4, status = case when n % 2 = 0 then 'Failed' else status::text end::job_status
+    from numbered where j.id = numbered.id`;
+  const long = encodeURIComponent(new Date(Date.now() - 86_400_000).toISOString());
+  for (const [list, from] of [["jobs", "from"], ["dead-letter-jobs", "failedFrom"]] as const) {
+    const [third] = await sql<{ at: Date }[]>`select uuid_extract_timestamp(id) as at
+      from ${sql(list.replaceAll("-", "_"))} where tenant_id = ${by.tenantId} order by id limit 1 offset 2`;
+    const find = (query: string) => search(query, by, `/../${list}`);
+    const limited = await find("errorContains=disk");
+    assertHas(limited, { totalCount: 0, searchedFrom: third?.at.toISOString() });
+    assertHas(await find(`errorContains=disk&${from}=${long}`), { totalCount: 2, searchedFrom: null });
+    const many = await find("errorContains=ORDER&page=2&pageSize=2");
+    assert.equal(many.totalCount, 5_000, list);
+    const found = many.items.map((item: Record<string, string>) => item.lastError ?? item.errorMessage);
+    assert.deepEqual(found, ["Order 4999 failed", "Order 4998 failed"]);
+    assert.equal((await find("errorContains=order&page=4000")).totalCount, 5_000, list);
+  }
+  const first = async (query: string) =>
+    (await search(`errorContains=order&pageSize=1&${query}`, by)).items[0];
+  assertHas(await search("errorContains=disk&status=Failed", by), { totalCount: 1, searchedFrom: null });
+  assert.equal((await first("orderBy=Status&ascending=true")).status, "Failed");
+  assert.equal((await first("orderBy=Priority&ascending=true")).priority, "Low");
+  assert.equal((await first("orderBy=Priority")).priority, "Critical");
+  assert.equal(await counts("errorContains=order", by), "2500 Failed,2500 DeadLettered");
+  assert.ok((await search("errorContains=order", by, "/counts")).searchedFrom);
+  assert.equal((await search("errorContains=order&status=Succeeded", by)).totalCount, 0);
 });

@@ -1,60 +1,51 @@
 import assert from "node:assert/strict";
 import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
-import { INSTANCES } from "../../support/in_one_instance.ts";
-import { setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { assertHas, declareType, enqueueJob, JOBS, refusal } from "./job_calls.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
-const url = "/api/v1/jobs";
 
 interface Interval {
   start: string;
   succeeded: number;
   failed: number;
-  abandoned: number;
 }
-const sum = (intervals: Interval[], of: "succeeded" | "failed" | "abandoned") =>
-  intervals.reduce((total, interval) => total + interval[of], 0);
+const WINDOWS = [["hour", 60, 60], ["day", 24, 3600]] as const;
+const read = async (who: Actor, path: string) => {
+  const { status, body } = await who.get(JOBS + path);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body;
+};
+const statsOf = (who: Actor, type: string, query = "") => read(who, `/types/${type}/stats${query}`);
+const run = async (who: Actor, type: string) => t.settled(await enqueueJob(who, type, {}, { maxRetries: 0 }));
 
 Deno.test("throughput counts ended jobs of the own tenant, before and after a fold", async () => {
   const [actor, other] = [await t.actor(), await t.actor()];
-  for (const type of ["steward.echo", "steward.echo", "steward.fail"]) {
-    const { body } = await actor.post(url, { jobTypeName: type, serializedArgs: "{}", maxRetries: 0 });
-    await t.settled(body.id);
-  }
+  for (const type of ["steward.echo", "steward.echo", "steward.fail"]) await run(actor, type);
+  const ended = async (who: Actor, query: string, seconds = 60) => {
+    const { intervals, intervalSeconds } = await read(who, `/throughput${query}`);
+    const starts = intervals.map(({ start }: Interval) => Date.parse(start));
+    assert.ok(starts.every((at: number, n: number) => n === 0 || at - starts[n - 1] === seconds * 1000));
+    assert.equal(intervalSeconds, seconds);
+    const sum = (of: "succeeded" | "failed") =>
+      intervals.reduce((n: number, each: Interval) => n + each[of], 0);
+    return [intervals.length, sum("succeeded"), sum("failed")];
+  };
   for (const fold of [false, true]) {
     if (fold) await foldCounts(sql, { always: true });
-    for (const [window, count, seconds] of [["hour", 60, 60], ["day", 24, 3600]] as const) {
-      const { status, body } = await actor.get(`${url}/throughput?window=${window}`);
-      assert.equal(status, 200);
-      assert.equal(body.intervals.length, count);
-      assert.equal(body.intervalSeconds, seconds);
-      const starts = body.intervals.map(({ start }: Interval) => Date.parse(start));
-      assert.ok(
-        starts.every((at: number, index: number) => index === 0 || at - starts[index - 1] === seconds * 1000),
-      );
-      assert.deepEqual(
-        [sum(body.intervals, "succeeded"), sum(body.intervals, "failed")],
-        [2, 1],
-        `${window} ${fold}`,
-      );
-      assert.equal(
-        sum((await other.get(`${url}/throughput?window=${window}`)).body.intervals, "succeeded"),
-        0,
-      );
+    for (const [window, count, seconds] of WINDOWS) {
+      assert.deepEqual(await ended(actor, `?window=${window}`, seconds), [count, 2, 1], `${window} ${fold}`);
+      assert.deepEqual(await ended(other, `?window=${window}`, seconds), [count, 0, 0]);
     }
   }
   // Deleting executions does not change past counts.
   await sql`delete from job_executions where tenant_id = ${actor.tenantId}`;
   await foldCounts(sql, { always: true });
-  const { body } = await actor.get(`${url}/throughput`);
-  assert.equal(body.window, "hour");
-  assert.equal(sum(body.intervals, "succeeded"), 2);
-  assert.equal((await actor.get(`${url}/throughput?window=year`)).body.code, "VALIDATION_ERROR");
-  const narrowed = await t.systemAdmin.get(`${url}/throughput?tenantId=${actor.tenantId}`);
-  assert.equal(sum(narrowed.body.intervals, "failed"), 1);
-  assert.equal((await t.nobody.get(`${url}/throughput`)).status, 401);
+  assert.deepEqual(await ended(actor, ""), [60, 2, 1]);
+  assert.deepEqual(await ended(t.systemAdmin, `?tenantId=${actor.tenantId}`), [60, 2, 1]);
 });
 
 Deno.test("minutes and hours outside of every window are deleted", async () => {
@@ -67,103 +58,81 @@ Deno.test("minutes and hours outside of every window are deleted", async () => {
   assert.equal(row?.n, 0);
 });
 
-Deno.test("counts by status follow the filters", async () => {
-  const actor = await t.actor();
-  const done = await actor.post(url, { jobTypeName: "steward.echo", queue: "a" });
-  await actor.post(url, { jobTypeName: "steward.echo", queue: "b", scheduledAt: "2050-01-01T00:00:00Z" });
-  await t.settled(done.body.id);
-  const counts = async (query: string) => (await actor.get(`${url}/counts${query}`)).body.statuses;
-  assert.deepEqual(await counts(""), [{ status: "Scheduled", count: 1 }, { status: "Succeeded", count: 1 }]);
-  assert.deepEqual(await counts("?queue=b"), [{ status: "Scheduled", count: 1 }]);
-  assert.deepEqual(await counts("?priority=High"), []);
-  assert.deepEqual(await counts("?searchTerm=ECHO&type=Delayed"), [{ status: "Scheduled", count: 1 }]);
-  assert.equal((await actor.get(`${url}/counts?priority=urgent`)).body.code, "VALIDATION_ERROR");
-});
-
 Deno.test("types are listed with the schema of their arguments", async () => {
-  const { body } = await (await t.actor()).get(`${url}/types`);
-  const names = body.map(({ name }: { name: string }) => name);
+  const types: { name: string; argsSchema: Record<string, unknown>; timeoutMs: number }[] = await read(
+    await t.actor(),
+    "/types",
+  );
+  const names = types.map(({ name }) => name);
   assert.deepEqual(names, names.toSorted());
   assert.ok(names.includes("steward.echo") && !names.includes("steward.prune-jobs"));
-  const sleep = body.find(({ name }: { name: string }) => name === "steward.sleep");
-  assert.equal(sleep.argsSchema.properties.milliseconds.type, "integer");
-  assert.deepEqual(sleep.argsSchema.required, ["milliseconds"]);
-  const fail = body.find(({ name }: { name: string }) => name === "steward.fail");
-  assert.equal(fail.argsSchema.required, undefined, "what has a default need not be sent");
+  const of = (name: string) => types.find((type) => type.name === name);
+  assertHas(of("steward.sleep")?.argsSchema, { properties: { milliseconds: { type: "integer" } } });
+  assert.deepEqual(of("steward.sleep")?.argsSchema.required, ["milliseconds"]);
+  assert.equal(of("steward.fail")?.argsSchema.required, undefined, "what has a default need not be sent");
+  assert.equal(of("steward.http-request")?.timeoutMs, 300_000, "as long as its `timeoutSeconds` may be");
 });
 
-Deno.test("only system administrators see the workers", async () => {
-  const { body } = await t.systemAdmin.get(`${url}/workers`);
-  assert.equal(body.length, INSTANCES);
-  assert.ok(body[0].host && body[0].holds >= 0);
-  assert.equal(
-    (await (await t.actor({ role: "Admin" })).get(`${url}/workers`)).body.code,
-    "MISSING_PERMISSION",
-  );
+Deno.test("the figures of a job type are those of the caller's tenant", async () => {
+  const [actor, other] = [await t.actor(), await t.actor()];
+  for (const type of ["steward.echo", "steward.echo", "steward.fail"]) await run(actor, type);
+  await t.steward.sweep(); // writes the figures
+  for (const [window, count, seconds] of WINDOWS) {
+    const query = `?window=${window}`;
+    const found = await until(
+      () => statsOf(actor, "steward.echo", query),
+      ({ total }) => total.succeeded === 2,
+    );
+    assertHas(found, { jobTypeName: "steward.echo", window, intervalSeconds: seconds });
+    assert.equal(found.intervals.length, count);
+    const { waitMs, durationMs, succeeded, failureRate, ...others } = found.total;
+    assert.deepEqual([succeeded, failureRate], [2, 0]);
+    assert.deepEqual(others, { failed: 0, deadLettered: 0, postponed: 0, abandoned: 0 });
+    for (const { p50, p95, p99 } of [waitMs, durationMs]) assert.ok(0 <= p50 && p50 <= p95 && p95 <= p99);
+    const foreign = (await statsOf(other, "steward.echo", `${query}&tenantId=${actor.tenantId}`)).total;
+    assertHas(foreign, { succeeded: 0, failureRate: null, waitMs: null });
+    const ofTenant = await statsOf(t.systemAdmin, "steward.echo", `${query}&tenantId=${actor.tenantId}`);
+    assert.deepEqual(ofTenant.total, found.total);
+    assert.ok((await statsOf(t.systemAdmin, "steward.echo", query)).total.succeeded >= 2);
+  }
+  const failing = await until(() => statsOf(actor, "steward.fail"), ({ total }) => total.failed === 1);
+  assertHas(failing.total, { deadLettered: 1, failureRate: 1 });
+  const metrics = t.steward.platform.metrics.print();
+  assert.match(metrics, /steward_job_wait_seconds_bucket\{type="steward.echo",le="1800"\} \d+\n/);
 });
 
-Deno.test("a job's continuations are listed for callers who may read the job", async () => {
-  const actor = await t.actor();
-  const parent =
-    (await actor.post(url, { jobTypeName: "steward.echo", scheduledAt: "2050-01-01T00:00:00Z" })).body;
-  const child = (await actor.post(url, { jobTypeName: "steward.echo", parentJobId: parent.id })).body;
-  const { body } = await actor.get(`${url}/${parent.id}/continuations`);
-  assert.deepEqual(body.map(({ id }: { id: string }) => id), [child.id]);
-  assert.deepEqual((await actor.get(`${url}/${child.id}/continuations`)).body, []);
-  const foreign = await (await t.actor()).get(`${url}/${parent.id}/continuations`);
-  assert.deepEqual([foreign.status, foreign.body.code], [404, "JOB_NOT_FOUND"]);
-});
-
-Deno.test("a recurring job shows its next runs, across a clock change, and its latest runs", async () => {
-  const actor = await t.actor();
-  const recurring = "/api/v1/recurring-jobs";
-  await actor.post(recurring, {
-    jobId: "nightly",
-    jobTypeName: "steward.echo",
-    cronExpression: "30 4 * * *",
-    timeZoneId: "Europe/Lisbon",
-  });
-  await actor.post(`${recurring}/nightly/pause`);
-  const { nextRuns } = (await actor.get(`${recurring}/nightly/next-runs?count=50`)).body;
-  assert.equal(nextRuns.length, 50);
-  const local = new Intl.DateTimeFormat("en-GB", { timeZone: "Europe/Lisbon", timeStyle: "short" });
-  assert.ok(nextRuns.every((at: string) => local.format(new Date(at)) === "04:30"));
-  const first = (await actor.post(`${recurring}/nightly/trigger`)).body;
-  const second = (await actor.post(`${recurring}/nightly/trigger`)).body;
-  const runs = (await actor.get(`${recurring}/nightly/runs`)).body;
-  assert.deepEqual(runs.map(({ id }: { id: string }) => id), [second.id, first.id]);
-  assert.equal((await actor.get(`${recurring}/nightly/runs?limit=1`)).body.length, 1);
-  assert.equal((await actor.get(`${recurring}/nightly/runs?limit=0`)).body.code, "VALIDATION_ERROR");
-  const outsider = await t.actor();
-  for (const part of ["runs", "next-runs"]) {
-    assert.equal((await outsider.get(`${recurring}/nightly/${part}`)).body.code, "JOB_RECURRING_NOT_FOUND");
+Deno.test("a declared type has figures in its tenant, and is unknown in another one", async () => {
+  const owner = await t.actor({ permissions: ["manage:job-types"] });
+  const name = await declareType(owner);
+  assertHas((await statsOf(owner, name)).total, { succeeded: 0, failureRate: null });
+  for (const unknown of [name, "test.unknown"]) {
+    assert.equal(
+      refusal(await (await t.actor()).get(`${JOBS}/types/${unknown}/stats`)),
+      "400 JOB_TYPE_UNKNOWN",
+    );
   }
 });
 
-Deno.test("dead letters can be filtered by group and read one by one", async () => {
-  const actor = await t.actor();
-  const list = "/api/v1/dead-letter-jobs";
-  for (const message of ["order 1 lost", "order 2 lost", "disk full"]) {
-    const { body } = await actor.post(url, {
-      jobTypeName: "steward.fail",
-      serializedArgs: JSON.stringify({ message }),
-      maxRetries: 0,
-    });
-    await t.settled(body.id);
-  }
-  const group = await actor.get(
-    `${list}?jobTypeName=steward.fail&errorPattern=${encodeURIComponent("order # lost")}`,
-  );
-  assert.equal(group.body.totalCount, 2);
-  const [entry] = group.body.items;
-  assert.deepEqual((await actor.get(`${list}/${entry.id}`)).body, entry);
-  await actor.post(`${list}/${entry.id}/retry`);
-  assert.equal((await actor.get(`${list}?isRetried=true`)).body.totalCount, 1);
+Deno.test("system administrators see the workers, their program and the jobs that they hold", async () => {
   assert.equal(
-    (await actor.get(`${list}?isRetried=false&jobTypeName=steward.fail`)).body.totalCount >= 2,
-    true,
+    refusal(await (await t.actor({ role: "Admin" })).get(`${JOBS}/workers`)),
+    "403 MISSING_PERMISSION",
   );
-  assert.equal((await actor.get(`${list}?jobTypeName=other`)).body.totalCount, 0);
-  const foreign = await (await t.actor()).get(`${list}/${entry.id}`);
-  assert.deepEqual([foreign.status, foreign.body.code], [404, "JOB_DEADLETTER_NOT_FOUND"]);
+  const id = await enqueueJob(t.systemAdmin, "steward.sleep", { milliseconds: 600_000 }, { queue: "slow" });
+  type Worker = {
+    host: string;
+    isRemote: boolean;
+    program: string;
+    holds: number;
+    jobs: { id: string; queue: string }[];
+  };
+  const holder: Worker | undefined = await until(async () =>
+    (await read(t.systemAdmin, "/workers")).find(({ jobs }: Worker) => jobs.some((job) => job.id === id))
+  );
+  assert.match(holder?.program ?? "", /^Steward\/\d+\.\d+\.\d+ Deno\/\d/);
+  assertHas(holder, { isRemote: false, holds: holder?.jobs.length });
+  assert.ok(holder?.host);
+  assert.equal(holder?.jobs.find((job) => job.id === id)?.queue, "slow");
+  await t.systemAdmin.post(`${JOBS}/${id}/request-cancel`);
+  assert.equal(await t.settled(id), "Cancelled");
 });

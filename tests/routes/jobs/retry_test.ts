@@ -1,39 +1,35 @@
 import assert from "node:assert/strict";
-import type { Actor } from "../../support/setup.ts";
-import { setup } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { assertHas, DEAD_LETTERS, deadLetterOf, enqueueJob, jobOf, JOBS, LATER } from "./job_calls.ts";
+import { addDeadLetters, readJob, refusal } from "./job_calls.ts";
 
-const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1:9" });
+const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
-const jobs = "/api/v1/jobs";
-const deadLetters = "/api/v1/dead-letter-jobs";
-
-type Request = { jobTypeName: string; serializedArgs: string } & Record<string, unknown>;
-const ECHO: Request = { jobTypeName: "steward.echo", serializedArgs: '{"n":1}' };
-const FAIL: Request = { jobTypeName: "steward.fail", serializedArgs: '{"message":"no luck"}', maxRetries: 0 };
 
 /** Enqueues a job and waits for its end. */
-async function ended(actor: Actor, request: Request): Promise<string> {
-  const { status, body } = await actor.post(jobs, request);
-  assert.equal(status, 201, JSON.stringify(body));
-  await t.settled(body.id);
-  return body.id;
+async function ended(by: Actor, type: string, args: unknown, more = {}): Promise<string> {
+  const id = await enqueueJob(by, type, args, more);
+  await t.settled(id);
+  return id;
 }
-const letterOf = async (actor: Actor, jobId: string): Promise<string> =>
-  (await actor.get(deadLetters)).body.items.find((each: { jobId: string }) => each.jobId === jobId).id;
-const refusal = ({ status, body }: Awaited<ReturnType<Actor["post"]>>) => [status, body.code];
+const failedJob = (by: Actor) => ended(by, "steward.fail", { message: "no luck" }, { maxRetries: 0 });
+const retryJob = (by: Actor, id: string, change?: unknown, headers = {}) =>
+  by.post(`${JOBS}/${id}/retry`, change, headers);
 
 Deno.test("a dead letter is retried with other arguments, given as JSON or as text", async () => {
   const actor = await t.actor();
   for (const change of [{ args: { message: "again" } }, { serializedArgs: '{ "message": "again" }' }]) {
-    const jobId = await ended(actor, FAIL);
-    const { status, body } = await actor.post(`${deadLetters}/${await letterOf(actor, jobId)}/retry`, change);
-    assert.equal(status, 200);
-    assert.deepEqual(JSON.parse(body.serializedArgs), { message: "again" });
-    assert.equal(body.createdBy, actor.userId);
-    const stored = (await actor.get(`${jobs}/${jobId}`)).body;
-    assert.equal(stored.serializedArgs, '{"message":"no luck"}', "the dead-lettered job does not change");
-    await t.settled(body.id);
+    const jobId = await failedJob(actor);
+    const { id } = await deadLetterOf(actor, jobId);
+    const { status, body } = await actor.post(`${DEAD_LETTERS}/${id}/retry`, change);
+    assert.deepEqual([status, JSON.parse(body.serializedArgs), body.createdBy], [
+      200,
+      { message: "again" },
+      actor.userId,
+    ]);
+    const { serializedArgs } = await readJob(actor, jobId);
+    assert.equal(serializedArgs, '{"message":"no luck"}', "the dead-lettered job does not change");
   }
   const rows = await sql`
     select after from audit_log where action = 'deadLetter.retry' and tenant_id = ${actor.tenantId}`;
@@ -42,181 +38,112 @@ Deno.test("a dead letter is retried with other arguments, given as JSON or as te
 
 Deno.test("a dead-lettered job is retried from the job itself, once, and its dead letter says so", async () => {
   const actor = await t.actor();
-  const jobId = await ended(actor, FAIL);
-  const letter = await letterOf(actor, jobId);
-  const answers = await Promise.all(
-    Array.from(
-      { length: 6 },
-      (_, n) => actor.post(n % 2 ? `${jobs}/${jobId}/retry` : `${deadLetters}/${letter}/retry`),
-    ),
-  );
-  const [retried, ...more] = answers.filter(({ status }) => status === 200);
-  assert.equal(more.length, 0);
-  for (const answer of answers.filter(({ status }) => status !== 200)) {
-    assert.deepEqual(refusal(answer), [400, "JOB_DEADLETTER_ALREADY_RETRIED"]);
-  }
-  assert.equal((await actor.get(`${deadLetters}/${letter}`)).body.retriedJobId, retried?.body.id);
-  await t.settled(retried?.body.id);
-});
+  const jobId = await failedJob(actor);
+  const { id } = await deadLetterOf(actor, jobId);
+  const ways = [`${JOBS}/${jobId}/retry`, `${DEAD_LETTERS}/${id}/retry`];
+  const answers = await Promise.all([...ways, ...ways, ...ways].map((path) => actor.post(path)));
+  const [retried, ...others] = answers.toSorted((a, b) => a.status - b.status);
+  assert.equal(retried?.status, 200);
+  for (const other of others) assert.equal(refusal(other), "400 JOB_DEADLETTER_ALREADY_RETRIED");
+  assert.equal((await deadLetterOf(actor, jobId)).retriedJobId, retried?.body.id);
 
-Deno.test("a job whose dead letter was purged can run again", async () => {
-  const actor = await t.actor();
-  const jobId = await ended(actor, FAIL);
-  await actor.post(`${deadLetters}/purge`);
-  const { status, body } = await actor.post(`${jobs}/${jobId}/retry`, { args: { message: "2" } });
-  assert.deepEqual([status, body.serializedArgs], [200, '{"message":"2"}']);
-  await t.settled(body.id);
+  const purged = await failedJob(actor);
+  await actor.post(`${DEAD_LETTERS}/purge`);
+  const again = await retryJob(actor, purged, { args: { message: "2" } });
+  assertHas(again, { status: 200, body: { serializedArgs: '{"message":"2"}' } });
 });
 
 Deno.test("an ended job runs again as a new job with the same or other arguments, any number of times", async () => {
   const actor = await t.actor();
-  const jobId = await ended(actor, {
-    ...ECHO,
-    queue: "mail",
-    priority: "High",
-    maxRetries: 7,
-    argsTypeName: "E",
-  });
-  for (const [change, args] of [[undefined, { n: 1 }], [{ args: { n: 2 } }, { n: 2 }], [{}, { n: 1 }]]) {
-    const { status, body } = await actor.post(`${jobs}/${jobId}/retry`, change);
-    assert.equal(status, 200);
-    assert.notEqual(body.id, jobId);
-    assert.deepEqual(JSON.parse(body.serializedArgs), args);
-    assert.deepEqual(
-      [body.queue, body.priority, body.maxRetries, body.argsTypeName, body.tenantId, body.createdBy],
-      ["mail", "High", 7, "E", actor.tenantId, actor.userId],
-    );
+  const given = { queue: "mail", priority: "High", maxRetries: 7, argsTypeName: "E" };
+  const jobId = await ended(actor, "steward.echo", { n: 1 }, given);
+  for (const [change, n] of [[undefined, 1], [{ args: { n: 2 } }, 2], [{}, 1]] as const) {
+    const { status, body } = await retryJob(actor, jobId, change);
+    assert.ok(status === 200 && body.id !== jobId);
+    assertHas(body, {
+      ...given,
+      serializedArgs: `{"n":${n}}`,
+      tenantId: actor.tenantId,
+      createdBy: actor.userId,
+    });
     assert.equal(await t.settled(body.id), "Succeeded");
   }
-  const cancelled = (await actor.post(jobs, { ...ECHO, scheduledAt: "2090-01-01T00:00:00Z" })).body.id;
-  await actor.post(`${jobs}/${cancelled}/cancel`);
-  const again = (await actor.post(`${jobs}/${cancelled}/retry`)).body;
+  const cancelled = await enqueueJob(actor, "steward.echo", {}, { scheduledAt: LATER });
+  await actor.post(`${JOBS}/${cancelled}/cancel`);
+  const { body: again } = await retryJob(actor, cancelled);
   assert.deepEqual([again.type, await t.settled(again.id)], ["FireAndForget", "Succeeded"]);
-  const rows =
-    await sql`select after from audit_log where action = 'job.retry' and target_id = ${jobId} order by id`;
+  const rows = await sql`
+    select after from audit_log where action = 'job.retry' and target_id = ${jobId} order by id`;
   assert.deepEqual(rows.map(({ after }) => after.hasChangedArgs), [false, true, false]);
 });
 
-Deno.test("a job that has not ended, is unknown or another tenant's is not retried", async () => {
-  const [actor, outsider] = [await t.actor(), await t.actor()];
-  const waiting = (await actor.post(jobs, { ...ECHO, scheduledAt: "2090-01-01T00:00:00Z" })).body.id;
-  assert.deepEqual(refusal(await actor.post(`${jobs}/${waiting}/retry`)), [400, "JOB_CANNOT_RETRY"]);
-  const done = await ended(actor, ECHO);
-  for (const id of [done, crypto.randomUUID()]) {
-    assert.deepEqual(refusal(await outsider.post(`${jobs}/${id}/retry`)), [404, "JOB_NOT_FOUND"]);
-    assert.deepEqual(refusal(await outsider.post(`${jobs}/${id}/retry`, { args: {} })), [
-      404,
-      "JOB_NOT_FOUND",
-    ]);
-  }
-  assert.deepEqual(refusal(await actor.post(`${jobs}/x/retry`)), [400, "VALIDATION_ERROR"]);
-  assert.deepEqual(refusal(await t.nobody.post(`${jobs}/${done}/retry`)), [401, "TOKEN_MISSING"]);
-  const bySystem = await t.systemAdmin.post(`${jobs}/${done}/retry`);
-  assert.equal(bySystem.body.tenantId, actor.tenantId);
-  await t.settled(bySystem.body.id);
+Deno.test("a job that has not ended is not retried; a system administrator retries a job for its tenant", async () => {
+  const actor = await t.actor();
+  const waiting = await enqueueJob(actor, "steward.echo", {}, { scheduledAt: LATER });
+  assert.equal(refusal(await retryJob(actor, waiting)), "400 JOB_CANNOT_RETRY");
+  const done = await ended(actor, "steward.echo", {});
+  const foreign = await retryJob(await t.actor(), done, { args: {} });
+  assert.equal(refusal(foreign), "404 JOB_NOT_FOUND");
+  assert.equal((await retryJob(t.systemAdmin, done)).body.tenantId, actor.tenantId);
 });
 
 Deno.test("arguments of a retry are checked like those of a new job", async () => {
   const actor = await t.actor();
-  const sleeping = await ended(actor, { jobTypeName: "steward.sleep", serializedArgs: '{"milliseconds":1}' });
-  const dead = await ended(actor, FAIL);
-  const urls = [
-    `${jobs}/${sleeping}/retry`,
-    `${jobs}/${dead}/retry`,
-    `${deadLetters}/${await letterOf(actor, dead)}/retry`,
-  ];
-  const wrong = [
-    ...[{ serializedArgs: "{" }, { serializedArgs: "" }, { serializedArgs: 7 }, {
-      args: { milliseconds: "x", message: 1 },
-    }],
-    ...[{ args: [] }, { args: "text" }, { args: {}, serializedArgs: "{}" }],
-    ...[{ args: { millisecond: 1, mesage: "x", message: "x", milliseconds: 1 } }],
-  ];
-  for (const url of urls) {
+  const sleeping = await ended(actor, "steward.sleep", { milliseconds: 1 });
+  const dead = await failedJob(actor);
+  const { id } = await deadLetterOf(actor, dead);
+  const texts = [{ serializedArgs: "{" }, { serializedArgs: "" }, { serializedArgs: 7 }];
+  const both = { args: {}, serializedArgs: "{}" };
+  const misspelled = { args: { millisecond: 1, mesage: "x", message: "x", milliseconds: 1 } };
+  const wrong = [...texts, both, misspelled, { args: { milliseconds: "x", message: 1 } }, { args: [] }, {
+    args: "x",
+  }];
+  for (const path of [`${JOBS}/${sleeping}`, `${JOBS}/${dead}`, `${DEAD_LETTERS}/${id}`]) {
     for (const body of wrong) {
-      assert.deepEqual(
-        refusal(await actor.post(url, body)),
-        [400, "VALIDATION_ERROR"],
-        `${url} ${JSON.stringify(body)}`,
-      );
+      const answer = await actor.post(`${path}/retry`, body);
+      assert.equal(refusal(answer), "400 VALIDATION_ERROR", `${path} ${JSON.stringify(body)}`);
     }
   }
-  assert.equal((await actor.get(`${deadLetters}?isRetried=false`)).body.totalCount, 1);
+  assert.equal((await deadLetterOf(actor, dead)).retriedAt, null);
 });
 
 Deno.test("secret arguments shown as *** keep what is stored, only for the same receiver", async () => {
   const actor = await t.actor({ permissions: ["run:http-requests"] });
   const args = { url: "http://127.0.0.1:9/", headers: { authorization: "Bearer s3cret" } };
-  const dead = await ended(actor, {
-    jobTypeName: "steward.http-request",
-    serializedArgs: JSON.stringify(args),
-    maxRetries: 0,
-  });
-  const shown = JSON.parse((await actor.get(`${jobs}/${dead}`)).body.serializedArgs);
+  const dead = await ended(actor, "steward.http-request", args, { maxRetries: 0 });
+  const shown = JSON.parse((await readJob(actor, dead)).serializedArgs);
   assert.equal(shown.headers.authorization, "***");
-  const elsewhere = await actor.post(`${jobs}/${dead}/retry`, {
-    args: { ...shown, url: "http://127.0.0.2:9/" },
-  });
-  assert.deepEqual(refusal(elsewhere), [400, "VALIDATION_ERROR"]);
-  const { status, body } = await actor.post(`${jobs}/${dead}/retry`, { args: { ...shown, method: "PUT" } });
+  const elsewhere = await retryJob(actor, dead, { args: { ...shown, url: "http://127.0.0.2:9/" } });
+  assert.equal(refusal(elsewhere), "400 VALIDATION_ERROR");
+  const { status, body } = await retryJob(actor, dead, { args: { ...shown, method: "PUT" } });
   assert.equal(status, 200);
   assert.doesNotMatch(JSON.stringify(body), /s3cret/);
   const [row] = await sql`select serialized_args from jobs where id = ${body.id}`;
-  const stored = JSON.parse(row?.serializedArgs);
-  assert.deepEqual([stored.headers.authorization, stored.method], ["Bearer s3cret", "PUT"]);
+  assertHas(JSON.parse(row?.serializedArgs), { headers: args.headers, method: "PUT" });
 
   const colleague = await t.actor({ tenantId: actor.tenantId ?? "" });
   await t.settled(body.id);
   for (const change of [{ args: { ...shown, method: "POST" } }, { args }]) {
-    assert.deepEqual(refusal(await colleague.post(`${jobs}/${body.id}/retry`, change)), [
-      403,
-      "MISSING_PERMISSION",
-    ]);
+    assert.equal(refusal(await retryJob(colleague, body.id, change)), "403 MISSING_PERMISSION");
   }
   await sql`delete from dead_letter_jobs where job_id = ${body.id}`;
-  assert.deepEqual(refusal(await colleague.post(`${jobs}/${body.id}/retry`)), [403, "MISSING_PERMISSION"]);
+  assert.equal(refusal(await retryJob(colleague, body.id)), "403 MISSING_PERMISSION");
 });
 
 Deno.test("a job of a type that callers cannot enqueue is retried only from its dead letter, with its own arguments", async () => {
   const actor = await t.actor();
-  const add = async (status: string) => {
-    const id = crypto.randomUUID();
-    await sql`
-      insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
-        max_retries, completed_at)
-      values (${id}, ${actor.tenantId}, 'files.scan', '{}', 'FireAndForget', ${status}, 2, 'default', 'default||', now(),
-        0, now())`;
-    return id;
-  };
-  const succeeded = await add("Succeeded");
-  assert.deepEqual(refusal(await actor.post(`${jobs}/${succeeded}/retry`)), [400, "JOB_TYPE_UNKNOWN"]);
-  const dead = await add("DeadLettered");
-  await sql`insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts)
-    values (gen_random_uuid(), ${dead}, ${actor.tenantId}, 'files.scan', 'default', '{}', 1)`;
-  assert.deepEqual(refusal(await actor.post(`${jobs}/${dead}/retry`, { args: { a: 1 } })), [
-    400,
-    "JOB_TYPE_UNKNOWN",
-  ]);
-  assert.equal((await actor.post(`${jobs}/${dead}/retry`)).status, 200);
-});
-
-Deno.test("a retry with an Idempotency-Key happens once", async () => {
-  const actor = await t.actor();
-  const done = await ended(actor, ECHO);
-  const retry = (args: unknown) =>
-    actor.post(`${jobs}/${done}/retry`, { args }, { "idempotency-key": "again" });
-  const [first, second] = [await retry({ n: 2 }), await retry({ n: 2 })];
-  assert.equal(second.headers.get("idempotency-replayed"), "true");
-  assert.deepEqual(second.body, first.body);
-  assert.equal((await retry({ n: 3 })).status, 422);
-  assert.equal((await actor.get(jobs)).body.totalCount, 2);
+  await addDeadLetters(sql, actor.tenantId, ["one", "other"], "files.scan");
+  const { items: [dead, ended] } = (await actor.get(JOBS)).body;
+  await sql`delete from dead_letter_jobs where job_id = ${ended.id}`;
+  assert.equal(refusal(await retryJob(actor, ended.id)), "400 JOB_TYPE_UNKNOWN");
+  assert.equal(refusal(await retryJob(actor, dead.id, { args: { a: 1 } })), "400 JOB_TYPE_UNKNOWN");
+  assert.equal((await retryJob(actor, dead.id)).status, 200);
 });
 
 Deno.test("a job whose unique key another job holds does not run again", async () => {
   const actor = await t.actor();
-  const done = await ended(actor, { ...ECHO, uniqueKey: "k", uniqueFor: 3600 });
-  const again = await actor.post(`${jobs}/${done}/retry`);
-  assert.deepEqual([again.status, again.body.uniqueKey], [200, "k"]);
-  assert.deepEqual(refusal(await actor.post(`${jobs}/${done}/retry`)), [409, "JOB_DUPLICATE_CONFLICT"]);
-  await t.settled(again.body.id);
+  const { body } = await actor.post(JOBS, jobOf("steward.echo", {}, { uniqueKey: "k", uniqueFor: 3600 }));
+  await t.settled(body.id);
+  assertHas(await retryJob(actor, body.id), { status: 200, body: { uniqueKey: "k" } });
+  assert.equal(refusal(await retryJob(actor, body.id)), "409 JOB_DUPLICATE_CONFLICT");
 });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
+import { enqueueJob as enqueueOwn } from "../../../domain/jobs/enqueue.ts";
 import { defineJob } from "../../../domain/jobs/job_type.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";
+import { addDeadLetters, enqueueJob, enqueueMany, idsOf, jobOf, JOBS, RECURRING } from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
-const url = "/api/v1/jobs";
 
 const invoice = defineJob({
   name: "test.invoice",
@@ -27,16 +27,12 @@ const invoice = defineJob({
 platform.jobTypes.register(invoice);
 const [actor, other] = [await t.actor({ permissions: ["manage:job-types"] }), await t.actor()];
 
-const enqueue = async (args: unknown, who = actor, jobTypeName = invoice.name): Promise<string> => {
-  const { status, body } = await who.post(url, { jobTypeName, serializedArgs: JSON.stringify(args) });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.id;
-};
+const enqueue = (args: unknown, who = actor, type = invoice.name) => enqueueJob(who, type, args);
 const listed = async (query: string, who = actor) => {
-  const { status, body } = await who.get(`${url}?${query}`);
+  const { status, body } = await who.get(`${JOBS}?${query}`);
   assert.equal(status, 200, JSON.stringify(body));
   assert.equal(body.totalCount, body.items.length);
-  return body.items.map(({ id }: { id: string }) => id);
+  return idsOf(body.items);
 };
 
 Deno.test("jobs are found by the values of searchable arguments, within the tenant", async () => {
@@ -63,39 +59,35 @@ Deno.test("jobs are found by the values of searchable arguments, within the tena
   assert.deepEqual(await listed("args.token=s3cret"), [], "a secret");
   assert.deepEqual(await listed("args.invoiceId=4711", other), [foreign]);
   assert.deepEqual(await listed(`args.invoiceId=4711&tenantId=${other.tenantId}`, t.systemAdmin), [foreign]);
-  const { body } = await actor.get(`${url}/counts?args.customer.id=7`);
+  const { body } = await actor.get(`${JOBS}/counts?args.customer.id=7`);
   assert.deepEqual(body.statuses, [{ status: "Enqueued", count: 2 }]);
 });
 
 Deno.test("jobs of the service itself, in bulk, from schedules and retries are found too", async () => {
+  const { tenantId } = actor;
   const own = await transact(
     platform.sql,
-    (tx) => enqueueJob(platform, tx, invoice, { invoiceId: "internal" }, { tenantId: actor.tenantId }),
+    (tx) => enqueueOwn(platform, tx, invoice, { invoiceId: "internal" }, { tenantId }),
   );
   assert.deepEqual(await listed("args.invoiceId=internal"), [own]);
-  const items = ["bulk-1", "bulk-2"].map((invoiceId) => ({
-    jobTypeName: invoice.name,
-    serializedArgs: JSON.stringify({ invoiceId, tags: ["bulk"] }),
-  }));
-  const bulk = await actor.post(`${url}/bulk`, { items: [...items, { jobTypeName: "steward.echo" }] });
-  assert.equal(bulk.body.succeeded, 3, JSON.stringify(bulk.body));
-  assert.equal((await listed("args.tags=bulk")).length, 2);
-  const recurring = {
+  const bulk = await enqueueMany(
+    actor,
+    invoice.name,
+    ["1", "2"].map((invoiceId) => ({ invoiceId, tags: ["bulk"] })),
+  );
+  assert.deepEqual(await listed("args.tags=bulk"), bulk.toReversed());
+  const recurring = jobOf(invoice.name, { invoiceId: "yearly" }, {
     jobId: "invoices",
-    jobTypeName: invoice.name,
     cronExpression: "0 0 1 1 *",
-    serializedArgs: '{"invoiceId":"yearly"}',
-  };
-  assert.equal((await actor.post("/api/v1/recurring-jobs", { ...recurring, timeZoneId: "UTC" })).status, 201);
-  const run = (await actor.post("/api/v1/recurring-jobs/invoices/trigger")).body;
+  });
+  assert.equal((await actor.post(RECURRING, recurring)).status, 201);
+  const run = (await actor.post(`${RECURRING}/invoices/trigger`)).body;
   assert.deepEqual(await listed("args.invoiceId=yearly"), [run.id]);
-  const failed = await enqueue({ invoiceId: "again" });
-  await platform.sql`update jobs set status = 'DeadLettered', completed_at = now() where id = ${failed}`;
-  await platform.sql`
-    insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts)
-    select id, id, tenant_id, job_type_name, queue, serialized_args, 1 from jobs where id = ${failed}`;
-  const retried = (await actor.post(`/api/v1/dead-letter-jobs/${failed}/retry`)).body;
-  assert.deepEqual(await listed("args.invoiceId=again"), [retried.id, failed]);
+  const [letter = ""] = await addDeadLetters(platform.sql, tenantId, ["no"], invoice.name);
+  await platform
+    .sql`update dead_letter_jobs set serialized_args = '{"invoiceId":"again"}' where id = ${letter}`;
+  const retried = (await actor.post(`/api/v1/dead-letter-jobs/${letter}/retry`)).body;
+  assert.deepEqual(await listed("args.invoiceId=again"), [retried.id]);
 });
 
 Deno.test("a declared type marks searchable arguments in its JSON Schema", async () => {
@@ -127,7 +119,7 @@ Deno.test("a declared type marks searchable arguments in its JSON Schema", async
 });
 
 Deno.test("the catalog lists searchable arguments; other arguments of a named type are refused", async () => {
-  const { body: types } = await actor.get(`${url}/types`);
+  const { body: types } = await actor.get(`${JOBS}/types`);
   const { argsSchema } = types.find(({ name }: { name: string }) => name === invoice.name);
   assert.deepEqual(argsSchema["x-searchable"], ["invoiceId", "customer.id", "tags"]);
   const cases: [string, string, RegExp][] = [
@@ -141,7 +133,7 @@ Deno.test("the catalog lists searchable arguments; other arguments of a named ty
     [Array.from({ length: 11 }, (_, n) => `args.a${n}=1`).join("&"), "args", /at most 10/],
   ];
   for (const [query, field, message] of cases) {
-    for (const path of [url, `${url}/counts`]) {
+    for (const path of [JOBS, `${JOBS}/counts`]) {
       const { status, body } = await actor.get(`${path}?${query}`);
       assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], query);
       assert.match(body.errors[field]?.[0] ?? "", message, JSON.stringify(body.errors));
