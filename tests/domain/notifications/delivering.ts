@@ -3,28 +3,41 @@ import { deliveryJob } from "../../../domain/notifications/deliver.ts";
 import { type Preferences, writePreferences } from "../../../domain/notifications/preferences.ts";
 import { type NotificationDetail, readNotification } from "../../../domain/notifications/read.ts";
 import { sendNotification } from "../../../domain/notifications/send.ts";
+import { setIdClock } from "../../../domain/shared/ids.ts";
+import { systemClock } from "../../../infra/clock.ts";
 import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
 import { recipientsOf } from "../../../infra/mail/message_safety.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { jobContext } from "../../support/job_context.ts";
-import type { TestService } from "../../support/setup.ts";
+import { setupShared, type TestService } from "../../support/setup.ts";
 
 /** A clock that shows a fixed time until it is set. */
-export class SetClock {
+class SetClock {
   #now = new Date("2026-05-04T12:00:00Z");
   now = (): Date => this.#now;
   set(now: string): void {
     this.#now = new Date(now);
   }
 }
+export const clock = new SetClock();
+
+/** A service without a worker, with `clock`. */
+export async function setupWithClock(): Promise<TestService> {
+  const t = await setupShared({ JOB_CONCURRENCY: "0" }, { clock });
+  setIdClock(systemClock); // other services of this process need ids of the present time
+  return t;
+}
 
 /** A mail server whose answer per address is configured, and which remembers the accepted mail. */
-class FakeServer implements MailTransport {
-  readonly name = "fake";
+export class FakeServer implements MailTransport {
   readonly took: MailMessage[] = [];
   /** Its answer to an address, such as `550 5.1.1 unknown`; default: it accepts the mail. */
   readonly refusals = new Map<string, string>();
-  before: (message: MailMessage) => Promise<void> = () => Promise.resolve();
+
+  constructor(
+    readonly name = "fake",
+    public before: (message: MailMessage) => Promise<unknown> | void = () => {},
+  ) {}
 
   async send(message: MailMessage) {
     await this.before(message);
@@ -47,30 +60,32 @@ class FakeServer implements MailTransport {
     this.took.filter((mail) => mail.to.some((to) => to.address === address));
 }
 
-/** Runs delivery jobs by hand on a service without a worker. */
-export function deliveringBy(t: TestService, tenantId: string | null) {
+/** Runs delivery jobs by hand on a service without a worker. Without a given server, each test of the file uses a new one. */
+export function deliveringBy(t: TestService, tenantId: string | null, given?: FakeServer) {
   const p = t.steward.platform;
-  const server = new FakeServer();
-  p.mail.splice(0, p.mail.length, server);
+  const server = given ?? new FakeServer();
+  if (!given) Deno.test.beforeEach(() => void p.mail.splice(0, p.mail.length, server));
   const read = (id: string): Promise<NotificationDetail> => readNotification(p.sql, tenantId, id);
+  const jobOf = async (id: string): Promise<string> => {
+    const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
+    return row?.jobId ?? "";
+  };
 
   return {
     server,
     read,
-    queue: async (message: Parameters<typeof sendNotification>[3]): Promise<string> =>
-      (await transact(
-        p.sql,
-        (tx) => sendNotification(p, tx, { tenantId, userId: null, traceId: null }, message),
-      ))
-        .notificationId,
+    jobOf,
+    queue: async (message: Parameters<typeof sendNotification>[3]): Promise<string> => {
+      const sender = { tenantId, userId: null, traceId: null };
+      return (await transact(p.sql, (tx) => sendNotification(p, tx, sender, message))).notificationId;
+    },
     /** Runs the message's present job once; returns its error or its result. */
     async run(
       id: string,
-      o: { attempt?: number; failures?: number; waits?: boolean } = {},
+      o: { attempt?: number; failures?: number; waits?: boolean; jobId?: string } = {},
     ): Promise<unknown> {
-      const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
       const context = jobContext(p, {
-        jobId: row?.jobId ?? "",
+        jobId: o.jobId ?? await jobOf(id),
         tenantId,
         attempt: o.attempt ?? 1,
         failures: o.failures ?? 0,
@@ -85,18 +100,29 @@ export function deliveringBy(t: TestService, tenantId: string | null) {
         recipients.map(({ address, status, reason }) => [address, reason ? `${status} ${reason}` : status]),
       );
     },
+    /** A user of the tenant, with these preferences. */
+    async person(change: Partial<Preferences> | null = null): Promise<{ userId: string; email: string }> {
+      const { userId, email } = await t.actor({ tenantId: tenantId ?? "" });
+      if (change) await this.prefer(userId, change);
+      return { userId, email };
+    },
     async prefer(userId: string, change: Partial<Preferences>): Promise<void> {
-      await writePreferences(p.sql, {
-        userId,
-        timeZoneId: "UTC",
-        quietHours: null,
-        categories: [],
-        digest: { isEnabled: false, at: "08:00", locale: null },
-        ...change,
-      }, null);
+      const digest = { isEnabled: false, at: "08:00", locale: null };
+      const defaults = { timeZoneId: "UTC", quietHours: null, categories: [], digest };
+      await writePreferences(p.sql, { userId, ...defaults, ...change }, null);
     },
   };
 }
+
+/** A message to users by mail; `change` overrides. */
+export const mailTo = (users: { userId: string }[], change: Record<string, unknown> = {}) => ({
+  channel: "Email" as const,
+  recipients: [],
+  userIds: users.map(({ userId }) => userId),
+  subject: "S",
+  textBody: "T",
+  ...change,
+});
 
 /** A category, and the channels on which the user does not want it. */
 export const without = (category: string, ...channels: ("email" | "push" | "inApp" | "sms")[]) => ({

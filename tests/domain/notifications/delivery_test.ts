@@ -1,82 +1,42 @@
 import assert from "node:assert/strict";
-import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
-import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
-import { deliveryJob } from "../../../domain/notifications/deliver.ts";
 import { holdNotifications } from "../../../domain/notifications/delivery_ledger.ts";
-import { readNotification } from "../../../domain/notifications/read.ts";
 import {
   readNotificationStatus,
   sendNotification,
   sendServiceMail,
 } from "../../../domain/notifications/send.ts";
-import { settleAbandoned } from "../../../domain/notifications/sweep.ts";
-import { jobContext } from "../../support/job_context.ts";
+import { settleAbandoned, settleInterrupted } from "../../../domain/notifications/sweep.ts";
+import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
+import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
+import { path } from "../../routes/notifications/notifications.ts";
+import { has, pluck } from "../../support/answers.ts";
+import type { HttpAnswer } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { deliveringBy, failure, FakeServer } from "./delivering.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const p = t.steward.platform;
-const service = { tenantId: null, userId: null, traceId: null };
-const mail = (address = "ann@x.test") => ({
+const { queue, run, read, jobOf } = deliveringBy(t, null);
+const mail = (...addresses: string[]) => ({
   channel: "Email" as const,
-  recipients: [{ address }],
+  recipients: (addresses.length ? addresses : ["ann@x.test"]).map((address) => ({ address })),
   subject: "S",
   textBody: "T",
 });
-
-/** Replaces the outbox by mail servers for one test. */
-async function withServers(servers: MailTransport[], use: () => Promise<void>): Promise<void> {
-  const before = p.mail.splice(0, p.mail.length, ...servers);
-  try {
-    await use();
-  } finally {
-    p.mail.splice(0, p.mail.length, ...before);
-  }
-}
-
-/** A mail server whose answers are configured and which remembers accepted mail. */
-function server(
-  name: string,
-  send: (message: MailMessage) => MailDeliveryFailed | null,
-): MailTransport & { took: MailMessage[] } {
-  const took: MailMessage[] = [];
-  return {
-    name,
-    took,
-    ping: () => Promise.resolve(),
-    close: () => Promise.resolve(),
-    async send(message) {
-      const failure = await send(message);
-      if (failure) throw failure;
-      took.push(message);
-      return { accepted: message.to.map((to) => to.address), refused: [], response: "250 ok" };
-    },
-  };
-}
 const away = (permanent = false) =>
-  new MailDeliveryFailed("the server is away", { permanent, code: "ECONNECTION" });
-
-const queue = (message: Parameters<typeof sendNotification>[3]) =>
-  transact(p.sql, (tx) => sendNotification(p, tx, service, message)).then((sent) => sent.notificationId);
-
-/** Runs the delivery job by hand, as a worker would; returns its error or its result. */
-async function run(
-  id: string,
-  o: { attempt?: number; failures?: number; jobId?: string } = {},
-): Promise<unknown> {
-  const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
-  const context = jobContext(p, {
-    jobId: o.jobId ?? row?.jobId ?? "",
-    attempt: o.attempt ?? 1,
-    failures: o.failures ?? 0,
-  });
-  return await deliveryJob.run({ notificationId: id }, context).catch((error) => error);
-}
-const read = (id: string) => readNotification(p.sql, null, id);
+  Promise.reject(new MailDeliveryFailed("the server is away", { permanent, code: "ECONNECTION" }));
+/** The mail servers of this test. */
+const use = (...servers: FakeServer[]) => void p.mail.splice(0, p.mail.length, ...servers);
+const taking = () => new FakeServer("taking");
+const attemptsOf = (detail: { deliveryAttempts: unknown[] }) =>
+  pluck(detail.deliveryAttempts, "providerName", "isSuccess");
 
 Deno.test("a job enqueued in a transaction that rolls back leaves no message", async () => {
   await assert.rejects(transact(p.sql, async (tx) => {
-    await sendNotification(p, tx, service, mail("rolled@back.test"));
+    const sender = { tenantId: null, userId: null, traceId: null };
+    await sendNotification(p, tx, sender, mail("rolled@back.test"));
     throw new Error("no");
   }));
   const rows = await p.sql`select from notification_recipients where address = 'rolled@back.test'`;
@@ -84,184 +44,133 @@ Deno.test("a job enqueued in a transaction that rolls back leaves no message", a
 });
 
 Deno.test("if the first server is down, the next one takes the message, and both attempts are stored", async () => {
-  const [first, second] = [server("first", () => away()), server("second", () => null)];
-  await withServers([first, second], async () => {
-    const id = await queue(mail());
-    await run(id);
-    const detail = await read(id);
-    assert.equal(detail.status, "Sent");
-    assert.deepEqual(
-      detail.deliveryAttempts.map((a) => [a.attemptNumber, a.providerName, a.isSuccess, a.errorMessage]),
-      [
-        [1, "first", false, "the server is away"],
-        [2, "second", true, null],
-      ],
-    );
-    assert.equal(second.took[0]?.messageId, `${id}@localhost`);
-  });
+  const second = taking();
+  use(new FakeServer("first", () => away()), second);
+  const id = await queue(mail());
+  await run(id);
+  const detail = await read(id);
+  assert.equal(detail.status, "Sent");
+  assert.deepEqual(
+    pluck(detail.deliveryAttempts, "attemptNumber", "providerName", "isSuccess", "errorMessage"),
+    [[1, "first", false, "the server is away"], [2, "taking", true, null]],
+  );
+  assert.equal(second.took[0]?.messageId, `${id}@localhost`);
 });
 
 Deno.test("many recipients are split into several mails, so that servers accept their number", async () => {
-  const [first, second] = [
-    server("first", (message) => message.to.some(({ address }) => address === "r60@x.test") ? away() : null),
-    server("second", () => null),
-  ];
-  await withServers([first, second], async () => {
-    const recipients = Array.from({ length: 120 }, (_, n) => ({ address: `r${n}@x.test` }));
-    const id = await queue({ ...mail(), recipients });
-    await run(id);
-    const detail = await read(id);
-    assert.ok(detail.status === "Sent" && detail.recipients.every(({ status }) => status === "Sent"));
-    assert.deepEqual(
-      first.took.map(({ to }) => to.length),
-      [50],
-      "a server that is down gets no further mail",
-    );
-    assert.deepEqual(second.took.map(({ to }) => to.length), [50, 20]);
-    const all = [...first.took, ...second.took].flatMap(({ to }) => to.map(({ address }) => address));
-    assert.deepEqual(all.sort(), recipients.map(({ address }) => address).sort());
-  });
+  const isIn = ({ to }: { to: { address: string }[] }) => to.some(({ address }) => address === "r60@x.test");
+  const first = new FakeServer("first", (message) => isIn(message) ? away() : undefined);
+  const second = taking();
+  use(first, second);
+  const addresses = Array.from({ length: 120 }, (_, n) => `r${n}@x.test`);
+  const id = await queue(mail(...addresses));
+  await run(id);
+  const detail = await read(id);
+  assert.ok(detail.status === "Sent" && detail.recipients.every(({ status }) => status === "Sent"));
+  const sizes = [first, second].map(({ took }) => took.map(({ to }) => to.length));
+  assert.deepEqual(sizes, [[50], [50, 20]], "a server that is down gets no further mail");
+  const all = [...first.took, ...second.took].flatMap(({ to }) => pluck(to, "address"));
+  assert.deepEqual(all.sort(), addresses.sort());
 });
 
 Deno.test("a recipient that one server rejects permanently is not sent to the next", async () => {
-  const [first, second] = [server("first", () => away(true)), server("second", () => null)];
-  await withServers([first, second], async () => {
-    const id = await queue(mail());
-    assert.match(String(await run(id)), /PermanentJobFailure/);
-    const detail = await read(id);
-    assert.deepEqual([detail.status, detail.recipients[0]?.status, second.took.length], [
-      "DeadLettered",
-      "Refused",
-      0,
-    ]);
-  });
+  const second = taking();
+  use(new FakeServer("first", () => away(true)), second);
+  const id = await queue(mail());
+  failure(await run(id), /PermanentJobFailure/);
+  has(await read(id), { status: "DeadLettered", recipients: [{ status: "Refused" }] });
+  assert.equal(second.took.length, 0);
 });
 
 Deno.test("without a provider a message fails with that reason, and is dead-lettered after the last retry", async () => {
-  await withServers([], async () => {
-    const id = await queue(mail());
-    assert.match(String(await run(id)), /No provider is configured/);
-    assert.equal((await read(id)).status, "Failed");
-    assert.match(String(await run(id, { attempt: 4, failures: 3 })), /PermanentJobFailure/);
-    const detail = await read(id);
-    assert.deepEqual([detail.status, detail.retryCount], ["DeadLettered", 3]);
-  });
+  use();
+  const id = await queue(mail());
+  failure(await run(id), /No provider is configured/);
+  assert.equal((await read(id)).status, "Failed");
+  failure(await run(id, { attempt: 4, failures: 3 }), /PermanentJobFailure/);
+  has(await read(id), { status: "DeadLettered", retryCount: 3 });
 });
 
 Deno.test("if a worker dies after the server took the mail, the mail is sent again with the same Message-ID", async () => {
-  const taking = server("s", () => null);
-  await withServers([taking], async () => {
-    const id = await queue(mail());
-    const [row] = await p.sql<{ jobId: string }[]>`select job_id from notifications where id = ${id}`;
-    const [held] = await holdNotifications(p.sql, [{ id, jobId: row?.jobId ?? "", attempt: 1, failures: 0 }]);
-    assert.ok(held, "the first worker takes it, its server takes the mail, and it dies here");
-    assert.equal((await read(id)).status, "Sending");
-    await run(id, { attempt: 2 });
-    assert.equal((await read(id)).status, "Sent");
-    assert.equal(taking.took[0]?.messageId, `${id}@localhost`);
-    assert.deepEqual(await run(id, { attempt: 3 }), { skipped: "the message is not waiting for this job" });
-    assert.equal(taking.took.length, 1);
-  });
-});
-
-Deno.test("a late worker cannot undo what a later attempt settled", async () => {
-  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
-  const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
-  const slow = server("slow", () => null);
-  const late = { ...slow, send: async () => (arrive(), await gate, Promise.reject(away())) };
+  const server = taking();
+  use(server);
   const id = await queue(mail());
-  let first: Promise<unknown> = Promise.resolve();
-  await withServers([late], async () => {
-    first = run(id, { attempt: 1 });
-    await reached;
-  });
-  await withServers([server("s", () => null)], async () => void await run(id, { attempt: 2 }));
-  assert.equal((await read(id)).status, "Sent");
-  open();
-  await first;
+  const [held] = await holdNotifications(p.sql, [{ id, jobId: await jobOf(id), attempt: 1, failures: 0 }]);
+  assert.ok(held, "the first worker takes it, its server takes the mail, and it dies here");
+  assert.equal((await read(id)).status, "Sending");
+  await run(id, { attempt: 2 });
   const detail = await read(id);
-  assert.deepEqual([detail.status, detail.recipients[0]?.status, detail.deliveryAttempts.length], [
-    "Sent",
-    "Sent",
-    3,
-  ]);
+  assert.equal(detail.status, "Sent");
+  assert.deepEqual(attemptsOf(detail), [["unknown", false], ["taking", true]]);
+  assert.match(detail.deliveryAttempts[0]?.errorMessage ?? "", /not known/);
+  assert.equal(server.took[0]?.messageId, `${id}@localhost`);
+  assert.deepEqual(await run(id, { attempt: 3 }), { skipped: "the message is not waiting for this job" });
+  assert.equal(server.took.length, 1);
 });
 
-Deno.test("failures of a late attempt change nothing; its deliveries are kept", async () => {
-  for (const isTaken of [false, true]) {
-    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
-    const { promise: reached, resolve: arrive } = Promise.withResolvers<void>();
-    const slow = server("slow", () => null);
-    const late: MailTransport = {
-      ...slow,
-      send: async (message) => (arrive(), await gate, isTaken ? slow.send(message) : Promise.reject(away())),
-    };
+Deno.test("a late worker undoes nothing that a later attempt settled; its deliveries are kept", async () => {
+  const cases: [late: "away" | "taken", second: FakeServer, status: string, recipient: string][] = [
+    ["away", taking(), "Sent", "Sent"],
+    ["away", new FakeServer("no", () => away(true)), "DeadLettered", "Refused"],
+    ["taken", new FakeServer("no", () => away(true)), "DeadLettered", "Sent"],
+  ];
+  for (const [ends, second, status, recipient] of cases) {
+    const gate = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    use(
+      new FakeServer("late", async () => {
+        reached.resolve();
+        await gate.promise;
+        if (ends === "away") await away();
+      }),
+    );
     const id = await queue(mail());
-    let first: Promise<unknown> = Promise.resolve();
-    await withServers([late], async () => {
-      first = run(id, { attempt: 1 });
-      await reached;
-    });
-    await withServers([server("no", () => away(true))], async () => void await run(id, { attempt: 2 }));
-    open();
-    await first;
-    const detail = await read(id);
-    assert.deepEqual([detail.status, detail.recipients[0]?.status], [
-      "DeadLettered",
-      isTaken ? "Sent" : "Refused",
-    ]);
+    const late = run(id, { attempt: 1 });
+    await reached.promise;
+    use(second);
+    await run(id, { attempt: 2 });
+    gate.resolve();
+    await late;
+    has(await read(id), { status, recipients: [{ status: recipient }], deliveryAttempts: [{}, {}, {}] });
   }
 });
 
-Deno.test("if the database is down after the mail was taken, the mail is not sent again", async () => {
+Deno.test("an outcome is written although the database is down at first, and once if an answer is lost", async () => {
   const pool = mainPool(p.sql);
   const begin = pool.begin;
-  const gone = () => Promise.reject(Object.assign(new Error("no connection"), { code: "CONNECTION_CLOSED" }));
-  const taking = server("s", () => {
-    pool.begin = gone as typeof begin;
-    setTimeout(() => pool.begin = begin, 400);
-    return null;
-  });
-  await withServers([taking], async () => {
-    const id = await queue(mail());
-    assert.deepEqual(await run(id), { status: "Sent" });
-    const detail = await read(id);
-    assert.deepEqual([detail.status, detail.deliveryAttempts.length, taking.took.length], ["Sent", 1, 1]);
-  });
-});
-
-Deno.test("an outcome that is written twice after a lost answer counts once", async () => {
-  const pool = mainPool(p.sql);
-  const begin = pool.begin;
-  const forgetful = async (...given: unknown[]) => {
+  const gone = (reason: string) =>
+    Promise.reject(Object.assign(new Error(reason), { code: "CONNECTION_CLOSED" }));
+  const lostAnswer = async (...given: unknown[]) => {
     pool.begin = begin;
     await Reflect.apply(begin, pool, given);
-    throw Object.assign(new Error("the answer was lost"), { code: "CONNECTION_CLOSED" });
+    await gone("the answer was lost");
   };
-  const taking = server("s", () => {
-    pool.begin = forgetful as typeof begin;
-    return null;
-  });
-  await withServers([taking], async () => {
+  let tries = 0;
+  const isDown = () => {
+    if (++tries === 2) pool.begin = begin;
+    return gone("no connection");
+  };
+  for (const failing of [isDown, lostAnswer]) {
+    const server = new FakeServer("s", () => void (pool.begin = failing as typeof begin));
+    use(server);
     const id = await queue(mail());
-    await run(id);
-    const detail = await read(id);
-    assert.deepEqual([detail.status, detail.deliveryAttempts.length, taking.took.length], ["Sent", 1, 1]);
-  });
+    assert.deepEqual(await run(id), { status: "Sent" });
+    has(await read(id), { status: "Sent", deliveryAttempts: [{ isSuccess: true }] });
+    assert.equal(server.took.length, 1);
+  }
+  assert.equal(tries, 2);
 });
 
 Deno.test("a job that is not the message's own may send it only as a retried dead letter", async () => {
   const id = await queue(mail());
-  const stranger = crypto.randomUUID();
-  assert.deepEqual(await run(id, { jobId: stranger }), {
-    skipped: "the message is not waiting for this job",
-  });
+  const jobId = crypto.randomUUID();
+  assert.deepEqual(await run(id, { jobId }), { skipped: "the message is not waiting for this job" });
   await p.sql`update notifications set status = 'DeadLettered' where id = ${id}`;
-  assert.deepEqual(await run(id, { jobId: stranger }), { status: "Sent" });
+  assert.deepEqual(await run(id, { jobId }), { status: "Sent" });
 });
 
 Deno.test("the sweep settles a message whose job ended without settling it", async () => {
-  const ids = await Promise.all([mail(), mail(), mail(), mail()].map(queue));
+  const ids = await Promise.all([1, 2, 3, 4].map(() => queue(mail())));
   const [cancelled = "", dead = "", waiting = "", direct = ""] = ids;
   const setJob = (id: string, status: string) =>
     p.sql`update jobs set status = ${status}::job_status, last_error = 'the worker died'
@@ -273,9 +182,8 @@ Deno.test("the sweep settles a message whose job ended without settling it", asy
   assert.equal((await settleAbandoned(p)).rows, 0, "what is fresh is left alone");
   await p.sql`update notifications set updated_at = now() - interval '1 hour' where id = any(${ids}::uuid[])`;
   assert.equal((await settleAbandoned(p)).rows, 3);
-  assert.deepEqual((await Promise.all(ids.map(read))).map((detail) => detail.status), [
-    ...["Cancelled", "DeadLettered", "Queued", "Failed"],
-  ]);
+  const statuses = pluck(await Promise.all(ids.map(read)), "status");
+  assert.deepEqual(statuses, ["Cancelled", "DeadLettered", "Queued", "Failed"]);
   assert.match((await read(dead)).lastError ?? "", /the worker died/);
   assert.equal((await readNotificationStatus(p.sql, waiting))?.status, "Queued");
   assert.equal(await readNotificationStatus(p.sql, crypto.randomUUID()), null);
@@ -290,23 +198,91 @@ Deno.test("content of the service's own mails cannot be read and is deleted once
       locale: "pt-PT",
       data: { resetUrl: "https://x.test/secret-token" },
     }));
-  await withServers([server("s", () => away())], async () => void await run(id));
+  use(new FakeServer("s", () => away()));
+  await run(id);
   assert.ok(!JSON.stringify(await read(id)).includes("secret-token"));
-  const taking = server("s", () => null);
-  await withServers([taking], async () => void await run(id, { attempt: 2, failures: 1 }));
-  assert.ok(taking.took[0]?.html?.includes("secret-token"));
-  assert.ok(taking.took[0]?.text?.includes("secret-token"));
-  assert.equal(taking.took[0]?.subject, "Redefina sua senha");
+  const server = taking();
+  use(server);
+  await run(id, { attempt: 2, failures: 1 });
+  const [{ html, text, subject } = { html: "", text: "", subject: "" }] = server.took;
+  assert.ok(html?.includes("secret-token") && text?.includes("secret-token"));
+  assert.equal(subject, "Redefina sua senha");
   const [row] = await p.sql`select * from notifications where id = ${id}`;
-  assert.equal(row?.status, "Sent");
   assert.ok(!JSON.stringify(row).includes("secret-token"));
-  assert.deepEqual([row?.templateLocale, row?.templateVersion], ["pt", 4]);
+  has(row, { status: "Sent", templateLocale: "pt", templateVersion: 4 });
 });
 
 Deno.test("a message whose file is missing is dead-lettered with the reason, and no provider is tried", async () => {
   const attachments = [{ fileId: crypto.randomUUID(), fileName: "r.pdf", contentType: "application/pdf" }];
   const id = await queue({ ...mail(), attachments });
-  assert.match(String(await run(id)), /PermanentJobFailure: The file does not exist/);
-  const { status, lastError, deliveryAttempts } = await read(id);
-  assert.deepEqual([status, lastError, deliveryAttempts], ["DeadLettered", "The file does not exist.", []]);
+  failure(await run(id), /PermanentJobFailure: The file does not exist/);
+  const lastError = "The file does not exist.";
+  has(await read(id), { status: "DeadLettered", lastError, deliveryAttempts: [] });
+});
+
+/** Sends a direct mail to a server that answers only after `during`. Requests wait `seconds` for the outcome. */
+async function whileSending(
+  seconds: number,
+  during: (first: Promise<HttpAnswer>, send: () => Promise<HttpAnswer>) => Promise<unknown>,
+): Promise<HttpAnswer> {
+  const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const server = new FakeServer("slow", () => (reached.resolve(), gate.promise));
+  use(server);
+  const ann = await t.actor({ permissions: ["send:notifications"] });
+  const key = { "idempotency-key": crypto.randomUUID() };
+  const send = () => ann.post(`${path}/email`, { to: ["slow@x.test"], subject: "S", htmlBody: "x" }, key);
+  const restore = t.replace(({ config }) => config, { DIRECT_SEND_SECONDS: seconds });
+  try {
+    const first = send();
+    await reached.promise;
+    await during(first, send);
+    gate.resolve();
+    const id = (await first).body.notificationId;
+    const { body } = await until(() => ann.get(`${path}/${id}`), ({ body }) => body.status === "Sent");
+    assert.deepEqual(attemptsOf(body), [["slow", true]]);
+    const again = await send();
+    assert.equal(server.took.length, 1);
+    return again;
+  } finally {
+    restore();
+  }
+}
+
+Deno.test("a slow mail server blocks neither a direct mail's request nor its Idempotency-Key, and its process says that it is alive", async () => {
+  const again = await whileSending(0.05, async (first, send) => {
+    const { status, body } = await first;
+    assert.deepEqual([status, body.status], [200, "Sending"]);
+    const id = body.notificationId;
+    has(await send(), { status: 200, body: { notificationId: id, status: "Sending" } });
+    await p.sql`update notifications set updated_at = updated_at - interval '1 minute' where id = ${id}`;
+    const beats = () =>
+      p.sql`select from notifications where id = ${id} and updated_at > now() - interval '10 seconds'`;
+    await until(beats, ({ count }) => count === 1, { what: "a heartbeat" });
+    assert.equal(await settleInterrupted(p), 0);
+  });
+  has(again, { status: 200, body: { status: "Sent", statusDisplay: "Sent" } });
+});
+
+Deno.test("the outcome of a direct mail is written although another request took over its Idempotency-Key", async () => {
+  const claim = crypto.randomUUID(); // of another instance
+  await whileSending(30, () => p.sql`update idempotency_keys set claim = ${claim} where status is null`);
+});
+
+Deno.test("a direct mail whose process died before it wrote the outcome is settled by the next sweep", async () => {
+  use(taking());
+  const ann = await t.actor({ permissions: ["send:notifications"] });
+  const { body } = await ann.post(`${path}/email`, { to: ["cut@x.test"], subject: "S", htmlBody: "x" });
+  const id = body.notificationId;
+  // as the process leaves it that dies after the server took the mail
+  await p
+    .sql`update notifications set status = 'Sending', sent_at = null, updated_at = now() where id = ${id}`;
+  await p.sql`delete from notification_attempts where notification_id = ${id}`;
+  assert.equal(await settleInterrupted(p), 0, "it may still be alive");
+  await p.sql`update notifications set updated_at = now() - interval '20 seconds' where id = ${id}`;
+  assert.equal(await settleInterrupted(p), 1);
+  const detail = (await ann.get(`${path}/${id}`)).body;
+  assert.match(detail.lastError, /It is not known whether the message was sent/);
+  assert.deepEqual([detail.status, attemptsOf(detail)], ["Failed", [["unknown", false]]]);
+  assert.equal(await settleInterrupted(p), 0);
 });

@@ -19,42 +19,34 @@ const request = (body: string, headers: Record<string, string> = {}, o: Partial<
   http: noHttp,
   ...o,
 });
-const isRefused = { code: "NOTIFICATION_FEEDBACK_UNAUTHORIZED" };
 const attempt = (read: () => unknown) => Promise.resolve().then(read);
+const refused = (read: () => unknown, message?: string) =>
+  assert.rejects(attempt(read), { code: "NOTIFICATION_FEEDBACK_UNAUTHORIZED" }, message);
 
 Deno.test("Twilio's published signatures are computed, also of repeated parameters", () => {
   const url = "https://mycompany.com/myapp.php?foo=1&bar=2";
-  const call = new URLSearchParams({
-    Digits: "1234",
-    CallSid: "CA1234567890ABCDE",
-    To: "+18005551212",
-    Caller: "+14158675309",
-    From: "+14158675309",
-  });
-  assert.equal(twilioSignature("12345", url, call), "RSOYDt4T1cUTdK1PDd93/VVr8B8=");
-  const repeated = new URLSearchParams([
-    ["Sid", "CA123"],
-    ["SidAccount", "AC123"],
-    ["Digits", "5678"],
-    ["Digits", "1234"],
-    ["Digits", "1234"],
-  ]);
-  assert.equal(twilioSignature("12345", url, repeated), "IK+Dwps556ElfBT0I3Rgjkr1wJU=");
+  const signatures = {
+    "Digits=1234&CallSid=CA1234567890ABCDE&To=%2B18005551212&Caller=%2B14158675309&From=%2B14158675309":
+      "RSOYDt4T1cUTdK1PDd93/VVr8B8=",
+    "Sid=CA123&SidAccount=AC123&Digits=5678&Digits=1234&Digits=1234": "IK+Dwps556ElfBT0I3Rgjkr1wJU=",
+  };
+  for (const [form, signature] of Object.entries(signatures)) {
+    assert.equal(twilioSignature("12345", url, new URLSearchParams(form)), signature);
+  }
 });
 
 Deno.test("a changed parameter, URL or token of Twilio is refused", async () => {
   const url = "https://mycompany.com/feedback?recipient=1";
-  const form = new URLSearchParams({ MessageSid: "SM1", MessageStatus: "delivered", To: "+15550100" });
-  const signed = { "x-twilio-signature": twilioSignature("12345", url, form) };
-  assert.deepEqual(await twilio.read(request(`${form}`, signed, { url }), "12345"), { reports: [] });
-  for (
-    const read of [
-      () => twilio.read(request(`${form}`.replace("delivered", "failed"), signed, { url }), "12345"),
-      () => twilio.read(request(`${form}`, signed, { url: `${url}2` }), "12345"),
-      () => twilio.read(request(`${form}`, signed, { url }), "12346"),
-      () => twilio.read(request(`${form}`, {}, { url }), "12345"),
-    ]
-  ) await assert.rejects(attempt(read), isRefused);
+  const form = "MessageSid=SM1&MessageStatus=delivered&To=%2B15550100";
+  const signed = { "x-twilio-signature": twilioSignature("12345", url, new URLSearchParams(form)) };
+  assert.deepEqual(await twilio.read(request(form, signed, { url }), "12345"), { reports: [] });
+  const cases: [FeedbackRequest, string][] = [
+    [request(form.replace("delivered", "failed"), signed, { url }), "12345"],
+    [request(form, signed, { url: `${url}2` }), "12345"],
+    [request(form, signed, { url }), "12346"],
+    [request(form, {}, { url }), "12345"],
+  ];
+  for (const [given, token] of cases) await refused(() => twilio.read(given, token));
 });
 
 Deno.test("SendGrid's published signature is accepted, and no changed one", async () => {
@@ -71,24 +63,21 @@ Deno.test("SendGrid's published signature is accepted, and no changed one", asyn
       timestamp: 1600112492,
     }])
   }\r\n`;
+  const [time, signature] = ["timestamp", "signature"].map((name) => `x-twilio-email-event-webhook-${name}`);
   const headers = {
-    "x-twilio-email-event-webhook-timestamp": "1600112502",
-    "x-twilio-email-event-webhook-signature":
+    [time ?? ""]: "1600112502",
+    [signature ?? ""]:
       "MEUCIGHQVtGj+Y3LkG9fLcxf3qfI10QysgDWmMOVmxG0u6ZUAiEAyBiXDWzM+uOe5W0JuG+luQAbPIqHh89M15TluLtEZtM=",
   };
-  assert.deepEqual(
-    await sendgrid.read(request(body, headers), key),
-    { reports: [] },
-    "not one of our messages",
-  );
-  for (
-    const given of [
-      request(body.trim(), headers),
-      request(body, { ...headers, "x-twilio-email-event-webhook-timestamp": "1600112503" }),
-      request(body, { ...headers, "x-twilio-email-event-webhook-signature": "not base64!" }),
-      request(body),
-    ]
-  ) await assert.rejects(attempt(() => sendgrid.read(given, key)), isRefused);
+  const own = await sendgrid.read(request(body, headers), key);
+  assert.deepEqual(own, { reports: [] }, "not one of our messages");
+  const cases = [
+    request(body.trim(), headers),
+    request(body, { ...headers, [time ?? ""]: "1600112503" }),
+    request(body, { ...headers, [signature ?? ""]: "not base64!" }),
+    request(body),
+  ];
+  for (const given of cases) await refused(() => sendgrid.read(given, key));
 });
 
 Deno.test("the published signature of Standard Webhooks is accepted within five minutes", async () => {
@@ -102,18 +91,14 @@ Deno.test("the published signature of Standard Webhooks is accepted within five 
   const at = (seconds: number) => ({ now: new Date((1614265330 + seconds) * 1000) });
   const body = '{"test": 2432232314}';
   // the signature is valid, so that the content is what is refused
-  await assert.rejects(attempt(() => standardWebhooks.read(request(body, headers, at(299)), secret)), {
-    code: "VALIDATION_ERROR",
-  });
-  for (
-    const given of [
-      request(body, headers, at(301)),
-      request(`${body} `, headers, at(0)),
-      request(body, {}, at(0)),
-    ]
-  ) {
-    await assert.rejects(attempt(() => standardWebhooks.read(given, secret)), isRefused);
-  }
+  const valid = attempt(() => standardWebhooks.read(request(body, headers, at(299)), secret));
+  await assert.rejects(valid, { code: "VALIDATION_ERROR" });
+  const cases = [
+    request(body, headers, at(301)),
+    request(`${body} `, headers, at(0)),
+    request(body, {}, at(0)),
+  ];
+  for (const given of cases) await refused(() => standardWebhooks.read(given, secret));
 });
 
 Deno.test("a token of Mailgun is refused a day later, or with another signature", async () => {
@@ -123,26 +108,20 @@ Deno.test("a token of Mailgun is refused a day later, or with another signature"
   const body = (change: Record<string, string> = {}) =>
     JSON.stringify({ signature: { timestamp: "1767312000", token: "token", signature, ...change } });
   const now = new Date(1767312000_000 + 86_400_000);
-  assert.deepEqual(await mailgun.read(request(body(), {}, { now }), secret), {
-    reports: [],
-    receipt: "token",
-  });
+  const read = (body: string, o = { now }) => mailgun.read(request(body, {}, o), secret);
+  assert.deepEqual(await read(body()), { reports: [], receipt: "token" });
   const parent = body({ signature: "0".repeat(64), "parent-signature": signature });
-  assert.equal((await mailgun.read(request(parent, {}, { now }), secret)).receipt, "token");
-  const late = { now: new Date(now.getTime() + 1_000) };
-  for (
-    const given of [
-      request(body(), {}, late),
-      request(body({ token: "another" }), {}, { now }),
-      request(body({ timestamp: "1767312001" }), {}, { now }),
-      request("{}", {}, { now }),
-    ]
-  ) await assert.rejects(attempt(() => mailgun.read(given, secret)), isRefused);
+  assert.equal((await read(parent)).receipt, "token");
+  await refused(() => read(body(), { now: new Date(now.getTime() + 1_000) }));
+  for (const changed of [body({ token: "another" }), body({ timestamp: "1767312001" }), "{}"]) {
+    await refused(() => read(changed));
+  }
 });
 
 const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const topic = "arn:aws:sns:eu-west-1:123456789012:mail";
-const certificateUrl = "https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-0123456789abcdef.pem";
+const SNS = "https://sns.eu-west-1.amazonaws.com";
+const certificateUrl = `${SNS}/SimpleNotificationService-0123456789abcdef.pem`;
 
 /** A message as SNS signs it; `change` is applied after the signature. */
 function sns(given: Record<string, string>, change: Record<string, unknown> = {}): string {
@@ -156,11 +135,10 @@ function sns(given: Record<string, string>, change: Record<string, unknown> = {}
     ...given,
   };
   const names = message.Type === "Notification"
-    ? ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"]
-    : ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"];
-  const text = names.filter((name) => message[name] !== undefined).map((name) =>
-    `${name}\n${message[name]}\n`
-  ).join("");
+    ? "Message MessageId Subject Timestamp TopicArn Type"
+    : "Message MessageId SubscribeURL Timestamp Token TopicArn Type";
+  const present = names.split(" ").filter((name) => message[name] !== undefined);
+  const text = present.map((name) => `${name}\n${message[name]}\n`).join("");
   const sign = createSign(message.SignatureVersion === "1" ? "sha1" : "sha256").update(text);
   return JSON.stringify({ ...message, Signature: sign.sign(privateKey, "base64"), ...change });
 }
@@ -179,16 +157,14 @@ function snsHost(status = 200) {
 Deno.test("messages of SNS are accepted with both signature versions", async () => {
   const { http } = snsHost();
   const id = "01990000-0000-7000-8000-000000000007";
+  const [ann, bob] = [{ emailAddress: "ann@x.test", diagnosticCode: "smtp; 550 5.1.1" }, {
+    emailAddress: "bob@x.test",
+  }];
+  const timestamp = "2026-01-01T12:00:00.000Z";
   const bounce = JSON.stringify({
     notificationType: "Bounce",
     mail: { commonHeaders: { messageId: `<${id}@steward.test>` } },
-    bounce: {
-      bounceType: "Permanent",
-      timestamp: "2026-01-01T12:00:00.000Z",
-      bouncedRecipients: [{ emailAddress: "ann@x.test", diagnosticCode: "smtp; 550 5.1.1" }, {
-        emailAddress: "bob@x.test",
-      }],
-    },
+    bounce: { bounceType: "Permanent", timestamp, bouncedRecipients: [ann, bob] },
   });
   for (const SignatureVersion of ["1", "2"]) {
     const body = sns({ Message: bounce, Subject: "Amazon SES", SignatureVersion });
@@ -200,7 +176,7 @@ Deno.test("messages of SNS are accepted with both signature versions", async () 
       state: "Bounced",
       suppression: "HardBounce",
       detail: "smtp; 550 5.1.1",
-      at: new Date("2026-01-01T12:00:00Z"),
+      at: new Date(timestamp),
     });
     assert.equal(reports.length, 2);
   }
@@ -209,67 +185,58 @@ Deno.test("messages of SNS are accepted with both signature versions", async () 
 });
 
 Deno.test("messages of SNS are refused if changed, of another topic, or with a foreign certificate", async () => {
+  const certificate = "SimpleNotificationService-1.pem";
   const evil = [
-    "http://sns.eu-west-1.amazonaws.com/SimpleNotificationService-1.pem",
-    "https://sns.eu-west-1.amazonaws.com.evil.test/SimpleNotificationService-1.pem",
-    "https://sns.eu-west-1.amazonaws.com/mybucket/SimpleNotificationService-1.pem",
-    "https://evil.test/SimpleNotificationService-1.pem",
-    "https://user@sns.eu-west-1.amazonaws.com/SimpleNotificationService-1.pem",
-    "https://sns.eu-west-1.amazonaws.com:444/SimpleNotificationService-1.pem",
-    "https://evil.test#sns.eu-west-1.amazonaws.com/SimpleNotificationService-1.pem",
+    `http://sns.eu-west-1.amazonaws.com/${certificate}`,
+    `${SNS}.evil.test/${certificate}`,
+    `${SNS}/mybucket/${certificate}`,
+    `https://evil.test/${certificate}`,
+    `https://user@sns.eu-west-1.amazonaws.com/${certificate}`,
+    `${SNS}:444/${certificate}`,
+    `https://evil.test#sns.eu-west-1.amazonaws.com/${certificate}`,
     "not a url",
   ];
+  const changes = [{ Message: '{"a":1}' }, { Subject: "added" }, { Signature: "AAAA" }, {
+    SignatureVersion: "3",
+  }];
   const bodies = [
-    sns({ Message: "{}" }, { Message: '{"a":1}' }),
-    sns({ Message: "{}" }, { Subject: "added" }),
+    ...changes.map((change) => sns({ Message: "{}" }, change)),
     sns({ Message: "{}", TopicArn: `${topic}2` }),
-    sns({ Message: "{}" }, { Signature: "AAAA" }),
-    sns({ Message: "{}" }, { SignatureVersion: "3" }),
     "{}",
     ...evil.map((SigningCertURL) => sns({ Message: "{}", SigningCertURL })),
   ];
   for (const body of bodies) {
     const { called, http } = snsHost();
-    await assert.rejects(attempt(() => ses.read(request(body, {}, { http }), topic)), isRefused, body);
+    await refused(() => ses.read(request(body, {}, { http }), topic), body);
     assert.ok(called.every((url) => url === certificateUrl), `nothing else is called: ${called}`);
   }
 });
 
 Deno.test("a certificate that SNS does not know refuses the message; an outage of SNS does not", async () => {
   const read = (status: number, name: string) => {
-    const SigningCertURL = `https://sns.eu-west-1.amazonaws.com/SimpleNotificationService-${name}.pem`;
-    return attempt(() =>
-      ses.read(request(sns({ Message: "{}", SigningCertURL }), {}, snsHost(status)), topic)
-    );
+    const body = sns({ Message: "{}", SigningCertURL: `${SNS}/SimpleNotificationService-${name}.pem` });
+    return attempt(() => ses.read(request(body, {}, snsHost(status)), topic));
   };
-  await assert.rejects(read(403, "unknown"), isRefused);
-  await assert.rejects(read(404, "unknown"), isRefused);
+  for (const status of [403, 404]) await refused(() => read(status, "unknown"));
   await assert.rejects(read(503, "outage"), /answered 503/);
   await read(200, "outage");
 });
 
 Deno.test("a subscription of a configured topic is confirmed, on the host of SNS only", async () => {
-  const SubscribeURL = "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&Token=abc";
+  const SubscribeURL = `${SNS}/?Action=ConfirmSubscription&Token=abc`;
+  const Type = "SubscriptionConfirmation";
   const body = (given: Record<string, string> = {}) =>
-    sns({
-      Type: "SubscriptionConfirmation",
-      Message: "You have chosen…",
-      Token: "abc",
-      SubscribeURL,
-      ...given,
-    });
+    sns({ Type, Message: "You have chosen…", Token: "abc", SubscribeURL, ...given });
   const { called, http } = snsHost();
   assert.deepEqual(await ses.read(request(body(), {}, { http }), topic), { reports: [] });
   assert.equal(called.at(-1), SubscribeURL);
-  const changes: Record<string, string>[] = [{ TopicArn: `${topic}x` }, {
-    SubscribeURL: "https://evil.test/",
-  }];
+  const changes: Record<string, string>[] = [
+    { TopicArn: `${topic}x` },
+    { SubscribeURL: "https://evil.test/" },
+  ];
   for (const given of changes) {
     const other = snsHost();
-    await assert.rejects(
-      attempt(() => ses.read(request(body(given), {}, { http: other.http }), topic)),
-      isRefused,
-    );
+    await refused(() => ses.read(request(body(given), {}, other), topic));
     assert.deepEqual(other.called.filter((url) => url !== certificateUrl), []);
   }
 });

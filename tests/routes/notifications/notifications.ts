@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { Actor, TestService } from "../../support/setup.ts";
 import type { HttpAnswer } from "../../support/http.ts";
+import { until } from "../../support/until.ts";
+
+export { refused } from "../../support/answers.ts";
 
 export const path = "/api/v1/notifications";
 export const templates = "/api/v1/notification-templates";
@@ -15,6 +18,9 @@ export function email(change: Record<string, unknown> = {}): Record<string, unkn
     ...change,
   };
 }
+
+/** The recipients of a message. */
+export const to = (...addresses: string[]) => ({ recipients: addresses.map((address) => ({ address })) });
 
 /** The id of the job that delivers a notification. */
 export async function jobOf(t: TestService, notificationId: string): Promise<string> {
@@ -43,14 +49,41 @@ export async function sent(actor: Actor, body: Record<string, unknown>): Promise
   return answer.body.notificationId;
 }
 
-/** Makes the job of a notification due now if it waits for its time or its retry. */
-export async function hurry(t: TestService, notificationId: string): Promise<void> {
-  await t.steward.platform.sql`
+/** Sends a message and waits for the outcome of its first attempt. */
+export const delivered = async (t: TestService, actor: Actor, body: Record<string, unknown>) =>
+  await settledDetail(t, actor, await sent(actor, body));
+
+/**
+ * Makes the job of a notification due now if it waits for its time or its retry.
+ * @param attempts only while the notification has fewer attempts
+ */
+export async function hurry(t: TestService, notificationId: string, attempts = 1_000): Promise<void> {
+  const { count } = await t.steward.platform.sql`
     update jobs set due_at = now(), status = 'Enqueued'
-    where id = (select job_id from notifications where id = ${notificationId}) and status in ('Scheduled', 'Failed')`;
-  await t.steward.sweep();
+    where id = (select job_id from notifications where id = ${notificationId}) and status in ('Scheduled', 'Failed')
+      and (select count(*) from notification_attempts where notification_id = ${notificationId}) < ${attempts}`;
+  if (count > 0) await t.steward.sweep();
 }
 
-export function refused({ status, body }: HttpAnswer, expected: number, code: string): void {
-  assert.deepEqual([status, body.code], [expected, code], JSON.stringify(body));
+/** Runs the next attempt now, and waits until the notification has as many attempts and an outcome. */
+export async function nextAttempt(
+  t: TestService,
+  actor: Actor,
+  id: string,
+  attempts: number,
+): Promise<HttpAnswer["body"]> {
+  const { body } = await until(async () => {
+    await hurry(t, id, attempts); // the job may still end its former attempt
+    return await actor.get(`${path}/${id}`);
+  }, ({ body }) => body.deliveryAttempts.length === attempts && body.status !== "Sending");
+  return body;
+}
+
+/** Counted failures of a notification's job, and the seconds from its last attempt to the next one. */
+export async function retryOf(t: TestService, notificationId: string) {
+  const [row] = await t.steward.platform.sql<{ failures: number; seconds: number }[]>`
+    select failures, extract(epoch from due_at - (select max(attempted_at) from notification_attempts
+      where notification_id = ${notificationId}))::float8 as seconds
+    from jobs where id = (select job_id from notifications where id = ${notificationId})`;
+  return row ?? assert.fail(`the notification ${notificationId} has no job`);
 }

@@ -19,3 +19,10 @@ export async function made(actor: Actor, change: Record<string, unknown> = {}) {
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return answer.body;
 }
+
+/** Changes a template. */
+export async function change(actor: Actor, id: string, texts: Record<string, unknown>) {
+  const answer = await actor.put(`${templates}/${id}`, { templateId: id, ...texts });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body;
+}

@@ -49,30 +49,3 @@ const cases: [string, string, string][] = [
 for (const [name, html, expected] of cases) {
   Deno.test(`plain text of HTML: ${name}`, () => assert.equal(htmlToText(html), expected));
 }
-
-Deno.test("plain text of a megabyte of hostile HTML is created quickly", () => {
-  const pieces = [
-    "<",
-    "<a ",
-    '<a "',
-    "<a '>",
-    "<ul><li>",
-    "<blockquote>",
-    "<!--",
-    "<!-- -->",
-    "&",
-    "<script>",
-    "<a href='https://x'>",
-    "<p>",
-    "<td>",
-    " ",
-    "\n",
-    "<pre>\n",
-  ];
-  for (const piece of [...pieces, `<a "x><a 'x>`]) {
-    const began = performance.now();
-    htmlToText(piece.repeat(Math.floor(1_000_000 / piece.length)));
-    const took = performance.now() - began;
-    assert(took < 3_000, `${piece}: took ${took} ms`);
-  }
-});

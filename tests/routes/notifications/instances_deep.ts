@@ -1,0 +1,62 @@
+// In-app streams and links on several instances, and on one whose database connections are half-open.
+import assert from "node:assert/strict";
+import { signUnsubscribe } from "../../../domain/notifications/unsubscribe_token.ts";
+import { generateTokenKey } from "../../../infra/signing_keys.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { until } from "../../support/until.ts";
+import { path, sent } from "./notifications.ts";
+import { openStream } from "./user_stream.ts";
+
+const keys = { TOKEN_KEYS: JSON.stringify([await generateTokenKey()]), PUBLIC_URL: "http://steward.test" };
+const t = await setup(keys);
+const { DATABASE_URL = "" } = t.steward.platform.config;
+const instance = (url = DATABASE_URL ?? "") => setup({ ...keys, DATABASE_URL: url, JOB_CONCURRENCY: "0" });
+const second = await instance();
+Deno.test.afterAll(async () => {
+  await second.stop();
+  await t.stop();
+});
+const tenantId = await t.tenant();
+const sender = await t.actor({ tenantId, permissions: ["send:notifications"] });
+const notify = ({ userId }: Actor, subject: string) =>
+  sent(sender, { channel: "InApp", recipients: [{ address: userId }], subject });
+
+Deno.test("a new in-app notification reaches the user's open streams on every instance, which continue each other's", async () => {
+  const ann = await t.actor({ tenantId });
+  const [first, other] = [await openStream(t, ann), await openStream(second, ann)];
+  await notify(ann, "one");
+  const [lastEventId, title] = await first.next();
+  assert.deepEqual([title, (await other.next())[1]], ["one", "one"]);
+  await Promise.all([first.close(), other.close()]);
+  await notify(ann, "missed");
+  const again = await openStream(second, ann, lastEventId);
+  assert.equal((await again.next())[1], "missed");
+  await again.close();
+});
+
+Deno.test("a token to unsubscribe that one instance signed is valid on another", async () => {
+  const { userId } = await t.actor({ tenantId });
+  const content = { userId, category: "news", tenantId: null };
+  const token = await signUnsubscribe(t.steward.platform.sql, content, new Date());
+  assert.equal((await second.nobody.post(`${path}/unsubscribe?token=${token}`)).status, 200);
+});
+
+Deno.test("a stream opened while the database connections are half-open gets new messages", async () => {
+  const { proxy, url } = await TcpProxy.forDatabase(DATABASE_URL ?? "");
+  const cutOff = await instance(url);
+  const user = await t.actor({ tenantId });
+  await (await openStream(cutOff, user)).close(); // from here on the instance listens
+  proxy.halfOpen();
+  const since = performance.now();
+  const isBack = async () => (await cutOff.nobody.get("/readyz")).body.checks.postgres === "ok";
+  await until(isBack, Boolean, { what: "a new connection in the pool" });
+  const stream = await openStream(cutOff, user, "0");
+  await notify(user, "heard");
+  assert.equal((await stream.next())[1], "heard");
+  // ten seconds on an idle machine; the system itself would notice after many minutes
+  assert.ok(performance.now() - since < 40_000, `after ${performance.now() - since} ms`);
+  await stream.close();
+  await cutOff.stop();
+  await proxy.refuse();
+});
