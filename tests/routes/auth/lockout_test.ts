@@ -1,46 +1,69 @@
 import assert from "node:assert/strict";
-import { hashesWaiting } from "../../../infra/passwords.ts";
-import { setup } from "../../support/setup.ts";
-import { forgetFailures, PASSWORD, person, signIn } from "./people.ts";
+import { hash as bcrypt } from "@node-rs/bcrypt";
+import { pruneSignInJob } from "../../../domain/access/sign_in/pruning.ts";
+import { verifyPassword } from "../../../infra/passwords.ts";
+import { finish } from "../../support/maintenance.ts";
+import { accepted, outcome, refused } from "../../support/outcomes.ts";
+import {
+  failSignIns,
+  forgetFailures,
+  PASSWORD,
+  person,
+  racing,
+  setupSignIns,
+  signedIn,
+  signIn,
+} from "./people.ts";
 
-const t = await setup({ TRUSTED_PROXIES: "1" }, { inThisProcess: true });
+const t = await setupSignIns();
 Deno.test.afterAll(() => t.stop());
 Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 
+const WRONG = "401 CREDENTIALS_INVALID_UNAUTHORIZED";
+const LOCKED = "401 ACCOUNT_LOCKED_UNAUTHORIZED";
+
 const from = (ip: string, email: string, password = PASSWORD) =>
   t.nobody.with({ "x-forwarded-for": ip }).post("/auth/login", { email, password });
+const fail = (email: string, times: number, more = {}) => failSignIns(t, email, times, more);
 
-async function fail(email: string, times: number): Promise<void> {
-  for (let n = 0; n < times; n++) {
-    assert.equal((await signIn(t, email, "wrong")).body.code, "CREDENTIALS_INVALID_UNAUTHORIZED");
+async function assertLocked(email: string, more = {}, passwords = [PASSWORD, "wrong"]): Promise<void> {
+  for (const password of passwords) {
+    const answer = await signIn(t, email, password, more);
+    await refused(LOCKED, answer);
+    const seconds = Number(answer.headers.get("retry-after"));
+    assert.ok(seconds > 840 && seconds <= 900, `${seconds}`);
   }
 }
 
-Deno.test("the fifth wrong password locks the account for 15 minutes, even for the right password", async () => {
-  const user = await person(t);
-  await fail(user.email, 4);
-  assert.equal((await signIn(t, user.email)).status, 200, "four are no lock, and a good one forgets them");
-  await fail(user.email, 5);
-  for (const password of [PASSWORD, "wrong"]) {
-    const { status, body, headers } = await signIn(t, user.email, password);
-    assert.equal(status, 401);
-    assert.equal(body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
-    const seconds = Number(headers.get("retry-after"));
-    assert.ok(seconds > 890 && seconds <= 900, `${seconds}`);
-  }
-});
+/** Makes the failures that a condition on `subject` chooses 15 minutes older. */
+const age = (like: string) =>
+  sql`update failed_sign_ins set last_failed_at = now() - interval '15 minutes',
+    failed_at = array_fill(now() - interval '15 minutes', array[5]) where subject like ${like}`;
 
-Deno.test("wrong passwords during a lock neither extend it nor count afterwards", async () => {
-  const user = await person(t);
-  await fail(user.email, 5);
-  const [before] = await sql`select lockout_expires_at from users where id = ${user.id}`;
-  for (let n = 0; n < 5; n++) await signIn(t, user.email, "wrong");
-  const [after] = await sql`select lockout_expires_at from users where id = ${user.id}`;
-  assert.deepEqual(after, before);
-  await sql`update users set lockout_expires_at = now() - interval '1 second' where id = ${user.id}`;
-  await fail(user.email, 4);
-  assert.equal((await signIn(t, user.email)).status, 200);
+/** A user and the token of a device that has signed in. */
+async function withDevice() {
+  const { id, email, tokens: { deviceToken } } = await signedIn(t);
+  assert.match(deviceToken, /^[\w-]{43}$/);
+  return { id, email, deviceToken: deviceToken as string };
+}
+
+Deno.test("the fifth wrong password locks the account for 15 minutes, even for the right password", async () => {
+  const { id, email } = await person(t);
+  await fail(email, 4);
+  await accepted(signIn(t, email)); // four are no lock, and a good one forgets them
+  await fail(email, 5);
+  const [before] = await sql`select lockout_expires_at from users where id = ${id}`;
+  await assertLocked(email, {}, [PASSWORD, "wrong", "wrong", "wrong", "wrong", "wrong"]);
+  const [after] = await sql`select lockout_expires_at from users where id = ${id}`;
+  assert.deepEqual(after, before, "wrong passwords during a lock do not extend it");
+  await sql`update users set lockout_expires_at = now() - interval '1 second' where id = ${id}`;
+  const shown = async () => await accepted(t.systemAdmin.get(`/api/v1/admin/users/${id}`));
+  assert.equal((await shown()).isLockedOut, false);
+  await fail(email, 4); // those during the lock do not count afterwards
+  assert.notEqual((await shown()).lockoutExpiresAt, null, "an expired lock stays until a good sign-in");
+  await accepted(signIn(t, email));
+  assert.equal((await shown()).lockoutExpiresAt, null);
 });
 
 Deno.test("an unknown email is locked and unlocked like a user's", async () => {
@@ -50,127 +73,184 @@ Deno.test("an unknown email is locked and unlocked like a user's", async () => {
   for (let n = 0; n < 7; n++) {
     const spelled = n % 2 ? nobody.toUpperCase() : nobody;
     const [theirs, none] = [await signIn(t, user.email, "wrong"), await signIn(t, spelled, "wrong")];
-    assert.equal(none.body.code, n < 5 ? "CREDENTIALS_INVALID_UNAUTHORIZED" : "ACCOUNT_LOCKED_UNAUTHORIZED");
-    assert.deepEqual([none.status, strip(none.body)], [theirs.status, strip(theirs.body)]);
-    const [longer, shorter] = [theirs, none].map(({ headers }) => Number(headers.get("retry-after")));
-    assert.ok(Math.abs((longer ?? 0) - (shorter ?? 0)) <= 1, `${longer} ${shorter}`);
+    await refused(n < 5 ? WRONG : LOCKED, theirs, none);
+    assert.deepEqual(strip(none.body), strip(theirs.body));
+    assert.equal(none.headers.has("retry-after"), theirs.headers.has("retry-after"));
   }
-  const kept = await sql`select subject, cardinality(failed_at) as failures from failed_sign_ins
+  await assertLocked(nobody);
+  const [kept] = await sql`select subject, cardinality(failed_at) as failures from failed_sign_ins
     where subject like 'email:%'`;
-  assert.equal(kept[0]?.failures, 5, "what comes while it is locked neither counts nor prolongs it");
-  assert.ok(!kept[0]?.subject.includes("nobody"));
-  await sql`update failed_sign_ins set last_failed_at = now() - interval '15 minutes',
-    failed_at = array_fill(now() - interval '15 minutes', array[5]) where subject like 'email:%'`;
+  assert.equal(kept?.failures, 5, "what comes while it is locked neither counts nor prolongs it");
+  assert.ok(!kept?.subject.includes("nobody"));
+  await age("email:%");
   await fail(nobody, 5);
-  assert.equal((await signIn(t, nobody, "wrong")).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  await assertLocked(nobody);
 });
 
 Deno.test("an inactive and a deleted account lock in the same way whether the password is right or wrong", async () => {
   for (const change of [sql`is_active = false`, sql`deleted_at = now()`]) {
-    const users = [await person(t), await person(t)];
-    for (const { id } of users) await sql`update users set ${change} where id = ${id}`;
-    const [right = [], wrong] = await Promise.all(users.map(async ({ email }, index) => {
-      const codes: string[] = [];
-      for (let n = 0; n < 7; n++) codes.push((await signIn(t, email, index ? "wrong" : PASSWORD)).body.code);
-      return codes;
-    }));
-    assert.deepEqual(right, wrong);
-    assert.deepEqual(right.slice(4, 6), ["CREDENTIALS_INVALID_UNAUTHORIZED", "ACCOUNT_LOCKED_UNAUTHORIZED"]);
-    await forgetFailures(t);
+    for (const password of [PASSWORD, "wrong"]) {
+      const { id, email } = await person(t);
+      await sql`update users set ${change} where id = ${id}`;
+      const outcomes = [];
+      for (let n = 0; n < 7; n++) outcomes.push(await outcome(signIn(t, email, password)));
+      assert.deepEqual(outcomes, [...Array(5).fill(WRONG), LOCKED, LOCKED]);
+    }
   }
-});
-
-Deno.test("an expired lock stays stored until a successful sign-in clears it", async () => {
-  const user = await person(t);
-  await fail(user.email, 5);
-  await sql`update users set lockout_expires_at = now() - interval '1 second' where id = ${user.id}`;
-  const shown = async () => (await t.systemAdmin.get(`/api/v1/admin/users/${user.id}`)).body;
-  assert.equal((await shown()).isLockedOut, false);
-  assert.notEqual((await shown()).lockoutExpiresAt, null);
-  await fail(user.email, 1);
-  assert.notEqual((await shown()).lockoutExpiresAt, null);
-  assert.equal((await signIn(t, user.email)).status, 200);
-  assert.equal((await shown()).lockoutExpiresAt, null);
 });
 
 Deno.test("five wrong passwords within any 15 minutes count, older ones do not", async () => {
-  const user = await person(t);
-  const subject = `user:${user.id}`;
-  await fail(user.email, 4);
+  const { id, email } = await person(t);
+  await fail(email, 4);
+  const subject = `user:${id}`;
   await sql`update failed_sign_ins set failed_at = array[now() - interval '16 minutes', now() - interval '14 minutes',
     now() - interval '14 minutes', now() - interval '14 minutes'] where subject = ${subject}`;
-  await fail(user.email, 1);
-  const [row] =
-    await sql`select cardinality(failed_at) as kept from failed_sign_ins where subject = ${subject}`;
-  assert.equal(row?.kept, 4);
-  await fail(user.email, 1);
-  assert.equal((await signIn(t, user.email)).body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
+  await fail(email, 1);
+  const [row] = await sql`select cardinality(failed_at) as n from failed_sign_ins where subject = ${subject}`;
+  assert.equal(row?.n, 4);
+  await fail(email, 1);
+  await assertLocked(email);
 });
 
 Deno.test("of many simultaneous guesses none succeeds once the account is locked", async () => {
-  const user = await person(t);
-  const guesses = Array.from({ length: 25 }, () => signIn(t, user.email, "wrong"));
-  // The right password is sent while more than five wrong ones are ahead of it, before any of them has locked the account.
-  while (hashesWaiting() < 8) await new Promise((resolve) => setTimeout(resolve, 1));
-  const right = await signIn(t, user.email, PASSWORD);
-  assert.equal(right.body.code, "ACCOUNT_LOCKED_UNAUTHORIZED");
-  await Promise.all(guesses);
-});
-
-Deno.test("of simultaneous guesses, wrong ones get the answer of the right one once the account is locked", async () => {
-  const user = await person(t);
-  for (const email of [user.email, "nobody-in-a-burst@example.test"]) {
-    const answers = await Promise.all(Array.from({ length: 12 }, () => signIn(t, email, "wrong")));
-    const locked = answers.filter(({ body }) => body.code === "ACCOUNT_LOCKED_UNAUTHORIZED");
-    const wrong = answers.filter(({ body }) => body.code === "CREDENTIALS_INVALID_UNAUTHORIZED");
-    assert.deepEqual([wrong.length, locked.length], [5, 7], email);
-    for (const { headers } of locked) assert.ok(Number(headers.get("retry-after")) > 890);
-  }
+  const { id, email } = await person(t);
+  await fail(email, 4);
+  const answers = await racing(
+    t,
+    id,
+    ...["wrong", "wrong", PASSWORD].map((each) => () => signIn(t, email, each)),
+  );
+  assert.deepEqual(answers, [WRONG, LOCKED, LOCKED], "wrong ones get the answer of the right one");
+  const burst = await Promise.all(
+    Array.from({ length: 9 }, () => outcome(signIn(t, "nobody-in-a-burst@example.test", "wrong"))),
+  );
+  assert.deepEqual(burst.sort(), [...Array(4).fill(LOCKED), ...Array(5).fill(WRONG)]);
 });
 
 Deno.test("thirty failed sign-ins from one address block it for all accounts there, and no other address", async () => {
-  const user = await person(t);
-  for (let n = 0; n < 30; n++) assert.equal((await from("192.0.2.1", `nobody${n}@example.test`)).status, 401);
-  const { status, body, headers } = await from("192.0.2.1", user.email);
-  assert.equal(status, 429);
-  assert.equal(body.code, "RATE_LIMITED");
-  const seconds = Number(headers.get("retry-after"));
-  assert.ok(seconds > 240 && seconds <= 300, `${seconds}`);
-  assert.equal((await from("192.0.2.2", user.email)).status, 200);
-  assert.equal(
-    (await from("203.0.113.9, 192.0.2.1", user.email)).status,
-    429,
-    "only the proxy's own entry counts",
-  );
+  const { email } = await person(t);
+  for (let n = 0; n < 29; n++) await refused(WRONG, from("192.0.2.1", `nobody${n}@example.test`));
+  for (let n = 0; n < 2; n++) await accepted(from("192.0.2.1", email)); // neither count nor reset the count
+  await refused(WRONG, from("192.0.2.1", "nobody@example.test"));
+  const answer = await from("192.0.2.1", email);
+  await refused("429 RATE_LIMITED", answer, from("203.0.113.9, 192.0.2.1", email)); // only the proxy's entry counts
+  const seconds = Number(answer.headers.get("retry-after"));
+  assert.ok(seconds > 200 && seconds <= 300, `${seconds}`);
+  await accepted(from("192.0.2.2", email));
   await sql`update failed_sign_ins set failed_at = failed_at[2:] || (now() - interval '5 minutes')
     where subject = 'address:192.0.2.1'`;
-  assert.equal((await from("192.0.2.1", user.email)).status, 200);
-});
-
-Deno.test("successful sign-ins neither count against the address nor reset its count", async () => {
-  const user = await person(t);
-  for (let n = 0; n < 29; n++) await from("198.51.100.7", "nobody@example.test");
-  for (let n = 0; n < 3; n++) assert.equal((await from("198.51.100.7", user.email)).status, 200);
-  await from("198.51.100.7", "nobody@example.test");
-  assert.equal((await from("198.51.100.7", user.email)).status, 429);
+  await accepted(from("192.0.2.1", email));
 });
 
 Deno.test("a burst of guesses from one address stops at thirty", async () => {
-  const people = await Promise.all(Array.from({ length: 3 }, () => person(t)));
-  const guesses = Array.from({ length: 90 }, (_, n) => from("198.51.100.8", `nobody${n}@example.test`));
-  // The right passwords are sent while most guesses wait for their hash, so the address is not blocked yet.
-  while (hashesWaiting() < 50) await new Promise((resolve) => setTimeout(resolve, 1));
-  const late = people.map(({ email }) => from("198.51.100.8", email));
+  const people = await Promise.all(Array.from({ length: 2 }, () => person(t)));
+  const slow = verifyPassword(await bcrypt("other", 12), PASSWORD); // the others wait for it
+  const guesses = Array.from({ length: 45 }, (_, n) => from("198.51.100.8", `nobody${n}@example.test`));
+  await refused("429 RATE_LIMITED", ...people.map(({ email }) => from("198.51.100.8", email)));
   const wrong = (await Promise.all(guesses)).filter(({ status }) => status === 401).length;
   assert.ok(wrong >= 30 && wrong < 45, `${wrong} wrong guesses got another answer than the right ones`);
-  assert.deepEqual((await Promise.all(late)).map(({ status }) => status), [429, 429, 429]);
-  const [row] = await sql`select cardinality(failed_at) as kept from failed_sign_ins
+  const [row] = await sql`select cardinality(failed_at) as n from failed_sign_ins
     where subject = 'address:198.51.100.8'`;
-  assert.equal(row?.kept, 30);
+  assert.equal(row?.n, 30);
+  await slow;
 });
 
 Deno.test("an IPv6 /64 network counts as one address", async () => {
-  for (let n = 0; n < 30; n++) await from(`2001:db8:0:1::${n.toString(16)}`, "nobody@example.test");
-  assert.equal((await from("2001:db8::1:ffff:0:0:1", "nobody@example.test")).status, 429);
-  assert.equal((await from("2001:db8:0:2::1", "nobody@example.test")).status, 401);
+  const addresses = ["2001:db8:0:1::", "2001:db8:0:1::1d", "2001:db8::1:ffff:0:0:1"];
+  await refused(WRONG, from(addresses[0]!, "nobody@example.test"));
+  await sql`update failed_sign_ins set failed_at = array_fill(now(), array[29]) where subject like 'address:%'`;
+  await refused(WRONG, from(addresses[1]!, "nobody@example.test"));
+  await refused("429 RATE_LIMITED", from(addresses[2]!, "nobody@example.test"));
+  await refused(WRONG, from("2001:db8:0:2::1", "other@example.test"));
+});
+
+Deno.test("a known device signs in while others have locked the account, and the lock stays for them", async () => {
+  const { email, deviceToken } = await withDevice();
+  await fail(email, 4);
+  const known = await accepted(signIn(t, email, PASSWORD, { deviceToken }));
+  assert.equal(known.deviceToken, deviceToken, "the same token goes on");
+  await fail(email, 1); // the device's sign-in did not give others more attempts
+  await assertLocked(email);
+  await accepted(signIn(t, email, PASSWORD, { deviceToken }));
+  await assertLocked(email);
+});
+
+Deno.test("wrong passwords of a known device lock only this device, for 15 minutes", async () => {
+  const { id, email, deviceToken } = await withDevice();
+  const device = { deviceToken };
+  await fail(email, 4, device);
+  const attempts = ["wrong", PASSWORD].map((each) => () => signIn(t, email, each, device));
+  assert.deepEqual(await racing(t, id, ...attempts), [WRONG, LOCKED], "also of simultaneous guesses");
+  await assertLocked(email, device);
+  const [row] =
+    await sql`select cardinality(failed_at) as n from failed_sign_ins where subject like 'device:%'`;
+  assert.equal(row?.n, 5);
+  const shown = await accepted(t.systemAdmin.get(`/api/v1/admin/users/${id}`));
+  assert.equal(shown.isLockedOut, false, "the account itself is not locked");
+  await accepted(signIn(t, email)); // another device is not locked, nor does its sign-in unlock the device
+  await assertLocked(email, device);
+  await age("device:%");
+  for (let n = 0; n < 2; n++) {
+    await fail(email, 4, device);
+    await accepted(signIn(t, email, PASSWORD, device)); // a good one forgets them
+  }
+});
+
+Deno.test("a device of another user, a forged, an expired and a malformed token count as none", async () => {
+  const [own, other, expired] = [await withDevice(), await withDevice(), await withDevice()];
+  await sql`update known_devices set expires_at = now() where user_id = ${expired.id}`;
+  const cases: [{ id: string; email: string }, string][] = [
+    [own, other.deviceToken],
+    [expired, expired.deviceToken],
+    [other, "A".repeat(43)],
+    [other, ""],
+    [other, `${other.deviceToken}=`],
+  ];
+  for (const [{ id, email }, deviceToken] of cases) {
+    await sql`update users set lockout_expires_at = now() + interval '1 minute' where id = ${id}`;
+    await refused(LOCKED, signIn(t, email, PASSWORD, { deviceToken }));
+    await sql`update users set lockout_expires_at = null where id = ${id}`;
+    const answer = await accepted(signIn(t, email, PASSWORD, { deviceToken }));
+    assert.notEqual(answer.deviceToken, deviceToken, "the device gets a token of its own");
+  }
+  await accepted(signIn(t, own.email, PASSWORD, { deviceToken: null }));
+});
+
+Deno.test("device tokens are stored as hashes, valid for 90 days from the last use, and pruned after it", async () => {
+  const { id, email, deviceToken } = await withDevice();
+  const read = async () => {
+    const [row] = await sql`select token_hash = sha256(${deviceToken}::text::bytea) as is_hashed,
+      last_used_at is null as is_new, round(extract(epoch from expires_at - now()) / 86400)::int as days
+      from known_devices where user_id = ${id}`;
+    return row && { ...row };
+  };
+  assert.deepEqual(await read(), { isHashed: true, isNew: true, days: 90 });
+  await sql`update known_devices set expires_at = now() + interval '1 day' where user_id = ${id}`;
+  await accepted(signIn(t, email, PASSWORD, { deviceToken }));
+  assert.deepEqual(await read(), { isHashed: true, isNew: false, days: 90 });
+  await sql`update known_devices set expires_at = now() - interval '1 second' where user_id = ${id}`;
+  assert.ok((await finish(pruneSignInJob, t.steward.platform)).knownDevices);
+  assert.equal(await read(), undefined);
+});
+
+Deno.test("at most 30 devices are kept: those that sent their token back last", async () => {
+  const { id, email, deviceToken } = await withDevice();
+  await accepted(signIn(t, email, PASSWORD, { deviceToken }));
+  await sql`insert into known_devices (id, user_id, token_hash, expires_at)
+    select gen_random_uuid(), ${id}, sha256(n::text::bytea), now() + interval '1 day' from generate_series(1, 60) n`;
+  const fresh = (await accepted(signIn(t, email))).deviceToken;
+  const [row] = await sql`select count(*)::int as kept from known_devices where user_id = ${id}`;
+  assert.equal(row?.kept, 30);
+  await fail(email, 5);
+  for (const token of [deviceToken, fresh]) {
+    await accepted(signIn(t, email, PASSWORD, { deviceToken: token }));
+  }
+});
+
+Deno.test("a new password makes all devices unknown", async () => {
+  const { email, me, tokens: { deviceToken } } = await signedIn(t);
+  const newPassword = "another good one";
+  await accepted(me.post("/auth/change-password", { currentPassword: PASSWORD, newPassword }));
+  await fail(email, 5, { deviceToken });
+  await refused(LOCKED, signIn(t, email, newPassword, { deviceToken }));
 });

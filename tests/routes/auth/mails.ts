@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { HttpAnswer } from "../../support/http.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { TestService } from "../../support/setup.ts";
 
 /** A mail in the development outbox. */
@@ -32,3 +34,23 @@ export async function mailsTo(s: TestService, email: string): Promise<Mail[]> {
     JSON.stringify(message.to).toLowerCase().includes(address)
   );
 }
+
+export const subjectsTo = async (s: TestService, email: string): Promise<string[]> =>
+  (await mailsTo(s, email)).map(({ subject }) => subject);
+
+/** The token of the link in a mail; empty if there is none. */
+export const tokenIn = (mail?: Mail): string => /#token=([\w-]{43})/.exec(mail?.textBody ?? "")?.[1] ?? "";
+
+/** The token of the newest link that was mailed to an address by the jobs of `act`; empty if there is none. */
+export async function tokenOf(
+  s: TestService,
+  email: string,
+  act: () => Promise<HttpAnswer>,
+): Promise<string> {
+  await accepted(withJobs(s, act));
+  return (await mailsTo(s, email)).map(tokenIn).find(Boolean) ?? "";
+}
+
+/** The token of a new link to reset the password. */
+export const resetTokenFor = (s: TestService, email: string): Promise<string> =>
+  tokenOf(s, email, () => s.nobody.post("/api/v1/auth/forgot-password", { email }));

@@ -2,104 +2,118 @@ import assert from "node:assert/strict";
 import { mailOwner } from "../../../domain/access/account/owner_mail.ts";
 import { OWNER_MAILS, type OwnerMailKind } from "../../../domain/access/account/owner_mail_texts.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setup, setupShared } from "../../support/setup.ts";
-import { mailsTo, withJobs } from "./mails.ts";
-import { bearer, forgetFailures, PASSWORD, type Person, person, signIn } from "./people.ts";
+import { accepted, outcome } from "../../support/outcomes.ts";
+import { setup, setupShared, type TestService } from "../../support/setup.ts";
+import { mailsTo, resetTokenFor, subjectsTo, withJobs } from "./mails.ts";
+import { PASSWORD, type Person, person, signedIn } from "./people.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { platform } = t.steward;
 const { sql } = platform;
 const NEW = "another good one";
+const CHANGED = "Your password was changed";
 
-const subjectsTo = async ({ email }: Person) => (await mailsTo(t, email)).map(({ subject }) => subject);
+const changePassword = (
+  { me }: Pick<Awaited<ReturnType<typeof signedIn>>, "me">,
+  to = NEW,
+  from = PASSWORD,
+) => me.post("/auth/change-password", { currentPassword: from, newPassword: to });
+const send = ({ id }: Person, kind: OwnerMailKind) =>
+  withJobs(t, () => transact(sql, (tx) => mailOwner(platform, tx, { userId: id, kind })));
 
 Deno.test("the owner is told of a changed and of a reset password", async () => {
-  const user = await person(t);
-  const me = bearer(t, await signIn(t, user.email));
-  const change = { currentPassword: PASSWORD, newPassword: NEW };
-  assert.equal((await withJobs(t, () => me.post("/auth/change-password", change))).status, 204);
-  const [changed] = await mailsTo(t, user.email);
-  assert.equal(changed?.subject, "Your password was changed");
-  assert.match(changed?.textBody ?? "", /^Hello Some,\n\nThe password of your account was changed.* UTC\)/);
-  assert.match(changed?.textBody ?? "", /If this was not you/);
-  assert.ok(!JSON.stringify(changed).includes(NEW));
-  await withJobs(t, () => t.nobody.post("/auth/forgot-password", { email: user.email }));
-  const [link] = await mailsTo(t, user.email);
-  const token = /#token=([\w-]{43})/.exec(link?.textBody ?? "")?.[1];
-  const reset = { token, newPassword: "yet another good one" };
-  assert.equal((await withJobs(t, () => t.nobody.post("/auth/reset-password", reset))).status, 204);
-  assert.equal((await subjectsTo(user))[0], "Your password was reset");
+  const user = await signedIn(t);
+  await accepted(withJobs(t, () => changePassword(user)));
+  const [mail] = await mailsTo(t, user.email);
+  assert.equal(mail?.subject, CHANGED);
+  assert.match(mail?.textBody ?? "", /^Hello Some,\n\nThe password of your account was changed.* UTC\)/);
+  assert.match(mail?.textBody ?? "", /If this was not you/);
+  assert.ok(!JSON.stringify(mail).includes(NEW));
+  const reset = { token: await resetTokenFor(t, user.email), newPassword: "yet another good one" };
+  await accepted(withJobs(t, () => t.nobody.post("/auth/reset-password", reset)));
+  assert.equal((await subjectsTo(t, user.email))[0], "Your password was reset");
 });
 
 Deno.test("a refused change sends nothing, and of concurrent changes only the successful one", async () => {
-  const user = await person(t);
-  const me = bearer(t, await signIn(t, user.email));
-  const change = (currentPassword: string, newPassword: string) =>
-    me.post("/auth/change-password", { currentPassword, newPassword });
-  await withJobs(t, async () => {
-    assert.equal((await change("wrong", NEW)).status, 400);
-    assert.equal((await change(PASSWORD, "password1234")).status, 400);
-  });
-  assert.deepEqual(await subjectsTo(user), []);
+  const user = await signedIn(t);
+  const attempts = [[NEW, "wrong"], ["password1234"], ...[1, 2, 3].map((n) => [`${NEW} ${n}`])] as [string][];
   const answers = await withJobs(
     t,
-    () => Promise.all(Array.from({ length: 3 }, (_, n) => change(PASSWORD, `${NEW} ${n}`))),
+    () => Promise.all(attempts.map((attempt) => outcome(changePassword(user, ...attempt)))),
   );
-  assert.equal(answers.filter(({ status }) => status === 204).length, 1);
-  assert.deepEqual(await subjectsTo(user), ["Your password was changed"]);
+  assert.equal(answers.filter((answer) => answer === "204").length, 1);
+  assert.deepEqual(await subjectsTo(t, user.email), [CHANGED]);
 });
 
 Deno.test("each kind of mail has a title and a text in both languages", async () => {
   const user = await person(t);
-  const send = (kind: OwnerMailKind) =>
-    withJobs(t, () => transact(sql, (tx) => mailOwner(platform, tx, { userId: user.id, kind })));
   const kinds = Object.keys(OWNER_MAILS) as OwnerMailKind[];
-  for (const kind of kinds) await send(kind);
+  for (const kind of kinds) await send(user, kind);
   await sql`insert into notification_settings (tenant_id, default_locale) values (${user.tenantId}, 'pt')`;
-  for (const kind of kinds) await send(kind);
+  for (const kind of kinds) await send(user, kind);
   const expected = (["pt", "en"] as const).flatMap((language) =>
     kinds.toReversed().map((kind) => OWNER_MAILS[kind][language].title)
   );
-  assert.deepEqual(await subjectsTo(user), expected);
-});
-
-Deno.test("a broken or deleted template does not prevent the change, and the owner still gets a mail", async () => {
-  const broken = await setup();
-  try {
-    const operator = await broken.actor({ role: "SystemAdmin", global: true });
-    const templates = "/api/v1/notification-templates";
-    const { items } = (await operator.get(`${templates}?pageSize=100`)).body;
-    const shipped: { id: string }[] = items.filter(({ slug }: { slug: string }) => slug === "account-change");
-    assert.equal(shipped.length, 2);
-    const changeOnce = async () => {
-      const user = await person(broken);
-      const me = bearer(broken, await signIn(broken, user.email));
-      const change = { currentPassword: PASSWORD, newPassword: NEW };
-      assert.equal((await withJobs(broken, () => me.post("/auth/change-password", change))).status, 204);
-      return (await mailsTo(broken, user.email)).map(({ subject }) => subject);
-    };
-    for (const { id } of shipped) {
-      const change = { templateId: id, requiredVariables: "title,text,missing" };
-      assert.equal((await operator.put(`${templates}/${id}`, change)).status, 200);
-    }
-    assert.deepEqual(await changeOnce(), ["Your password was changed"]);
-    for (const { id } of shipped) assert.equal((await operator.delete(`${templates}/${id}`)).status, 200);
-    assert.deepEqual(await changeOnce(), ["Your password was changed"]);
-  } finally {
-    await broken.stop();
-  }
+  assert.deepEqual(await subjectsTo(t, user.email), expected);
 });
 
 Deno.test("nobody can read the mails as messages of a tenant, and a deleted user gets none", async () => {
   const user = await person(t);
-  const me = bearer(t, await signIn(t, user.email));
-  await withJobs(t, () => me.post("/auth/change-password", { currentPassword: PASSWORD, newPassword: NEW }));
+  await send(user, "password-changed");
   const staff = await t.actor({ tenantId: user.tenantId, permissions: ["send:notifications"] });
-  assert.equal((await staff.get("/api/v1/notifications")).body.totalCount, 0);
+  assert.equal((await accepted(staff.get("/api/v1/notifications"))).totalCount, 0);
   await sql`update users set deleted_at = now() where id = ${user.id}`;
-  const mail = { userId: user.id, kind: "password-changed" } as const;
-  await withJobs(t, () => transact(sql, (tx) => mailOwner(platform, tx, mail)));
-  assert.equal((await subjectsTo(user)).length, 1);
+  await send(user, "password-changed");
+  assert.deepEqual(await subjectsTo(t, user.email), [CHANGED]);
+});
+
+/** Changes or, with null, deletes the shipped templates of a slug. */
+async function changeTemplates(s: TestService, slug: string, change: Record<string, unknown> | null) {
+  const operator = await s.actor({ role: "SystemAdmin", global: true });
+  const path = "/api/v1/notification-templates";
+  const { items } = await accepted(operator.get(`${path}?pageSize=100`));
+  const shipped: { id: string }[] = items.filter((item: { slug: string }) => item.slug === slug);
+  assert.equal(shipped.length, 2);
+  for (const { id } of shipped) {
+    const one = `${path}/${id}`;
+    await accepted(change ? operator.put(one, { templateId: id, ...change }) : operator.delete(one));
+  }
+}
+
+Deno.test("mails are sent even if their template lacks a variable, loses the link or is deleted", async () => {
+  const s = await setup({ RESET_URL: "https://app.example.test/reset?t={token}" });
+  try {
+    const changeOnce = async () => {
+      const user = await signedIn(s);
+      await accepted(withJobs(s, () => changePassword(user)));
+      assert.deepEqual(await subjectsTo(s, user.email), [CHANGED]);
+    };
+    for (const change of [{ requiredVariables: "title,text,missing" }, null]) {
+      await changeTemplates(s, "account-change", change);
+      await changeOnce();
+    }
+    const arrives = async () => {
+      const { email } = await person(s);
+      await accepted(withJobs(s, () => s.nobody.post("/api/v1/auth/forgot-password", { email })));
+      const [mail] = await mailsTo(s, email);
+      const [text, link] = [mail?.textBody ?? "", /https:\/\/app\.example\.test\/reset\?t=[\w-]{43}/];
+      assert.match(text, link);
+      return text.replace(link, "");
+    };
+    const usual = await arrives();
+    const reset = (change: Record<string, unknown> | null) => changeTemplates(s, "password-reset", change);
+    await reset({ requiredVariables: "resetUrl,firstname2" });
+    assert.equal(await arrives(), usual, "the default text is the shipped one");
+    const html = "<p>{{resetURL}}</p>";
+    await reset({ requiredVariables: "", htmlBodyTemplate: html, textBodyTemplate: null });
+    await arrives();
+    await reset({ htmlBodyTemplate: html.replace("URL", "Url") });
+    await arrives();
+    await reset(null);
+    await arrives();
+    assert.ok(s.logs.some((line) => line.includes('"warn"') && line.includes("password-reset")));
+  } finally {
+    await s.stop();
+  }
 });

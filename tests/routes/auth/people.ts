@@ -1,8 +1,13 @@
+import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { hashPassword } from "../../../infra/passwords.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
-import type { TestService } from "../../support/setup.ts";
+import { countLockWaits } from "../../support/lock_waits.ts";
+import { accepted, outcome } from "../../support/outcomes.ts";
+import { setupShared, type TestService } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 
 export const PASSWORD = "correct horse battery";
 const hashed = hashPassword(PASSWORD);
@@ -59,6 +64,54 @@ export const bearer = (t: TestService, { body }: HttpAnswer): HttpClient => with
 
 export const withToken = (t: TestService, token: string): HttpClient =>
   t.nobody.with({ authorization: `Bearer ${token}` });
+
+/** A user who signed in with the password: `me` sends requests with the access token. */
+export async function signedIn(t: TestService, o: Parameters<typeof person>[1] = {}) {
+  const user = await person(t, o);
+  const tokens = await accepted(signIn(t, user.email));
+  return { ...user, tokens, me: withToken(t, tokens.accessToken) };
+}
+
+/** Asks for new tokens. */
+export const refresh = (t: TestService, { refreshToken }: { refreshToken: string }): Promise<HttpAnswer> =>
+  t.nobody.post("/api/v1/auth/refresh", { refreshToken });
+
+/** Fails sign-ins of a user who is not locked. */
+export async function failSignIns(t: TestService, email: string, times: number, more = {}): Promise<void> {
+  for (let n = 0; n < times; n++) {
+    assert.equal(await outcome(signIn(t, email, "wrong", more)), "401 CREDENTIALS_INVALID_UNAUTHORIZED");
+  }
+}
+
+let database: Promise<string> | undefined;
+
+/** A service for tests that fail sign-ins of many addresses or use `racing`. Its test files share it. */
+export const setupSignIns = async (): Promise<TestService> =>
+  await setupShared({
+    TRUSTED_PROXIES: "1",
+    DATABASE_URL: await (database ??= createDatabaseForLongLocks()),
+  });
+
+/**
+ * Sends requests that change a user. None can end before all of them wait for the user's row, so each has passed the
+ * checks before. They then go on in their order.
+ */
+export async function racing(
+  t: TestService,
+  userId: string,
+  ...requests: (() => Promise<HttpAnswer>)[]
+): Promise<string[]> {
+  const { answers } = await t.steward.platform.sql.begin(async (tx) => {
+    await tx`select from users where id = ${userId} for update`;
+    const answers: Promise<string>[] = [];
+    for (const send of requests) {
+      answers.push(outcome(send()));
+      await until(() => countLockWaits(tx), (waiting) => waiting >= answers.length, { what: "a lock wait" });
+    }
+    return { answers };
+  });
+  return await Promise.all(answers);
+}
 
 /** Deletes failed sign-ins, so that a test starts below every limit. */
 export const forgetFailures = async (t: TestService): Promise<void> => {
