@@ -2,10 +2,30 @@
 import assert from "node:assert/strict";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import type { TestService } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 
-export function refused(answer: HttpAnswer, status: number, code: string): void {
-  assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body));
+/** Checks that an answer, or each of several, refuses with this status and code. */
+export function refused(answers: HttpAnswer | HttpAnswer[], status: number, code: string, name = ""): void {
+  for (const { status: found, body } of [answers].flat()) {
+    assert.deepEqual([found, body.code], [status, code], `${name} ${JSON.stringify(body)}`);
+  }
 }
+
+/** Like `refused` with VALIDATION_ERROR; an error of the list begins with `field`. */
+export function invalid(answer: HttpAnswer, field: RegExp | string, name = ""): void {
+  refused(answer, 400, "VALIDATION_ERROR", name);
+  const errors: string[] = answer.body.errors;
+  const isMeant = (error: string) =>
+    typeof field === "string" ? error.startsWith(`${field}:`) : field.test(error);
+  assert.ok(errors.some(isMeant), `${name}: expected ${field}, found ${errors}`);
+}
+
+/** The statuses of simultaneous requests, sorted. */
+export const statuses = (answers: HttpAnswer[]): number[] => answers.map(({ status }) => status).sort();
+
+/** The answers of simultaneous requests. */
+export const atOnce = <T>(count: number, send: (n: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, n) => send(n)));
 
 /** The id of the created object. */
 export async function idOf(answer: Promise<HttpAnswer>): Promise<string> {
@@ -14,9 +34,19 @@ export async function idOf(answer: Promise<HttpAnswer>): Promise<string> {
   return body.id;
 }
 
+/** One member of each item on a page. */
+export const column = ({ body }: HttpAnswer, member: string): string[] =>
+  body.items.map((item: Record<string, string>) => item[member]);
+
 /** The names on a page. */
-export const names = ({ body }: HttpAnswer): string[] =>
-  body.items.map((item: { name: string }) => item.name);
+export const names = (answer: HttpAnswer) => column(answer, "name");
+
+/** The permission codes of a role, or of the items of a page. */
+export const codes = (body: { permissions?: Coded[]; items?: Coded[] }): string[] =>
+  (body.items ?? body.permissions ?? []).map(({ code }) => code);
+interface Coded {
+  code: string;
+}
 
 /** Whether the caller's token is still valid. */
 export const isSignedIn = async (caller: HttpClient): Promise<boolean> =>
@@ -27,4 +57,13 @@ export async function auditOf(t: TestService, targetId: string): Promise<string[
   const rows = await t.steward.platform.sql<{ action: string }[]>`
     select action from audit_log where target_id = ${targetId} order by id`;
   return rows.map((row) => row.action);
+}
+
+/** The tokens of the links mailed to an address, the newest first, once there are `count`. */
+export async function mailedTokens(t: TestService, email: string, count = 1): Promise<string[]> {
+  const mailed = async (): Promise<string[]> =>
+    (await t.nobody.get("/dev/outbox")).body
+      .filter(({ to }: { to: unknown }) => JSON.stringify(to).includes(email))
+      .flatMap(({ textBody }: { textBody: string }) => /#token=([\w-]{43})/.exec(textBody)?.[1] ?? []);
+  return await until(mailed, (tokens) => tokens.length >= count);
 }
