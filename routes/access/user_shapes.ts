@@ -133,7 +133,7 @@ const metadata = z.custom<Metadata>(
 ).superRefine((value, context) => {
   const mistake = metadataMistake(value);
   if (mistake) context.addIssue(mistake);
-}).meta({ type: "object", description: METADATA, additionalProperties: true });
+}).meta({ type: ["object", "null"], description: METADATA, additionalProperties: true });
 const appIds = z.array(requiredText(100)).max(100).transform((ids) => [...new Set(ids)]);
 
 const email = z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254));

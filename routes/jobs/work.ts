@@ -65,8 +65,7 @@ const result = z.object({
   jobId: uuid,
   attempt,
   outcome: z.enum(WORK_OUTCOMES),
-  output: z.unknown().optional()
-    .meta({ type: "object", description: "JSON; stored as the output of the execution" }),
+  output: z.unknown().optional().meta({ description: "JSON; stored as the output of the execution" }),
   error: orNull(text(ERROR_BYTES)),
   retryInSeconds: orNull(z.number().min(0).max(LONGEST_DELAY_SECONDS)).meta({
     description: "Delay before a failed or postponed job runs again",

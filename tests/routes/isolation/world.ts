@@ -3,46 +3,178 @@ import assert from "node:assert/strict";
 import { numberEvents } from "../../../domain/events/feed/number_events.ts";
 import { CATALOG_PERMISSIONS } from "../../../domain/rights/catalog.ts";
 import { MARKER, type World } from "../../support/isolation.ts";
-import type { TestService } from "../../support/setup.ts";
+import type { Actor, TestService } from "../../support/setup.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 
-const KINDS = [
-  "tenant",
-  "user",
-  "email",
-  "role",
-  "invitation",
-  "userImport",
-  "permission",
-  "permissionCode",
-  "session",
-  "job",
-  "jobBatch",
-  "recurringJob",
-  "jobType",
-  "deadLetter",
-  "file",
-  "reference",
-  "notification",
-  "template",
-  "templateSlug",
-  "inApp",
-  "device",
-  "suppression",
-  "notificationSender",
-  "execution",
-  "documentTemplate",
-  "schedule",
-  "reportTarget",
-  "application",
-  "setting",
-  "apiKey",
-  "serviceAccount",
-  "oauthClient",
-  "factor",
-  "webhookEndpoint",
-  "webhookDelivery",
-] as const;
-export type Kind = typeof KINDS[number];
+const BCRYPT = "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q";
+const LATER = "2090-01-01T00:00:00Z";
+const ECHO = { jobTypeName: "steward.echo", serializedArgs: JSON.stringify({ text: MARKER }) };
+
+/** What the creation of an object gets. */
+interface Making {
+  victim: Actor;
+  tenantId: string;
+  /** 0 for the object in the world; later objects of the same kind have other numbers. */
+  n: number;
+  /** Appended to names that must be unique: "" for the first object. */
+  tail: string;
+  /** A text with the marker. */
+  text: string;
+  /** The id of an object of another kind that was created before. */
+  id(kind: string): string;
+  /** Creates the object through the API. @returns the member `id` of the answer */
+  made(path: string, body: unknown, id?: string): Promise<string>;
+  /** Inserts a row. @returns its id */
+  inserted(table: string, row: Record<string, unknown>): Promise<string>;
+}
+
+/** How an object of each kind is created, in this order. */
+const MAKERS = {
+  tenant: ({ tenantId }) => tenantId,
+  email: ({ tail }) => `victims.user${tail}@example.test`,
+  user: ({ made, id, text }) =>
+    made("/users", { email: id("email"), password: BCRYPT, isPasswordEncrypted: true, firstName: text }),
+  role: ({ made, text }) => made("/roles", { name: `${text} role`, permissionIds: [] }),
+  file: ({ made, text }) =>
+    made("/files", {
+      profile: "document",
+      fileName: `${text}.pdf`,
+      contentType: "application/pdf",
+      sizeBytes: 100,
+    }, "fileId"),
+  userImport: ({ inserted, tenantId, victim, id, text }) =>
+    inserted("user_imports", {
+      tenant_id: tenantId,
+      file_id: id("file"),
+      is_dry_run: true,
+      created_by: victim.userId,
+      is_service_account: false,
+      acting_tenant_id: tenantId,
+      permissions: ["create:users"],
+      trace_id: text,
+    }),
+  invitation: ({ made, id, text, tail }) =>
+    made("/users/invite", {
+      email: `victims.guest${tail}@example.test`,
+      roleIds: [id("role")],
+      firstName: text,
+    }),
+  permissionCode: ({ tail }) => `victims:thing${tail}`,
+  permission: ({ made, id, text }) =>
+    made("/permissions", { code: id("permissionCode"), description: text, category: text }),
+  session: ({ inserted, victim }) =>
+    inserted("sessions", { user_id: victim.userId, expires_at: LATER, user_agent: MARKER }),
+  job: ({ made }) => made("/jobs", ECHO),
+  jobBatch: ({ made, text }) =>
+    made("/jobs/batches", {
+      name: text,
+      jobs: [{ jobTypeName: "steward.echo", scheduledAt: LATER }],
+      open: true,
+    }),
+  recurringJob: ({ made, tail }) =>
+    made(
+      "/recurring-jobs",
+      { jobId: `victims-recurring${tail}`, cronExpression: "0 4 * * *", ...ECHO },
+      "jobId",
+    ),
+  jobType: async ({ victim, tail, text }) => {
+    const name = `victims.type${tail}`;
+    const { status, body } = await victim.put(`/api/v1/job-types/${name}`, { description: text });
+    assert.equal(status, 201, JSON.stringify(body));
+    return name;
+  },
+  deadLetter: ({ inserted, tenantId, id, text }) =>
+    inserted("dead_letter_jobs", {
+      job_id: id("job"),
+      tenant_id: tenantId,
+      job_type_name: ECHO.jobTypeName,
+      queue: "default",
+      serialized_args: ECHO.serializedArgs,
+      attempts: 1,
+      error_message: text,
+    }),
+  reference: ({ inserted, id, text }) =>
+    inserted("file_references", { file_id: id("file"), scope: "victims", owner_id: text }),
+  notification: ({ made, text }) =>
+    made("/notifications/schedule", {
+      notification: {
+        channel: "Email",
+        recipients: [{ address: "victims.user@example.test" }],
+        subject: text,
+        textBody: text,
+      },
+      scheduledAt: LATER,
+    }, "notificationId"),
+  templateSlug: ({ tail }) => `victims-template${tail}`,
+  template: ({ made, id, text }) =>
+    made("/notification-templates", {
+      slug: id("templateSlug"),
+      name: text,
+      subjectTemplate: text,
+      textBodyTemplate: text,
+      locale: "en",
+    }),
+  inApp: ({ inserted, tenantId, victim, n, text }) =>
+    inserted("user_notifications", {
+      tenant_id: tenantId,
+      user_id: victim.userId,
+      seq: n + 1,
+      title: text,
+      body: text,
+    }),
+  device: ({ made, victim, tail }) =>
+    made(`/user-notifications/devices?userId=${victim.userId}`, { token: `victims-device${tail}` }),
+  suppression: ({ made, text, tail }) =>
+    made("/notification-suppressions", {
+      channel: "Email",
+      address: `victims.suppressed${tail}@example.test`,
+      detail: text,
+    }),
+  notificationSender: ({ made, text, tail }) =>
+    made("/notification-senders", { address: `victim${tail}@victims.example`, name: text }),
+  execution: ({ made }) => made("/reports/generate-async", { templateId: "users", format: 3 }),
+  documentTemplate: ({ made, text, tail }) =>
+    made("/document-templates", {
+      slug: `victims-document${tail}`,
+      name: text,
+      titleTemplate: text,
+      bodyTemplate: `<page><p>${text}</p></page>`,
+    }),
+  schedule: ({ made, text }) =>
+    made("/reports/schedules", { templateId: "users", name: text, cronExpression: "0 4 * * *", format: 3 }),
+  reportTarget: ({ made, text }) =>
+    made("/report-targets", { name: text, kind: "slack", webhookUrl: "https://hooks.example.test/slack" }),
+  application: ({ made, text, tail }) => made("/applications", { code: `victims${tail}`, name: text }),
+  setting: ({ made, text, tail }) => made("/settings", { key: `victims${tail}`, value: text }),
+  apiKey: ({ made, text }) => made("/api-keys", { name: text, permissions: ["read:users"] }),
+  serviceAccount: ({ made, text, tenantId }) =>
+    made("/service-accounts", { name: text, permissions: ["read:users"], tenants: [tenantId] }),
+  oauthClient: ({ made, text, tenantId, tail }) =>
+    made("/oauth-clients", {
+      name: text,
+      kind: "confidential",
+      redirectUris: ["https://victims.test/"],
+      audience: `https://${tenantId}${tail}.victims.test`, // one owner may use an audience
+    }),
+  factor: ({ inserted, victim, text }) =>
+    inserted("user_factors", { user_id: victim.userId, kind: "totp", name: text, secret: text }),
+  webhookEndpoint: ({ made, text }) =>
+    made("/webhook-endpoints", {
+      url: `https://hooks.example.test/${encodeURIComponent(text)}`,
+      eventTypes: ["report.failed"],
+    }),
+  webhookDelivery: ({ inserted, id, text }) =>
+    inserted("webhook_deliveries", {
+      endpoint_id: id("webhookEndpoint"),
+      event_type: "user.created",
+      body: JSON.stringify({ type: "user.created", data: { firstName: text } }),
+      job_id: id("job"),
+      status: "Failed",
+      next_attempt_at: null,
+    }),
+} satisfies Record<string, (m: Making) => string | Promise<string>>;
+export type Kind = keyof typeof MAKERS;
+const KINDS = Object.keys(MAKERS) as Kind[];
 
 /** Names of the same form that do not exist. */
 const ABSENT: Record<Kind, string> = {
@@ -58,6 +190,41 @@ export const everyTenantPermission = CATALOG_PERMISSIONS.filter((p) => p.reach =
   p.code
 );
 
+/**
+ * Creates objects of the victim of these kinds.
+ * @param existing ids of objects that they may refer to
+ * @param n appended to their names, so that these are unique; 0: nothing
+ */
+export async function makeObjects(
+  { victim, sql }: { victim: Actor; sql: Sql },
+  kinds: readonly Kind[],
+  existing: Partial<Record<Kind, string>>,
+  n: number,
+): Promise<Record<Kind, string>> {
+  const ids = { ...existing } as Record<Kind, string>;
+  for (const kind of KINDS.filter((kind) => kinds.includes(kind))) {
+    ids[kind] = await MAKERS[kind]({
+      victim,
+      tenantId: victim.tenantId ?? "",
+      n,
+      tail: n === 0 ? "" : `-${n}`,
+      text: n === 0 ? MARKER : `${MARKER} ${n}`,
+      id: (other) => ids[other as Kind],
+      made: async (path, body, id = "id") => {
+        const answer = await victim.post(`/api/v1${path}`, body);
+        assert.ok(answer.status < 300, `POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+        return answer.body[id];
+      },
+      inserted: async (table, row) => {
+        const id = crypto.randomUUID();
+        await sql`insert into ${sql(table)} ${sql({ id, ...row })}`;
+        return id;
+      },
+    });
+  }
+  return ids;
+}
+
 export async function buildWorld(t: TestService): Promise<World<Kind>> {
   const { sql } = t.steward.platform;
   const victim = await t.actor({ permissions: everyTenantPermission });
@@ -67,175 +234,8 @@ export async function buildWorld(t: TestService): Promise<World<Kind>> {
   });
   await sql`update tenants set name = ${`${MARKER} tenant`} where id = ${victim.tenantId}`;
   await sql`update users set first_name = ${MARKER} where id = ${victim.userId}`;
-  const made = async (path: string, body: unknown, id = "id"): Promise<string> => {
-    const answer = await victim.post(path, body);
-    assert.ok(answer.status < 300, `POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body[id];
-  };
-  const inserted = async (table: string, row: Record<string, unknown>): Promise<string> => {
-    const id = crypto.randomUUID();
-    await sql`insert into ${sql(table)} ${sql({ id, ...row })}`;
-    return id;
-  };
-  const tenantId = victim.tenantId ?? "";
-  const email = "victims.user@example.test";
-  const message = { channel: "Email", recipients: [{ address: email }], subject: MARKER, textBody: MARKER };
-  const later = new Date(Date.now() + 86_400_000).toISOString();
-  const file = await made("/api/v1/files", {
-    profile: "document",
-    fileName: `${MARKER}.pdf`,
-    contentType: "application/pdf",
-    sizeBytes: 100,
-  }, "fileId");
-  const [session] = await sql<{ id: string }[]>`select id from sessions where user_id = ${victim.userId}`;
-  const job = await made("/api/v1/jobs", {
-    jobTypeName: "steward.echo",
-    serializedArgs: JSON.stringify({ text: MARKER }),
-  });
-  const webhookEndpoint = await made("/api/v1/webhook-endpoints", {
-    url: `https://hooks.example.test/${MARKER}`,
-    eventTypes: ["report.failed"],
-  });
-  const declared = await victim.put("/api/v1/job-types/victims.type", { description: MARKER });
-  assert.equal(declared.status, 201, JSON.stringify(declared.body));
-  const role = await made("/api/v1/roles", { name: `${MARKER} role`, permissionIds: [] });
-  const ids: Record<Kind, string> = {
-    tenant: tenantId,
-    user: await made("/api/v1/users", {
-      email,
-      password: "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q",
-      isPasswordEncrypted: true,
-      firstName: MARKER,
-    }),
-    email,
-    role,
-    userImport: await inserted("user_imports", {
-      tenant_id: tenantId,
-      file_id: file,
-      is_dry_run: true,
-      created_by: victim.userId,
-      is_service_account: false,
-      acting_tenant_id: tenantId,
-      permissions: ["create:users"],
-      trace_id: MARKER,
-    }),
-    invitation: await made("/api/v1/users/invite", {
-      email: "victims.guest@example.test",
-      roleIds: [role],
-      firstName: MARKER,
-    }),
-    permission: await made("/api/v1/permissions", {
-      code: "victims:thing",
-      description: MARKER,
-      category: MARKER,
-    }),
-    permissionCode: "victims:thing",
-    session: session?.id ?? "",
-    job,
-    jobBatch: await made("/api/v1/jobs/batches", {
-      name: MARKER,
-      jobs: [{ jobTypeName: "steward.echo", scheduledAt: "2090-01-01T00:00:00Z" }],
-      open: true,
-    }),
-    recurringJob: await made("/api/v1/recurring-jobs", {
-      jobId: "victims-recurring",
-      jobTypeName: "steward.echo",
-      cronExpression: "0 4 * * *",
-      serializedArgs: JSON.stringify({ text: MARKER }),
-    }, "jobId"),
-    jobType: "victims.type",
-    deadLetter: await inserted("dead_letter_jobs", {
-      job_id: job,
-      tenant_id: tenantId,
-      job_type_name: "steward.echo",
-      queue: "default",
-      serialized_args: JSON.stringify({ text: MARKER }),
-      attempts: 1,
-      error_message: MARKER,
-    }),
-    file,
-    reference: await inserted("file_references", { file_id: file, scope: "victims", owner_id: MARKER }),
-    notification: await made(
-      "/api/v1/notifications/schedule",
-      { notification: message, scheduledAt: later },
-      "notificationId",
-    ),
-    template: await made("/api/v1/notification-templates", {
-      slug: "victims-template",
-      name: MARKER,
-      subjectTemplate: MARKER,
-      textBodyTemplate: MARKER,
-      locale: "en",
-    }),
-    templateSlug: "victims-template",
-    inApp: await inserted("user_notifications", {
-      tenant_id: tenantId,
-      user_id: victim.userId,
-      seq: 1,
-      title: MARKER,
-      body: MARKER,
-    }),
-    device: await made(`/api/v1/user-notifications/devices?userId=${victim.userId}`, {
-      token: "victims-device",
-    }),
-    suppression: await made("/api/v1/notification-suppressions", {
-      channel: "Email",
-      address: "victims.suppressed@example.test",
-      detail: MARKER,
-    }),
-    notificationSender: await made("/api/v1/notification-senders", {
-      address: "victim@victims.example",
-      name: MARKER,
-    }),
-    execution: await made("/api/v1/reports/generate-async", { templateId: "users", format: 3 }),
-    documentTemplate: await made("/api/v1/document-templates", {
-      slug: "victims-document",
-      name: MARKER,
-      titleTemplate: MARKER,
-      bodyTemplate: `<page><p>${MARKER}</p></page>`,
-    }),
-    schedule: await made("/api/v1/reports/schedules", {
-      templateId: "users",
-      name: MARKER,
-      cronExpression: "0 4 * * *",
-      format: 3,
-    }),
-    application: await made("/api/v1/applications", { code: "victims", name: MARKER }),
-    setting: await made("/api/v1/settings", { key: "victims", value: MARKER }),
-    apiKey: await made("/api/v1/api-keys", { name: MARKER, permissions: ["read:users"] }),
-    serviceAccount: await made("/api/v1/service-accounts", {
-      name: MARKER,
-      permissions: ["read:users"],
-      tenants: [tenantId],
-    }),
-    oauthClient: await made("/api/v1/oauth-clients", {
-      name: MARKER,
-      kind: "confidential",
-      redirectUris: ["https://victims.test/"],
-      audience: `https://${tenantId}.victims.test`, // one owner may use an audience
-    }),
-    factor: await inserted("user_factors", {
-      user_id: victim.userId,
-      kind: "totp",
-      name: MARKER,
-      secret: MARKER,
-    }),
-    webhookEndpoint,
-    reportTarget: await made("/api/v1/report-targets", {
-      name: MARKER,
-      kind: "slack",
-      webhookUrl: "https://hooks.example.test/slack",
-    }),
-    webhookDelivery: await inserted("webhook_deliveries", {
-      endpoint_id: webhookEndpoint,
-      event_type: "user.created",
-      body: JSON.stringify({ type: "user.created", data: { firstName: MARKER } }),
-      job_id: job,
-      status: "Failed",
-      next_attempt_at: null,
-    }),
-  };
-  await sql`update files set reference_count = 1 where id = ${file}`;
+  const ids = await makeObjects({ victim, sql }, KINDS, {}, 0);
+  await sql`update files set reference_count = 1 where id = ${ids.file}`;
   await numberEvents(sql); // a poll would number the victim's events too
   return {
     t,

@@ -1,0 +1,44 @@
+import type { Endpoint } from "../../../routes/shared/endpoint.ts";
+import type { Ask, World } from "../../support/isolation.ts";
+import type { Actor, TestService } from "../../support/setup.ts";
+import { ROWS } from "../isolation/all_rows.ts";
+import { buildWorld, everyTenantPermission, type Kind } from "../isolation/world.ts";
+import { ASKS } from "./asks.ts";
+import { Calls } from "./calls.ts";
+
+const byTenants = new Set(everyTenantPermission);
+
+/** A service with the objects of a world, and valid requests for its endpoints. */
+export class Contract extends Calls {
+  /** The endpoints that need a caller. */
+  readonly withCaller: readonly Endpoint[];
+
+  private constructor(readonly t: TestService, readonly world: World<Kind>) {
+    super(t);
+    this.withCaller = this.endpoints.filter(({ access }) => access.needsCaller);
+  }
+
+  static build = async (t: TestService): Promise<Contract> => new Contract(t, await buildWorld(t));
+
+  /** A caller who may call the endpoint for the objects of the world; null: no caller is needed. */
+  by({ access }: Endpoint): Actor | null {
+    if (!access.needsCaller) return null;
+    const { permissions } = access;
+    const isOfPlatform = permissions.length > 0 && !permissions.some((each) => byTenants.has(each));
+    return isOfPlatform ? this.t.systemAdmin : this.world.victim;
+  }
+
+  /** A valid request by this caller. */
+  ask({ id, path }: Endpoint, ids: Record<Kind, string> = this.world.ids): Ask {
+    const own = ASKS[id]?.(ids, this.world);
+    if (own) return own;
+    const row = ROWS[id];
+    if (!row || "open" in row) return {};
+    const { victim } = this.world;
+    const isOwn = path.startsWith("/api/v1/user-notifications");
+    const idOf = (kind: Kind) => isOwn && kind === "user" ? victim.userId : ids[kind];
+    const world = { ...this.world, ids, outsider: victim };
+    if ("own" in row) return row.own(world);
+    return "refused" in row ? row.ask(idOf) : row.names(idOf, world);
+  }
+}

@@ -1,0 +1,98 @@
+// One table for all endpoints. It is derived from their declarations (`ENDPOINTS`): access, shapes, headers. The base of each
+// check is a valid request for the objects of one tenant, the victim's.
+//
+// A new endpoint needs:
+// - its row in `../isolation/`: the request of an outsider, which is also the base here,
+// - a line in `asks.ts` if that request is not valid for the owner of the objects,
+// - `deno run -A tests/routes/contract/declared.ts`, which adds it to the stored contract; review the difference.
+// A rule that cannot be derived belongs to the tests of the area.
+import assert from "node:assert/strict";
+import { hasRowForEachRoute } from "../../support/isolation.ts";
+import { setup } from "../../support/setup.ts";
+import { ROWS } from "../isolation/all_rows.ts";
+import { Contract } from "./contract.ts";
+import { declaredContract, storedContract } from "./declared.ts";
+import { accountMistakes, contextMistakes, outsiderMistakes, takenNames } from "./isolation.ts";
+import { memberMistakes } from "./members.ts";
+import {
+  makeHolders,
+  missingPermissionMistakes,
+  ofOtherKinds,
+  refusalMistakes,
+  solePermissionMistakes,
+  withoutSession,
+} from "./refusals.ts";
+import { changedTables } from "./state.ts";
+
+// No worker runs jobs, so every change comes from a request.
+const t = await setup({ JOB_CONCURRENCY: "0", LOG_LEVEL: "error" });
+Deno.test.afterAll(() => t.stop());
+const c = await Contract.build(t);
+const holders = await makeHolders(c);
+const { sql } = t.steward.platform;
+
+/** Fails with all mistakes, and with answers that are not in the API document. */
+function requireNone(mistakes: string[]): void {
+  assert.deepEqual([...mistakes, ...c.takeUnfit()], []);
+}
+
+/** The same for requests that must all be refused, so they change nothing. */
+async function requireRefusals(find: () => Promise<string[]>): Promise<void> {
+  const [mistakes, tables] = await changedTables(sql, find);
+  requireNone([...mistakes, ...tables.map((table) => `refused requests changed the table ${table}`)]);
+}
+
+Deno.test("the declarations of all endpoints are those of the stored contract", async () => {
+  const [declared, stored] = [declaredContract().split("\n"), (await storedContract()).split("\n")];
+  const differences = [
+    ...declared.filter((line) => !stored.includes(line)).map((line) => `declared: ${line}`),
+    ...stored.filter((line) => !declared.includes(line)).map((line) => `stored: ${line}`),
+  ];
+  assert.deepEqual(differences, [], "if intended, run `deno run -A tests/routes/contract/declared.ts`");
+});
+
+Deno.test("the table of rows contains every registered route and no other", () => {
+  hasRowForEachRoute(c.endpoints, ROWS);
+});
+
+Deno.test("every route that needs a caller refuses a missing, invalid, expired or ended session before any other check", async () => {
+  const callers = await withoutSession(c);
+  await requireRefusals(() => refusalMistakes(c, callers));
+});
+
+Deno.test("every route refuses tenants, kinds of callers and sessions that it does not accept, and no others", async () => {
+  const callers = await ofOtherKinds(c);
+  requireNone(await refusalMistakes(c, callers));
+});
+
+Deno.test("every route is refused to callers who hold everything but its permissions, and nothing changes", async () => {
+  await requireRefusals(() => missingPermissionMistakes(c, holders));
+});
+
+Deno.test("each of a route's permissions admits alone", async () => {
+  requireNone(await solePermissionMistakes(c, holders));
+});
+
+Deno.test("every member of a body and every parameter that is wrong is named, and nothing changes", async () => {
+  await requireRefusals(() => memberMistakes(c));
+});
+
+Deno.test("a global token cannot use a tenant without a link, by header or by query", async () => {
+  requireNone(await contextMistakes(c));
+});
+
+Deno.test("a service account reaches no other tenant, and without a tenant only routes that need none", async () => {
+  requireNone(await accountMistakes(c));
+});
+
+Deno.test("an outsider gets and changes nothing of another tenant on any route", async () => {
+  requireNone(await outsiderMistakes(c));
+});
+
+Deno.test("names are unique per tenant, so a conflict reveals nothing of another tenant", async () => {
+  for (const [id, body] of takenNames(c)) {
+    const spec = c.endpoints.find((spec) => spec.id === id) ?? assert.fail(id);
+    const answer = await c.send(c.world.outsider, spec, { body });
+    assert.equal(answer.status, 201, `${id}: ${JSON.stringify(answer.body)}`);
+  }
+});

@@ -1,0 +1,179 @@
+// Refusals that follow from the declared access of an endpoint: token, permission, tenant, and kind of caller.
+import { newId } from "../../../domain/shared/ids.ts";
+import type { Endpoint } from "../../../routes/shared/endpoint.ts";
+import type { Actor } from "../../support/setup.ts";
+import { everyTenantPermission } from "../isolation/world.ts";
+import { type By, codeOf, forAll } from "./calls.ts";
+import type { Contract } from "./contract.ts";
+
+/** A request that is wrong in every way: it names nothing that exists, and no endpoint accepts its body. */
+const wrongAsk = ({ method }: Endpoint) => method === "get" ? {} : { body: [1] };
+
+/** Callers who are refused by some endpoints. */
+interface Refused {
+  who: string;
+  by: By;
+  /** Status and code of the refusal. */
+  refusal: string;
+  /** Absent: by all endpoints. */
+  isRefused?(spec: Endpoint): boolean;
+}
+
+/** Callers whose token or session is not accepted. */
+export async function withoutSession({ t }: Contract): Promise<Refused[]> {
+  const { sql, tokens, config } = t.steward.platform;
+  const issue = (lifeSeconds: number) =>
+    tokens.issue({
+      typ: "at+jwt",
+      algorithm: "EdDSA",
+      audience: config.TOKEN_AUDIENCE,
+      subject: t.systemAdmin.userId,
+      lifeSeconds,
+      claims: { sid: newId(), ver: 1 },
+    });
+  const [ended, changed] = [await t.actor(), await t.actor()];
+  await sql`update sessions set revoked_at = now() where user_id = ${ended.userId}`;
+  await sql`update users set security_version = security_version + 1 where id = ${changed.userId}`;
+  const [head = "", payload = "", signature = ""] = (await issue(60)).split(".");
+  const forged = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
+  return [
+    { who: "nobody", by: null, refusal: "401 TOKEN_MISSING" },
+    { who: "a token that is none", by: { token: "none" }, refusal: "401 TOKEN_INVALID" },
+    {
+      who: "a token with another signature",
+      by: { token: `${head}.${payload}.${forged}` },
+      refusal: "401 TOKEN_INVALID",
+    },
+    { who: "an expired token", by: { token: await issue(-1) }, refusal: "401 TOKEN_EXPIRED" },
+    { who: "an ended session", by: ended, refusal: "401 TOKEN_REVOKED" },
+    { who: "a session before a change of rights", by: changed, refusal: "401 SESSION_INVALIDATED" },
+  ];
+}
+
+/** Callers of another kind than some endpoints accept; all have every permission of a tenant. */
+export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
+  const { sql } = t.steward.platform;
+  const permissions = everyTenantPermission;
+  const [global, person, limited, proved] = await Promise.all([
+    t.actor({ permissions, global: true }),
+    t.actor({ permissions }),
+    t.actor({ permissions }),
+    t.actor({ permissions }),
+  ]);
+  const { body: key } = await person.post("/api/v1/api-keys", { name: "n", permissions });
+  await sql`update tenants set require_second_factor = true where id = ${limited.tenantId}`;
+  await sql`insert into user_factors (id, user_id, kind, name, secret, confirmed_at)
+    values (${newId()}, ${proved.userId}, 'totp', 'n', 's', now())`;
+  await sql`update sessions set amr = '{pwd,otp,mfa}', authenticated_at = now() - interval '1 day'
+    where user_id = ${proved.userId}`;
+  return [
+    {
+      who: "a token without a tenant",
+      by: global,
+      refusal: "403 FORBIDDEN",
+      isRefused: ({ id, access }) => access.needsTenant || id === "addTenantUser", // its access depends on the tenant in its path
+    },
+    {
+      who: "an API key",
+      by: { token: key.key },
+      refusal: "403 FORBIDDEN",
+      isRefused: ({ access }) => access.personsOnly === true,
+    },
+    {
+      who: "a session without the required second factor",
+      by: limited,
+      refusal: "403 SECOND_FACTOR_REQUIRED",
+      isRefused: ({ access }) => !access.forEnrolling,
+    },
+    {
+      who: "a sign-in of yesterday",
+      by: proved,
+      refusal: "403 STEP_UP_REQUIRED_FORBIDDEN",
+      isRefused: ({ access }) => access.needsStepUp === true && access.permissions.every(isOfTenants),
+    },
+  ];
+}
+
+const isOfTenants = (permission: string) => everyTenantPermission.includes(permission);
+
+/** The first check counts: the request is wrong in every other way too. Others are not refused for the same reason. */
+export async function refusalMistakes(c: Contract, callers: Refused[]): Promise<string[]> {
+  return await forAll(c.withCaller, async (spec) => {
+    const found: string[] = [];
+    for (const path of [spec.path, ...spec.alsoAt ?? []]) {
+      for (const { who, by, refusal, isRefused = () => true } of callers) {
+        if (spec.id === "signOut" && !isRefused(spec)) continue; // would end the session
+        const headers = by && refusal.startsWith("401")
+          ? { "x-tenant-id": "none", "idempotency-key": " " }
+          : {};
+        const answer = codeOf(await c.send(by, spec, wrongAsk(spec), { path, headers }));
+        const expected = isRefused(spec);
+        if ((answer === refusal) !== expected) {
+          found.push(`${spec.id} ${path} by ${who}: ${answer}, ${expected ? "" : "not "}expected ${refusal}`);
+        }
+      }
+    }
+    return found;
+  });
+}
+
+/** Actors by what they hold. */
+export interface Holders {
+  /** Holds all permissions of tenants but these. */
+  without(permissions: string[]): Actor;
+  /** Holds only this permission; one of platform reach in the platform tenant, one of groups in a group. */
+  only(permission: string): Actor;
+}
+
+export async function makeHolders({ t, world, withCaller }: Contract): Promise<Holders> {
+  const actors = new Map<string, Actor>();
+  const group = await t.tenant({ type: "Group" });
+  const tenantOf = (permission: string) => {
+    if (!isOfTenants(permission)) return t.platformTenantId;
+    return /group|child/.test(permission) ? group : world.victim.tenantId ?? "";
+  };
+  for (const { access: { permissions } } of withCaller) {
+    for (const permission of permissions) {
+      if (actors.has(permission)) continue;
+      actors.set(permission, await t.actor({ tenantId: tenantOf(permission), permissions: [permission] }));
+    }
+    if (permissions.length === 0 || actors.has(`not ${permissions}`)) continue;
+    const others = everyTenantPermission.filter((each) => !permissions.includes(each));
+    actors.set(`not ${permissions}`, await t.actor({ permissions: others }));
+  }
+  const get = (name: string) => {
+    const actor = actors.get(name);
+    if (!actor) throw new Error(`no endpoint needs ${name}`);
+    return actor;
+  };
+  return { only: (permission) => get(permission), without: (permissions) => get(`not ${permissions}`) };
+}
+
+const MISSING = "403 MISSING_PERMISSION";
+
+/** Without its permissions an endpoint is refused, whatever else the caller holds, with a right request and a wrong one. */
+export async function missingPermissionMistakes(c: Contract, { without }: Holders): Promise<string[]> {
+  return await forAll(c.withCaller, async (spec) => {
+    const { permissions } = spec.access;
+    if (permissions.length === 0) return [];
+    const found: string[] = [];
+    for (const ask of [c.ask(spec), wrongAsk(spec)]) {
+      const answer = codeOf(await c.send(without(permissions), spec, ask));
+      if (answer !== MISSING) found.push(`${spec.id} without ${permissions}: ${answer}, expected ${MISSING}`);
+    }
+    return found;
+  });
+}
+
+/** Each permission alone suffices. What is not a GET is sent with a wrong request, which then gets another refusal. */
+export async function solePermissionMistakes(c: Contract, { only }: Holders): Promise<string[]> {
+  return await forAll(c.withCaller, async (spec) => {
+    const found: string[] = [];
+    for (const permission of spec.access.permissions) {
+      const ask = spec.method === "get" ? c.ask(spec) : wrongAsk(spec);
+      const answer = codeOf(await c.send(only(permission), spec, ask));
+      if (answer === MISSING) found.push(`${spec.id} with ${permission} alone: ${answer}`);
+    }
+    return found;
+  });
+}
