@@ -1,5 +1,5 @@
 // The deep tier's tests that measure time or memory, one after the other.
 import { runTestFiles } from "./support/test_files.ts";
-import { isAlone } from "./support/tiers.ts";
+import { isAlone, testFilesOf } from "./support/tiers.ts";
 
-runTestFiles("deep", isAlone);
+runTestFiles("deep", testFilesOf("deep").filter(isAlone));

@@ -1,6 +1,6 @@
 // The gate's tests that declare problems, channels or resources: these are known in the whole process, so other tests
 // would see them.
 import { runTestFiles } from "./support/test_files.ts";
-import { isDeclaring } from "./support/tiers.ts";
+import { isDeclaring, testFilesOf } from "./support/tiers.ts";
 
-runTestFiles("gate", isDeclaring);
+runTestFiles("gate", testFilesOf("gate").filter(isDeclaring));

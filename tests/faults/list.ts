@@ -27,8 +27,6 @@ export const TESTS_OF = {
 
 /** These tests walk all endpoints, so they are tests of each area. */
 export const OF_ALL_AREAS = ["routes/contract/", "routes/isolation"];
-/** They declare problems, channels or resources, which are known in the whole worker. */
-export const DECLARING = /^routes\/(extensions\/|resources\/new_resource_test)/;
 
 /** A mistake that a reviewer would fear. */
 export interface Fault {

@@ -1,16 +1,14 @@
 // `deno task faults`: plants each fault in a copy of the working tree, runs the tests of its area until one fails, and
 // prints that test. See README.md.
 import { join, relative } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { parseArgs, stripVTControlCharacters } from "node:util";
 import { copyProject } from "./copy_project.ts";
-import { DECLARING, type Fault, FAULTS, OF_ALL_AREAS, TESTS_OF } from "./list.ts";
+import { DECLARING } from "../support/tiers.ts";
+import { type Fault, FAULTS, OF_ALL_AREAS, TESTS_OF } from "./list.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
 const MEMORY_FOLDER = "/dev/shm";
-/** Files of the first modules. The best matches run first, in small groups, because a group loads all its files first. */
-const FIRST_GROUPS = [2, 4, 8];
-const FILES_OF_A_GROUP = 16;
 
 interface Failure {
   test: string;
@@ -44,16 +42,6 @@ function testsOf(fault: Fault, tests: string, chosen: string[] | undefined): str
   return testFiles(tests).map((file) => relative(tests, file))
     .filter((path) => prefixes.some((prefix) => path.startsWith(prefix)))
     .sort((a, b) => rank(b) - rank(a) || (a < b ? -1 : 1));
-}
-
-/** Divides files into modules. Tests that declare something have one of their own. */
-function groupsOf(paths: string[]): string[][] {
-  const declaring = paths.filter((path) => DECLARING.test(path));
-  const others = paths.filter((path) => !DECLARING.test(path));
-  const groups = declaring.length > 0 ? [declaring] : [];
-  for (const size of FIRST_GROUPS) groups.push(others.splice(0, size));
-  while (others.length > 0) groups.push(others.splice(0, FILES_OF_A_GROUP));
-  return groups.filter((group) => group.length > 0);
 }
 
 /** The copy of the project, in which faults are planted. */
@@ -105,13 +93,16 @@ class Copy {
   /** Runs test files one after the other and ends the run at the first failure. @throws Error if they cannot run */
   async #firstFailure(paths: string[]): Promise<Failure | null> {
     const loader = pathToFileURL(join(this.#tests, "support/test_files.ts"));
-    const modules = groupsOf(paths).map((group, index) => {
-      const urls = JSON.stringify(group.map((path) => String(pathToFileURL(join(this.#tests, path)))));
-      const module = join(this.temporary, `group_${index + 1}.ts`);
-      const load = `import { loadTestFiles } from "${loader}";\nawait loadTestFiles(...${urls});\n`;
-      Deno.writeTextFileSync(module, load);
-      return module;
-    });
+    const modules = [false, true].map((declares) => paths.filter((path) => DECLARING.test(path) === declares))
+      .map((files, index) => {
+        const all = JSON.stringify(files.map((path) => join(this.#tests, path)));
+        const module = join(this.temporary, `group_${index + 1}.ts`);
+        Deno.writeTextFileSync(
+          module,
+          `import { runTestFiles } from "${loader}";\nrunTestFiles("all", ${all});\n`,
+        );
+        return module;
+      });
     const config = join(this.folder, "deno.json");
     const options = ["-P", "--no-check", "--fail-fast", "--node-modules-dir=manual", "--config", config];
     const run = new Deno.Command(Deno.execPath(), {
@@ -138,13 +129,14 @@ class Copy {
     throw new Error(`the tests could not run:\n${output.slice(-4_000)}${await errors}`);
   }
 
-  /** The first failed test. The loader of test files has printed its file before. */
+  /** The first failed test. Its file is the step around it. */
   #failureIn(output: string): Failure | null {
     const found = /^ *(.+?) \.\.\. FAILED|^(Uncaught error from .+) FAILED/m.exec(output);
     if (!found) return null;
-    const [url] = output.slice(0, found.index).match(/(?<=a test of )file:\S+(?= failed)/g)?.slice(-1) ?? [];
     const [, test = "", module = ""] = found;
-    return { test: test || module, file: url ? relative(this.#tests, fileURLToPath(url)) : null };
+    const file = output.slice(0, found.index).match(/^ *\S+_test\.tsx?(?= \.\.\.$)/gm)?.at(-1)?.trim();
+    const isFile = /_test\.tsx?$/.test(test); // it could not be loaded
+    return { test: test || module, file: isFile ? test : file ?? null };
   }
 }
 

@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { withTimeout } from "../../infra/timeout.ts";
 import { childSeconds, processorSeconds, spendOn, takeSpent, workerThreadSeconds } from "./processor_time.ts";
-import { testFilesOf, TESTS, type Tier } from "./tiers.ts";
+import { TESTS } from "./tiers.ts";
 
 /** A test that waits for something that never happens fails after this time, so that the run still ends. */
 const TEST_LIMIT_MS = 600_000;
@@ -47,12 +47,11 @@ export function afterAllFiles(hook: Hook): void {
   else denoTest.afterAll(hook);
 }
 
-/** Defines a test that runs all files of a tier, or those that `isIncluded` accepts; with `RUN`, those that no other process took. */
-export function runTestFiles(tier: Tier, isIncluded: (file: string) => boolean): void {
-  const files = testFilesOf(tier).filter(isIncluded);
+/** Defines a test that runs `files` in their order; with `RUN`, those that no other process took. */
+export function runTestFiles(name: string, files: string[]): void {
   runsSeveralFiles = true;
   denoTest({
-    name: tier,
+    name,
     // services that several files share run until the end
     sanitizeOps: false,
     sanitizeResources: false,
