@@ -20,6 +20,12 @@ export class Contract extends Calls {
 
   static build = async (t: TestService): Promise<Contract> => new Contract(t, await buildWorld(t));
 
+  endpoint(id: string): Endpoint {
+    const spec = this.endpoints.find((spec) => spec.id === id);
+    if (!spec) throw new Error(`there is no endpoint ${id}`);
+    return spec;
+  }
+
   /** A caller who may call the endpoint for the objects of the world; null: no caller is needed. */
   by({ access }: Endpoint): Actor | null {
     if (!access.needsCaller) return null;

@@ -13,6 +13,8 @@ import { ROWS } from "../isolation/all_rows.ts";
 import { Contract } from "./contract.ts";
 import { declaredContract, storedContract } from "./declared.ts";
 import { accountMistakes, contextMistakes, outsiderMistakes, takenNames } from "./isolation.ts";
+import { filterMistakes, orderMistakes, pageMistakes, searchMistakes } from "./lists.ts";
+import { makeMany } from "./many.ts";
 import { memberMistakes } from "./members.ts";
 import {
   makeHolders,
@@ -91,8 +93,30 @@ Deno.test("an outsider gets and changes nothing of another tenant on any route",
 
 Deno.test("names are unique per tenant, so a conflict reveals nothing of another tenant", async () => {
   for (const [id, body] of takenNames(c)) {
-    const spec = c.endpoints.find((spec) => spec.id === id) ?? assert.fail(id);
-    const answer = await c.send(c.world.outsider, spec, { body });
+    const answer = await c.send(c.world.outsider, c.endpoint(id), { body });
     assert.equal(answer.status, 201, `${id}: ${JSON.stringify(answer.body)}`);
   }
+});
+
+let many: Promise<void> | undefined;
+const withMany = () => many ??= makeMany(c);
+
+Deno.test("the pages of every list contain each item once, and say which of how many they are", async () => {
+  await withMany();
+  requireNone(await pageMistakes(c));
+});
+
+Deno.test("every order of a list sorts by its member, both ways, and ties by id", async () => {
+  await withMany();
+  requireNone(await orderMistakes(c));
+});
+
+Deno.test("every filter of a list that names a member of its items answers exactly the items with that value", async () => {
+  await withMany();
+  requireNone(await filterMistakes(c));
+});
+
+Deno.test("every search of a list finds the items with the text, in any case, and no others", async () => {
+  await withMany();
+  requireNone(await searchMistakes(c));
 });

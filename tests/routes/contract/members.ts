@@ -218,7 +218,15 @@ export async function memberMistakes(c: Contract): Promise<string[]> {
           if (value !== undefined) wrong.set(member.name, value);
         }
         if (wrong.size === 0) continue;
-        const together = await send(Object.fromEntries(wrong), at);
+        const clearable = way === "null" ? members.filter(({ types }) => types.has("null")) : [];
+        const nulls = Object.fromEntries(clearable.map(({ name }) => [name, null]));
+        const together = await send({ ...nulls, ...Object.fromEntries(wrong) }, at);
+        for (const { name } of clearable) {
+          const path = [...at, name].join(".");
+          if (isNamed(spec, together, path)) {
+            found.push(mistake(spec, `body member ${path} may be null`, null, together));
+          }
+        }
         for (const [name, value] of wrong) {
           const path = [...at, name].join(".");
           if (isNamed(spec, together, path)) continue;

@@ -18,8 +18,10 @@ interface Making {
   n: number;
   /** Appended to names that must be unique: "" for the first object. */
   tail: string;
-  /** A text with the marker. */
+  /** A text with the marker. Its order is not that of the creation. */
   text: string;
+  /** Another value for the next object, in turn. */
+  turn<V>(...values: V[]): V;
   /** The id of an object of another kind that was created before. */
   id(kind: string): string;
   /** Creates the object through the API. @returns the member `id` of the answer */
@@ -64,7 +66,13 @@ const MAKERS = {
     made("/permissions", { code: id("permissionCode"), description: text, category: text }),
   session: ({ inserted, victim }) =>
     inserted("sessions", { user_id: victim.userId, expires_at: LATER, user_agent: MARKER }),
-  job: ({ made }) => made("/jobs", ECHO),
+  job: ({ made, turn }) =>
+    made("/jobs", {
+      ...ECHO,
+      priority: turn("Normal", "High", "Low"),
+      queue: turn("default", "slow"),
+      scheduledAt: turn(null, LATER, null, "2091-01-01T00:00:00Z", "2092-01-01T00:00:00Z"),
+    }),
   jobBatch: ({ made, text }) =>
     made("/jobs/batches", {
       name: text,
@@ -83,7 +91,7 @@ const MAKERS = {
     assert.equal(status, 201, JSON.stringify(body));
     return name;
   },
-  deadLetter: ({ inserted, tenantId, id, text }) =>
+  deadLetter: ({ inserted, tenantId, id, text, turn }) =>
     inserted("dead_letter_jobs", {
       job_id: id("job"),
       tenant_id: tenantId,
@@ -91,7 +99,8 @@ const MAKERS = {
       queue: "default",
       serialized_args: ECHO.serializedArgs,
       attempts: 1,
-      error_message: text,
+      error_message: `${text} ${turn("alpha", "beta", "gamma")}`,
+      retried_at: turn(null, new Date()),
     }),
   reference: ({ inserted, id, text }) =>
     inserted("file_references", { file_id: id("file"), scope: "victims", owner_id: text }),
@@ -106,28 +115,31 @@ const MAKERS = {
       scheduledAt: LATER,
     }, "notificationId"),
   templateSlug: ({ tail }) => `victims-template${tail}`,
-  template: ({ made, id, text }) =>
+  template: ({ made, id, text, turn }) =>
     made("/notification-templates", {
       slug: id("templateSlug"),
       name: text,
       subjectTemplate: text,
       textBodyTemplate: text,
-      locale: "en",
+      locale: turn("en", "pt"),
     }),
-  inApp: ({ inserted, tenantId, victim, n, text }) =>
+  inApp: ({ inserted, tenantId, victim, n, text, turn }) =>
     inserted("user_notifications", {
       tenant_id: tenantId,
       user_id: victim.userId,
       seq: n + 1,
       title: text,
       body: text,
+      category: turn("news", "billing", null),
+      is_read: turn(false, true),
+      read_at: turn(null, new Date()),
     }),
   device: ({ made, victim, tail }) =>
     made(`/user-notifications/devices?userId=${victim.userId}`, { token: `victims-device${tail}` }),
-  suppression: ({ made, text, tail }) =>
+  suppression: ({ made, n, text, tail, turn }) =>
     made("/notification-suppressions", {
-      channel: "Email",
-      address: `victims.suppressed${tail}@example.test`,
+      channel: turn("Email", "Sms"),
+      address: turn(`victims.suppressed${tail}@example.test`, `+35191234${5000 + n}`),
       detail: text,
     }),
   notificationSender: ({ made, text, tail }) =>
@@ -144,7 +156,8 @@ const MAKERS = {
     made("/reports/schedules", { templateId: "users", name: text, cronExpression: "0 4 * * *", format: 3 }),
   reportTarget: ({ made, text }) =>
     made("/report-targets", { name: text, kind: "slack", webhookUrl: "https://hooks.example.test/slack" }),
-  application: ({ made, text, tail }) => made("/applications", { code: `victims${tail}`, name: text }),
+  application: ({ made, text, tail, turn }) =>
+    made("/applications", { code: `victims${tail}`, name: text, isActive: turn(true, false) }),
   setting: ({ made, text, tail }) => made("/settings", { key: `victims${tail}`, value: text }),
   apiKey: ({ made, text }) => made("/api-keys", { name: text, permissions: ["read:users"] }),
   serviceAccount: ({ made, text, tenantId }) =>
@@ -158,23 +171,24 @@ const MAKERS = {
     }),
   factor: ({ inserted, victim, text }) =>
     inserted("user_factors", { user_id: victim.userId, kind: "totp", name: text, secret: text }),
-  webhookEndpoint: ({ made, text }) =>
+  webhookEndpoint: ({ made, text, turn }) =>
     made("/webhook-endpoints", {
       url: `https://hooks.example.test/${encodeURIComponent(text)}`,
       eventTypes: ["report.failed"],
+      isActive: turn(true, false, true),
     }),
-  webhookDelivery: ({ inserted, id, text }) =>
+  webhookDelivery: ({ inserted, id, text, turn }) =>
     inserted("webhook_deliveries", {
       endpoint_id: id("webhookEndpoint"),
       event_type: "user.created",
       body: JSON.stringify({ type: "user.created", data: { firstName: text } }),
       job_id: id("job"),
-      status: "Failed",
+      status: turn("Failed", "Delivered"),
       next_attempt_at: null,
     }),
 } satisfies Record<string, (m: Making) => string | Promise<string>>;
 export type Kind = keyof typeof MAKERS;
-const KINDS = Object.keys(MAKERS) as Kind[];
+export const KINDS = Object.keys(MAKERS) as Kind[];
 
 /** Names of the same form that do not exist. */
 const ABSENT: Record<Kind, string> = {
@@ -202,13 +216,15 @@ export async function makeObjects(
   n: number,
 ): Promise<Record<Kind, string>> {
   const ids = { ...existing } as Record<Kind, string>;
+  const mixed = `${(n * 7) % 10}${n}`;
   for (const kind of KINDS.filter((kind) => kinds.includes(kind))) {
     ids[kind] = await MAKERS[kind]({
       victim,
       tenantId: victim.tenantId ?? "",
       n,
-      tail: n === 0 ? "" : `-${n}`,
-      text: n === 0 ? MARKER : `${MARKER} ${n}`,
+      tail: n === 0 ? "" : `-${mixed}`,
+      text: n === 0 ? MARKER : `${MARKER} ${mixed}`,
+      turn: (...values) => values[n % values.length] as typeof values[number],
       id: (other) => ids[other as Kind],
       made: async (path, body, id = "id") => {
         const answer = await victim.post(`/api/v1${path}`, body);
