@@ -25,6 +25,7 @@ export async function updateLooks(
 ): Promise<OwnLooks> {
   return await changeLooks(p.sql, caller, ifMatch, "update", async (tx, before) => {
     const after = { ...before, ...change };
+    if (JSON.stringify(after) === JSON.stringify(before)) return "unchanged";
     requireReadable(after, p.config);
     const { productName, primaryColour, textColour, footer, replyTo } = after;
     await tx`
@@ -74,13 +75,13 @@ export async function removeLogo(sql: Sql, caller: TenantCaller, ifMatch: string
 
 export const logoNotFound = () => problem("TENANT_LOGO_NOT_FOUND", "There is no logo at this address.");
 
-/** Locks the looks, checks the version, applies `write` and increments the version. */
+/** Locks the looks, checks the version, applies `write` and, if it changes something, increments the version. */
 async function changeLooks(
   sql: Sql,
   caller: TenantCaller,
   ifMatch: string | null,
   verb: "update" | "set-logo" | "remove-logo",
-  write: (tx: Tx, before: OwnLooks) => Promise<void>,
+  write: (tx: Tx, before: OwnLooks) => Promise<void | "unchanged">,
 ): Promise<OwnLooks> {
   const { tenantId } = caller;
   return await transact(sql, async (tx) => {
@@ -88,7 +89,7 @@ async function changeLooks(
     await tx`insert into tenant_looks (tenant_id) values (${tenantId}) on conflict (tenant_id) do nothing`;
     const before = await readOwnLooks(tx, tenantId, tx`for update`);
     requireVersion(ifMatch, before.version);
-    await write(tx, before);
+    if (await write(tx, before) === "unchanged") return before;
     await tx`update tenant_looks set version = version + 1, updated_at = now() where tenant_id = ${tenantId}`;
     const after = await readOwnLooks(tx, tenantId);
     await recordAudit(tx, caller, {

@@ -104,6 +104,7 @@ export async function updateSender(
         `The sender ${before.address} is ${before.status}; only a verified one can be the default.`,
       );
     }
+    if (name === before.name && isDefault === before.isDefault) return before;
     if (isDefault && !before.isDefault) await clearDefault(tx, tenantId);
     const after = await writeSender(
       tx,
