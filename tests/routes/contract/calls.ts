@@ -54,6 +54,7 @@ export class Calls {
       method: spec.method.toUpperCase(),
       headers: {
         ...by?.token ? { authorization: `Bearer ${by.token}` } : {},
+        ...body instanceof Uint8Array ? { "content-type": "image/png" } : {},
         ...body === undefined || isRaw ? {} : { "content-type": "application/json" },
         ...o.headers,
       },

@@ -16,6 +16,7 @@ import { accountMistakes, contextMistakes, outsiderMistakes, takenNames } from "
 import { filterMistakes, orderMistakes, pageMistakes, searchMistakes } from "./lists.ts";
 import { makeMany } from "./many.ts";
 import { memberMistakes } from "./members.ts";
+import { auditMistakes, repeatMistakes, roundTripMistakes, writeAll, type Writes } from "./writes.ts";
 import {
   makeHolders,
   missingPermissionMistakes,
@@ -79,6 +80,13 @@ Deno.test("every member of a body and every parameter that is wrong is named, an
   await requireRefusals(() => memberMistakes(c));
 });
 
+Deno.test("every route that needs no caller answers as documented", async () => {
+  for (const spec of c.endpoints.filter(({ access }) => !access.needsCaller)) {
+    for (const ask of [{}, c.ask(spec)]) await c.send(null, spec, ask);
+  }
+  requireNone([]);
+});
+
 Deno.test("a global token cannot use a tenant without a link, by header or by query", async () => {
   requireNone(await contextMistakes(c));
 });
@@ -119,4 +127,27 @@ Deno.test("every filter of a list that names a member of its items answers exact
 Deno.test("every search of a list finds the items with the text, in any case, and no others", async () => {
   await withMany();
   requireNone(await searchMistakes(c));
+});
+
+let writes: Promise<Writes> | undefined;
+const withWrites = () => writes ??= writeAll(c);
+
+Deno.test("every route succeeds with a valid request", async () => {
+  requireNone((await withWrites()).failures);
+});
+
+Deno.test("a stale version is refused and changes nothing; the current one is accepted", async () => {
+  requireNone((await withWrites()).versions);
+});
+
+Deno.test("a repeat with the same Idempotency-Key gets the first answer and does nothing; another request with it is refused", async () => {
+  requireNone(await repeatMistakes(c, await withWrites()));
+});
+
+Deno.test("the audit log has the rows of every request that changed something, and no others", async () => {
+  requireNone(await auditMistakes(c, await withWrites()));
+});
+
+Deno.test("a PUT of what the GET answers succeeds and changes nothing", async () => {
+  requireNone(await roundTripMistakes(c));
 });

@@ -161,7 +161,11 @@ const WAYS: Record<string, (member: Member, schemas: Schemas, spec: Endpoint) =>
   "too large": tooLarge,
   "too small": tooSmall,
   "of another form": misfit,
+  "with NUL": ({ name, types, schema: { format, enum: names } }) =>
+    types.has("string") && !format && !names && name !== "refreshToken" ? "a\0b" : undefined, // that one is unknown: 401
 };
+/** Only the first of these is named. */
+const FIRST_ONLY = "with NUL";
 
 /** `body` with these values at this place. What is missing on the way is made from the schema. */
 function withMembers(
@@ -187,139 +191,168 @@ function withMembers(
   return copy as Json;
 }
 
-/** A wrong member, and how it must be refused. */
-interface Expected {
-  /** Its dotted path. */
-  path: string;
-  /** How it is wrong. */
-  way: string;
-}
-
 /**
- * Sends requests in which all members of a group are wrong in the same way. Those that the refusal does not name are sent
+ * Sends requests in which all members of an object are wrong in the same way. Those that the refusal does not name are sent
  * again, one by one, because some are only looked at when the others are right.
  */
-export async function memberMistakes(c: Contract): Promise<string[]> {
-  const { schemas } = c.document.components;
-  return await forAll(c.endpoints, async (spec) => {
-    const operation = c.document.paths[spec.path]?.[spec.method];
-    const schema = operation?.requestBody?.content["application/json"]?.schema;
-    if (!operation || LATE.has(spec.id) || spec.path.startsWith("/oauth/")) return [];
-    const by = c.by(spec);
-    const ask = c.ask(spec);
-    const found: string[] = [];
-    const send = (wrong: Record<string, Wrong>, at: string[]) =>
-      c.send(by, spec, { ...ask, body: withMembers(ask.body, at, wrong, schema ?? {}, schemas) });
-    for (const { at, members } of schema ? groupsOf(schema, schemas) : []) {
-      for (const [way, wrongOf] of Object.entries(WAYS)) {
-        const wrong = new Map<string, Wrong>();
-        for (const member of members) {
-          const value = wrongOf(member, schemas, spec);
-          if (value !== undefined) wrong.set(member.name, value);
-        }
-        if (wrong.size === 0) continue;
-        const clearable = way === "null" ? members.filter(({ types }) => types.has("null")) : [];
-        const nulls = Object.fromEntries(clearable.map(({ name }) => [name, null]));
-        const together = await send({ ...nulls, ...Object.fromEntries(wrong) }, at);
-        for (const { name } of clearable) {
-          const path = [...at, name].join(".");
-          if (isNamed(spec, together, path)) {
-            found.push(mistake(spec, `body member ${path} may be null`, null, together));
-          }
-        }
-        for (const [name, value] of wrong) {
-          const path = [...at, name].join(".");
-          if (isNamed(spec, together, path)) continue;
-          const alone = wrong.size === 1 ? together : await send({ [name]: value }, at);
-          if (!isNamed(spec, alone, path)) {
-            found.push(mistake(spec, `body member ${path} ${way}`, value, alone));
-          }
-        }
-      }
+async function mistakesIn<W>(
+  spec: Endpoint,
+  o: {
+    what: string;
+    at: string[];
+    ways: string[];
+    members: Member[];
+    wrongOf(way: string, member: Member): W | undefined;
+    send(wrong: Record<string, W>): Promise<HttpAnswer>;
+  },
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const way of o.ways) {
+    const wrong: [path: string, name: string, value: W][] = [];
+    for (const member of o.members) {
+      const value = o.wrongOf(way, member);
+      if (value !== undefined) wrong.push([[...o.at, member.name].join("."), member.name, value]);
     }
-    return [...found, ...await parameterMistakes(c, spec, ask)];
-  });
+    if (wrong.length === 0) continue;
+    if (way === FIRST_ONLY) wrong.splice(0, wrong.length - 1);
+    const together = await o.send(Object.fromEntries(wrong.map(([, name, value]) => [name, value])));
+    for (const [path, name, value] of wrong) {
+      if (isNamed(spec, together, path)) continue;
+      const alone = wrong.length === 1 ? together : await o.send({ [name]: value } as Record<string, W>);
+      if (isNamed(spec, alone, path)) continue;
+      const shown = typeof value === "symbol" ? "absent" : JSON.stringify(value).slice(0, 60);
+      const told = JSON.stringify(alone.body?.errors ?? alone.body?.detail ?? "").slice(0, 200);
+      found.push(`${spec.id} ${o.what} ${path} ${way} (${shown}): ${codeOf(alone)} ${told}`);
+    }
+  }
+  return found;
 }
 
-const mistake = (spec: Endpoint, what: string, value: Wrong, answer: HttpAnswer) =>
-  `${spec.id} ${what} (${value === ABSENT ? "absent" : JSON.stringify(value)?.slice(0, 60)}): ${
-    codeOf(answer)
-  } ${JSON.stringify(answer.body?.errors ?? answer.body?.detail ?? "").slice(0, 200)}`;
-
-/** Is the answer a VALIDATION_ERROR that names the member, or a part of it? */
+/** Is the answer a VALIDATION_ERROR that names the member, or a part of it, or the list of which it is an element? */
 function isNamed(spec: Endpoint, answer: HttpAnswer, path: string): boolean {
   if (codeOf(answer) !== "400 VALIDATION_ERROR") return false;
-  const list = path.replace(/(\.0)+$/, ""); // for an element, also the list may be named
+  const list = path.replace(/(\.0)+$/, "");
   return namedMembers(spec, answer)?.some((name) =>
     name === path || name.startsWith(`${path}.`) || name === list && list !== path
   ) ?? false;
 }
 
-/** The same for parameters of the query and of the path. */
-async function parameterMistakes(c: Contract, spec: Endpoint, ask: Ask): Promise<string[]> {
+/** Every wrong member of a body, parameter of a query, and id in a path is named. */
+export async function memberMistakes(c: Contract): Promise<string[]> {
+  return await forAll(c.endpoints, async (spec) => {
+    const operation = c.document.paths[spec.path]?.[spec.method];
+    if (!operation || LATE.has(spec.id) || spec.path.startsWith("/oauth/")) return [];
+    return [...await bodyMistakes(c, spec), ...await queryMistakes(c, spec), ...await pathMistakes(c, spec)];
+  });
+}
+
+async function bodyMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
+  const { schemas } = c.document.components;
+  const body = c.document.paths[spec.path]?.[spec.method]?.requestBody?.content["application/json"];
+  const ask = c.ask(spec);
+  const found: string[] = [];
+  for (const { at, members } of body ? groupsOf(body.schema, schemas) : []) {
+    const send = (wrong: Record<string, Wrong>) =>
+      c.send(c.by(spec), spec, {
+        ...ask,
+        body: withMembers(ask.body, at, wrong, body?.schema ?? {}, schemas),
+      });
+    const wrongOf = (way: string, member: Member) => WAYS[way]?.(member, schemas, spec);
+    found.push(
+      ...await mistakesIn(spec, { what: "member", at, ways: Object.keys(WAYS), members, wrongOf, send }),
+    );
+    found.push(...await refusedNulls(spec, at, members, send));
+  }
+  return found;
+}
+
+/** Members that may be null are not named, if others are wrong. */
+async function refusedNulls(
+  spec: Endpoint,
+  at: string[],
+  members: Member[],
+  send: (wrong: Record<string, Wrong>) => Promise<HttpAnswer>,
+): Promise<string[]> {
+  const wrong = members.find(({ types }) => types.size > 0 && !types.has("null"));
+  const clearable = members.filter(({ types }) => types.has("null"));
+  if (!wrong || clearable.length === 0) return [];
+  const nulls = Object.fromEntries(clearable.map(({ name }) => [name, null]));
+  const answer = await send({ ...nulls, [wrong.name]: ofOtherType(wrong, 0) });
+  const named = clearable.map(({ name }) => [...at, name].join(".")).filter((path) =>
+    isNamed(spec, answer, path)
+  );
+  return named.map((path) => `${spec.id} member ${path} may be null: ${JSON.stringify(answer.body.errors)}`);
+}
+
+/** The ways in which a parameter of a query is wrong; each gives its values. */
+const QUERY_WAYS: Record<string, (member: Member, schemas: Schemas, ask: Ask) => string[] | undefined> = {
+  "of another form": (member, schemas) => {
+    if (member.types.has("integer") || member.types.has("boolean")) return ["1.5x"];
+    const { items } = resolved(member.schema, schemas);
+    const value = misfit(items ? { ...member, schema: items } : member, schemas);
+    return value ? [String(value)] : undefined;
+  },
+  "too large": (member, schemas) => {
+    const value = tooLarge(member, schemas);
+    if (Array.isArray(value)) return value.map(() => crypto.randomUUID());
+    return value === undefined ? undefined : [String(value)];
+  },
+  "too small": (member, schemas) => {
+    const value = tooSmall(member, schemas);
+    return typeof value === "number" ? [String(value)] : undefined;
+  },
+  "repeated": ({ types, schema, name }, schemas, ask) => {
+    const value = String(ask.query?.[name] ?? exampleOf(schema, schemas, name));
+    return types.has("array") ? undefined : [value, value];
+  },
+  "absent": ({ isRequired }) => isRequired ? [] : undefined,
+  [FIRST_ONLY]: ({ types, schema: { format, enum: names } }) =>
+    types.has("string") && !format && !names ? ["a\0b"] : undefined,
+};
+
+async function queryMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
   const { schemas } = c.document.components;
   const operation = c.document.paths[spec.path]?.[spec.method];
-  if (!operation) return [];
-  const by = c.by(spec);
+  const ask = c.ask(spec);
+  const queries = operation
+    ? parametersOf(c.document, operation).filter(({ in: place }) => place === "query")
+    : [];
+  return await mistakesIn<string[]>(spec, {
+    what: "parameter",
+    at: [],
+    ways: Object.keys(QUERY_WAYS),
+    members: queries.map(({ name, schema, required = false }) => ({
+      name,
+      schema,
+      isRequired: required,
+      types: typesOf(schema, schemas),
+    })),
+    wrongOf: (way, member) => QUERY_WAYS[way]?.(member, schemas, ask),
+    send: (wrong) => {
+      const others = Object.entries(ask.query ?? {}).filter(([name]) => !(name in wrong));
+      const pairs = Object.entries(wrong).flatMap(([name, values]) => values.map((value) => [name, value]));
+      return c.send(c.by(spec), spec, ask, { search: new URLSearchParams([...others, ...pairs]).toString() });
+    },
+  });
+}
+
+async function pathMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
+  const operation = c.document.paths[spec.path]?.[spec.method];
   const found: string[] = [];
-  const parameters = parametersOf(c.document, operation);
-  const queries = parameters.filter(({ in: place }) => place === "query");
-  const ways: Record<string, (member: Member) => string[] | undefined> = {
-    "of another form": (member) => {
-      const { types } = member;
-      if (types.has("integer") || types.has("boolean")) return ["1.5x"];
-      const isList = types.has("array");
-      const items = isList
-        ? { ...member, schema: resolved(member.schema, schemas).items ?? {}, types: new Set<string>() }
-        : member;
-      const value = misfit(items, schemas);
-      return typeof value === "string" && value !== "" ? [value] : undefined;
-    },
-    "too large": (member) => {
-      const value = tooLarge(member, schemas);
-      if (value === undefined) return undefined;
-      return Array.isArray(value) ? value.map(() => crypto.randomUUID()) : [String(value)];
-    },
-    "too small": (member) => {
-      const value = tooSmall(member, schemas);
-      return typeof value === "number" ? [String(value)] : undefined;
-    },
-    "repeated": ({ types, schema, name }) => {
-      const value = String(ask.query?.[name] ?? exampleOf(schema, schemas, name));
-      return types.has("array") ? undefined : [value, value];
-    },
-    "absent": ({ isRequired }) => isRequired ? [] : undefined,
-  };
-  const search = (wrong: Map<string, string[]>) =>
-    new URLSearchParams([
-      ...Object.entries(ask.query ?? {}).filter(([name]) => !wrong.has(name)),
-      ...[...wrong].flatMap(([name, values]) => values.map((value) => [name, value])),
-    ]).toString();
-  for (const [way, wrongOf] of Object.entries(ways)) {
-    const wrong = new Map<string, string[]>();
-    for (const { name, schema, required } of queries) {
-      const values = wrongOf({
-        name,
-        schema,
-        isRequired: required === true,
-        types: typesOf(schema, schemas),
-      });
-      if (values) wrong.set(name, values);
+  const ask = c.ask(spec);
+  for (const { name, in: place, schema } of operation ? parametersOf(c.document, operation) : []) {
+    if (place !== "path") continue;
+    const isId = resolved(schema, c.document.components.schemas).format === "uuid";
+    const value = isId ? "no-uuid" : "\u0001 é";
+    const answer = await c.send(c.by(spec), spec, { ...ask, params: { ...ask.params, [name]: value } });
+    const isRight = isId ? isNamed(spec, answer, name) : answer.status >= 400 && answer.status < 500;
+    if (!isRight) {
+      found.push(
+        `${spec.id} with ${value} as ${name}: ${codeOf(answer)} ${
+          JSON.stringify(answer.body)?.slice(0, 200)
+        }`,
+      );
     }
-    if (wrong.size === 0) continue;
-    const together = await c.send(by, spec, ask, { search: search(wrong) });
-    for (const [name, values] of wrong) {
-      if (isNamed(spec, together, name)) continue;
-      const alone = wrong.size === 1
-        ? together
-        : await c.send(by, spec, ask, { search: search(new Map([[name, values]])) });
-      if (!isNamed(spec, alone, name)) found.push(mistake(spec, `parameter ${name} ${way}`, values, alone));
-    }
-  }
-  for (const { name, in: place, schema } of parameters) {
-    if (place !== "path" || resolved(schema, schemas).format !== "uuid") continue;
-    const answer = await c.send(by, spec, { ...ask, params: { ...ask.params, [name]: "no-uuid" } });
-    if (!isNamed(spec, answer, name)) found.push(mistake(spec, `path parameter ${name}`, "no-uuid", answer));
   }
   return found;
 }
