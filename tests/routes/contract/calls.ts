@@ -10,7 +10,7 @@ import { openApiDocument } from "../../../routes/shared/openapi.ts";
 import { documentedCodes } from "../../support/documented_codes.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { type Ask, pathOf } from "../../support/isolation.ts";
-import type { TestService } from "../../support/setup.ts";
+import type { Actor, TestService } from "../../support/setup.ts";
 
 /** A caller of a request; null: without a token. */
 export type By = { token: string | null } | null;
@@ -23,7 +23,6 @@ export class Calls {
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   /** Differences between answers and the document since the last look. */
   #unfit: string[] = [];
-  count = 0;
 
   constructor({ steward: { platform } }: Pick<TestService, "steward">) {
     this.endpoints = endpointsOf(platform);
@@ -39,6 +38,12 @@ export class Calls {
     return this.#unfit.splice(0);
   }
 
+  /** The requests of this caller, too, skip the server. */
+  attach(actor: Actor): Actor {
+    actor.send = (method, path, body, headers = {}) => this.#request(method, path, actor, body, headers);
+    return actor;
+  }
+
   /** @param o.search the query, instead of that of `ask` */
   async send(
     by: By,
@@ -46,34 +51,50 @@ export class Calls {
     ask: Ask = {},
     o: { headers?: Record<string, string>; search?: string; path?: string } = {},
   ): Promise<HttpAnswer> {
-    const { body } = ask;
-    this.count++;
-    const isRaw = body instanceof FormData || body instanceof Uint8Array;
     const path = pathOf(o.path ?? spec.path, o.search === undefined ? ask : { ...ask, query: {} });
-    const request = new Request(`http://steward.test${path}${o.search ? `?${o.search}` : ""}`, {
-      method: spec.method.toUpperCase(),
-      headers: {
-        ...by?.token ? { authorization: `Bearer ${by.token}` } : {},
-        ...body instanceof Uint8Array ? { "content-type": "image/png" } : {},
-        ...body === undefined || isRaw ? {} : { "content-type": "application/json" },
-        ...o.headers,
-      },
-      ...body === undefined ? {} : { body: isRaw ? body as BodyInit : JSON.stringify(body) },
-    });
-    const response = await this.#handle(request, "127.0.0.1");
-    const { status, headers } = response;
-    const type = headers.get("content-type")?.split(";")[0] ?? "";
-    const isStream = type === "text/event-stream";
-    if (isStream) await response.body?.cancel();
-    const text = isStream ? "" : await response.text();
-    const answer = { status, headers, body: type.includes("json") && text ? JSON.parse(text) : text };
-    const unfit = this.#differences(spec, answer, type);
-    if (unfit) this.#unfit.push(`${spec.id} answered ${status} ${type} ${text.slice(0, 400)}: ${unfit}`);
+    const at = o.search ? `${path}?${o.search}` : path;
+    const answer = await this.#request(spec.method.toUpperCase(), at, by, ask.body, o.headers ?? {});
+    const unfit = this.#differences(spec, answer);
+    if (unfit) {
+      const told = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
+      this.#unfit.push(`${spec.id} answered ${answer.status} ${told.slice(0, 400)}: ${unfit}`);
+    }
     return answer;
   }
 
+  async #request(
+    method: string,
+    path: string,
+    by: By,
+    body: unknown,
+    headers: Record<string, string>,
+  ): Promise<HttpAnswer> {
+    const isImage = body instanceof Uint8Array;
+    const isRaw = isImage || body instanceof FormData;
+    const type = isImage ? "image/png" : body === undefined || isRaw ? null : "application/json";
+    const response = await this.#handle(
+      new Request(`http://steward.test${path}`, {
+        method,
+        headers: {
+          ...by?.token ? { authorization: `Bearer ${by.token}` } : {},
+          ...type ? { "content-type": type } : {},
+          ...headers,
+        },
+        ...body === undefined ? {} : { body: isRaw ? body as BodyInit : JSON.stringify(body) },
+      }),
+      "127.0.0.1",
+    );
+    const isStream = typeOf(response) === "text/event-stream";
+    if (isStream) await response.body?.cancel();
+    const text = isStream ? "" : await response.text();
+    const isJson = typeOf(response).includes("json") && text !== "";
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  }
+
   /** What of the answer is not in the document; "": nothing. */
-  #differences({ path, method }: Endpoint, { status, headers, body }: HttpAnswer, type: string): string {
+  #differences({ path, method }: Endpoint, answer: HttpAnswer): string {
+    const { status, headers, body } = answer;
+    const type = typeOf(answer);
     const operation = this.document.paths[path]?.[method];
     if (!operation) return "no such operation";
     if (status === 500) return "failed unexpectedly";
@@ -110,6 +131,8 @@ export class Calls {
     return { ...this.document.components.responses[at.at(-1) ?? ""], at };
   }
 }
+
+const typeOf = ({ headers }: Pick<Response, "headers">) => headers.get("content-type")?.split(";")[0] ?? "";
 
 const pointer = (key: string) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"));
 

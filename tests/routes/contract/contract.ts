@@ -13,12 +13,25 @@ export class Contract extends Calls {
   /** The endpoints that need a caller. */
   readonly withCaller: readonly Endpoint[];
 
-  private constructor(readonly t: TestService, readonly world: World<Kind>) {
+  /** Its actors skip the server. */
+  readonly t: TestService;
+  world!: World<Kind>;
+
+  private constructor(t: TestService) {
     super(t);
     this.withCaller = this.endpoints.filter(({ access }) => access.needsCaller);
+    this.t = {
+      ...t,
+      systemAdmin: this.attach(t.systemAdmin),
+      actor: async (o) => this.attach(await t.actor(o)),
+    };
   }
 
-  static build = async (t: TestService): Promise<Contract> => new Contract(t, await buildWorld(t));
+  static async build(t: TestService): Promise<Contract> {
+    const contract = new Contract(t);
+    contract.world = await buildWorld(contract.t);
+    return contract;
+  }
 
   endpoint(id: string): Endpoint {
     const spec = this.endpoints.find((spec) => spec.id === id);
