@@ -101,9 +101,9 @@ export class Calls {
     const isDocumented = operation.responses[status] !== undefined;
     if (!isDocumented && status < 400) return "an undocumented status";
     if (type === "application/problem+json" && body.code !== undefined) {
-      return documentedCodes(this.document, operation, status).includes(body.code)
-        ? ""
-        : "an undocumented code";
+      if (!documentedCodes(this.document, operation, status).includes(body.code)) {
+        return "an undocumented code";
+      }
     }
     const { content = {}, headers: named = {}, at } = this.#responseOf(operation, path, method, status);
     const types = Object.keys(content).map((type) => type.split(";")[0] ?? "");
@@ -113,7 +113,7 @@ export class Calls {
       if (headers.has(name) !== names.includes(name)) return `${name} is not as documented`;
     }
     if (!/^00-[0-9a-f]{32}-/.test(headers.get("traceresponse") ?? "")) return "no traceresponse";
-    if (type !== "application/json" || !content[type]) return "";
+    if (!type.includes("json") || !content[type]) return "";
     const validate = this.#ajv.getSchema(
       `document#/${[...at, "content", type, "schema"].map(pointer).join("/")}`,
     );

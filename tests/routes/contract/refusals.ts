@@ -50,6 +50,8 @@ export async function withoutSession({ t }: Contract): Promise<Refused[]> {
   ];
 }
 
+const KEY = "an API key";
+
 /** Callers of another kind than some endpoints accept; all have every permission of a tenant. */
 export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
   const { sql } = t.steward.platform;
@@ -74,7 +76,7 @@ export async function ofOtherKinds({ t }: Contract): Promise<Refused[]> {
       isRefused: ({ id, access }) => access.needsTenant || id === "addTenantUser", // its access depends on the tenant in its path
     },
     {
-      who: "an API key",
+      who: KEY,
       by: { token: key.key },
       refusal: "403 FORBIDDEN",
       isRefused: ({ access }) => access.personsOnly === true,
@@ -106,8 +108,9 @@ export async function refusalMistakes(c: Contract, callers: Refused[]): Promise<
         const headers = by && refusal.startsWith("401")
           ? { "x-tenant-id": "none", "idempotency-key": " " }
           : {};
-        const answer = codeOf(await c.send(by, spec, wrongAsk(spec), { path, headers }));
         const expected = isRefused(spec);
+        if (!expected && spec.method === "get" && who !== KEY) continue; // would only read once more
+        const answer = codeOf(await c.send(by, spec, wrongAsk(spec), { path, headers }));
         if ((answer === refusal) !== expected) {
           found.push(`${spec.id} ${path} by ${who}: ${answer}, ${expected ? "" : "not "}expected ${refusal}`);
         }

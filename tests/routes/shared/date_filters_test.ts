@@ -97,51 +97,6 @@ for (const [path, { permissions, make, time }] of Object.entries(LISTS)) {
   });
 }
 
-Deno.test("every list answers its first page by default, an empty page beyond its end, and rejects impossible pages", async () => {
-  const document: OpenApiDocument = (await t.nobody.get("/openapi.json")).body;
-  const lists = Object.entries(document.paths).flatMap(
-    ([path, { get }]) => {
-      const parameters = get ? parametersOf(document, get) : [];
-      const page = parameters.find(({ name }) => name === "page" || name === "pageNumber");
-      const size = parameters.find(({ name }) => name === "pageSize");
-      return page && size && !path.includes("{") && !path.endsWith("/usage")
-        ? [{ path, page: page.name, size }]
-        : [];
-    },
-  );
-  // /applications/usage answers an OperationResponse
-  assert.ok(lists.length > 20, `${lists.map(({ path }) => path)}`);
-  for (const { path, page, size: { schema } } of lists) {
-    const isOfOwn = ["/api/v1/user-notifications", "/api/v1/files"].includes(path); // admin:system is not enough
-    const caller = isOfOwn ? await t.actor({ role: "Admin" }) : t.systemAdmin;
-    const ask = (query: Record<string, string | number>) => {
-      const names = { userId: caller.userId, ...query };
-      return caller.get(
-        `${path}?${new URLSearchParams(Object.entries(names).map(([k, v]) => [k, String(v)]))}`,
-      );
-    };
-    const { status, body: first } = await ask({});
-    assert.equal(status, 200, `${path}: ${JSON.stringify(first)}`);
-    assert.deepEqual([first.pageNumber, first.pageSize, first.hasPrevious], [1, 20, false], path);
-    const beyond = await ask({ [page]: 2_147_483_647, pageSize: schema.maximum ?? 0 });
-    assert.equal(beyond.status, 200, `${path}: ${JSON.stringify(beyond.body)}`);
-    assert.deepEqual(
-      [beyond.body.items, beyond.body.hasNext, beyond.body.hasPrevious],
-      [[], false, true],
-      path,
-    );
-    for (
-      const query of [{ [page]: 0 }, { [page]: "1.5" }, { pageSize: 0 }, {
-        pageSize: (schema.maximum ?? 0) + 1,
-      }]
-    ) {
-      const { status, body } = await ask(query);
-      assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], `${path} ${JSON.stringify(query)}`);
-    }
-    assert.equal(schema.maximum, path.endsWith("/lookup") ? 50 : 100, path);
-  }
-});
-
 Deno.test("a time can have every usual form of ISO 8601, and is in UTC without an offset", async () => {
   const actor = await t.actor();
   const due: Record<string, string> = {

@@ -132,7 +132,6 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
       digest: { isEnabled: true, at: "09:00", locale: "pt" },
     }, { quietHours: null, categories: [], digest: unheard }],
   ];
-  const audited = async () => (await admin.get("/api/v1/audit-log")).body.totalCount;
   for (const [path, needed, first, cleared] of resources) {
     const put = async (body: object) => {
       const { status, body: answered } = await admin.put(path, { ...needed, ...body });
@@ -142,15 +141,7 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
     };
     const expected = (members: object) => JSON.parse(JSON.stringify({ ...first, ...members }));
     assert.deepEqual(await put(first), first, `${path} as it was set`);
-    const [before, rows] = [await admin.get(path), await audited()];
     assert.deepEqual(await put({}), first, `${path} with everything left out`);
-    if (path !== template) { // each PUT of a template creates a version
-      assert.deepEqual(await put(first), first, `${path} with what it has already`);
-      const unchanged = await admin.get(path);
-      assert.equal(unchanged.headers.get("etag"), before.headers.get("etag"), path);
-      assert.equal(unchanged.body.updatedAt, before.body.updatedAt, path);
-      assert.equal(await audited(), rows, `${path}: an unchanged PUT has no audit row`);
-    }
     const nulls = Object.fromEntries(Object.keys(cleared).map((name) => [name, null]));
     assert.deepEqual(await put(nulls), expected(cleared), `${path} with nulls`);
     for (const member of membersOfPut(path).filter((name) => !Object.hasOwn(needed, name))) {

@@ -1,9 +1,4 @@
 import assert from "node:assert/strict";
-import { Problem } from "../../../domain/problems/problem.ts";
-import { ENDPOINTS } from "../../../routes/endpoints.ts";
-import { shapeOf } from "../../../routes/shared/body_members.ts";
-import { parse } from "../../../routes/shared/call.ts";
-import { queryValues } from "../../../routes/shared/validation.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
@@ -41,28 +36,3 @@ Deno.test("repeated lists, and lists in a body, are as before", async () => {
   const sent = await admin.post("/api/v1/roles", { name: ["a", "b"] });
   assert.match(sent.body.errors[0], /^name: .*expected string/);
 });
-
-Deno.test("every parameter of every route takes repeated values or says so", () => {
-  const query = queryValues(new URLSearchParams("a=1&a=2"));
-  let refused = 0;
-  for (const { id, query: schema } of ENDPOINTS) {
-    if (!schema) continue;
-    for (const name of shapeOf(schema)?.members?.keys() ?? []) {
-      const message = mistakeIn(() => parse(schema, { [name]: query.a }), name);
-      if (message === undefined) continue;
-      assert.equal(message, given(2), `${id} ${name}`);
-      refused++;
-    }
-  }
-  assert.ok(refused > 200, String(refused));
-});
-
-/** The message about a parameter; undefined if it is not refused, or only some of its values are. */
-function mistakeIn(parsing: () => unknown, name: string): string | undefined {
-  try {
-    parsing();
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    return (error.extras.errors as Record<string, string[]>)[name]?.[0];
-  }
-}
