@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import { Secret, TOTP } from "otpauth";
 import { TestAuthenticator } from "../../support/authenticator.ts";

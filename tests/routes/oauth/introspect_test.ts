@@ -85,9 +85,9 @@ Deno.test("a service account learns only of its tenants, and with X-Tenant-ID of
   const both = await account([first.tenantId, second.tenantId]);
   assert.deepEqual(await found(asking), [true, true, true, false]);
   assert.deepEqual(await found(bearer(both.secret)), [true, true, false, false]);
-  for (const  of of[bearer(both.secret), basic(both.clientId, both.secret)]) {
-    assert.deepEqual(await found({ ...of, ...inTenant(second.tenantId) }), [false, true, false, false]);
-    const foreign = { ...of, ...inTenant(third.tenantId) };
+  for (const asker of [bearer(both.secret), basic(both.clientId, both.secret)]) {
+    assert.deepEqual(await found({ ...asker, ...inTenant(second.tenantId) }), [false, true, false, false]);
+    const foreign = { ...asker, ...inTenant(third.tenantId) };
     await refused("403 invalid_request", postForm(here, PATH, { token: tokenOf(third) }, foreign));
   }
 });
