@@ -12,6 +12,7 @@ import {
   ENDPOINTS,
   hookOf,
   type Item,
+  lastCursor,
   PATH,
   poll,
   stopReceivers,
@@ -27,9 +28,6 @@ const { sql } = here.steward.platform;
 const { systemAdmin } = here;
 
 const { client: poller } = await accountOf(here, { tenants: "all", permissions: ["read:events"] });
-/** The cursor after all events. Of no type: to ask for those of jobs would store them for all tenants. */
-const cursorNow = async () => (await poll(poller, "limit=1000&types=none.such")).next;
-
 type Change = () => Promise<HttpAnswer>;
 
 /** The events of all tenants while `change` ran. */
@@ -37,7 +35,7 @@ async function eventsOf(
   change: Change,
   types = "tenant.created,tenant.changed,role.changed,user.access-changed",
 ): Promise<Item[]> {
-  const cursor = await cursorNow();
+  const cursor = await lastCursor(poller);
   await accepted(change());
   return (await poll(poller, `limit=1000&after=${cursor}&types=${types}`)).items;
 }
@@ -169,7 +167,7 @@ Deno.test("a role of many holders writes no events in the request; a job writes 
       insert into user_tenants (user_id, tenant_id) select id, ${tenantId} from made returning user_id
     )
     insert into user_tenant_roles (user_id, tenant_id, role_id) select user_id, ${tenantId}, ${id} from linked`;
-  let after = await cursorNow();
+  let after = await lastCursor(poller);
   await accepted(by.post(permission));
   const users: unknown[] = [];
   while (users.length < count) {
