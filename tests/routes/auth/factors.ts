@@ -1,13 +1,20 @@
-import assert from "node:assert/strict";
+import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import { Secret, TOTP } from "otpauth";
 import { TestAuthenticator } from "../../support/authenticator.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
-import type { TestService } from "../../support/setup.ts";
-import { bearer, type Person, person, signIn } from "./people.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
+import { setupShared, type TestService } from "../../support/setup.ts";
+import { PASSWORD, type Person, person, signedIn, signIn } from "./people.ts";
 
 /** A clock that stands still in the middle of a time step, so that no test depends on when it runs. */
 const start = new Date(Math.floor(Date.now() / 30_000) * 30_000 + 15_000);
 export const clock = { now: () => start };
+
+let database: Promise<string> | undefined;
+
+/** A service with this clock, for tests of factors; `racing` may be used. Its test files share it. */
+export const setupFactors = async (): Promise<TestService> =>
+  await setupShared({ DATABASE_URL: await (database ??= createDatabaseForLongLocks()) }, { clock });
 
 /** An authenticator app. */
 export class TestApp {
@@ -36,22 +43,16 @@ export async function addApp(
   client: HttpClient,
   { now, step = -1 }: { now?: () => number; step?: number } = {},
 ): Promise<Pick<AppUser, "app" | "factorId" | "recoveryCodes">> {
-  const { status, body } = await client.post("/api/v1/auth/factors/totp");
-  assert.equal(status, 200);
-  const app = new TestApp(body.secret, now);
-  const { factorId } = body;
-  const confirmed = await client.post("/api/v1/auth/factors/totp/confirm", {
-    factorId,
-    code: app.code(step),
-  });
-  assert.equal(confirmed.status, 200, JSON.stringify(confirmed.body));
-  return { app, factorId, recoveryCodes: confirmed.body.recoveryCodes };
+  const path = "/api/v1/auth/factors/totp";
+  const { secret, factorId } = await accepted(client.post(path), 200);
+  const app = new TestApp(secret, now);
+  const confirmed = await accepted(client.post(`${path}/confirm`, { factorId, code: app.code(step) }), 200);
+  return { app, factorId, recoveryCodes: confirmed.recoveryCodes };
 }
 
 /** A new user who signed in and added an authenticator app. */
 export async function appUser(t: TestService, o: Parameters<typeof person>[1] = {}): Promise<AppUser> {
-  const user = await person(t, o);
-  const client = bearer(t, await signIn(t, user.email));
+  const { me: client, ...user } = await signedIn(t, o);
   return { ...user, client, ...await addApp(client) };
 }
 
@@ -60,15 +61,22 @@ export async function addPasskey(
   client: HttpClient,
   authenticator = new TestAuthenticator(siteOf(client)),
 ): Promise<{ authenticator: TestAuthenticator; added: HttpAnswer }> {
-  const options = await client.post("/api/v1/auth/factors/passkey/options");
-  assert.equal(options.status, 200, JSON.stringify(options.body));
-  const passkey = authenticator.create(options.body);
+  const passkey = authenticator.create(
+    await accepted(client.post("/api/v1/auth/factors/passkey/options"), 200),
+  );
   const added = await client.post("/api/v1/auth/factors/passkey/verify", { name: "My key", passkey });
   return { authenticator, added };
 }
 
 /** The origin of the passkeys of a service on a loopback address. */
 export const siteOf = ({ baseUrl }: { baseUrl: string }): string => baseUrl.replace("127.0.0.1", "localhost");
+
+/** The factor token of a new sign-in. */
+export async function half(t: TestService, user: Pick<Person, "email">, more = {}): Promise<string> {
+  const answer = await signIn(t, user.email, PASSWORD, more);
+  await refused("401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED", answer);
+  return answer.body.factorToken;
+}
 
 export const finish = (t: TestService, factorToken: string, proof: object): Promise<HttpAnswer> =>
   t.nobody.post("/api/v1/auth/login/factor", { factorToken, ...proof });

@@ -1,299 +1,90 @@
 import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { openSession } from "../../../domain/access/sign_in/sessions.ts";
-import { newId } from "../../../domain/shared/ids.ts";
 import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
-import type { HttpClient } from "../../support/http.ts";
-import { type Actor, setup } from "../../support/setup.ts";
-import { bearer, person, signIn } from "./people.ts";
+import type { HttpAnswer, HttpClient } from "../../support/http.ts";
+import { countLockWaits } from "../../support/lock_waits.ts";
+import { accepted, outcome, refused } from "../../support/outcomes.ts";
+import type { Actor } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { bearer, person, refresh, setupSignIns, signIn, withToken } from "./people.ts";
 
-const here = await setup({ DATABASE_URL: await createTestDatabase() }); // one instance
-Deno.test.afterAll(() => here.stop());
-const sql = mainPool(here.steward.platform.sql);
+const t = await setupSignIns();
+Deno.test.afterAll(() => t.stop());
+const { systemAdmin } = t;
+const { platform } = t.steward;
+const sql = mainPool(platform.sql);
+const ENDED = "401 SESSION_INVALIDATED";
 
-const code = async (client: HttpClient) => (await client.get("/auth/me")).body.code ?? "OK";
-
-/** The sessions of an actor besides the access token. */
-const refreshTokens = new Map<Actor, string>();
-const cookies = new Map<Actor, string>();
+const stateOf = (client: HttpClient) => outcome(client.get("/auth/me"));
 
 /** The access token of another session of the actor. */
 async function openAnother({ userId }: Actor, tenantId: string | null): Promise<string> {
   const { accessToken } = await transact(sql, async (tx) => {
-    const [user] = await tx<{ id: string; securityVersion: number }[]>`
-      select id, security_version from users where id = ${userId}`;
+    const [user] = await tx<{ id: string }[]>`select id from users where id = ${userId}`;
     assert.ok(user);
-    return await openSession(here.steward.platform, tx, {
-      user,
-      tenantId,
-      amr: ["pwd"],
-      ip: null,
-      userAgent: null,
-    });
+    return await openSession(platform, tx, { user, tenantId, amr: ["pwd"], ip: null, userAgent: null });
   });
   return accessToken;
 }
 
-const visit = (actor: Actor, address = "account") =>
-  fetch(`${here.url}/console/${address}`, {
-    headers: { cookie: `steward_console=${cookies.get(actor)}` },
-    redirect: "manual",
-  });
-
-/** "OK", or the error code for the actor's access token, refresh token and console session. */
-async function codeOfAll(actor: Actor): Promise<string> {
-  const page = await visit(actor);
-  await page.body?.cancel();
-  const refreshed = await here.nobody.post("/auth/refresh", {
-    refreshToken: refreshTokens.get(actor) ?? actor.refreshToken,
-  });
-  if (refreshed.status === 200) refreshTokens.set(actor, refreshed.body.refreshToken);
-  const codes = [await code(actor), refreshed.status === 200 ? "OK" : refreshed.body.code];
-  assert.equal(codes[0], codes[1], "the access and the refresh token live and end together");
-  assert.equal(page.status, codes[0] === "OK" ? 200 : 303, "so does the console session");
-  return codes[0];
-}
+type Change = () => Promise<HttpAnswer>;
 
 /** Makes a change and returns which of the actors' sessions the next request finds ended. */
-async function ended(
-  actors: Record<string, Actor>,
-  change: () => Promise<{ status: number; body?: unknown }>,
-) {
-  for (const actor of Object.values(actors)) {
-    if (!cookies.has(actor)) {
-      const accessToken = await openAnother(actor, actor.tenantId);
-      cookies.set(actor, await openBrowserSession(here.steward.platform, accessToken));
-    }
-    assert.equal(await code(actor), "OK");
-  }
-  const { status, body } = await change();
-  assert.ok(status >= 200 && status < 300, `${status} ${JSON.stringify(body)}`);
-  const codes = await Promise.all(Object.values(actors).map(codeOfAll));
-  return Object.keys(actors).filter((_, index) => codes[index] === "SESSION_INVALIDATED");
+async function ended(actors: Record<string, Actor>, change: Change): Promise<string[]> {
+  const names = Object.keys(actors);
+  const states = () => Promise.all(Object.values(actors).map(stateOf));
+  assert.deepEqual(await states(), names.map(() => "200"));
+  await accepted(change());
+  const after = await states();
+  return names.filter((_, index) => after[index] === ENDED);
 }
 
-/** Waits until this many statements of the service wait for a lock. */
-async function blocked(count: number): Promise<void> {
-  for (let waiting = -1; waiting < count;) {
-    const rows =
-      await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    waiting = rows.length;
-  }
-}
-
+/** Two holders of one role, the holder of another role of their tenant, and somebody else. */
 async function cast() {
-  const tenantId = await here.tenant();
-  const first = await here.actor({ tenantId, permissions: ["read:users"] });
-  const same = await here.actor({ tenantId, role: "Visitor" });
-  const fellow = await here.actor({ tenantId, permissions: [] });
-  const outsider = await here.actor({ permissions: ["read:users"] });
-  await sql`delete from user_tenant_roles where user_id = ${fellow.userId}`;
-  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-    values (${fellow.userId}, ${tenantId}, ${first.roleId})`;
+  const tenantId = await t.tenant();
+  const first = await t.actor({ tenantId, permissions: ["read:users"] });
+  const same = await t.actor({ tenantId, role: "Visitor" });
+  const fellow = await t.actor({ tenantId, permissions: [] });
+  const outsider = await t.actor({ permissions: ["read:users"] });
+  await sql`update user_tenant_roles set role_id = ${first.roleId} where user_id = ${fellow.userId}`;
   return { first, fellow, same, outsider };
 }
+type Cast = Awaited<ReturnType<typeof cast>>;
 
 async function permissionIds(...codes: string[]): Promise<string[]> {
   const rows = await sql<
     { id: string }[]
   >`select id from permissions where tenant_id is null and code = any(${codes})`;
-  return rows.map((row) => row.id);
+  return rows.map(({ id }) => id);
 }
 
 /** A caller in the same tenant who may change its roles and users. */
-const administrator = (actors: { first: Actor }) =>
-  here.actor({ tenantId: actors.first.tenantId!, role: "Admin" });
+const administrator = ({ first }: Pick<Cast, "first">) =>
+  t.actor({ tenantId: first.tenantId!, role: "Admin" });
+const userPath = ({ userId }: Actor) => `/api/v1/admin/users/${userId}`;
+const rolePath = ({ roleId }: Actor) => `/api/v1/roles/${roleId}`;
+const tenantPath = ({ tenantId }: Actor) => `/api/v1/tenants/${tenantId}`;
 
-Deno.test("changing a role's permissions ends the tokens of all its holders, and no others", async () => {
-  const actors = await cast();
-  const admin = await administrator(actors);
-  const body = { permissionIds: await permissionIds("read:users", "read:roles") };
-  const path = `/api/v1/roles/${actors.first.roleId}`;
-  assert.deepEqual(await ended(actors, () => admin.put(path, body)), ["first", "fellow"]);
-  assert.equal(await code(admin), "OK");
-});
-
-Deno.test("granting and revoking one permission of a role end the tokens of its holders", async () => {
-  const [permissionId] = await permissionIds("read:roles");
-  const actors = await cast();
-  const path = `/api/v1/roles/${actors.first.roleId}/permissions/${permissionId}`;
-  const admin = await administrator(actors);
-  assert.deepEqual(await ended(actors, () => admin.post(path)), ["first", "fellow"]);
-  const again = await cast();
-  const other = await administrator(again);
-  const [held] = await permissionIds("read:users");
-  const revoke = `/api/v1/roles/${again.first.roleId}/permissions/${held}`;
-  assert.deepEqual(await ended(again, () => other.delete(revoke)), ["first", "fellow"]);
-});
-
-Deno.test("adding and replacing links of a user end only that user's tokens", async () => {
-  const actors = await cast();
-  const tenantId = await here.tenant();
-  const [role] = await sql<
-    { id: string }[]
-  >`select id from roles where tenant_id = ${tenantId} and name = 'Visitor'`;
-  const link = { tenantId, roleIds: [role?.id], isDefault: false };
-  const path = `/api/v1/admin/users/${actors.first.userId}`;
-  assert.deepEqual(await ended(actors, () => here.systemAdmin.post(`${path}/tenants`, link)), ["first"]);
-  const again = await cast();
-  const replace = () =>
-    here.systemAdmin.put(`/api/v1/admin/users/${again.fellow.userId}`, { tenants: [link] });
-  assert.deepEqual(await ended(again, replace), ["fellow"]);
-});
-
-Deno.test("a permission added to a catalog role in one tenant ends the sessions of its holders in that tenant only", async () => {
-  const actors = { ...await cast(), elsewhere: await here.actor({ role: "Visitor" }) };
-  const admin = await administrator(actors);
-  const [permissionId] = await permissionIds("send:notifications");
-  const path = `/api/v1/roles/${actors.same.roleId}/permissions/${permissionId}`;
-  assert.deepEqual(await ended(actors, () => admin.post(path)), ["same"]);
-});
-
-Deno.test("each change of a user's links ends only that user's sessions", async () => {
-  const tenantId = await here.tenant();
-  const [visitor] = await sql<{ id: string }[]>`
-    select id from roles where tenant_id = ${tenantId} and name = 'Visitor'`;
-  const roleIds = [visitor?.id];
-  const third = await here.actor();
-  const linked = async () => {
-    const actors = await cast();
-    const { userId, tenantId: home, roleId } = actors.first;
-    const path = `/api/v1/admin/users/${userId}`;
-    const own = { tenantId: home, roleIds: [roleId], isDefault: true };
-    const other = { tenantId, roleIds, isDefault: false };
-    await sql`insert into user_tenants (user_id, tenant_id) values (${userId}, ${tenantId})`;
-    await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-      values (${userId}, ${tenantId}, ${visitor?.id ?? ""})`;
-    const matrix = (tenants: unknown[]) => () => here.systemAdmin.put(path, { tenants });
-    return { actors, own, other, matrix, path };
+Deno.test("access tokens, refresh tokens and console sessions end together, and the console gives the reason", async () => {
+  const { first, outsider } = await cast();
+  const cookieOf = async (actor: Actor) => {
+    const secret = await openBrowserSession(platform, await openAnother(actor, actor.tenantId));
+    return { cookie: `steward_console=${secret}` };
   };
-  type Linked = Awaited<ReturnType<typeof linked>>;
-  const changes: Record<string, (l: Linked) => () => Promise<{ status: number; body?: unknown }>> = {
-    "a link goes": ({ own, matrix }) => matrix([own]),
-    "all links go": ({ matrix }) => matrix([]),
-    "a link is deactivated": ({ own, other, matrix }) => matrix([own, { ...other, isActive: false }]),
-    "the default moves": ({ own, other, matrix }) =>
-      matrix([{ ...own, isDefault: false }, { ...other, isDefault: true }]),
-    "a role goes from a link": ({ own, other, matrix }) => matrix([own, { ...other, roleIds: [] }]),
-    "its own administrator takes the user out": ({ actors }) => async () =>
-      await (await administrator(actors)).delete(`/api/v1/users/${actors.first.userId}`),
-    "its own administrator gives other roles": ({ actors }) => async () =>
-      await (await administrator(actors)).put(`/api/v1/users/${actors.first.userId}/roles`, {
-        roleIds: [actors.same.roleId],
-      }),
-    "a third tenant takes the user in, as default": ({ actors }) => () =>
-      here.systemAdmin.post(`/api/v1/tenants/${third.tenantId}/users`, {
-        userId: actors.first.userId,
-        roleIds: [third.roleId],
-        isDefault: true,
-      }),
+  const pages = new Map([[first, await cookieOf(first)], [outsider, await cookieOf(outsider)]]);
+  const visit = async (actor: Actor, address: string) => {
+    const page = await fetch(`${t.url}/console/${address}`, {
+      headers: pages.get(actor)!,
+      redirect: "manual",
+    });
+    await page.body?.cancel();
+    return { status: page.status, location: page.headers.get("location") ?? "" };
   };
-  for (const [name, change] of Object.entries(changes)) {
-    const l = await linked();
-    assert.deepEqual(await ended(l.actors, change(l)), ["first"], name);
-  }
-  const l = await linked();
-  await sql`update user_tenants set is_active = false where user_id = ${l.actors.first.userId} and tenant_id = ${tenantId}`;
-  assert.deepEqual(await ended(l.actors, l.matrix([l.own, l.other])), ["first"], "a link is activated");
-});
-
-Deno.test("changes that do not affect a user's permissions end no session", async () => {
-  const actors = await cast();
-  const { first } = actors;
-  const group = await here.tenant({ type: "Group" });
-  const keeper = await here.actor({
-    tenantId: first.tenantId!,
-    permissions: ["read:permissions", "create:permissions", "update:permissions", "delete:permissions"],
-  });
-  const inside = await here.actor({ tenantId: first.tenantId!, role: "Admin" });
-  const user = `/api/v1/admin/users/${first.userId}`;
-  const role = `/api/v1/roles/${first.roleId}`;
-  const code = "read:orders";
-  const row = (description: string) => ({ permissions: [{ code, description, category: "Orders" }] });
-  const held = await permissionIds("read:users");
-  const made = async () => {
-    const { body } = await inside.get(`/api/v1/roles?search=Unheld`);
-    return `/api/v1/roles/${body.items[0].id}`;
-  };
-  const permission = async () =>
-    `/api/v1/permissions/${(await keeper.get(`/api/v1/permissions/by-code/${code}`)).body.id}`;
-  const changes: Record<string, () => Promise<{ status: number; body?: unknown }>> = {
-    "names and applications": () => here.systemAdmin.put(user, { firstName: "Renamed", appIds: ["crm"] }),
-    "their own profile": () => first.put("/api/v1/auth/me", { lastName: "Own" }),
-    "active as before": () => inside.post(`/api/v1/users/${first.userId}/activate`),
-    "the same links and roles": () =>
-      here.systemAdmin.put(user, {
-        tenants: [{ tenantId: first.tenantId, roleIds: [first.roleId, first.roleId], isDefault: true }],
-      }),
-    "the same roles": () => inside.put(`/api/v1/users/${first.userId}/roles`, { roleIds: [first.roleId] }),
-    "the same permissions": () => inside.put(role, { permissionIds: held }),
-    "a permission the role has": () => inside.post(`${role}/permissions/${held[0]}`),
-    "another name of the role": () => inside.put(role, { name: "Readers", description: "They read" }),
-    "a role nobody holds": () => inside.post("/api/v1/roles", { name: "Unheld", permissionIds: held }),
-    "that role with less": async () => await inside.put(await made(), { permissionIds: [] }),
-    "that role deleted": async () => await inside.delete(await made()),
-    "permissions imported": () => keeper.post("/api/v1/permissions/import?upsert=true", row("Read")),
-    "permissions imported again, with other texts": () =>
-      keeper.post("/api/v1/permissions/import?upsert=true", row("Read them")),
-    "a permission described": async () => await keeper.put(await permission(), { description: "Reads" }),
-    "a permission deleted that no role carries": async () => await keeper.delete(await permission()),
-    "a tenant renamed and limited": () =>
-      here.systemAdmin.put(`/api/v1/tenants/${first.tenantId}`, { name: `T ${newId()}`, maxUsers: 50 }),
-    "a tenant that enters a group": () =>
-      here.systemAdmin.put(`/api/v1/tenants/${first.tenantId}`, { parentTenantId: group }),
-  };
-  for (const [name, change] of Object.entries(changes)) {
-    assert.deepEqual(await ended({ ...actors, inside }, change), [], name);
-  }
-});
-
-Deno.test("deactivating and deleting a user end that user's tokens", async () => {
-  const actors = await cast();
-  const admin = await administrator(actors);
-  const path = `/api/v1/users/${actors.first.userId}`;
-  assert.deepEqual(await ended(actors, () => admin.post(`${path}/deactivate`)), ["first"]);
-  assert.equal((await admin.post(`${path}/activate`)).status, 200);
-  assert.equal(await code(actors.first), "SESSION_INVALIDATED");
-  const { first: _, ...rest } = actors;
-  const remove = () => here.systemAdmin.delete(`/api/v1/admin/users/${actors.fellow.userId}`);
-  assert.deepEqual(await ended(rest, remove), ["fellow"]);
-});
-
-Deno.test("deactivating a tenant ends the tokens of all users linked to it", async () => {
-  const actors = await cast();
-  const { tenantId } = actors.first;
-  const [tenant] = await sql<{ name: string }[]>`select name from tenants where id = ${tenantId}`;
-  const change = () =>
-    here.systemAdmin.put(`/api/v1/tenants/${tenantId}`, { name: tenant?.name, isActive: false });
-  assert.deepEqual(await ended(actors, change), ["first", "fellow", "same"]);
-});
-
-Deno.test("activating and deleting a tenant end the tokens of its users", async () => {
-  const actors = await cast();
-  const { tenantId } = actors.first;
-  const elsewhere = await here.tenant();
-  await sql`insert into user_tenants (user_id, tenant_id) values (${actors.same.userId}, ${elsewhere})`;
-  await sql`update tenants set is_active = false where id = ${tenantId}`;
-  const { same, outsider } = actors;
-  const global = here.nobody.with({ authorization: `Bearer ${await openAnother(same, null)}` });
-  assert.equal(await code(global), "OK");
-  const on = await here.systemAdmin.put(`/api/v1/tenants/${tenantId}`, { isActive: true });
-  assert.equal(on.status, 200, JSON.stringify(on.body));
-  assert.equal(await code(global), "SESSION_INVALIDATED");
-  assert.equal(await code(outsider), "OK");
-  const again = await cast();
-  const remove = () => here.systemAdmin.delete(`/api/v1/tenants/${again.first.tenantId}`);
-  assert.deepEqual(await ended(again, remove), ["first", "fellow", "same"]);
-});
-
-Deno.test("the console gives the reason for a new sign-in, and then returns to the page", async () => {
-  const actors = await cast();
-  const { same } = actors;
-  const link = { tenantId: await here.tenant(), roleIds: [], isDefault: false };
-  await ended(actors, () => here.systemAdmin.put(`/api/v1/admin/users/${same.userId}`, { tenants: [link] }));
-  const page = await visit(same, "users?search=x");
-  const location = page.headers.get("location") ?? "";
+  const role = { permissionIds: await permissionIds("read:roles") };
+  await accepted((await administrator({ first })).put(rolePath(first), role));
+  await refused(ENDED, first.get("/auth/me"), refresh(t, first));
+  const { location } = await visit(first, "users?search=x");
   assert.match(location, /\/console\/sign-in\?to=users%3Fsearch%3Dx&reason=access-changed$/);
   for (
     const [language, text] of [["en", "Your access changed. Sign in again."], [
@@ -301,46 +92,189 @@ Deno.test("the console gives the reason for a new sign-in, and then returns to t
       "Seu acesso mudou. Entre de novo.",
     ]]
   ) {
-    const signInPage = await fetch(new URL(location, here.url), {
-      headers: { "accept-language": language ?? "" },
-    });
-    const html = await signInPage.text();
+    const page = await fetch(new URL(location, t.url), { headers: { "accept-language": language ?? "" } });
+    const html = await page.text();
     assert.ok(html.includes(text ?? ""), html);
-    assert.ok(html.includes('action="sign-in?to=users%3Fsearch%3Dx"'));
+    assert.ok(html.includes('action="sign-in?to=users%3Fsearch%3Dx"')); // then it returns to the page
+  }
+  await accepted(outsider.get("/auth/me"));
+  assert.equal((await visit(outsider, "account")).status, 200);
+  await accepted(refresh(t, outsider));
+});
+
+Deno.test("a change of a role's permissions ends the tokens of all its holders, and no others", async () => {
+  const [read = "", held = "", send = ""] = [
+    ...await permissionIds("read:roles"),
+    ...await permissionIds("read:users"),
+    ...await permissionIds("send:notifications"),
+  ];
+  const changes: [expected: string[], change: (admin: Actor, actors: Cast) => Promise<HttpAnswer>][] = [
+    [["first", "fellow"], (admin, { first }) => admin.put(rolePath(first), { permissionIds: [held, read] })],
+    [["first", "fellow"], (admin, { first }) => admin.post(`${rolePath(first)}/permissions/${read}`)],
+    [["first", "fellow"], (admin, { first }) => admin.delete(`${rolePath(first)}/permissions/${held}`)],
+    // of a catalog role, only in this tenant
+    [["same"], (admin, { same }) => admin.post(`${rolePath(same)}/permissions/${send}`)],
+  ];
+  for (const [expected, change] of changes) {
+    const actors = await cast();
+    const others = { admin: await administrator(actors), elsewhere: await t.actor({ role: "Visitor" }) };
+    assert.deepEqual(await ended({ ...actors, ...others }, () => change(others.admin, actors)), expected);
   }
 });
 
+Deno.test("each change of a user's links ends only that user's sessions", async () => {
+  const tenantId = await t.tenant();
+  const [visitor] = await sql`select id from roles where tenant_id = ${tenantId} and name = 'Visitor'`;
+  const roleId: string = visitor?.id;
+  const third = await t.actor();
+  const linked = async () => {
+    const actors = await cast();
+    const { first, same } = actors;
+    const own = { tenantId: first.tenantId, roleIds: [first.roleId], isDefault: true };
+    const other = { tenantId, roleIds: [roleId], isDefault: false };
+    await sql`insert into user_tenants (user_id, tenant_id) values (${first.userId}, ${tenantId})`;
+    await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
+      values (${first.userId}, ${tenantId}, ${roleId})`;
+    const matrix = (...tenants: unknown[]) => systemAdmin.put(userPath(first), { tenants });
+    const inside = `/api/v1/users/${first.userId}`;
+    return { actors, admin: await administrator(actors), own, other, matrix, inside, same };
+  };
+  type Linked = Awaited<ReturnType<typeof linked>>;
+  const changes: Record<string, (l: Linked) => Promise<HttpAnswer>> = {
+    "a link goes": ({ own, matrix }) => matrix(own),
+    "all links go": ({ matrix }) => matrix(),
+    "other links come": ({ other, matrix }) => matrix(other),
+    "a link is deactivated": ({ own, other, matrix }) => matrix(own, { ...other, isActive: false }),
+    "the default moves": ({ own, other, matrix }) =>
+      matrix({ ...own, isDefault: false }, { ...other, isDefault: true }),
+    "a role goes from a link": ({ own, other, matrix }) => matrix(own, { ...other, roleIds: [] }),
+    "its own administrator takes the user out": ({ admin, inside }) => admin.delete(inside),
+    "its own administrator gives other roles": ({ admin, inside, same }) =>
+      admin.put(`${inside}/roles`, { roleIds: [same.roleId] }),
+    "a third tenant takes the user in, as default": ({ actors: { first: { userId } } }) =>
+      systemAdmin.post(`${tenantPath(third)}/users`, { userId, roleIds: [third.roleId], isDefault: true }),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    const l = await linked();
+    assert.deepEqual(await ended(l.actors, () => change(l)), ["first"], name);
+  }
+  const { actors, own, other, matrix } = await linked();
+  await sql`update user_tenants set is_active = false
+    where user_id = ${actors.first.userId} and tenant_id = ${tenantId}`;
+  assert.deepEqual(await ended(actors, () => matrix(own, other)), ["first"], "a link is activated");
+  const alone = await cast();
+  const add = () => systemAdmin.post(`${userPath(alone.first)}/tenants`, other);
+  assert.deepEqual(await ended(alone, add), ["first"], "a link is added");
+});
+
+Deno.test("changes that do not affect a user's permissions end no session", async () => {
+  const actors = await cast();
+  const { first } = actors;
+  const { tenantId, roleId } = first;
+  const group = await t.tenant({ type: "Group" });
+  const keeper = await t.actor({
+    tenantId: tenantId!,
+    permissions: ["read", "create", "update", "delete"].map((action) => `${action}:permissions`),
+  });
+  const inside = await administrator(actors);
+  const user = `/api/v1/users/${first.userId}`;
+  const code = "read:orders";
+  const importing = (description: string) =>
+    keeper.post("/api/v1/permissions/import?upsert=true", {
+      permissions: [{ code, description, category: "Orders" }],
+    });
+  const held = await permissionIds("read:users");
+  const unheld = async () =>
+    `/api/v1/roles/${(await accepted(inside.get("/api/v1/roles?search=Unheld"))).items[0].id}`;
+  const permission = async () =>
+    `/api/v1/permissions/${(await accepted(keeper.get(`/api/v1/permissions/by-code/${code}`))).id}`;
+  const same = { tenantId, roleIds: [roleId, roleId], isDefault: true };
+  const changes: Record<string, Change> = {
+    "names and applications": () =>
+      systemAdmin.put(userPath(first), { firstName: "Renamed", appIds: ["crm"] }),
+    "their own profile": () => first.put("/api/v1/auth/me", { lastName: "Own" }),
+    "active as before": () => inside.post(`${user}/activate`),
+    "the same links and roles": () => systemAdmin.put(userPath(first), { tenants: [same] }),
+    "the same roles": () => inside.put(`${user}/roles`, { roleIds: [roleId] }),
+    "the same permissions": () => inside.put(rolePath(first), { permissionIds: held }),
+    "a permission the role has": () => inside.post(`${rolePath(first)}/permissions/${held[0]}`),
+    "another name of the role": () =>
+      inside.put(rolePath(first), { name: "Readers", description: "They read" }),
+    "a role nobody holds": () => inside.post("/api/v1/roles", { name: "Unheld", permissionIds: held }),
+    "that role with less": async () => await inside.put(await unheld(), { permissionIds: [] }),
+    "that role deleted": async () => await inside.delete(await unheld()),
+    "permissions imported": () => importing("Read"),
+    "permissions imported again, with other texts": () => importing("Read them"),
+    "a permission described": async () => await keeper.put(await permission(), { description: "Reads" }),
+    "a permission deleted that no role carries": async () => await keeper.delete(await permission()),
+    "a tenant renamed and limited": () =>
+      systemAdmin.put(tenantPath(first), { name: crypto.randomUUID(), maxUsers: 50 }),
+    "a tenant that enters a group": () => systemAdmin.put(tenantPath(first), { parentTenantId: group }),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    assert.deepEqual(await ended({ ...actors, inside }, change), [], name);
+  }
+});
+
+Deno.test("deactivating and deleting a user end that user's tokens", async () => {
+  const { first, ...rest } = await cast();
+  const admin = await administrator({ first });
+  const path = `/api/v1/users/${first.userId}`;
+  assert.deepEqual(await ended({ first, ...rest }, () => admin.post(`${path}/deactivate`)), ["first"]);
+  await accepted(admin.post(`${path}/activate`));
+  assert.equal(await stateOf(first), ENDED);
+  assert.deepEqual(await ended(rest, () => systemAdmin.delete(userPath(rest.fellow))), ["fellow"]);
+});
+
+Deno.test("deactivating, activating and deleting a tenant end the tokens of all users linked to it", async () => {
+  const [off, gone, actors] = [await cast(), await cast(), await cast()];
+  const everyone = ["first", "fellow", "same"];
+  assert.deepEqual(
+    await ended(off, () => systemAdmin.put(tenantPath(off.first), { isActive: false })),
+    everyone,
+  );
+  assert.deepEqual(await ended(gone, () => systemAdmin.delete(tenantPath(gone.first))), everyone);
+  const { same, outsider } = actors;
+  await sql`insert into user_tenants (user_id, tenant_id) values (${same.userId}, ${await t.tenant()})`;
+  await sql`update tenants set is_active = false where id = ${same.tenantId}`;
+  const global = withToken(t, await openAnother(same, null));
+  assert.equal(await stateOf(global), "200");
+  await accepted(systemAdmin.put(tenantPath(same), { isActive: true }));
+  assert.deepEqual([await stateOf(global), await stateOf(outsider)], [ENDED, "200"]);
+});
+
+/** Resolves when this many statements of the service wait for a lock. */
+const blocked = (tx: Parameters<typeof countLockWaits>[0], count: number) =>
+  until(() => countLockWaits(tx), (waiting) => waiting >= count);
+
 Deno.test("a tenant switch that runs during a change gives no tokens", async () => {
-  const actor = await here.actor();
-  assert.equal(await code(actor), "OK");
-  const switching = await sql.begin(async (tx) => {
+  const actor = await t.actor();
+  assert.equal(await stateOf(actor), "200");
+  const { answer } = await sql.begin(async (tx) => {
     await tx`lock table user_tenants in access exclusive mode`;
     const answer = actor.post("/auth/switch-tenant", { tenantId: actor.tenantId });
-    await blocked(1);
+    await blocked(tx, 1);
     await tx`update users set security_version = security_version + 1 where id = ${actor.userId}`;
     return { answer };
   });
-  const { status, body } = await switching.answer;
-  assert.deepEqual([status, body.code], [401, "SESSION_INVALIDATED"]);
+  await refused(ENDED, answer);
 });
 
 Deno.test("a user who gets a role while its permissions change keeps no session from before the change", async () => {
   const { first } = await cast();
-  const admin = await administrator({ first });
-  const second = await administrator({ first });
-  const joining = await person(here, { links: [first.tenantId!], role: "Visitor" });
-  const early = await signIn(here, joining.email);
+  const [admin, second] = [await administrator({ first }), await administrator({ first })];
+  const joining = await person(t, { links: [first.tenantId!], role: "Visitor" });
+  const early = await signIn(t, joining.email);
   const { link, change } = await sql.begin(async (tx) => {
     await tx`select from roles where id = ${first.roleId} for update`; // both requests wait for the role
-    const change = admin.put(`/api/v1/roles/${first.roleId}`, { permissionIds: [] });
-    await blocked(1);
+    const change = admin.put(rolePath(first), { permissionIds: [] });
+    await blocked(tx, 1);
     const link = second.put(`/api/v1/users/${joining.id}/roles`, { roleIds: [first.roleId] });
-    await blocked(2);
+    await blocked(tx, 2);
     return { link, change };
   });
-  assert.equal((await change).status, 200);
-  assert.equal((await link).status, 200, JSON.stringify((await link).body));
-  assert.equal(await code(bearer(here, early)), "SESSION_INVALIDATED");
-  const { body } = await signIn(here, joining.email);
-  assert.deepEqual(body.permissions, []);
+  await accepted(change);
+  await accepted(link);
+  assert.equal(await stateOf(bearer(t, early)), ENDED);
+  assert.deepEqual((await accepted(signIn(t, joining.email))).permissions, []);
 });

@@ -1,7 +1,9 @@
 // A service with a real OpenID provider, and browsers that sign in with it.
 import assert from "node:assert/strict";
+import type { HttpAnswer } from "../../support/http.ts";
 import { Browser, CLIENT_SECRET, type OidcProvider, startOidcProvider } from "../../support/oidc.ts";
-import { setup, type TestService } from "../../support/setup.ts";
+import { setupShared, type TestService } from "../../support/setup.ts";
+import { afterAllFiles, isOneOfSeveralFiles } from "../../support/test_files.ts";
 import { type Person, person } from "./people.ts";
 
 export const PUBLIC_URL = "https://steward.test/base";
@@ -15,24 +17,27 @@ export interface Flow {
 }
 
 /** The answer to a browser that came back from the provider. */
-export interface Outcome {
-  status: number;
-  headers: Headers;
+export interface Outcome extends HttpAnswer {
   location: string;
-  // deno-lint-ignore no-explicit-any -- tests look into answers of every shape
-  body: any;
+}
+
+let provider: Promise<OidcProvider> | undefined;
+
+async function startProvider(): Promise<OidcProvider> {
+  const redirectUris = NAMES.map((name) => `${PUBLIC_URL}/api/v1/auth/oidc/${name}/callback`);
+  const started = await startOidcProvider({ redirectUris });
+  if (isOneOfSeveralFiles()) afterAllFiles(() => started.stop());
+  return started;
 }
 
 export class OpenIdTest {
   private constructor(readonly t: TestService, readonly provider: OidcProvider) {}
 
-  /** Starts both. Provider `open` of the service creates users; two providers do not work. */
+  /** Starts both; test files share them. Provider `open` of the service creates users; two providers do not work. */
   static async start(): Promise<OpenIdTest> {
-    const provider = await startOidcProvider({
-      redirectUris: NAMES.map((name) => `${PUBLIC_URL}/api/v1/auth/oidc/${name}/callback`),
-    });
-    const { issuer } = provider;
-    const t = await setup({
+    const shared = await (provider ??= startProvider());
+    const { issuer } = shared;
+    const t = await setupShared({
       PUBLIC_URL,
       OIDC_PROVIDERS: JSON.stringify({
         corp: { issuer, clientId: "basic", clientSecret: CLIENT_SECRET, displayName: "The corporation" },
@@ -49,40 +54,51 @@ export class OpenIdTest {
       }),
       OIDC_RETURN_ORIGINS: "https://app.test, http://localhost:3000",
     });
-    return new OpenIdTest(t, provider);
+    return new OpenIdTest(t, shared);
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.t.stop(), this.provider.stop()]);
+    await this.t.stop();
+    if (!isOneOfSeveralFiles()) await this.provider.stop();
   }
 
   newBrowser = (): Browser => new Browser({ [PUBLIC_URL]: this.t.url });
 
   /** Starts a sign-in and returns the redirect to the provider. */
-  begin = async (name = "corp", query = "", browser = this.newBrowser()): Promise<Flow> => {
-    const response = await browser.visit(`${PUBLIC_URL}/api/v1/auth/oidc/${name}${query}`);
+  begin = async (name = "corp", query = {}, browser = this.newBrowser()): Promise<Flow> => {
+    const response = await browser.visit(
+      `${PUBLIC_URL}/api/v1/auth/oidc/${name}?${new URLSearchParams(query)}`,
+    );
     assert.equal(response.status, 302, await response.text());
     return { browser, authorizationUrl: new URL(response.headers.get("location") ?? "") };
   };
 
+  /** Signs in at the provider; returns the URL that leads back to Steward. */
+  back = async ({ browser, authorizationUrl }: Flow, login: string): Promise<URL> =>
+    new URL(await browser.signIn(authorizationUrl.href, login));
+
   /** Sends the browser back to Steward. */
-  comeBack = async (browser: Browser, callback: string): Promise<Outcome> => {
-    const response = await browser.visit(callback);
+  comeBack = async ({ browser }: Pick<Flow, "browser">, callback: URL | string): Promise<Outcome> => {
+    const response = await browser.visit(String(callback));
     const text = await response.text();
     const { status, headers } = response;
     return { status, headers, location: headers.get("location") ?? "", body: text ? JSON.parse(text) : null };
   };
 
+  /** Signs in at the provider and comes back. */
+  finish = async (flow: Flow, login: string): Promise<Outcome> =>
+    await this.comeBack(flow, await this.back(flow, login));
+
   /** A whole sign-in. `change` alters the authorization request. */
   run = async (
     login: string,
     name = "corp",
-    query = "",
+    query = {},
     change: (url: URL) => void = () => {},
   ): Promise<Outcome> => {
-    const { browser, authorizationUrl } = await this.begin(name, query);
-    change(authorizationUrl);
-    return await this.comeBack(browser, await browser.signIn(authorizationUrl.href, login));
+    const flow = await this.begin(name, query);
+    change(flow.authorizationUrl);
+    return await this.finish(flow, login);
   };
 
   /** A user and an account at the provider with the same email. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { hashPassword } from "../../../infra/passwords.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
 import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
@@ -101,7 +101,7 @@ export async function racing(
   userId: string,
   ...requests: (() => Promise<HttpAnswer>)[]
 ): Promise<string[]> {
-  const { answers } = await t.steward.platform.sql.begin(async (tx) => {
+  const { answers } = await mainPool(t.steward.platform.sql).begin(async (tx) => {
     await tx`select from users where id = ${userId} for update`;
     const answers: Promise<string>[] = [];
     for (const send of requests) {

@@ -1,43 +1,53 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { TestAuthenticator } from "../../support/authenticator.ts";
-import { addApp, addPasskey, finish } from "./factors.ts";
-import { mailsTo, withJobs } from "./mails.ts";
+import type { HttpClient } from "../../support/http.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
+import { makeClient } from "../oauth/flow.ts";
+import { addApp, addPasskey, finish, half, type TestApp } from "./factors.ts";
+import { mailsTo, resetTokenFor, subjectsTo, tokenOf, withJobs } from "./mails.ts";
 import { OpenIdTest, PUBLIC_URL } from "./openid.ts";
-import { bearer, PASSWORD, type Person, person, signIn, withToken } from "./people.ts";
+import { bearer, PASSWORD, type Person, person, signedIn, signIn, withToken } from "./people.ts";
 
 const world = await OpenIdTest.start();
 Deno.test.afterAll(() => world.stop());
 const { t, run, known } = world;
 const { sql } = t.steward.platform;
-const site = new URL(PUBLIC_URL).origin;
+Deno.test.beforeEach(() => void (world.provider.tamper = null));
 const NEW = "a password of my own";
-const now = Date.now;
+const REQUIRED = "401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED";
+const WRONG = "401 SECOND_FACTOR_INVALID_UNAUTHORIZED";
+const newAuthenticator = () => new TestAuthenticator(new URL(PUBLIC_URL).origin);
+
+const clientOf = async ({ email }: Person) => bearer(t, await signIn(t, email));
+
+/** Adds an authenticator app; its current code can still be used. */
+async function addAppNow(client: HttpClient): Promise<TestApp> {
+  const { app, factorId } = await addApp(client, { now: Date.now, step: 0 });
+  await sql`update user_factors set last_step = null where id = ${factorId}`;
+  return app;
+}
 
 /** What somebody adds who signs in with a password that the owner did not choose. */
-async function addAccess({ id, email }: Person) {
+async function addAccess(user: Person) {
   await sql`insert into role_permissions (role_id, permission_id)
     select h.role_id, p.id from user_tenant_roles h, permissions p
-    where h.user_id = ${id} and p.code = 'manage:api-keys' and p.tenant_id is null`;
-  const client = bearer(t, await signIn(t, email));
-  const key = await client.post("/api/v1/api-keys", { name: "Mine", permissions: ["read:users"] });
-  assert.equal(key.status, 201, JSON.stringify(key.body));
+    where h.user_id = ${user.id} and p.code = 'manage:api-keys' and p.tenant_id is null`;
+  const client = await clientOf(user);
+  const { key } = await accepted(
+    client.post("/api/v1/api-keys", { name: "Mine", permissions: ["read:users"] }),
+    201,
+  );
   const device = { token: newId(), platform: "Android" };
-  assert.equal((await client.post(`/api/v1/user-notifications/devices?userId=${id}`, device)).status, 200);
-  const made = await t.systemAdmin.post("/api/v1/oauth-clients", {
-    name: "Lure",
-    kind: "public",
-    redirectUris: ["https://lure.test/callback"],
-    audience: `https://${id}.test`,
-  });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
-  await sql`insert into oauth_consents (user_id, client_id, scopes) values (${id}, ${made.body.id}, '{openid}')`;
-  return { client, key: withToken(t, key.body.key) };
+  await accepted(client.post(`/api/v1/user-notifications/devices?userId=${user.id}`, device), 200);
+  const lure = await makeClient(t.systemAdmin, { kind: "public", firstParty: false });
+  await sql`insert into oauth_consents (user_id, client_id, scopes) values (${user.id}, ${lure.id}, '{openid}')`;
+  return { client, key: withToken(t, key) };
 }
 
 const signInBy = async (authenticator: TestAuthenticator) => {
-  const { body } = await t.nobody.post("/api/v1/auth/login/passkey/options");
-  return await t.nobody.post("/api/v1/auth/login/passkey", { passkey: authenticator.get(body) });
+  const options = await accepted(t.nobody.post("/api/v1/auth/login/passkey/options"));
+  return await t.nobody.post("/api/v1/auth/login/passkey", { passkey: authenticator.get(options) });
 };
 
 /** What of the tables with somebody's access is left. */
@@ -55,126 +65,109 @@ async function left(userId: string): Promise<string[]> {
   return rows.map(({ kind }) => kind);
 }
 
-const actionsOn = async (userId: string) =>
-  (await sql`select action from audit_log where target_id = ${userId} order by id`).map(({ action }) =>
-    action
-  );
-
-/** The token of the newest mailed link. */
-async function linkTo(email: string, ask: () => Promise<{ status: number }>): Promise<string> {
-  const { status } = await withJobs(t, ask);
-  assert.ok(status < 300, String(status));
-  const texts = (await mailsTo(t, email)).map(({ textBody }) => /#token=([\w-]{43})/.exec(textBody)?.[1]);
-  return texts.find(Boolean) ?? "";
+async function reset(email: string): Promise<void> {
+  const token = await resetTokenFor(t, email);
+  const [mail] = await mailsTo(t, email);
+  assert.ok(mail?.textBody.includes(`${PUBLIC_URL}/auth/reset-password#token=${token}`));
+  await accepted(withJobs(t, () => t.nobody.post("/auth/reset-password", { token, newPassword: NEW })), 204);
 }
-
-const resetLink = (email: string) => linkTo(email, () => t.nobody.post("/auth/forgot-password", { email }));
-const reset = async (email: string) => {
-  const token = await resetLink(email);
-  return await withJobs(t, () => t.nobody.post("/auth/reset-password", { token, newPassword: NEW }));
-};
 
 async function invitationTo(email: string): Promise<string> {
   const inviter = await t.actor({ permissions: ["create:users"] });
-  const invited = { email, roleIds: [inviter.roleId] };
-  return await linkTo(email, () => inviter.post("/api/v1/users/invite", invited));
+  return await tokenOf(
+    t,
+    email,
+    () => inviter.post("/api/v1/users/invite", { email, roleIds: [inviter.roleId] }),
+  );
 }
 
 Deno.test("the first sign-in by a provider removes what somebody else has added before, the next ones nothing", async () => {
   const { user, login } = await known();
   const { client, key } = await addAccess(user);
-  const { authenticator } = await addPasskey(client, new TestAuthenticator(site));
-  await addApp(client, { now });
-  const stale = (await client.post("/api/v1/auth/factors/passkey/options")).body;
-  assert.equal((await signIn(t, user.email)).status, 401, "a sign-in waits for its second factor");
-  assert.equal((await signInBy(authenticator)).status, 200);
+  const { authenticator } = await addPasskey(client, newAuthenticator());
+  await addAppNow(client);
+  const stale = await accepted(client.post("/api/v1/auth/factors/passkey/options"));
+  await half(t, user); // a sign-in waits for its second factor
+  await accepted(signInBy(authenticator));
 
-  const { status, body } = await withJobs(t, () => run(login));
-  assert.equal(status, 200, JSON.stringify(body));
+  const tokens = await accepted(withJobs(t, () => run(login)), 200);
   assert.deepEqual(await left(user.id), ["key", "session"]);
-  assert.equal((await signInBy(authenticator)).body.code, "SECOND_FACTOR_INVALID_UNAUTHORIZED");
-  assert.equal((await client.get("/auth/me")).body.code, "TOKEN_REVOKED");
-  assert.equal((await key.get("/api/v1/users")).status, 200, "a key acts only in its own tenant");
-  const late = { name: "Late", passkey: new TestAuthenticator(site).create(stale) };
-  assert.equal((await client.post("/api/v1/auth/factors/passkey/verify", late)).status, 401);
-  assert.deepEqual((await actionsOn(user.id)).slice(-3), [
-    "user.link-identity",
-    "user.remove-password",
-    "user.remove-former-access",
-  ]);
+  await refused(WRONG, signInBy(authenticator));
+  await refused("401 CREDENTIALS_INVALID_UNAUTHORIZED", signIn(t, user.email));
+  await refused("401 TOKEN_REVOKED", client.get("/auth/me"));
+  await accepted(key.get("/api/v1/users")); // a key acts only in its own tenant
+  const late = { name: "Late", passkey: newAuthenticator().create(stale) };
+  await refused("401 TOKEN_REVOKED", client.post("/api/v1/auth/factors/passkey/verify", late));
+  const actions =
+    await sql`select action from audit_log where target_id = ${user.id} order by id desc limit 3`;
+  const expected = ["remove-former-access", "remove-password", "link-identity"];
+  assert.deepEqual(actions.map(({ action }) => action), expected.map((action) => `user.${action}`));
   const [mail] = await mailsTo(t, user.email);
   assert.equal(mail?.subject, "The password of your account was removed");
   assert.match(mail?.textBody ?? "", /second factors and passkeys/);
 
-  const owner = withToken(t, body.accessToken);
-  const own = await addPasskey(owner, new TestAuthenticator(site));
-  assert.equal(own.added.status, 201);
+  const own = await addPasskey(withToken(t, tokens.accessToken), newAuthenticator());
+  await accepted(own.added, 201);
   await sql`delete from user_identities where user_id = ${user.id}`;
-  assert.equal((await run(login)).body.code, "SECOND_FACTOR_REQUIRED_UNAUTHORIZED", "linked once more");
-  assert.equal((await signInBy(own.authenticator)).body.user.id, user.id);
+  await refused(REQUIRED, run(login)); // linked once more
+  assert.equal((await accepted(signInBy(own.authenticator))).user.id, user.id);
 });
 
 Deno.test("the first reset of a password by a mailed link removes what was added before, the next ones nothing", async () => {
   const user = await person(t);
   await addAccess(user);
-  assert.equal((await reset(user.email)).status, 204);
+  await reset(user.email);
   assert.deepEqual(await left(user.id), ["password", "key"]);
-  assert.ok((await actionsOn(user.id)).includes("user.remove-former-access"));
-  const subjects = (await mailsTo(t, user.email)).map(({ subject }) => subject);
-  assert.ok(subjects.includes("Earlier access to your account was removed"), subjects.join());
-
-  const owner = bearer(t, await signIn(t, user.email, NEW));
-  await addApp(owner, { now });
-  assert.equal((await reset(user.email)).status, 204);
+  const removed =
+    await sql`select from audit_log where target_id = ${user.id} and action = 'user.remove-former-access'`;
+  assert.equal(removed.count, 1);
+  assert.ok((await subjectsTo(t, user.email)).includes("Earlier access to your account was removed"));
+  await addAppNow(bearer(t, await signIn(t, user.email, NEW)));
+  await reset(user.email);
   assert.deepEqual(await left(user.id), ["password", "factor", "codes", "key"]);
 });
 
 Deno.test("a reset keeps second factors; the owner counts as unproved until a provider signs them in", async () => {
   const { user, login } = await known();
   const { client } = await addAccess(user);
-  const { authenticator } = await addPasskey(client, new TestAuthenticator(site));
-  assert.equal((await reset(user.email)).status, 204);
-  assert.equal((await signIn(t, user.email, NEW)).body.code, "SECOND_FACTOR_REQUIRED_UNAUTHORIZED");
-  assert.equal((await run(login)).status, 200);
+  const { authenticator } = await addPasskey(client, newAuthenticator());
+  await reset(user.email);
+  await refused(REQUIRED, signIn(t, user.email, NEW));
+  await accepted(run(login));
   assert.deepEqual(await left(user.id), ["key", "session"]);
-  assert.equal((await signInBy(authenticator)).status, 401);
+  await refused(WRONG, signInBy(authenticator));
 });
 
 Deno.test("a new email is verified, but does not prove that its owner made the account", async () => {
   const { user, login } = await known();
   const email = `new-${user.email}`;
-  const client = bearer(t, await signIn(t, user.email));
+  const client = await clientOf(user);
   const change = { newEmail: email, password: PASSWORD };
-  const token = await linkTo(email, () => client.post("/auth/change-email", change));
-  assert.equal((await t.nobody.post("/auth/confirm-email", { token })).status, 204);
-  assert.equal((await client.get("/auth/me")).status, 200);
-  const { authenticator } = await addPasskey(client, new TestAuthenticator(site));
+  const token = await tokenOf(t, email, () => client.post("/auth/change-email", change));
+  await accepted(t.nobody.post("/auth/confirm-email", { token }), 204);
+  const { authenticator } = await addPasskey(client, newAuthenticator());
   world.provider.accounts.set(login, { email, email_verified: true });
-  assert.equal((await run(login)).status, 200);
+  await accepted(run(login));
   assert.deepEqual(await left(user.id), ["session"]);
-  assert.equal((await signInBy(authenticator)).status, 401);
+  await refused(WRONG, signInBy(authenticator));
 });
 
 Deno.test("who accepts an invitation with the password and a factor of the account is its owner and keeps both", async () => {
   const { user, login } = await known();
-  const client = bearer(t, await signIn(t, user.email));
-  const { app } = await addApp(client, { now });
+  const app = await addAppNow(await clientOf(user));
   const token = await invitationTo(user.email);
   const proof = { password: PASSWORD, code: app.code() };
-  const accepted = await t.nobody.post("/api/v1/auth/invitations/accept", { token, ...proof });
-  assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
-  assert.deepEqual((await left(user.id)).slice(0, 3), ["password", "factor", "codes"]);
-  assert.equal((await run(login)).body.code, "SECOND_FACTOR_REQUIRED_UNAUTHORIZED");
-  assert.deepEqual((await left(user.id)).slice(0, 3), ["password", "factor", "codes"]);
+  await accepted(t.nobody.post("/api/v1/auth/invitations/accept", { token, ...proof }), 200);
+  const kept = ["password", "factor", "codes"];
+  assert.deepEqual((await left(user.id)).slice(0, 3), kept);
+  await refused(REQUIRED, run(login));
+  assert.deepEqual((await left(user.id)).slice(0, 3), kept);
 });
 
 Deno.test("the account of somebody who used a mailed link before keeps everything when it joins a tenant", async () => {
-  const user = await person(t, { isProved: true });
-  const client = bearer(t, await signIn(t, user.email));
-  const { app } = await addApp(client, { now });
+  const { me, ...user } = await signedIn(t, { isProved: true });
+  const app = await addAppNow(me);
   const token = await invitationTo(user.email);
-  const accepted = await client.post("/api/v1/auth/invitations/accept-signed-in", { token });
-  assert.equal(accepted.status, 200);
-  const { body: { factorToken } } = await signIn(t, user.email);
-  assert.equal((await finish(t, factorToken, { code: app.code() })).status, 200);
+  await accepted(me.post("/api/v1/auth/invitations/accept-signed-in", { token }), 200);
+  await accepted(finish(t, await half(t, user), { code: app.code() }), 200);
 });

@@ -1,10 +1,32 @@
 import assert from "node:assert/strict";
-import { inTenant, makeAccount, MANAGE, outcome, PATH, setupTwo, USERS } from "./service_accounts.ts";
+import { accepted, outcome, refused } from "../../support/outcomes.ts";
+import type { Actor, TestService } from "../../support/setup.ts";
+import { setupTwoInstances } from "../../support/two_instances.ts";
+import { inTenant, makeAccount, MANAGE, PATH, program, USERS } from "./service_accounts.ts";
 
-const { here, there, program, usersOf, maker, stop } = await setupTwo();
+const { here, there, stop } = await setupTwoInstances();
 Deno.test.afterAll(stop);
 const { sql } = here.steward.platform;
 const { systemAdmin, platformTenantId } = here;
+const FORBIDDEN = "403 TENANT_FORBIDDEN";
+const ESCALATED = "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED";
+const UNKNOWN = "404 SERVICE_ACCOUNT_NOT_FOUND";
+const REVOKED = "409 SERVICE_ACCOUNT_REVOKED_CONFLICT";
+
+const makerOf = (...permissions: string[]) => here.actor({ permissions: [MANAGE, ...permissions] });
+const maker = () => makerOf("read:users", "create:users", "read:roles");
+const usersOf = (secret: string, tenant: string | null, at = here) =>
+  program(at, secret).get(USERS, inTenant(tenant));
+
+/** Fails unless both instances answer requests of the account in this way. */
+async function assertBoth(
+  expected: string,
+  ask: (at: TestService) => ReturnType<typeof usersOf>,
+): Promise<void> {
+  for (const at of [here, there]) assert.equal(await outcome(ask(at)), expected);
+}
+const usersAtBoth = (expected: string, secret: string, tenant: string | null) =>
+  assertBoth(expected, (at) => usersOf(secret, tenant, at));
 
 Deno.test("a service account of one tenant acts there and nowhere else, with only its own permissions", async () => {
   const by = await maker();
@@ -12,233 +34,228 @@ Deno.test("a service account of one tenant acts there and nowhere else, with onl
   assert.match(secret, /^sk_[\w-]{43}$/);
   assert.match(clientId, /^sa_[\w-]{22}$/);
   assert.ok(secret.startsWith(start));
-  const { status, body } = await program(secret).get(USERS, inTenant(by.tenantId));
-  assert.deepEqual([status, body.items[0].id], [200, by.userId]);
-  assert.equal(await usersOf(secret, await here.tenant()), "403 TENANT_FORBIDDEN");
-  assert.equal(await usersOf(secret, crypto.randomUUID()), "403 TENANT_FORBIDDEN");
-  assert.equal(await usersOf(secret, platformTenantId), "403 TENANT_FORBIDDEN");
-  assert.equal(await usersOf(secret, "nowhere"), "400 VALIDATION_ERROR");
-  assert.equal(await outcome(program(secret).get(USERS)), "403 FORBIDDEN", "the tenant must be named");
-  const roles = program(secret).get("/api/v1/roles", inTenant(by.tenantId));
-  assert.equal(await outcome(roles), "403 MISSING_PERMISSION");
-  const [row] = await sql<{ hash: string }[]>`
-    select encode(hash, 'hex') as hash from service_accounts where id = ${id}`;
+  assert.equal((await accepted(usersOf(secret, by.tenantId))).items[0].id, by.userId);
+  const others = [await here.tenant(), crypto.randomUUID(), platformTenantId];
+  await refused(FORBIDDEN, ...others.map((tenant) => usersOf(secret, tenant)));
+  await refused("400 VALIDATION_ERROR", usersOf(secret, "nowhere"));
+  await refused("403 FORBIDDEN", program(here, secret).get(USERS)); // the tenant must be named
+  await refused("403 MISSING_PERMISSION", program(here, secret).get("/api/v1/roles", inTenant(by.tenantId)));
+  const [row] = await sql`select encode(hash, 'hex') as hash from service_accounts where id = ${id}`;
   assert.ok(row && !secret.includes(row.hash));
+  await accepted(systemAdmin.delete(`/api/v1/admin/users/${by.userId}`));
+  await accepted(usersOf(secret, by.tenantId)); // it is not tied to the user who made it
 });
 
 Deno.test("an account of all tenants acts in new tenants at once, not in the platform tenant, without any link", async () => {
   const { secret } = await makeAccount(systemAdmin, { tenants: "all" });
-  const { body: before } = await systemAdmin.post("/api/v1/tenants", { name: "Later", type: "Standard" });
-  assert.equal(await usersOf(secret, before.id), "200");
-  assert.equal(await usersOf(secret, before.id, there), "200");
-  assert.equal(await usersOf(secret, platformTenantId), "403 TENANT_FORBIDDEN");
-  assert.equal(await usersOf(secret, crypto.randomUUID()), "403 TENANT_FORBIDDEN");
-  const { body: after } = await systemAdmin.post("/api/v1/tenants", {
-    name: "Later still",
-    type: "Standard",
-  });
-  assert.equal(await usersOf(secret, after.id), "200", "a new tenant does not end it");
-  assert.equal(await usersOf(secret, before.id), "200");
+  const newTenant = async () => {
+    const tenant = { name: crypto.randomUUID(), type: "Standard" };
+    return (await accepted(systemAdmin.post("/api/v1/tenants", tenant))).id;
+  };
+  const before = await newTenant();
+  await usersAtBoth("200", secret, before);
+  await refused(FORBIDDEN, usersOf(secret, platformTenantId), usersOf(secret, crypto.randomUUID()));
+  await accepted(usersOf(secret, await newTenant())); // a new tenant does not end it
+  await accepted(usersOf(secret, before));
 });
 
 Deno.test("switching a tenant off stops an account there at once on every instance, also in a tenant without users", async () => {
   const [empty, other] = [await here.tenant(), await here.tenant()];
+  const path = `/api/v1/tenants/${empty}`;
   const { secret } = await makeAccount(systemAdmin, { tenants: [empty, other] });
   const { secret: everywhere } = await makeAccount(systemAdmin, { tenants: "all" });
-  const switchTo = async (isActive: boolean) =>
-    assert.equal((await systemAdmin.put(`/api/v1/tenants/${empty}`, { isActive })).status, 200);
   for (const each of [secret, everywhere]) {
-    assert.deepEqual([await usersOf(each, empty), await usersOf(each, empty, there)], ["200", "200"]);
-    await switchTo(false);
-    assert.deepEqual(
-      [await usersOf(each, empty), await usersOf(each, empty, there), await usersOf(each, other)],
-      ["403 TENANT_FORBIDDEN", "403 TENANT_FORBIDDEN", "200"],
-    );
-    await switchTo(true);
-    assert.equal(await usersOf(each, empty), "200");
+    await usersAtBoth("200", each, empty);
+    await accepted(systemAdmin.put(path, { isActive: false }));
+    await usersAtBoth(FORBIDDEN, each, empty);
+    await accepted(usersOf(each, other));
+    await accepted(systemAdmin.put(path, { isActive: true }));
+    await accepted(usersOf(each, empty));
   }
-  assert.equal((await systemAdmin.delete(`/api/v1/tenants/${empty}`)).status, 200);
-  assert.equal(await usersOf(everywhere, empty, there), "403 TENANT_FORBIDDEN");
+  await accepted(systemAdmin.delete(path));
+  await usersAtBoth(FORBIDDEN, everywhere, empty);
 });
 
-Deno.test("other tenants and all tenants need admin:system", async () => {
-  const by = await maker();
-  const other = await here.tenant();
-  const good = { name: "x", permissions: ["read:users"] };
-  for (const tenants of ["all", [other], [by.tenantId, other], [crypto.randomUUID()], [platformTenantId]]) {
-    assert.equal(
-      await outcome(by.post(PATH, { ...good, tenants })),
-      "403 CROSS_TENANT_FORBIDDEN",
-      `${tenants}`,
-    );
-  }
-  const unknown = { ...good, tenants: [other, crypto.randomUUID()] };
-  assert.equal(await outcome(systemAdmin.post(PATH, unknown)), "404 TENANT_NOT_FOUND");
-  const global = await here.actor({ permissions: [MANAGE], global: true });
-  assert.equal(await outcome(global.post(PATH, { ...good, tenants: "all" })), "403 FORBIDDEN");
+Deno.test("other tenants, and all tenants, need admin:system", async () => {
+  const [by, other] = [await maker(), await here.tenant()];
+  const create = (actor: Actor, tenants: unknown) =>
+    actor.post(PATH, { name: "x", permissions: ["read:users"], tenants });
+  const more = ["all", [other], [by.tenantId, other], [crypto.randomUUID()], [platformTenantId]];
+  await refused("403 CROSS_TENANT_FORBIDDEN", ...more.map((tenants) => create(by, tenants)));
+  await refused("404 TENANT_NOT_FOUND", create(systemAdmin, [other, crypto.randomUUID()]));
+  await refused("403 FORBIDDEN", create(await here.actor({ permissions: [MANAGE], global: true }), "all"));
   const { secret } = await makeAccount(systemAdmin, { tenants: [other, by.tenantId] });
-  assert.deepEqual([await usersOf(secret, other), await usersOf(secret, by.tenantId)], ["200", "200"]);
+  for (const tenant of [other, by.tenantId]) await accepted(usersOf(secret, tenant));
 });
 
-Deno.test("a maker cannot give permissions they do not hold", async () => {
-  const by = await maker(["read:users"]);
-  const tenants = [by.tenantId];
-  const more = { name: "x", permissions: ["read:users", "delete:users"], tenants };
-  assert.equal(await outcome(by.post(PATH, more)), "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
-  const unheard = { name: "x", permissions: ["no:such"], tenants };
-  assert.equal(await outcome(by.post(PATH, unheard)), "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
-  assert.equal(await outcome(systemAdmin.post(PATH, unheard)), "404 PERMISSION_NOT_FOUND");
-  const ofFiles = { name: "x", permissions: ["purge:files"], tenants: "all" };
-  assert.equal(await outcome(systemAdmin.post(PATH, ofFiles)), "403 ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
-  const reaching = { name: "x", permissions: ["manage:all-users"], tenants };
-  const refused = await systemAdmin.post(PATH, reaching);
-  assert.deepEqual([refused.status, Object.keys(refused.body.errors)], [400, ["permissions"]]);
+Deno.test("a maker cannot give permissions they do not hold, nor platform reach in single tenants", async () => {
+  const by = await makerOf("read:users");
+  const create = (actor: Actor, permissions: string[], tenants: unknown = [by.tenantId]) =>
+    actor.post(PATH, { name: "x", permissions, tenants });
+  await refused(ESCALATED, create(by, ["read:users", "delete:users"]), create(by, ["no:such"]));
+  await refused("404 PERMISSION_NOT_FOUND", create(systemAdmin, ["no:such"]));
+  await refused(ESCALATED, create(systemAdmin, ["purge:files"], "all"));
+  const reaching = await create(systemAdmin, ["manage:all-users"]);
+  assert.deepEqual(Object.keys(reaching.body.errors), ["permissions"]);
 });
 
 Deno.test("permissions with platform reach count without a tenant, on the routes of all tenants", async () => {
-  const { secret } = await makeAccount(systemAdmin, {
-    permissions: ["manage:all-users", "read:users"],
-    tenants: "all",
-  });
-  const admin = "/api/v1/admin/users";
-  assert.equal(await outcome(program(secret).get(admin)), "200");
   const tenant = await here.tenant();
-  assert.equal(await outcome(program(secret).get(admin, inTenant(tenant))), "403 MISSING_PERMISSION");
-  assert.equal(await usersOf(secret, tenant), "200");
-  const { secret: operator } = await makeAccount(systemAdmin, {
-    permissions: ["admin:system"],
-    tenants: "all",
-  });
-  assert.equal(await outcome(program(operator).get("/api/v1/jobs")), "200");
-  assert.equal(await usersOf(operator, tenant), "403 MISSING_PERMISSION", "not inside a tenant");
-});
-
-Deno.test("an account is not tied to the user who made it", async () => {
-  const by = await maker();
-  const { secret } = await makeAccount(by);
-  const deleted = await systemAdmin.delete(`/api/v1/admin/users/${by.userId}`);
-  assert.ok(deleted.status < 300);
-  assert.equal(await usersOf(secret, by.tenantId), "200");
-});
-
-Deno.test("creating needs the permission, a name, permissions and tenants; an Idempotency-Key is refused", async () => {
-  const by = await maker();
-  const without = await here.actor({ permissions: ["read:users"] });
-  for (const method of ["GET", "POST"]) {
-    assert.equal(await outcome(without.send(method, PATH)), "403 MISSING_PERMISSION");
-  }
-  const good = { name: "x", permissions: ["read:users"], tenants: [by.tenantId] };
-  const bad: [Record<string, unknown>, string][] = [
-    [{ ...good, name: " " }, "name"],
-    [{ ...good, name: "x".repeat(201) }, "name"],
-    [{ ...good, permissions: [] }, "permissions"],
-    [{ ...good, permissions: "read:users" }, "permissions"],
-    [{ ...good, tenants: undefined }, "tenants"],
-    [{ ...good, tenants: [] }, "tenants"],
-    [{ ...good, tenants: "some" }, "tenants"],
-    [{ ...good, tenants: ["x"] }, "tenants"],
-    [{ ...good, tenant: [by.tenantId] }, "tenant"],
-  ];
-  for (const [body, field] of bad) {
-    const refused = await by.post(PATH, body);
-    assert.equal(refused.body.code, "VALIDATION_ERROR", JSON.stringify(body));
-    assert.ok(JSON.stringify(refused.body.errors).includes(field));
-  }
-  const keyed = await by.post(PATH, good, { "idempotency-key": "one" });
-  assert.equal(keyed.status, 400);
-  assert.match(keyed.body.errors["Idempotency-Key"][0], /a secret/);
-});
-
-Deno.test("programs cannot manage accounts, nor use routes for a user in person", async () => {
-  const by = await maker();
-  const { secret } = await makeAccount(by, { permissions: [MANAGE, "read:users"] });
-  const personal: [string, string][] = [
-    ["GET", PATH],
-    ["POST", PATH],
-    ["GET", "/api/v1/api-keys"],
-    ["GET", "/api/v1/auth/me"],
-    ["POST", "/api/v1/auth/switch-tenant"],
-    ["GET", `/api/v1/user-notifications?userId=${by.userId}`],
-  ];
-  for (const [method, path] of personal) {
-    const refused = await program(secret).send(method, path, undefined, inTenant(by.tenantId));
-    assert.deepEqual([refused.status, refused.body.code], [403, "FORBIDDEN"], `${method} ${path}`);
-  }
+  const make = async (...permissions: string[]) =>
+    (await makeAccount(systemAdmin, { permissions, tenants: "all" })).secret;
+  const secret = await make("manage:all-users", "read:users");
+  const all = (headers = {}) => program(here, secret).get("/api/v1/admin/users", headers);
+  await accepted(all());
+  await refused("403 MISSING_PERMISSION", all(inTenant(tenant)));
+  await accepted(usersOf(secret, tenant));
+  const operator = await make("admin:system");
+  await accepted(program(here, operator).get("/api/v1/jobs"));
+  await refused("403 MISSING_PERMISSION", usersOf(operator, tenant)); // not inside a tenant
 });
 
 Deno.test("each tenant manages only its own accounts; a system administrator manages all", async () => {
-  const by = await maker();
-  const stranger = await maker();
+  const [by, stranger] = [await maker(), await maker()];
   const { id } = await makeAccount(by, { name: "Gámma" });
-  await makeAccount(by, { name: "alpha" });
   const { id: shared } = await makeAccount(systemAdmin, { tenants: [by.tenantId, stranger.tenantId] });
-  const names = async (query: string) =>
-    (await by.get(`${PATH}?${query}`)).body.items.map((item: { name: string }) => item.name);
-  assert.deepEqual(await names("sortBy=name"), ["alpha", "Gámma"]);
-  assert.deepEqual(await names("search=gamma"), ["Gámma"]);
-  assert.deepEqual(await names("sortBy=name&pageSize=1&page=2"), ["Gámma"]);
-  for (const [actor, account] of [[stranger, id], [by, shared]] as const) {
-    const path = `${PATH}/${account}`;
-    for (
-      const answer of [
-        actor.get(path),
-        actor.put(path, { name: "x" }),
-        actor.post(`${path}/rotate`),
-        actor.delete(path),
-      ]
-    ) {
-      assert.equal(await outcome(answer), "404 SERVICE_ACCOUNT_NOT_FOUND");
-    }
-  }
-  assert.equal((await systemAdmin.get(`${PATH}/${id}`)).status, 200);
-  assert.equal((await systemAdmin.get(`${PATH}/${shared}`)).body.tenants.length, 2);
+  const { items } = await accepted(by.get(`${PATH}?search=gamma`));
+  assert.deepEqual(items.map((item: { id: string }) => item.id), [id]);
+  const one = `${PATH}/${shared}`;
+  await refused(UNKNOWN, by.get(one), by.put(one, { name: "x" }), by.post(`${one}/rotate`), by.delete(one));
+  await refused(UNKNOWN, stranger.get(`${PATH}/${id}`));
+  await accepted(systemAdmin.get(`${PATH}/${id}`));
+  assert.equal((await accepted(systemAdmin.get(one))).tenants.length, 2);
 });
 
 Deno.test("the audit log names the account that acted, and shows what was done to it; no log has its secret", async () => {
   const by = await maker();
+  const path = (id: string) => `${PATH}/${id}`;
   const { id, secret } = await makeAccount(by, {
     name: "Importer",
     permissions: ["create:users", "read:users"],
   });
-  const made = await program(secret).post(USERS, {
-    email: `${crypto.randomUUID()}@example.test`,
-    password: "correct horse battery staple",
-    firstName: "By",
-    lastName: "Account",
-  }, inTenant(by.tenantId));
-  assert.equal(made.status, 201, JSON.stringify(made.body));
-  await by.put(`${PATH}/${id}`, { name: "Importer 2" });
-  await by.post(`${PATH}/${id}/rotate`);
-  await systemAdmin.delete(`${PATH}/${id}`);
-  const { items } = (await by.get("/api/v1/audit-log")).body;
-  const entries = items.map((
-    item: Record<string, string>,
-  ) => [item.action, item.actorId, item.serviceAccount]);
-  assert.deepEqual(entries, [
+  const user = { email: `${crypto.randomUUID()}@example.test`, password: "correct horse battery staple" };
+  await accepted(program(here, secret).post(USERS, user, inTenant(by.tenantId)), 201);
+  await accepted(by.put(path(id), { name: "Importer 2" }));
+  await accepted(by.post(`${path(id)}/rotate`));
+  await accepted(systemAdmin.delete(path(id)));
+  const { items } = await accepted(by.get("/api/v1/audit-log"));
+  const rows = items.map((item: Record<string, string>) => [item.action, item.actorId, item.serviceAccount]);
+  assert.deepEqual(rows, [
     ["serviceAccount.revoke", systemAdmin.userId, null],
     ["serviceAccount.rotate", by.userId, null],
     ["serviceAccount.update", by.userId, null],
     ["user.create", id, "Importer 2"],
     ["serviceAccount.create", by.userId, null],
   ]);
-  const used = await by.get(`${PATH}/${id}`);
-  assert.equal(used.body.lastUsedIp, "127.0.0.1");
-  assert.ok(!JSON.stringify([items, used.body]).includes(secret));
-  assert.ok(here.logs.every((line) => !line.includes(secret)));
+  const used = await accepted(by.get(path(id)));
+  assert.equal(used.lastUsedIp, "127.0.0.1");
+  assert.ok(![items, used, here.logs].some((shown) => JSON.stringify(shown).includes(secret)));
 });
 
 Deno.test("jobs that run with the rights of a user are refused to an account; other jobs name it as their maker", async () => {
   const by = await maker();
   const { id, secret } = await makeAccount(by);
-  const enqueued = await program(secret).post("/api/v1/jobs", {
-    jobTypeName: "steward.echo",
-    serializedArgs: "{}",
-  }, { ...inTenant(by.tenantId), "idempotency-key": "once" });
-  assert.equal(enqueued.status, 201, JSON.stringify(enqueued.body));
-  assert.equal(enqueued.body.createdBy, id);
-  const report = program(secret).post("/api/v1/jobs", {
-    jobTypeName: "steward.report",
-    serializedArgs: JSON.stringify({ templateId: "users", format: 3 }),
-  }, inTenant(by.tenantId));
-  assert.equal(await outcome(report), "403 FORBIDDEN");
+  const enqueue = (jobTypeName: string, args = {}, headers = {}) => {
+    const job = { jobTypeName, serializedArgs: JSON.stringify(args) };
+    return program(here, secret).post("/api/v1/jobs", job, { ...inTenant(by.tenantId), ...headers });
+  };
+  const job = await accepted(enqueue("steward.echo", {}, { "idempotency-key": "once" }), 201);
+  assert.equal(job.createdBy, id);
+  await refused("403 FORBIDDEN", enqueue("steward.report", { templateId: "users", format: 3 }));
+});
+
+Deno.test("PUT is effective at once on all instances and checks what it gives like a new account", async () => {
+  const by = await maker();
+  const { id, secret } = await makeAccount(by, { permissions: ["read:users", "read:roles"] });
+  const rolesAtBoth = (expected: string) =>
+    assertBoth(expected, (at) => program(at, secret).get("/api/v1/roles", inTenant(by.tenantId)));
+  await rolesAtBoth("200");
+  const put = (change: object, actor = by) => actor.put(`${PATH}/${id}`, change);
+  const changed = await put({ permissions: ["read:users"] });
+  assert.deepEqual([changed.body.name, changed.body.permissions], ["Sync", ["read:users"]]);
+  await rolesAtBoth("403 MISSING_PERMISSION");
+  const same = await put({ permissions: ["read:users", "read:users"], tenants: [by.tenantId] });
+  assert.equal(same.headers.get("etag"), changed.headers.get("etag"), "nothing changed");
+  await refused("403 CROSS_TENANT_FORBIDDEN", put({ tenants: "all" }));
+  await refused(ESCALATED, put({ permissions: ["read:users", "delete:users"] }));
+  await refused("404 TENANT_NOT_FOUND", put({ tenants: [crypto.randomUUID()] }, systemAdmin));
+  await refused("404 PERMISSION_NOT_FOUND", put({ permissions: ["no:such"] }, systemAdmin));
+  assert.equal((await accepted(put({ tenants: "all" }, systemAdmin))).tenants, "all");
+  await refused(UNKNOWN, by.get(`${PATH}/${id}`)); // now it also acts elsewhere
+});
+
+Deno.test("rotating replaces the secret at once; who lacks a permission of the account cannot get its secret", async () => {
+  const by = await maker();
+  const { id, clientId, secret } = await makeAccount(by);
+  await usersAtBoth("200", secret, by.tenantId);
+  const path = `${PATH}/${id}/rotate`;
+  await refused(
+    ESCALATED,
+    (await here.actor({ tenantId: by.tenantId ?? "", permissions: [MANAGE] })).post(path),
+  );
+  const rotated = await accepted(by.post(path), 200);
+  assert.deepEqual([rotated.id, rotated.clientId], [id, clientId]);
+  await usersAtBoth("401 TOKEN_INVALID", secret, by.tenantId);
+  await usersAtBoth("200", rotated.secret, by.tenantId);
+});
+
+Deno.test("a deleted permission or tenant is lost at once; the account can still get a new secret and be moved", async () => {
+  const [one, two] = [await here.tenant(), await here.tenant()];
+  const code = `approve:r${crypto.randomUUID()}`;
+  const permission = await accepted(systemAdmin.post("/api/v1/permissions", { code, category: "Own" }), 201);
+  const tenants = [one, two];
+  const { id, secret } = await makeAccount(systemAdmin, { permissions: ["read:users", code], tenants });
+  const assertHeld = async (expected: string[]) => {
+    for (const { steward } of [here, there]) {
+      const held = await steward.platform.rights.keys.permissionsIn(id, one);
+      assert.deepEqual([...held?.permissions ?? []].sort(), expected);
+    }
+  };
+  await assertHeld([code, "read:users"]);
+  await accepted(systemAdmin.delete(`/api/v1/permissions/${permission.id}`));
+  await assertHeld(["read:users"]);
+  await accepted(systemAdmin.delete(`/api/v1/tenants/${two}`));
+  const rotated = await accepted(systemAdmin.post(`${PATH}/${id}/rotate`));
+  await refused("401 TOKEN_INVALID", usersOf(secret, one));
+  await accepted(usersOf(rotated.secret, one));
+  const moved = await accepted(systemAdmin.put(`${PATH}/${id}`, { tenants: [await here.tenant()] }));
+  assert.deepEqual(moved.permissions, ["read:users"]);
+});
+
+Deno.test("a revoked account is refused at once on all instances, and can neither be changed nor rotated", async () => {
+  const by = await maker();
+  const { id, secret } = await makeAccount(by);
+  const path = `${PATH}/${id}`;
+  const calls = Array.from(
+    { length: 20 },
+    (_, n) => outcome(usersOf(secret, by.tenantId, n % 2 ? here : there)),
+  );
+  await accepted(by.delete(path), 204); // races with requests: each succeeds or is refused
+  for (const call of calls) assert.ok(["200", "401 TOKEN_REVOKED"].includes(await call), await call);
+  await usersAtBoth("401 TOKEN_REVOKED", secret, by.tenantId);
+  const revoked = await accepted(by.get(path));
+  assert.equal(revoked.revokedBy, by.userId);
+  await accepted(by.delete(path), 204);
+  assert.deepEqual(await accepted(by.get(path)), revoked);
+  await refused(REVOKED, by.put(path, { name: "y" }), by.post(`${path}/rotate`));
+  assert.deepEqual((await accepted(by.get(PATH))).items, []);
+  assert.equal((await accepted(by.get(`${PATH}?includeDeleted=true`))).items.length, 1);
+});
+
+Deno.test("an account that is moved leaves an audit row in its old tenant and in its new one", async () => {
+  const [one, two] = [await maker(), await maker()];
+  const { id } = await makeAccount(one);
+  const move = (tenants: unknown) => accepted(systemAdmin.put(`${PATH}/${id}`, { tenants }));
+  const rowsOf = async (by: Actor) =>
+    (await accepted(by.get(`/api/v1/audit-log?action=serviceAccount.update&targetId=${id}`))).items
+      .map(({ before, after }: Record<string, { tenants: string[] }>) => [before?.tenants, after?.tenants]);
+  await move([two.tenantId]);
+  const moved = [[one.tenantId], [two.tenantId]];
+  assert.deepEqual([await rowsOf(one), await rowsOf(two)], [[moved], [moved]]);
+  await move("all");
+  assert.deepEqual(
+    await rowsOf(two),
+    [[[two.tenantId], "all"], moved],
+    "also if it acts in more tenants now",
+  );
 });

@@ -1,9 +1,12 @@
-// Calls that publish and poll events, for tests.
+// Calls of the routes of events and webhooks, for tests.
 import assert from "node:assert/strict";
 import { HttpClient } from "../../support/http.ts";
-import type { TestService } from "../../support/setup.ts";
+import { accepted } from "../../support/outcomes.ts";
+import type { Actor, TestService } from "../../support/setup.ts";
+import { Receiver } from "./receiver.ts";
 
 export const PATH = "/api/v1/events";
+export const ENDPOINTS = "/api/v1/webhook-endpoints";
 
 export interface Item {
   id: string;
@@ -15,39 +18,77 @@ export interface Item {
 export const publisherOf = (t: TestService) =>
   t.actor({ permissions: ["publish:events", "read:events", "manage:webhooks"] });
 
-export async function publish(
+export const publish = (
   by: HttpClient,
   data: Record<string, unknown>,
   type = "invoice.paid",
-): Promise<Item> {
-  const { status, body } = await by.post(PATH, { type, data });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body;
-}
+): Promise<Item> => accepted(by.post(PATH, { type, data }), 201);
 
-export async function poll(by: HttpClient, query = ""): Promise<{ items: Item[]; next: string }> {
-  const { status, body } = await by.get(`${PATH}?${query}`);
-  assert.equal(status, 200, JSON.stringify(body));
-  return body;
-}
+export const poll = (by: HttpClient, query = ""): Promise<{ items: Item[]; next: string }> =>
+  accepted(by.get(`${PATH}?${query}`), 200);
 
-/** The cursor after all events of the caller. */
-export const lastCursor = async (by: HttpClient) => (await poll(by, "limit=1000")).next;
+/** The cursor after all events of the caller. It asks for no type: that would store events of jobs for its tenants. */
+export async function lastCursor(by: HttpClient, after = "0"): Promise<string> {
+  const { next } = await poll(by, `limit=1000&types=none.such&after=${after}`);
+  return next === after ? next : await lastCursor(by, next);
+}
 
 export const numbers = ({ items }: { items: Item[] }) => items.map(({ data }) => data.n);
 
-export const outcome = async (answer: Promise<{ status: number; body: { code?: string } }>) => {
-  const { status, body } = await answer;
-  return `${status} ${body.code ?? ""}`.trim();
-};
-
 /** A service account that publishes and polls. */
 export async function accountOf(t: TestService, more: Record<string, unknown>) {
-  const made = await t.systemAdmin.post("/api/v1/service-accounts", {
-    name: "Poller",
-    permissions: ["publish:events", "read:events"],
-    ...more,
-  });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
-  return { id: made.body.id as string, client: new HttpClient(t.url, made.body.secret) };
+  const account = { name: "Poller", permissions: ["publish:events", "read:events"], ...more };
+  const { id, secret } = await accepted(t.systemAdmin.post("/api/v1/service-accounts", account), 201);
+  return { id: id as string, client: new HttpClient(t.url, secret) };
+}
+
+/** Creates a user, which sends an event. */
+export const createUser = (
+  by: HttpClient,
+  more: Record<string, unknown> = {},
+  path = "/api/v1/users",
+): Promise<{ id: string; email: string }> =>
+  accepted(
+    by.post(path, {
+      email: `${crypto.randomUUID()}@example.test`,
+      password: "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q",
+      isPasswordEncrypted: true,
+      firstName: "Ana",
+      lastName: "Silva",
+      ...more,
+    }),
+    201,
+  );
+
+/** A tenant's endpoint with a receiver. */
+export interface Hook {
+  by: Actor;
+  receiver: Receiver;
+  id: string;
+  secret: string;
+  path: string;
+}
+
+const receivers: Receiver[] = [];
+
+/** Creates an endpoint of a new tenant for `user.created`, unless `more` says otherwise. */
+export async function hookOf(t: TestService, more: Record<string, unknown> = {}): Promise<Hook> {
+  const by = await t.actor({ permissions: ["manage:webhooks", "create:users", "read:users"] });
+  const receiver = new Receiver();
+  receivers.push(receiver);
+  const endpoint = { url: receiver.url(), eventTypes: ["user.created"], ...more };
+  const { id, secret } = await accepted(by.post(ENDPOINTS, endpoint), 201);
+  return { by, receiver, id, secret, path: `${ENDPOINTS}/${id}` };
+}
+
+/** Stops the receivers of all hooks. */
+export async function stopReceivers(): Promise<void> {
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
+}
+
+/** Sends a test event. @returns the id of the delivery */
+export async function ping({ by, path }: Hook): Promise<string> {
+  const { id, status, eventType } = await accepted(by.post(`${path}/test`, {}), 202);
+  assert.deepEqual([status, eventType], ["Pending", "webhook.ping"]);
+  return id;
 }

@@ -1,5 +1,5 @@
-import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
+import { until } from "../../support/until.ts";
 
 /** A request that a receiver got. */
 export interface Received {
@@ -17,7 +17,6 @@ type Answer = (received: Received) => Response | Promise<Response>;
 export class Receiver {
   readonly received: Received[] = [];
   #answer: Answer = () => new Response("thanks");
-  #waiting = new Set<() => void>();
   readonly #closing = new AbortController();
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 
@@ -38,7 +37,6 @@ export class Receiver {
         verify: (secret) => void new Webhook(secret).verify(text, Object.fromEntries(headers)),
       };
       this.received.push(received);
-      for (const look of this.#waiting) look();
       return await this.#answer(received);
     });
   }
@@ -54,27 +52,8 @@ export class Receiver {
 
   /** Resolves with the requests that match `isIt` as soon as there are `count` of them. */
   async got(count: number, isIt: (received: Received) => boolean = () => true): Promise<Received[]> {
-    const startedAt = performance.now();
-    for (;;) {
-      const found = this.received.filter(isIt);
-      if (found.length >= count) return found;
-      const left = 15_000 - (performance.now() - startedAt);
-      assert.ok(
-        left > 0,
-        `${found.length} of ${count} requests came: ${this.received.map((r) => r.body.type)}`,
-      );
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(done, left);
-        const look = () => done();
-        const waiting = this.#waiting;
-        waiting.add(look);
-        function done() {
-          clearTimeout(timer);
-          waiting.delete(look);
-          resolve();
-        }
-      });
-    }
+    const what = `${count} requests among ${this.received.map(({ body }) => body.type)}`;
+    return await until(() => this.received.filter(isIt), ({ length }) => length >= count, { what });
   }
 
   /** Closes its connections, also those of requests without an answer. */

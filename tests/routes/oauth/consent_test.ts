@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { tenantWithLooks } from "../looks/hosted.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
-import { signIn } from "../auth/people.ts";
-import { left, shown } from "./browser.ts";
+import { TestApp } from "../auth/factors.ts";
+import { bearer, PASSWORD, person, signIn } from "../auth/people.ts";
+import { FormBrowser, left, type Shown, shown } from "./browser.ts";
 import {
   authorizeUrl,
   codeOf,
+  errorOf,
   makeClient,
-  problemOf,
   redeem,
   refresh,
   signedInBrowser,
@@ -18,226 +20,277 @@ const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
 const RETURN = "https://app.test/bye";
-const given = { firstParty: false, name: "Orders & <Co>", postLogoutRedirectUris: [RETURN] };
-const client = await makeClient(systemAdmin, given);
+const client = await makeClient(systemAdmin, {
+  firstParty: false,
+  name: "Orders & <Co>",
+  postLogoutRedirectUris: [RETURN],
+});
+const own = await makeClient(systemAdmin, { name: "Own", postLogoutRedirectUris: [RETURN] });
+const GONE = "400 invalid_grant";
+
+type More = Record<string, string | null>;
+const urlOf = (more: More = {}) => authorizeUrl(t, client, more);
+const asks = async (browser: FormBrowser, more: More = {}) => {
+  const page = await browser.show(urlOf(more));
+  assert.match(page.html, /Allow Orders &amp; &lt;Co&gt;\?/);
+  return page;
+};
+const logoutUrl = (query: Record<string, string> = {}) =>
+  `${t.url}/oauth/logout?${new URLSearchParams(query)}`;
+const isSignedIn = async (browser: FormBrowser) => {
+  const url = await browser.leave(authorizeUrl(t, own, { prompt: "none" }));
+  return errorOf(url) === null || (assert.equal(errorOf(url), "login_required"), false);
+};
+const valueOf = ({ html }: Shown, name: string) =>
+  new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? "";
+const languageOf = (html: string) => /<html[^>]* lang="([^"]+)"/.exec(html)?.[1];
 
 Deno.test("a user is asked once for each client and set of scopes, and again if the client wants more", async () => {
   const { browser, who } = await signedInBrowser(t);
-  const url = authorizeUrl(t, client, { scope: "openid email" });
-  const page = await browser.show(url);
-  assert.match(page.html, /Allow Orders &amp; &lt;Co&gt;\?/);
+  const scope = "openid email";
+  const page = await asks(browser, { scope });
   assert.ok(page.html.includes(who.email) && page.html.includes("app.test"));
   assert.match(page.html, /Read your email address/);
   assert.doesNotMatch(page.html, /Read your name/);
   assert.ok(codeOf(left(await browser.submit(page, "allowed"))));
-  assert.ok(codeOf(await browser.leave(url)));
-  assert.ok(codeOf(await browser.leave(authorizeUrl(t, client, { scope: "email", prompt: "none" }))));
-  const more = await browser.show(authorizeUrl(t, client));
+  for (const allowed of [{ scope }, { scope: "email", prompt: "none" }]) {
+    assert.ok(codeOf(await browser.leave(urlOf(allowed))));
+  }
+  const more = await asks(browser);
   assert.match(more.html, /Read your name/);
   assert.ok(codeOf(left(await browser.submit(more, "allowed"))));
-  assert.ok(codeOf(await browser.leave(url)), "what was allowed before stays allowed");
-  assert.match((await browser.show(authorizeUrl(t, client, { prompt: "consent" }))).html, /Allow Orders/);
+  assert.ok(codeOf(await browser.leave(urlOf({ scope }))), "what was allowed before stays allowed");
+  await asks(browser, { prompt: "consent" });
 });
 
-Deno.test("refusing goes back to the client, and the question comes again", async () => {
+Deno.test("refusing goes back to the client, and the question comes again; its address cannot contain its answer", async () => {
   const { browser } = await signedInBrowser(t);
-  const page = await browser.show(authorizeUrl(t, client));
-  const url = left(await browser.submit(page, "denied"));
-  assert.equal(url.searchParams.get("error"), "access_denied");
-  assert.deepEqual([url.searchParams.get("state"), url.searchParams.get("iss")], ["the-state", t.url]);
-  assert.match((await browser.show(authorizeUrl(t, client))).html, /Allow Orders/);
-});
-
-Deno.test("the address of a question cannot contain its answer", async () => {
-  const { browser } = await signedInBrowser(t);
-  const page = await browser.show(authorizeUrl(t, client, { decision: "allowed", csrf: "x" }));
-  const url = left(await browser.submit(page, "denied"));
-  assert.equal(url.searchParams.get("error"), "access_denied");
-  const signOut = await browser.show(`${t.url}/oauth/logout?decision=leave&csrf=x`);
+  const page = await asks(browser, { decision: "allowed", csrf: "x" });
+  const { error, state, iss } = Object.fromEntries(left(await browser.submit(page, "denied")).searchParams);
+  assert.deepEqual([error, state, iss], ["access_denied", "the-state", t.url]);
+  const signOut = await browser.show(logoutUrl({ decision: "leave", csrf: "x" }));
   const stays = shown(await browser.submit(signOut, "stay"));
   assert.ok(stays.url.pathname.startsWith("/console/"));
-  assert.match((await browser.show(authorizeUrl(t, client))).html, /Allow Orders/, "still signed in");
+  await asks(browser); // still signed in
 });
 
 Deno.test("no other page can answer for the user, or frame the question", async () => {
-  const { browser } = await signedInBrowser(t);
-  const page = await browser.show(authorizeUrl(t, client));
+  const [{ browser }, stranger] = [await signedInBrowser(t), await signedInBrowser(t)];
+  const page = await asks(browser);
   const policy = page.headers.get("content-security-policy") ?? "";
   assert.match(policy, /frame-ancestors 'none'/);
   assert.match(policy, /form-action 'self' https:\/\/app\.test;/);
   assert.doesNotMatch(policy, /unsafe/);
-  const csrf = /name="csrf" value="([^"]+)"/.exec(page.html)?.[1] ?? "";
+  const [csrf, theirs] = [valueOf(page, "csrf"), valueOf(await asks(stranger.browser), "csrf")];
   const send = async (
     fields: Record<string, string>,
     headers: Record<string, string>,
-    from: "same-site" | "cross-site",
+    isCrossSite = false,
   ) => {
-    const body = new URLSearchParams(authorizeUrl(t, client).searchParams);
-    for (const [name, value] of Object.entries(fields)) body.set(name, value);
-    const init = { method: "POST", body, headers };
-    const answer = await browser.request(`${t.url}/oauth/authorize`, init, from);
+    const body = new URLSearchParams({
+      ...Object.fromEntries(urlOf().searchParams),
+      decision: "allowed",
+      ...fields,
+    });
+    const from = isCrossSite ? "cross-site" : "same-site";
+    const answer = await browser.request(`${t.url}/oauth/authorize`, { method: "POST", body, headers }, from);
     await answer.body?.cancel();
     return answer.headers.get("location") ?? "";
   };
-  const allowed = { decision: "allowed" };
-  const stranger = await signedInBrowser(t);
-  const theirs = /name="csrf" value="([^"]+)"/.exec(
-    (await stranger.browser.show(authorizeUrl(t, client))).html,
-  )?.[1] ?? "";
+  const { origin } = new URL(t.url);
   const attempts = [
-    send({ ...allowed, csrf }, { origin: "https://evil.test" }, "same-site"),
-    send({ ...allowed, csrf }, { origin: t.url, "sec-fetch-site": "cross-site" }, "same-site"),
-    send({ ...allowed, csrf }, {}, "same-site"),
-    send({ ...allowed, csrf }, { origin: t.url }, "cross-site"),
-    send({ ...allowed, csrf: theirs }, { origin: t.url }, "same-site"),
-    send({ ...allowed, csrf: "" }, { origin: t.url }, "same-site"),
-    send(allowed, { origin: t.url }, "same-site"),
-    send({ csrf, decision: "maybe" }, { origin: t.url }, "same-site"),
+    send({ csrf }, { origin: "https://evil.test" }),
+    send({ csrf }, { origin, "sec-fetch-site": "cross-site" }),
+    send({ csrf }, {}),
+    send({ csrf }, { origin }, true),
+    send({ csrf: theirs }, { origin }),
+    send({ csrf: "" }, { origin }),
+    send({}, { origin }),
+    send({ csrf, decision: "maybe" }, { origin }),
   ];
   for (const location of await Promise.all(attempts)) {
-    assert.match(location, /^\/oauth\/authorize\?/, "it is asked again");
+    assert.match(location, /^\/oauth\/authorize\?/, "asked again");
   }
-  assert.match((await browser.show(authorizeUrl(t, client))).html, /Allow Orders/);
-  assert.match(
-    await send({ ...allowed, csrf }, { origin: t.url }, "same-site"),
-    /^https:\/\/app\.test\/callback\?code=/,
-  );
-});
-
-Deno.test("the pages are also in Portuguese", async () => {
-  const { browser } = await signedInBrowser(t);
-  const look = async (url: URL | string) => {
-    const answer = await browser.request(
-      url,
-      { method: "GET", headers: { "accept-language": "pt-PT" } },
-      "cross-site",
-    );
-    return await answer.text();
-  };
-  assert.match(await look(authorizeUrl(t, client)), /Permitir Orders.*Ler seu nome.*Não permitir/s);
-  assert.match(
-    await look(authorizeUrl(t, client, { redirect_uri: "https://evil.test" })),
-    /Não foi possível/,
-  );
-  assert.match(await look(`${t.url}/oauth/logout`), /Sair\?/);
+  await asks(browser);
+  assert.match(await send({ csrf }, { origin }), /^https:\/\/app\.test\/callback\?code=/);
 });
 
 Deno.test("a client signs the browser out with its ID token, and with it the grants of this browser", async () => {
-  const first = await makeClient(systemAdmin, { postLogoutRedirectUris: [RETURN] });
   const { browser } = await signedInBrowser(t);
-  const tokens = await signInToClient(t, browser, first);
-  const other = await signInToClient(t, browser, await makeClient(systemAdmin));
-  const url = new URL(`${t.url}/oauth/logout`);
-  url.searchParams.set("id_token_hint", tokens.id_token);
-  url.searchParams.set("post_logout_redirect_uri", RETURN);
-  url.searchParams.set("state", "bye");
-  for (const uri of [`${RETURN}/`, "https://evil.test/", "https://app.test/callback"]) {
-    const wrong = new URL(url);
-    wrong.searchParams.set("post_logout_redirect_uri", uri);
-    assert.equal((await browser.show(wrong)).status, 400, uri);
+  const tokens = await signInToClient(t, browser, own);
+  const other = await makeClient(systemAdmin);
+  const grants = [[own, tokens], [other, await signInToClient(t, browser, other)]] as const;
+  const leaving = { id_token_hint: tokens.id_token, post_logout_redirect_uri: RETURN, state: "bye" };
+  const wrong = [
+    ...[`${RETURN}/`, "https://evil.test/", "https://app.test/callback"].map((uri) => ({
+      post_logout_redirect_uri: uri,
+    })),
+    { client_id: client.clientId },
+    { id_token_hint: tokens.access_token },
+  ];
+  for (const each of wrong) {
+    assert.equal((await browser.show(logoutUrl({ ...leaving, ...each }))).status, 400);
   }
-  const mixed = new URL(url);
-  mixed.searchParams.set("client_id", client.clientId);
-  assert.equal((await browser.show(mixed)).status, 400);
-  const forged = new URL(url);
-  forged.searchParams.set("id_token_hint", tokens.access_token);
-  assert.equal((await browser.show(forged)).status, 400);
-  assert.ok(codeOf(await browser.leave(authorizeUrl(t, first, { prompt: "none" }))), "still signed in");
-  assert.equal(String(await browser.leave(url)), `${RETURN}?state=bye`);
-  const silent = await browser.leave(authorizeUrl(t, first, { prompt: "none" }));
-  assert.equal(silent.searchParams.get("error"), "login_required");
-  for (const { refresh_token } of [tokens, other]) {
-    assert.match(problemOf(await refresh(t, first, refresh_token)), /400 invalid_grant/);
+  assert.ok(await isSignedIn(browser));
+  for (const _ of ["first", "twice is no error"]) {
+    assert.equal(String(await browser.leave(logoutUrl(leaving))), `${RETURN}?state=bye`);
+    assert.equal(await isSignedIn(browser), false);
   }
-  assert.equal(String(await browser.leave(url)), `${RETURN}?state=bye`, "signing out twice is no error");
+  for (const [by, { refresh_token }] of grants) await refused(GONE, refresh(t, by, refresh_token));
 });
 
 Deno.test("the pages of a sign-out look like the tenant that the user signs in to", async () => {
   const { tenantId, looks } = await tenantWithLooks(t, { productName: "Eastwind" });
   const { browser } = await signedInBrowser(t, { links: [tenantId] });
-  const page = await browser.show(`${t.url}/oauth/logout`);
+  const page = await browser.show(logoutUrl());
   assert.match(page.html, /Sign out\?/);
   assert.ok(page.html.includes(looks.productName), "the question");
   assert.ok(shown(await browser.submit(page, "leave")).html.includes(looks.productName), "the result");
-  assert.ok(
-    !(await browser.show(`${t.url}/oauth/logout`)).html.includes(looks.productName),
-    "without a session",
-  );
+  const { html } = await browser.show(logoutUrl());
+  assert.match(html, /You are signed out/);
+  assert.ok(!html.includes(looks.productName), "without a session");
 });
 
 Deno.test("without an ID token of this session, the user is asked before the sign-out", async () => {
-  const first = await makeClient(systemAdmin, { postLogoutRedirectUris: [RETURN] });
-  const { browser, who } = await signedInBrowser(t);
-  const stranger = await signedInBrowser(t);
-  const theirs = await signInToClient(t, stranger.browser, first);
-  const isSignedIn = async () =>
-    (await browser.leave(authorizeUrl(t, first, { prompt: "none" }))).searchParams.has("code");
-  for (const query of ["", `?id_token_hint=${theirs.id_token}`, `?client_id=${first.clientId}`]) {
-    const page = await browser.show(`${t.url}/oauth/logout${query}`);
+  const [{ browser, who }, stranger] = [await signedInBrowser(t), await signedInBrowser(t)];
+  const theirs = await signInToClient(t, stranger.browser, own);
+  for (const query of [{}, { id_token_hint: theirs.id_token }]) {
+    const page = await browser.show(logoutUrl(query));
     assert.match(page.html, /Sign out\?/);
     assert.ok(page.html.includes(who.email));
-    const stays = shown(await browser.submit(page, "stay"));
-    assert.ok(stays.url.pathname.startsWith("/console/"));
-    assert.ok(await isSignedIn());
   }
-  const foreign = await browser.request(`${t.url}/oauth/logout`, {
-    method: "POST",
-    body: new URLSearchParams({ csrf: "guessed", decision: "leave" }),
-    headers: { origin: "https://evil.test" },
-  }, "same-site");
+  const body = new URLSearchParams({ csrf: "guessed", decision: "leave" });
+  const init = { method: "POST", body, headers: { origin: "https://evil.test" } };
+  const foreign = await browser.request(logoutUrl(), init, "same-site");
   assert.match(await foreign.text(), /Sign out\?/);
-  assert.ok(await isSignedIn());
-  const query = new URLSearchParams({ client_id: first.clientId, post_logout_redirect_uri: RETURN });
-  const page = await browser.show(`${t.url}/oauth/logout?${query}`);
+  assert.ok(await isSignedIn(browser));
+  const page = await browser.show(logoutUrl({ client_id: own.clientId, post_logout_redirect_uri: RETURN }));
   assert.equal(String(left(await browser.submit(page, "leave"))), RETURN);
-  assert.equal(await isSignedIn(), false);
-  assert.match((await browser.show(`${t.url}/oauth/logout`)).html, /You are signed out/);
+  assert.equal(await isSignedIn(browser), false);
 });
 
 Deno.test("a tenant that requires a second factor gives no code and no refresh to a sign-in without one", async () => {
-  const first = await makeClient(systemAdmin);
   const { browser, who } = await signedInBrowser(t);
-  const tokens = await signInToClient(t, browser, first);
-  const path = `/api/v1/tenants/${who.tenantId}`;
-  assert.equal((await systemAdmin.put(path, { requireSecondFactor: true })).status, 200);
-  t.steward.platform.rights.invalidate(null);
-  const silent = await browser.leave(authorizeUrl(t, first, { prompt: "none" }));
-  assert.equal(silent.searchParams.get("error"), "interaction_required");
-  const answer = await browser.request(authorizeUrl(t, first), { method: "GET" }, "cross-site");
-  assert.equal(answer.status, 303);
-  assert.match(answer.headers.get("location") ?? "", /^\/console\/account\/security\?to=/);
-  await answer.body?.cancel();
-  assert.match(problemOf(await refresh(t, first, tokens.refresh_token)), /400 invalid_grant/);
-  const userInfo = await t.nobody.get("/oauth/userinfo", { authorization: `Bearer ${tokens.access_token}` });
-  assert.equal(userInfo.status, 401);
-  assert.equal((await systemAdmin.put(path, { requireSecondFactor: false })).status, 200);
-  t.steward.platform.rights.invalidate(null);
-  const again = await refresh(t, first, tokens.refresh_token);
-  assert.equal(again.status, 200, "the refusal did not use up the token");
+  const tokens = await signInToClient(t, browser, own);
+  const require = (requireSecondFactor: boolean) =>
+    accepted(systemAdmin.put(`/api/v1/tenants/${who.tenantId}`, { requireSecondFactor }));
+  await require(true);
+  const silent = await browser.leave(authorizeUrl(t, own, { prompt: "none" }));
+  assert.equal(errorOf(silent), "interaction_required");
+  await refused(GONE, refresh(t, own, tokens.refresh_token));
+  const userInfo = t.nobody.get("/oauth/userinfo", { authorization: `Bearer ${tokens.access_token}` });
+  await refused("401 invalid_token", userInfo);
+  await require(false);
+  await accepted(refresh(t, own, tokens.refresh_token)); // the refusal did not use up the token
+});
+
+Deno.test("who must add a second factor first is led back to the client afterwards, and nowhere else", async () => {
+  const who = await person(t);
+  await accepted(systemAdmin.put(`/api/v1/tenants/${who.tenantId}`, { requireSecondFactor: true }));
+  const browser = new FormBrowser(t.url);
+  const signInPage = await browser.show(authorizeUrl(t, own));
+  const page = shown(await browser.signIn(signInPage, who.email, PASSWORD));
+  assert.equal(page.url.pathname, "/console/account/security");
+  assert.ok(page.html.includes("account/security/passkey?to="));
+  const at = (address: string) => new URL(address.replaceAll("&amp;", "&"), `${t.url}/console/`);
+  /** Sends the form of a page about the authenticator app. */
+  const send = async (from: Shown, fields: Record<string, string>): Promise<Shown> => {
+    const [, action = ""] = /<form[^>]* action="(account\/security\/app[^"]*)"/.exec(from.html) ?? [];
+    const body = new URLSearchParams({ csrf: valueOf(from, "csrf"), ...fields });
+    const headers = { origin: t.url, "sec-fetch-site": "same-origin" };
+    const answer = await browser.request(at(action), { method: "POST", body, headers }, "same-site");
+    return { url: at(action), status: answer.status, html: await answer.text(), headers: answer.headers };
+  };
+  const started = await send(page, { do: "start" });
+  const [factorId, secret] = [valueOf(started, "factorId"), valueOf(started, "secret")];
+  const given = { factorId, secret, otpauthUrl: valueOf(started, "otpauthUrl").replaceAll("&amp;", "&") };
+  const wrong = await send(started, { ...given, do: "confirm", code: "000000x" });
+  assert.equal(wrong.status, 400);
+  const code = new TestApp(secret, Date.now).code();
+  const codes = await send(wrong, { ...given, do: "confirm", code });
+  assert.equal(codes.status, 200, codes.html);
+  const back = /<a class="button primary" href="([^"]*)"/.exec(codes.html)?.[1] ?? "";
+  assert.match(back, /^\.\.\/oauth\/authorize\?/);
+  const list = await browser.request(page.url, { method: "GET" }, "same-site");
+  assert.ok((await list.text()).includes(`href="${back}"`), "the list of factors leads back too");
+  await accepted(redeem(t, own, codeOf(await browser.leave(at(back)))));
+  for (
+    const to of ["https://evil.test/", "//evil.test", "../files", "../oauth/authorize?#x", "javascript:x"]
+  ) {
+    const { html } = await browser.show(`${t.url}/console/account/security?${new URLSearchParams({ to })}`);
+    assert.ok(!html.includes("passkey?to="), to);
+  }
 });
 
 Deno.test("a user sees the clients they signed in to, and disconnects one: it is signed out and asks again", async () => {
   const { browser, who } = await signedInBrowser(t);
-  const page = await browser.show(authorizeUrl(t, client, { scope: "openid" }));
-  const code = codeOf(left(await browser.submit(page, "allowed")));
-  const { body: tokens } = await redeem(t, client, code);
-  await signInToClient(t, browser, await makeClient(systemAdmin, { name: "Own" }));
-  const { body: session } = await signIn(t, who.email);
-  const me = t.nobody.with({ authorization: `Bearer ${session.accessToken}` });
+  const scope = "openid";
+  const code = codeOf(left(await browser.submit(await asks(browser, { scope }), "allowed")));
+  const tokens = await accepted(redeem(t, client, code));
+  await signInToClient(t, browser, own);
+  const me = bearer(t, await signIn(t, who.email));
   const path = "/api/v1/auth/connected-clients";
-  const { body: connected } = await me.get(path);
-  const rows = connected.map((row: Record<string, unknown>) => [row.name, row.allowedScopes, row.sessions]);
-  assert.deepEqual(rows, [["Orders & <Co>", ["openid"], 1], ["Own", [], 1]]);
-  assert.equal(
-    (await me.get("/api/v1/auth/sessions")).body.length,
-    2,
-    "sessions of clients are listed apart",
-  );
+  const connected = async () =>
+    (await accepted(me.get(path))).map((
+      { name, allowedScopes, sessions }: Record<string, unknown>,
+    ) => [name, allowedScopes, sessions]);
+  assert.deepEqual(await connected(), [["Orders & <Co>", ["openid"], 1], ["Own", [], 1]]);
+  const sessions = await accepted(me.get("/api/v1/auth/sessions"));
+  assert.equal(sessions.length, 2, "sessions of clients are listed apart");
   const account = await browser.request(`${t.url}/console/account`, { method: "GET" }, "same-site");
   assert.match(await account.text(), /Connected programs.*Orders &amp; &lt;Co&gt;.*Disconnect/s);
-  assert.equal((await me.delete(`${path}/${client.id}`)).status, 204);
-  assert.equal((await me.delete(`${path}/${client.id}`)).body.code, "OAUTH_CLIENT_NOT_FOUND");
-  assert.match(problemOf(await refresh(t, client, tokens.refresh_token)), /400 invalid_grant/);
-  assert.match((await browser.show(authorizeUrl(t, client, { scope: "openid" }))).html, /Allow Orders/);
-  assert.deepEqual((await me.get(path)).body.map(({ name }: { name: string }) => name), ["Own"]);
+  await accepted(me.delete(`${path}/${client.id}`), 204);
+  await refused("404 OAUTH_CLIENT_NOT_FOUND", me.delete(`${path}/${client.id}`));
+  await refused(GONE, refresh(t, client, tokens.refresh_token));
+  await asks(browser, { scope });
+  assert.deepEqual(await connected(), [["Own", [], 1]]);
+});
+
+Deno.test("every supported language of the metadata is spoken, from the sign-in to the sign-out", async () => {
+  const metadata = await accepted(t.nobody.get("/.well-known/openid-configuration"));
+  assert.deepEqual(metadata.ui_locales_supported, ["en", "pt"]);
+  const texts: Record<string, RegExp[]> = {
+    en: [/Sign in/, /Sign in/, /Allow Orders/, /Sign out\?/, /You are signed out/],
+    pt: [/Entrar/, /Entrar/, /Permitir Orders.*Ler seu nome.*Não permitir/s, /Sair\?/, /Sua sessão terminou/],
+  };
+  for (const [locale, expected] of Object.entries(texts)) {
+    const who = await person(t);
+    const browser = new FormBrowser(t.url);
+    const page = await browser.show(urlOf({ ui_locales: locale }));
+    const wrong = shown(await browser.signIn(page, who.email, "wrong"));
+    const asked = shown(await browser.signIn(wrong, who.email, PASSWORD));
+    assert.ok(codeOf(left(await browser.submit(asked, "allowed"))));
+    const signOut = await browser.show(logoutUrl({ ui_locales: locale }));
+    const ended = shown(await browser.submit(signOut, "leave"));
+    for (const [index, { html }] of [page, wrong, asked, signOut, ended].entries()) {
+      assert.equal(languageOf(html), locale);
+      assert.match(html, expected[index]!);
+    }
+  }
+});
+
+Deno.test("the first supported language wins, without its region, before that of the browser, but after the chosen one", async () => {
+  const { browser } = await signedInBrowser(t);
+  const spoken = async (uiLocales: string | null, accepted = "pt") => {
+    const init = { method: "GET", headers: { "accept-language": accepted } };
+    const answer = await browser.request(urlOf({ ui_locales: uiLocales }), init, "cross-site");
+    return languageOf(await answer.text());
+  };
+  assert.equal(await spoken("en"), "en");
+  assert.equal(await spoken("pt-BR en", "en"), "pt");
+  assert.equal(await spoken("de-CH PT-pt en", "en"), "pt");
+  assert.equal(await spoken("enm zh-Hant pt", "en"), "pt", "Middle English is no English");
+  for (const unsupported of ["de fr", null]) assert.equal(await spoken(unsupported), "pt");
+
+  const to = `../oauth/authorize?${urlOf({ ui_locales: "en" }).searchParams}`;
+  const signInPage = async (headers: Record<string, string>) =>
+    languageOf((await t.nobody.get(`/console/sign-in?${new URLSearchParams({ to })}`, headers)).body);
+  assert.equal(await signInPage({ "accept-language": "pt" }), "en");
+  assert.equal(await signInPage({ cookie: "steward_locale=pt" }), "pt");
+
+  const failed = /Não foi possível entrar/;
+  assert.match((await t.nobody.get("/oauth/authorize?ui_locales=pt&client_id=oc_none")).body, failed);
+  const body = new URLSearchParams({ ui_locales: "pt", post_logout_redirect_uri: RETURN });
+  const byForm = await fetch(`${t.url}/oauth/logout`, { method: "POST", body });
+  assert.match(await byForm.text(), failed);
 });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import type { HttpAnswer } from "../../support/http.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { PASSWORD, type Person, person } from "../auth/people.ts";
-import { FormBrowser, left, type Shown, shown } from "./browser.ts";
+import { FormBrowser } from "./browser.ts";
 
 export const CALLBACK = "https://app.test/callback";
 
@@ -15,18 +17,18 @@ export interface MadeClient {
 }
 
 /** Creates a client that asks no consent, unless `more` says otherwise. */
-export async function makeClient(by: Actor, more: Record<string, unknown> = {}): Promise<MadeClient> {
-  const { status, body } = await by.post("/api/v1/oauth-clients", {
-    name: "Orders",
-    kind: "confidential",
-    redirectUris: [CALLBACK],
-    audience: `https://orders.test/${crypto.randomUUID()}`,
-    firstParty: true,
-    ...more,
-  });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body;
-}
+export const makeClient = (by: Actor, more: Record<string, unknown> = {}): Promise<MadeClient> =>
+  accepted(
+    by.post("/api/v1/oauth-clients", {
+      name: "Orders",
+      kind: "confidential",
+      redirectUris: [CALLBACK],
+      audience: `https://orders.test/${crypto.randomUUID()}`,
+      firstParty: true,
+      ...more,
+    }),
+    201,
+  );
 
 const challengeOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url");
 
@@ -53,22 +55,25 @@ export function authorizeUrl(
   return url;
 }
 
+/** A browser that signed in to the console. */
+export async function browserOf(t: TestService, email: string, password = PASSWORD): Promise<FormBrowser> {
+  const browser = new FormBrowser(t.url);
+  const body = new URLSearchParams({ email, password, do: "sign-in" });
+  const headers = { origin: t.url, "sec-fetch-site": "same-origin" };
+  const init = { method: "POST", body, headers };
+  const answer = await browser.request(`${t.url}/console/sign-in`, init, "same-site");
+  await answer.body?.cancel();
+  assert.equal(answer.status, 303);
+  return browser;
+}
+
 /** A person with a browser that is signed in to the console. */
 export async function signedInBrowser(
   t: TestService,
   o: Parameters<typeof person>[1] = {},
 ): Promise<{ browser: FormBrowser; who: Person }> {
   const who = await person(t, o);
-  const browser = new FormBrowser(t.url);
-  shown(await browser.signIn(await browser.show(`${t.url}/console/sign-in`), who.email, PASSWORD));
-  return { browser, who };
-}
-
-export interface TokenAnswer {
-  status: number;
-  headers: Headers;
-  // deno-lint-ignore no-explicit-any -- tests look into answers of every shape
-  body: any;
+  return { browser: await browserOf(t, who.email), who };
 }
 
 /** Sends a form to a route of the provider. */
@@ -77,7 +82,7 @@ export async function postForm(
   path: string,
   fields: Record<string, string> | URLSearchParams,
   headers: Record<string, string> = {},
-): Promise<TokenAnswer> {
+): Promise<HttpAnswer> {
   const response = await fetch(t.url + path, { method: "POST", body: new URLSearchParams(fields), headers });
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.includes("json");
@@ -89,7 +94,7 @@ export const askTokens = (
   t: TestService,
   { clientId, secret }: Pick<MadeClient, "clientId" | "secret">,
   fields: Record<string, string>,
-): Promise<TokenAnswer> =>
+): Promise<HttpAnswer> =>
   postForm(t, "/oauth/token", {
     client_id: clientId,
     ...secret === null ? {} : { client_secret: secret },
@@ -102,7 +107,7 @@ export const redeem = (
   client: MadeClient,
   code: string,
   more: Record<string, string> = {},
-): Promise<TokenAnswer> =>
+): Promise<HttpAnswer> =>
   askTokens(t, client, {
     grant_type: "authorization_code",
     code,
@@ -116,7 +121,7 @@ export const refresh = (
   client: MadeClient,
   refreshToken: string,
   more: Record<string, string> = {},
-): Promise<TokenAnswer> =>
+): Promise<HttpAnswer> =>
   askTokens(t, client, { grant_type: "refresh_token", refresh_token: refreshToken, ...more });
 
 export const codeOf = (url: URL): string => {
@@ -133,14 +138,10 @@ export async function signInToClient(
   more: Record<string, string | null> = {},
 ) {
   const url = await browser.leave(authorizeUrl(t, client, more));
-  const { status, body } = await redeem(t, client, codeOf(url));
-  assert.equal(status, 200, JSON.stringify(body));
-  return body;
+  return await accepted(redeem(t, client, codeOf(url)), 200);
 }
 
-export const problemOf = ({ status, body }: TokenAnswer): string => `${status} ${body.error}`;
-export { left, type Shown, shown };
-
+export const errorOf = (url: URL): string | null => url.searchParams.get("error");
 /** Three clients, a person with a signed-in browser, and what a client does with codes and tokens. */
 export async function setupClients(t: TestService) {
   const client = await makeClient(t.systemAdmin);
