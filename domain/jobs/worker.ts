@@ -85,6 +85,8 @@ export class Worker {
   /** The claim or give-back that runs, or the last one. It never rejects. */
   #query: Promise<void> = Promise.resolve();
   #isWokenMeanwhile = false;
+  /** True if jobs ended during the claim, so that others may fit. */
+  #hasRoomMeanwhile = false;
   #claimMayBeLost = false;
   readonly #prefetched: PrefetchedJob[] = [];
   readonly #running = new Set<Attempt>();
@@ -266,7 +268,7 @@ export class Worker {
 
   async #claim(wanted: number): Promise<void> {
     this.#on("claim");
-    this.#isWokenMeanwhile = false;
+    this.#isWokenMeanwhile = this.#hasRoomMeanwhile = false;
     this.#unclaimedSince ??= performance.now();
     this.#completionRate.measure();
     const workerId = this.#lease.id;
@@ -275,10 +277,11 @@ export class Worker {
       await this.#recoverLostClaim();
       const { jobs, mayHaveMore } = await this.#claimer.claim(workerId, Math.min(LARGEST_CLAIM, wanted));
       this.#unclaimedSince = null;
-      if (this.#isWokenMeanwhile) this.#claimer.searchAgain();
+      const searchesAgain = this.#isWokenMeanwhile || this.#hasRoomMeanwhile && !mayHaveMore;
+      if (searchesAgain) this.#claimer.searchAgain();
       const mayStart = this.#state !== "Draining" && this.#pauseChanges === pauseChanges;
       if (!mayStart) await giveBackJobs(this.o.sql, workerId, jobs);
-      this.#on(mayHaveMore || this.#isWokenMeanwhile ? "more" : "none");
+      this.#on(mayHaveMore || searchesAgain ? "more" : "none");
       if (mayStart && this.#lease.id === workerId) { // otherwise the lease was lost, and the jobs with it
         const since = performance.now();
         this.o.onClaimed?.(jobs.length);
@@ -352,8 +355,9 @@ export class Worker {
     for (const { status, dueInMs } of jobs) {
       if (status === "Failed" || status === "Scheduled") onDueLater?.(dueInMs);
     }
-    if (this.#state !== "Waiting") return;
-    if (types.hasLimits || jobs.some((job) => job.status === "Enqueued")) this.wake();
+    if (!types.hasLimits && !jobs.some((job) => job.status === "Enqueued")) return;
+    if (this.#isQuerying) this.#hasRoomMeanwhile = true;
+    else if (this.#state === "Waiting") this.wake();
   }
 
   /** The lease had expired, so other workers may run the jobs this worker held. */

@@ -1,61 +1,66 @@
 // Jobs that are pushed to a real receiver, which verifies them with a Standard Webhooks library.
 import assert from "node:assert/strict";
 import { Receiver } from "../events/receiver.ts";
-import { setup } from "../../support/setup.ts";
+import { RemoteWorker } from "../../support/remote_work.ts";
+import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import {
+  assertHas,
+  declareType,
+  enqueueJob,
+  enqueueMany,
+  executionsOf,
+  jobIdsOf,
+  JOBS,
+} from "./job_calls.ts";
+import { readJob, refusal, WORKER_PERMISSIONS } from "./job_calls.ts";
 
 const receiver = new Receiver();
-const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" });
+const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(async () => {
   await t.stop();
   await receiver.stop();
 });
-const permissions = ["manage:job-types", "work:jobs"];
-const tenant = await t.actor({ permissions });
-const outsider = await t.actor({ permissions });
-
-let count = 0;
-/** Declares a pushed type with its own path at the receiver. */
-async function declare(change: Record<string, unknown> = {}, by = tenant) {
-  const name = `orders.push-${++count}`;
-  const { status, body } = await by.put(`/api/v1/job-types/${name}`, {
-    push: { url: receiver.url(`/${name}`) },
-    maxRetries: 0,
-    ...change,
-  });
-  assert.equal(status, 201, JSON.stringify(body));
-  const pushes = (n: number) =>
-    receiver.got(n, (each) => (each.body as unknown as Push).jobTypeName === name);
-  return { name, secret: body.secret as string, pushes };
-}
+const tenant = await t.actor({ permissions: WORKER_PERMISSIONS });
+const outsider = await t.actor({ permissions: WORKER_PERMISSIONS });
+const worker = new RemoteWorker(tenant, "receiver");
 
 interface Push {
   jobId: string;
   attempt: number;
   jobTypeName: string;
   tenantId: string;
-  args: unknown;
+  args: Record<string, unknown>;
   deadline: string;
 }
+type Answer = (push: Push) => Response | Promise<Response>;
+const answers = new Map<string, Answer>();
+const bodyOf = ({ body }: { body: unknown }) => body as Push;
+receiver.answers((received) => {
+  const push = bodyOf(received);
+  return answers.get(push.jobTypeName)?.(push) ?? new Response("thanks");
+});
 
-async function enqueue(jobTypeName: string, args: unknown = {}, by = tenant): Promise<string> {
-  const { status, body } = await by.post("/api/v1/jobs", {
-    jobTypeName,
-    serializedArgs: JSON.stringify(args),
-  });
+let count = 0;
+/** Declares a pushed type with its own path at the receiver, and the answer of the receiver. */
+async function declare(answer: Answer, change: Record<string, unknown> = {}) {
+  const name = `orders.push-${++count}`;
+  answers.set(name, answer);
+  const push = { url: receiver.url(`/${name}`) };
+  const { status, body } = await tenant.put(`/api/v1/job-types/${name}`, { push, maxRetries: 0, ...change });
   assert.equal(status, 201, JSON.stringify(body));
-  return body.id;
+  const pushes = (n: number) => receiver.got(n, (each) => bodyOf(each).jobTypeName === name);
+  return { name, secret: body.secret as string, pushes };
 }
-const readJob = async (id: string) => (await tenant.get(`/api/v1/jobs/${id}`)).body;
-const lastRun = async (id: string) => (await tenant.get(`/api/v1/jobs/${id}/executions`)).body.items[0];
-/** The answer to pushes of one type. */
-const answers = (name: string, answer: (push: Push) => Response | Promise<Response>) => {
-  former.set(name, answer);
-  receiver.answers(({ body }) => {
-    const push = body as unknown as Push;
-    return former.get(push.jobTypeName)?.(push) ?? new Response("thanks");
-  });
-};
+const enqueue = (type: string, args: unknown = {}, by = tenant) => enqueueJob(by, type, args);
+const read = (id: string) => readJob(tenant, id);
+const lastRun = async (id: string) => (await executionsOf(tenant, id))[0];
+/** Runs a job to one of the statuses. @returns its id */
+async function run(type: string, status: string, args: unknown = {}): Promise<string> {
+  const id = await enqueue(type, args);
+  assert.equal(await t.settled(id, [status, "DeadLettered"]), status);
+  return id;
+}
 /** Resolves when the receiver holds the job. */
 const handedOver = (id: string) =>
   until(async () => {
@@ -63,297 +68,254 @@ const handedOver = (id: string) =>
       .sql`select lease_until = deadline as is_whole from jobs where id = ${id}`;
     return row?.isWhole;
   });
-const former = new Map<string, (push: Push) => Response | Promise<Response>>();
+const accepted = () => new Response(null, { status: 202 });
+const secondsBetween = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 1_000;
 
 Deno.test("a push is a signed message, and its answer is the output", async () => {
-  const { name, secret, pushes } = await declare({ timeoutSeconds: 60 });
-  answers(name, () => Response.json({ done: true, note: "ção" }));
-  const id = await enqueue(name, { orderId: 7 });
-  assert.equal(await t.settled(id), "Succeeded");
+  const { name, secret, pushes } = await declare(() => Response.json({ done: true, note: "ção" }), {
+    timeoutSeconds: 60,
+  });
+  const id = await run(name, "Succeeded", { orderId: 7 });
   const [push] = await pushes(1);
   assert.ok(push);
   push.verify(secret);
   assert.throws(() => push.verify("whsec_c3Rld2FyZC1kZXZlbG9wbWVudC13ZWJob29rLWtleQ=="));
   assert.equal(push.id, `${id}.1`);
-  const { deadline, ...body } = push.body as unknown as Push;
-  assert.deepEqual(body, {
-    jobId: id,
-    attempt: 1,
-    jobTypeName: name,
-    tenantId: tenant.tenantId,
-    args: { orderId: 7 },
-  });
-  const { startedAt } = await readJob(id);
-  assert.ok(Math.abs(Date.parse(deadline) - Date.parse(startedAt) - 60_000) < 2_000, deadline);
+  const { deadline, ...body } = bodyOf(push);
+  const { tenantId } = tenant;
+  assert.deepEqual(body, { jobId: id, attempt: 1, jobTypeName: name, tenantId, args: { orderId: 7 } });
+  assert.ok(Math.abs(secondsBetween((await read(id)).startedAt, deadline) - 60) < 2, deadline);
   assert.deepEqual(JSON.parse((await lastRun(id)).output), { done: true, note: "ção" });
 });
 
-Deno.test("numbers that a double cannot hold are pushed and kept as they were given, also in a long answer", async () => {
-  const { name, pushes } = await declare();
-  const padding = "x".repeat(64 * 1024 - 40);
-  const output = `{"id":12345678901234567890,"x":"${padding}"}`;
-  answers(name, () => new Response(output));
+Deno.test("answers are kept to the last digit; those that are no JSON or nested too deep as text, empty ones not", async () => {
   const args = '{"id":9007199254740993}';
-  const { body: { id } } = await tenant.post("/api/v1/jobs", { jobTypeName: name, serializedArgs: args });
-  assert.equal(await t.settled(id), "Succeeded");
+  const long = `{"id":12345678901234567890,"x":"${"x".repeat(64 * 1024 - 40)}"}`;
+  const deep = `${"[".repeat(30_000)}1${"]".repeat(30_000)}`;
+  let text = "";
+  const { name, pushes } = await declare(() => new Response(text));
+  for (
+    const [answer, output] of [[long, long], [deep, JSON.stringify(deep)], ["gladly", '"gladly"'], [
+      "",
+      null,
+    ]] as const
+  ) {
+    text = answer;
+    const { body: { id } } = await tenant.post(JOBS, { jobTypeName: name, serializedArgs: args });
+    assert.equal(await t.settled(id), "Succeeded");
+    assert.equal((await lastRun(id)).output, output);
+  }
   const [push] = await pushes(1);
   assert.ok(push?.text.includes(`"args":${args},`), push?.text);
-  assert.equal((await lastRun(id)).output, output);
-});
-
-Deno.test("an answer nested too deep is kept as text", async () => {
-  const { name } = await declare();
-  const deep = `${"[".repeat(30_000)}1${"]".repeat(30_000)}`;
-  answers(name, () => new Response(deep));
-  const id = await enqueue(name);
-  assert.equal(await t.settled(id), "Succeeded");
-  assert.equal(JSON.parse((await lastRun(id)).output), deep);
-});
-
-Deno.test("an answer that is not JSON is kept as text, and an empty one is no output", async () => {
-  const { name } = await declare();
-  answers(name, ({ args }) => new Response((args as { answer: string }).answer));
-  const text = await enqueue(name, { answer: "gladly" });
-  assert.equal(await t.settled(text), "Succeeded");
-  assert.equal(JSON.parse((await lastRun(text)).output), "gladly");
-  const empty = await enqueue(name, { answer: "" });
-  assert.equal(await t.settled(empty), "Succeeded");
-  assert.equal((await lastRun(empty)).output, null);
 });
 
 Deno.test("temporary refusals are failed attempts; with Retry-After the job waits and has not failed", async () => {
-  const { name, pushes } = await declare({ maxRetries: 3 });
+  let answer: [status: number, retryAfter: number | null] = [204, null];
+  const { name, pushes } = await declare(() => {
+    const [status, retryAfter] = answer;
+    const headers: Record<string, string> = retryAfter === null ? {} : { "retry-after": String(retryAfter) };
+    return new Response(status === 204 ? null : "later", { status, headers });
+  }, { maxRetries: 3 });
   for (const status of [408, 425, 429, 500, 503]) {
-    answers(name, () => new Response("later", { status }));
-    const failed = await enqueue(name);
-    await t.settled(failed, ["Failed"]);
+    answer = [status, null];
+    const failed = await run(name, "Failed");
     assert.match((await lastRun(failed)).errorMessage, new RegExp(`answered ${status}: later$`));
-    assert.equal((await tenant.post(`/api/v1/jobs/${failed}/cancel`)).status, 200);
+    assert.equal((await tenant.post(`${JOBS}/${failed}/cancel`)).status, 200);
 
-    answers(name, () => new Response("later", { status, headers: { "retry-after": "7200" } }));
-    const waiting = await enqueue(name);
-    await t.settled(waiting, ["Scheduled"]);
-    const job = await readJob(waiting);
+    answer = [status, 7_200];
+    const waiting = await run(name, "Scheduled");
+    const job = await read(waiting);
     assert.match(job.waitReason, new RegExp(`answered ${status} with Retry-After`));
-    const inMs = Date.parse(job.nextRetryAt) - Date.now();
-    assert.ok(Math.abs(inMs - 7_200_000) < 60_000, job.nextRetryAt);
-    assert.equal((await tenant.get(`/api/v1/jobs/${waiting}/executions`)).body.totalCount, 0);
-    answers(name, () => new Response(null, { status: 204 }));
-    assert.equal((await tenant.post(`/api/v1/jobs/${waiting}/retry-now`)).status, 200);
+    assert.ok(Math.abs(secondsBetween(job.startedAt, job.nextRetryAt) - 7_200) < 60, job.nextRetryAt);
+    assert.deepEqual(await executionsOf(tenant, waiting), []);
+    answer = [204, null];
+    assert.equal((await tenant.post(`${JOBS}/${waiting}/retry-now`)).status, 200);
     assert.equal(await t.settled(waiting, ["Succeeded"]), "Succeeded");
-    const ids = (await pushes(2)).filter(({ body }) => (body as unknown as Push).jobId === waiting);
-    assert.deepEqual(ids.map((push) => push.id), [`${waiting}.1`, `${waiting}.2`]);
+    const ids = (await pushes(2)).filter((push) => bodyOf(push).jobId === waiting).map(({ id }) => id);
+    assert.deepEqual(ids, [`${waiting}.1`, `${waiting}.2`]);
   }
-  answers(name, () => new Response(null, { status: 503, headers: { "retry-after": "999999" } }));
-  const longest = await enqueue(name);
-  await t.settled(longest, ["Scheduled"]);
-  const inMs = Date.parse((await readJob(longest)).nextRetryAt) - Date.now();
-  assert.ok(Math.abs(inMs - 24 * 3_600_000) < 60_000, "at most a day");
+  answer = [503, 999_999];
+  const { startedAt, nextRetryAt } = await read(await run(name, "Scheduled"));
+  assert.ok(Math.abs(secondsBetween(startedAt, nextRetryAt) - 24 * 3_600) < 60, "at most a day");
 });
 
 Deno.test("redirects and other refusals are failures with the first 4 KiB of the answer", async () => {
-  const { name, pushes } = await declare();
+  const headers = { location: receiver.url("/elsewhere"), "retry-after": "60" };
+  const { name, pushes } = await declare(({ args }) =>
+    new Response("é".repeat(5_000), { status: Number(args.status), headers })
+  );
   for (const status of [301, 302, 307, 400, 401, 404, 410, 422]) {
-    const headers = { location: receiver.url("/elsewhere"), "retry-after": "60" };
-    answers(name, () => new Response("é".repeat(5_000), { status, headers }));
-    const id = await enqueue(name);
-    assert.equal(await t.settled(id), "DeadLettered", String(status));
-    const { errorMessage } = await lastRun(id);
+    const { errorMessage } = await lastRun(await run(name, "DeadLettered", { status }));
     assert.ok(errorMessage.endsWith(`answered ${status}: ${"é".repeat(2_048)}`), errorMessage.slice(0, 100));
   }
   assert.equal((await pushes(8)).length, 8, "no redirect was followed");
 });
 
 Deno.test("a receiver that does not answer in time, or not at all, fails the attempt", async () => {
-  const slow = await declare({ timeoutSeconds: 1 });
-  const gate = Promise.withResolvers<void>();
-  answers(slow.name, async () => {
-    await gate.promise;
-    return new Response("late");
-  });
-  const id = await enqueue(slow.name);
-  assert.equal(await t.settled(id), "DeadLettered");
-  assert.match((await lastRun(id)).errorMessage, /took longer|did not answer in time/);
-  gate.resolve();
-  const away = await declare({ push: { url: "http://127.0.0.1:1/" } });
-  const refused = await enqueue(away.name);
-  assert.equal(await t.settled(refused), "DeadLettered");
-  assert.match((await lastRun(refused)).errorMessage, /the request to 127.0.0.1:1 failed/);
+  const gate = Promise.withResolvers<Response>();
+  const slow = await declare(() => gate.promise, { timeoutSeconds: 1 });
+  const late = await run(slow.name, "DeadLettered");
+  assert.match((await lastRun(late)).errorMessage, /took longer|did not answer in time/);
+  gate.resolve(new Response("late"));
+  const away = await declare(accepted, { push: { url: "http://127.0.0.1:1/" } });
+  const { errorMessage } = await lastRun(await run(away.name, "DeadLettered"));
+  assert.match(errorMessage, /the request to 127.0.0.1:1 failed/);
 });
 
 Deno.test("after 202 the receiver holds the job until its deadline and settles it by the API", async () => {
-  const { name } = await declare({ timeoutSeconds: 120 });
-  answers(name, () => new Response(null, { status: 202 }));
-  const settle = (jobId: string, by = tenant, attempt = 1) =>
-    by.post("/api/v1/work/settle", {
-      jobs: [{ jobId, attempt, outcome: "succeeded", output: { by: "receiver" } }],
-    });
+  const { name } = await declare(accepted, { timeoutSeconds: 3_600 });
   const id = await enqueue(name);
   await handedOver(id);
-  assert.equal((await readJob(id)).status, "Processing");
-  assert.equal((await settle(id, outsider)).body.jobs[0].result, "lost");
-  assert.equal((await settle(id, tenant, 2)).body.jobs[0].result, "lost");
-  const beat = { jobs: [{ jobId: id, attempt: 1, percent: 50 }] };
-  const { body: beaten } = await tenant.post("/api/v1/work/heartbeat", beat);
-  assert.equal(beaten.jobs[0].state, "held");
-  assert.ok(
-    Date.parse(beaten.jobs[0].leaseUntil) - Date.now() > 100_000,
-    "a heartbeat does not shorten the lease",
-  );
-  assert.equal((await settle(id)).body.jobs[0].result, "settled");
-  assert.equal((await readJob(id)).status, "Succeeded");
-  assert.deepEqual(JSON.parse((await lastRun(id)).output), { by: "receiver" });
+  assert.equal((await read(id)).status, "Processing");
+  const attempt = [{ jobId: id, attempt: 1 }];
+  assert.deepEqual(await new RemoteWorker(outsider, "other").settle(attempt, "succeeded"), ["lost"]);
+  assert.deepEqual(await worker.settle([{ jobId: id, attempt: 2 }], "succeeded"), ["lost"]);
+  assert.deepEqual(await worker.beat(attempt, { percent: 50 }), ["held"]);
+  await handedOver(id); // a heartbeat does not shorten the lease
+  assert.deepEqual(await worker.settle(attempt, "succeeded", { output: { by: "receiver" } }), ["settled"]);
+  assert.equal((await read(id)).status, "Succeeded");
+  assert.equal((await lastRun(id)).output, '{"by":"receiver"}');
 });
 
 Deno.test("a receiver may settle before it answers", async () => {
-  const { name } = await declare();
   const results: string[] = [];
-  answers(name, async ({ jobId, attempt }) => {
-    const { body } = await tenant.post("/api/v1/work/settle", {
-      jobs: [{ jobId, attempt, outcome: "failed", error: "out of stock" }],
-    });
-    results.push(body.jobs[0].result);
-    return new Response(null, { status: 202 });
+  const { name } = await declare(async (push) => {
+    results.push(...await worker.settle([push], "failed", { error: "out of stock" }));
+    return accepted();
   });
   const id = await enqueue(name);
   await until(() => results.length > 0);
   assert.deepEqual(results, ["settled"]);
-  const job = await readJob(id);
-  assert.deepEqual([job.status, job.lastError], ["DeadLettered", "out of stock"]);
+  assertHas(await read(id), { status: "DeadLettered", lastError: "out of stock" });
 });
 
 Deno.test("a job that is not settled after 202 fails at its deadline", async () => {
-  const { name, pushes } = await declare({ timeoutSeconds: 1, maxRetries: 1 });
-  answers(name, ({ attempt }) => new Response(null, { status: attempt === 1 ? 202 : 200 }));
+  const { name, pushes } = await declare(
+    ({ attempt }) => new Response(null, { status: attempt === 1 ? 202 : 200 }),
+    { timeoutSeconds: 1, maxRetries: 1 },
+  );
   const id = await enqueue(name);
   await pushes(1);
   await until(async () => {
     await t.steward.sweep();
-    return (await readJob(id)).status === "Failed";
+    return (await read(id)).status === "Failed";
   });
   assert.match((await lastRun(id)).errorMessage, /took longer/);
-  await tenant.post(`/api/v1/jobs/${id}/retry-now`);
+  await tenant.post(`${JOBS}/${id}/retry-now`);
   assert.equal(await t.settled(id, ["Succeeded"]), "Succeeded");
 });
 
 Deno.test("a push that a caller asks to stop is cancelled and not repeated", async () => {
-  const { name, pushes } = await declare({ maxRetries: 3 });
-  const gate = Promise.withResolvers<void>();
-  answers(name, async ({ args }) => {
-    if ((args as { waits?: true }).waits) await gate.promise;
-    return new Response(null, { status: 202 });
+  const gate = Promise.withResolvers<Response>();
+  const { name, pushes } = await declare(({ args }) => args.waits ? gate.promise : accepted(), {
+    maxRetries: 3,
   });
+  const stop = (id: string) => tenant.post(`${JOBS}/${id}/request-cancel`);
   const running = await enqueue(name, { waits: true });
   await pushes(1);
-  assert.equal((await tenant.post(`/api/v1/jobs/${running}/request-cancel`)).status, 202);
+  assert.equal((await stop(running)).status, 202);
   assert.equal(await t.settled(running), "Cancelled");
-  gate.resolve();
+  gate.resolve(accepted());
 
-  const accepted = await enqueue(name);
-  await handedOver(accepted);
-  const beat = { jobs: [{ jobId: accepted, attempt: 1 }] };
-  await tenant.post(`/api/v1/jobs/${accepted}/request-cancel`);
-  assert.equal((await tenant.post("/api/v1/work/heartbeat", beat)).body.jobs[0].state, "cancel");
-  await tenant.post("/api/v1/work/settle", { jobs: [{ jobId: accepted, attempt: 1, outcome: "failed" }] });
-  assert.equal((await readJob(accepted)).status, "Cancelled");
+  const id = await enqueue(name);
+  await handedOver(id);
+  await stop(id);
+  assert.deepEqual(await worker.beat([{ jobId: id, attempt: 1 }]), ["cancel"]);
+  await worker.settle([{ jobId: id, attempt: 1 }], "failed");
+  assert.equal((await read(id)).status, "Cancelled");
   assert.equal((await pushes(2)).length, 2);
 });
 
 Deno.test("pushes keep to the rate limit of their type", async () => {
-  const { name, pushes } = await declare({ rateLimit: { count: 2, perSeconds: 3_600 } });
-  const ids = await Promise.all(Array.from({ length: 5 }, () => enqueue(name)));
+  const { name, pushes } = await declare(accepted, { rateLimit: { count: 2, perSeconds: 3_600 } });
+  const ids = await enqueueMany(tenant, name, [1, 2, 3, 4, 5]);
   await pushes(2);
   await t.steward.sweep();
+  assert.equal(await t.settled(await enqueue("steward.echo")), "Succeeded");
   assert.equal((await pushes(2)).length, 2);
-  const jobs = await Promise.all(ids.map(readJob));
-  const waiting = jobs.filter(({ status }) => status !== "Succeeded" && status !== "Processing");
-  assert.equal(waiting.length, 3, JSON.stringify(jobs));
-  for (const { attempts } of waiting) assert.equal(attempts, 0);
+  const jobs = await Promise.all(ids.map(read));
+  assert.equal(jobs.filter(({ status, attempts }) => status === "Enqueued" && attempts === 0).length, 3);
 });
 
 Deno.test("a receiver that does not answer leaves places for other jobs and receivers", async () => {
-  const { name } = await declare();
-  const other = await declare();
   const gate = Promise.withResolvers<void>();
-  answers(name, async () => {
-    await gate.promise;
-    return new Response("late");
-  });
-  answers(other.name, () => new Response("prompt"));
-  const items = Array.from({ length: 300 }, () => ({ jobTypeName: name, serializedArgs: "{}" }));
-  const { body } = await tenant.post("/api/v1/jobs/bulk", { items });
-  for (const jobType of [other.name, "steward.echo"]) {
-    assert.equal(await t.settled(await enqueue(jobType)), "Succeeded", jobType);
-  }
+  const { name } = await declare(() => gate.promise.then(() => new Response("late")));
+  const prompt = await declare(() => new Response("prompt"));
+  const ids = await enqueueMany(tenant, name, Array(120).fill({}));
+  for (const type of [prompt.name, "steward.echo"]) await run(type, "Succeeded");
   gate.resolve();
-  for (const { id } of body.results) assert.equal(await t.settled(id), "Succeeded");
+  for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
+});
+
+Deno.test("no more pushes run at once than the type allows", async () => {
+  let [running, most] = [0, 0];
+  const gates: (() => void)[] = [];
+  const { name, pushes } = await declare(async () => {
+    most = Math.max(most, ++running);
+    await new Promise<void>((resolve) => gates.push(resolve));
+    running--;
+    return new Response("ok");
+  }, { concurrency: 2 });
+  const ids = await enqueueMany(tenant, name, [1, 2, 3, 4, 5, 6]);
+  for (let ended = 0; ended < ids.length; ended += 2) {
+    await until(() => gates.length === 2);
+    assert.equal(await t.settled(await enqueue("steward.echo")), "Succeeded");
+    gates.splice(0).forEach((open) => open());
+  }
+  for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
+  assert.deepEqual([most, (await pushes(6)).length], [2, 6]);
 });
 
 Deno.test("after a rotation both secrets sign", async () => {
-  const { name, secret, pushes } = await declare();
-  answers(name, () => new Response("ok"));
+  const { name, secret, pushes } = await declare(() => new Response("ok"));
   const { body } = await tenant.post(`/api/v1/job-types/${name}/rotate-secret`);
-  await t.settled(await enqueue(name));
+  await run(name, "Succeeded");
   const [push] = await pushes(1);
-  push?.verify(secret);
-  push?.verify(body.secret);
+  for (const each of [secret, body.secret]) push?.verify(each);
   await t.steward.platform.sql`update job_type_old_secrets set valid_until = now() where secret = ${secret}`;
-  await t.settled(await enqueue(name));
+  await run(name, "Succeeded");
   const [, later] = await pushes(2);
   later?.verify(body.secret);
   assert.throws(() => later?.verify(secret));
 });
 
-Deno.test("pushed types cannot be claimed; a type that is no longer pushed can", async () => {
-  const { name } = await declare();
-  const claim = { types: [name], max: 1, waitSeconds: 0, worker: "w" };
-  const refused = await tenant.post("/api/v1/work/claim", claim);
-  assert.deepEqual([refused.status, refused.body.code], [400, "VALIDATION_ERROR"]);
+Deno.test("pushed types cannot be claimed; a type that is no longer pushed, or of another tenant, can", async () => {
+  const { name } = await declare(accepted);
+  const refused = await tenant.post("/api/v1/work/claim", { types: [name], worker: "w" });
+  assert.equal(refusal(refused), "400 VALIDATION_ERROR");
+  await declareType(outsider, {}, name);
+  const everywhere = new RemoteWorker(await t.actor({ role: "SystemAdmin", global: true }), "all");
+  const pushed = await enqueue(name);
+  const theirs = await enqueue(name, {}, outsider);
+  assert.deepEqual(jobIdsOf(await everywhere.claim([name])), [theirs]);
+  await handedOver(pushed);
   await tenant.put(`/api/v1/job-types/${name}`, { push: null });
   const id = await enqueue(name);
-  const { body } = await tenant.post("/api/v1/work/claim", { ...claim, waitSeconds: 5 });
-  assert.equal(body.jobs[0]?.jobId, id);
-});
-
-Deno.test("no more pushes run at once than the type allows", async () => {
-  const { name, pushes } = await declare({ concurrency: 2 });
-  let running = 0;
-  let most = 0;
-  answers(name, async () => {
-    most = Math.max(most, ++running);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    running--;
-    return new Response("ok");
-  });
-  const ids = await Promise.all(Array.from({ length: 8 }, () => enqueue(name)));
-  for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
-  assert.equal((await pushes(8)).length, 8);
-  assert.equal(most, 2);
+  assert.deepEqual(jobIdsOf(await worker.claim([name], { waitSeconds: 30 })), [id]);
 });
 
 Deno.test("types of one name in two tenants are pushed to their own receivers with their own secrets", async () => {
-  const { name, secret } = await declare();
-  answers(name, () => new Response("ok"));
-  const theirs = await outsider.put(`/api/v1/job-types/${name}`, {
-    push: { url: receiver.url("/outsider") },
-  });
+  const { name, secret } = await declare(() => new Response("ok"));
+  const push = { url: receiver.url("/outsider") };
+  const theirs = await outsider.put(`/api/v1/job-types/${name}`, { push });
   assert.equal(theirs.status, 201);
   const [own, other] = [await enqueue(name), await enqueue(name, {}, outsider)];
   for (const id of [own, other]) assert.equal(await t.settled(id), "Succeeded");
-  const of = (id: string) => receiver.received.find((each) => each.id === `${id}.1`);
-  of(own)?.verify(secret);
-  assert.throws(() => of(own)?.verify(theirs.body.secret));
-  of(other)?.verify(theirs.body.secret);
-  assert.equal((of(other)?.body as unknown as Push).tenantId, outsider.tenantId);
+  const of = (id: string) => receiver.received.find((each) => each.id === `${id}.1`)!;
+  of(own).verify(secret);
+  assert.throws(() => of(own).verify(theirs.body.secret));
+  of(other).verify(theirs.body.secret);
+  assert.equal(bodyOf(of(other)).tenantId, outsider.tenantId);
 });
 
 Deno.test("secrets of the arguments are sent, but shown nowhere, not even if the receiver repeats them", async () => {
-  const { name, pushes } = await declare({ secretArgs: ["$.card.number"] });
-  answers(name, ({ args }) => new Response(JSON.stringify(args), { status: 400 }));
-  const id = await enqueue(name, { card: { number: "4111-1111-1111-1111" } });
-  assert.equal(await t.settled(id), "DeadLettered");
+  const { name, pushes } = await declare(({ args }) => Response.json(args, { status: 400 }), {
+    secretArgs: ["$.card.number"],
+  });
+  const args = { card: { number: "4111-1111-1111-1111" } };
+  const id = await run(name, "DeadLettered", args);
   const [push] = await pushes(1);
-  assert.deepEqual((push?.body as unknown as Push).args, { card: { number: "4111-1111-1111-1111" } });
+  assert.deepEqual(push && bodyOf(push).args, args);
   const { errorMessage } = await lastRun(id);
   assert.ok(errorMessage.includes("***") && !errorMessage.includes("4111"), errorMessage);
 });

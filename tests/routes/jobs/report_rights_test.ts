@@ -8,109 +8,90 @@ import { triggerRecurringJob } from "../../../domain/jobs/recurring_control.ts";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
+import { DEAD_LETTERS, deadLetterOf, jobOf, JOBS, RECURRING, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-const CSV = 3;
-const USERS = JSON.stringify({ templateId: "users", format: CSV });
-const MATRIX = JSON.stringify({ templateId: "access-matrix", format: CSV });
-const reportJob = (serializedArgs = USERS) => ({
-  jobTypeName: "steward.report",
-  argsTypeName: "Report",
-  priority: "Normal",
-  queue: "default",
-  serializedArgs,
-  maxRetries: 0,
-});
-const everyMinute = (jobId: string, serializedArgs = USERS) => ({
+const USERS = jobOf("steward.report", { templateId: "users", format: 3 }, { maxRetries: 0 });
+const MATRIX = { serializedArgs: JSON.stringify({ templateId: "access-matrix", format: 3 }) };
+const everyMinute = (jobId: string) => ({
+  ...USERS,
+  maxRetries: undefined,
   jobId,
-  jobTypeName: "steward.report",
   cronExpression: "* * * * *",
-  timeZoneId: "UTC",
-  queue: "default",
-  serializedArgs,
 });
+const trigger = async (by: Actor, jobId: string) => (await by.post(`${RECURRING}/${jobId}/trigger`)).body;
 
 /** A user who may read the users report, and a user of the same tenant without permissions. */
 async function people(): Promise<{ seeing: Actor; blind: Actor }> {
   const seeing = await t.actor({ permissions: ["read:users", "read:roles", "manage:api-keys"] });
-  const blind = await t.actor({ permissions: [], tenantId: seeing.tenantId ?? "" });
-  return { seeing, blind };
+  return { seeing, blind: await t.actor({ tenantId: seeing.tenantId ?? "" }) };
 }
-
-const executions = async (jobId: string): Promise<number> =>
-  (await sql`select from report_executions where id = ${jobId}`).count;
+/** The job belongs to the user, fails, and makes no report. */
+async function assertFailsAs(user: Actor, job: { id: string; createdBy: string }): Promise<void> {
+  assert.equal(job.createdBy, user.userId);
+  assert.equal(await t.settled(job.id), "DeadLettered");
+  assert.equal((await sql`select from report_executions where id = ${job.id}`).count, 0);
+}
 
 Deno.test("an API key cannot have a job generate a report, which would use all its creator's permissions", async () => {
   const { seeing } = await people();
   const made = await seeing.post("/api/v1/api-keys", { name: "Sync", permissions: ["read:roles"] });
   const key = new HttpClient(t.url, made.body.key);
-  for (
-    const answer of [
-      await key.post("/api/v1/jobs", reportJob()),
-      await key.post("/api/v1/jobs/bulk", { items: [reportJob()] }),
-      await key.post("/api/v1/recurring-jobs", everyMinute("by-key")),
-    ]
-  ) assert.deepEqual([answer.status, answer.body.code], [403, "FORBIDDEN"]);
-  await seeing.post("/api/v1/recurring-jobs", everyMinute("by-person"));
-  const changed = await key.put("/api/v1/recurring-jobs/by-person", { serializedArgs: MATRIX });
-  assert.deepEqual([changed.status, changed.body.code], [403, "FORBIDDEN"]);
-  const { status } = await key.put("/api/v1/recurring-jobs/by-person", { cronExpression: "0 5 * * *" });
-  assert.equal(status, 200, "when it runs is no question of rights");
-  const echo = { ...reportJob("{}"), jobTypeName: "steward.echo" };
-  assert.equal((await key.post("/api/v1/jobs", echo)).status, 201, "other types take nobody's rights");
+  await seeing.post(RECURRING, everyMinute("by-person"));
+  const change = (body: unknown) => key.put(`${RECURRING}/by-person`, body);
+  const answers = [
+    await key.post(JOBS, USERS),
+    await key.post(`${JOBS}/bulk`, { items: [USERS] }),
+    await key.post(RECURRING, everyMinute("by-key")),
+    await change(MATRIX),
+  ];
+  for (const answer of answers) assert.equal(refusal(answer), "403 FORBIDDEN");
+  assert.equal(
+    (await change({ cronExpression: "0 5 * * *" })).status,
+    200,
+    "when it runs is no question of rights",
+  );
+  assert.equal((await key.post(JOBS, jobOf("steward.echo"))).status, 201, "other types take nobody's rights");
 });
 
 Deno.test("a user who changes a recurring report runs it with their own permissions from then on", async () => {
   const { seeing, blind } = await people();
-  await seeing.post("/api/v1/recurring-jobs", everyMinute("report"));
-  const { status } = await blind.put("/api/v1/recurring-jobs/report", { serializedArgs: MATRIX });
-  assert.equal(status, 200);
-  const { body: job } = await seeing.post("/api/v1/recurring-jobs/report/trigger");
-  assert.equal(job.createdBy, blind.userId);
-  assert.equal(await t.settled(job.id), "DeadLettered");
-  assert.equal(await executions(job.id), 0);
+  await seeing.post(RECURRING, everyMinute("report"));
+  assert.equal((await blind.put(`${RECURRING}/report`, MATRIX)).status, 200);
+  await assertFailsAs(blind, await trigger(seeing, "report"));
 });
 
 Deno.test("a triggered or retried report runs with the permissions of its creator, not of the user who triggered it", async () => {
   const { seeing, blind } = await people();
-  await blind.post("/api/v1/recurring-jobs", everyMinute("trap"));
-  const { body: triggered } = await seeing.post("/api/v1/recurring-jobs/trap/trigger");
-  assert.equal(triggered.createdBy, blind.userId);
-  assert.equal(await t.settled(triggered.id), "DeadLettered");
-  const { body: letters } = await seeing.get("/api/v1/dead-letter-jobs");
-  const { id } = letters.items.find((letter: { jobId: string }) => letter.jobId === triggered.id);
-  const { body: retried } = await seeing.post(`/api/v1/dead-letter-jobs/${id}/retry`);
-  assert.equal(retried.createdBy, blind.userId);
-  assert.equal(await t.settled(retried.id), "DeadLettered");
-  assert.equal(await executions(retried.id), 0);
+  await blind.post(RECURRING, everyMinute("trap"));
+  const triggered = await trigger(seeing, "trap");
+  await assertFailsAs(blind, triggered);
+  const { id } = await deadLetterOf(seeing, triggered.id);
+  await assertFailsAs(blind, (await seeing.post(`${DEAD_LETTERS}/${id}/retry`)).body);
 });
 
 Deno.test("code that does not know the report job type, such as the command line, cannot lend permissions either", async () => {
   const { seeing, blind } = await people();
   const unknowing = { ...t.steward.platform, jobTypes: new JobTypes() };
-  await blind.post("/api/v1/recurring-jobs", everyMinute("unknown"));
-  const { job: triggered } = await triggerRecurringJob(unknowing, operator(), "unknown");
-  assert.equal(triggered.createdBy, blind.userId);
-  assert.equal(await t.settled(triggered.id), "DeadLettered");
-  const { body: letters } = await blind.get("/api/v1/dead-letter-jobs");
-  const retried = await retryDeadLetter(unknowing, operator(), letters.items[0].id);
-  assert.equal(retried.createdBy, blind.userId);
-  await seeing.post("/api/v1/recurring-jobs", everyMinute("lent"));
-  const by = (more: Partial<JobActor>): JobActor => ({
-    ...operator(seeing.tenantId),
-    permissions: new Set(),
-    ...more,
-  });
-  const change = { serializedArgs: MATRIX };
-  const byKey = by({ userId: seeing.userId, apiKeyId: crypto.randomUUID() });
+  await blind.post(RECURRING, everyMinute("unknown"));
+  const { job } = await triggerRecurringJob(unknowing, operator(), "unknown");
+  assert.equal(job.createdBy, blind.userId);
+  assert.equal(await t.settled(job.id), "DeadLettered");
+  const letter = await deadLetterOf(blind, job.id);
+  assert.equal((await retryDeadLetter(unknowing, operator(), letter.id)).createdBy, blind.userId);
+  await seeing.post(RECURRING, everyMinute("lent"));
+  const change = (by: Partial<JobActor>) => {
+    const caller = { ...operator(seeing.tenantId), permissions: new Set<string>(), ...by };
+    return updateRecurringJob(unknowing, caller, "lent", MATRIX, null);
+  };
   await assert.rejects(
-    updateRecurringJob(unknowing, byKey, "lent", change, null),
-    (refusal) => refusal instanceof Problem && refusal.code === "FORBIDDEN",
+    change({ userId: seeing.userId, apiKeyId: crypto.randomUUID() }),
+    (refused) => refused instanceof Problem && refused.code === "FORBIDDEN",
   );
-  await updateRecurringJob(unknowing, by({ userId: blind.userId }), "lent", change, null);
-  const { body: run } = await seeing.post("/api/v1/recurring-jobs/lent/trigger");
+  await change({ userId: blind.userId });
+  const run = await trigger(seeing, "lent");
   assert.equal(run.createdBy, blind.userId, "who changed what it does is its maker now");
 });

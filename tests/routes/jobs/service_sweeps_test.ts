@@ -1,27 +1,22 @@
 import assert from "node:assert/strict";
 import { until } from "../../support/until.ts";
-import { setupReports, STATUS } from "../reports/support.ts";
+import { reached, setupSharedReports, STATUS } from "../reports/support.ts";
+import { RECURRING } from "./job_calls.ts";
 
 const SWEEPS = ["notifications.sweep-direct", "steward.report-sweep"];
 
-const t = await setupReports();
+const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-/** Starts the service's recurring jobs now. */
-async function tick(): Promise<void> {
-  await sql`update recurring_jobs set next_run_at = now() - interval '1 second' where job_id = any(${SWEEPS}::text[])`;
-  await t.steward.fireRecurringJobs();
-}
-
 Deno.test("what a crash leaves open is swept twice a minute: a direct mail and a report end as Failed", async () => {
   const operator = await t.actor({ role: "SystemAdmin", global: true });
-  const runsOf = async (sweep: string) => (await operator.get(`/api/v1/recurring-jobs/${sweep}/runs`)).body;
-  await tick();
+  await sql`update recurring_jobs set next_run_at = now() - interval '1 second' where job_id = any(${SWEEPS}::text[])`;
+  await t.steward.fireRecurringJobs();
   for (const sweep of SWEEPS) {
-    const runs: { id: string; scheduledAt: string | null; createdAt: string }[] = await runsOf(sweep);
-    const [repeat] = runs.filter(({ scheduledAt }) => scheduledAt !== null);
-    const seconds = (Date.parse(repeat?.scheduledAt ?? "") - Date.parse(repeat?.createdAt ?? "")) / 1_000;
+    const { body: runs } = await operator.get(`${RECURRING}/${sweep}/runs`);
+    const [repeat] = runs.filter(({ scheduledAt }: { scheduledAt: string | null }) => scheduledAt !== null);
+    const seconds = (Date.parse(repeat.scheduledAt) - Date.parse(repeat.createdAt)) / 1_000;
     assert.ok(seconds > 25 && seconds <= 31, `${sweep}: ${JSON.stringify(runs)}`);
     for (const { id, scheduledAt } of runs) if (scheduledAt === null) await t.settled(id);
   }
@@ -31,18 +26,17 @@ Deno.test("what a crash leaves open is swept twice a minute: a direct mail and a
   const { notificationId } = (await actor.post("/api/v1/notifications/email", mail)).body;
   const request = { templateId: "users", format: 3, parameters: {} };
   const { id } = (await actor.post("/api/v1/reports/generate-async", request)).body;
-  const report = () => actor.get(`/api/v1/reports/${id}`);
-  await until(report, ({ body }) => body.status === STATUS.Completed);
+  await reached(actor, id, STATUS.Completed);
   // the rows that two crashed processes leave
   await sql`update notifications set status = 'Sending', job_id = null, updated_at = now() - interval '21 seconds'
     where id = ${notificationId}`;
   await sql`update jobs set status = 'DeadLettered' where id = (select job_id from report_executions where id = ${id})`;
   await sql`update report_executions set status = ${STATUS.Generating} where id = ${id}`;
-
   await sql`update jobs set due_at = now(), status = 'Enqueued'
     where status = 'Scheduled' and job_type_name = any(${SWEEPS}::text[])`;
   await t.steward.sweep();
-  await until(report, ({ body }) => body.status === STATUS.Failed);
-  const message = () => actor.get(`/api/v1/notifications/${notificationId}`);
-  await until(message, ({ body }) => body.status === "Failed");
+  await reached(actor, id, STATUS.Failed);
+  await until(async () =>
+    (await actor.get(`/api/v1/notifications/${notificationId}`)).body.status === "Failed"
+  );
 });
