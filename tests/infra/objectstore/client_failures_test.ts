@@ -149,6 +149,31 @@ Deno.test("a copy or completion that fails after its status 200 is an error", as
   });
 });
 
+Deno.test("a list longer than one page is returned completely and in order", async () => {
+  const page = (key: string, next?: string) =>
+    `<ListBucketResult><IsTruncated>${next !== undefined}</IsTruncated>${
+      next === undefined ? "" : `<NextContinuationToken>${next}</NextContinuationToken>`
+    }<Contents><Key>${key}</Key><LastModified>2026-01-31T12:00:00.000Z</LastModified><ETag>"e"</ETag><Size>3</Size>
+    </Contents></ListBucketResult>`;
+  const pages: Record<string, string> = {
+    "": page("p/1", "a&amp;1"),
+    "a&1": page("p/2", "b+2"),
+    "b+2": page("p/3"),
+  };
+  const handle = (request: Request) => {
+    const { searchParams } = new URL(request.url);
+    assert.equal(searchParams.get("prefix"), "p/");
+    return new Response(pages[searchParams.get("continuation-token") ?? ""]);
+  };
+  await withServer(handle, async (store) => {
+    const found = await Array.fromAsync(store.list("p/"));
+    assert.deepEqual(found.map(({ key, sizeBytes }) => [key, sizeBytes]), [["p/1", 3], ["p/2", 3], [
+      "p/3",
+      3,
+    ]]);
+  });
+});
+
 Deno.test("a store that never answers causes a timeout", async () => {
   await withServer(() => new Promise<Response>(() => {}), async (_, endpoint) => {
     const client = new BoundedS3Client(

@@ -11,8 +11,6 @@ import { until } from "../../support/until.ts";
 const CONNECTIONS = 4;
 const OPEN = [
   "/healthz",
-  "/openapi.json",
-  "/docs",
   "/problems/DATABASE_BUSY_UNAVAILABLE",
   "/.well-known/jwks.json",
   "/.well-known/openid-configuration",
