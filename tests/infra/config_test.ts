@@ -1,12 +1,14 @@
-import { SETTINGS } from "../../infra/settings.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { exportJWK, generateKeyPair } from "jose";
 import {
   ConfigurationError,
   misspelledSettings,
   readConfig,
   unencryptedConnections,
 } from "../../infra/config.ts";
+import { SETTINGS } from "../../infra/settings.ts";
+import { algorithmOf, generateTokenKey } from "../../infra/signing_keys.ts";
 
 Deno.test("development needs no settings and embeds missing parts", () => {
   const config = readConfig({});
@@ -16,20 +18,10 @@ Deno.test("development needs no settings and embeds missing parts", () => {
 });
 
 Deno.test("production reports all missing settings together and uses no development default", () => {
-  const error = mistakesOf({ STEWARD_ENV: "production" });
-  for (
-    const name of [
-      "DATABASE_URL",
-      "S3_ENDPOINT",
-      "S3_SECRET_KEY",
-      "S3_BUCKET",
-      "TOKEN_KEYS",
-      "SMTP_URL",
-      "SCANNER",
-      "BOOTSTRAP_ADMIN_PASSWORD",
-    ]
-  ) {
-    assert.match(error.message, new RegExp(`${name} is missing`), name);
+  const { message } = mistakesOf({ STEWARD_ENV: "production" });
+  const needed = "DATABASE_URL PUBLIC_URL S3_ENDPOINT S3_SECRET_KEY S3_BUCKET TOKEN_KEYS SMTP_URL SCANNER";
+  for (const name of [...needed.split(" "), "BOOTSTRAP_ADMIN_PASSWORD"]) {
+    assert.match(message, new RegExp(`${name} is missing`), name);
   }
 });
 
@@ -132,6 +124,113 @@ Deno.test("production warns of addresses without encryption, development does no
   const warnings = unencryptedConnections({ ...config, isProduction: true });
   assert.deepEqual(warnings.map((text) => text.split(" ")[0]), ["PUBLIC_URL", "S3_ENDPOINT"]);
   assert.ok(!warnings.join().includes("example.test"), "warnings contain no values");
+});
+
+/** The message of a refused configuration; empty if it is accepted. */
+function messageOf(env: Record<string, string>): string {
+  try {
+    readConfig(env);
+    return "";
+  } catch {
+    return mistakesOf(env).message;
+  }
+}
+
+const withProvider = (settings: Record<string, unknown>, name = "corp") =>
+  messageOf({
+    OIDC_PROVIDERS: JSON.stringify({ [name]: { issuer: "https://id.test", clientId: "x", ...settings } }),
+  });
+
+Deno.test("a provider needs few settings and has defaults", () => {
+  const text = '{"corp": {"issuer": "https://id.test", "clientId": "steward"}}';
+  assert.deepEqual(readConfig({ OIDC_PROVIDERS: text }).OIDC_PROVIDERS, {
+    corp: {
+      issuer: "https://id.test",
+      clientId: "steward",
+      scopes: ["openid", "email", "profile"],
+      clientAuthentication: "client_secret_basic",
+      autoProvision: false,
+      satisfiesSecondFactor: false,
+    },
+  });
+  assert.equal(readConfig({}).OIDC_PROVIDERS, null);
+});
+
+Deno.test("mistakes in a provider are reported with their path, without the secret", () => {
+  assert.match(
+    withProvider({ issuer: "http://id.test" }),
+    /OIDC_PROVIDERS: corp\.issuer: expected an https URL/,
+  );
+  assert.match(withProvider({ issuer: "no url" }), /corp\.issuer: /);
+  assert.equal(withProvider({ issuer: "http://127.0.0.1:9400" }), "");
+  assert.match(withProvider({ scopes: ["email"] }), /corp\.scopes: expected `openid`/);
+  assert.match(withProvider({ clientId: undefined }), /corp\.clientId/);
+  assert.match(withProvider({ autoprovision: true }), /autoprovision/);
+  assert.match(withProvider({}, "No Name"), /OIDC_PROVIDERS: /);
+  for (
+    const text of [
+      '{"corp": {"clientSecret": "hush-hush"',
+      '{"corp": {"clientSecret": ["hush-hush"]}}',
+      '"hush-hush"',
+    ]
+  ) {
+    const message = messageOf({ OIDC_PROVIDERS: text });
+    assert.match(message, /OIDC_PROVIDERS/);
+    assert.doesNotMatch(message, /hush/);
+  }
+});
+
+Deno.test("return origins are reduced to origins, and must be URLs", () => {
+  const { OIDC_RETURN_ORIGINS } = readConfig({
+    OIDC_RETURN_ORIGINS: "https://App.test/path, http://localhost:3000",
+  });
+  assert.deepEqual(OIDC_RETURN_ORIGINS, ["https://app.test", "http://localhost:3000"]);
+  for (const text of ["app.test", "javascript:alert(1)", "https://app.test,*"]) {
+    assert.match(messageOf({ OIDC_RETURN_ORIGINS: text }), /OIDC_RETURN_ORIGINS/);
+  }
+});
+
+Deno.test("a reset URL must contain the token placeholder", () => {
+  assert.equal(messageOf({ RESET_URL: "https://app.test/reset?t={token}" }), "");
+  for (const text of ["https://app.test/reset", "javascript:{token}", "{token}"]) {
+    assert.match(
+      messageOf({ RESET_URL: text }),
+      /RESET_URL: expected an http\(s\) URL that contains \{token\}/,
+    );
+  }
+});
+
+Deno.test("token keys must be private keys, one of them Ed25519, and are never shown; a new RSA key has 3072 bits, a given one at least 2048", async () => {
+  const [key, rsa] = [await generateTokenKey(), await generateTokenKey("RS256")];
+  for (const keys of [[key, await generateTokenKey()], [key, rsa]]) {
+    assert.equal(messageOf({ TOKEN_KEYS: JSON.stringify(keys) }), "");
+  }
+  assert.equal(Math.round((rsa.n?.length ?? 0) * 6 / 64) * 64, 3072);
+  const given = async (modulusLength: number) => {
+    const { privateKey } = await generateKeyPair("RS256", { modulusLength, extractable: true });
+    return algorithmOf(await exportJWK(privateKey));
+  };
+  assert.equal(await given(2048), "RS256");
+  const parameters = { modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]) };
+  const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", ...parameters };
+  const short = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  assert.equal(algorithmOf(await exportJWK(short.privateKey)), null);
+  for (
+    const text of [
+      "[]",
+      "hush-hush",
+      JSON.stringify(key),
+      JSON.stringify([rsa]),
+      JSON.stringify([key, { ...rsa, d: "" }]),
+      JSON.stringify([key, { ...rsa, n: "hush-hush" }]),
+      '[{"kty":"RSA","d":"hush-hush"}]',
+      '[{"d":"hush-hush"',
+    ]
+  ) {
+    const message = messageOf({ TOKEN_KEYS: text });
+    assert.match(message, /TOKEN_KEYS: expected a JSON array/);
+    assert.doesNotMatch(message, /hush/);
+  }
 });
 
 function mistakesOf(env: Record<string, string>): ConfigurationError {

@@ -72,17 +72,13 @@ Deno.test("each password gets its own answer, also while the module for bcrypt i
   assert.deepEqual(await Promise.all(answers), [true, true, false, false, true]);
 });
 
-Deno.test("passwords fail if threads end at their start", async () => {
-  const threads = new HashThreads(2, new URL("data:text/javascript,process.exit(1)"));
-  const all = ["a", "b", "c"].map((password) => threads.run({ do: "hash", password, options: {} }));
-  for (const { status } of await Promise.allSettled(all)) assert.equal(status, "rejected");
-  assert.equal(threads.waiting, 0);
-});
-
-Deno.test("passwords fail if no thread can be started", { permissions: { read: false } }, async () => {
-  const { threads, hash } = start(1);
-  await assert.rejects(hash("a"), Deno.errors.NotCapable);
-  assert.equal(threads.waiting, 0);
+Deno.test("passwords fail if threads end at their start or cannot be started", async () => {
+  for (const script of ["data:text/javascript,process.exit(1)", "unknown:script"]) {
+    const threads = new HashThreads(2, new URL(script));
+    const all = ["a", "b", "c"].map((password) => threads.run({ do: "hash", password, options: {} }));
+    for (const { status } of await Promise.allSettled(all)) assert.equal(status, "rejected");
+    assert.equal(threads.waiting, 0);
+  }
 });
 
 Deno.test("no password waits behind a long one while another thread is free", async () => {

@@ -38,13 +38,16 @@ export interface FakeFcm {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Made once: it takes a third of a second. */
+let keys: ReturnType<typeof generateKeyPair> | undefined;
+
 /**
  * The answer depends on the prefix of the device token: gone… 404 UNREGISTERED, bad… 400 for the token, foreign…
  * 403 SENDER_ID_MISMATCH, quota… 429, busy… 503, broken… 500, apns… 401 THIRD_PARTY_AUTH_ERROR, all others 200. A data key that FCM
  * reserves, or more than 4,096 bytes, is a 400 for the message.
  */
 export async function startFcm(): Promise<FakeFcm> {
-  const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const { publicKey, privateKey } = await (keys ??= generateKeyPair("RS256", { extractable: true }));
   const verifyingKey = await importSPKI(await exportSPKI(publicKey), "RS256");
   let live = new Set<string>();
   let concurrent = 0;

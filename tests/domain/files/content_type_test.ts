@@ -7,6 +7,7 @@ import * as sample from "../../support/samples.ts";
 const { join, utf8, zip, officeParts } = sample;
 const unknown = "application/octet-stream";
 const ooxml = "application/vnd.openxmlformats-officedocument.";
+const docxType = `${ooxml}wordprocessingml.document`;
 const openDocument = "application/vnd.oasis.opendocument.";
 const docxParts = officeParts("wordprocessingml.document", "word/document.xml");
 const docx = zip(docxParts);
@@ -40,18 +41,18 @@ async function detect(content: Uint8Array, declared?: string, chunkBytes = 10_00
 const genuine: [name: string, type: string, content: Uint8Array][] = [
   ["a pdf", "application/pdf", sample.pdf()],
   ["a pdf with binary in it", "application/pdf", join(sample.pdf(), noise(100))],
-  ["a docx", `${ooxml}wordprocessingml.document`, docx],
+  ["a docx", docxType, docx],
   ["an xlsx", `${ooxml}spreadsheetml.sheet`, zip(officeParts("spreadsheetml.sheet", "xl/workbook.xml"))],
   [
     "a pptx",
     `${ooxml}presentationml.presentation`,
     zip(officeParts("presentationml.presentation", "ppt/presentation.xml")),
   ],
-  ["a docx written to a pipe", `${ooxml}wordprocessingml.document`, zip(docxParts, { streamed: true })],
-  ["a docx with a zip64 directory", `${ooxml}wordprocessingml.document`, zip(docxParts, { zip64: true })],
+  ["a docx written to a pipe", docxType, zip(docxParts, { streamed: true })],
+  ["a docx with a zip64 directory", docxType, zip(docxParts, { zip64: true })],
   [
     "a docx whose content types come last, behind 3 MB of pictures",
-    `${ooxml}wordprocessingml.document`,
+    docxType,
     zip([["word/media/image1.png", noise(3_000_000)], ...docxParts.toReversed()], { streamed: true }),
   ],
   ["an odt", `${openDocument}text`, sample.openDocument("text")],
@@ -97,10 +98,8 @@ const genuine: [name: string, type: string, content: Uint8Array][] = [
 for (const [name, type, content] of genuine) {
   Deno.test(`${name} is ${type}`, async () => {
     assert.equal(await detect(content), type);
-    assert.equal(
-      await detect(content.subarray(0, 200_000), undefined, 1),
-      await detect(content.subarray(0, 200_000)),
-    );
+    const start = content.subarray(0, 20_000);
+    assert.equal(await detect(start, undefined, 1), await detect(start));
   });
 }
 
@@ -215,15 +214,20 @@ const disguised: [name: string, type: string, content: Uint8Array][] = [
   ["a compound file cut short", "application/x-cfb", sample.compoundFile(["WordDocument"]).subarray(0, 600)],
   ["text with a NUL at its end", unknown, join(utf8("a".repeat(300_000)), Uint8Array.of(0))],
   ["text that ends within a character", unknown, join(utf8("a".repeat(300_000)), Uint8Array.of(0xe2, 0x82))],
+  ["html behind a byte order mark", "text/html", utf8("\ufeff\n <!doctype html><script>alert(1)</script>")],
+  ["a gif that is only its first bytes", "text/plain", utf8("GIF89a")],
+  ["a gif with html in it", unknown, join(sample.gif, utf8("<!doctype html><script>alert(1)</script>"))],
+  ["a zip behind the first byte of a gzip", unknown, join(utf8("\x1f"), zip([["a", "x"]]))],
+  ["one byte of a png", unknown, Uint8Array.of(0x89)],
+  ["one NUL", unknown, Uint8Array.of(0)],
+  ["an ELF program", "application/x-elf", join(utf8("\x7fELF\x02\x01\x01"), noise(2000))],
   ["noise", unknown, join(Uint8Array.of(0), noise(5000, 7))],
   ["nothing", "application/x-empty", new Uint8Array(0)],
 ];
 
 for (const [name, type, content] of disguised) {
   Deno.test(`${name} is detected as ${type}, whatever its declared type`, async () => {
-    for (
-      const declared of ["image/png", "application/pdf", "text/plain", `${ooxml}wordprocessingml.document`]
-    ) {
+    for (const declared of ["image/png", "application/pdf", "text/plain", docxType]) {
       assert.equal(await detect(content, declared), type);
     }
   });
@@ -267,22 +271,16 @@ Deno.test("damaged containers cause no error and no read outside the content", a
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...originals),
-      fc.array(
-        fc.tuple(
-          fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
-          fc.integer({ min: 0, max: 255 }),
-        ),
-        {
-          maxLength: 40,
-        },
-      ),
+      fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), fc.nat(255)), {
+        maxLength: 40,
+      }),
       async (original, damage) => {
         const content = original.slice();
         for (const [where, value] of damage) content[Math.floor(where * content.length)] = value;
         assert.match(await detect(content), /^[a-z]+\/[a-z0-9.+-]+$/);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

@@ -10,21 +10,13 @@ import {
 import { systemClock } from "../../../infra/clock.ts";
 import { StoreClock } from "../../../infra/objectstore/store_clock.ts";
 import { BoundedS3Client } from "../../../infra/objectstore/s3_client.ts";
-import {
-  configOf,
-  CREDENTIALS,
-  filesIn,
-  pattern,
-  startTestStore,
-  streamOf,
-  type TestStore,
-} from "./support.ts";
+import { configOf, CREDENTIALS, filesIn, pattern, startTestStore, streamOf } from "./support.ts";
 import { until } from "../../support/until.ts";
 
-let test: TestStore;
-Deno.test.beforeAll(async () => void (test = await startTestStore()));
+const test = await startTestStore();
 Deno.test.afterAll(() => test.stop());
 
+const MIB = 1024 * 1024;
 const KEY = "secret-key-name";
 
 /** A store that answers every request with `handle`. */
@@ -51,7 +43,7 @@ function everyCall(store: ObjectStore): (() => Promise<unknown>)[] {
     () => store.read(KEY),
     () => store.copy(KEY, KEY, { ifEtag: "e" }),
     () => store.write(KEY, streamOf(pattern(10)), { contentType: "a/b" }),
-    () => store.write(KEY, streamOf(pattern(9 * 1024 * 1024)), { contentType: "a/b" }),
+    () => store.write(KEY, streamOf(pattern(9 * MIB)), { contentType: "a/b" }),
     () => store.delete(KEY),
     () => store.startParts(KEY, { contentType: "a/b" }),
     () => store.listParts(KEY, KEY),
@@ -71,26 +63,27 @@ function assertNoSecrets(error: unknown, endpoint: string): true {
   return true;
 }
 
-Deno.test("a store that does not listen is unavailable, and no error contains key, bucket, host or credentials", async () => {
+/** The errors of these calls, all of which must fail; none shows a name or secret. */
+async function errorsOf(calls: (() => Promise<unknown>)[], endpoint: string): Promise<unknown[]> {
+  const errors: unknown[] = [];
+  for (const call of calls) {
+    await assert.rejects(call, (e) => errors.push(e) > 0 && assertNoSecrets(e, endpoint));
+  }
+  return errors;
+}
+
+Deno.test("a store that does not listen or resolve is unavailable, and no error contains key, bucket, host or credentials", async () => {
   const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const endpoint = `http://127.0.0.1:${listener.addr.port}`;
   listener.close();
-  for (const call of everyCall(connectObjectStore(configOf(endpoint)))) {
-    await assert.rejects(call, (e) => {
-      assert.ok(e instanceof ObjectStoreUnavailable);
-      assert.match(e.message, /refused/);
-      return assertNoSecrets(e, endpoint);
-    });
+  const unknown = "http://no-such-host.invalid";
+  const refused = await errorsOf(everyCall(connectObjectStore(configOf(endpoint))), endpoint);
+  const unresolved = await errorsOf([() => connectObjectStore(configOf(unknown)).ping()], unknown);
+  for (const [errors, message] of [[refused, /refused/], [unresolved, /host name was not found/]] as const) {
+    for (const e of errors) {
+      assert.ok(e instanceof ObjectStoreUnavailable && message.test(e.message), String(e));
+    }
   }
-});
-
-Deno.test("a host that does not resolve is unavailable", async () => {
-  const endpoint = "http://no-such-host.invalid";
-  await assert.rejects(connectObjectStore(configOf(endpoint)).ping(), (e) => {
-    assert.ok(e instanceof ObjectStoreUnavailable);
-    assert.match(e.message, /host name was not found/);
-    return assertNoSecrets(e, endpoint);
-  });
 });
 
 Deno.test("5xx and throttling mean unavailable, other rejections do not", async () => {
@@ -98,49 +91,39 @@ Deno.test("5xx and throttling mean unavailable, other rejections do not", async 
   for (const [status, code] of answers) {
     const handle = () => new Response(`<Error><Code>${code}</Code><Key>${KEY}</Key></Error>`, { status });
     await withServer(handle, async (store, endpoint) => {
-      for (const call of everyCall(store)) {
-        await assert.rejects(call, (e) => {
-          // A HEAD has no body, so its 400 has no code.
-          assert.ok(
-            e instanceof ObjectStoreUnavailable || status === 400 && e instanceof ObjectStoreRefused,
-            String(e),
-          );
-          return assertNoSecrets(e, endpoint);
-        });
+      for (const e of await errorsOf(everyCall(store), endpoint)) {
+        // A HEAD has no body, so its 400 has no code.
+        const isExpected = e instanceof ObjectStoreUnavailable ||
+          status === 400 && e instanceof ObjectStoreRefused;
+        assert.ok(isExpected, String(e));
       }
     });
   }
 });
 
-Deno.test("wrong credentials are refused on every call, and the errors contain no secrets or names", async () => {
-  const store = connectObjectStore({ ...configOf(test.server.endpoint), secretKey: "another" });
-  for (const call of everyCall(store)) {
-    await assert.rejects(call, (e) => {
-      assert.ok(e instanceof ObjectStoreRefused);
-      assert.equal(e.status, 403);
-      return assertNoSecrets(e, test.server.endpoint);
-    });
+Deno.test("wrong credentials are refused on every call; a missing bucket is not reported as a missing object", async () => {
+  const { endpoint } = test.server;
+  const wrong = connectObjectStore({ ...configOf(endpoint), secretKey: "another" });
+  for (const e of await errorsOf(everyCall(wrong), endpoint)) {
+    assert.ok(e instanceof ObjectStoreRefused && e.status === 403, String(e));
   }
-});
-
-Deno.test("a missing bucket is not reported as a missing object", async () => {
-  const store = connectObjectStore({ ...configOf(test.server.endpoint), bucket: "another-bucket" });
-  for (const call of everyCall(store).filter((_, i) => i !== 1)) {
+  const missing = connectObjectStore({ ...configOf(endpoint), bucket: "another-bucket" });
+  for (const call of everyCall(missing).filter((_, i) => i !== 1)) {
     await assert.rejects(call, (e) => e instanceof ObjectStoreRefused && e.code === "NoSuchBucket");
   }
 });
 
 Deno.test("answers that are not S3 become typed errors without their text", async () => {
-  const page = `<html>${KEY}</html>`;
-  for (
-    const handle of [() => new Response(page), () => Response.redirect(`http://elsewhere.test/${KEY}`, 307)]
-  ) {
+  const page = () => new Response(`<html>${KEY}</html>`);
+  const elsewhere = () => Response.redirect(`http://elsewhere.test/${KEY}`, 307);
+  for (const handle of [page, elsewhere]) {
     await withServer(handle, async (store, endpoint) => {
-      const calls = [() => store.copy(KEY, KEY, { ifEtag: "e" }), () => Array.fromAsync(store.list(KEY))];
-      const multipart = () => store.write(KEY, streamOf(pattern(9 * 1024 * 1024)), { contentType: "a/b" });
-      for (const call of [...calls, multipart]) {
-        await assert.rejects(call, (e) => e instanceof ObjectStoreError && assertNoSecrets(e, endpoint));
-      }
+      const calls = [
+        () => store.copy(KEY, KEY, { ifEtag: "e" }),
+        () => Array.fromAsync(store.list(KEY)),
+        () => store.write(KEY, streamOf(pattern(9 * MIB)), { contentType: "a/b" }),
+      ];
+      for (const e of await errorsOf(calls, endpoint)) assert.ok(e instanceof ObjectStoreError, String(e));
     });
   }
 });
@@ -160,9 +143,34 @@ Deno.test("a copy or completion that fails after its status 200 is an error", as
     return request.method === "DELETE" ? new Response(null, { status: 204 }) : failed("SlowDown");
   };
   await withServer(handle, async (store) => {
-    const body = streamOf(pattern(9 * 1024 * 1024));
+    const body = streamOf(pattern(9 * MIB));
     await assert.rejects(store.write(KEY, body, { contentType: "a/b" }), ObjectStoreUnavailable);
     assert.deepEqual(calls, ["POST", "PUT", "PUT", "POST", "DELETE"]);
+  });
+});
+
+Deno.test("a list longer than one page is returned completely and in order", async () => {
+  const page = (key: string, next?: string) =>
+    `<ListBucketResult><IsTruncated>${next !== undefined}</IsTruncated>${
+      next === undefined ? "" : `<NextContinuationToken>${next}</NextContinuationToken>`
+    }<Contents><Key>${key}</Key><LastModified>2026-01-31T12:00:00.000Z</LastModified><ETag>"e"</ETag><Size>3</Size>
+    </Contents></ListBucketResult>`;
+  const pages: Record<string, string> = {
+    "": page("p/1", "a&amp;1"),
+    "a&1": page("p/2", "b+2"),
+    "b+2": page("p/3"),
+  };
+  const handle = (request: Request) => {
+    const { searchParams } = new URL(request.url);
+    assert.equal(searchParams.get("prefix"), "p/");
+    return new Response(pages[searchParams.get("continuation-token") ?? ""]);
+  };
+  await withServer(handle, async (store) => {
+    const found = await Array.fromAsync(store.list("p/"));
+    assert.deepEqual(found.map(({ key, sizeBytes }) => [key, sizeBytes]), [["p/1", 3], ["p/2", 3], [
+      "p/3",
+      3,
+    ]]);
   });
 });
 
@@ -207,7 +215,7 @@ Deno.test("an interrupted download fails and never looks complete", async () => 
 });
 
 Deno.test("an aborted read fails with the signal's reason, before and during the stream", async () => {
-  await test.store.write("aborted", streamOf(pattern(4 * 1024 * 1024)), { contentType: "a/b" });
+  await test.store.write("aborted", streamOf(pattern(4 * MIB)), { contentType: "a/b" });
   const reason = new Error("enough");
   await assert.rejects(test.store.read("aborted", { signal: AbortSignal.abort(reason) }), reason);
   const abort = new AbortController();
@@ -222,7 +230,7 @@ Deno.test("an aborted read fails with the signal's reason, before and during the
 Deno.test("a write whose source fails or is aborted leaves neither object nor parts", async () => {
   const before = (await filesIn(test.dir)).length;
   const failing = (async function* () {
-    for (let i = 0; i < 10; i++) yield pattern(1024 * 1024);
+    for (let i = 0; i < 10; i++) yield pattern(MIB);
     throw new Error("source broke");
   })();
   const write = (body: ReadableStream<Uint8Array>, signal?: AbortSignal) =>
@@ -235,7 +243,7 @@ Deno.test("a write whose source fails or is aborted leaves neither object nor pa
   const endless = new ReadableStream<Uint8Array>({
     pull(c) {
       if (++sent > 10) return abort.abort(new Error("enough")); // then the write waits for more bytes
-      c.enqueue(pattern(1024 * 1024));
+      c.enqueue(pattern(MIB));
     },
     cancel: () => void (cancelled = true),
   });
@@ -249,7 +257,7 @@ Deno.test("the source is cancelled when the store rejects the write", async () =
   const store = connectObjectStore({ ...configOf(test.server.endpoint), secretKey: "another" });
   let cancelled = false;
   const endless = new ReadableStream<Uint8Array>({
-    pull: (c) => c.enqueue(pattern(1024 * 1024)),
+    pull: (c) => c.enqueue(pattern(MIB)),
     cancel: () => void (cancelled = true),
   });
   await assert.rejects(store.write(KEY, endless, { contentType: "a/b" }), ObjectStoreRefused);

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type ClientRequest, request } from "node:http";
 import { until } from "../../support/until.ts";
-import { filesIn, outcome, pattern, startTestStore, type TestStore } from "./support.ts";
+import { filesIn, outcome, pattern, startTestStore } from "./support.ts";
 
-let test: TestStore;
-Deno.test.beforeAll(async () => void (test = await startTestStore()));
+const test = await startTestStore();
 Deno.test.afterAll(() => test.stop());
 
 const MIB = 1024 * 1024;

@@ -3,10 +3,10 @@ import { ADVISORY_LOCKS, NAMED_LOCKS } from "../../../infra/postgres/advisory_lo
 import { transact } from "../../../infra/postgres/postgres.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
@@ -24,7 +24,7 @@ async function statusDuringFold(send: () => Promise<HttpAnswer>): Promise<number
 }
 
 Deno.test("a tenant is created while the counters are written", async () => {
-  const create = () => t.systemAdmin.post("/api/v1/tenants", { name: "Northwind" });
+  const create = () => t.systemAdmin.post("/api/v1/tenants", { name: crypto.randomUUID() });
   assert.equal(await statusDuringFold(create), 201);
 });
 

@@ -4,6 +4,9 @@ import { claimFromLanes } from "../../../domain/jobs/claim.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { laneName } from "../../../domain/jobs/job_row.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
+import { readConfig } from "../../../infra/config.ts";
+import { createLog } from "../../../infra/log.ts";
+import { openPools } from "../../../infra/postgres/pools.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createDatabaseForLongLocks, createTestDatabase } from "../../support/cluster.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
@@ -61,19 +64,17 @@ Deno.test("reads by key are answered and jobs run while long work holds all othe
   await t.stop();
 });
 
-Deno.test("the connections for reads by key refuse writes", async () => {
-  const t = await setup({ DATABASE_POOL: String(CONNECTIONS) });
-  const { sql, pointReads } = t.steward.platform;
-  assert.notEqual(pointReads, sql);
-  await assert.rejects(async () => await pointReads`update tenants set name = 'x'`, { code: "25006" });
-  await t.stop();
-});
-
-Deno.test("a pool of few connections is not divided", async () => {
-  const t = await setup({ DATABASE_POOL: "5" });
-  const { sql, pointReads } = t.steward.platform;
-  assert.equal(pointReads, sql);
-  await t.stop();
+Deno.test("the connections for reads by key refuse writes; a pool of few connections is not divided", async () => {
+  const DATABASE_URL = await createTestDatabase();
+  const open = (size: number) =>
+    openPools(readConfig({ DATABASE_URL, DATABASE_POOL: String(size) }), createLog("off"));
+  const [divided, whole] = [open(CONNECTIONS), open(5)];
+  assert.notEqual(divided.pointReads, divided.sql);
+  await assert.rejects(async () => await divided.pointReads`update tenants set name = 'x'`, {
+    code: "25006",
+  });
+  assert.equal(whole.pointReads, whole.sql);
+  await Promise.all([divided.end(), whole.end()]);
 });
 
 Deno.test("the job engine claims with a kept plan, by index although the table was empty when it was made", async () => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { GroupCommit } from "../../../infra/postgres/group_commit.ts";
-import { setup } from "../../support/setup.ts";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
-const { sql } = t.steward.platform;
+const sql = connectPostgres(await createTestDatabase(), { max: 2 });
+Deno.test.afterAll(() => sql.end());
 
 /** Divides 100 by each item in one statement. A single 0 makes the statement fail. */
 function dividing(

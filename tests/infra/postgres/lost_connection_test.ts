@@ -11,7 +11,7 @@ import {
 } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
-/** Checks that all connections of the pool work. */
+/** Checks that all connections of the pool work. A late write to a closed connection would crash the process meanwhile. */
 async function requireUsable(sql: Sql): Promise<void> {
   const answers = await Promise.all([1, 2, 3].map((n) => transact(sql, (tx) => tx`select ${n}::int as n`)));
   assert.deepEqual(answers.map(([row]) => row?.n), [1, 2, 3]);
@@ -21,7 +21,7 @@ Deno.test("if a transaction's connection is closed, only this transaction fails;
   const url = await createTestDatabase();
   const [sql, other] = [connectPostgres(url, { max: 2 }), connectPostgres(url, { max: 1 })];
   try {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 2; round++) {
       const started = Promise.withResolvers<number>();
       const work = transact(sql, async (tx) => {
         await tx`create table if not exists lost (id int)`;
@@ -33,7 +33,6 @@ Deno.test("if a transaction's connection is closed, only this transaction fails;
         assert.rejects(work, (error) => databaseFailure(error) === "unreachable"),
         started.promise.then((pid) => other`select pg_terminate_backend(${pid})`),
       ]);
-      await pause(20); // a write to the closed connection would crash the process within this time
       await requireUsable(sql);
     }
     assert.equal((await sql`select to_regclass('lost') as it`)[0]?.it, null);
@@ -58,16 +57,15 @@ Deno.test("after its connection is closed, a transaction's work sends no commit 
     },
   ];
   try {
-    for (const { withTrailing, outcome } of [...ends, ...ends]) {
+    for (const { withTrailing, outcome } of ends) {
       const failing = transact(sql, async (tx) => {
         const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
         if (withTrailing) await withCommit(tx, tx`select pg_sleep(60)`);
         await other`select pg_terminate_backend(${row?.pid ?? 0})`;
-        await pause(30);
+        await pause(30); // the driver learns of it
         return await outcome(tx);
       });
       await assert.rejects(failing, (error) => databaseFailure(error) === "unreachable");
-      await pause(50); // a write to the closed connection would crash the process within this time
       await requireUsable(sql);
     }
   } finally {

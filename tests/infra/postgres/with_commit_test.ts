@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { connectPostgres, transact, withCommit } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
-const { sql } = t.steward.platform;
+const url = await createTestDatabase();
+const sql = connectPostgres(url, { max: 3 });
+Deno.test.afterAll(() => sql.end());
 await sql`create table trailing_rows (id integer primary key check (id < 100))`;
 
 const ids = async () =>
@@ -69,7 +69,7 @@ Deno.test("after a deadlock of such a statement, the work runs again", async () 
 });
 
 Deno.test("a statement with an invalid plan is not sent again after the rollback", async () => {
-  const one = connectPostgres(t.steward.platform.config.DATABASE_URL ?? "", { max: 1 });
+  const one = connectPostgres(url, { max: 1 });
   try {
     await one`create table changing (id integer primary key, note varchar(10))`;
     const write = (id: number) =>

@@ -53,27 +53,27 @@ Deno.test("a revoked access token is replaced once, by one sign-in for all reque
   assert.equal(fcm.accepted.length, 4);
 });
 
-for (
-  const [token, permanent, isDead, reason] of [
+Deno.test("FCM's answer for one device does not affect the other devices", async () => {
+  await using fcm = await startFcm();
+  const push = createFcm(fcm.account, { url: fcm.url });
+  const answers: [token: string, permanent: boolean, isDead: boolean, reason: RegExp][] = [
     ["gone-1", true, true, /^FCM answered 404 UNREGISTERED: Requested entity was not found\.$/],
     ["bad-1", true, true, /^FCM answered 400 INVALID_ARGUMENT: The registration token/],
     ["badly-1", true, true, /^FCM answered 400 INVALID_ARGUMENT/],
     ["foreign-1", true, false, /403 SENDER_ID_MISMATCH/],
     ["apns-1", false, false, /401 THIRD_PARTY_AUTH_ERROR/],
     ["broken-1", false, false, /500 INTERNAL/],
-  ] as const
-) {
-  Deno.test(`FCM's answer for ${token} does not affect the other devices`, async () => {
-    await using fcm = await startFcm();
-    const receipt = await createFcm(fcm.account, { url: fcm.url }).send(message(["a", token, "b"]));
+  ];
+  for (const [token, permanent, isDead, reason] of answers) {
+    const receipt = await push.send(message(["a", token, "b"]));
     assert.deepEqual(receipt.accepted.toSorted(), ["a", "b"]);
     const [refusal] = receipt.refused;
     assert.deepEqual([refusal?.token, refusal?.permanent, refusal?.isDead], [token, permanent, isDead]);
     assert.match(refusal?.reason ?? "", reason);
     assert.equal(receipt.retryAfterMs, null);
-    assert.equal(fcm.signIns, 1);
-  });
-}
+  }
+  assert.equal(fcm.signIns, 1);
+});
 
 Deno.test("an error in the message is not counted against the devices", async () => {
   await using fcm = await startFcm();

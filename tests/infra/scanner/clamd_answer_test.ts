@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { clamdScanner } from "../../../infra/scanner/clamd.ts";
 import { parseVerdict, parseVersion } from "../../../infra/scanner/clamd_answer.ts";
 import { ScanUnavailable } from "../../../infra/scanner/scanner.ts";
-import { streamOf } from "../../support/content.ts";
+import { freePort } from "../../../infra/embedded/free_port.ts";
+import { stallAfter, streamOf } from "../../support/content.ts";
+import { unavailable } from "./scanning.ts";
 
 Deno.test("only the exact answer for a clean stream counts as clean", () => {
   assert.deepEqual(parseVerdict("stream: OK"), { verdict: "Clean" });
@@ -59,11 +61,7 @@ for (const [name, answer, afterBytes, expected] of fakeAnswers) {
     await using daemon = fakeDaemon(answer, afterBytes);
     const scanner = clamdScanner({ host: "127.0.0.1", port: daemon.port });
     const content = afterBytes < 24 ? new ReadableStream<Uint8Array>() : streamOf(new Uint8Array(6));
-    await assert.rejects(scanner.scan(content), (error) => {
-      assert.ok(error instanceof ScanUnavailable, String(error));
-      assert.match(error.message, expected);
-      return true;
-    });
+    await unavailable(scanner.scan(content), expected);
   });
 }
 
@@ -73,6 +71,14 @@ Deno.test("a newline ends an answer, like NUL", async () => {
     streamOf(new Uint8Array(6)),
   );
   assert.deepEqual(verdict, { verdict: "Clean" });
+});
+
+Deno.test("a missing clamd gives no verdict and no status", async () => {
+  const scanner = clamdScanner({ host: "127.0.0.1", port: freePort() });
+  const { stream, cancelled } = stallAfter(new Uint8Array(100));
+  await unavailable(scanner.scan(stream), /cannot connect/);
+  await cancelled;
+  await unavailable(scanner.status(), /cannot connect/);
 });
 
 /** Accepts one connection, reads some bytes (10 of command, 4 + 6 of content, 4 of end), answers and closes it. */

@@ -1,8 +1,8 @@
-// yara_test.ts runs this file in its own process, so that no other code uses memory. It scans 500 MiB and every archive
+// yara_deep.ts runs this file in its own process, so that no other code uses memory. It scans 500 MiB and every archive
 // that must be rejected, and prints the verdicts, and by how many MiB the process grew.
 import { yaraScanner } from "../../../infra/scanner/yara.ts";
 import { noise, streamOf } from "../../support/content.ts";
-import { bombs } from "./bombs.ts";
+import { bombs, largeBombs } from "./bombs.ts";
 
 const MIB = 1024 * 1024;
 const rss = () => Deno.memoryUsage().rss;
@@ -32,6 +32,6 @@ async function scanBomb(content: Uint8Array) {
 
 const halfGigabyte = await scanHalfGigabyte();
 const measured: Record<string, unknown> = {};
-for (const { name, content } of bombs) measured[name] = await scanBomb(content());
+for (const { name, content } of [...bombs, ...largeBombs]) measured[name] = await scanBomb(content());
 await scanner.close();
 console.log(JSON.stringify({ halfGigabyte, bombs: measured }));

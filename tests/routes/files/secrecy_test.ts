@@ -9,8 +9,10 @@ const t = await setupShared({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
+const tenantId = actor.tenantId ?? "";
 const p = t.steward.platform;
 const { sql } = p;
+const logged = t.logs.length;
 
 Deno.test("after a full run no key, bucket or storage host is in any answer, log, audit row or job", async () => {
   const answers: unknown[] = [];
@@ -52,26 +54,27 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
     });
     const putBack = t.replace((p) => p.objects, { [name]: dead[name] });
     await ask(actor.post(`/api/v1/files/${fileId}/complete`));
-    const [job] = await sql<
-      { id: string }[]
-    >`select id from jobs where serialized_args like ${`%${fileId}%`}`;
+    const [job] = await sql<{ id: string }[]>`
+      select id from jobs where serialized_args like ${`%${fileId}%`}`;
     if (job) await t.settled(job.id, ["Succeeded", "Scheduled"]);
     await ask(actor.get(`/api/v1/files/${fileId}/scan-attempts`));
     putBack();
   }
-  const later = { ...p, clock: { now: () => new Date(Date.now() + 100 * 86_400_000) } };
-  await expireReservations(later);
-  await collectExpired(later);
+  await sql`update files set upload_expires_at = now(), retain_until = null, completed_at = now() - interval '100 days',
+    legal_hold = false where tenant_id = ${tenantId}`;
+  await expireReservations(p);
+  await collectExpired(p);
 
   const visible = JSON.stringify([
     answers,
-    t.logs,
-    await sql`select * from audit_log`,
-    await sql`select serialized_args, last_error, wait_reason from jobs`,
-    await sql`select error_message, output from job_executions`,
+    t.logs.slice(logged),
+    await sql`select * from audit_log where tenant_id = ${tenantId}`,
+    await sql`select serialized_args, last_error, wait_reason from jobs where tenant_id = ${tenantId}`,
+    await sql`select e.error_message, e.output from job_executions e join jobs j on j.id = e.job_id
+      where j.tenant_id = ${tenantId}`,
   ]);
   const keys = await sql<{ key: string }[]>`
-    select staging_key as key from files union all select final_key from files where final_key is not null`;
+    select key from files, unnest(array[staging_key, final_key]) key where tenant_id = ${tenantId} and key is not null`;
   assert.ok(keys.length >= 8);
   for (const { key } of keys) {
     assert.ok(!visible.includes(key.split("/")[1] ?? key), "an object key is in an answer or log");
@@ -90,7 +93,7 @@ Deno.test("a signed URL contains neither name nor tenant nor id of the file", as
     `/api/v1/files/${(await files.uploadAndScan(actor, content)).id}/download-url`,
   );
   const path = new URL(body.url).pathname;
-  for (const word of ["secret-name", actor.tenantId ?? "", fileId]) {
+  for (const word of ["secret-name", tenantId, fileId]) {
     assert.ok(!uploadUrl.includes(word) && !path.includes(word), word);
   }
 });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { clamdScanner } from "../../../infra/scanner/clamd.ts";
-import { ScanUnavailable } from "../../../infra/scanner/scanner.ts";
 import { clamdInstalled, startClamd, type TestClamd } from "../../support/clamd.ts";
-import { freePort } from "../../../infra/embedded/free_port.ts";
 import { eicar, noise, stallAfter, streamOf } from "../../support/content.ts";
+import { unavailable } from "./scanning.ts";
 
 const ignore = !clamdInstalled;
 const megabyte = 1024 * 1024;
@@ -110,14 +109,6 @@ Deno.test({
     }),
 });
 
-Deno.test("a missing clamd gives no verdict and no status", async () => {
-  const scanner = clamdScanner({ host: "127.0.0.1", port: freePort() });
-  const { stream, cancelled } = stallAfter(noise(100));
-  await unavailable(scanner.scan(stream), /cannot connect/);
-  await cancelled;
-  await unavailable(scanner.status(), /cannot connect/);
-});
-
 async function withClamd(use: (clamd: TestClamd) => Promise<void>): Promise<void> {
   const clamd = await startClamd();
   try {
@@ -125,12 +116,4 @@ async function withClamd(use: (clamd: TestClamd) => Promise<void>): Promise<void
   } finally {
     await clamd.stop();
   }
-}
-
-async function unavailable(work: Promise<unknown>, message: RegExp): Promise<void> {
-  await assert.rejects(work, (error) => {
-    assert.ok(error instanceof ScanUnavailable, `expected ScanUnavailable, got ${error}`);
-    assert.match(error.message, message);
-    return true;
-  });
 }

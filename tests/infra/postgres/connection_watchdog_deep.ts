@@ -1,0 +1,75 @@
+// How long connections to Postgres whose packets are lost without an error are waited for.
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { databaseFailure } from "../../../infra/postgres/failures.ts";
+import { PoolHealth } from "../../../infra/postgres/pool_health.ts";
+import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
+
+const databaseUrl = await createTestDatabase();
+
+async function secondsOf(work: Promise<unknown>): Promise<number> {
+  const since = performance.now();
+  await work;
+  return (performance.now() - since) / 1000;
+}
+
+/** Opens all connections of the pool. */
+const warm = (sql: Sql, count: number) =>
+  Promise.all(Array.from({ length: count }, () => sql`select pg_sleep(0.02)`));
+
+Deno.test("half-open connections are closed within ten seconds", async () => {
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
+  const sql = connectPostgres(url, { max: 3 });
+  await warm(sql, 3);
+  proxy.halfOpen();
+  const lost = assert.rejects(sql`select 4`, (error) => databaseFailure(error) === "unreachable");
+  const seconds = await secondsOf(lost);
+  assert.ok(seconds > 2 && seconds < 8, `${seconds} s`);
+  assert.ok(await secondsOf(warm(sql, 3)) < 1, "idle connections are replaced too");
+  await sql.end();
+  await proxy.refuse();
+});
+
+Deno.test("queries fail within ten seconds while the server is unreachable, and work again afterwards", async () => {
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
+  const sql = connectPostgres(url, { max: 2 });
+  await warm(sql, 2);
+  proxy.blackHole();
+  const failing = [sql`select 1`, sql`select 2`, sql`select 3`].map((query) =>
+    assert.rejects(query, (error) => databaseFailure(error) === "unreachable")
+  );
+  const early = await secondsOf(Promise.any(failing));
+  assert.ok(early > 7 && early < 10, `${early} s`);
+  await proxy.pass();
+  await Promise.allSettled(failing);
+  assert.ok(await secondsOf(warm(sql, 2)) < 1.5);
+  await sql.end();
+  await proxy.refuse();
+});
+
+Deno.test("a long silent statement and one with a large result are not interrupted", async () => {
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
+  const sql = connectPostgres(url, { max: 2 });
+  const [[slow], rows] = await Promise.all([
+    sql`select pg_sleep(9), 'slept' as it`,
+    sql`select repeat('x', 1000) as it from generate_series(1, 20000)`,
+  ]);
+  assert.equal(slow?.it, "slept");
+  assert.equal(rows.length, 20_000);
+  await sql.end();
+  await proxy.refuse();
+});
+
+Deno.test("while the database is unreachable, the pool is not stuck", async () => {
+  const { proxy, url } = await TcpProxy.forDatabase(databaseUrl);
+  const sql = connectPostgres(url, { max: 1 });
+  const poolHealth = new PoolHealth([sql], url, 30);
+  await warm(sql, 1);
+  await proxy.refuse();
+  await pause(600);
+  assert.equal(poolHealth.isStuck, false);
+  poolHealth.stop();
+  await sql.end({ timeout: 0 });
+});
