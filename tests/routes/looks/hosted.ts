@@ -1,4 +1,5 @@
 import { pngImage } from "../../support/images.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 
 /** What a hosted page shows of looks. */
@@ -31,10 +32,13 @@ export async function tenantWithLooks(
 ): Promise<LookedTenant> {
   const by = await t.actor({ permissions: ["manage:settings", "send:notifications"] });
   const texts = { productName: "Wind & <b>Co</b>", primaryColour: "#ffdd00", footer: "Rua <1>\nLisboa" };
-  const { body } = await by.put("/api/v1/tenant-looks", { ...texts, ...given });
-  const logo = await by.put("/api/v1/tenant-looks/logo", pngImage(400, 100), { "content-type": "image/png" });
-  const { productName, primaryColour, textColour, footer } = body.effective;
-  const { pathname, search } = new URL(logo.body.logo.url);
+  const path = "/api/v1/tenant-looks";
+  const { effective } = await accepted(by.put(path, { ...texts, ...given }));
+  const { logo } = await accepted(
+    by.put(`${path}/logo`, pngImage(400, 100), { "content-type": "image/png" }),
+  );
+  const { productName, primaryColour, textColour, footer } = effective;
+  const { pathname, search } = new URL(logo.url);
   const looks = { productName, primaryColour, textColour, footer, logoUrl: pathname + search };
   return { by, tenantId: by.tenantId ?? "", looks };
 }

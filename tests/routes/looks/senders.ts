@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { checkDueSender } from "../../../domain/looks/senders/check_job.ts";
 import { startReceiver } from "../../infra/mail/receiver.ts";
 import { startNameServer } from "../../support/name_server.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { accepted } from "../../support/outcomes.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { afterAllFiles, isOneOfSeveralFiles } from "../../support/test_files.ts";
 import { until } from "../../support/until.ts";
 
 export const path = "/api/v1/notification-senders";
@@ -10,15 +12,30 @@ export const path = "/api/v1/notification-senders";
 let count = 0;
 export const newDomain = () => `tenant${++count}.example`;
 
-export const add = async (by: Actor, body: Record<string, unknown>) => (await by.post(path, body)).body;
+export const add = (by: Actor, body: Record<string, unknown>) => accepted(by.post(path, body), 201);
 export const verify = (by: Actor, { id }: { id: string }) => by.post(`${path}/${id}/verify`);
-export const read = async (by: Actor, { id }: { id: string }) => (await by.get(`${path}/${id}`)).body;
+/** Asks for a check of a sender. @returns its status */
+export const statusAfterCheck = async (by: Actor, sender: { id: string }): Promise<string> =>
+  (await accepted(verify(by, sender))).status;
+export const read = (by: Actor, { id }: { id: string }) => accepted(by.get(`${path}/${id}`));
 
-/** A service with a name server and a mail server of its own. */
+type Servers = Awaited<ReturnType<typeof startServers>>;
+let servers: Promise<Servers> | undefined;
+
+async function startServers() {
+  const [names, mail] = [await startNameServer(), await startReceiver()];
+  const stop = async () => {
+    await mail[Symbol.asyncDispose]();
+    names.stop();
+  };
+  if (isOneOfSeveralFiles()) afterAllFiles(stop);
+  return { names, mail, stop };
+}
+
+/** A service with a name server and a mail server of its own. Test files share them. */
 export async function setupSenders() {
-  const names = await startNameServer();
-  const mail = await startReceiver();
-  const t = await setup({
+  const { names, mail, stop: stopServers } = await (servers ??= startServers());
+  const t = await setupShared({
     DNS_SERVER: names.address,
     SMTP_URL: mail.url,
     MAIL_FROM: "Steward <service@steward.test>",
@@ -27,10 +44,12 @@ export async function setupSenders() {
   const { sql } = platform;
 
   /** The mail that `recipient` gets. */
-  const mailFor = (recipient: string) =>
-    until(() => mail.received.find(({ to }) => to.includes(recipient)), Boolean, {
-      what: `a mail for ${recipient}`,
-    });
+  const mailFor = async (recipient: string) => {
+    const find = () => mail.received.find(({ to }) => to.includes(recipient));
+    const found = await until(find, Boolean, { what: `a mail for ${recipient}` });
+    assert.ok(found);
+    return found;
+  };
 
   return {
     t,
@@ -43,9 +62,9 @@ export async function setupSenders() {
     async verified(by: Actor, address = `orders@${newDomain()}`, name: string | null = null) {
       const sender = await add(by, { address, name });
       names.records.set(sender.dnsRecord.name, ["v=spf1 -all", sender.dnsRecord.value]);
-      const { body } = await verify(by, sender);
-      assert.equal(body.status, "Verified");
-      return body;
+      const checked = await accepted(verify(by, sender));
+      assert.equal(checked.status, "Verified");
+      return checked;
     },
 
     /** Checks a sender now. The service's own job may be the one that does it. */
@@ -61,21 +80,20 @@ export async function setupSenders() {
       });
     },
 
-    async send(by: Actor, recipient: string) {
-      const sent = await by.post("/api/v1/notifications/send", {
+    async send(by: Actor, recipient: string, more = {}) {
+      const message = {
         channel: "Email",
         recipients: [{ address: recipient }],
         subject: "Hello",
         textBody: "Hello",
-      });
-      assert.equal(sent.status, 200);
-      return (await mailFor(recipient))!;
+      };
+      await accepted(by.post("/api/v1/notifications/send", { ...message, ...more }), 200);
+      return await mailFor(recipient);
     },
 
     async stop() {
       await t.stop();
-      await mail[Symbol.asyncDispose]();
-      names.stop();
+      if (!isOneOfSeveralFiles()) await stopServers();
     },
   };
 }
