@@ -2,12 +2,8 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { contrastOf } from "../../../domain/looks/colours.ts";
 import { describeChart, drawChart, drawnChart } from "../../../domain/reports/charts/draw.ts";
-import {
-  approximateWidth,
-  type Drawing,
-  fitText,
-  type Point,
-} from "../../../domain/reports/charts/drawing.ts";
+import type { Drawing, Point } from "../../../domain/reports/charts/drawing.ts";
+import { approximateWidth, fitText } from "../../../domain/reports/charts/drawing.ts";
 import { PALETTE_SIZE, paletteOf } from "../../../domain/reports/charts/palette.ts";
 import { scaleOf, tickTexts, valueText } from "../../../domain/reports/charts/scale.ts";
 import type { ChartData } from "../../../domain/reports/document.ts";
@@ -26,12 +22,15 @@ const rects = ({ shapes }: Drawing) => shapes.filter((shape) => shape.kind === "
 
 Deno.test("ticks are round, at equal distances and around all values", () => {
   const ticks = (values: number[], fromZero = true) => scaleOf(values, { count: 5, fromZero }).ticks;
-  assert.deepEqual(ticks([0, 97]), [0, 20, 40, 60, 80, 100]);
-  assert.deepEqual(ticks([1, 3]), [0, 1, 2, 3]);
-  assert.deepEqual(ticks([0.1, 0.3]), [0, 0.1, 0.2, 0.3]);
-  assert.deepEqual(ticks([-5, 10]), [-5, 0, 5, 10]);
-  assert.deepEqual(ticks([0]), [0, 1]);
-  assert.deepEqual(ticks([]), [0, 1]);
+  const cases: [values: number[], ticks: number[]][] = [
+    [[0, 97], [0, 20, 40, 60, 80, 100]],
+    [[1, 3], [0, 1, 2, 3]],
+    [[0.1, 0.3], [0, 0.1, 0.2, 0.3]],
+    [[-5, 10], [-5, 0, 5, 10]],
+    [[0], [0, 1]],
+    [[], [0, 1]],
+  ];
+  for (const [values, expected] of cases) assert.deepEqual(ticks(values), expected);
   assert.deepEqual(ticks([5e-324], false), [0, 0.2, 0.4, 0.6, 0.8, 1]);
   const million = [0, 2, 4, 6, 8, 10].map((n) => 1_000_000 + n);
   assert.deepEqual(ticks([1_000_000, 1_000_010], false), million);

@@ -3,18 +3,8 @@ import { BUILT_IN_REPORTS } from "../../../domain/reports/templates/mod.ts";
 import { has, pluck, refused } from "../../support/answers.ts";
 import { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
-import {
-  CSV,
-  drawnReport,
-  EMAIL,
-  generateLater,
-  generateNow,
-  HTML,
-  reached,
-  REPORTS,
-  setupSharedReports,
-  STATUS,
-} from "./support.ts";
+import { CSV, EMAIL, HTML, REPORTS, STATUS } from "./constants.ts";
+import { drawnReport, generateLater, generateNow, reached, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

@@ -12,19 +12,8 @@ import { has, pluck, refused } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import {
-  EMAIL,
-  execution,
-  generateLater,
-  reached,
-  REPORTS,
-  setupSharedReports,
-  sizeAt,
-  startHook,
-  STATUS,
-  STORAGE,
-  WEBHOOK,
-} from "./support.ts";
+import { EMAIL, REPORTS, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
+import { execution, generateLater, reached, setupSharedReports, sizeAt, startHook } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

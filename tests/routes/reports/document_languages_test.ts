@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { invalid, pluck } from "../../support/answers.ts";
 import { until } from "../../support/until.ts";
+import { REPORTS, STATUS } from "./constants.ts";
 import {
   DOCUMENTS,
   drawnBy,
@@ -16,7 +17,6 @@ import {
   setupDocuments,
   textsOf,
 } from "./document_support.ts";
-import { REPORTS, STATUS } from "./support.ts";
 
 const { t, editor, drawn } = await setupDocuments();
 Deno.test.afterAll(() => t.stop());

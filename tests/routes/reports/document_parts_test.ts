@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
+import { REPORTS } from "./constants.ts";
 import {
   changePartial,
   DOCUMENTS,
@@ -14,7 +15,6 @@ import {
   setupDocuments,
   whileWaiting,
 } from "./document_support.ts";
-import { REPORTS } from "./support.ts";
 
 const { t, editor, drawn } = await setupDocuments();
 Deno.test.afterAll(() => t.stop());

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { pageTexts, type PdfObjects, pdfObjects, textOf } from "../../domain/reports/pdf_objects.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
-import { fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
+import { STATUS } from "./constants.ts";
+import { fetchDocument, reached, setupSharedReports } from "./support.ts";
 
 export { refused } from "../../support/answers.ts";
 

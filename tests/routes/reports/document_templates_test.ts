@@ -3,6 +3,7 @@ import { pages, pageTexts, pdfObjects, textOf, withRole } from "../../domain/rep
 import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { EMAIL, REPORTS, STATUS, STORAGE } from "./constants.ts";
 import {
   DOCUMENTS,
   drawnBy,
@@ -14,7 +15,7 @@ import {
   setupDocuments,
   whileWaiting,
 } from "./document_support.ts";
-import { EMAIL, fetchDocument, reached, REPORTS, STATUS, STORAGE } from "./support.ts";
+import { fetchDocument, reached } from "./support.ts";
 
 const { t, drawn: textsOf } = await setupDocuments();
 Deno.test.afterAll(() => t.stop());

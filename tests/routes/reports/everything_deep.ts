@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { has, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { branded } from "./branded.ts";
-import { drawnReport, EXCEL, setupSharedReports } from "./support.ts";
+import { EXCEL } from "./constants.ts";
+import { drawnReport, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

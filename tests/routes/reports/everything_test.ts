@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { pages, pdfObjects, withRole } from "../../domain/reports/pdf_objects.ts";
 import { branded } from "./branded.ts";
-import { CSV, drawnReport, HTML, PDF, setupSharedReports } from "./support.ts";
+import { CSV, HTML, PDF } from "./constants.ts";
+import { drawnReport, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { has, pluck, refused } from "../../support/answers.ts";
-import {
-  CSV,
-  drawnReport,
-  fetchDocument,
-  generateNow,
-  REPORTS,
-  setupSharedReports,
-  STATUS,
-} from "./support.ts";
+import { CSV, REPORTS, STATUS } from "./constants.ts";
+import { drawnReport, fetchDocument, generateNow, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

@@ -4,16 +4,8 @@ import { beginRun, failRun, FILE_SCOPE, type Run } from "../../../domain/reports
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { until } from "../../support/until.ts";
-import {
-  downloadUrl,
-  generateLater,
-  reached,
-  REPORTS,
-  setupSharedReports,
-  STATUS,
-  WEBHOOK,
-} from "./support.ts";
-import { CSV, EMAIL, STORAGE } from "./support.ts";
+import { CSV, EMAIL, REPORTS, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
+import { downloadUrl, generateLater, reached, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

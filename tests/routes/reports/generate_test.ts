@@ -5,16 +5,8 @@ import { Slots } from "../../../domain/reports/slots.ts";
 import { has, invalid, nulls, pluck, refused } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import {
-  CSV,
-  drawnReport,
-  fetchDocument,
-  generateNow,
-  reached,
-  REPORTS,
-  setupSharedReports,
-  STATUS,
-} from "./support.ts";
+import { CSV, REPORTS, STATUS } from "./constants.ts";
+import { drawnReport, fetchDocument, generateNow, reached, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

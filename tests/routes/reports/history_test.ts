@@ -3,17 +3,8 @@ import { collectExpired } from "../../../domain/files/sweeps.ts";
 import { has, invalid, nulls, pluck, refused } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import type { Actor } from "../../support/setup.ts";
-import {
-  createSchedule,
-  CSV,
-  downloadUrl,
-  fetchDocument,
-  generateNow,
-  REPORTS,
-  SCHEDULES,
-  setupSharedReports,
-  STATUS,
-} from "./support.ts";
+import { CSV, REPORTS, SCHEDULES, STATUS } from "./constants.ts";
+import { createSchedule, downloadUrl, fetchDocument, generateNow, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

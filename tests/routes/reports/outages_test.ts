@@ -9,19 +9,8 @@ import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import { has, refused } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { until } from "../../support/until.ts";
-import {
-  CSV,
-  downloadUrl,
-  execution,
-  generateLater,
-  reached,
-  REPORTS,
-  setupSharedReports,
-  startHook,
-  STATUS,
-  STORAGE,
-  WEBHOOK,
-} from "./support.ts";
+import { CSV, REPORTS, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
+import { downloadUrl, execution, generateLater, reached, setupSharedReports, startHook } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

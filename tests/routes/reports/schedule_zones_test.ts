@@ -3,7 +3,8 @@ import type { Caller } from "../../../domain/rights/caller.ts";
 import { createSchedule } from "../../../domain/reports/schedule_changes.ts";
 import { fireDueSchedules } from "../../../domain/reports/schedule_runs.ts";
 import { has } from "../../support/answers.ts";
-import { CSV, SCHEDULES, setupIdleReports } from "./support.ts";
+import { CSV, SCHEDULES } from "./constants.ts";
+import { setupIdleReports } from "./support.ts";
 
 const t = await setupIdleReports();
 Deno.test.afterAll(() => t.stop());

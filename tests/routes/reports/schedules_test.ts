@@ -4,15 +4,8 @@ import { has, invalid, pluck, refused } from "../../support/answers.ts";
 import { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import {
-  createSchedule as create,
-  CSV,
-  reached,
-  REPORTS,
-  SCHEDULES,
-  setupSharedReports,
-  STATUS,
-} from "./support.ts";
+import { CSV, REPORTS, SCHEDULES, STATUS } from "./constants.ts";
+import { createSchedule as create, reached, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());

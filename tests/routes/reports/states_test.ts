@@ -17,7 +17,8 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { has } from "../../support/answers.ts";
 import { until } from "../../support/until.ts";
-import { execution, generateLater, REPORTS, setupIdleReports, STATUS } from "./support.ts";
+import { REPORTS, STATUS } from "./constants.ts";
+import { execution, generateLater, setupIdleReports } from "./support.ts";
 
 const t = await setupIdleReports();
 Deno.test.afterAll(() => t.stop());

@@ -10,10 +10,11 @@ import type { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
 import { setup, setupShared, type TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { CSV, REPORTS, SCHEDULES } from "./constants.ts";
+
+export * from "./constants.ts";
 
 export const TEMPLATES = { REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates") };
-export const REPORTS = "/api/v1/reports";
-export const SCHEDULES = `${REPORTS}/schedules`;
 
 /** A service with the test templates of this folder. */
 export const setupReports = (env: Record<string, string> = {}): Promise<TestService> =>
@@ -33,10 +34,6 @@ export const setupIdleReports = (): Promise<TestService> =>
   setupShared({ ...TEMPLATES, JOB_CONCURRENCY: "0", PUBLIC_URL: "https://example.test/back-office/" }, {
     inThisProcess: true,
   });
-
-export const [PDF, EXCEL, CSV, HTML] = [1, 2, 3, 4] as const;
-export const [EMAIL, STORAGE, WEBHOOK] = [2, 3, 4] as const;
-export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Delivered: 5, Cancelled: 6 };
 
 // deno-lint-ignore no-explicit-any -- answers of every shape
 type Body = any;

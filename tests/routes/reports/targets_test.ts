@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { has, invalid, pluck, refused } from "../../support/answers.ts";
-import { REPORTS, setupSharedReports, STORAGE } from "./support.ts";
+import { REPORTS, STORAGE } from "./constants.ts";
+import { setupSharedReports } from "./support.ts";
 import { createTarget, MANAGER, startOtherStore, startSlack, TARGETS } from "./target_support.ts";
 
 const other = await startOtherStore();

@@ -1,20 +1,12 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import { simpleReport } from "../simple_report.ts";
 
-/**
- * Blocks its thread for fifteen seconds when asked for its query; removes the file at `sign` when it begins. It ends after
- * that time because Deno cannot terminate a blocked thread.
- */
-export default ({ defineReport, integer, z }: ReportKit) =>
-  defineReport({
-    id: "hanging",
-    name: "Hanging",
-    description: "Does not react",
-    version: 1,
-    permissions: [],
-    parameters: z.object({ sign: z.string() }),
-    columns: { n: integer("N") },
-    query: (sql, { parameters }) => {
-      Deno.removeSync(parameters.sign);
+/** Blocks its thread for 15 s, because Deno cannot end a blocked one; removes the file at `sign` when it begins. */
+export default (kit: ReportKit) =>
+  simpleReport(kit, "hanging", {
+    parameters: { sign: kit.z.string() },
+    query: (sql, { sign }) => {
+      Deno.removeSync(sign);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 15_000);
       return sql`select 1 as n`;
     },
