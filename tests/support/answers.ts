@@ -41,3 +41,8 @@ export const pluck = (items: Value[], ...names: string[]): Value[] =>
 /** An object whose members with these names, separated by spaces, are null. */
 export const nulls = (names: string): Record<string, null> =>
   Object.fromEntries(names.split(" ").map((name) => [name, null]));
+
+/** Asserts that a text contains each of these parts. */
+export function contains(text: string | null | undefined, ...parts: string[]): void {
+  for (const part of parts) assert.ok(text?.includes(part), `${part} is not in ${text?.slice(0, 2_000)}`);
+}

@@ -6,19 +6,12 @@ import type { DocumentPart, ReportDocument } from "../../../domain/reports/docum
 import type { Row } from "../../../domain/reports/rows.ts";
 import { TableLines, totalsOf } from "../../../domain/reports/table_lines.ts";
 import { writePdf } from "../../../domain/reports/writers/pdf/mod.ts";
+import { LOOKS as SAMPLE_LOOKS } from "./documents.ts";
 import { pages, pageTexts, type PdfObjects, pdfObjects, textOf, withRole } from "./pdf_objects.ts";
 
 const COLUMNS = [text("Region"), text("City"), text("Customer"), integer("Orders"), decimal("Amount")];
-const LOOKS: ReportDocument["looks"] = {
-  productName: "Acme",
-  logo: null,
-  primaryColour: "#c83c14",
-  textColour: "#ffffff",
-  footer: "Acme Lda\nVAT PT 501 234 567",
-  replyTo: null,
-  senderName: null,
-  senderAddress: "post@acme.test",
-};
+const footer = "Acme Lda\nVAT PT 501 234 567";
+const LOOKS = { ...SAMPLE_LOOKS, productName: "Acme", primaryColour: "#c83c14", footer };
 
 /** A table in groups of `size` rows. */
 function groupedTable(cities: number, size: number): DocumentPart {

@@ -1,16 +1,31 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { z } from "zod";
+import { FORMAT } from "../../../domain/reports/formats.ts";
+import { makeDocument } from "../../../domain/reports/make_document.ts";
 import { describeParameters, parseParameters } from "../../../domain/reports/parameters.ts";
 import { loadReportTemplates } from "../../../domain/reports/registry.ts";
 import { decimal, defineReport, text } from "../../../domain/reports/report_template.ts";
 import type { PartMakers } from "../../../domain/reports/template_parts.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { pluck } from "../../support/answers.ts";
+import { createTestDatabase } from "../../support/cluster.ts";
+import { LOOKS } from "./documents.ts";
 
-const folderOf = async (files: Record<string, string>) => {
-  const folder = await Deno.makeTempDir();
+const ROOT = join(import.meta.dirname ?? ".", "../../..");
+const folders: string[] = [];
+Deno.test.afterAll(async () => {
+  for (const folder of folders) await Deno.remove(folder, { recursive: true });
+});
+
+/** Makes a folder with these files. */
+async function folderOf(files: Record<string, string>, o: Deno.MakeTempOptions = {}): Promise<string> {
+  const folder = await Deno.makeTempDir(o);
+  folders.push(folder);
   for (const [name, content] of Object.entries(files)) await Deno.writeTextFile(join(folder, name), content);
   return folder;
-};
+}
 const definition = {
   id: "own",
   name: "Own",
@@ -20,120 +35,173 @@ const definition = {
   parameters: z.object({}),
   columns: { a: text("A") },
 };
-
-/** An example of the README, as a deployment would copy it. */
-async function readmeExample(number = 1): Promise<string> {
-  const readme = await Deno.readTextFile(
-    join(import.meta.dirname ?? ".", "../../../domain/reports/README.md"),
-  );
-  return [...readme.matchAll(/```ts\n([\s\S]*?)```/g)][number - 1]?.[1] ?? "";
-}
+/** The examples of the README, as a deployment would copy them. */
+const readme = await Deno.readTextFile(join(ROOT, "domain/reports/README.md"));
+const [byDomain = "", invoices = ""] = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code);
 
 Deno.test("the built-in templates have unique ids, and a deployment's folder adds templates", async () => {
-  const builtIn = await loadReportTemplates({ folder: null, extensions: [] });
-  assert.equal(builtIn.size, 9);
-  const folder = await folderOf({ "domains.js": await readmeExample(), "notes.md": "not a template" });
+  assert.equal((await loadReportTemplates({ folder: null, extensions: [] })).size, 9);
+  const folder = await folderOf({
+    "domains.js": byDomain,
+    "invoices.js": invoices,
+    "notes.md": "no template",
+  });
   const templates = await loadReportTemplates({ folder, extensions: [] });
-  assert.equal(templates.size, 10);
+  assert.equal(templates.size, 11);
   assert.equal(templates.get("users-by-domain")?.name, "Users by mail domain");
-  await Deno.remove(folder, { recursive: true });
+  const { parts = [], layout } = templates.get("invoices") ?? {};
+  assert.deepEqual([pluck([...parts], "kind"), layout], [["chart", "table"], "portrait"]);
 });
 
-Deno.test("the README's example with several parts is accepted", async () => {
-  const folder = await folderOf({ "invoices.js": await readmeExample(2) });
-  const template = (await loadReportTemplates({ folder, extensions: [] })).get("invoices");
-  assert.deepEqual(template?.parts.map(({ kind }) => kind), ["chart", "table"]);
-  assert.equal(template?.layout, "portrait");
-  await Deno.remove(folder, { recursive: true });
+Deno.test("the README's example counts the tenant's users by domain", async () => {
+  const folder = await folderOf({ "users_by_domain.ts": byDomain });
+  const template = (await loadReportTemplates({ folder, extensions: [] })).get("users-by-domain");
+  assert.ok(template);
+  assert.deepEqual(pluck(describeParameters(template), "name", "valueType"), [
+    ["atLeast", "int"],
+    ["includeChildTenants", "bool"],
+  ]);
+  const databaseUrl = await createTestDatabase();
+  const sql = connectPostgres(databaseUrl, { max: 1 });
+  const tenantId = newId();
+  await sql`insert into tenants (id, name, type) values (${tenantId}, 'Northwind', 'Standard')`;
+  for (const email of ["a@Παράδειγμα.example", "b@Παράδειγμα.example", "c@example.test"]) {
+    const id = newId();
+    await sql`insert into users (id, email, first_name, last_name) values (${id}, ${email}, 'A', 'B')`;
+    await sql`insert into user_tenants (user_id, tenant_id, is_default) values (${id}, ${tenantId}, true)`;
+  }
+  await sql.end();
+  const drawn = async (given: Record<string, unknown>, format: 3 | 4) => {
+    const parameters = parseParameters(template, given);
+    const scope = { tenantIds: [tenantId], tenantName: "Northwind", replicaUrl: null };
+    const made = { looks: LOOKS, requestedBy: null, generatedAt: new Date() };
+    const input = { templateId: template.id, format, parameters, ...scope, ...made };
+    const pieces = makeDocument(databaseUrl, template, input, new AbortController().signal);
+    const chunks = [];
+    for await (const piece of pieces) chunks.push(piece.slice());
+    return await new Blob(chunks).text();
+  };
+  assert.equal(await drawn({}, FORMAT.Csv), "Domain,Users\r\nπαράδειγμα.example,2\r\nexample.test,1\r\n");
+  assert.equal(await drawn({ atLeast: 2 }, FORMAT.Csv), "Domain,Users\r\nπαράδειγμα.example,2\r\n");
+  assert.match(await drawn({}, FORMAT.Html), /<h2>Users by domain<\/h2>/);
+  assert.throws(() => parseParameters(template, { atLeast: 0 }), { code: "VALIDATION_ERROR" });
+});
+
+/** Loads the templates of folders in a process that may read the service's own folder and `alsoRead`. */
+async function loadWithin(alsoRead: string[], ...folders: string[]): Promise<string[]> {
+  const read = `--allow-read=${[".", ...alsoRead].join(",")}`;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--no-check", "--allow-env", read, "-"],
+    cwd: ROOT,
+    env: { NO_COLOR: "1" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const script = `import { loadReportTemplates } from "./domain/reports/registry.ts";
+    for (const folder of ${
+    JSON.stringify(folders)
+  }) console.log(await loadReportTemplates({ folder, extensions: [] })
+      .then(({ size }) => size, ({ message }) => message));`;
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(script));
+  await writer.close();
+  const { stdout, stderr } = await child.output();
+  return (new TextDecoder().decode(stdout).trim() || new TextDecoder().decode(stderr)).split("\n");
+}
+
+Deno.test("a folder outside the service's own needs a read permission, and the error names it", async () => {
+  // The runner may put temporary files below /dev, which Deno lets no process read that is restricted to some folders.
+  const place = Deno.build.os === "linux" ? { dir: "/tmp" } : {};
+  const folder = await folderOf({}, place);
+  const other = await folderOf({}, place);
+  // As mounted configuration: a link to the file.
+  await Deno.mkdir(join(folder, "mounted"));
+  await Deno.writeTextFile(join(folder, "mounted", "one.ts"), byDomain);
+  await Deno.symlink(join(folder, "mounted", "one.ts"), join(folder, "one.ts"));
+  const asked = [other, folder, join(folder, "none"), join(folder, "one.ts")];
+  const [refused = "", loaded, missing, noFolder] = await loadWithin([folder], ...asked);
+  assert.match(refused, /^REPORT_TEMPLATES_DIR names .*this process may not read it; .*--allow-read=/);
+  assert.ok(refused.includes(other), refused);
+  assert.equal(loaded, "10");
+  assert.match(missing ?? "", /^REPORT_TEMPLATES_DIR names .*the folder does not exist$/);
+  assert.match(noFolder ?? "", /^REPORT_TEMPLATES_DIR names .*cannot be read: /);
 });
 
 Deno.test("a file without a report, or with an existing id, stops the start and is named", async () => {
-  const refusal = async (content: string) => {
-    const folder = await folderOf({ "bad.js": content });
-    const message = await loadReportTemplates({ folder, extensions: [] }).then(
-      () => "",
-      (error) => error.message,
-    );
-    await Deno.remove(folder, { recursive: true });
-    return message;
-  };
-  assert.match(await refusal("export const a = 1;"), /bad\.js: expected a default export/);
-  assert.match(await refusal("export default () => ({});"), /bad\.js: its default export returned no report/);
   const taken =
     `export default ({ defineReport, z, text }) => defineReport({ id: "users", name: "", description: "",
     version: 1, permissions: [], parameters: z.object({}), columns: { a: text("A") }, query: (sql) => sql\`\` });`;
-  assert.match(await refusal(taken), /two report templates have the id "users"/);
+  const cases: [content: string, reason: RegExp][] = [
+    ["export const a = 1;", /bad\.js: expected a default export/],
+    ["export default () => ({});", /bad\.js: its default export returned no report/],
+    [taken, /two report templates have the id "users"/],
+  ];
+  for (const [content, reason] of cases) {
+    const folder = await folderOf({ "bad.js": content });
+    await assert.rejects(loadReportTemplates({ folder, extensions: [] }), reason);
+  }
 });
 
+/** The error message of a definition; empty if it is valid. */
+function refusal(given: object): string {
+  try {
+    defineReport(given as unknown as Parameters<typeof defineReport>[0]);
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+const query: Parameters<PartMakers<unknown>["table"]>[0]["query"] = (sql) => sql`select 1`;
+
 Deno.test("an invalid definition throws where it is made", () => {
-  const query: Parameters<typeof defineReport>[0]["query"] = (sql) => sql`select 1`;
-  assert.throws(() => defineReport({ ...definition, id: "Not An Id", query }), /expected an id/);
-  assert.throws(() => defineReport({ ...definition, columns: {}, query }), /has no columns/);
-  const chart = { title: "", by: "b" } as unknown as { title: string; by: "a" };
-  assert.throws(() => defineReport({ ...definition, chart, query }), /names the unknown column b/);
-  const elsewhere = { ...definition, source: "postgres://elsewhere/", query };
-  assert.throws(() => defineReport(elsewhere), /unknown member "source"; expected one of id, name/);
-  const parameters = z.object({ when: z.date() });
-  assert.throws(() => defineReport({ ...definition, parameters, query }), /Date cannot be represented/);
+  const cases: [object, RegExp][] = [
+    [{ id: "Not An Id" }, /expected an id/],
+    [{ columns: {} }, /has no columns/],
+    [{ chart: { title: "", by: "b" } }, /names the unknown column b/],
+    [{ source: "postgres://elsewhere/" }, /unknown member "source"; expected one of id, name/],
+    [{ parameters: z.object({ when: z.date() }) }, /Date cannot be represented/],
+  ];
+  for (const [change, reason] of cases) assert.match(refusal({ ...definition, query, ...change }), reason);
 });
 
 Deno.test("an invalid part says what was found and what is expected", () => {
   const { columns: _, ...head } = definition;
   const columns = { name: text("Name"), amount: decimal("Amount") };
-  const query: Parameters<PartMakers<unknown>["table"]>[0]["query"] = (sql) => sql`select 1`;
   const table = { columns, query };
-  const refusal = (given: object) => {
-    try {
-      defineReport({ ...head, ...given } as unknown as Parameters<typeof defineReport>[0]);
-      return "";
-    } catch (error) {
-      return (error as Error).message;
-    }
-  };
-  const ofTable = (given: object) => refusal({ ...table, ...given });
-  assert.equal(ofTable({ groupBy: ["name"], totals: { amount: ["sum", "max"] }, layout: "portrait" }), "");
-  assert.match(ofTable({ layout: "wide" }), /its layout is "wide"; expected one of portrait, landscape/);
-  assert.match(
-    ofTable({ groupBy: ["town"] }),
-    /groupBy names the unknown column town; expected one of name, amount/,
-  );
-  assert.match(ofTable({ groupBy: ["name", "name"] }), /groupBy is name, name; expected each column once/);
-  assert.match(ofTable({ groupBy: ["name", "amount"] }), /expected at least one column besides the groups/);
-  assert.match(ofTable({ groupBy: ["name"], totals: { name: "count" } }), /name the group column name/);
-  assert.match(
-    ofTable({ totals: { name: "sum" } }),
-    /the sum of name, a column of type text; expected integer or/,
-  );
-  assert.match(
-    ofTable({ totals: { amount: "median" } }),
-    /total of amount is "median"; expected one of sum, average/,
-  );
-  assert.match(
-    ofTable({ chart: { title: "", by: "name", kind: "cake" } }),
-    /kind is "cake"; expected one of bar/,
-  );
-  assert.match(
-    ofTable({ chart: { title: "", by: "name", sum: "name" } }),
-    /column of type text; expected integer/,
-  );
-  assert.match(ofTable({ query: "select 1" }), /its query is string; expected a function that takes sql/);
-  const ofParts = (make: (part: PartMakers<unknown>) => unknown) => refusal({ parts: make });
+  const valid = { groupBy: ["name"], totals: { amount: ["sum", "max"] }, layout: "portrait" };
+  assert.equal(refusal({ ...head, ...table, ...valid }), "");
+  const ofTable: [object, RegExp][] = [
+    [{ layout: "wide" }, /its layout is "wide"; expected one of portrait, landscape/],
+    [{ groupBy: ["town"] }, /groupBy names the unknown column town; expected one of name, amount/],
+    [{ groupBy: ["name", "name"] }, /groupBy is name, name; expected each column once/],
+    [{ groupBy: ["name", "amount"] }, /expected at least one column besides the groups/],
+    [{ groupBy: ["name"], totals: { name: "count" } }, /name the group column name/],
+    [{ totals: { name: "sum" } }, /the sum of name, a column of type text; expected integer or/],
+    [{ totals: { amount: "median" } }, /total of amount is "median"; expected one of sum, average/],
+    [{ chart: { title: "", by: "name", kind: "cake" } }, /kind is "cake"; expected one of bar/],
+    [{ chart: { title: "", by: "name", sum: "name" } }, /column of type text; expected integer/],
+    [{ query: "select 1" }, /its query is string; expected a function that takes sql/],
+  ];
+  for (const [given, reason] of ofTable) assert.match(refusal({ ...head, ...table, ...given }), reason);
+  assert.equal(refusal(head), `report "own" has no columns`);
+  const ofParts = (parts: (part: PartMakers<unknown>) => unknown) => refusal({ ...head, parts });
   const chart = { kind: "pie", title: "", columns, query, label: "name", values: ["amount"] } as const;
-  assert.equal(refusal({}), `report "own" has no columns`);
   assert.match(ofParts((part) => [part.chart(chart)]), /its parts have no table/);
-  const chartRefusal = (given: object) =>
-    ofParts((part) => [part.table(table), part.chart({ ...chart, ...given } as typeof chart)]);
-  assert.match(
-    chartRefusal({ values: ["amount", "amount"] }),
-    /part 2: its values are 2 columns; expected .* one column/,
-  );
-  assert.match(chartRefusal({ label: "x" }), /part 2: its label names the unknown column x/);
-  assert.match(chartRefusal({ values: ["name"] }), /part 2: its values name name, a column of type text/);
-  assert.match(chartRefusal({ by: "name" }), /part 2: unknown member "by"; expected one of kind, title/);
   assert.match(
     ofParts((part) => [part.table(table), {}]),
     /part 2: found object; expected the result of table/,
   );
+  const ofChart: [object, RegExp][] = [
+    [{ values: ["amount", "amount"] }, /part 2: its values are 2 columns; expected .* one column/],
+    [{ label: "x" }, /part 2: its label names the unknown column x/],
+    [{ values: ["name"] }, /part 2: its values name name, a column of type text/],
+    [{ by: "name" }, /part 2: unknown member "by"; expected one of kind, title/],
+  ];
+  for (const [given, reason] of ofChart) {
+    const wrong = { ...chart, ...given } as typeof chart;
+    assert.match(ofParts((part) => [part.table(table), part.chart(wrong)]), reason);
+  }
 });
 
 Deno.test("parameters are documented from the shape that validates them", () => {
@@ -148,13 +216,13 @@ Deno.test("parameters are documented from the shape that validates them", () => 
     }),
     query: (sql) => sql`select 1`,
   });
-  assert.deepEqual(
-    describeParameters(template).map((p) => [p.name, p.valueType, p.required, p.defaultValue]),
-    [
-      ...[["count", "int", true, null], ["since", "datetime", false, null], ["flag", "bool", false, true]],
-      ["only", "string", false, null],
-    ],
-  );
-  assert.deepEqual(describeParameters(template)[3]?.allowedValues, ["this"]);
+  const described = describeParameters(template);
+  assert.deepEqual(pluck(described, "name", "valueType", "required", "defaultValue"), [
+    ["count", "int", true, null],
+    ["since", "datetime", false, null],
+    ["flag", "bool", false, true],
+    ["only", "string", false, null],
+  ]);
+  assert.deepEqual(described[3]?.allowedValues, ["this"]);
   assert.deepEqual(parseParameters(template, { count: 2 }), { count: 2, flag: true });
 });

@@ -6,6 +6,7 @@ import { FORMAT } from "../../../domain/reports/formats.ts";
 import type { ColumnType } from "../../../domain/reports/report_template.ts";
 import type { Row } from "../../../domain/reports/rows.ts";
 import { sheetName } from "../../../domain/reports/writers/excel/mod.ts";
+import { contains } from "../../support/answers.ts";
 import { COLUMNS, rowOf, TEXTS, write } from "./documents.ts";
 
 const text = async (format: 3 | 4, rows: Row[]) => new TextDecoder().decode(await write(format, rows));
@@ -55,79 +56,64 @@ Deno.test("csv cells equal the text forms of the other formats, for every value"
   };
   const types = Object.values(COLUMNS).map(({ type }) => type);
   const special = fc.constantFrom(..."=+-@\t\r\n\",'＝＋－＠！é😀 ");
-  const label = fc.option(fc.array(fc.oneof(special, fc.string({ unit: "binary", maxLength: 4 }))), {
-    nil: null,
-  });
-  const at = fc.constantFrom(
-    ...["2026-01-31 12:00:00+00", "2026-01-31 12:00:00.5+00", "2026-01-31 12:00:00.123456+00", "infinity"],
-    ...["-infinity", "10000-01-01 00:00:00+00", "0044-03-15 00:00:00+00 BC", "2026-01-31 12:00:00.12", ""],
-  );
+  const anyText = fc.array(fc.oneof(special, fc.string({ unit: "binary", maxLength: 4 })));
+  const label = fc.option(anyText, { nil: null });
+  const noon = "2026-01-31 12:00:00";
+  const usual = [`${noon}+00`, `${noon}.5+00`, `${noon}.123456+00`, `${noon}.12`, ""];
+  const far = ["infinity", "-infinity", "10000-01-01 00:00:00+00", "0044-03-15 00:00:00+00 BC"];
+  const at = fc.constantFrom(...usual, ...far);
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(label, at), { maxLength: 5 }), async (given) => {
-      const rows = given.map(([text, at], i): Row => [
-        ...[
-          text?.join("").replaceAll("\0", "") ?? null,
-          String(i),
-          "NaN",
-          i % 2 ? "t" : "f",
-          at,
-          "2026-02-28",
-        ],
-      ]);
-      const lines = rows.map((row) =>
-        row.map((cell, c) => reference(cell, types[c] ?? "text")).join(",") + "\r\n"
-      );
+      const rows = given.map(([text, at], i): Row => {
+        const label = text?.join("").replaceAll("\0", "") ?? null;
+        return [label, String(i), "NaN", i % 2 ? "t" : "f", at, "2026-02-28"];
+      });
+      const cellsOf = (row: Row) => row.map((cell, c) => reference(cell, types[c] ?? "text"));
       const document = await text(FORMAT.Csv, rows);
-      assert.equal(document.slice(document.indexOf("\r\n") + 2), lines.join(""));
+      const expected = rows.map((row) => `${cellsOf(row).join(",")}\r\n`).join("");
+      assert.equal(document.slice(document.indexOf("\r\n") + 2), expected);
     }),
-    { numRuns: 100 },
   );
 });
 
 Deno.test("html escapes every cell, head, parameter and bar", async () => {
   const document = await text(FORMAT.Html, [rowOf(`<script>alert("x")</script> & 'y' \u0001`)]);
   assert.ok(!document.includes("<script"));
-  assert.ok(
-    document.includes("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &apos;y&apos; \ufffd"),
+  contains(
+    document,
+    "&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &apos;y&apos; \ufffd",
+    "<dt>Level &amp; more</dt><dd>&lt;high&gt;</dd>",
+    "<title>Sample: a/b [c]</title>",
+    `<time datetime="2026-01-31T12:00:00.500Z">2026-01-31 12:00:00</time>`,
   );
-  assert.ok(document.includes("<dt>Level &amp; more</dt><dd>&lt;high&gt;</dd>"));
-  assert.ok(document.includes(`<title>Sample: a/b [c]</title>`));
-  assert.ok(document.includes(`<time datetime="2026-01-31T12:00:00.500Z">2026-01-31 12:00:00</time>`));
   assert.ok(document.endsWith("</main></body></html>\n"));
 });
 
 Deno.test("html needs no external resources and describes its chart in words", async () => {
   const document = await text(FORMAT.Html, [rowOf("one", 3), rowOf("two", 5), rowOf(null, 2)]);
   assert.ok(!/(src|href)=/.test(document));
-  assert.match(
-    document,
-    /<title id="chart2t">Counts<\/title><desc id="chart2d">two: 5; one: 3; \(none\): 2<\/desc>/,
-  );
+  contains(document, '<title id="chart2t">Counts</title><desc id="chart2d">two: 5; one: 3; (none): 2</desc>');
   assert.ok((await text(FORMAT.Html, [])).includes("No rows."));
 });
 
 Deno.test("a sheet has typed cells, a frozen head and a filter", async () => {
   const sheet = await sheetOf([rowOf("one", 7), rowOf(null, 8)]);
-  assert.ok(sheet.includes(`<pane ySplit="4" topLeftCell="A5" activePane="bottomLeft" state="frozen"/>`));
-  assert.ok(sheet.includes(`<autoFilter ref="A4:F6"/>`));
-  assert.ok(
-    sheet.includes(
-      `<c r="A5" t="inlineStr"><is><t>one</t></is></c><c r="B5"><v>7</v></c>` +
-        `<c r="C5"><v>-12.50</v></c><c r="D5" t="b" s="4"><v>1</v></c>`,
-    ),
-  );
-  assert.match(
+  contains(
     sheet,
-    /<c r="E5" s="2"><v>46053\.50000578\d*<\/v><\/c><c r="F5" s="3"><v>46081<\/v><\/c><\/row>/,
+    `<pane ySplit="4" topLeftCell="A5" activePane="bottomLeft" state="frozen"/>`,
+    `<autoFilter ref="A4:F6"/>`,
+    `<c r="A5" t="inlineStr"><is><t>one</t></is></c><c r="B5"><v>7</v></c>`,
+    `<c r="C5"><v>-12.50</v></c><c r="D5" t="b" s="4"><v>1</v></c>`,
+    `<row r="6"><c r="B6"><v>8</v></c>`, // no value is no cell
   );
-  assert.ok(sheet.includes(`<row r="6"><c r="B6"><v>8</v></c>`), "no value is no cell");
+  const times = /<c r="E5" s="2"><v>46053\.50000578\d*<\/v><\/c><c r="F5" s="3"><v>46081<\/v><\/c><\/row>/;
+  assert.match(sheet, times);
 });
 
 Deno.test("values that a sheet cannot store are written as text", async () => {
   const sheet = await sheetOf([["a", "9007199254740993", "NaN", "f", "infinity", "1850-01-01"]]);
-  for (const kept of ["9007199254740993", "NaN", "infinity", "1850-01-01"]) {
-    assert.ok(sheet.includes(`<t xml:space="preserve">${kept}</t>`), kept);
-  }
+  const kept = ["9007199254740993", "NaN", "infinity", "1850-01-01"];
+  contains(sheet, ...kept.map((text) => `<t xml:space="preserve">${text}</t>`));
 });
 
 Deno.test("control characters, escape look-alikes and very long texts leave a sheet well-formed", async () => {
@@ -139,27 +125,17 @@ Deno.test("control characters, escape look-alikes and very long texts leave a sh
 
 Deno.test("a workbook names its sheets, and the last sheet describes the report", async () => {
   const parts = unzip(await write(FORMAT.Excel, []));
-  assert.deepEqual([...parts.keys()].sort(), [
-    ...[
-      "[Content_Types].xml",
-      "_rels/.rels",
-      "docProps/core.xml",
-      "xl/_rels/workbook.xml.rels",
-      "xl/styles.xml",
-      "xl/workbook.xml",
-    ],
-    ...["xl/worksheets/sheet1.xml", "xl/worksheets/sheet2.xml"],
-  ]);
+  const names =
+    "[Content_Types].xml _rels/.rels docProps/core.xml xl/_rels/workbook.xml.rels xl/styles.xml " +
+    "xl/workbook.xml xl/worksheets/sheet1.xml xl/worksheets/sheet2.xml";
+  assert.deepEqual([...parts.keys()].sort(), names.split(" "));
   const properties = parts.get("docProps/core.xml") ?? "";
   assert.match(properties, /<dc:title>[^<]+<\/dc:title><dc:creator>[^<]+<\/dc:creator>/);
   assert.match(properties, /<dcterms:created xsi:type="dcterms:W3CDTF">\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ</);
-  assert.match(
-    parts.get("_rels/.rels") ?? "",
-    /relationships\/metadata\/core-properties" Target="docProps\/core.xml"/,
-  );
+  contains(parts.get("_rels/.rels"), 'relationships/metadata/core-properties" Target="docProps/core.xml"');
   assert.match(parts.get("xl/workbook.xml") ?? "", /name="Sample {2}a b {2}c".*name="About"/);
-  assert.ok(parts.get("xl/worksheets/sheet2.xml")?.includes("Ténant &amp; Co"));
-  assert.ok(parts.get("xl/worksheets/sheet1.xml")?.includes(`<autoFilter ref="A4:F4"/>`));
+  contains(parts.get("xl/worksheets/sheet2.xml"), "Ténant &amp; Co");
+  contains(parts.get("xl/worksheets/sheet1.xml"), `<autoFilter ref="A4:F4"/>`);
 });
 
 Deno.test("names of sheets are cut to what Excel accepts: no apostrophe at an end, no half character", () => {

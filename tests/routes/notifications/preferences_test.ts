@@ -86,20 +86,11 @@ Deno.test("every error is named by field", async () => {
   }
 });
 
-Deno.test("category names are only data, whatever they look like", async () => {
-  const { userId, ...bob } = await t.actor();
-  const names = ["__proto__", "constructor", "'; drop table users; --", "ção %_ 日本", '{"a":1}', "a.b,c"];
-  const categories = names.map((category) => ({ category, channels: { email: false } }));
-  const put = await bob.put(of(userId), { ...zone, categories });
-  assert.equal(put.status, 200, JSON.stringify(put.body));
-  const kept = pluck(put.body.categories, "category");
-  assert.deepEqual(kept.sort(), names.map((name) => name.toLowerCase()).sort());
-});
-
-Deno.test("an opt-out applies to a category in any alphabet, with the letter case of its name", async () => {
+Deno.test("an opt-out applies to a category with any name, which is only data, with the letter case of the name", async () => {
   const sender = await t.actor({ permissions: ["send:notifications"] });
   const { userId, ...bob } = await t.actor({ tenantId: sender.tenantId ?? "" });
-  const names = ["İndirim", "ŞUBAT", "ΟΔΟΣ", "Straße", "K"];
+  const hostile = ["__proto__", "constructor", "'; drop table users; --", "ção %_ 日本", '{"a":1}'];
+  const names = [...hostile, "İndirim", "ŞUBAT", "ΟΔΟΣ", "Straße", "K"];
   const categories = names.map((category) => ({ category, channels: { inApp: false } }));
   const put = await bob.put(of(userId), { ...zone, categories });
   assert.equal(put.status, 200, JSON.stringify(put.body));
@@ -119,6 +110,6 @@ Deno.test("of simultaneous changes of one version one succeeds; first changes cr
   const { body, headers } = await bob.get(of(userId));
   assert.deepEqual([body.categories.length, headers.get("etag")], [1, '"6"']);
   refused(await change(1, { "if-match": '"5"' }), 412, "PRECONDITION_FAILED");
-  const bound = await Promise.all(six.map((n) => change(n, { "if-match": '"6"' })));
+  const bound = await Promise.all(six.map((n) => change(n + 6, { "if-match": '"6"' })));
   assert.deepEqual(pluck(bound, "status").sort(), [200, 412, 412, 412, 412, 412]);
 });

@@ -1,111 +1,91 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { finishDelivery } from "../../../domain/reports/delivery/delivery.ts";
-import { answer, startReceiver } from "../../infra/mail/receiver.ts";
+import { FakeServer } from "../../domain/notifications/delivering.ts";
+import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { CSV, reached, setupReports, STATUS } from "./support.ts";
+import { EMAIL, REPORTS, SCHEDULES, STATUS } from "./constants.ts";
+import { createSchedule, delivered, generateLater, reached, setupSharedReports } from "./support.ts";
 
-/** The mail server refuses addresses that start with these words. */
-const refused = new Set(["full"]);
-const mail = await startReceiver({
-  onRcptTo: ({ address }, _session, callback) =>
-    callback(refused.has(address.split("@")[0] ?? "") ? answer(550, "mailbox full") : null),
-});
-const t = await setupReports({ SMTP_URL: mail.url, MAIL_FROM: "r@steward.test" });
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await mail[Symbol.asyncDispose]();
-});
+const t = await setupSharedReports();
 const { platform } = t.steward;
 const { sql } = platform;
-
-const EMAIL = 2;
-const by = (recipients: string[]) => ({
-  method: EMAIL,
-  recipients: recipients.map((name) => `${name}@example.test`),
+/** It refuses the mail to one address. */
+const server = new FakeServer();
+const full = "full@example.test";
+const refuse = () => server.refusals.set(full, "550 mailbox full");
+refuse();
+let restore = () => {};
+Deno.test.beforeAll(() => void (restore = t.replace((p) => p.mail, { 0: server })));
+Deno.test.afterAll(async () => {
+  restore();
+  await t.stop();
 });
 
-async function start(actor: Actor, delivery: unknown): Promise<string> {
-  const request = { templateId: "cells", format: CSV, delivery };
-  const { status, body } = await actor.post("/api/v1/reports/generate-async", request);
-  assert.equal(status, 202, JSON.stringify(body));
-  return body.id;
-}
-
-/** The execution once its deliveries have ended. */
-async function delivered(actor: Actor, id: string) {
-  const { body } = await until(
-    () => actor.get(`/api/v1/reports/${id}`),
-    ({ body }) => body.deliveryStatus !== null && body.deliveryStatus !== "Pending",
-  );
-  return body;
-}
-
+const by = (...names: string[]) => ({
+  method: EMAIL,
+  recipients: names.map((name) => `${name}@example.test`),
+});
+const start = async (actor: Actor, delivery: unknown): Promise<string> =>
+  (await generateLater(actor, { delivery })).id;
+const mailed = async (actor: Actor, ...names: string[]) =>
+  await delivered(actor, await start(actor, by(...names)));
 const listed = async (actor: Actor, query: string): Promise<string[]> =>
-  (await actor.get(`/api/v1/reports/history?${query}`)).body.items.map(({ id }: { id: string }) => id);
-
+  pluck((await actor.get(`${REPORTS}/history?${query}`)).body.items, "id");
 const eventsOf = async (executionId: string) =>
-  (await sql<{ type: string; data: Record<string, unknown> }[]>`
-    select type, data from events where data ->> 'executionId' = ${executionId} and type like 'report.deliver%'
-    order by occurred_at`).map(({ type, data }) => [type, data.delivered, data.failed]);
+  (await sql`select type, data from events where data ->> 'executionId' = ${executionId}
+    and type like 'report.deliver%' order by occurred_at`)
+    .map(({ type, data }) => [type, data.delivered, data.failed]);
 
 Deno.test("an execution says whether its document was delivered, beside the status of the contract", async () => {
   const actor = await t.actor();
-  const all = await delivered(actor, await start(actor, by(["one", "two"])));
-  assert.deepEqual([all.status, all.deliveryStatus], [STATUS.Delivered, "Delivered"]);
-  const some = await delivered(actor, await start(actor, by(["one", "full"])));
-  assert.deepEqual([some.status, some.deliveryStatus], [STATUS.Completed, "Partly"]);
+  const all = await mailed(actor, "one", "two");
+  has(all, { status: STATUS.Delivered, deliveryStatus: "Delivered" });
+  const some = await mailed(actor, "one", "full");
+  has(some, { status: STATUS.Completed, deliveryStatus: "Partly" });
   assert.match(some.errorMessage, /^Delivery failed for 1 of 2: full@example.test: .*mailbox full/);
-  const none = await delivered(actor, await start(actor, by(["full"])));
-  assert.deepEqual([none.status, none.deliveryStatus], [STATUS.Completed, "Failed"]);
-  const outcomes = some.deliveries.map((
-    { recipient, status, attempts }: Record<string, unknown>,
-  ) => [recipient, status, Number(attempts) > 0]);
-  assert.deepEqual(outcomes, [
-    ["one@example.test", "Delivered", true],
-    ["full@example.test", "Failed", true],
-  ]);
+  const none = await mailed(actor, "full");
+  has(none, { status: STATUS.Completed, deliveryStatus: "Failed" });
+  const outcomes = pluck(some.deliveries, "recipient", "status");
+  assert.deepEqual(outcomes, [["one@example.test", "Delivered"], [full, "Failed"]]);
+  assert.ok(pluck(some.deliveries, "attempts").every((attempts) => attempts > 0));
 
-  const { body: { items } } = await actor.get("/api/v1/reports/history");
-  assert.deepEqual(
-    items.map((item: { deliveryStatus: string }) => item.deliveryStatus),
-    ["Failed", "Partly", "Delivered"],
-  );
-  assert.deepEqual(await listed(actor, "deliveryStatus=Partly"), [some.id]);
-  assert.deepEqual(await listed(actor, "deliveryStatus=failed,PARTLY"), [none.id, some.id]);
-  assert.deepEqual(await listed(actor, "deliveryStatus=Failed&deliveryStatus=Delivered"), [none.id, all.id]);
-  assert.deepEqual(await listed(actor, "deliveryStatus=Pending"), []);
+  const { items } = (await actor.get(`${REPORTS}/history`)).body;
+  assert.deepEqual(pluck(items, "deliveryStatus"), ["Failed", "Partly", "Delivered"]);
+  const cases: [query: string, ...ids: string[]][] = [
+    ["deliveryStatus=Partly", some.id],
+    ["deliveryStatus=failed,PARTLY", none.id, some.id],
+    ["deliveryStatus=Failed&deliveryStatus=Delivered", none.id, all.id],
+    ["deliveryStatus=Pending"],
+  ];
+  for (const [query, ...ids] of cases) assert.deepEqual(await listed(actor, query), ids, query);
   assert.deepEqual(await listed(await t.actor(), "deliveryStatus=Partly"), [], "another tenant sees nothing");
-  const unknown = await actor.get("/api/v1/reports/history?deliveryStatus=Partly,Lost");
-  assert.deepEqual([unknown.status, unknown.body.code], [400, "VALIDATION_ERROR"]);
-  assert.match(JSON.stringify(unknown.body.errors), /expected one of Pending, Delivered, Partly, Failed/);
+  const unknown = await actor.get(`${REPORTS}/history?deliveryStatus=Partly,Lost`);
+  invalid(unknown, "deliveryStatus.1");
+  assert.match(
+    unknown.body.errors["deliveryStatus.1"][0],
+    /expected one of Pending, Delivered, Partly, Failed/,
+  );
 
   assert.deepEqual(await eventsOf(all.id), [["report.delivered", 2, 0]]);
   assert.deepEqual(await eventsOf(some.id), [["report.delivery-failed", 1, 1]]);
   assert.deepEqual(await eventsOf(none.id), [["report.delivery-failed", 0, 1]]);
-  const texts =
-    await sql`select from events where data::text like '%@example.test%' and type like 'report.%'`;
-  assert.equal(texts.length, 0, "events name no recipients");
+  const texts = sql`select from events where data::text like '%@example.test%' and type like 'report.%'`;
+  assert.equal((await texts).length, 0, "events name no recipients");
 });
 
 Deno.test("the overview counts what was not delivered, and leads to exactly these executions", async () => {
   const actor = await t.actor();
-  const old = await delivered(actor, await start(actor, by(["full"])));
+  const old = await mailed(actor, "full");
   await sql`update report_executions set created_at = now() - interval '25 hours' where id = ${old.id}`;
-  const some = await delivered(actor, await start(actor, by(["one", "full"])));
-  const none = await delivered(actor, await start(actor, by(["full"])));
-  await delivered(actor, await start(actor, by(["one"])));
+  const [some, none] = [await mailed(actor, "one", "full"), await mailed(actor, "full")];
+  await mailed(actor, "one");
   const { body: { reports, attention } } = await actor.get("/api/v1/operations/overview");
   assert.equal(reports.undelivered, 2);
   assert.equal(reports.latest[0].deliveryStatus, "Delivered");
-  assert.deepEqual(attention.find(({ kind }: { kind: string }) => kind === "ReportsUndelivered"), {
-    kind: "ReportsUndelivered",
-    level: "Warning",
-    count: 2,
-    subject: null,
-    reason: null,
-  });
+  const [found] = attention.filter(({ kind }: { kind: string }) => kind === "ReportsUndelivered");
+  has(found, { level: "Warning", count: 2, subject: null, reason: null });
   const query = `deliveryStatus=Partly,Failed&fromDate=${encodeURIComponent(reports.since)}`;
   assert.deepEqual(await listed(actor, query), [none.id, some.id]);
 });
@@ -116,32 +96,27 @@ Deno.test("without a delivery, or before there is a document, the delivery statu
     const detail = await reached(actor, await start(actor, delivery), STATUS.Completed);
     assert.equal(detail.deliveryStatus, null);
   }
-  const { body } = await actor.post("/api/v1/reports/generate-async", {
-    templateId: "failing",
-    format: CSV,
-    delivery: by(["one"]),
-  });
-  assert.equal((await reached(actor, body.id, STATUS.Failed)).deliveryStatus, null);
+  const { id } = await generateLater(actor, { templateId: "failing", delivery: by("one") });
+  assert.equal((await reached(actor, id, STATUS.Failed)).deliveryStatus, null);
 });
 
 Deno.test("delivering again makes the delivery pending, and a success ends it", async () => {
   const actor = await t.actor();
-  const { id } = await delivered(actor, await start(actor, by(["one", "full"])));
-  refused.delete("full");
-  await sql`delete from notification_suppressions where address = 'full@example.test'`;
+  const { id } = await mailed(actor, "one", "full");
+  server.refusals.clear();
+  await sql`delete from notification_suppressions where address = ${full}`;
   try {
-    assert.equal((await actor.post(`/api/v1/reports/${id}/redeliver`)).status, 202);
-    const again = await reached(actor, id, STATUS.Delivered);
-    assert.deepEqual([again.deliveryStatus, again.errorMessage], ["Delivered", null]);
+    assert.equal((await actor.post(`${REPORTS}/${id}/redeliver`)).status, 202);
+    has(await reached(actor, id, STATUS.Delivered), { deliveryStatus: "Delivered", errorMessage: null });
   } finally {
-    refused.add("full");
+    refuse();
   }
   assert.deepEqual(await eventsOf(id), [["report.delivery-failed", 1, 1], ["report.delivered", 2, 0]]);
 });
 
 Deno.test("deliveries that end at the same moment settle the execution once", async () => {
   const actor = await t.actor();
-  const { id } = await delivered(actor, await start(actor, by(["full"])));
+  const { id } = await mailed(actor, "full");
   await sql`update report_executions set delivery_status = 'Pending' where id = ${id}`;
   await Promise.all([1, 2, 3, 4].map(() => finishDelivery(platform, id)));
   assert.equal((await delivered(actor, id)).deliveryStatus, "Failed");
@@ -150,57 +125,44 @@ Deno.test("deliveries that end at the same moment settle the execution once", as
 
 Deno.test("a schedule says whether its last run was delivered; a burst counts as one", async () => {
   const actor = await t.actor();
-  const schedule = async (more: Record<string, unknown>) => {
-    const { status, body } = await actor.post("/api/v1/reports/schedules", {
-      templateId: "regional",
-      name: "By region",
-      cronExpression: "0 6 * * 1",
-      format: CSV,
-      ...more,
-    });
-    assert.equal(status, 201, JSON.stringify(body));
-    assert.equal(body.lastDeliveryStatus, null);
-    await actor.post(`/api/v1/reports/schedules/${body.id}/trigger`);
-    const path = `/api/v1/reports/schedules/${body.id}`;
-    const ended = await until(
+  const lastOf = async (more: Record<string, unknown>) => {
+    const schedule = await createSchedule(actor, { templateId: "regional", ...more });
+    assert.equal(schedule.lastDeliveryStatus, null);
+    const path = `${SCHEDULES}/${schedule.id}`;
+    await actor.post(`${path}/trigger`);
+    const { body: { lastDeliveryStatus } } = await until(
       () => actor.get(path),
       ({ body: { lastDeliveryStatus, lastStatus } }) =>
         lastStatus >= STATUS.Completed && lastDeliveryStatus !== null && lastDeliveryStatus !== "Pending",
     );
-    const { body: { items } } = await actor.get("/api/v1/reports/schedules");
-    assert.equal(items[0].lastDeliveryStatus, ended.body.lastDeliveryStatus);
-    return ended.body.lastDeliveryStatus;
+    has((await actor.get(SCHEDULES)).body.items[0], { lastDeliveryStatus });
+    return lastDeliveryStatus;
   };
   const parameters = { region: "Norte" };
-  assert.equal(await schedule({ parameters, delivery: by(["one"]) }), "Delivered");
-  assert.equal(await schedule({ parameters, delivery: by(["full"]) }), "Failed");
-  const burst = (...names: string[]) => ({
-    delivery: { method: EMAIL },
-    burst: {
-      parameter: "region",
-      items: names.map((name, i) => ({ value: ["Norte", "Sul"][i], recipients: [`${name}@example.test`] })),
-    },
-  });
-  assert.equal(await schedule(burst("one", "full")), "Partly");
-  assert.equal(await schedule(burst("one", "two")), "Delivered");
+  assert.equal(await lastOf({ parameters, delivery: by("one") }), "Delivered");
+  assert.equal(await lastOf({ parameters, delivery: by("full") }), "Failed");
+  const burst = (...names: string[]) => {
+    const items = by(...names).recipients.map((address, i) => ({ value: `r${i}`, recipients: [address] }));
+    return { delivery: { method: EMAIL }, burst: { parameter: "region", items } };
+  };
+  assert.equal(await lastOf(burst("one", "full")), "Partly");
+  assert.equal(await lastOf(burst("one", "two")), "Delivered");
 });
 
 Deno.test("the migration fills the delivery status of older executions", async () => {
   const actor = await t.actor();
-  const made = await Promise.all(
-    [by(["one"]), by(["one", "full"]), by(["full"]), null].map(async (delivery) => {
-      const id = await start(actor, delivery);
-      return delivery ? await delivered(actor, id) : await reached(actor, id, STATUS.Completed);
-    }),
-  );
-  const ids = made.map(({ id }) => id);
+  const deliveries = [by("one"), by("one", "full"), by("full"), null];
+  const ids = await Promise.all(deliveries.map(async (delivery) => {
+    const id = await start(actor, delivery);
+    await (delivery ? delivered(actor, id) : reached(actor, id, STATUS.Completed));
+    return id;
+  }));
   await sql`update report_executions set delivery_status = null where id = any(${ids}::uuid[])`;
   const folder = join(import.meta.dirname ?? ".", "../../../infra/postgres/migrations");
   const text = await Deno.readTextFile(join(folder, "0135_report_delivery_status.sql"));
   const [fill = ""] = /^update report_executions[^;]*;/m.exec(text) ?? [];
   await sql.unsafe(fill);
-  const rows = await sql<{ id: string; deliveryStatus: string | null }[]>`
-    select id, delivery_status from report_executions where id = any(${ids}::uuid[])`;
-  const statuses = new Map(rows.map(({ id, deliveryStatus }) => [id, deliveryStatus]));
-  assert.deepEqual(ids.map((id) => statuses.get(id)), ["Delivered", "Partly", "Failed", null]);
+  const rows = await sql`select id, delivery_status from report_executions where id = any(${ids}::uuid[])`;
+  const statuses = Object.fromEntries(pluck(rows, "id", "deliveryStatus"));
+  assert.deepEqual(ids.map((id) => statuses[id]), ["Delivered", "Partly", "Failed", null]);
 });

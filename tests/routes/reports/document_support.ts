@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { pageTexts, type PdfObjects, pdfObjects, textOf } from "../../domain/reports/pdf_objects.ts";
-import type { HttpAnswer } from "../../support/http.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
-import { fetchDocument, reached, setupSharedReports, STATUS } from "./support.ts";
+import { STATUS } from "./constants.ts";
+import { fetchDocument, reached, setupSharedReports } from "./support.ts";
+
+export { refused } from "../../support/answers.ts";
 
 export const DOCUMENTS = "/api/v1/document-templates";
 export const PARTIALS = "/api/v1/notification-templates";
@@ -15,14 +17,14 @@ export async function setupDocuments() {
     t,
     /** Partials are message templates, so that who changes them needs the permission of those. */
     editor: () => t.actor({ permissions: [...PERMISSIONS, "send:notifications"] }),
-    /** The texts of a document drawn from a template. */
+    /** The texts of a document drawn from a template, with ordinary spaces. */
     drawn: async (by: Actor, id: string, body: Record<string, unknown> = {}) =>
-      pageTexts(await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, body)).flat(),
+      textsOf(await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, body)),
   };
 }
 
-export const refused = (answer: HttpAnswer, status: number, code: string) =>
-  assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body));
+export const textsOf = (objects: PdfObjects): string[] =>
+  pageTexts(objects).flat().map((text) => text.replaceAll(/\s/g, " "));
 
 /** A PDF that a route answers. */
 export async function drawnBy(
@@ -56,11 +58,8 @@ export const makePartial = async (
 };
 
 export const changePartial = async (by: Actor, id: string, htmlBodyTemplate: string) => {
-  const answer = await by.put(`${PARTIALS}/${id}`, {
-    templateId: id,
-    htmlBodyTemplate,
-    textBodyTemplate: null,
-  });
+  const texts = { htmlBodyTemplate, textBodyTemplate: null };
+  const answer = await by.put(`${PARTIALS}/${id}`, { templateId: id, ...texts });
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
 };
 
@@ -77,7 +76,15 @@ export const given = (bodyTemplate: string, more: Record<string, unknown> = {}) 
 export const make = async (by: Actor, bodyTemplate: string, more: Record<string, unknown> = {}) => {
   const answer = await by.post(DOCUMENTS, given(bodyTemplate, more));
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return answer.body as { id: string; version: number };
+  // deno-lint-ignore no-explicit-any -- answers of every shape
+  return answer.body as any;
+};
+
+/** Requests documents and returns the answer. */
+export const generate = async (by: Actor, templateId: string, body: Record<string, unknown>) => {
+  const answer = await by.post(`${DOCUMENTS}/${templateId}/generate`, body);
+  assert.equal(answer.status, 202, JSON.stringify(answer.body));
+  return answer.body;
 };
 
 /** The language tag of a PDF. */
@@ -90,5 +97,17 @@ export const languageOf = ({ syntax }: PdfObjects) => {
 export const generated = async (by: Actor, id: string) => {
   const { fileName } = await reached(by, id, STATUS.Completed);
   const objects = pdfObjects((await fetchDocument(by, id)).bytes);
-  return { fileName, texts: pageTexts(objects).flat(), language: languageOf(objects) };
+  return { fileName, texts: textsOf(objects), language: languageOf(objects) };
 };
+
+/** Runs `work` while no document can be generated. */
+export async function whileWaiting<T>(t: TestService, work: () => Promise<T>): Promise<T> {
+  const { slots } = t.steward.platform.reports;
+  const take = () => slots.take(AbortSignal.timeout(60_000));
+  const releases = await Promise.all([take(), take()]);
+  try {
+    return await work();
+  } finally {
+    for (const release of releases) release();
+  }
+}

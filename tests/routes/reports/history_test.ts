@@ -1,242 +1,175 @@
 import assert from "node:assert/strict";
 import { collectExpired } from "../../../domain/files/sweeps.ts";
+import { has, invalid, nulls, pluck, refused } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { CSV, fetchDocument, setupSharedReports, STATUS } from "./support.ts";
-import { until } from "../../support/until.ts";
+import type { Actor } from "../../support/setup.ts";
+import { CSV, REPORTS, SCHEDULES, STATUS } from "./constants.ts";
+import { createSchedule, downloadUrl, fetchDocument, generateNow, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
-const { sql } = t.steward.platform;
-const generate = async (by: Awaited<ReturnType<typeof t.actor>>, templateId = "cells", parameters = {}) =>
-  (await by.post("/api/v1/reports/generate", { templateId, format: CSV, parameters })).body;
+const { platform } = t.steward;
+const { sql } = platform;
+const referencesOf = async (fileId: string) =>
+  (await sql`select reference_count from files where id = ${fileId}`)[0]?.referenceCount;
+const download = (actor: Actor, id: string) => actor.get(`${REPORTS}/${id}/download`);
 
 Deno.test("the list of templates has those the caller may run, with documented parameters", async () => {
-  const visitor = await t.actor({ permissions: [] });
+  const visitor = await t.actor();
   const analyst = await t.actor({ permissions: ["read:users"] });
-  const idsOf = async (by: typeof visitor) =>
-    (await by.get("/api/v1/reports")).body.map((item: { templateId: string }) => item.templateId);
-  assert.ok(!(await idsOf(visitor)).includes("users"));
-  assert.ok((await idsOf(analyst)).includes("users"));
-  assert.ok((await idsOf(t.systemAdmin)).includes("users"));
-  const { status, body } = await visitor.get("/api/v1/reports");
-  assert.equal(status, 200);
-  const cells = body.find((item: { templateId: string }) => item.templateId === "cells");
-  assert.equal(cells.displayName, "Cells");
-  assert.equal(cells.version, 3);
-  assert.equal(cells.isGlobal, false);
+  const idsOf = async (by: Actor) => pluck((await by.get(REPORTS)).body, "templateId");
+  const seen = [visitor, analyst, t.systemAdmin].map(async (by) => (await idsOf(by)).includes("users"));
+  assert.deepEqual(await Promise.all(seen), [false, true, true]);
+  const { body } = await visitor.get(REPORTS);
+  const named = (id: string) => body.find(({ templateId }: { templateId: string }) => templateId === id);
+  const cells = named("cells");
+  has(cells, { displayName: "Cells", version: 3, isGlobal: false });
   assert.ok(cells.supportedFormats.includes(CSV));
-  const parameter = { description: null, required: false, defaultValue: null, allowedValues: null };
+  const parameter = (name: string, valueType: string, more = {}) => ({
+    ...nulls("description defaultValue allowedValues"),
+    required: false,
+    name,
+    displayName: name,
+    valueType,
+    ...more,
+  });
+  const content = { displayName: "Content", defaultValue: "plain", description: "What the text cell says" };
   assert.deepEqual(cells.parameters.slice(0, 5), [
-    {
-      ...parameter,
-      name: "content",
-      displayName: "Content",
-      valueType: "string",
-      defaultValue: "plain",
-      description: "What the text cell says",
-    },
-    {
-      ...parameter,
-      name: "level",
-      displayName: "level",
-      valueType: "string",
-      defaultValue: "low",
-      allowedValues: ["low", "high"],
-    },
-    { ...parameter, name: "ratio", displayName: "ratio", valueType: "decimal" },
-    { ...parameter, name: "day", displayName: "day", valueType: "date" },
-    { ...parameter, name: "owner", displayName: "owner", valueType: "uuid" },
+    parameter("content", "string", content),
+    parameter("level", "string", { defaultValue: "low", allowedValues: ["low", "high"] }),
+    parameter("ratio", "decimal"),
+    parameter("day", "date"),
+    parameter("owner", "uuid"),
   ]);
-  const lines = body.find((item: { templateId: string }) => item.templateId === "lines");
-  assert.deepEqual(
-    [lines.parameters[0].name, lines.parameters[0].valueType, lines.parameters[0].required],
-    ["rows", "int", true],
-  );
+  has(named("lines").parameters[0], { name: "rows", valueType: "int", required: true });
 });
 
 Deno.test("an execution has an ETag, and a deletion can require it", async () => {
   const actor = await t.actor();
-  const { id } = await generate(actor);
-  const path = `/api/v1/reports/${id}`;
+  const { id } = await generateNow(actor);
+  const path = `${REPORTS}/${id}`;
   const read = async () => (await actor.get(path)).headers.get("etag") ?? "";
   const etag = await read();
   assert.match(etag, /^"\d+"$/);
-  await until(() => actor.get(`${path}/download`), ({ status }) => status === 200);
+  await downloadUrl(actor, id);
   assert.equal(await read(), etag, "a download is no change");
   await sql`update report_executions set error_message = 'changed' where id = ${id}`;
-  const stale = await actor.delete(path, { "if-match": etag });
-  assert.deepEqual([stale.status, stale.body.code], [412, "PRECONDITION_FAILED"]);
+  refused(await actor.delete(path, { "if-match": etag }), 412, "PRECONDITION_FAILED");
   assert.equal((await actor.delete(path, { "if-match": await read() })).status, 204);
 });
 
 Deno.test("an unknown number of a format or status is rejected like an unknown name", async () => {
   const actor = await t.actor();
-  const schedule = { templateId: "cells", name: "Nightly", cronExpression: "0 2 * * *", format: CSV };
-  const { body: { id } } = await actor.post("/api/v1/reports/schedules", schedule);
+  const { id } = await createSchedule(actor);
   for (const value of ["Docx", "99", "0", "-1", "1.5", "4294967299"]) {
-    const number = value === "Docx" ? value : Number(value);
-    const request = { templateId: "cells", format: number };
+    const format = value === "Docx" ? value : Number(value);
+    const request = { templateId: "cells", format };
+    const job = { jobTypeName: "steward.report", serializedArgs: JSON.stringify(request) };
     const answers = [
-      await actor.get(`/api/v1/reports/history?format=${value}`),
-      await actor.get(`/api/v1/reports/history?status=${value}`),
-      await actor.post("/api/v1/reports/generate", request),
-      await actor.post("/api/v1/reports/generate-async", request),
-      await actor.post("/api/v1/reports/generate-async", {
+      await actor.get(`${REPORTS}/history?format=${value}`),
+      await actor.get(`${REPORTS}/history?status=${value}`),
+      await actor.post(`${REPORTS}/generate`, request),
+      await actor.post(`${REPORTS}/generate-async`, request),
+      await actor.post(`${REPORTS}/generate-async`, {
         ...request,
         format: CSV,
-        delivery: { method: number },
+        delivery: { method: format },
       }),
-      await actor.post("/api/v1/reports/schedules", { ...schedule, format: number }),
-      await actor.put(`/api/v1/reports/schedules/${id}`, { format: number }),
-      await actor.post("/api/v1/jobs", {
-        jobTypeName: "steward.report",
-        serializedArgs: JSON.stringify(request),
-      }),
+      await actor.post(SCHEDULES, { ...request, name: "Nightly", cronExpression: "0 2 * * *" }),
+      await actor.put(`${SCHEDULES}/${id}`, { format }),
+      await actor.post("/api/v1/jobs", job),
     ];
-    for (const { status, body } of answers) {
-      assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], `${value}: ${JSON.stringify(body)}`);
-    }
+    for (const answer of answers) refused(answer, 400, "VALIDATION_ERROR");
   }
 });
 
 Deno.test("the history is paged, newest first, and filtered", async () => {
-  const actor = await t.actor({ permissions: [] });
-  const made = [];
-  for (let i = 0; i < 3; i++) {
-    made.push(await generate(actor, i === 1 ? "lines" : "cells", i === 1 ? { rows: 1 } : {}));
+  const actor = await t.actor();
+  const first = await generateNow(actor);
+  const second = await generateNow(actor, "lines", { parameters: { rows: 1 } });
+  const third = await generateNow(actor);
+  const page = async (query: string) => (await actor.get(`${REPORTS}/history?${query}`)).body;
+  const cases: [query: string, ...expected: { id: string }[]][] = [
+    ["", third, second, first],
+    ["templateId=lines", second],
+    ["status=3", third, second, first],
+    ["status=4"],
+    ["format=3", third, second, first],
+    ["format=1"],
+    [`fromDate=${second.createdAt}`, third, second],
+    [`toDate=${second.createdAt}`, second, first],
+    ["pageSize=1&pageNumber=2", second],
+  ];
+  for (const [query, ...expected] of cases) {
+    assert.deepEqual(pluck((await page(query)).items, "id"), pluck(expected, "id"), query);
   }
-  const page = async (query = "") => (await actor.get(`/api/v1/reports/history${query}`)).body;
-  const ids = async (query = "") => (await page(query)).items.map((item: { id: string }) => item.id);
-  const [first, second, third] = made.map(({ id }) => id);
-  assert.deepEqual(await ids(), [third, second, first]);
-  assert.deepEqual(await ids("?templateId=lines"), [second]);
-  assert.deepEqual(await ids("?status=3"), [third, second, first]);
-  assert.deepEqual(await ids("?status=4"), []);
-  assert.deepEqual(await ids("?format=3"), [third, second, first]);
-  assert.deepEqual(await ids("?format=1"), []);
-  assert.deepEqual(await ids(`?fromDate=${made[1]?.createdAt}`), [third, second]);
-  assert.deepEqual(await ids(`?toDate=${made[1]?.createdAt}`), [second, first]);
-  assert.deepEqual(await ids("?pageSize=1&pageNumber=2"), [second]);
-  const last = await page("?pageSize=2&pageNumber=2");
-  assert.deepEqual({ ...last, items: last.items.length }, {
-    items: 1,
-    totalCount: 3,
-    pageNumber: 2,
-    pageSize: 2,
-    totalPages: 2,
-    hasNext: false,
-    hasPrevious: true,
-  });
-  assert.deepEqual(Object.keys(last.items[0]).sort(), [
-    ...["completedAt", "createdAt", "deliveryStatus", "fileSizeBytes", "format", "id", "reportName"],
-    ...["status", "templateId"],
-  ]);
-  for (const bad of ["pageSize=101", "pageNumber=0", "status=7", "format=x", "fromDate=yesterday"]) {
-    assert.equal((await actor.get(`/api/v1/reports/history?${bad}`)).status, 400, bad);
+  const { items: [item], ...last } = await page("pageSize=2&pageNumber=2");
+  const paging = { pageNumber: 2, pageSize: 2, totalPages: 2, hasNext: false, hasPrevious: true };
+  assert.deepEqual(last, { totalCount: 3, ...paging });
+  const members = "completedAt createdAt deliveryStatus fileSizeBytes format id reportName status templateId";
+  assert.deepEqual(Object.keys(item).sort(), members.split(" "));
+  for (const bad of ["status=7", "format=x", "fromDate=yesterday"]) {
+    invalid(await actor.get(`${REPORTS}/history?${bad}`), bad.split("=")[0] ?? "");
   }
-});
-
-Deno.test("executions of another tenant are not found on any route", async () => {
-  const [own, other] = [await t.actor(), await t.actor()];
-  const { id } = await generate(own);
-  assert.equal((await other.get("/api/v1/reports/history")).body.totalCount, 0);
-  for (
-    const answer of [
-      await other.get(`/api/v1/reports/${id}`),
-      await other.get(`/api/v1/reports/${id}/download`),
-      await other.delete(`/api/v1/reports/${id}`),
-      await other.get(`/api/v1/reports/${crypto.randomUUID()}`),
-    ]
-  ) assert.deepEqual([answer.status, answer.body.code], [404, "REPORT_NOT_FOUND"]);
-  assert.equal((await own.get(`/api/v1/reports/not-a-uuid`)).body.code, "VALIDATION_ERROR");
-  assert.equal((await own.get(`/api/v1/reports/${id}`)).status, 200);
 });
 
 Deno.test("a colleague sees an execution only with the permission for its rows", async () => {
   const tenantId = await t.tenant();
   const analyst = await t.actor({ tenantId, permissions: ["read:users"] });
   const colleague = await t.actor({ tenantId, permissions: ["read:users"] });
-  const visitor = await t.actor({ tenantId, permissions: [] });
-  const { id } = await generate(analyst, "users");
-  assert.equal((await colleague.get(`/api/v1/reports/${id}`)).status, 200);
-  for (
-    const answer of [
-      await visitor.get(`/api/v1/reports/${id}`),
-      await visitor.get(`/api/v1/reports/${id}/download`),
-      await visitor.delete(`/api/v1/reports/${id}`),
-    ]
-  ) assert.deepEqual([answer.status, answer.body.code], [403, "MISSING_PERMISSION"]);
-  assert.equal((await visitor.get("/api/v1/reports/history")).body.totalCount, 0);
+  const visitor = await t.actor({ tenantId });
+  const { id } = await generateNow(analyst, "users");
+  assert.equal((await colleague.get(`${REPORTS}/${id}`)).status, 200);
+  refused(await visitor.get(`${REPORTS}/${id}`), 403, "MISSING_PERMISSION");
+  refused(await download(visitor, id), 403, "MISSING_PERMISSION");
+  refused(await visitor.delete(`${REPORTS}/${id}`), 403, "MISSING_PERMISSION");
+  assert.equal((await visitor.get(`${REPORTS}/history`)).body.totalCount, 0);
 });
 
 Deno.test("a document that is being scanned is not available, a collected one is reported as purged", async () => {
   const actor = await t.actor();
-  const { scanner } = t.steward.platform;
-  const { scan } = scanner;
-  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
-  scanner.scan = (content, o) => gate.then(() => scan(content, o));
-  const { id, storedFileId } = await generate(actor);
-  const refusal = async () => {
-    const { status, body } = await actor.get(`/api/v1/reports/${id}/download`);
-    return [status, body.code];
-  };
-  assert.deepEqual(await refusal(), [409, "FILE_NOT_AVAILABLE_CONFLICT"]);
-  open();
-  scanner.scan = scan;
+  const { scan } = platform.scanner;
+  const gate = Promise.withResolvers<void>();
+  const restore = t.replace(({ scanner }) => scanner, {
+    scan: (...given: Parameters<typeof scan>) => gate.promise.then(() => scan(...given)),
+  });
+  const { id, storedFileId } = await generateNow(actor);
+  refused(await download(actor, id), 409, "FILE_NOT_AVAILABLE_CONFLICT");
+  gate.resolve();
+  restore();
   await fetchDocument(actor, id);
   await sql`update files set status = 'Purged', purge_reason = 'job:retention-expired', purged_at = now()
     where id = ${storedFileId}`;
-  assert.deepEqual(await refusal(), [409, "FILE_PURGED_CONFLICT"]);
-  assert.equal((await actor.get(`/api/v1/reports/${id}`)).body.downloadCount, 1, "refusals are no downloads");
+  refused(await download(actor, id), 409, "FILE_PURGED_CONFLICT");
+  assert.equal((await actor.get(`${REPORTS}/${id}`)).body.downloadCount, 1, "refusals are no downloads");
 });
 
-Deno.test("deleting hides an execution and releases its file", async () => {
+Deno.test("deleting hides an execution and releases its file; of several deletions at once one succeeds", async () => {
   const actor = await t.actor();
-  const { id, storedFileId } = await generate(actor);
-  const held = async () =>
-    (await sql`select reference_count from files where id = ${storedFileId}`)[0]?.referenceCount;
-  assert.equal(await held(), 1);
-  const answers = await Promise.all([1, 2, 3].map(() => actor.delete(`/api/v1/reports/${id}`)));
-  assert.deepEqual(
-    answers.map(({ status }) => status).sort(),
-    [204, 404, 404],
-    "one of three at once deletes it",
-  );
-  assert.equal(await held(), 0);
-  assert.equal((await actor.get("/api/v1/reports/history")).body.totalCount, 0);
-  const all = await actor.get("/api/v1/reports/history?includeDeleted=true");
-  assert.deepEqual(all.body.items.map((item: { status: number }) => item.status), [STATUS.Completed]);
+  const { id, storedFileId } = await generateNow(actor);
+  assert.equal(await referencesOf(storedFileId), 1);
+  const answers = await Promise.all([1, 2, 3].map(() => actor.delete(`${REPORTS}/${id}`)));
+  assert.deepEqual(pluck(answers, "status").sort(), [204, 404, 404]);
+  assert.equal(await referencesOf(storedFileId), 0);
+  assert.equal((await actor.get(`${REPORTS}/history`)).body.totalCount, 0);
+  const all = await actor.get(`${REPORTS}/history?includeDeleted=true`);
+  assert.deepEqual(pluck(all.body.items, "status"), [STATUS.Completed]);
   const audited = await sql`select action, actor_id from audit_log where target_id = ${id} order by id`;
-  assert.deepEqual(audited.map((row) => [row.action, row.actorId]), [["report.delete", actor.userId]]);
+  assert.deepEqual(pluck(audited, "action", "actorId"), [["report.delete", actor.userId]]);
 });
 
 Deno.test("an expired document is released once, and its execution stays", async () => {
   const actor = await t.actor();
-  const { id, storedFileId } = await generate(actor);
-  await until(
-    () => sql<{ status: string }[]>`select status from files where id = ${storedFileId}`,
-    ([file]) => file?.status === "Available",
-  );
+  const { id, storedFileId } = await generateNow(actor);
+  await downloadUrl(actor, id);
   await sql`update report_executions set expires_at = now() - interval '1 day' where id = ${id}`;
-  const expiry = t.steward.platform.jobTypes.get("steward.report-expiry");
-  const context = jobContext(t.steward.platform);
-  assert.deepEqual(await expiry?.run({}, context), { expired: 1 });
-  assert.deepEqual(await expiry?.run({}, context), { expired: 0 });
-  const [file] = await sql`select reference_count from files where id = ${storedFileId}`;
-  assert.equal(file?.referenceCount, 0);
-  const { body } = await actor.get(`/api/v1/reports/${id}`);
-  assert.equal(body.status, STATUS.Completed);
-  assert.equal((await actor.get(`/api/v1/reports/${id}/download`)).status, 200, "until it is collected");
+  const expiry = platform.jobTypes.get("steward.report-expiry");
+  assert.deepEqual(await expiry?.run({}, jobContext(platform)), { expired: 1 });
+  assert.deepEqual(await expiry?.run({}, jobContext(platform)), { expired: 0 });
+  assert.equal(await referencesOf(storedFileId), 0);
+  assert.equal((await actor.get(`${REPORTS}/${id}`)).body.status, STATUS.Completed);
+  assert.equal((await download(actor, id)).status, 200, "until it is collected");
   await sql`update files set last_released_at = now() - interval '31 days' where id = ${storedFileId}`;
-  assert.equal(await collectExpired(t.steward.platform), 1);
-  const { status, body: refusal } = await actor.get(`/api/v1/reports/${id}/download`);
-  assert.deepEqual([status, refusal.code], [409, "FILE_PURGED_CONFLICT"]);
-  assert.equal((await actor.get(`/api/v1/reports/${id}`)).body.downloadCount, 1, "a refusal is no download");
-});
-
-Deno.test("a document is kept for the configured time after its completion", async () => {
-  const actor = await t.actor();
-  const { id } = await generate(actor);
-  const { completedAt, expiresAt } = (await actor.get(`/api/v1/reports/${id}`)).body;
-  assert.equal(Date.parse(expiresAt) - Date.parse(completedAt), 90 * 86_400_000);
+  assert.equal(await collectExpired(platform), 1);
+  refused(await download(actor, id), 409, "FILE_PURGED_CONFLICT");
 });

@@ -1,201 +1,145 @@
 // Reports while a service they need is down or their workers crash.
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { startEmbeddedObjectStore } from "../../../infra/embedded/objectstore/server.ts";
+import { DependencyUnavailable } from "../../../domain/jobs/job_type.ts";
 import { deliverJob } from "../../../domain/reports/delivery/deliver_job.ts";
 import { generateJob } from "../../../domain/reports/generate_job.ts";
 import { beginRun } from "../../../domain/reports/run.ts";
-import { DependencyUnavailable } from "../../../domain/jobs/job_type.ts";
-import type { Actor } from "../../support/setup.ts";
 import { freePort } from "../../../infra/embedded/free_port.ts";
-import { TcpProxy } from "../../support/tcp_proxy.ts";
+import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
+import { has, refused } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { CSV, downloadUrl, reached, setupReports, STATUS } from "./support.ts";
 import { until } from "../../support/until.ts";
+import { CSV, REPORTS, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
+import { downloadUrl, execution, generateLater, reached, setupSharedReports, startHook } from "./support.ts";
 
-const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
-const keys = { accessKey: "outages", secretKey: "outages-secret" };
-const store = await startEmbeddedObjectStore({
-  dir: join(folder, "objects"),
-  port: 0,
-  region: "us-east-1",
-  ...keys,
-});
-const proxy = await TcpProxy.start({ hostname: "127.0.0.1", port: Number(new URL(store.endpoint).port) });
-const t = await setupReports({
-  S3_ENDPOINT: `http://127.0.0.1:${proxy.port}`,
-  S3_ACCESS_KEY: keys.accessKey,
-  S3_SECRET_KEY: keys.secretKey,
-  OUTBOUND_ALLOW: "127.0.0.1",
-  REPORT_CONCURRENCY: "8", // a run never waits for a report of another test
-});
-const { sql } = t.steward.platform;
+const t = await setupSharedReports();
+Deno.test.afterAll(() => t.stop());
+const { platform } = t.steward;
+const { sql, config } = platform;
 const analyst = await t.actor();
-Deno.test.afterAll(async () => {
-  await t.stop();
-  await proxy.refuse();
-  await store.stop();
-  await Deno.remove(folder, { recursive: true });
-});
 
-const start = async (body: Record<string, unknown>): Promise<string> =>
-  (await analyst.post("/api/v1/reports/generate-async", { templateId: "cells", format: CSV, ...body })).body
-    .id;
-const rowOf = async (id: string) =>
-  (await sql<{ jobId: string; deliveryJobId: string; attempts: number; failures: number }[]>`
-    select job_id, delivery_job_id, attempts, failures from report_executions where id = ${id}`)[0];
+const start = async (delivery: unknown = null): Promise<string> =>
+  (await generateLater(analyst, { delivery })).id;
+const read = async (id: string) => (await analyst.get(`${REPORTS}/${id}`)).body;
+const rowOf = async (id: string) => (await sql`select * from report_executions where id = ${id}`)[0];
+const triesOf = async (id: string) =>
+  (await sql`select attempts from report_deliveries where execution_id = ${id}`)[0]?.attempts ?? 0;
 
-/** Runs a waiting job at once, until `done`. */
-async function hurry(actor: Actor, jobId: string, done: () => Promise<boolean>): Promise<void> {
-  for (const since = performance.now(); !(await done());) {
-    assert.ok(performance.now() - since < 20_000, "it did not come about in time");
-    await actor.post(`/api/v1/jobs/${jobId}/retry-now`);
-    await new Promise((resolve) => setTimeout(resolve, 15));
-  }
+/** Takes the object store away until the returned function is called. */
+function storeIsAway(): () => void {
+  const endpoint = `http://127.0.0.1:${freePort()}`;
+  const place = { endpoint, publicEndpoint: endpoint, region: "us-east-1", bucket: config.S3_BUCKET };
+  const gone = connectObjectStore({ ...place, accessKey: "a", secretKey: "b", pathStyle: true });
+  return t.replace((p) => p, { objects: gone });
 }
 
+/** Runs a waiting job at once, until `done`. */
+const hurry = (jobId: string, done: () => Promise<boolean>) =>
+  until(async () => {
+    await analyst.post(`/api/v1/jobs/${jobId}/retry-now`);
+    return await done();
+  });
+const isIn = (id: string, status: number) => async () => (await read(id)).status === status;
+
 Deno.test("a report is retried without limit during an outage of the object store, and completed afterwards", async () => {
-  await proxy.refuse();
-  const id = await start({});
-  const { jobId = "" } = await rowOf(id) ?? {};
-  await hurry(analyst, jobId, async () => ((await rowOf(id))?.attempts ?? 0) >= 6);
-  const { body: waiting } = await until(
-    () => analyst.get(`/api/v1/reports/${id}`),
-    ({ body }) => body.status === STATUS.Queued,
-  );
+  const restore = storeIsAway();
+  const id = await start();
+  const jobId = (await rowOf(id))?.jobId;
+  await hurry(jobId, async () => ((await rowOf(id))?.attempts ?? 0) >= 5);
+  const waiting = await reached(analyst, id, STATUS.Queued);
   assert.equal(waiting.errorMessage, "The object store does not answer. The report will be tried again.");
   assert.equal((await rowOf(id))?.failures, 0, "an outage is no failure of the report");
-  await proxy.pass();
-  await hurry(analyst, jobId, async () => {
-    const { body } = await analyst.get(`/api/v1/reports/${id}`);
-    return body.status === STATUS.Completed;
-  });
-  const { body: detail } = await analyst.get(`/api/v1/reports/${id}`);
-  assert.equal(detail.errorMessage, null);
+  restore();
+  await hurry(jobId, isIn(id, STATUS.Completed));
+  assert.equal((await read(id)).errorMessage, null);
   assert.equal((await fetch(await downloadUrl(analyst, id))).status, 200);
-  const { body: job } = await analyst.get(`/api/v1/jobs/${jobId}`);
-  assert.equal(job.status, "Succeeded");
+  assert.equal((await analyst.get(`/api/v1/jobs/${jobId}`)).body.status, "Succeeded");
 });
 
 Deno.test("while the object store is down, a synchronous request is answered 503 at once", async () => {
-  await proxy.refuse();
-  const { status, body, headers } = await analyst.post("/api/v1/reports/generate", {
-    templateId: "cells",
-    format: CSV,
-  });
-  await proxy.pass();
-  assert.deepEqual([status, body.code], [503, "FILE_STORAGE_UNAVAILABLE"]);
-  assert.ok(headers.has("retry-after"));
+  const restore = storeIsAway();
+  const answer = await analyst.post(`${REPORTS}/generate`, { templateId: "cells", format: CSV }).finally(
+    restore,
+  );
+  refused(answer, 503, "FILE_STORAGE_UNAVAILABLE");
+  assert.ok(answer.headers.has("retry-after"));
 });
 
 Deno.test("a copy waits for the object store to come back, and a webhook for its receiver", async () => {
-  const id = await start({ delivery: { method: 3, targetPath: "outage/{fileName}" } });
+  const id = await start({ method: STORAGE, targetPath: "outage/{fileName}" });
   await reached(analyst, id, STATUS.Delivered);
-  await proxy.refuse();
+  const restore = storeIsAway();
   await sql`update report_deliveries set status = 'Failed' where execution_id = ${id}`;
   await sql`update report_executions set status = ${STATUS.Completed} where id = ${id}`;
-  assert.equal((await analyst.post(`/api/v1/reports/${id}/redeliver`)).status, 202);
-  const { deliveryJobId = "" } = await rowOf(id) ?? {};
-  const tries = async () =>
-    (await sql<{ attempts: number }[]>`select attempts from report_deliveries where execution_id = ${id}`)[0]
-      ?.attempts ?? 0;
-  await hurry(analyst, deliveryJobId, async () => await tries() >= 10);
-  const { body: waiting } = await analyst.get(`/api/v1/reports/${id}`);
-  assert.deepEqual(waiting.deliveries.map((d: { status: string }) => d.status), ["Owed"]);
-  await proxy.pass();
-  await hurry(analyst, deliveryJobId, async () => {
-    const { body } = await analyst.get(`/api/v1/reports/${id}`);
-    return body.status === STATUS.Delivered;
-  });
+  assert.equal((await analyst.post(`${REPORTS}/${id}/redeliver`)).status, 202);
+  const { deliveryJobId } = await rowOf(id) ?? {};
+  await hurry(deliveryJobId, async () => await triesOf(id) >= 10);
+  has(await read(id), { deliveries: [{ status: "Owed" }] });
+  restore();
+  await hurry(deliveryJobId, isIn(id, STATUS.Delivered));
 
   const port = freePort();
-  const hooked = await start({ delivery: { method: 4, webhookUrl: `http://127.0.0.1:${port}/hook` } });
+  const hooked = await start({ method: WEBHOOK, webhookUrl: `http://127.0.0.1:${port}/hook` });
   await reached(analyst, hooked, STATUS.Completed);
-  const hookJob = (await rowOf(hooked))?.deliveryJobId ?? "";
-  const hookTries = async () =>
-    (await sql<{ attempts: number }[]>`
-      select attempts from report_deliveries where execution_id = ${hooked}`)[0]?.attempts ?? 0;
-  await hurry(analyst, hookJob, async () => await hookTries() >= 10);
-  const server = Deno.serve(
-    { port, hostname: "127.0.0.1", onListen: () => {} },
-    () => new Response(null, { status: 204 }),
-  );
-  await hurry(analyst, hookJob, async () => {
-    const { body } = await analyst.get(`/api/v1/reports/${hooked}`);
-    return body.status === STATUS.Delivered;
-  });
+  const hookJob = (await rowOf(hooked))?.deliveryJobId;
+  await hurry(hookJob, async () => await triesOf(hooked) >= 10);
+  const options = { port, hostname: "127.0.0.1", onListen: () => {} };
+  const server = Deno.serve(options, () => new Response(null, { status: 204 }));
+  await hurry(hookJob, isIn(hooked, STATUS.Delivered));
   await server.shutdown();
 });
 
 Deno.test("an unreachable receiver is given up after a day, a rejecting one after a few attempts", async () => {
-  const port = freePort();
-  const id = await start({ delivery: { method: 4, webhookUrl: `http://127.0.0.1:${port}/hook` } });
-  await reached(analyst, id, STATUS.Completed);
-  const deliver = (jobId: string, waitsForDependencies: boolean) =>
-    deliverJob.run({ executionId: id }, jobContext(t.steward.platform, { jobId, waitsForDependencies }));
-  const { deliveryJobId = "" } = await rowOf(id) ?? {};
-  await until(
-    () => analyst.get(`/api/v1/reports/${id}`),
-    ({ body }) => body.deliveries[0]?.errorMessage?.startsWith("The receiver could not be reached"),
-  );
-  await assert.rejects(deliver(deliveryJobId, true), DependencyUnavailable);
-  assert.deepEqual(await deliver(deliveryJobId, false), { delivered: 1 });
-  const { body: detail } = await analyst.get(`/api/v1/reports/${id}`);
+  const id = await start({ method: WEBHOOK, webhookUrl: `http://127.0.0.1:${freePort()}/hook` });
+  const reason = "The receiver could not be reached";
+  await execution(analyst, id, ({ deliveries }) => deliveries[0]?.errorMessage?.startsWith(reason));
+  const jobId = (await rowOf(id))?.deliveryJobId;
+  const deliver = (waitsForDependencies: boolean) =>
+    deliverJob.run({ executionId: id }, jobContext(platform, { jobId, waitsForDependencies }));
+  await assert.rejects(deliver(true), DependencyUnavailable);
+  assert.deepEqual(await deliver(false), { delivered: 1 });
+  const detail = await read(id);
   assert.equal(detail.status, STATUS.Completed);
   assert.match(detail.errorMessage, /^Delivery failed for 1 of 1: .*could not be reached/);
 
-  let posts = 0;
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
-    posts++;
-    return new Response(null, { status: 404 });
-  });
-  const refused = await start({
-    delivery: { method: 4, webhookUrl: `http://127.0.0.1:${server.addr.port}/hook` },
-  });
-  await reached(analyst, refused, STATUS.Completed);
-  const refusedJob = (await rowOf(refused))?.deliveryJobId ?? "";
-  await hurry(analyst, refusedJob, async () => {
-    const { body } = await analyst.get(`/api/v1/reports/${refused}`);
-    return body.errorMessage !== null;
-  });
-  assert.equal(posts, 8);
-  await server.shutdown();
+  const hook = startHook(Array.from({ length: 20 }, () => [404, null]));
+  const refusedId = await start({ method: WEBHOOK, webhookUrl: hook.url });
+  await reached(analyst, refusedId, STATUS.Completed);
+  const hasEnded = async () => (await read(refusedId)).errorMessage !== null;
+  await hurry((await rowOf(refusedId))?.deliveryJobId, hasEnded);
+  await hook.stop();
+  assert.equal(hook.received.length, 8);
 });
 
+/** A Generating execution without a worker. */
+async function generating(): Promise<string> {
+  const later = { templateId: "cells", format: CSV };
+  const { id } = (await analyst.post(`${REPORTS}/generate-async`, later)).body;
+  await reached(analyst, id, STATUS.Completed);
+  await sql`update report_executions set status = ${STATUS.Generating}, stored_file_id = null where id = ${id}`;
+  return id;
+}
+
 Deno.test("crashes do not fail a report: its job decides how often it runs again", async () => {
-  const id = await start({ templateId: "slow", parameters: { rows: 10_000 } });
-  await reached(analyst, id, STATUS.Generating);
-  for (let crash = 0; crash < 8; crash++) assert.ok(await beginRun(t.steward.platform, id));
-  const { body } = await analyst.get(`/api/v1/reports/${id}`);
-  assert.equal(body.status, STATUS.Generating);
-  assert.equal((await analyst.delete(`/api/v1/reports/${id}`)).status, 204);
+  const id = await generating();
+  for (let crash = 0; crash < 8; crash++) assert.ok(await beginRun(platform, id));
+  assert.equal((await read(id)).status, STATUS.Generating);
 });
 
 Deno.test("three runs that fail on their own make the execution Failed", async () => {
-  const { objects } = t.steward.platform;
-  const { write } = objects;
-  const isWriting = Promise.withResolvers<void>();
-  objects.write = (...given) => {
-    isWriting.resolve();
-    return write.apply(objects, given);
-  };
+  const id = await generating();
+  const restore = t.replace(({ objects }) => objects, {
+    write: () => Promise.reject(new Error("an unexpected failure")),
+  });
   try {
-    const id = await start({ templateId: "slow", parameters: { rows: 10_000 } });
-    await isWriting.promise; // the worker's own run must not fail
-    objects.write = () => Promise.reject(new Error("an unexpected failure"));
+    const run = () => generateJob.run({ executionId: id }, jobContext(platform));
     for (const failures of [1, 2]) {
-      await assert.rejects(
-        generateJob.run({ executionId: id }, jobContext(t.steward.platform)),
-        /unexpected/,
-      );
-      const row = await rowOf(id);
-      assert.equal(row?.failures, failures);
+      await assert.rejects(run(), /unexpected/);
+      assert.equal((await rowOf(id))?.failures, failures);
     }
-    await assert.rejects(generateJob.run({ executionId: id }, jobContext(t.steward.platform)), {
-      name: "PermanentJobFailure",
-    });
-    await reached(analyst, id, STATUS.Failed);
+    await assert.rejects(run(), { name: "PermanentJobFailure" });
+    assert.equal((await read(id)).status, STATUS.Failed);
   } finally {
-    objects.write = write;
+    restore();
   }
 });

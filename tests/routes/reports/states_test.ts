@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { cancelJob } from "../../../domain/jobs/job_control.ts";
 import { operator } from "../../../domain/jobs/reach.ts";
+import { createDeliveries } from "../../../domain/reports/delivery/create_deliveries.ts";
 import { finishDelivery } from "../../../domain/reports/delivery/delivery.ts";
+import { produceDocument, RunSuperseded } from "../../../domain/reports/produce.ts";
 import {
   beginRun,
   completeRun,
@@ -10,15 +12,15 @@ import {
   requeueRun,
   type Run,
 } from "../../../domain/reports/run.ts";
-import { produceDocument, RunSuperseded } from "../../../domain/reports/produce.ts";
-import { createDeliveries } from "../../../domain/reports/delivery/create_deliveries.ts";
 import { endAbandoned, failAbandonedDeliveries } from "../../../domain/reports/sweep.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { CSV, reached, setupReports, STATUS } from "./support.ts";
+import { has } from "../../support/answers.ts";
 import { until } from "../../support/until.ts";
+import { REPORTS, STATUS } from "./constants.ts";
+import { execution, generateLater, setupIdleReports } from "./support.ts";
 
-const t = await setupReports({ JOB_CONCURRENCY: "0" });
+const t = await setupIdleReports();
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
 const { sql } = platform;
@@ -32,18 +34,17 @@ const made = {
   rowCount: 1,
   generationMs: 1,
 };
+const { Queued, Generating, Completed, Failed, Delivered, Cancelled } = STATUS;
 /** Inserts an execution with this status. */
 async function executionIn(status: number): Promise<Run> {
-  const { body } = await actor.post("/api/v1/reports/generate-async", { templateId: "cells", format: CSV });
-  const [row] = await sql<Run[]>`
-    update report_executions set status = ${status}, run_id = ${newId()},
-      stored_file_id = ${status === STATUS.Completed || status === STATUS.Delivered ? newId() : null}
-    where id = ${body.id} returning *`;
-  assert.ok(row);
-  return row;
+  const { id } = await generateLater(actor);
+  const file = status === Completed || status === Delivered ? newId() : null;
+  const [row] = await sql<Run[]>`update report_executions set status = ${status}, run_id = ${newId()},
+    stored_file_id = ${file} where id = ${id} returning *`;
+  return row ?? assert.fail();
 }
-const statusOf = async (id: string) =>
-  (await sql`select status from report_executions where id = ${id}`)[0]?.status;
+const rowOf = async (id: string) => (await sql`select * from report_executions where id = ${id}`)[0];
+const statusOf = async ({ id }: Run) => (await rowOf(id))?.status;
 
 const MOVES: Record<string, (run: Run) => Promise<unknown>> = {
   begin: (run) => beginRun(platform, run.id),
@@ -51,8 +52,8 @@ const MOVES: Record<string, (run: Run) => Promise<unknown>> = {
   fail: (run) => failRun(platform, run, "no"),
   requeue: (run) => requeueRun(sql, run, "no", true),
   delivered: (run) => finishDelivery(platform, run.id),
-  delete: (run) => actor.delete(`/api/v1/reports/${run.id}`),
-  redeliver: (run) => actor.post(`/api/v1/reports/${run.id}/redeliver`),
+  delete: (run) => actor.delete(`${REPORTS}/${run.id}`),
+  redeliver: (run) => actor.post(`${REPORTS}/${run.id}/redeliver`),
   jobCancelled: (run) => jobEnded(run, "Cancelled"),
   jobGivenUp: (run) => jobEnded(run, "DeadLettered"),
   reject: (run) => rejectDocument(platform, run.id, "infected"),
@@ -63,7 +64,6 @@ async function jobEnded(run: Run, status: string): Promise<void> {
     where id = (select job_id from report_executions where id = ${run.id})`;
   await endAbandoned(platform);
 }
-const { Queued, Generating, Completed, Failed, Delivered, Cancelled } = STATUS;
 /** The resulting status of each move from each status; statuses that are missing here stay unchanged. */
 const LEADS: Record<string, Record<number, number>> = {
   begin: { [Queued]: Generating, [Generating]: Generating },
@@ -83,7 +83,7 @@ Deno.test("every move from every status has the result of the diagram", async ()
     for (const status of Object.values(STATUS)) {
       const run = await executionIn(status);
       await move(run);
-      assert.equal(await statusOf(run.id), LEADS[name]?.[status] ?? status, `${name} from ${status}`);
+      assert.equal(await statusOf(run), LEADS[name]?.[status] ?? status, `${name} from ${status}`);
     }
   }
 });
@@ -92,7 +92,7 @@ Deno.test("an outdated run changes nothing", async () => {
   for (const name of ["complete", "fail", "requeue"]) {
     const run = await executionIn(Generating);
     await MOVES[name]?.({ ...run, runId: newId() });
-    assert.equal(await statusOf(run.id), Generating, name);
+    assert.equal(await statusOf(run), Generating, name);
   }
 });
 
@@ -102,25 +102,24 @@ Deno.test("an outdated run keeps no file, not even for a moment", async () => {
   const current = await beginRun(platform, id);
   assert.ok(outdated && current);
   const produce = (run: Run) => produceDocument(platform, run, new AbortController().signal);
-  const heldBy = ({ runId }: Run) => sql`select from file_references where owner_id = ${runId}`;
+  const heldBy = async ({ runId }: Run) =>
+    (await sql`select from file_references where owner_id = ${runId}`).count;
   await produce(current); // first, because starting the thread takes longer than the interval of the watch
-  assert.equal((await heldBy(current)).count, 1);
+  assert.equal(await heldBy(current), 1);
   await assert.rejects(produce(outdated), RunSuperseded);
-  assert.equal((await heldBy(outdated)).count, 0, "also no released one");
+  assert.equal(await heldBy(outdated), 0, "also no released one");
 });
 
 Deno.test("the sweep sets an execution whose job was cancelled from the command line to Cancelled", async () => {
   const run = await executionIn(Queued);
-  const [row] = await sql<{ jobId: string }[]>`select job_id from report_executions where id = ${run.id}`;
-  await cancelJob({ ...platform, jobTypes: {} }, operator(), row?.jobId ?? "");
-  assert.equal(await statusOf(run.id), Queued);
+  await cancelJob({ ...platform, jobTypes: {} }, operator(), (await rowOf(run.id))?.jobId ?? "");
+  assert.equal(await statusOf(run), Queued);
   await endAbandoned(platform);
-  const detail = await reached(actor, run.id, Cancelled);
-  assert.equal(detail.errorMessage, "Its job was cancelled.");
+  has(await rowOf(run.id), { status: Cancelled, errorMessage: "Its job was cancelled." });
 });
 
 /** An execution whose delivery job was cancelled before the delivery. */
-async function owingByCancelledJob(): Promise<Run> {
+async function owingByCancelledJob(): Promise<string> {
   const run = await executionIn(Generating);
   await sql`update report_executions set delivery_json = '{"method":2,"recipients":["a@example.test"]}'
     where id = ${run.id}`;
@@ -128,26 +127,24 @@ async function owingByCancelledJob(): Promise<Run> {
     const execution = await completeRun(tx, run, made, 90);
     if (execution) await createDeliveries(platform, tx, execution);
   });
-  const [row] = await sql<{ deliveryJobId: string }[]>`
-    select delivery_job_id from report_executions where id = ${run.id}`;
-  await actor.post(`/api/v1/jobs/${row?.deliveryJobId}/cancel`);
-  return run;
+  await actor.post(`/api/v1/jobs/${(await rowOf(run.id))?.deliveryJobId}/cancel`);
+  return run.id;
 }
 
 Deno.test("the sweep fails deliveries of a cancelled job, and they can be delivered again", async () => {
-  const run = await owingByCancelledJob();
+  const id = await owingByCancelledJob();
   assert.equal((await failAbandonedDeliveries(platform)).rows, 1);
-  const { body } = await until(() => actor.get(`/api/v1/reports/${run.id}`), ({ body }) => body.errorMessage);
-  assert.deepEqual([body.status, body.deliveries[0].status], [Completed, "Failed"]);
-  assert.equal((await actor.post(`/api/v1/reports/${run.id}/redeliver`)).status, 202);
+  const detail = await execution(actor, id, ({ errorMessage }) => errorMessage);
+  has(detail, { status: Completed, deliveries: [{ status: "Failed" }] });
+  assert.equal((await actor.post(`${REPORTS}/${id}/redeliver`)).status, 202);
 });
 
 Deno.test("the sweep does not touch what a later job took over meanwhile", async () => {
-  const run = await owingByCancelledJob();
+  const id = await owingByCancelledJob();
   const done = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const redelivering = transact(sql, async (tx) => {
-    await tx`update report_executions set delivery_job_id = ${newId()} where id = ${run.id}`;
+    await tx`update report_executions set delivery_job_id = ${newId()} where id = ${id}`;
     begun.resolve();
     await done.promise;
   });
@@ -158,6 +155,14 @@ Deno.test("the sweep does not touch what a later job took over meanwhile", async
   await until(waiting, ({ length }) => length > 0).finally(done.resolve);
   await redelivering;
   assert.equal((await sweeping).rows, 0);
-  const { body } = await actor.get(`/api/v1/reports/${run.id}`);
-  assert.equal(body.deliveries[0].status, "Owed");
+  has((await actor.get(`${REPORTS}/${id}`)).body, { deliveries: [{ status: "Owed" }] });
+});
+
+Deno.test("if a proxy serves the API below a path, the links in the answer and Location begin with it", async () => {
+  const burst = { parameter: "rows", items: [{ value: 1 }, { value: 2 }] };
+  const request = { templateId: "lines", format: 3, burst };
+  const { body, headers } = await actor.post(`${REPORTS}/generate-async`, request);
+  assert.equal(body.statusUrl, `/back-office${REPORTS}/${body.id}`);
+  assert.equal(headers.get("location"), body.statusUrl);
+  assert.equal(body.burstUrl, `/back-office${REPORTS}/history?burstId=${body.burstId}`);
 });

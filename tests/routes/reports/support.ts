@@ -1,37 +1,89 @@
+import assert from "node:assert/strict";
 import { join } from "node:path";
+import { readLooks } from "../../../domain/looks/looks.ts";
+import type { ReportFormat } from "../../../domain/reports/formats.ts";
+import { makeDocument } from "../../../domain/reports/make_document.ts";
+import { parseParameters } from "../../../domain/reports/parameters.ts";
+import { requireTemplate } from "../../../domain/reports/registry.ts";
+import { readScope } from "../../../domain/reports/report_scope.ts";
+import type { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
 import { setup, setupShared, type TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { CSV, REPORTS, SCHEDULES } from "./constants.ts";
 
-const TEMPLATES = { REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates") };
+export * from "./constants.ts";
+
+export const TEMPLATES = { REPORT_TEMPLATES_DIR: join(import.meta.dirname ?? ".", "templates") };
 
 /** A service with the test templates of this folder. */
 export const setupReports = (env: Record<string, string> = {}): Promise<TestService> =>
   setup({ ...TEMPLATES, ...env });
 
-/** The same, shared as described at `setupShared`. */
-export const setupSharedReports = (env: Record<string, string> = {}): Promise<TestService> =>
-  setupShared({ ...TEMPLATES, ...env });
+/** The service that test files of reports share. It does not look for due schedules by itself: the tests run them. */
+export const setupSharedReports = (): Promise<TestService> =>
+  setupShared({
+    ...TEMPLATES,
+    OUTBOUND_ALLOW: "127.0.0.1",
+    REPORT_SCHEDULE_FAILURES: "2",
+    JOB_POLL_MS: "3600000",
+  }, { inThisProcess: true });
 
-export const CSV = 3;
-export const STATUS = { Queued: 1, Generating: 2, Completed: 3, Failed: 4, Delivered: 5, Cancelled: 6 };
+/** A service without a worker, below a path of another server, that test files share. */
+export const setupIdleReports = (): Promise<TestService> =>
+  setupShared({ ...TEMPLATES, JOB_CONCURRENCY: "0", PUBLIC_URL: "https://example.test/back-office/" }, {
+    inThisProcess: true,
+  });
 
-/** The execution once it has one of `statuses`. */
 // deno-lint-ignore no-explicit-any -- answers of every shape
-export async function reached(actor: Actor, id: string, ...statuses: number[]): Promise<any> {
-  const { body } = await until(
-    () => actor.get(`/api/v1/reports/${id}`),
-    ({ body }) => statuses.includes(body.status),
-  );
+type Body = any;
+type Request = Record<string, unknown>;
+
+/** Generates a report, by default as CSV, and returns the answer. */
+export async function generateNow(by: HttpClient, templateId = "cells", more: Request = {}): Promise<Body> {
+  const { status, body } = await by.post(`${REPORTS}/generate`, { templateId, format: CSV, ...more });
+  assert.equal(status, 201, JSON.stringify(body));
   return body;
 }
 
+/** Requests a report, by default of the template "cells" as CSV, and returns the answer. */
+export async function generateLater(by: HttpClient, request: Request = {}): Promise<Body> {
+  const body = { templateId: "cells", format: CSV, ...request };
+  const answer = await by.post(`${REPORTS}/generate-async`, body);
+  assert.equal(answer.status, 202, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+/** Creates a schedule, by default of the template "cells" as CSV. */
+export async function createSchedule(by: HttpClient, more: Request = {}): Promise<Body> {
+  const schedule = {
+    templateId: "cells",
+    name: "Nightly",
+    cronExpression: "30 2 * * *",
+    format: CSV,
+    ...more,
+  };
+  const answer = await by.post(SCHEDULES, schedule);
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+/** The execution once `isDone` accepts it. */
+export async function execution(actor: Actor, id: string, isDone: (body: Body) => unknown): Promise<Body> {
+  return (await until(() => actor.get(`${REPORTS}/${id}`), ({ body }) => isDone(body))).body;
+}
+
+/** The execution once it has one of `statuses`. */
+export const reached = (actor: Actor, id: string, ...statuses: number[]): Promise<Body> =>
+  execution(actor, id, ({ status }) => statuses.includes(status));
+
+/** The execution once its deliveries have ended. */
+export const delivered = (actor: Actor, id: string): Promise<Body> =>
+  execution(actor, id, ({ deliveryStatus }) => deliveryStatus !== null && deliveryStatus !== "Pending");
+
 /** The download URL once the scan has passed the document. */
 export async function downloadUrl(actor: Actor, id: string): Promise<string> {
-  const { body } = await until(
-    () => actor.get(`/api/v1/reports/${id}/download`),
-    ({ status }) => status === 200,
-  );
+  const { body } = await until(() => actor.get(`${REPORTS}/${id}/download`), ({ status }) => status === 200);
   return body.url;
 }
 
@@ -43,4 +95,57 @@ export async function fetchDocument(
   const response = await fetch(await downloadUrl(actor, id));
   if (!response.ok) throw new Error(`the storage answered ${response.status}: ${await response.text()}`);
   return { bytes: new Uint8Array(await response.arrayBuffer()), headers: response.headers };
+}
+
+/** The document's text as a caller downloads it. */
+export const fetchText = async (actor: Actor, id: string): Promise<string> =>
+  new TextDecoder().decode((await fetchDocument(actor, id)).bytes);
+
+/** The number of bytes at an address. */
+export const sizeAt = async (url: string): Promise<number> =>
+  (await (await fetch(url)).arrayBuffer()).byteLength;
+
+/** The document of a report for a caller's tenant and the number of its rows, without a request and without storing it. */
+export async function drawnReport(
+  t: TestService,
+  { tenantId }: Pick<Actor, "tenantId">,
+  templateId: string,
+  given: Record<string, unknown> = {},
+  format: ReportFormat = CSV,
+): Promise<{ bytes: Uint8Array; text: string; rows: number }> {
+  const { platform } = t.steward;
+  const template = requireTemplate(platform.reports.templates, templateId);
+  const parameters = parseParameters(template, given);
+  const scope = await readScope(platform.sql, template, tenantId, parameters);
+  const looks = await readLooks(platform, tenantId);
+  const made = { requestedBy: null, generatedAt: new Date(), looks, replicaUrl: null };
+  const input = { templateId, format, parameters, ...scope, ...made };
+  const never = new AbortController().signal;
+  const pieces = makeDocument(platform.config.DATABASE_URL ?? "", template, input, never);
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (!done) {
+      chunks.push(value.slice());
+      continue;
+    }
+    const bytes = new Uint8Array(await new Blob(chunks).arrayBuffer());
+    return { bytes, text: new TextDecoder().decode(bytes), rows: value };
+  }
+}
+
+/** A receiver of webhooks on this machine that gives these answers in order, then 204; `before` delays them. */
+export function startHook(
+  answers: [status: number, body: string | null][] = [],
+  before = (_count: number): Promise<unknown> => Promise.resolve(),
+) {
+  const received: { headers: Record<string, string>; body: string }[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+    received.push({ headers: Object.fromEntries(request.headers), body: await request.text() });
+    const count = received.length;
+    await before(count);
+    const [status, body] = answers[count - 1] ?? [204, null];
+    return new Response(body, { status });
+  });
+  return { received, url: `http://127.0.0.1:${server.addr.port}/hook`, stop: () => server.shutdown() };
 }

@@ -4,8 +4,7 @@ import { startEmbeddedObjectStore } from "../../../infra/embedded/objectstore/se
 import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import type { Actor } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
-import { until } from "../../support/until.ts";
-import { CSV } from "./support.ts";
+import { startHook } from "./support.ts";
 
 export const TARGETS = "/api/v1/report-targets";
 export const MANAGER = ["manage:webhooks"];
@@ -19,14 +18,8 @@ export async function startOtherStore() {
   const bucket = "partner-inbox";
   const proxy = await TcpProxy.start({ hostname: "127.0.0.1", port: store.port });
   const { endpoint } = store;
-  const objects = connectObjectStore({
-    endpoint,
-    publicEndpoint: endpoint,
-    region,
-    bucket,
-    ...keys,
-    pathStyle: true,
-  });
+  const place = { endpoint, publicEndpoint: endpoint, region, bucket, pathStyle: true };
+  const objects = connectObjectStore({ ...place, ...keys });
   await objects.ensureBucket();
   const target = {
     kind: "s3",
@@ -51,16 +44,14 @@ export async function startOtherStore() {
 
 /** A Slack-compatible receiver that gives these answers in order, then `ok`. */
 export function startSlack(...answers: [status: number, body: string][]) {
-  const texts: string[] = [];
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
-    texts.push((await request.json()).text);
-    const [status, body] = answers[texts.length - 1] ?? [200, "ok"];
-    return new Response(body, { status });
-  });
+  const padded = Array.from({ length: 100 }, (_, n): [number, string] => answers[n] ?? [200, "ok"]);
+  const { received, url, stop } = startHook(padded);
   return {
-    texts,
-    url: `http://127.0.0.1:${server.addr.port}/services/T0/B0/x7secretx7`,
-    stop: () => server.shutdown(),
+    get texts(): string[] {
+      return received.map(({ body }) => JSON.parse(body).text);
+    },
+    url: url.replace("/hook", "/services/T0/B0/x7secretx7"),
+    stop,
   };
 }
 
@@ -69,25 +60,4 @@ export async function createTarget(actor: Actor, target: Record<string, unknown>
   const { status, body } = await actor.post(TARGETS, { name: `Target ${++count}`, ...target });
   assert.equal(status, 201, JSON.stringify(body));
   return body.id;
-}
-
-export async function generate(
-  actor: Actor,
-  delivery: unknown,
-  request: Record<string, unknown> = { templateId: "cells" },
-): Promise<string> {
-  const body = { format: CSV, ...request, delivery };
-  const answer = await actor.post("/api/v1/reports/generate-async", body);
-  assert.equal(answer.status, 202, JSON.stringify(answer.body));
-  return answer.body.id;
-}
-
-/** The execution once its deliveries have ended. */
-// deno-lint-ignore no-explicit-any -- answers of every shape
-export async function delivered(actor: Actor, id: string): Promise<any> {
-  const { body } = await until(
-    () => actor.get(`/api/v1/reports/${id}`),
-    ({ body }) => body.deliveryStatus !== null && body.deliveryStatus !== "Pending",
-  );
-  return body;
 }

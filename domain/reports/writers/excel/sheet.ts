@@ -42,7 +42,11 @@ export class TableSheets {
   /** Columns with a number, day or instant written as text, which a formula would leave out. */
   #inexact = new Set<number>();
 
-  constructor(private readonly document: ReportDocument, private readonly table: DocumentTable) {
+  constructor(
+    private readonly document: ReportDocument,
+    private readonly table: DocumentTable,
+    private readonly maxRows = MAX_ROWS,
+  ) {
     this.#batches = table.batches()[Symbol.asyncIterator]();
     this.#sections = table.sections();
     this.#letters = table.columns.map((_, i) => columnLetters(i + 1));
@@ -70,7 +74,7 @@ export class TableSheets {
     // The totals of the groups that the next row ends, and those below the table.
     const reserved = totals.length * (2 * groups.length + 1);
     try {
-      while (this.#row + 1 + reserved < MAX_ROWS && await this.#move()) {
+      while (this.#row + 1 + reserved < this.maxRows && await this.#move()) {
         this.#addRow();
         if (xml.isFull) yield xml.take();
       }

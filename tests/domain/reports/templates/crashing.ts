@@ -1,15 +1,9 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import { simpleReport } from "../simple_report.ts";
 
 /** Throws outside of any try block. */
-export default ({ defineReport, integer, z }: ReportKit) =>
-  defineReport({
-    id: "crashing",
-    name: "Crashing",
-    description: "Takes its thread along",
-    version: 1,
-    permissions: [],
-    parameters: z.object({}),
-    columns: { n: integer("N") },
+export default (kit: ReportKit) =>
+  simpleReport(kit, "crashing", {
     query: (sql) => {
       setTimeout(() => {
         throw new Error("out of order");

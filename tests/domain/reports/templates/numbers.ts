@@ -1,16 +1,11 @@
 import type { ReportKit } from "../../../../domain/reports/registry.ts";
+import { simpleReport } from "../simple_report.ts";
 
 /** The numbers up to `rows`; a negative `rows` divides by zero. */
-export default ({ defineReport, integer, z }: ReportKit) =>
-  defineReport({
-    id: "numbers",
-    name: "Numbers",
-    description: "One after the other",
-    version: 1,
-    permissions: [],
-    parameters: z.object({ rows: z.int() }),
-    columns: { n: integer("N") },
-    query: (sql, { parameters: { rows } }) =>
+export default (kit: ReportKit) =>
+  simpleReport(kit, "numbers", {
+    parameters: { rows: kit.z.int() },
+    query: (sql, { rows }) =>
       sql`select case when ${rows}::int < 0 then 1 / (n * 0) else n end as n
         from generate_series(1, abs(${rows}::int)) n`,
   });
