@@ -196,8 +196,10 @@ export class ShownPage {
   }
 }
 
-export const isButton = ({ name, attribs }: Tag): boolean =>
-  name === "button" && (attribs.type ?? "submit") === "submit";
+/** A button that sends a form. Those of dialogs are for scripts. */
+export const isButton = (tag: Tag): boolean =>
+  tag.name === "button" && (tag.attribs.type ?? "submit") === "submit" &&
+  around(tag, "form")[0]?.attribs.method !== "dialog";
 export const isBox = ({ type = "" }: Tag["attribs"]): boolean => type === "checkbox" || type === "radio";
 export const disabled = (tag: Tag): boolean =>
   "disabled" in tag.attribs || around(tag, "fieldset").some(({ attribs }) => "disabled" in attribs);

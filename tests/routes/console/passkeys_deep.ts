@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
-import type { Browser, CDPSession, Page } from "playwright-core";
-import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
-import { until } from "../../support/until.ts";
-import { addApp, ageSignIns, TestApp } from "../auth/factors.ts";
-import { bearer, PASSWORD, person, signIn } from "../auth/people.ts";
+import type { Browser, Page } from "playwright-core";
+import { PASSWORD, person } from "../auth/people.ts";
 import { setupConsole, Viewing } from "./support.ts";
 
 const { t, inBrowser } = await setupConsole();
@@ -12,7 +9,7 @@ const { sql } = t.steward.platform;
 const base = t.url.replace("127.0.0.1", "localhost");
 
 /** A browser with an authenticator that verifies its user, as Chromium simulates it. */
-async function withPasskeys(browser: Browser): Promise<{ viewing: Viewing; page: Page; cdp: CDPSession }> {
+async function withPasskeys(browser: Browser): Promise<{ viewing: Viewing; page: Page }> {
   const context = await browser.newContext({ locale: "en-GB" });
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
@@ -33,7 +30,7 @@ async function withPasskeys(browser: Browser): Promise<{ viewing: Viewing; page:
       automaticPresenceSimulation: true,
     },
   });
-  return { viewing: new Viewing(page, base, errors), page, cdp };
+  return { viewing: new Viewing(page, base, errors), page };
 }
 
 async function signInByPassword(page: Page, email: string): Promise<void> {
@@ -86,72 +83,8 @@ inBrowser("a passkey is added, signs in alone, is the second factor, and is remo
   await viewing.close();
 });
 
-inBrowser("an authenticator app is added with its first code and then asked for", async (browser) => {
-  const user = await person(t);
-  const { viewing, page } = await withPasskeys(browser);
-  await viewing.open("account/security/app");
-  await signInByPassword(page, user.email);
-  await heading(page, "Add an authenticator app");
-  await viewing.requireAccessible();
-  await page.getByRole("button", { name: "Add an authenticator app" }).click();
-  await page.getByRole("img", { name: "QR code for the authenticator app" }).waitFor();
-  await viewing.requireAccessible();
-  const secret = await page.locator("input[name=secret]").inputValue();
-  await page.getByLabel("Code of the authenticator app").fill("000000");
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await page.getByRole("alert").waitFor();
-  assert.equal(await page.locator("input[name=secret]").inputValue(), secret, "the same code can be scanned");
-  const app = new TestApp(secret, Date.now);
-  await page.getByLabel("Code of the authenticator app").fill(app.code());
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await heading(page, "Recovery codes");
-  const code = await page.locator("main li code").first().innerText();
-
-  await page.context().clearCookies();
-  await viewing.open("account");
-  await signInByPassword(page, user.email);
-  await heading(page, "Second factor");
-  await page.getByLabel("Code of the authenticator app").fill("000000");
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await page.getByRole("alert").waitFor();
-  await page.getByText("Use a recovery code").click();
-  await page.getByLabel("Recovery code").fill(code);
-  await page.getByRole("button", { name: "Confirm" }).last().click();
-  await heading(page, "Your account");
-  await viewing.close();
-});
-
-inBrowser("a step-up continues what it interrupted", async (browser) => {
-  const user = await person(t);
-  const client = bearer(t, await signIn(t, user.email));
-  const { app } = await addApp(client, { now: Date.now, step: 0 });
-  const { viewing, page } = await withPasskeys(browser);
-  const secret = await openBrowserSession(t.steward.platform, client.headers.authorization?.slice(7) ?? "");
-  await page.context().addCookies([{ name: "steward_console", value: secret, url: `${base}/console` }]);
-  await ageSignIns(t, user.id);
-  await viewing.open("account");
-  await page.getByLabel("New email").fill(`new-${user.email}`);
-  await page.locator("input[name=password]").fill(PASSWORD);
-  await page.getByRole("button", { name: "Change email" }).click();
-  await heading(page, "Confirm it is you");
-  await viewing.requireAccessible();
-  await page.getByLabel("Current password").fill("wrong");
-  await page.getByLabel("Code of the authenticator app").fill("000000");
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await page.getByText("this is not the caller's current password").waitFor();
-  await page.getByLabel("Current password").fill(PASSWORD);
-  await page.getByLabel("Code of the authenticator app").fill(app.code(1));
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await heading(page, "Your account");
-  const requested = () => sql`select from email_changes where user_id = ${user.id}`;
-  await until(requested, ({ length }) => length === 1, {
-    what: "the change of the email, which the form asked for",
-  });
-  await viewing.close();
-});
-
 inBrowser(
-  "a session that lacks a required factor is led to adding one, and is full afterwards",
+  "a passkey is the required factor of a session that lacks one",
   async (browser) => {
     const user = await person(t);
     await sql`update tenants set require_second_factor = true where id = ${user.tenantId}`;
