@@ -19,6 +19,9 @@ import { requireSound } from "./sound_page.ts";
 type Value = string | boolean | string[] | File;
 export type Values = Record<string, Value>;
 
+/** An operator's question is answered with at most this many clicks, from the overview on. */
+const MOST_CLICKS = 5;
+
 interface Request {
   form?: [string, string | File][];
   isMultipart?: boolean;
@@ -104,6 +107,17 @@ export class PlainBrowser {
     return /name="csrf" value="([^"]+)"/.exec((await this.open("account")).html)?.[1] ?? "";
   }
 
+  /** Opens the overview, where a person begins with a question. */
+  async begin(): Promise<ShownPage> {
+    this.clicks = 0;
+    return await this.visit("");
+  }
+
+  /** Fails if the way from the overview to the answer took more clicks than an operator should need. */
+  requireFewClicks(): void {
+    assert.ok(this.clicks <= MOST_CLICKS, `${this.clicks} clicks, expected at most ${MOST_CLICKS}`);
+  }
+
   /** Opens an address under /console. */
   async visit(address: string): Promise<ShownPage> {
     return await this.#go(new URL(address, `${this.t.url}/console/`), {});
@@ -158,7 +172,7 @@ export class PlainBrowser {
       return isTicked ? [[name, valueOf(control)]] : [];
     });
     if (pressed.attribs.name) sent.push([pressed.attribs.name, pressed.attribs.value ?? ""]);
-    this.clicks++;
+    this.clicks += "data-confirm" in form.attribs ? 2 : 1; // the second one answers the question
     const url = this.#resolve(pressed.attribs.formaction ?? form.attribs.action ?? page.address);
     if ((form.attribs.method ?? "get").toLowerCase() === "get") {
       url.search = new URLSearchParams(sent as [string, string][]).toString();

@@ -6,7 +6,7 @@ type Node = Tag["children"][number] | NonNullable<Tag["parent"]>;
 
 /** Elements whose text continues the line they are in. */
 const INLINE = new Set(
-  "a abbr b code del em i ins kbd label mark small span strong sub sup time".split(" "),
+  "a abbr b code del em i ins kbd label mark strong sub sup time".split(" "),
 );
 const CONTROLS = new Set(["input", "select", "textarea"]);
 /** What `within` looks for: the parts of a page that have their own buttons. */
@@ -137,13 +137,13 @@ export class ShownPage {
     return inside(smallest);
   }
 
-  /** The link or submit button with a name; of several, `within` tells the one in the part with that text. */
+  /** The link with a name or address, or the submit button with a name; of several, `within` tells the one in the part with that text. */
   pressable(kind: "a" | "button", name: string, within?: string): Tag {
     const isOne = (tag: Tag) => kind === "a" ? tag.name === "a" && "href" in tag.attribs : isButton(tag);
     const named = (fits: (found: string) => boolean) =>
-      this.#part(within, (tag) => isOne(tag) && fits(this.nameOf(tag)));
-    const exact = this.#part(undefined, (tag) => isOne(tag) && this.nameOf(tag) === name).length > 0;
-    const found = named((found) => exact ? found === name : found.startsWith(name));
+      this.#part(within, (tag) => isOne(tag) && (fits(this.nameOf(tag)) || tag.attribs.href === name));
+    const exact = this.#part(undefined, (tag) => isOne(tag) && isSame(this.nameOf(tag), name)).length > 0;
+    const found = named((found) => exact ? isSame(found, name) : found.startsWith(name));
     const places = new Set(found.map((tag) => tag.attribs.href ?? found.indexOf(tag)));
     assert.equal(
       places.size,
@@ -162,13 +162,15 @@ export class ShownPage {
     return this.tags.filter((tag) => CONTROLS.has(tag.name) && owner(tag) === form);
   }
 
-  /** The controls with a name, by the name of the input, or by the value of a box. */
+  /** The controls with a name or a part of it, by the name or id of the input, or by the value of a box. */
   controls(label: string, among = this.tags.filter(({ name }) => CONTROLS.has(name))): Tag[] {
     const usable = among.filter(({ attribs }) => attribs.type !== "hidden");
     const fits: ((tag: Tag) => boolean)[] = [
       (tag) => this.nameOf(tag) === label,
-      ({ attribs }) => attribs.name === label || (isBox(attribs) && attribs.value === label),
+      ({ attribs }) =>
+        [attribs.name, attribs.id].includes(label) || (isBox(attribs) && attribs.value === label),
       (tag) => this.nameOf(tag).startsWith(label),
+      (tag) => this.nameOf(tag).includes(label),
     ];
     return fits.map((fit) => usable.filter(fit)).find(({ length }) => length > 0) ?? [];
   }
@@ -196,6 +198,9 @@ export class ShownPage {
   }
 }
 
+/** Whether two names are the same, however their parts are set apart. */
+const isSame = (name: string, other: string): boolean =>
+  name.replaceAll(/\s/g, "") === other.replaceAll(/\s/g, "");
 /** A button that sends a form. Those of dialogs are for scripts. */
 export const isButton = (tag: Tag): boolean =>
   tag.name === "button" && (tag.attribs.type ?? "submit") === "submit" &&

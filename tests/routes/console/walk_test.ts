@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { DomUtils } from "htmlparser2";
 import type { Viewer } from "../../../routes/console/shared/page.ts";
-import { type Actor, setupShared } from "../../support/setup.ts";
+import { type Actor, setup } from "../../support/setup.ts";
 import { addressOf, declaredPages, pageFinder, variants } from "./all_pages.ts";
 import { browse, type PlainBrowser } from "./plain_browser.ts";
 import { makeSamples } from "./samples.ts";
 import { around, ShownPage, type Tag, textOf } from "./shown_page.ts";
 import { requireSound } from "./sound_page.ts";
 
-const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
+const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
 const samples = await makeSamples(t);
 
