@@ -6,6 +6,7 @@ import { addressOf, declaredPages, pageFinder, variants } from "./all_pages.ts";
 import { browse, type PlainBrowser } from "./plain_browser.ts";
 import { makeSamples } from "./samples.ts";
 import { around, ShownPage, type Tag, textOf } from "./shown_page.ts";
+import { searcher } from "./searcher.ts";
 import { requireSound } from "./sound_page.ts";
 
 const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" });
@@ -291,4 +292,16 @@ Deno.test("a form without its token, of another site, or of a viewer without the
     if (status < 400 && !told.includes('"tone":"bad"')) allowed.push(path);
   }
   assert.deepEqual(allowed, OPEN_FORMS);
+});
+
+Deno.test("an id leads to every kind of thing, alone, in an address and without its dashes", async () => {
+  const search = await searcher(t, administrator);
+  const noIds = ["user-imports", "work-in"];
+  for (const [section, id] of Object.entries(samples)) {
+    if (noIds.includes(section) || !/^[\da-f-]{36}$/.test(id)) continue;
+    const found = await search(` https://steward.test/console/${section}/${id.toUpperCase()}?x=1 `);
+    assert.deepEqual(found.hrefs, [`${section}/${id}`], section);
+  }
+  assert.deepEqual((await search(samples.jobs?.replaceAll("-", "") ?? "")).hrefs, [`jobs/${samples.jobs}`]);
+  assert.deepEqual((await search("7".repeat(8) + "-7777-7777-7777-" + "7".repeat(12))).hrefs, []);
 });
