@@ -73,7 +73,7 @@ export class PlainBrowser {
   /** One request for an address under /console. */
   async open(address: string, headers: Record<string, string> = {}) {
     const answer = await this.#ask(new URL(address, `${this.t.url}/console/`), { headers });
-    const html = await answer.text();
+    const html = await textIn(answer);
     return {
       status: answer.status,
       location: answer.headers.get("location") ?? "",
@@ -85,7 +85,7 @@ export class PlainBrowser {
   /** One form for an address under /console, with these fields only. */
   async send(address: string, form: [string, string][], headers: Record<string, string> = {}) {
     const answer = await this.#ask(new URL(address, `${this.t.url}/console/`), { form, headers });
-    const html = await answer.text();
+    const html = await textIn(answer);
     return {
       status: answer.status,
       location: answer.headers.get("location") ?? "",
@@ -132,7 +132,7 @@ export class PlainBrowser {
       if (url.origin !== new URL(this.t.url).origin) return this.#at(first, answer, "", url.href);
       answer = await this.#ask(url);
     }
-    return this.#at(url, answer, await answer.text());
+    return this.#at(url, answer, await textIn(answer));
   }
 
   #at(url: URL, { status, headers }: Response, html: string, location = ""): ShownPage {
@@ -211,6 +211,10 @@ export class PlainBrowser {
     return await until(look, (page) => page.text.includes(text), { what: `"${text}" on ${address}` });
   }
 }
+
+/** The text of an answer, also its byte order mark. */
+const textIn = async (answer: Response): Promise<string> =>
+  new TextDecoder("utf-8", { ignoreBOM: true }).decode(await answer.arrayBuffer());
 
 /** Whether another radio button of the same name was chosen. */
 const isOtherRadio = (given: Map<Tag, unknown>, { attribs }: Tag): boolean =>

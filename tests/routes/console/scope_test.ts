@@ -119,7 +119,7 @@ Deno.test("a viewer is offered only their own tenants, and may switch to no othe
   }
   const csrf = hiddenOf((await browser.open("scope")).html, "tenant");
   await browser.visit("");
-  for (const tenantId of [foreignId, "", "' or 1=1", "no' uuid"]) {
+  for (const tenantId of [foreignId, "' or 1=1", "no' uuid"]) {
     const { status, location } = await browser.send("tenant", [...csrf, ["tenantId", tenantId], [
       "back",
       "//evil.test/",
