@@ -159,18 +159,7 @@ export class PlainBrowser {
     const owner = pressed.attribs.form;
     const form = owner ? page.tags.find(({ attribs }) => attribs.id === owner) : around(pressed, "form")[0];
     assert.ok(form, `the button "${button}" belongs to no form`);
-    const controls = page.controlsOf(form).filter((control) => !disabled(control));
-    const given = new Map<Tag, string | boolean | File>();
-    for (const [label, value] of Object.entries(values)) this.#fill(given, controls, label, value);
-    const sent = controls.flatMap((control): [string, string | File][] => {
-      const { name } = control.attribs;
-      const value = given.get(control);
-      if (!name) return [];
-      if (control.attribs.type === "file") return value instanceof File ? [[name, value]] : [];
-      if (!isBox(control.attribs)) return [[name, typeof value === "string" ? value : valueOf(control)]];
-      const isTicked = value ?? ("checked" in control.attribs && !isOtherRadio(given, control));
-      return isTicked ? [[name, valueOf(control)]] : [];
-    });
+    const sent = this.#filled(form, values);
     if (pressed.attribs.name) sent.push([pressed.attribs.name, pressed.attribs.value ?? ""]);
     this.clicks += "data-confirm" in form.attribs ? 2 : 1; // the second one answers the question
     const url = this.#resolve(pressed.attribs.formaction ?? form.attribs.action ?? page.address);
@@ -179,6 +168,34 @@ export class PlainBrowser {
       return await this.#go(url, {});
     }
     return await this.#go(url, { form: sent, isMultipart: form.attribs.enctype === "multipart/form-data" });
+  }
+
+  /** What a form sends, with these values. */
+  #filled(form: Tag, values: Values): [string, string | File][] {
+    const { page } = this;
+    const controls = page.controlsOf(form).filter((control) => !disabled(control));
+    const given = new Map<Tag, string | boolean | File>();
+    for (const [label, value] of Object.entries(values)) this.#fill(given, controls, label, value);
+    return controls.flatMap((control): [string, string | File][] => {
+      const { name } = control.attribs;
+      const value = given.get(control);
+      if (!name) return [];
+      if (control.attribs.type === "file") return value instanceof File ? [[name, value]] : [];
+      if (!isBox(control.attribs)) return [[name, typeof value === "string" ? value : valueOf(control)]];
+      const isTicked = value ?? ("checked" in control.attribs && !isOtherRadio(given, control));
+      return isTicked ? [[name, valueOf(control)]] : [];
+    });
+  }
+
+  /** What the live preview of the page shows with these values in its form: its text, and the HTML of its frame. */
+  async preview(values: Values = {}): Promise<{ text: string; html: string; headers: Headers }> {
+    const [part] = this.page.all("*", ({ attribs }) => "data-preview" in attribs);
+    const form = part && around(part, "form")[0];
+    assert.ok(part && form, `${this.page.address} has no live preview`);
+    const fields = this.#filled(form, values) as [string, string][];
+    const shown = await this.send(part.attribs["hx-post"] ?? "", fields);
+    const { html, headers } = await this.send(`${part.attribs["hx-post"]}/body`, fields);
+    return { text: new ShownPage("", 200, shown.headers, `<body>${shown.html}</body>`).text, html, headers };
   }
 
   #fill(given: Map<Tag, string | boolean | File>, controls: Tag[], label: string, value: Value): void {
