@@ -153,13 +153,19 @@ export class PlainBrowser {
   }
 
   /** Fills in the form of a button, and presses it. Fails if what was filled in is disabled or not there. */
-  async press(button: string, values: Values = {}, within?: string): Promise<ShownPage> {
+  async press(
+    button: string,
+    values: Values = {},
+    within?: string,
+    /** Fields that a script of the page would add. */
+    more: [string, string][] = [],
+  ): Promise<ShownPage> {
     const { page } = this;
     const pressed = page.pressable("button", button, within);
     const owner = pressed.attribs.form;
     const form = owner ? page.tags.find(({ attribs }) => attribs.id === owner) : around(pressed, "form")[0];
     assert.ok(form, `the button "${button}" belongs to no form`);
-    const sent = this.#filled(form, values);
+    const sent = [...this.#filled(form, values), ...more];
     if (pressed.attribs.name) sent.push([pressed.attribs.name, pressed.attribs.value ?? ""]);
     this.clicks += "data-confirm" in form.attribs ? 2 : 1; // the second one answers the question
     const url = this.#resolve(pressed.attribs.formaction ?? form.attribs.action ?? page.address);
