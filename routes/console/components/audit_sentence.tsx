@@ -147,7 +147,7 @@ const PAGES: Record<string, [path: string, permission: string | null]> = {
   file: ["files", "read:files"],
   job: ["jobs", null],
   jobType: ["job-types", null],
-  permission: ["permissions", "read:permissions"],
+  permission: ["permissions", "update:permissions"],
   recurringJob: ["recurring", null],
   report: ["report-runs", null],
   reportSchedule: ["report-schedules", null],
@@ -161,6 +161,8 @@ const PAGES: Record<string, [path: string, permission: string | null]> = {
 
 /** Rows of these kinds have pages in any tenant context that reaches them; all others only in their own tenant. */
 const ANYWHERE = ["job", "deadLetter", "jobType", "user", "permission", "tenant"];
+/** Their pages open only in a tenant. */
+const IN_TENANT = ["permission", "tenant"];
 /** Actions after which the target has no page. */
 const GONE = /\.(delete|discard|purge|revoke|remove|lift|unlink|retryMany)$/;
 
@@ -175,7 +177,8 @@ function pageOf(
   const [path, permission] = page;
   if (permission && !may(viewer, permission)) return null;
   const isOwn = tenantId === (viewer.tenant?.id ?? null);
-  const reachesAll = ANYWHERE.includes(targetType) && viewer.permissions.has("admin:system");
+  const isOpen = viewer.tenant !== null || !IN_TENANT.includes(targetType);
+  const reachesAll = ANYWHERE.includes(targetType) && viewer.permissions.has("admin:system") && isOpen;
   return isOwn || reachesAll ? `${path}/${encodeURIComponent(targetId)}` : null;
 }
 

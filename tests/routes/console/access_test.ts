@@ -1,148 +1,244 @@
 import assert from "node:assert/strict";
-import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
-import type { Actor } from "../../support/setup.ts";
-import { openConsole, setupConsole } from "./support.ts";
+import { setup } from "../../support/setup.ts";
+import { browse } from "./plain_browser.ts";
 
-const { t, inBrowser } = await setupConsole();
+const t = await setup(); // changes roles of every tenant
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
 
-Deno.test("an id that is not a UUID gives the not-found page", async () => {
-  const addresses = {
-    SystemAdmin: [
-      "users/7",
+const MANAGER = [
+  ...["read", "create", "update", "delete"].flatMap((verb) => [`${verb}:roles`, `${verb}:permissions`]),
+  "read:users",
+];
+const named = (userId: string, firstName: string, lastName: string) =>
+  sql`update users set first_name = ${firstName}, last_name = ${lastName} where id = ${userId}`;
+
+Deno.test("a role is created with permissions, changed, shown in the matrix, and deleted", async () => {
+  const browser = await browse(t, await t.actor({ permissions: MANAGER }));
+  await browser.visit("roles/new");
+  assert.ok(browser.page.isDisabled("purge:files"), "not held by the viewer");
+  await browser.press("Create", { Name: "Support", "read:users": true });
+  browser.page.shows(/The role Support was created in Tenant [0-9a-f-]+\./);
+  await browser.follow("Edit");
+  (await browser.press("Save", { "read:roles": true })).shows("The role was saved.");
+  (await browser.visit("roles/matrix")).shows(
+    "Support gives read:roles",
+    "Support does not give delete:roles",
+  );
+  await browser.visit("roles?search=Support");
+  await browser.follow("Support");
+  (await browser.press("Delete role")).shows("The role Support was deleted.");
+});
+
+Deno.test("a built-in role cannot be changed, and a role in use cannot be deleted; the pages say why", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const held = await t.actor({ permissions: ["read:users"], tenantId: admin.tenantId ?? "" });
+  const browser = await browse(t, admin);
+  const builtIn = await browser.visit(`roles/${admin.roleId}`);
+  assert.ok(!builtIn.shows("cannot be changed or deleted").offers.includes("Edit"));
+  const inUse = await browser.visit(`roles/${held.roleId}`);
+  assert.ok(!inUse.shows("1 user has this role, so it cannot be deleted.").offers.includes("Delete role"));
+});
+
+Deno.test("before a role is saved, the page shows who gains and loses what, and how many sessions end", async () => {
+  const admin = await t.actor({ permissions: [...MANAGER, "read:tenants"] });
+  const tenantId = admin.tenantId ?? "";
+  const ana = await t.actor({ tenantId, permissions: ["read:roles"] });
+  await named(ana.userId, "Ana", "Lima");
+  await sql`update roles set name = 'Clerks' where id = ${ana.roleId}`;
+  const mayReadUsers = async () =>
+    (await t.systemAdmin.get(
+      `/api/v1/admin/users/${ana.userId}/access?permission=read:users&tenantId=${tenantId}`,
+    )).body.isAllowed;
+  const browser = await browse(t, admin);
+  await browser.begin();
+  await browser.follow("Roles");
+  await browser.follow("Clerks");
+  await browser.follow("Edit");
+  const review = await browser.press("Save", { permissionIds: ["read:users"] });
+  review.shows("1 user is affected.", "1 session ends");
+  assert.match(review.rows.find((row) => row.includes("Ana Lima")) ?? "", /read:users read:roles/);
+  browser.requireFewClicks();
+  assert.equal(await mayReadUsers(), false, "the review changes nothing");
+  (await browser.press("Save for 1 user")).shows("The role was saved.");
+  assert.equal(await mayReadUsers(), true);
+  (await browser.press("Undo")).shows("The change was undone.");
+  assert.equal(await mayReadUsers(), false);
+});
+
+Deno.test("custom permissions are created, changed and deleted; built-in ones have no actions", async () => {
+  const browser = await browse(t, await t.actor({ permissions: MANAGER }));
+  await browser.visit("permissions/new");
+  const wrong = await browser.press("Create", { Code: "Approve Invoices", Category: "Invoices" });
+  assert.equal(wrong.shows("expected action:resource").status, 400);
+  const made = await browser.press("Create", { Code: "approve:invoices" });
+  const edits = made.shows("approve:invoices was created.").offers.filter((name) => name === "Edit");
+  assert.equal(edits.length, 1, "only the own one");
+  await browser.follow("Edit");
+  const text = "Aprovar faturas até 10 000 €";
+  (await browser.press("Save", { Description: text })).shows(text);
+  (await browser.press("Delete")).shows("approve:invoices was deleted.");
+});
+
+Deno.test("system administrators choose the roles of every tenant that have a permission", async () => {
+  const permission = { code: "ship:parcels", category: "Parcels" };
+  assert.equal((await t.systemAdmin.post("/api/v1/permissions", permission)).status, 201);
+  const browser = await browse(t, t.systemAdmin);
+  await browser.visit("permissions?search=ship:parcels");
+  await browser.follow("Roles of every tenant");
+  (await browser.press("Save", { Visitor: true })).shows("The roles with ship:parcels were saved.");
+  (await browser.visit("permissions?search=ship:parcels")).shows("Visitor");
+  await browser.visit("permissions?search=read:users");
+  await browser.follow("Roles of every tenant");
+  (await browser.press("Save", { Admin: false })).shows("read:users cannot be taken from Admin");
+});
+
+Deno.test("an import of permissions previews the result of every row before it saves anything", async () => {
+  const importer = await t.actor({ permissions: MANAGER });
+  const browser = await browse(t, importer);
+  const csv =
+    'code,description,category\r\nexport:invoices,"One, two",Invoices\r\nnot a code,<b>x</b>,Invoices\r\n';
+  await browser.visit("permissions/import");
+  const file = new File([csv], "permissions.csv", { type: "text/csv" });
+  (await browser.press("Check the file", { File: file })).shows(
+    "1 row fails and will be skipped.",
+    "not a code Failed",
+  );
+  const count = async () =>
+    (await importer.get("/api/v1/permissions?search=export:invoices")).body.totalCount;
+  assert.equal(await count(), 0, "nothing is written by the preview");
+  (await browser.press("Import 1 permission")).shows("Imported: 1 new, 0 updated, 1 failed.");
+  assert.equal(await count(), 1);
+});
+
+Deno.test("tenants are created, grouped, limited, deactivated and deleted; a group with children cannot be deleted", async () => {
+  const browser = await browse(t, t.systemAdmin);
+  const suffix = crypto.randomUUID();
+  const [groupName, name] = [`Grupo ${suffix}`, `Atlântico Sul ${suffix}`];
+  const group = await t.tenant({ name: groupName, type: "Group" });
+  await browser.visit(`tenants/new?parentTenantId=${group}`);
+  await browser.press("Create", { Name: name, "User limit": "4", "Require a second factor": true });
+  const own = browser.page.shows(`${name} was created`, "0 of 4", "Required").address;
+  (await browser.press("Deactivate")).shows(`${name} is inactive.`);
+  await browser.follow("Edit");
+  assert.equal(browser.page.value("Require a second factor"), true, "the form shows the current value");
+  (await browser.press("Save", { "Require a second factor": false })).shows("Optional");
+  (await browser.visit(`tenants?view=tree&search=${suffix}`)).shows(groupName, name);
+  await browser.visit(`tenants/${group}`);
+  (await browser.press("Delete tenant")).shows("The group still contains tenants.");
+  assert.equal((await browser.follow(name)).address, own);
+  (await browser.press("Delete tenant")).shows(`${name} was deleted.`);
+  assert.ok(!(await browser.visit(`tenants/${t.platformTenantId}`)).offers.includes("Delete tenant"));
+});
+
+Deno.test("a group's administrator manages its child tenants and no others", async () => {
+  const group = await t.tenant({ type: "Group" });
+  const child = await t.tenant({ name: "Douro Norte", parentTenantId: group });
+  const foreign = await t.tenant({ name: "Foreign Douro" });
+  const browser = await browse(t, await t.actor({ role: "GroupAdmin", tenantId: group }));
+  (await browser.visit("tenants")).shows("Douro Norte").lacks("Foreign Douro");
+  await browser.visit(`tenants/${child}`);
+  await browser.follow("Edit");
+  assert.equal((await browser.press("Save", { Name: `Douro ${child}` })).heading, `Douro ${child}`);
+  assert.equal((await browser.visit(`tenants/${foreign}`)).status, 403);
+});
+
+Deno.test("access is explained by the role that gives it, or by the conditions that are not met", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const tenantId = admin.tenantId ?? "";
+  const ana = await t.actor({ tenantId, role: "Visitor" });
+  for (const viewer of [admin, t.systemAdmin]) {
+    const browser = await browse(t, viewer);
+    await browser.begin();
+    await browser.follow("Explain access");
+    await browser.press("Explain", { user: ana.email, Permission: "create users in the tenant" });
+    browser.page.shows(`${ana.email} does not have create:users`, "None of the user's roles gives it.");
+    browser.requireFewClicks();
+  }
+  const browser = await browse(t, t.systemAdmin);
+  await browser.visit(`explain-access?userId=${admin.userId}&permission=update:users`);
+  browser.page.shows(`${admin.email} has update:users`, /Roles that give.* Admin/i);
+  await browser.visit(
+    `explain-access?userId=${admin.userId}&permission=update:users&tenantId=${t.platformTenantId}`,
+  );
+  browser.page.shows("The user does not belong to the tenant. Add the tenant to the user.", "SystemAdmin");
+  await sql`insert into tenants (id, name, type)
+    select gen_random_uuid(), 'A first ' || gen_random_uuid(), 'Standard' from generate_series(1, 60)`;
+  assert.equal((await browser.visit("explain-access")).value("tenantId"), "", "the user's own tenant");
+  await browser.visit(`explain-access?userId=${admin.userId}&tenantId=${tenantId}`);
+  assert.equal(browser.page.value("tenantId"), tenantId, "also if it is not among the first ones");
+  (await browser.visit("explain-access?user=nobody-like-this&permission=x:y")).shows("No user matches.");
+});
+
+Deno.test("the audit log shows the changes of the viewer's tenant, and can be filtered", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const foreign = await t.actor({ role: "Admin" });
+  const made = await admin.post("/api/v1/roles", { name: "<i>Auditors</i>", permissionIds: [] });
+  await admin.put(`/api/v1/roles/${made.body.id}`, { name: "Readers" });
+  await foreign.post("/api/v1/roles", { name: "Of another tenant", permissionIds: [] });
+  const browser = await browse(t, admin);
+  const entries = () =>
+    browser.page.all(
+      "li",
+      ({ parent }) => parent !== null && "attribs" in parent && parent.attribs.class === "audit",
+    ).length;
+  await browser.visit(`audit?action=role.update&actor=${admin.email}`);
+  assert.equal(entries(), 1);
+  browser.page.shows("1 field", "<i>Auditors</i>", "Readers");
+  (await browser.visit("audit")).shows("created role").lacks("Of another tenant");
+  await named(admin.userId, "Ana", "Lima");
+  (await browser.visit("audit?action=role.update&actor=ana+lima")).shows("Ana Lima changed");
+  const twin = await t.actor({ tenantId: admin.tenantId ?? "" });
+  await named(twin.userId, "Ana", "Limeira");
+  (await browser.visit("audit?action=role.update&actor=ana")).shows("Which of these people?", "Ana Limeira");
+  await browser.follow("Ana Lima");
+  assert.equal(entries(), 1);
+  await browser.visit("audit?actor=nobody@example.test");
+  browser.page.shows("No user has this name or email, or you cannot see the user");
+  const csv = await browser.open("audit?action=role.create&as=csv");
+  const [head = "", ...rows] = csv.html.trim().split("\r\n");
+  assert.match(head, /Time,Action,Change,User,Target type,Target id,Tenant,/);
+  assert.equal(rows.length, 1, csv.html);
+  assert.match(rows[0] ?? "", new RegExp(`role.create,.*${made.body.id}`));
+  const nobody = await browser.open("audit?actor=nobody@example.test&as=csv");
+  assert.deepEqual([nobody.status, nobody.html.includes("role.create")], [200, false]);
+});
+
+Deno.test("an address of a page with something else than an id is not found, and leads on", async () => {
+  const admin = await browse(t, t.systemAdmin);
+  const files = await browse(
+    t,
+    await t.actor({ tenantId: t.platformTenantId, permissions: ["admin:system", "read:files"] }),
+  );
+  const pages =
+    "jobs users notifications report-runs dead-letters roles permissions tenants report-schedules" +
+    " templates document-templates report-targets webhooks oauth-clients applications settings reports recurring" +
+    " work-in user-imports files";
+  for (const kind of pages.split(" ")) {
+    const page = await (kind === "files" ? files : admin).visit(`${kind}/no-id-at-all`);
+    assert.equal(page.shows("There is no such page in Platform", "Go to the overview").status, 404, kind);
+  }
+  for (
+    const address of [
       "users/7/edit",
       "users/7/links",
       "users/7/data",
       "permissions/x/default-roles",
       "tenants/x/edit",
       "explain-access?userId=x",
-      "jobs/1",
-      "dead-letters/x",
-      "applications/x",
-    ],
-    Admin: [
-      "users/7",
-      "users/7/roles",
-      "user-imports/x",
-      "explain-access?userId=x",
-      "roles/abc",
-      "roles/abc/edit",
-      "tenants/x",
-      "files/x",
-      "notifications/x",
-      "report-runs/x",
-    ],
-  };
-  for (const role of ["SystemAdmin", "Admin"] as const) {
-    const secret = await openBrowserSession(t.steward.platform, (await t.actor({ role })).token ?? "");
-    for (const address of addresses[role]) {
-      const page = await fetch(`${t.url}/console/${address}`, {
-        headers: { cookie: `steward_console=${secret}` },
-      });
-      const text = await page.text();
-      assert.deepEqual([address, page.status], [address, 404]);
-      assert.match(text, /<h1[^>]*>Not found<\/h1>/);
-    }
-  }
-});
-
-const PAGES = ["users", "roles", "permissions", "tenants", "explain-access", "audit"];
-
-/** The status of the pages above for each kind of viewer, in the same order. */
-const VIEWERS: [string, () => Promise<Actor>, number[]][] = [
-  ["a system administrator", () => Promise.resolve(t.systemAdmin), [200, 200, 200, 200, 200, 200]],
-  [
-    "a system administrator without a tenant",
-    () => t.actor({ role: "SystemAdmin", global: true }),
-    [200, 403, 403, 403, 200, 200],
-  ],
-  ["a tenant's administrator", () => t.actor({ role: "Admin" }), [200, 200, 200, 200, 200, 200]],
-  ["a visitor", () => t.actor({ role: "Visitor" }), [200, 200, 200, 200, 200, 200]],
-  ["nobody with rights", () => t.actor({ permissions: [] }), [403, 403, 403, 403, 403, 403]],
-];
-
-for (const [who, make, expected] of VIEWERS) {
-  inBrowser(`${who} is shown the pages of access they may read, and no others`, async (b) => {
-    const viewing = await openConsole(b, t, await make());
-    const found: number[] = [];
-    for (const page of PAGES) {
-      found.push(await viewing.open(page));
-      const navigated = await viewing.page.locator(`nav.sections a[href="${page}"]`).count();
-      assert.equal(navigated, found.at(-1) === 200 ? 1 : 0, `${page} in the navigation`);
-    }
-    viewing.forgive();
-    assert.deepEqual(found, expected);
-    await viewing.close();
-  });
-}
-
-inBrowser("a visitor sees no actions they may not use, and is refused if they try", async (b) => {
-  const visitor = await t.actor({ role: "Visitor" });
-  const viewing = await openConsole(b, t, visitor);
-  const { page } = viewing;
-  for (
-    const address of [
-      `users`,
-      `users/${visitor.userId}`,
-      "roles",
-      `roles/${visitor.roleId}`,
-      "permissions",
-      "tenants",
-      `tenants/${visitor.tenantId}`,
     ]
   ) {
-    assert.equal(await viewing.open(address), 200, address);
-    assert.equal(await page.locator("main form[method=post]").count(), 0, `${address} offers an action`);
-    const links = await page.locator("main a[href$='/edit'], main a[href$='/new'], main a[href$='import']")
-      .count();
-    assert.equal(links, 0, `${address} offers a change`);
+    assert.equal((await admin.visit(address)).heading, "Not found", address);
   }
-  for (
-    const address of [
-      "users/new",
-      "roles/new",
-      "permissions/import",
-      "tenants/new",
-      `users/${visitor.userId}/links`,
-    ]
-  ) {
-    assert.equal(await viewing.open(address), 403, address);
-  }
-  await page.getByText(/^You need manage:all-users in (.+)\. Ask an administrator of \1 for a role/)
-    .waitFor();
-  viewing.forgive();
-  await viewing.close();
 });
 
-inBrowser("a tenant's administrator sees only the users of their tenant", async (b) => {
-  const [admin, foreign] = [await t.actor({ role: "Admin" }), await t.actor({ role: "Visitor" })];
-  const viewing = await openConsole(b, t, admin);
-  await viewing.open("users");
-  await viewing.page.locator("main").getByText(admin.email).waitFor();
-  assert.equal(await viewing.page.getByText(foreign.email).count(), 0);
-  assert.equal(await viewing.open(`users/${foreign.userId}`), 404);
-  assert.equal(await viewing.open(`roles/${foreign.roleId}`), 404);
-  viewing.forgive();
-  await viewing.close();
-});
-
-inBrowser("users are searched and filtered on the server, with the filters in the query", async (b) => {
-  const admin = await t.actor({ role: "Admin" });
-  const [visitor, inactive] = [
-    await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" }),
-    await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" }),
-  ];
-  await t.steward.platform.sql`update users set is_active = false where id = ${inactive.userId}`;
-  const viewing = await openConsole(b, t, admin);
-  const { page } = viewing;
-  const rows = page.locator("#users-list tbody tr");
-  await viewing.open("users?roleName=Visitor&sortBy=createdAt");
-  assert.equal(await rows.count(), 2);
-  await page.getByLabel("Status").selectOption("true");
-  await page.waitForURL(/isActive=true/);
-  await page.getByText(inactive.email).waitFor({ state: "detached" });
-  assert.equal(await rows.count(), 1);
-  await page.getByText(visitor.email).waitFor();
-  await page.getByRole("searchbox").fill("nobody of this name");
-  await page.getByText("Nothing matches these filters.").waitFor();
-  await viewing.close();
+Deno.test("a tenant's administrator sees only the users, roles and jobs of their tenant", async () => {
+  const [admin, foreign] = [await t.actor({ role: "Admin" }), await t.actor({ role: "Admin" })];
+  const job = await foreign.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "1" });
+  const browser = await browse(t, admin);
+  (await browser.visit("users")).shows(admin.email).lacks(foreign.email);
+  for (const address of [`users/${foreign.userId}`, `roles/${foreign.roleId}`, `jobs/${job.body.id}`]) {
+    const page = await browser.visit(address);
+    assert.equal(page.lacks("It exists in").status, 404, address);
+  }
 });

@@ -1,297 +1,244 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import { newId } from "../../../domain/shared/ids.ts";
+import { setupShared } from "../../support/setup.ts";
 import { addApp } from "../auth/factors.ts";
 import { Uploading } from "../files/uploading.ts";
-import { openConsole, setupConsole, type Viewing } from "./support.ts";
+import { browse } from "./plain_browser.ts";
 
-const { t, inBrowser } = await setupConsole();
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
 
-const confirm = (viewing: Viewing) => viewing.page.locator("dialog[open] [data-confirm-yes]").click();
+const named = (userId: string, firstName: string, lastName: string) =>
+  sql`update users set first_name = ${firstName}, last_name = ${lastName} where id = ${userId}`;
 
-inBrowser(
-  "an administrator creates a user with a role, then changes, deactivates and removes the user",
-  async (b) => {
-    const admin = await t.actor({ role: "Admin" });
-    const viewing = await openConsole(b, t, admin);
-    const { page } = viewing;
-    await viewing.open("users/new");
-    await page.getByLabel("Email").fill("ana@example.test");
-    await page.getByLabel("Password").fill("short");
-    await page.getByLabel("First name").fill("<b>Ana</b>");
-    await page.getByRole("checkbox", { name: "Visitor" }).check();
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.getByRole("alert").first().waitFor();
-    viewing.forgive();
-    assert.equal(await page.getByLabel("Email").inputValue(), "ana@example.test");
-    assert.ok(await page.getByRole("checkbox", { name: "Visitor" }).isChecked());
-    await viewing.requireAccessible();
-    await page.getByLabel("Password").fill("a good long password");
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.getByText("ana@example.test was created.").waitFor();
-    await page.getByRole("heading", { name: "<b>Ana</b>" }).waitFor();
-    await page.getByRole("link", { name: "Edit roles" }).click();
-    await page.getByRole("checkbox", { name: "GroupAdmin" }).check();
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("ROLE_ASSIGNMENT_ESCALATION_BLOCKED").waitFor();
-    viewing.forgive();
-    await page.getByRole("checkbox", { name: "Visitor" }).uncheck();
-    await page.getByRole("checkbox", { name: "Admin", exact: true }).check();
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("The roles were saved.").waitFor();
-    await page.getByRole("button", { name: "Deactivate" }).click();
-    await confirm(viewing);
-    await page.getByText("The user is inactive. Their sessions have ended.").waitFor();
-    await page.getByRole("button", { name: "Remove from tenant" }).click();
-    await confirm(viewing);
-    await page.getByText("ana@example.test was removed from the tenant.").waitFor();
-    await viewing.close();
-  },
-);
+Deno.test("an administrator creates a user with a role, then changes, deactivates and removes the user", async () => {
+  const browser = await browse(t, await t.actor({ role: "Admin" }));
+  const email = `${newId()}@example.test`;
+  await browser.visit("users/new");
+  const refused = await browser.press("Create", {
+    Email: email,
+    Password: "short",
+    "First name": "<b>Ana</b>",
+    Visitor: true,
+  });
+  assert.deepEqual([refused.status, refused.value("Email"), refused.value("Visitor")], [400, email, true]);
+  await browser.press("Create", { Password: "a good long password" });
+  assert.equal(browser.page.shows(`${email} was created.`).heading, "<b>Ana</b>");
+  await browser.follow("Edit roles");
+  (await browser.press("Save", { GroupAdmin: true })).shows("ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
+  await browser.press("Save", { GroupAdmin: false, Visitor: false, Admin: true });
+  browser.page.shows("The roles were saved.");
+  (await browser.press("Deactivate")).shows("The user is inactive. Their sessions have ended.");
+  await browser.press("Remove from tenant");
+  browser.page.shows(`${email} was removed from the tenant.`);
+});
 
-inBrowser("one tenant cannot change a user who is active in another; the page says why", async (b) => {
+Deno.test("one tenant cannot change a user who is active in another; the page says why", async () => {
   const admin = await t.actor({ role: "Admin" });
   const shared = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
-  await t.steward.platform.sql`insert into user_tenants (user_id, tenant_id)
-    values (${shared.userId}, ${await t.tenant()})`;
-  const viewing = await openConsole(b, t, admin);
-  const { page } = viewing;
-  await viewing.open("users");
-  await page.getByRole("checkbox", { name: shared.email }).check();
-  await page.getByRole("button", { name: "Deactivate" }).click();
-  await page.getByRole("button", { name: "Deactivate (1)" }).click();
-  await page.getByText("Deactivate: done for 0. Refused for 1").waitFor();
-  await page.getByText("Ask an administrator of all tenants").waitFor();
-  await viewing.close();
+  await sql`insert into user_tenants (user_id, tenant_id) values (${shared.userId}, ${await t.tenant()})`;
+  const browser = await browse(t, admin);
+  await browser.visit("users");
+  await browser.press("Deactivate", { [shared.email]: true });
+  await browser.press("Deactivate (1)");
+  browser.page.shows("Deactivate: done for 0. Refused for 1", "Ask an administrator of all tenants");
 });
 
-inBrowser(
-  "a system administrator adds a tenant to a user, changes roles, unlocks the user and ends sessions",
-  async (b) => {
-    const user = await t.actor({ role: "Visitor" });
-    const other = await t.tenant({ name: "Contoso Labs" });
-    await t.steward.platform.sql`
-    update users set lockout_expires_at = now() + interval '9 minutes' where id = ${user.userId}`;
-    const viewing = await openConsole(b, t, t.systemAdmin);
-    const { page } = viewing;
-    await viewing.open(`users/${user.userId}/links/new?tenantId=${other}`);
-    await page.getByRole("checkbox", { name: "Visitor" }).check();
-    await page.getByRole("button", { name: "Add tenant" }).click();
-    await page.getByText("The user was added to Contoso Labs.").waitFor();
-    await page.getByRole("link", { name: "Edit tenants and roles" }).click();
-    await viewing.requireAccessible();
-    const card = page.locator("section.card", { hasText: "Contoso Labs" }).first();
-    await card.getByRole("checkbox", { name: "GroupAdmin" }).check();
-    await card.getByRole("checkbox", { name: "The link is active" }).uncheck();
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("The tenants and roles were saved.").waitFor();
-    const { body } = await t.systemAdmin.get(`/api/v1/admin/users/${user.userId}/tenants`);
-    const link = body.find(({ tenantId }: { tenantId: string }) => tenantId === other);
-    assert.equal(link.isActive, false);
-    assert.deepEqual(link.roles.map(({ name }: { name: string }) => name), ["GroupAdmin", "Visitor"]);
-    assert.equal(await page.getByRole("button", { name: "End all" }).count(), 0, "the change has ended it");
-    await t.steward.platform.sql`insert into sessions (id, user_id, security_version, expires_at)
-      select ${newId()}, id, security_version, now() + interval '1 hour' from users where id = ${user.userId}`;
-    await page.getByRole("button", { name: "Unlock" }).click();
-    await page.getByText("The user is unlocked").waitFor();
-    await page.getByRole("button", { name: "End all" }).click();
-    await confirm(viewing);
-    await page.getByText("1 session ended.").waitFor();
-    await viewing.close();
-  },
-);
-
-inBrowser("an administrator removes the second factors of a user who lost the phone", async (b) => {
-  const admin = await t.actor({ role: "Admin" });
-  for (const viewer of [admin, t.systemAdmin]) {
-    const user = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
-    const viewing = await openConsole(b, t, viewer);
-    const { page } = viewing;
-    const remove = page.getByRole("button", { name: "Remove second factors" });
-    await viewing.open(`users/${user.userId}`);
-    assert.equal(await remove.count(), 0, "the user has none");
-    await addApp(user, { now: Date.now });
-    await viewing.open(`users/${user.userId}`);
-    await remove.click();
-    await page.locator("dialog[open]").getByText("All their sessions end").waitFor();
-    await confirm(viewing);
-    await page.getByText("The second factors of the user were removed.").waitFor();
-    assert.equal(await remove.count(), 0);
-    assert.equal((await user.get("/api/v1/auth/me")).status, 401, "the sessions have ended");
-    await viewing.close();
-  }
-  const reader = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:users"] });
-  const owner = await t.actor({ tenantId: admin.tenantId ?? "" });
-  await addApp(owner, { now: Date.now });
-  const viewing = await openConsole(b, t, reader);
-  await viewing.open(`users/${owner.userId}`);
-  assert.equal(await viewing.page.getByRole("button", { name: "Remove second factors" }).count(), 0);
-  await viewing.close();
-});
-
-inBrowser("two people who edit the same user do not overwrite each other", async (b) => {
+Deno.test("a system administrator adds a tenant to a user, changes roles, unlocks the user and ends sessions", async () => {
   const user = await t.actor({ role: "Visitor" });
-  const viewing = await openConsole(b, t, t.systemAdmin);
-  const { page } = viewing;
-  await viewing.open(`users/${user.userId}/edit`);
-  await page.getByLabel("Last name").fill("Mine");
-  await t.systemAdmin.put(`/api/v1/admin/users/${user.userId}`, { lastName: "Theirs" });
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Someone else changed this while you were editing").waitFor();
-  assert.equal(await page.getByLabel("Last name").inputValue(), "Theirs");
-  viewing.forgive();
-  await viewing.close();
-});
-
-inBrowser("the last system administrator cannot be removed, and the page says so", async (b) => {
-  const { sql } = t.steward.platform;
-  const admin = await t.actor({ role: "SystemAdmin" });
-  await sql`update users set is_active = false where id in (
-    select h.user_id from user_tenant_roles h join roles r on r.id = h.role_id where r.name = 'SystemAdmin')
-    and id <> ${admin.userId}`;
-  const viewing = await openConsole(b, t, admin);
-  const { page } = viewing;
-  await viewing.open(`users/${admin.userId}`);
-  assert.equal(await page.getByRole("button", { name: "Deactivate" }).count(), 0, "not on oneself");
-  await viewing.open(`users/${admin.userId}/links`);
-  await page.getByRole("checkbox", { name: "SystemAdmin" }).uncheck();
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("LAST_SYSTEM_ADMIN_CONFLICT").waitFor();
-  viewing.forgive();
-  await sql`update users set is_active = true`;
-  await viewing.close();
-});
-
-inBrowser("an administrator invites a person, sends the invitation again and revokes it", async (b) => {
-  const admin = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, admin);
-  const { page } = viewing;
-  await viewing.open("invitations/new");
-  assert.equal(
-    await page.locator("#sections [aria-current=page]").textContent(),
-    "Users",
-    "the section of its breadcrumb",
+  const name = `Contoso ${newId()}`;
+  const other = await t.tenant({ name });
+  await sql`update users set lockout_expires_at = now() + interval '9 minutes' where id = ${user.userId}`;
+  const browser = await browse(t, t.systemAdmin);
+  await browser.visit(`users/${user.userId}/links/new?tenantId=${other}`);
+  (await browser.press("Add tenant", { Visitor: true })).shows(`The user was added to ${name}.`);
+  await browser.follow("Edit tenants and roles");
+  const boxes = browser.page.all(
+    "input",
+    ({ attribs }) => attribs.type === "checkbox" && attribs.name?.includes(other),
   );
-  await page.getByLabel("Email").fill("guest@example.test");
-  await page.getByRole("checkbox", { name: "Visitor" }).check();
-  await page.getByRole("button", { name: "Send invitation" }).click();
-  await page.getByText("The invitation was sent to guest@example.test.").waitFor();
-  await viewing.requireAccessible();
-  await page.getByRole("button", { name: "Send again" }).click();
-  await page.getByText("The invitation was sent to guest@example.test.").waitFor();
-  await page.getByRole("button", { name: "Revoke" }).click();
-  await confirm(viewing);
-  await page.getByText("The invitation was revoked.").waitFor();
-  await viewing.open(`users/${(await t.actor({ tenantId: admin.tenantId ?? "" })).userId}`);
-  await page.getByRole("button", { name: "Send password reset" }).click();
-  await confirm(viewing);
-  await page.getByText("A link to set a new password was sent to the user.").waitFor();
-  await page.getByRole("link", { name: "Edit", exact: true }).click();
-  await page.getByLabel("External id").fill("E-7");
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("E-7", { exact: true }).waitFor();
-  await viewing.close();
+  assert.ok(boxes.length > 0);
+  const [active] = boxes.filter((box) => browser.page.nameOf(box) === "The link is active");
+  const [groupAdmin] = boxes.filter((box) => browser.page.nameOf(box).startsWith("GroupAdmin"));
+  await browser.press("Save", { [active?.attribs.id ?? ""]: false, [groupAdmin?.attribs.id ?? ""]: true });
+  browser.page.shows("The tenants and roles were saved.");
+  const { body } = await t.systemAdmin.get(`/api/v1/admin/users/${user.userId}/tenants`);
+  const link = body.find(({ tenantId }: { tenantId: string }) => tenantId === other);
+  assert.equal(link.isActive, false);
+  assert.deepEqual(link.roles.map(({ name }: { name: string }) => name), ["GroupAdmin", "Visitor"]);
+  assert.ok(!browser.page.offers.includes("End all sessions"), "the change has ended it");
+  await sql`insert into sessions (id, user_id, security_version, expires_at)
+    select ${newId()}, id, security_version, now() + interval '1 hour' from users where id = ${user.userId}`;
+  (await browser.press("Unlock")).shows("The user is unlocked");
+  (await browser.press("End all sessions")).shows("1 session ended.");
 });
 
-inBrowser("an administrator uploads a file, sees the rows with errors, then imports", async (b) => {
+Deno.test("an administrator removes the second factors of a user who lost the phone", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const tenantId = admin.tenantId ?? "";
+  const offers = async (viewer: typeof admin, userId: string) =>
+    (await (await browse(t, viewer)).visit(`users/${userId}`)).offers.includes("Remove second factors");
+  for (const viewer of [admin, t.systemAdmin]) {
+    const user = await t.actor({ role: "Visitor", tenantId });
+    assert.equal(await offers(viewer, user.userId), false, "the user has none");
+    await addApp(user, { now: Date.now });
+    const browser = await browse(t, viewer);
+    await browser.visit(`users/${user.userId}`);
+    await browser.press("Remove second factors");
+    browser.page.shows("The second factors of the user were removed.").lacks("Remove second factors");
+    assert.equal((await user.get("/api/v1/auth/me")).status, 401, "the sessions have ended");
+  }
+  const owner = await t.actor({ tenantId });
+  await addApp(owner, { now: Date.now });
+  assert.equal(await offers(await t.actor({ tenantId, permissions: ["read:users"] }), owner.userId), false);
+});
+
+Deno.test("two people who edit the same user do not overwrite each other", async () => {
+  const user = await t.actor({ role: "Visitor" });
+  const browser = await browse(t, t.systemAdmin);
+  await browser.visit(`users/${user.userId}/edit`);
+  await t.systemAdmin.put(`/api/v1/admin/users/${user.userId}`, { lastName: "Theirs" });
+  const page = await browser.press("Save", { "Last name": "Mine" });
+  page.shows("Someone else changed this while you were editing");
+  assert.deepEqual([page.status, page.value("Last name")], [412, "Theirs"]);
+});
+
+Deno.test("an administrator invites a person, sends the invitation again and revokes it", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const browser = await browse(t, admin);
+  await browser.begin();
+  await browser.follow("Users");
+  await browser.follow("Invite a person");
+  const [current] = browser.page.all("a", ({ attribs }) => attribs["aria-current"] === "page");
+  assert.equal(current && browser.page.nameOf(current), "Users", "the section of its breadcrumb");
+  const email = `${newId()}@example.test`;
+  await browser.press("Send invitation", { Email: email, Visitor: true });
+  browser.page.shows(`The invitation was sent to ${email}.`);
+  browser.requireFewClicks();
+  const invited = async () =>
+    (await admin.get(`/api/v1/users/invitations?email=${email}`)).body.items[0].status;
+  assert.equal(await invited(), "Pending");
+  (await browser.press("Send again")).shows(`The invitation was sent to ${email}.`);
+  (await browser.press("Revoke")).shows("The invitation was revoked.");
+});
+
+Deno.test("a user gets a password reset and an external id", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const ana = await t.actor({ tenantId: admin.tenantId ?? "", role: "Visitor" });
+  await named(ana.userId, "Ana", "Lima");
+  const browser = await browse(t, admin);
+  await browser.begin();
+  await browser.follow("Users");
+  await browser.follow("Ana Lima");
+  (await browser.press("Send password reset")).shows("A link to set a new password was sent to the user.");
+  browser.requireFewClicks();
+  await browser.follow("Edit");
+  (await browser.press("Save", { "External id": "E-7" })).shows("E-7");
+});
+
+Deno.test("an administrator checks a file of users, sees the rows with errors, then imports", async () => {
   const importer = await t.actor({
     permissions: ["read:users", "create:users", "upload:files", "read:files", "read:roles"],
   });
-  const viewing = await openConsole(b, t, importer);
-  const { page } = viewing;
-  await viewing.open("user-imports/new");
-  await viewing.requireAccessible();
-  const csv = "email,firstName\nimported@example.test,<b>Ana</b>\nnot-an-email,Bo\n";
-  const file = { name: "people.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
-  await page.locator("#f-file").setInputFiles(file);
-  await page.getByRole("button", { name: "Upload and check" }).click();
-  await page.getByText("people.csv").waitFor();
-  await page.getByRole("button", { name: "Check the file" }).click();
-  await page.getByText("1 created, 0 updated, 0 unchanged, 1 failed").waitFor();
-  const failed = page.getByRole("table", { name: "Rows with errors" });
-  await failed.getByText("email: expected an email address").waitFor();
-  await page.getByRole("cell", { name: "<b>Ana</b>" }).waitFor();
-  await page.getByText("would be created").waitFor();
-  await viewing.requireAccessible();
-  assert.equal((await importer.get("/api/v1/users/by-email/imported@example.test")).status, 404);
-  await page.getByRole("button", { name: "Import now" }).click();
-  await confirm(viewing);
-  await page.getByRole("heading", { name: "User import", exact: true }).waitFor();
-  await page.getByText("1 created, 0 updated, 0 unchanged, 1 failed").waitFor();
-  await viewing.requireAccessible();
-  const found = await importer.get("/api/v1/users/by-email/imported@example.test");
-  assert.equal(found.status, 200);
-  await viewing.open("user-imports/new");
-  await page.getByText("Or choose a file that is uploaded already").click();
-  await page.getByLabel("File").last().selectOption({ label: "people.csv" });
-  await page.getByRole("button", { name: "Check the file" }).click();
-  await page.getByText("0 created, 0 updated, 1 unchanged, 1 failed").waitFor();
-  await viewing.close();
+  const email = `${newId()}@example.test`;
+  const bytes = new TextEncoder().encode(`email,firstName\n${email},<b>Ana</b>\nnot-an-email,Bo\n`);
+  await new Uploading(t).uploadAndScan(importer, { bytes, fileName: "people.csv", contentType: "text/csv" });
+  const browser = await browse(t, importer);
+  await browser.begin();
+  await browser.follow("Users");
+  await browser.follow("Import users");
+  await browser.press("Check the file", { fileId: "people.csv" });
+  browser.requireFewClicks();
+  await browser.waitFor("Rows with errors");
+  browser.page.shows(
+    "1 created, 0 updated, 0 unchanged, 1 failed",
+    "email: expected an email address",
+    "<b>Ana</b>",
+    "would be created",
+  );
+  const isThere = async () => (await importer.get(`/api/v1/users/by-email/${email}`)).status === 200;
+  assert.equal(await isThere(), false, "nothing is written");
+  await browser.press("Import now");
+  await browser.waitFor("1 created, 0 updated, 0 unchanged, 1 failed");
+  assert.equal(await isThere(), true);
+  await browser.visit("user-imports/new");
+  await browser.press("Check the file", { fileId: "people.csv" });
+  await browser.waitFor("0 created, 0 updated, 1 unchanged, 1 failed");
 });
 
-inBrowser("a person with an account is added by email: at once, or by an invitation", async (b) => {
+Deno.test("a person with an account is added by email: at once, or by an invitation", async () => {
   const admin = await t.actor({ role: "Admin" });
   const person = await t.actor({ role: "Visitor" });
-  const viewing = await openConsole(b, t, admin);
-  const { page } = viewing;
-  const add = async () => {
-    await page.getByLabel("Email").fill(person.email.toUpperCase());
-    await page.getByRole("checkbox", { name: "Visitor" }).check();
-    await page.getByRole("button", { name: "Add an existing user" }).click();
-  };
-  await viewing.open("users/bring-in");
-  await add();
-  await page.getByText("was invited and joins with their account").waitFor();
   const links = async () =>
     (await t.systemAdmin.get(`/api/v1/admin/users/${person.userId}/tenants`)).body.length as number;
+  const add = async (viewer: typeof admin, Email: string) => {
+    const browser = await browse(t, viewer);
+    await browser.visit("users/bring-in");
+    return await browser.press("Add an existing user", { Email, Visitor: true });
+  };
+  (await add(admin, person.email.toUpperCase())).shows("was invited and joins with their account");
   assert.equal(await links(), 1, "nobody is added without agreeing");
-  await viewing.close();
-  const platform = await openConsole(b, t, t.systemAdmin);
-  await platform.open("users/bring-in");
-  await platform.page.getByLabel("Email").fill("nobody-like-this@example.test");
-  await platform.page.getByRole("checkbox", { name: "Visitor" }).check();
-  await platform.page.getByRole("button", { name: "Add an existing user" }).click();
-  await platform.page.getByText("No user has this email.").first().waitFor();
-  platform.forgive();
-  await platform.page.getByLabel("Email").fill(person.email);
-  await platform.page.getByRole("button", { name: "Add an existing user" }).click();
-  await platform.page.getByText("The user was added to this tenant.").waitFor();
+  (await add(t.systemAdmin, "nobody-like-this@example.test")).shows("No user has this email.");
+  (await add(t.systemAdmin, person.email)).shows("The user was added to this tenant.");
   assert.equal(await links(), 2);
-  await platform.close();
 });
 
-inBrowser("a user's page shows what the user received and uploaded, and the open sessions", async (b) => {
+Deno.test("a user's page shows what the user received and uploaded, and the open sessions", async () => {
   const admin = await t.actor({
     permissions: ["read:users", "update:users", "send:notifications", "read:files"],
   });
-  const tenantId = admin.tenantId ?? "";
-  const user = await t.actor({ tenantId, permissions: ["upload:files", "read:files"] });
+  const user = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["upload:files", "read:files"] });
+  await named(user.userId, "Ana", "Lima");
+  await sql`update users set last_login_at = now() - interval '3 hours' where id = ${user.userId}`;
   await new Uploading(t).uploadAndScan(user, { bytes: new TextEncoder().encode("a"), fileName: "notes.txt" });
-  const send = (subject: string) =>
-    admin.post("/api/v1/notifications/send", {
+  for (let n = 1; n <= 6; n++) {
+    const message = {
       channel: "InApp",
       recipients: [{ address: user.userId }],
-      subject,
-      textBody: "text",
-    });
-  for (let n = 1; n <= 6; n++) assert.equal((await send(`Message ${n}`)).status, 200);
-  const viewing = await openConsole(b, t, admin);
-  const { page } = viewing;
-  await viewing.open(`users/${user.userId}`);
-  await page.getByRole("link", { name: "notes.txt" }).waitFor();
-  await page.getByRole("link", { name: "Message 6" }).waitFor();
-  assert.equal(await page.getByRole("link", { name: "Message 1" }).count(), 0, "the newest five");
-  await viewing.requireAccessible();
-  await page.getByRole("link", { name: "Show all" }).click();
-  await page.getByRole("link", { name: "Message 1" }).waitFor();
-  await viewing.open(`files?createdBy=${user.userId}`);
-  await page.getByRole("link", { name: "notes.txt" }).waitFor();
-  await viewing.open(`files?createdBy=${admin.userId}`);
-  assert.equal(await page.getByRole("link", { name: "notes.txt" }).count(), 0);
-  await viewing.open(`users/${user.userId}`);
-  await page.getByRole("button", { name: "End all sessions" }).click();
-  await confirm(viewing);
-  await page.getByText("1 session ended.").waitFor();
+      subject: `Message ${n}`,
+      textBody: "x",
+    };
+    assert.equal((await admin.post("/api/v1/notifications/send", message)).status, 200);
+  }
+  const browser = await browse(t, admin);
+  await browser.begin();
+  await browser.follow("Users");
+  const page = await browser.follow("Ana Lima");
+  page.shows("notes.txt", "Message 6", "3 hours ago").lacks("Message 1"); // the newest five
+  browser.requireFewClicks();
+  (await browser.follow("Show all")).shows("Message 1");
+  (await browser.visit(`files?createdBy=${user.userId}`)).shows("notes.txt");
+  (await browser.visit(`files?createdBy=${admin.userId}`)).lacks("notes.txt");
+  await browser.visit(`users/${user.userId}`);
+  (await browser.press("End all sessions")).shows("1 session ended.");
   assert.equal((await user.get("/api/v1/auth/me")).status, 401);
-  await viewing.close();
+});
+
+Deno.test("users are searched and filtered, and a locked user is shown until when, and unlocked", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const tenantId = admin.tenantId ?? "";
+  const [visitor, inactive] = [
+    await t.actor({ role: "Visitor", tenantId }),
+    await t.actor({ role: "Visitor", tenantId }),
+  ];
+  await named(visitor.userId, "Ana", "Lima");
+  const until = new Date(Date.now() + 9 * 60_000);
+  await sql`update users set lockout_expires_at = ${until} where id = ${visitor.userId}`;
+  await sql`update users set is_active = false where id = ${inactive.userId}`;
+  const browser = await browse(t, admin);
+  assert.equal((await browser.visit("users?roleName=Visitor&sortBy=createdAt")).rows.length, 2);
+  await browser.press("Filter", { Status: "true" });
+  assert.equal(browser.page.shows(visitor.email).lacks(inactive.email).rows.length, 1);
+  (await browser.press("Filter", { search: "nobody of this name" })).shows("Nothing matches these filters.");
+  await browser.begin();
+  const time = new Intl.DateTimeFormat("en-GB", { timeZone: "Europe/Lisbon", timeStyle: "short" }).format(
+    until,
+  );
+  const [row = ""] = (await browser.follow("Users")).rows.filter((row) => row.includes("Ana Lima"));
+  assert.match(row, new RegExp(`Locked until .*${time}`));
+  await browser.follow("Ana Lima");
+  (await browser.press("Unlock")).shows("The user is unlocked and can sign in.");
+  browser.requireFewClicks();
+  assert.equal((await admin.get(`/api/v1/users/${visitor.userId}`)).body.isLockedOut, false);
 });

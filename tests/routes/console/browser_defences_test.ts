@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { csrfToken } from "../../../routes/console/shared/cookies.ts";
 import { setup } from "../../support/setup.ts";
+import { AWAY } from "./sign_in_services.ts";
 
-const t = await setup({
-  PUBLIC_URL: "https://steward.example.test",
-  OIDC_PROVIDERS: JSON.stringify({ away: { issuer: "http://127.0.0.1:1", clientId: "x" } }),
-});
+const t = await setup({ PUBLIC_URL: "https://steward.example.test", ...AWAY });
 Deno.test.afterAll(() => t.stop());
 
 const SESSION = "__Host-steward_console";

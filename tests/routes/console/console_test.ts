@@ -1,45 +1,25 @@
 import assert from "node:assert/strict";
-import { openConsole, setupConsole } from "./support.ts";
+import { setup } from "../../support/setup.ts";
+import { forgetFailures, PASSWORD, person, signIn } from "../auth/people.ts";
+import { browse, PlainBrowser } from "./plain_browser.ts";
 
-const { t, inBrowser } = await setupConsole();
+const t = await setup();
+Deno.test.afterAll(() => t.stop());
+Deno.test.beforeEach(() => forgetFailures(t));
 
-inBrowser("a user signs in with email and password, and signs out", async (b) => {
-  const page = await b.newPage();
-  const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = t.steward.platform.config;
-  await page.goto(`${t.url}/console/jobs?status=Failed`);
-  assert.match(page.url(), /\/console\/sign-in\?to=/);
-  await page.getByLabel("Email").first().fill(email ?? "");
-  await page.getByLabel("Password").fill("not the password");
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.getByText("The email or the password is wrong").waitFor();
-  await page.getByLabel("Password").fill(password ?? "");
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.waitForURL("**/console/jobs?status=Failed");
-  const cookies = await page.context().cookies();
-  const session = cookies.find(({ name }) => name === "steward_console");
-  assert.equal(session?.httpOnly, true);
-  assert.equal(session?.sameSite, "Strict");
-  assert.ok(!await page.evaluate<string>("document.cookie").then((text) => text.includes("steward_console")));
-  await page.locator(".topbar details.menu summary").click();
-  await page.getByRole("button", { name: "Sign out" }).click();
-  await page.waitForURL("**/console/sign-in");
-  await page.goto(`${t.url}/console/jobs`);
-  assert.match(page.url(), /sign-in/);
-  await page.close();
-});
-
-inBrowser("signing out in one tab replaces the data that other tabs of the browser show", async (b) => {
-  const actor = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, actor);
-  const other = await viewing.page.context().newPage();
-  await other.goto(`${t.url}/console/account`);
-  await viewing.open("jobs");
-  await viewing.page.locator(".topbar details.menu summary").click();
-  await viewing.page.getByRole("button", { name: "Sign out" }).click();
-  await viewing.page.waitForURL("**/console/sign-in");
-  await other.waitForURL("**/console/sign-in?to=account");
-  viewing.forgive();
-  await viewing.close();
+Deno.test("a user signs in with email and password, and signs out", async () => {
+  const { email } = await person(t);
+  const browser = new PlainBrowser(t);
+  const page = await browser.visit("jobs?status=Failed");
+  assert.equal(page.address, "/console/sign-in?to=jobs%3Fstatus%3DFailed");
+  const wrong = await browser.press("Sign in", { email, Password: "not the password" });
+  assert.equal(wrong.shows("The email or the password is wrong").value("Password"), "");
+  assert.equal(
+    (await browser.press("Sign in", { Password: PASSWORD })).address,
+    "/console/jobs?status=Failed",
+  );
+  assert.equal((await browser.press("Sign out")).address, "/console/sign-in");
+  assert.match((await browser.visit("jobs")).address, /sign-in/);
 });
 
 Deno.test("without a session, or with an invalid cookie, a page redirects to sign-in", async () => {
@@ -60,248 +40,128 @@ Deno.test("the sign-in page never redirects to another site", async () => {
   }
 });
 
-inBrowser("a form from another site, without a token, or of another session is refused", async (b) => {
-  const actor = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, actor);
-  const [cookie] = await viewing.page.context().cookies();
-  await viewing.close();
-  const headers = { cookie: `steward_console=${cookie?.value}`, origin: t.url };
-  const ask = async (form: Record<string, string>, more: Record<string, string> = {}) => {
-    const answer = await fetch(`${t.url}/console/sign-out`, {
-      method: "POST",
-      headers: { ...headers, ...more },
-      body: new URLSearchParams(form),
-      redirect: "manual",
-    });
-    await answer.body?.cancel();
-    return answer.status;
-  };
-  assert.equal(await ask({}), 403);
-  assert.equal(await ask({ csrf: "wrong" }), 403);
-  const page = await (await fetch(`${t.url}/console/account`, { headers })).text();
-  const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? "";
-  assert.equal(await ask({ csrf }, { origin: "https://evil.test" }), 403);
-  assert.equal(await ask({ csrf }, { "sec-fetch-site": "cross-site" }), 403);
-  assert.equal(await ask({ csrf }), 303);
-  assert.equal(await ask({ csrf }), 303, "the session has ended: to the sign-in page");
-});
-
-Deno.test("every page has a content security policy without inline scripts and styles", async () => {
-  const answer = await fetch(`${t.url}/console/sign-in`);
-  const policy = answer.headers.get("content-security-policy") ?? "";
-  assert.match(policy, /default-src 'none'/);
-  assert.ok(!policy.includes("unsafe"));
-  const page = await answer.text();
-  assert.ok(!/<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=/.test(page));
-});
-
-inBrowser(
-  "the account page changes names and passwords, shows errors, and ends sessions",
-  async (b) => {
-    const actor = await t.actor({ role: "Admin" });
-    const other = await openConsole(b, t, actor);
-    const viewing = await openConsole(b, t, actor);
-    const { page } = viewing;
-    await viewing.open("account");
-    await page.getByLabel("First name").fill("<b>Zoë</b>");
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Your profile was saved.").waitFor();
-    assert.equal(await page.getByLabel("First name").inputValue(), "<b>Zoë</b>");
-    await page.getByLabel("Current password").fill("wrong");
-    await page.getByLabel("New password").fill("a good long password");
-    await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByRole("alert").waitFor();
-    viewing.forgive();
-    await page.getByLabel("New email").fill("zoe@new.example.test");
-    await page.getByLabel(/^Password/).fill("wrong");
-    await page.getByRole("button", { name: "Change email" }).click();
-    await page.getByText("the account has no password").waitFor();
-    assert.equal(await page.getByLabel("New email").inputValue(), "zoe@new.example.test");
-    viewing.forgive();
-    await viewing.requireAccessible();
-    await viewing.close();
-    await other.close();
-  },
-);
-
-inBrowser("the chosen theme and language are kept", async (b) => {
-  const viewing = await openConsole(b, t, await t.actor({ role: "Visitor" }));
-  const { page } = viewing;
-  await viewing.open("inbox");
-  await page.locator(".topbar details.menu summary").click();
-  await page.getByLabel("Language").selectOption("pt");
-  await page.getByRole("heading", { name: "Caixa de entrada" }).waitFor();
-  await page.locator(".topbar details.menu summary").click();
-  await page.getByLabel("Aparência").selectOption("dark");
-  await page.locator("html[data-theme=dark]").waitFor();
-  assert.equal(await page.locator("html").getAttribute("lang"), "pt");
-  await viewing.close();
-});
-
-inBrowser(
-  "a new message raises the unread count without a reload, and is read in the inbox",
-  async (b) => {
-    const actor = await t.actor({ permissions: ["send:notifications"] });
-    const viewing = await openConsole(b, t, actor, { phone: true });
-    const { page } = viewing;
-    await viewing.open("inbox");
-    await page.locator("[data-unread]").waitFor({ state: "hidden" });
-    const sent = await actor.post("/api/v1/notifications/send", {
-      channel: "InApp",
-      recipients: [{ address: actor.userId }],
-      subject: "<i>Hello</i>",
-      textBody: "line one\nline two",
-    });
-    assert.equal(sent.status, 200, JSON.stringify(sent.body));
-    await page.locator("[data-unread]").waitFor({ state: "visible" });
-    await viewing.open("inbox");
-    await page.getByText("<i>Hello</i>").waitFor();
-    await viewing.requireAccessible();
-    await viewing.requireNoSidewaysScroll();
-    await page.getByRole("button", { name: "Mark as read", exact: true }).click();
-    await page.locator("[data-unread]").waitFor({ state: "hidden" });
-    await viewing.close();
-  },
-);
-
-inBrowser(
-  "a refreshing list keeps the focus, and leads to sign-in when the session has ended",
-  async (b) => {
-    const actor = await t.actor({ role: "Admin" });
-    for (const order of [1, 2]) {
-      await actor.post("/api/v1/jobs", {
-        jobTypeName: "steward.echo",
-        serializedArgs: JSON.stringify({ order }),
-      });
-    }
-    const viewing = await openConsole(b, t, actor);
-    const { page } = viewing;
-    await page.clock.install();
-    await viewing.open("jobs");
-    const href = await page.locator("tbody a").nth(1).getAttribute("href");
-    await page.locator(`tbody a[href="${href}"]`).focus();
-    // returns no value, because evaluate would wait for a promise
-    await page.evaluate(`{
-      globalThis.focused = new Promise((tell) => document.addEventListener("htmx:afterSwap", () =>
-        queueMicrotask(() => tell(document.activeElement.getAttribute("href"))), { once: true }));
-      undefined;
-    }`);
-    await page.clock.fastForward(5_500);
-    assert.equal(
-      await page.evaluate("focused"),
-      href,
-      "given back with the new list, not some time after it",
-    );
-    await page.keyboard.press("/");
-    assert.equal(await page.evaluate("document.activeElement.id"), "f-searchTerm");
-    await page.keyboard.type("echo");
-    await page.clock.fastForward(500);
-    await page.waitForURL("**/jobs?searchTerm=echo");
-    await page.locator("#f-searchTerm:focus").waitFor();
-    await page.context().clearCookies();
-    await page.clock.fastForward(5_500);
-    await page.waitForURL("**/sign-in?to=jobs**");
-    await viewing.close();
-  },
-);
-
-inBrowser("a refresh is dropped if the user started working in the list after the request", async (b) => {
-  const actor = await t.actor({ role: "Admin" });
-  await actor.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "{}" });
-  const viewing = await openConsole(b, t, actor);
-  const { page } = viewing;
-  await page.clock.install();
-  await viewing.open("jobs");
-  const asked = Promise.withResolvers<void>();
-  const mayAnswer = Promise.withResolvers<void>();
-  await page.route("**/console/jobs", async (route) => {
-    asked.resolve();
-    await mayAnswer.promise;
-    await route.continue();
-  });
-  await page.evaluate(`{
-    globalThis.answered = new Promise((tell) => document.addEventListener("htmx:afterRequest", () => tell(1)));
-    document.getElementById("jobs-list").dataset.old = "yes";
-  }`);
-  await page.clock.fastForward(5_500);
-  await asked.promise;
-  await page.evaluate('getSelection().selectAllChildren(document.querySelector("tbody td"))');
-  mayAnswer.resolve();
-  await page.evaluate("answered");
-  assert.equal(await page.locator("#jobs-list[data-old]").count(), 1);
-  await page.evaluate("getSelection().empty()");
-  await page.clock.fastForward(5_500);
-  await page.locator("#jobs-list[data-old]").waitFor({ state: "detached" });
-  await viewing.close();
-});
-
-inBrowser("going back from a filter restores the page, and it still works", async (b) => {
-  const actor = await t.actor({ permissions: ["send:notifications"] });
-  await actor.post("/api/v1/notifications/send", {
-    channel: "InApp",
-    recipients: [{ address: actor.userId }],
-    subject: "Kept",
-    textBody: "text",
-  });
-  const viewing = await openConsole(b, t, actor);
-  const { page } = viewing;
-  await viewing.open("jobs");
-  await page.locator("#f-searchTerm").fill("echo");
-  await page.waitForURL("**/jobs?searchTerm=echo");
-  const again = page.waitForResponse("**/jobs?searchTerm=echo");
-  await page.keyboard.press("Tab");
-  await (await again).finished();
-  const back = async () => await Promise.all([page.waitForEvent("load"), page.goBack()]);
-  await back();
-  assert.match(page.url(), /\/jobs$/);
-  await viewing.open("inbox");
-  await page.getByLabel("Show").selectOption("false");
-  await page.waitForURL("**/inbox?isRead=false");
-  await back();
-  await page.locator("#f-isRead option:checked[value='']").waitFor({ state: "attached" });
-  await page.getByRole("button", { name: "Delete" }).click();
-  await page.locator("dialog[open] [data-confirm-yes]").click();
-  await page.getByText("The message was deleted.").waitFor();
-  await viewing.close();
-});
-
-inBrowser("a copy button copies the full value, also over plain HTTP", async (b) => {
-  const actor = await t.actor({ role: "Admin" });
-  const { body: job } = await actor.post("/api/v1/jobs", {
-    jobTypeName: "steward.echo",
-    serializedArgs: "{}",
-  });
-  for (const isPlain of [false, true]) {
-    const viewing = await openConsole(b, t, actor);
-    const { page } = viewing;
-    await page.context().grantPermissions(["clipboard-write"]);
-    if (isPlain) await page.addInitScript("delete Navigator.prototype.clipboard");
-    await viewing.open(`jobs/${job.id}`);
-    await page.locator(`[data-copy="${job.id}"]`).click();
-    await page.locator(`[data-copy="${job.id}"].done`).waitFor();
-    await viewing.open("jobs");
-    await page.locator("#f-searchTerm").focus();
-    await page.keyboard.press("Control+V");
-    assert.equal(await page.locator("#f-searchTerm").inputValue(), job.id);
-    await viewing.close();
+Deno.test("the account page changes names and passwords, shows errors, and ends sessions", async () => {
+  const user = await person(t);
+  const other = new PlainBrowser(t);
+  const browser = new PlainBrowser(t);
+  for (const each of [other, browser]) {
+    await each.visit("account");
+    await each.press("Sign in", { email: user.email, Password: PASSWORD });
   }
+  const saved = await browser.press("Save", { "First name": "<b>Zoë</b>" });
+  assert.equal(saved.shows("Your profile was saved.").value("First name"), "<b>Zoë</b>");
+  const password = { "New password": "a good long password" };
+  const refused = await browser.press("Change password", { "Current password": "wrong", ...password });
+  assert.equal(refused.shows("this is not the caller's current password").status, 400);
+  const email = await browser.press("Change email", {
+    "New email": "zoe@new.example.test",
+    password: "wrong",
+  });
+  assert.deepEqual([email.status, email.value("New email")], [400, "zoe@new.example.test"]);
+  assert.equal(other.page.address, "/console/account");
+  await browser.press("Change password", { "Current password": PASSWORD, ...password });
+  browser.page.shows("Your password was changed.");
+  assert.match((await other.visit("account")).address, /sign-in/, "the other session has ended");
 });
 
-inBrowser("without JavaScript the navigation, the filters and the forms work", async (b) => {
-  const actor = await t.actor({ permissions: ["manage:settings"] });
-  const context = await b.newContext({ javaScriptEnabled: false, viewport: { width: 390, height: 844 } });
-  const viewing = await openConsole(b, t, actor);
-  await context.addCookies(await viewing.page.context().cookies());
-  await viewing.close();
-  const page = await context.newPage();
-  await page.goto(`${t.url}/console/jobs`);
-  await page.locator("#f-searchTerm").fill("echo");
-  await page.getByRole("button", { name: "Filter" }).click();
-  assert.match(page.url(), /searchTerm=echo/);
-  await page.locator("nav.sections").getByRole("link", { name: "Settings" }).click();
-  await page.getByRole("link", { name: "New setting" }).click();
-  await page.getByLabel("Key").fill("plain");
-  await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("plain was created.").waitFor();
-  await context.close();
+Deno.test("the chosen theme and language are kept", async () => {
+  const browser = await browse(t, await t.actor({ role: "Visitor" }));
+  await browser.visit("inbox");
+  await browser.press("Apply", { theme: "dark", locale: "pt" });
+  assert.equal(browser.page.heading, "Caixa de entrada");
+  const [html] = (await browser.visit("jobs")).all("html");
+  assert.deepEqual([html?.attribs.lang, html?.attribs["data-theme"]], ["pt", "dark"]);
+});
+
+Deno.test("a new message raises the unread count, is read in the inbox, and is deleted", async () => {
+  const actor = await t.actor({ permissions: ["send:notifications"] });
+  const recipients = [{ address: actor.userId }];
+  const message = { channel: "InApp", recipients, subject: "<i>Hello</i>", textBody: "line one\nline two" };
+  const browser = await browse(t, actor);
+  const unread = () => {
+    const [count] = browser.page.all("span", ({ attribs }) => "data-unread" in attribs);
+    return count && !("hidden" in count.attribs) ? count.attribs["aria-label"] : null;
+  };
+  await browser.visit("inbox");
+  assert.equal(unread(), null);
+  assert.equal((await actor.post("/api/v1/notifications/send", message)).status, 200);
+  (await browser.waitFor("<i>Hello</i>")).shows("line one");
+  assert.match(unread() ?? "", /^1 /);
+  await browser.press("Mark as read");
+  assert.equal(unread(), null);
+  await browser.press("Filter", { Show: "false" });
+  browser.page.lacks("<i>Hello</i>");
+  await browser.visit("inbox");
+  (await browser.press("Delete")).shows("The message was deleted.").lacks("<i>Hello</i>");
+});
+
+Deno.test("without JavaScript the navigation, the filters and the forms work", async () => {
+  const browser = await browse(t, await t.actor({ permissions: ["manage:settings"] }));
+  await browser.visit("jobs");
+  assert.match((await browser.press("Filter", { searchTerm: "echo" })).address, /searchTerm=echo/);
+  await browser.follow("Settings");
+  await browser.follow("New setting");
+  (await browser.press("Create", { Key: "plain" })).shows("plain was created.");
+});
+
+/** Sends the form of the sign-in page, with the cookies of the browser. */
+async function submit(email: string, password: string, headers: Record<string, string> = {}) {
+  const answer = await fetch(`${t.url}/console/sign-in`, {
+    method: "POST",
+    headers: { origin: t.url, ...headers },
+    body: new URLSearchParams({ do: "sign-in", email, password }),
+    redirect: "manual",
+  });
+  const device = answer.headers.getSetCookie().find((cookie) => cookie.startsWith("steward_device="));
+  return { status: answer.status, device, text: await answer.text() };
+}
+
+Deno.test("a browser that has signed in before goes on while others have locked the account", async () => {
+  const { email } = await person(t);
+  const { status, device = "" } = await submit(email, PASSWORD);
+  assert.equal(status, 303);
+  assert.match(device, /^steward_device=[\w-]{43}; .*HttpOnly/);
+  assert.match(device, /Max-Age=7776000/);
+  assert.match(device, /SameSite=Strict/);
+  const cookie = device.split(";")[0] ?? "";
+  for (let n = 0; n < 5; n++) assert.equal((await signIn(t, email, "wrong")).status, 401);
+  assert.equal((await submit(email, PASSWORD)).status, 401, "an unknown browser");
+  assert.equal((await submit(email, PASSWORD, { cookie: "steward_device=forged" })).status, 401);
+  const again = await submit(email, PASSWORD, { cookie });
+  assert.deepEqual([again.status, again.device?.split(";")[0]], [303, cookie]);
+});
+
+Deno.test("a failed sign-in and an oversized cookie set no device", async () => {
+  const { email } = await person(t);
+  assert.equal((await submit(email, "wrong")).device, undefined);
+  const oversized = await submit(email, PASSWORD, { cookie: `steward_device=${"x".repeat(3_000)}` });
+  assert.equal(oversized.status, 303);
+  assert.match(oversized.device ?? "", /^steward_device=[\w-]{43};/);
+});
+
+Deno.test("who is locked out, or over the limit of an address, is told when to try again", async () => {
+  const { email } = await person(t);
+  for (let n = 0; n < 5; n++) await signIn(t, email, "wrong");
+  const told = async (locale: string) => (await submit(email, PASSWORD, { "accept-language": locale })).text;
+  assert.match(await told("en"), /You can try again in 15 minutes\./);
+  assert.match(await told("pt-BR"), /Você pode tentar de novo em 15 minutos\./);
+  await t.steward.platform.sql`insert into failed_sign_ins (subject, failed_at, last_failed_at)
+    values ('address:127.0.0.1', array(select now() - interval '70 seconds' from generate_series(1, 30)), now())
+    on conflict (subject) do update set failed_at = excluded.failed_at`;
+  const limited = await submit((await person(t)).email, PASSWORD);
+  assert.match(limited.text, /You can try again in 4 minutes\./);
+});
+
+Deno.test("a browser that opens the service's address is led to the console; a program is not", async () => {
+  const ask = async (accept: string, path = "/", method = "GET") => {
+    const answer = await fetch(`${t.url}${path}`, { method, headers: { accept }, redirect: "manual" });
+    await answer.body?.cancel();
+    return [answer.status, answer.headers.get("location")];
+  };
+  assert.deepEqual(await ask("text/html,application/xhtml+xml,*/*;q=0.8"), [302, "/console/"]);
+  assert.deepEqual(await ask("text/html", "/?a=1"), [302, "/console/"]);
+  assert.deepEqual(await ask("application/json"), [404, null]);
+  assert.deepEqual(await ask("*/*"), [404, null]);
+  assert.deepEqual(await ask("text/html", "/", "POST"), [404, null]);
+  assert.deepEqual(await ask("text/html", "//console"), [404, null]);
 });

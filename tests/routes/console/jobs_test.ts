@@ -1,268 +1,291 @@
 import assert from "node:assert/strict";
+import { RemoteWorker } from "../../support/remote_work.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { openConsole, setupConsole } from "./support.ts";
 import { browse } from "./plain_browser.ts";
 
-const { t, inBrowser } = await setupConsole();
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
 
-type Enqueuer = Awaited<ReturnType<typeof t.actor>>;
-async function enqueue(
-  actor: Enqueuer,
-  jobTypeName: string,
-  args: unknown,
-  more: Record<string, unknown> = {},
-) {
-  const { status, body } = await actor.post("/api/v1/jobs", {
-    jobTypeName,
-    serializedArgs: JSON.stringify(args),
-    ...more,
-  });
+async function enqueue(actor: Actor, jobTypeName: string, args: unknown, more: Record<string, unknown> = {}) {
+  const job = { jobTypeName, serializedArgs: JSON.stringify(args), ...more };
+  const { status, body } = await actor.post("/api/v1/jobs", job);
   assert.equal(status, 201, JSON.stringify(body));
   return body.id as string;
 }
-const failed = (actor: Enqueuer, message: string) =>
-  enqueue(actor, "steward.fail", { message }, { maxRetries: 0 }).then(async (id) => {
-    await t.settled(id);
-    return id;
+
+async function failed(actor: Actor, message: string): Promise<string> {
+  const id = await enqueue(actor, "steward.fail", { message }, { maxRetries: 0 });
+  assert.equal(await t.settled(id), "DeadLettered");
+  return id;
+}
+
+Deno.test("a job is enqueued with a form generated from its type's schema, which shows errors per field", async () => {
+  const browser = await browse(t, await t.actor({ permissions: ["run:http-requests"] }));
+  (await browser.visit("jobs")).shows("No jobs yet");
+  await browser.follow("Enqueue a job");
+  await browser.visit("jobs/new?jobTypeName=steward.http-request");
+  const wrong = await browser.press("Enqueue", { url: "ftp://example.test", headers: "{not json" });
+  assert.equal(wrong.shows("not valid JSON").value("url"), "ftp://example.test", "what was typed stays");
+  const refused = await browser.press("Enqueue", { headers: '{"x-a": "1"}', Queue: "Bad Queue" });
+  assert.equal(refused.control("Queue").attribs["aria-invalid"], "true");
+  (await browser.press("Enqueue", { Queue: "hooks" })).shows("expected an http or https URL");
+  const job = {
+    url: "https://example.test/hook",
+    method: "POST",
+    "Run at": "2050-07-01T12:00",
+    Retries: "7",
+  };
+  const made = await browser.press("Enqueue", job);
+  made.shows("The job was queued.", "0 of 8", '"method": "POST"');
+  assert.ok(made.all("time").some(({ attribs }) => attribs.datetime === "2050-07-01T11:00:00.000Z"));
+  (await browser.press("Cancel job")).shows("The job was cancelled.");
+  await browser.follow("Enqueue a copy");
+  assert.deepEqual([browser.page.value("url"), browser.page.value("Queue")], [job.url, "hooks"]);
+});
+
+Deno.test("the list is searched, filtered by status with counts, and sorted, all in the query", async () => {
+  const actor = await t.actor();
+  await t.settled(await enqueue(actor, "steward.echo", { a: "<b>x</b>" }));
+  await failed(actor, "<img src=x onerror=alert(1)> broke");
+  const browser = await browse(t, actor);
+  await browser.visit("jobs");
+  const dead = await browser.follow("Dead-lettered 1");
+  assert.equal(dead.address, "/console/jobs?status=DeadLettered");
+  assert.equal(dead.shows("<img src=x onerror=alert(1)> broke").rows.length, 1);
+  await browser.visit("jobs");
+  const found = await browser.press("Filter", { "Search job types": "ECHO" });
+  assert.ok(found.offers.includes("All1"));
+  const sorted = await browser.follow("Created");
+  assert.match(sorted.address, /sortBy=CreatedAt/);
+  assert.equal(sorted.value("Search job types"), "ECHO");
+  (await browser.visit("jobs?searchTerm=nothing-like-it")).shows("Nothing matches these filters.");
+});
+
+Deno.test("a job shows its attempts, error, output and continuations, and is retried", async () => {
+  const actor = await t.actor();
+  const retrying = await enqueue(actor, "steward.fail", { message: "no luck\nat all" });
+  await t.settled(retrying, ["Failed"]);
+  const parent = await enqueue(actor, "steward.sleep", { milliseconds: 1 });
+  const child = await enqueue(actor, "steward.echo", { after: "the parent" }, { parentJobId: parent });
+  await t.settled(child);
+  const browser = await browse(t, actor);
+  (await browser.visit(`jobs/${parent}`)).shows("Continuations", '"slept": 1');
+  (await browser.visit(`jobs/${child}`)).shows("Parent job");
+  (await browser.visit(`jobs/${retrying}`)).shows("no luck at all");
+  (await browser.press("Retry now")).shows("The job is retried now.");
+  await browser.waitFor("Attempt 2");
+});
+
+Deno.test("a recurring job is created, described as text, paused, resumed, run, changed and deleted", async () => {
+  const actor = await t.actor({ role: "Admin" });
+  const browser = await browse(t, actor);
+  (await browser.visit("recurring")).shows("No recurring jobs yet");
+  await browser.follow("Create a recurring job");
+  await browser.visit("recurring/new/form?jobTypeName=steward.sleep");
+  const job = {
+    jobId: "reports.weekday",
+    Repeats: "cron",
+    cronExpression: "61 8 * * 1-5",
+    "Time zone": "America/New_York",
+    milliseconds: "1",
+  };
+  const wrong = await browser.press("Create", job);
+  assert.equal(wrong.control("cronExpression").attribs["aria-invalid"], "true");
+  await browser.press("Create", { cronExpression: "30 8 * * 1-5" });
+  browser.page.shows("The recurring job was created.", "on weekdays at 08:30", "Next runs");
+  assert.equal(browser.page.rows.length, 5);
+  (await browser.press("Pause")).shows("The recurring job is paused. After you resume it");
+  (await browser.press("Resume")).shows("The recurring job runs on its schedule again.");
+  (await browser.press("Run now")).shows("A run was queued.");
+  await browser.visit("recurring");
+  (await browser.follow("reports.weekday")).shows("Latest runs");
+  await browser.follow("Edit");
+  assert.equal(browser.page.value("Repeats"), "weekly");
+  await actor.put("/api/v1/recurring-jobs/reports.weekday", { queue: "meanwhile" });
+  const stale = await browser.press("Save", { Repeats: "minutes" }); // every 15 by default
+  stale.shows("Someone else changed this while you were editing");
+  (await browser.press("Save", { Repeats: "minutes" })).shows("every 15 minutes");
+  await browser.visit("recurring/reports.weekday");
+  (await browser.press("Delete")).shows("The recurring job was deleted.");
+  await actor.post("/api/v1/recurring-jobs", {
+    jobId: "new",
+    jobTypeName: "steward.echo",
+    cronExpression: "0 8 * * *",
+    serializedArgs: "{}",
   });
+  await browser.visit("recurring");
+  assert.equal((await browser.follow("new")).heading, "new", "an id like the name of another page");
+});
 
-inBrowser(
-  "a job is enqueued with a form generated from its type's schema, which shows errors per field",
-  async (b) => {
-    const viewing = await openConsole(b, t, await t.actor({ permissions: ["run:http-requests"] }));
-    const { page } = viewing;
-    await viewing.open("jobs");
-    await page.getByText("No jobs yet").waitFor();
-    await viewing.requireAccessible();
-    await page.getByRole("link", { name: "Enqueue a job" }).click();
-    await page.getByLabel("Job type").selectOption("steward.http-request");
-    await page.waitForURL("**/jobs/new?jobTypeName=steward.http-request");
-    await page.getByLabel("url").fill("ftp://example.test");
-    await page.getByLabel("headers").fill("{not json");
-    await page.getByRole("button", { name: "Enqueue" }).click();
-    await page.locator("#f-arg\\.headers-error").getByText("not valid JSON").waitFor();
-    assert.equal(await page.getByLabel("url").inputValue(), "ftp://example.test", "what was typed stays");
-    await page.getByLabel("headers").fill('{"x-a": "1"}');
-    await page.getByLabel("Queue").fill("Bad Queue");
-    await page.getByRole("button", { name: "Enqueue" }).click();
-    await page.locator("#f-queue-error").waitFor();
-    await page.getByLabel("Queue").fill("hooks");
-    await page.getByRole("button", { name: "Enqueue" }).click();
-    await page.locator("#f-arg\\.url-error").getByText("expected an http or https URL").waitFor();
-    await viewing.requireAccessible();
-    viewing.forgive();
-    await page.getByLabel("url").fill("https://example.test/hook");
-    await page.getByLabel("method").selectOption("POST");
-    await page.getByLabel("Run at").fill("2050-07-01T12:00");
-    await page.getByLabel("Retries").fill("7");
-    await page.getByRole("button", { name: "Enqueue" }).click();
-    await page.getByText("The job was queued.").waitFor();
-    await page.getByText("0 of 8").waitFor();
-    await page.getByText("01 Jul").or(page.locator('time[datetime="2050-07-01T11:00:00.000Z"]')).first()
-      .waitFor();
-    await page.getByText('"method": "POST"').waitFor();
-    await page.getByRole("button", { name: "Cancel job" }).click();
-    await page.locator("dialog[open] [data-confirm-yes]").click();
-    await page.getByText("The job was cancelled.").waitFor();
-    await page.getByRole("link", { name: "Enqueue a copy" }).click();
-    assert.equal(await page.getByLabel("url").inputValue(), "https://example.test/hook");
-    assert.equal(await page.getByLabel("Queue").inputValue(), "hooks");
-    await viewing.close();
-  },
-);
+Deno.test("a schedule is chosen from parts: the next runs are shown, a missing part is refused, and nothing typed is lost", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const browser = await browse(t, admin);
+  await browser.visit("recurring/new/form?jobTypeName=steward.echo");
+  assert.equal(browser.page.value("Time zone"), "Europe/Lisbon", "that of the browser");
+  const shown = async (values: Parameters<typeof browser.press>[1], text: string, runs = 5) => {
+    const page = await browser.press("Show next runs", values);
+    const [list] = page.all("*", ({ attribs }) => attribs.id === "next-runs");
+    const part = page.shows(text).all("li", (li) => list !== undefined && isInside(li, list));
+    assert.equal(part.length, runs, text);
+  };
+  await shown({ jobId: "weekly-one" }, "Every day at 08:00");
+  await shown({ Repeats: "weekly", weekdays: ["1", "2"], At: "17:30" }, "Every Monday and Tuesday at 17:30");
+  await shown({ weekdays: [] }, "Choose at least one day.", 0);
+  await shown(
+    { Repeats: "weekday", Which: "L", "Day of the week": "5" },
+    "On the last Friday of every month at 17:30",
+  );
+  await shown({ "Time zone": "Asia/Tokyo" }, "17:30 in Asia/Tokyo");
+  await shown(
+    { Repeats: "monthly", "Day of the month": "LW" },
+    "On the last working day of every month at 17:30",
+  );
+  await shown({ Repeats: "cron", cronExpression: "0 0 30 2 *" }, "0 0 30 2 *", 0);
+  assert.equal((await admin.get("/api/v1/recurring-jobs/weekly-one")).status, 404, "nothing was created");
+  const refused = await browser.press("Create", { Repeats: "weekly", weekdays: [] });
+  assert.equal(refused.shows("Choose at least one day.").value("jobId"), "weekly-one");
+  (await browser.press("Create", { weekdays: ["5"] })).shows("every Friday at 17:30");
+  assert.equal((await admin.get("/api/v1/recurring-jobs/weekly-one")).body.cronExpression, "30 17 * * 5");
+  await browser.begin();
+  await browser.follow("Recurring jobs");
+  await browser.follow("Edit");
+  const { page } = browser;
+  assert.deepEqual([page.value("Repeats"), page.value("Friday"), page.value("Monday")], [
+    "weekly",
+    true,
+    false,
+  ]);
+  await browser.press("Save", { Repeats: "monthly", "Day of the month": "LW" });
+  browser.page.shows("on the last working day of every month at 17:30");
+  browser.requireFewClicks();
+});
 
-inBrowser(
-  "the list is searched, filtered by status with counts, and sorted, all in the query",
-  async (b) => {
-    const actor = await t.actor();
-    await t.settled(await enqueue(actor, "steward.echo", { a: "<b>x</b>" }));
-    await failed(actor, "<img src=x onerror=alert(1)> broke");
-    const viewing = await openConsole(b, t, actor, { theme: "dark" });
-    const { page } = viewing;
-    await viewing.open("jobs");
-    await page.getByRole("link", { name: "Dead-lettered 1" }).click();
-    await page.waitForURL("**/jobs?status=DeadLettered");
-    await page.getByText("<img src=x onerror=alert(1)> broke").first().waitFor();
-    assert.equal(await page.locator("tbody tr").count(), 1);
-    await viewing.requireAccessible();
-    await viewing.open("jobs");
-    await page.getByLabel("Search job types").fill("ECHO");
-    await page.waitForURL("**searchTerm=ECHO**");
-    await page.getByRole("link", { name: "All 1", exact: true }).waitFor();
-    await page.getByRole("link", { name: "Created" }).click();
-    await page.waitForURL("**sortBy=CreatedAt**");
-    assert.equal(await page.getByLabel("Search job types").inputValue(), "ECHO");
-    await viewing.open("jobs?searchTerm=nothing-like-it");
-    await page.getByText("Nothing matches these filters.").waitFor();
-    await viewing.close();
-  },
-);
+const isInside = (tag: { parent: unknown }, of: unknown): boolean =>
+  tag.parent === of || (tag.parent !== null && isInside(tag.parent as { parent: unknown }, of));
 
-inBrowser(
-  "a job shows its attempts, error, output, log and continuations, and its progress refreshes",
-  async (b) => {
-    const actor = await t.actor();
-    const retrying = await enqueue(actor, "steward.fail", { message: "no luck\nat all" });
-    await t.settled(retrying, ["Failed"]);
-    const viewing = await openConsole(b, t, actor, { phone: true });
-    const { page } = viewing;
-    await viewing.open("jobs"); // the next page opens faster
-    const parent = await enqueue(actor, "steward.sleep", { milliseconds: 15_000 });
-    const child = await enqueue(actor, "steward.echo", { after: "the parent" }, { parentJobId: parent });
-    await viewing.open(`jobs/${parent}`);
-    await page.getByText("Processing").first().waitFor();
-    await page.getByRole("heading", { name: "Continuations" }).waitFor();
-    await page.getByRole("progressbar").waitFor();
-    await viewing.requireNoSidewaysScroll();
-    await viewing.requireAccessible();
-    await page.getByText('"slept": 15000').waitFor();
-    await viewing.open(`jobs/${child}`);
-    await page.getByText("Parent job").waitFor();
-    await viewing.open(`jobs/${retrying}`);
-    await page.getByText("no luck at all").first().waitFor();
-    await page.getByRole("button", { name: "Retry now" }).click();
-    await page.getByText("The job is retried now.").waitFor();
-    await page.getByText("Attempt 2").waitFor();
-    await viewing.close();
-    const outsider = await openConsole(b, t, await t.actor());
-    assert.equal(await outsider.open(`jobs/${parent}`), 404);
-    assert.equal(await outsider.open("jobs/no-id"), 404);
-    outsider.forgive();
-    await outsider.close();
-  },
-);
+Deno.test("dead letters are grouped by error, retried one by one, counted before a bulk retry, and purged", async () => {
+  const actor = await t.actor();
+  for (const message of ["order 1 lost", "order 22 lost", "disk <full>"]) await failed(actor, message);
+  const browser = await browse(t, actor, "pt-PT");
+  const groups = await browser.visit("dead-letters");
+  assert.deepEqual([groups.heading, groups.rows.length], ["Falhas definitivas", 2]);
+  assert.equal((await browser.follow("order 22 lost")).rows.length, 2);
+  await browser.follow("steward.fail", "order 22 lost");
+  (await browser.press("Repetir")).shows("A tarefa foi colocada de novo na fila.");
+  await browser.visit("dead-letters");
+  await browser.follow("Repetir o grupo", "disk <full>");
+  (await browser.press("Contar")).shows("1 falha corresponde.");
+  const retried = async () => (await actor.get("/api/v1/dead-letter-jobs?isRetried=true")).body.totalCount;
+  assert.equal(await retried(), 1, "counting retries nothing");
+  (await browser.press("Repetir 1 tarefa")).shows("1 tarefa foi colocada de novo na fila.");
+  assert.equal(await retried(), 2);
+  const all = async () => (await actor.get("/api/v1/dead-letter-jobs")).body.totalCount;
+  await until(all, (count) => count === 5, { what: "both retried jobs fail again" });
+  await browser.visit("dead-letters/purge");
+  (await browser.press("Contar")).shows("Preencha um campo, ou marque que se trata de todas");
+  await browser.press("Contar", { "Todas as falhas definitivas": true });
+  browser.page.shows("5 falhas correspondem.");
+  assert.equal(await retried(), 2, "counting deletes nothing");
+  await browser.press("Excluir 5 falhas definitivas", { "O erro contém": "disk" });
+  browser.page.shows("Os campos mudaram desde a contagem.");
+  assert.equal(await retried(), 2, "other fields than those counted delete nothing");
+  await browser.press("Contar", { "O erro contém": "" });
+  (await browser.press("Excluir 5 falhas definitivas")).shows("5 falhas foram excluídas.");
+  assert.equal(await all(), 0);
+});
 
-inBrowser(
-  "a recurring job is created, described as text, paused, resumed, run, changed and deleted",
-  async (b) => {
-    const actor = await t.actor({ role: "Admin" });
-    const viewing = await openConsole(b, t, actor);
-    const { page } = viewing;
-    await viewing.open("recurring");
-    await page.getByText("No recurring jobs yet").waitFor();
-    await page.getByRole("link", { name: "Create a recurring job" }).click();
-    await page.getByLabel("Job type").selectOption("steward.sleep");
-    await page.getByLabel("milliseconds").waitFor();
-    await page.locator("#f-jobId").fill("reports.weekday");
-    await page.getByLabel("Repeats").selectOption("cron");
-    await page.getByLabel("Cron expression", { exact: true }).fill("61 8 * * 1-5");
-    await page.getByLabel("Time zone").fill("America/New_York");
-    await page.getByLabel("milliseconds").fill("1");
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.locator("#f-cronExpression-error").waitFor();
-    viewing.forgive();
-    await viewing.requireAccessible();
-    await page.getByLabel("Cron expression").fill("30 8 * * 1-5");
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.getByText("The recurring job was created.").waitFor();
-    await page.getByText("on weekdays at 08:30").waitFor();
-    assert.equal(await page.getByRole("region", { name: "Next runs" }).locator("tbody tr").count(), 5);
-    await viewing.requireAccessible();
-    await page.getByRole("button", { name: "Pause" }).click();
-    await page.getByText("The recurring job is paused. After you resume it").waitFor();
-    await page.getByRole("button", { name: "Resume" }).click();
-    await page.getByText("The recurring job runs on its schedule again.").waitFor();
-    await page.getByRole("button", { name: "Run now" }).click();
-    await page.getByText("A run was queued.").waitFor();
-    await page.getByRole("link", { name: "reports.weekday" }).click();
-    await page.getByText("Latest runs").waitFor();
-    await page.getByRole("link", { name: "Edit" }).click();
-    assert.equal(await page.getByLabel("Repeats").inputValue(), "weekly");
-    await actor.put("/api/v1/recurring-jobs/reports.weekday", { queue: "meanwhile" });
-    await page.getByLabel("Repeats").selectOption("minutes"); // every 15 by default
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Someone else changed this while you were editing").waitFor();
-    viewing.forgive();
-    await viewing.open("recurring/reports.weekday/edit");
-    await page.getByLabel("Repeats").selectOption("minutes"); // every 15 by default
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("every 15 minutes").waitFor();
-    await viewing.open("recurring");
-    await viewing.open("recurring/reports.weekday");
-    await page.getByRole("button", { name: "Delete" }).click();
-    await page.locator("dialog[open] [data-confirm-yes]").click();
-    await page.getByText("The recurring job was deleted.").waitFor();
-    await actor.post("/api/v1/recurring-jobs", {
-      jobId: "new",
-      jobTypeName: "steward.echo",
-      cronExpression: "0 8 * * *",
-      serializedArgs: "{}",
-    });
-    await viewing.open("recurring");
-    await page.getByRole("link", { name: "new", exact: true }).click();
-    await page.getByRole("heading", { name: "new", exact: true }).waitFor();
-    await viewing.close();
-  },
-);
+Deno.test("an operator purges one group of dead letters", async () => {
+  const actor = await t.actor();
+  for (const message of ["HTTP 409 for order 1", "HTTP 409 for order 22", "disk full"]) {
+    await failed(actor, message);
+  }
+  const browser = await browse(t, actor);
+  await browser.begin();
+  await browser.follow("Dead letters");
+  await browser.follow("Purge the group", "HTTP 409 for order 22");
+  await browser.press("Count");
+  (await browser.press("Purge 2 dead letters")).shows("2 dead letters were purged.", "disk full");
+  browser.requireFewClicks();
+  assert.equal((await actor.get("/api/v1/dead-letter-jobs")).body.totalCount, 1);
+});
 
-inBrowser(
-  "dead letters are grouped by error, retried one by one, counted before a bulk retry, and purged",
-  async (b) => {
-    const actor = await t.actor();
-    for (const message of ["order 1 lost", "order 22 lost", "disk <full>"]) await failed(actor, message);
-    const viewing = await openConsole(b, t, actor, { locale: "pt-PT" });
-    const { page } = viewing;
-    await viewing.open("dead-letters");
-    await page.getByRole("heading", { name: "Falhas definitivas" }).waitFor();
-    assert.equal(await page.locator("tbody tr").count(), 2);
-    await viewing.requireAccessible();
-    await page.getByRole("link", { name: "order 22 lost" }).click();
-    assert.equal(await page.locator("tbody tr").count(), 2);
-    await page.getByRole("link", { name: "steward.fail" }).first().click();
-    await page.getByText("order 22 lost").first().waitFor();
-    await viewing.requireAccessible();
-    await page.getByRole("button", { name: "Repetir" }).click();
-    await page.getByText("A tarefa foi colocada de novo na fila.").waitFor();
-    await viewing.open("dead-letters");
-    await page.getByRole("link", { name: "Repetir o grupo" }).last().click();
-    await page.getByRole("button", { name: "Contar" }).click();
-    await page.getByText("1 falha corresponde.").waitFor();
-    await viewing.requireAccessible();
-    const retried = async () => {
-      const { body } = await actor.get("/api/v1/dead-letter-jobs?isRetried=true");
-      return body.totalCount;
-    };
-    assert.equal(await retried(), 1, "counting retries nothing");
-    await page.getByRole("button", { name: "Repetir 1 tarefa" }).click();
-    await page.getByText("1 tarefa foi colocada de novo na fila.").waitFor();
-    assert.equal(await retried(), 2);
-    const all = async () => (await actor.get("/api/v1/dead-letter-jobs")).body.totalCount;
-    await until(all, (count) => count === 5, { what: "both retried jobs fail again" });
-    await viewing.open("dead-letters/purge");
-    await page.getByRole("button", { name: "Contar" }).click();
-    await page.getByText("Preencha um campo, ou marque que se trata de todas").waitFor();
-    viewing.forgive();
-    await page.getByLabel("Todas as falhas definitivas").check();
-    await page.getByRole("button", { name: "Contar" }).click();
-    await page.getByText("5 falhas correspondem.").waitFor();
-    await viewing.requireAccessible();
-    assert.equal(await retried(), 2, "counting deletes nothing");
-    await page.getByLabel("O erro contém").fill("disk");
-    await page.getByRole("button", { name: "Excluir 5 falhas definitivas" }).click();
-    await page.getByText("Os campos mudaram desde a contagem.").waitFor();
-    assert.equal(await retried(), 2, "other fields than those counted delete nothing");
-    await page.getByLabel("O erro contém").fill("");
-    await page.getByRole("button", { name: "Contar" }).click();
-    await page.getByRole("button", { name: "Excluir 5 falhas definitivas" }).click();
-    await page.getByText("5 falhas foram excluídas.").waitFor();
-    assert.equal(await retried(), 0);
-    await viewing.close();
-  },
-);
+Deno.test("an operator finds which jobs failed and why, and runs one again with other arguments", async () => {
+  const actor = await t.actor();
+  const id = await failed(actor, "HTTP 409: the invoice exists");
+  const browser = await browse(t, actor);
+  await browser.begin();
+  await browser.follow("Dead letters 1");
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  await browser.visit(`dead-letters?from=${yesterday}`);
+  browser.page.shows("HTTP 409: the invoice exists");
+  await browser.visit("jobs");
+  await browser.press("Filter", { "Error contains": "409" });
+  browser.page.shows("The last 5,000 failed jobs were searched.");
+  assert.ok(browser.page.hrefs.includes(`jobs/${id}`));
+  await browser.begin();
+  await browser.follow("Dead letters 1");
+  await browser.follow("steward.fail");
+  await browser.follow(`jobs/${id}`);
+  await browser.follow("Run again with other arguments");
+  await browser.press("Run the job", { message: "the right address" });
+  browser.page.shows("The job was queued again, as this new job.", '"message": "the right address"');
+  browser.requireFewClicks();
+});
 
-Deno.test("the pages of recurring jobs and of enqueueing say what is paused and why", async () => {
+Deno.test("the page of a job type shows how long its jobs wait and run, and how often they fail", async () => {
+  const actor = await t.actor();
+  for (let n = 0; n < 3; n++) await failed(actor, "no");
+  const failures = async () => (await actor.get("/api/v1/jobs/types/steward.fail/stats")).body.total.failed;
+  await until(failures, (count) => count === 3, { what: "the instance writes its figures" });
+  const browser = await browse(t, actor);
+  await browser.begin();
+  await browser.follow("Job types");
+  const page = await browser.follow("steward.fail");
+  for (const name of ["Waiting", "Running"]) {
+    assert.match(page.rows.find((row) => row.startsWith(name)) ?? "", /\d (ms|s) .*\d (ms|s)/, name);
+  }
+  page.shows("100%");
+  browser.requireFewClicks();
+});
+
+Deno.test("the pages of jobs say what is paused and why, and who may resumes it", async () => {
   const actor = await t.actor({ permissions: ["manage:jobs"] });
-  for (const jobId of ["nightly", "hourly"]) {
-    const cronExpression = jobId === "nightly" ? "0 2 * * *" : "0 * * * *";
-    const queue = jobId === "nightly" ? "mail" : "default";
-    const recurring = { jobId, jobTypeName: "steward.echo", cronExpression, queue, serializedArgs: "{}" };
+  for (const [jobId, queue] of [["nightly", "mail"], ["hourly", "default"]] as const) {
+    const recurring = {
+      jobId,
+      jobTypeName: "steward.echo",
+      cronExpression: "0 2 * * *",
+      queue,
+      serializedArgs: "{}",
+    };
     assert.equal((await actor.post("/api/v1/recurring-jobs", recurring)).status, 201);
   }
   await actor.post("/api/v1/jobs/queues/mail/pause", { reason: "The provider is down" });
+  const id = await enqueue(actor, "steward.echo", {}, { queue: "mail" });
   const browser = await browse(t, actor);
   const saysWhy = async (page: string) => (await browser.open(page)).html.includes(": The provider is down");
-  assert.deepEqual(
-    await Promise.all(["jobs/new", "recurring", "recurring/nightly", "recurring/hourly"].map(saysWhy)),
-    [true, true, true, false],
-  );
+  for (const page of ["jobs/new", "recurring", "recurring/nightly"]) assert.ok(await saysWhy(page), page);
+  assert.ok(!await saysWhy("recurring/hourly"));
+  await browser.begin();
+  (await browser.follow("Jobs")).shows("Queue mail is paused: The provider is down");
+  (await browser.follow(`jobs/${id}`)).shows("Queue mail is paused: The provider is down");
+  (await browser.press("Resume")).shows("The queue is resumed.");
+  browser.requireFewClicks();
+  assert.equal(await t.settled(id), "Succeeded");
+});
+
+Deno.test("the page of workers shows own workers and parts of the service, and what they hold", async () => {
+  const owner = await t.actor({ permissions: ["manage:job-types", "work:jobs"] });
+  const [type, host] = [`invoices.${crypto.randomUUID()}`, `mailer-${crypto.randomUUID()}`];
+  await owner.put(`/api/v1/job-types/${type}`, {});
+  await enqueue(owner, type, {});
+  await new RemoteWorker(owner, host).claim([type]);
+  const browser = await browse(t, t.systemAdmin);
+  await browser.begin();
+  await browser.follow("Workers");
+  const { rows } = await browser.waitFor(host);
+  assert.match(rows.find((row) => row.includes(host)) ?? "", new RegExp(`Own worker.*Deno/.*${type}`));
+  assert.match(rows.find((row) => row.includes("Part of the service")) ?? "", /Steward\//);
+  browser.requireFewClicks();
 });

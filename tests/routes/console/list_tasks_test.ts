@@ -5,13 +5,11 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { browse, hiddenOf } from "./plain_browser.ts";
+import { browse, hiddenOf, type PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
-
-type Browser = Awaited<ReturnType<typeof browse>>;
 
 /** A job that is due tomorrow. @returns its id */
 async function waitingJob(owner: Actor): Promise<string> {
@@ -21,12 +19,12 @@ async function waitingJob(owner: Actor): Promise<string> {
 }
 
 /** Counts the jobs to cancel. @returns the path of the task */
-async function countJobs(browser: Browser, ...ids: string[]): Promise<string> {
+async function countJobs(browser: PlainBrowser, ...ids: string[]): Promise<string> {
   return await countRows(browser, { list: "jobs", action: "cancel", ids });
 }
 
 async function countRows(
-  browser: Browser,
+  browser: PlainBrowser,
   { list, action, ids }: { list: string; action: string; ids: string[] },
 ): Promise<string> {
   const csrf = hiddenOf((await browser.open(list)).html, "sign-out");
@@ -43,7 +41,7 @@ async function countRows(
   return task;
 }
 
-async function start(browser: Browser, task: string) {
+async function start(browser: PlainBrowser, task: string) {
   return await browser.send(`${task}/start`, hiddenOf((await browser.open(task)).html, `${task}/start`));
 }
 
@@ -107,7 +105,7 @@ Deno.test("who started a task is told that its job has failed for the last time"
     where job_type_name = 'steward.list-task' and serialized_args like ${`%${idOf(task)}%`}`;
   await t.steward.sweep();
   const notices = () => owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`);
-  const { body } = await until(notices, (read) => read.body.items.length > 0, { withinMs: 20_000 });
+  const { body } = await until(notices, (read) => read.body.items.length > 0);
   await repair();
   assert.ok(body.items[0].actionUrl.endsWith(task));
   assert.match((await browser.open(task)).html, /Failed/);
@@ -202,18 +200,28 @@ Deno.test("only the latest ten drafts of a user are kept", async () => {
   assert.ok(kept.every(({ id }) => drafted.includes(id)));
 });
 
-Deno.test("the file of a list is not downloaded before its scan, and each download is audited", async () => {
-  const owner = await t.actor({ role: "Admin" });
-  const browser = await browse(t, owner);
+/** A task that makes the file of a list; such a task is made for more than 10,000 rows. @returns its path */
+async function makeFile(browser: PlainBrowser, owner: Actor): Promise<string> {
   const task = await countJobs(browser, await waitingJob(owner));
-  // a list of more than 10,000 rows would become such a task
   await sql`update console_list_tasks set kind = 'Csv', action = null where id = ${idOf(task)}`;
   await start(browser, task);
   await until(async () => (await browser.open(`${task}/download`)).location.includes("://"));
+  return task;
+}
+
+Deno.test("the file of a list is not downloaded before its scan, and each download is audited", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const browser = await browse(t, owner);
+  const task = await makeFile(browser, owner);
   const [{ fileId = "" } = {}] = await sql<{ fileId: string }[]>`
     select file_id from console_list_tasks where id = ${idOf(task)}`;
   const { items } = (await owner.get(`/api/v1/audit-log?action=file.download-url&targetId=${fileId}`)).body;
   assert.deepEqual(items.map(({ actorId }: { actorId: string }) => actorId), [owner.userId]);
+  const { items: [notice] } =
+    (await owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`)).body;
+  assert.deepEqual([notice.title, notice.actionUrl.endsWith(task)], ["CSV of jobs", true]);
+  const stranger = await browse(t, await t.actor({ tenantId: owner.tenantId ?? "", role: "Admin" }));
+  for (const path of [task, `${task}/download`]) assert.equal((await stranger.open(path)).status, 404);
   const { body: pending } = await owner.post("/api/v1/files", {
     profile: "document",
     fileName: "a.txt",
@@ -224,6 +232,21 @@ Deno.test("the file of a list is not downloaded before its scan, and each downlo
   const early = await browser.open(`${task}/download`);
   assert.deepEqual([early.status, early.location.endsWith(task)], [303, true]);
   assert.match((await browser.open(task)).html, /file is Pending/);
+});
+
+Deno.test("who has left a tenant or lost the permission gets no file of its list any more", async () => {
+  const [owner, there] = [await t.actor({ role: "Admin" }), await t.tenant()];
+  await sql`insert into user_tenants (user_id, tenant_id) values (${owner.userId}, ${there})`;
+  const task = await makeFile(await browse(t, await t.signedIn(owner)), owner);
+  const elsewhere = await browse(t, await t.signedIn({ ...owner, tenantId: there } as Actor));
+  assert.ok((await elsewhere.open(`${task}/download`)).location.includes("://"), "also from another tenant");
+  await sql`delete from user_tenant_roles where user_id = ${owner.userId}`;
+  await sql`delete from user_tenants where user_id = ${owner.userId} and tenant_id = ${owner.tenantId}`;
+  await sql`update user_tenants set is_default = true where user_id = ${owner.userId}`;
+  const later = await browse(t, await t.signedIn({ ...owner, tenantId: there } as Actor));
+  const answer = await later.open(`${task}/download`);
+  assert.equal(answer.status, 403, answer.location);
+  assert.equal((await later.open("jobs")).status, 200, "the session goes on");
 });
 
 Deno.test("filters are saved of lists that are open to the user, and at most 200 of all lists", async () => {

@@ -1,58 +1,50 @@
 import assert from "node:assert/strict";
 import { instantOf } from "../../../routes/console/components/date_inputs.ts";
-import { framed, openConsole, setupConsole } from "./support.ts";
+import { setupShared } from "../../support/setup.ts";
+import { browse } from "./plain_browser.ts";
 
-const { t, inBrowser } = await setupConsole();
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
 
 const sender = await t.actor({ permissions: ["send:notifications", "read:users"] });
-const PAGES = ["notifications", "notifications/send", "templates", "templates/new", "suppressions"];
 const HOSTILE = `<h2 id="said">Olá Zoë</h2><script>parent.document.title = "taken"</script>` +
   `<img src="https://evil.test/x.png" onerror="parent.document.title='taken'"><p style="color:red">red</p>`;
 
-inBrowser(
-  "an email is sent from the form; its page shows delivery and content, and its HTML runs nothing",
-  async (b) => {
-    const viewing = await openConsole(b, t, sender);
-    const { page } = viewing;
-    await viewing.open("notifications/send");
-    await page.getByLabel("Users of this tenant").first().fill("Actor");
-    await page.locator("#people").getByText(sender.email).click();
-    await page.getByLabel("Addresses").fill("Zoë Åström <zoe@example.com>\nnot an address");
-    await page.getByLabel("Subject").fill("<b>Hello</b> {{ you }}");
-    await page.getByLabel("HTML body", { exact: true }).fill(HOSTILE);
-    await framed(page, "Olá Zoë");
-    await page.getByRole("button", { name: "Send", exact: true }).click();
-    await page.getByRole("listitem").filter({ hasText: "recipients.1.address" }).waitFor();
-    assert.equal(
-      await page.getByLabel("Subject").inputValue(),
-      "<b>Hello</b> {{ you }}",
-      "what was typed is kept",
-    );
-    await page.getByLabel("Addresses").fill("Zoë Åström <zoe@example.com>");
-    await page.getByRole("button", { name: "Send", exact: true }).click();
-    await page.getByRole("heading", { name: "<b>Hello</b> {{ you }}" }).waitFor();
-    const sent = page.locator("main .facts").getByText("Sent", { exact: true }); // the status, and the fact's name
-    await viewing.reloadUntil(async () => await sent.count() === 2);
-    await page.getByText("Attempt 1: accepted").waitFor();
-    await page.getByRole("cell", { name: "zoe@example.com" }).waitFor();
-    await page.getByRole("cell", { name: sender.email }).waitFor();
-    await framed(page, "Olá Zoë");
-    assert.doesNotMatch(await page.title(), /taken/);
-    viewing.forgive(); // the refused form, and what the frame's policy blocks
+Deno.test("an email is sent from the form; its page shows delivery and content, and its HTML runs nothing", async () => {
+  const browser = await browse(t, sender);
+  await browser.visit("notifications/send");
+  const { html: people } = await browser.open(`notifications/people?person=${sender.email}`);
+  const [, user = ""] = /name="userIds" value="([^"]*)"/.exec(people) ?? [];
+  assert.match(user, new RegExp(sender.email));
+  const mail = {
+    Addresses: "Zoë Åström <zoe@example.com>\nnot an address",
+    Subject: "<b>Hello</b> {{ you }}",
+    "HTML body": HOSTILE,
+  };
+  assert.match((await browser.preview(mail)).html, /Olá Zoë/);
+  const chosen: [string, string] = [
+    "userIds",
+    user.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">"),
+  ];
+  const refused = await browser.press("Send", mail, undefined, [chosen]);
+  refused.shows("recipients.1.address");
+  assert.equal(refused.value("Subject"), mail.Subject, "what was typed is kept");
+  await browser.press("Send", { Addresses: "Zoë Åström <zoe@example.com>" });
+  assert.equal(browser.page.heading, "<b>Hello</b> {{ you }}");
+  (await browser.waitFor("Attempt 1: accepted")).shows("zoe@example.com", sender.email);
+  const { html, headers } = await browser.open(`${browser.page.address}/body`);
+  assert.match(
+    headers.get("content-security-policy") ?? "",
+    /^sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:;/,
+  );
+  assert.match(html, /<h2 id="said">Olá Zoë<\/h2>/);
+  const frames = browser.page.all("iframe", ({ attribs }) => "sandbox" in attribs);
+  assert.ok(frames.length > 0 && frames.every(({ attribs }) => !/allow-scripts/.test(attribs.sandbox ?? "")));
+});
 
-    const body = await page.goto(`${page.url()}/body`);
-    const policy = body?.headers()["content-security-policy"] ?? "";
-    assert.match(policy, /^sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:;/);
-    assert.equal(await page.locator("#said").textContent(), "Olá Zoë");
-    assert.doesNotMatch(await page.title(), /taken/);
-    viewing.forgive();
-    await viewing.close();
-  },
-);
-
-inBrowser("a message shows attachments, copies, reports and suppressed recipients", async (b) => {
+Deno.test("a message shows attachments, copies, reports and suppressed recipients", async () => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
-  const { sql } = t.steward.platform;
   const answer = await actor.post("/api/v1/notifications/send", {
     channel: "Email",
     recipients: [{ address: "first@example.com" }],
@@ -73,109 +65,79 @@ inBrowser("a message shows attachments, copies, reports and suppressed recipient
     delivery_state_at = now() where notification_id = ${id} and address = 'first@example.com'`;
   await sql`update notification_recipients set status = 'Skipped', reason = 'Suppressed', sent_at = null
     where notification_id = ${id} and kind = 'bcc'`;
-  const viewing = await openConsole(b, t, actor);
-  const { page } = viewing;
-  await viewing.open(`notifications/${id}`);
-  for (const text of ["terms.pdf", "answers@example.com", "(copy)", "(blind copy)", "550 unknown"]) {
-    await page.getByText(text).first().waitFor();
-  }
-  assert.equal(await page.getByText("Bounced", { exact: true }).count(), 2, "the message and its recipient");
-  await actor.post("/api/v1/notification-suppressions", {
+  const browser = await browse(t, actor);
+  const page = await browser.visit(`notifications/${id}`);
+  page.shows("terms.pdf", "answers@example.com", "(copy)", "(blind copy)", "550 unknown");
+  assert.equal(page.text.match(/\bBounced\b/g)?.length, 2, "the message and its recipient");
+  const suppression = {
     channel: "Email",
     address: "Gone@example.com",
     reason: "HardBounce",
     detail: "550 gone",
-  });
-  await page.reload();
-  await page.getByText(/gone@example\.com is suppressed since .* because of a bounce: it is skipped/)
-    .waitFor();
-  await page.getByText("550 gone").waitFor();
-  await viewing.requireAccessible();
-  await page.getByRole("button", { name: "Send again" }).click();
-  await page.locator("#confirm").getByText(/1 delivery attempt\. gone@example\.com is suppressed since/)
-    .waitFor();
-  await page.keyboard.press("Escape");
+  };
+  await actor.post("/api/v1/notification-suppressions", suppression);
+  (await browser.visit(`notifications/${id}`)).shows(
+    /gone@example\.com is suppressed since .* because of a bounce: it is skipped/,
+    "550 gone",
+  );
+  const again = browser.page.pressable("button", "Send again");
+  assert.match(
+    (again.parent as typeof again).attribs["data-confirm"] ?? "",
+    /1 delivery attempt\. gone@example\.com is suppressed since/,
+  );
   await sql`update notifications set body_expired_at = now(), text_body = null where id = ${id}`;
-  await viewing.open(`notifications/${id}`);
-  await page.getByText("The content was deleted").waitFor();
-  assert.equal(await page.getByRole("button", { name: "Send again" }).count(), 0);
-  await viewing.open("notifications?recipient=FIRST@");
-  await page.getByRole("cell", { name: "first@example.com and 2 more" }).waitFor();
-  await viewing.open("notifications?recipient=nobody");
-  assert.equal(await page.getByRole("link", { name: "With reports" }).count(), 0);
-  await viewing.close();
+  const expired = await browser.visit(`notifications/${id}`);
+  assert.ok(!expired.shows("The content was deleted").offers.includes("Send again"));
+  (await browser.visit("notifications?recipient=FIRST@")).shows("first@example.com and 2 more");
+  (await browser.visit("notifications?recipient=nobody")).lacks("With reports");
 });
 
-inBrowser("messages are filtered by the query, and selected ones are cancelled or sent again", async (b) => {
+Deno.test("messages are filtered by the query, and selected ones are cancelled", async () => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
-  const later = new Date(Date.now() + 864e5).toISOString();
+  const scheduledAt = new Date(Date.now() + 864e5).toISOString();
   for (const subject of ["One", "Two"]) {
-    await actor.post("/api/v1/notifications/schedule", {
-      notification: { channel: "Email", recipients: [{ address: "a@example.com" }], subject, textBody: "x" },
-      scheduledAt: later,
-    });
+    const notification = {
+      channel: "Email",
+      recipients: [{ address: "a@example.com" }],
+      subject,
+      textBody: "x",
+    };
+    await actor.post("/api/v1/notifications/schedule", { notification, scheduledAt });
   }
-  await actor.post("/api/v1/notifications/send", {
-    channel: "Sms",
-    recipients: [{ address: "+351912345678" }],
-    textBody: "x",
-  });
-  const viewing = await openConsole(b, t, actor);
-  const { page } = viewing;
-  await viewing.open("notifications");
-  await page.getByRole("link", { name: "One" }).waitFor();
-  await page.getByLabel("Channel").selectOption("Sms");
-  await page.waitForURL("**/notifications?channel=Sms**");
-  await page.getByRole("link", { name: "One" }).waitFor({ state: "detached" });
-  await page.getByRole("link", { name: "Scheduled 2" }).click();
-  await page.getByText("No results").waitFor();
-  await viewing.open("notifications?status=Scheduled&from=2999-01-01");
-  await page.getByText("No results").waitFor();
-  await viewing.open("notifications?status=Scheduled");
-  await page.getByLabel("This page").check();
-  await page.getByRole("button", { name: "Cancel messages" }).click();
-  await page.getByRole("heading", { name: "2 scheduled messages: cancel them?" }).waitFor();
-  await page.getByRole("button", { name: "Cancel messages (2)" }).click();
-  await page.getByText("Cancel messages: done for 2.").waitFor();
-  await viewing.open("notifications?status=Cancelled");
-  await page.getByRole("link", { name: "Two" }).click();
-  await page.getByRole("heading", { name: "Two" }).waitFor();
-  assert.equal(await page.getByRole("button", { name: "Send again" }).count(), 0, "nothing to retry");
-  await viewing.close();
+  const sms = { channel: "Sms", recipients: [{ address: "+351912345678" }], textBody: "x" };
+  await actor.post("/api/v1/notifications/send", sms);
+  const browser = await browse(t, actor);
+  (await browser.visit("notifications")).shows("One");
+  (await browser.press("Filter", { Channel: "Sms" })).lacks("One");
+  (await browser.follow("Scheduled 2")).shows("No results");
+  (await browser.visit("notifications?status=Scheduled&from=2999-01-01")).shows("No results");
+  await browser.visit("notifications?status=Scheduled");
+  await browser.press("Cancel messages", { One: true, Two: true });
+  browser.page.shows("2 scheduled messages: cancel them?");
+  (await browser.press("Cancel messages (2)")).shows("Cancel messages: done for 2.");
+  await browser.visit("notifications?status=Cancelled");
+  assert.ok(!(await browser.follow("Two")).offers.includes("Send again"), "nothing to retry");
 });
 
-inBrowser("a message is scheduled in the viewer's time zone, and a failed one is sent again", async (b) => {
-  const viewing = await openConsole(b, t, sender);
-  const { page } = viewing;
-  await viewing.open("notifications/send"); // from here on the browser's time zone is known
-  await viewing.open("notifications/send");
-  await page.getByText("Time zone: Europe/Lisbon").waitFor();
-  await page.getByLabel("Channel").selectOption("Sms");
-  await page.getByLabel("Subject").waitFor({ state: "hidden" });
-  await page.getByLabel("Addresses").fill("+351912345678");
-  await page.getByLabel("Text body").fill("Olá");
-  await page.getByLabel("Send at").fill("2999-07-01T09:30");
-  await page.getByRole("button", { name: "Send", exact: true }).click();
-  await page.getByText("The message was scheduled.").waitFor();
-  const id = page.url().split("/").at(-1) ?? "";
+Deno.test("a message is scheduled in the viewer's time zone, and a failed one is sent again", async () => {
+  const browser = await browse(t, sender);
+  (await browser.visit("notifications/send")).shows("Time zone: Europe/Lisbon");
+  await browser.press("Send", {
+    Channel: "Sms",
+    Addresses: "+351912345678",
+    "Text body": "Olá",
+    "Send at": "2999-07-01T09:30",
+  });
+  const id = browser.page.shows("The message was scheduled.").address.split("/").at(-1) ?? "";
   const { body } = await sender.get(`/api/v1/notifications/${id}`);
   assert.equal(body.scheduledAt, "2999-07-01T08:30:00.000Z");
-  await page.getByRole("button", { name: "Cancel message" }).click();
-  await page.locator("dialog[open] [data-confirm-yes]").click();
-  await page.getByText("The message was cancelled.").waitFor();
-
-  const { sql } = t.steward.platform;
+  (await browser.press("Cancel message")).shows("The message was cancelled.");
   await sql`update notifications set status = 'DeadLettered', last_error = '<b>550</b> no' where id = ${id}`;
-  await page.reload();
-  await page.getByText("<b>550</b> no").waitFor();
-  await page.getByRole("row", { name: /351912345678/ }).getByText("Not delivered").waitFor();
-  assert.equal(await page.getByText("Pending").count(), 0, "nothing more comes by itself");
-  assert.equal(await page.getByText("not yet").count(), 0);
-  await page.getByRole("button", { name: "Send again" }).click();
-  await page.locator("dialog[open] [data-confirm-yes]").click();
-  await page.getByText("The message was queued again").waitFor();
-  await viewing.reloadUntil(async () => await page.getByText("Attempt 1: accepted").count() > 0);
-  await viewing.close();
+  const failed = await browser.visit(`notifications/${id}`);
+  failed.shows("<b>550</b> no").lacks("Pending", "not yet"); // nothing more comes by itself
+  assert.match(failed.rows.find((row) => row.includes("351912345678")) ?? "", /Not delivered/);
+  (await browser.press("Send again")).shows("The message was queued again");
+  await browser.waitFor("Attempt 1: accepted");
 });
 
 Deno.test("a local time becomes an instant, also around daylight-saving changes", () => {
@@ -187,100 +149,53 @@ Deno.test("a local time becomes an instant, also around daylight-saving changes"
   for (const none of ["", "x", "2026-13-01", "2026-07-01T25:00"]) assert.equal(instantOf(v, none), undefined);
 });
 
-inBrowser("an address is suppressed once, found, and removed again", async (b) => {
-  const viewing = await openConsole(b, t, sender, { phone: true });
-  const { page } = viewing;
-  await viewing.open("suppressions");
-  const add = async (address: string) => {
-    await page.locator("summary", { hasText: "Suppress an address" }).click();
-    await page.locator("#f-address").fill(address);
-    await page.getByRole("button", { name: "Suppress", exact: true }).click();
-  };
-  await add("dead@example.com");
-  await page.getByText("The address was suppressed.").waitFor();
-  await add("Dead@example.com");
-  await page.getByText("NOTIFICATION_SUPPRESSION_ALREADY_EXISTS").waitFor();
-  viewing.forgive();
-  await viewing.requireNoSidewaysScroll();
-  await viewing.requireAccessible();
-  await viewing.open("suppressions?search=dead");
-  await page.getByRole("button", { name: "Remove" }).click();
-  await page.locator("dialog[open] [data-confirm-yes]").click();
-  await page.getByText("Messages are sent to it again.").waitFor();
-  await viewing.close();
+Deno.test("an address is suppressed once, found, and removed again", async () => {
+  const browser = await browse(t, await t.actor({ permissions: ["send:notifications"] }));
+  await browser.visit("suppressions");
+  await browser.press("Suppress", { address: "dead@example.com" });
+  browser.page.shows("The address was suppressed.");
+  await browser.press("Suppress", { address: "Dead@example.com" });
+  browser.page.shows("NOTIFICATION_SUPPRESSION_ALREADY_EXISTS");
+  await browser.visit("suppressions?search=dead");
+  (await browser.press("Remove")).shows("Messages are sent to it again.");
 });
 
-inBrowser(
-  "every user sets their notification preferences, in both languages, and a concurrent change is refused",
-  async (b) => {
-    const visitor = await t.actor({ role: "Visitor" });
-    const viewing = await openConsole(b, t, visitor, { locale: "pt-PT", theme: "dark" });
-    const { page } = viewing;
-    await viewing.open("account");
-    await page.getByRole("link", { name: "Escolher as notificações que recebe" }).click();
-    await page.getByLabel("Nova categoria", { exact: true }).fill("Promoções");
-    await page.getByLabel("Nova categoria: E-mail").uncheck();
-    await page.getByLabel("Usar horas de silêncio").check();
-    await page.getByLabel("Fuso horário").selectOption("Europe/Lisbon");
-    await page.getByLabel("Enviar-me um resumo diário").check();
-    await page.getByRole("button", { name: "Salvar", exact: true }).click();
-    await page.getByText("Suas preferências foram salvas.").waitFor();
-    assert.equal(await page.getByLabel("promoções: E-mail").isChecked(), false);
-    await viewing.requireAccessible();
-    const path = `/api/v1/user-notifications/preferences?userId=${visitor.userId}`;
-    const { body } = await visitor.get(path);
-    assert.deepEqual(body.quietHours, { from: "22:00", to: "08:00" });
-    assert.deepEqual([body.timeZoneId, body.digest.isEnabled], ["Europe/Lisbon", true]);
-    assert.equal((await visitor.put(path, { timeZoneId: "UTC" })).status, 200);
-    await page.getByRole("button", { name: "Salvar", exact: true }).click();
-    await page.getByText("PRECONDITION_FAILED").waitFor();
-    viewing.forgive();
-    await viewing.close();
-  },
-);
+Deno.test("every user sets their notification preferences, and a concurrent change is refused", async () => {
+  const visitor = await t.actor({ role: "Visitor" });
+  const browser = await browse(t, visitor, "pt-PT");
+  await browser.visit("account");
+  await browser.follow("Escolher as notificações que recebe");
+  await browser.press("Salvar", {
+    "Nova categoria": "Promoções",
+    "Nova categoria: E-mail": false,
+    "Usar horas de silêncio": true,
+    "Fuso horário": "Europe/Lisbon",
+    "Enviar-me um resumo diário": true,
+  });
+  browser.page.shows("Suas preferências foram salvas.");
+  assert.equal(browser.page.value("promoções: E-mail"), false);
+  const path = `/api/v1/user-notifications/preferences?userId=${visitor.userId}`;
+  const { body } = await visitor.get(path);
+  assert.deepEqual(body.quietHours, { from: "22:00", to: "08:00" });
+  assert.deepEqual([body.timeZoneId, body.digest.isEnabled], ["Europe/Lisbon", true]);
+  assert.equal((await visitor.put(path, { timeZoneId: "UTC" })).status, 200);
+  (await browser.press("Salvar")).shows("PRECONDITION_FAILED");
+});
 
-inBrowser("each kind of viewer sees only the pages their permissions open", async (b) => {
-  const statuses = async (actor: typeof sender) => {
-    const viewing = await openConsole(b, t, actor);
-    const found: number[] = [];
-    for (const address of [...PAGES, "preferences"]) {
-      const answer = await viewing.page.request.get(`${t.url}/console/${address}`);
-      found.push(answer.status());
-    }
-    await viewing.open("inbox");
-    const links = await viewing.page.locator("nav.sections a[href=templates]").count();
-    await viewing.close();
-    return { found, links };
-  };
-  const open = { found: [200, 200, 200, 200, 200, 200], links: 1 };
-  const closed = { found: [403, 403, 403, 403, 403, 200], links: 0 };
-  assert.deepEqual(await statuses(t.systemAdmin), open);
-  const global = await t.actor({ role: "SystemAdmin", global: true });
-  assert.deepEqual(await statuses(global), open, "the service's own messages");
-  const admin = await t.actor({ role: "Admin" });
-  const mayAdmin = (await admin.get("/api/v1/notifications")).status === 200;
-  assert.deepEqual(await statuses(admin), mayAdmin ? open : closed);
-  assert.deepEqual(await statuses(await t.actor({ role: "Visitor" })), closed);
-  assert.deepEqual(await statuses(await t.actor({ permissions: [] })), closed);
-  for (const address of [...PAGES, "preferences", "notifications/x/body"]) {
-    const answer = await fetch(`${t.url}/console/${address}`, { redirect: "manual" });
-    await answer.body?.cancel();
-    assert.equal(answer.status, 303, address);
-  }
-  const other = await t.actor({ permissions: ["send:notifications"] });
+Deno.test("a message of another tenant is nowhere, and without a session no page opens", async () => {
   const foreign = await sender.post("/api/v1/notifications/send", {
     channel: "Email",
     recipients: [{ address: "a@example.com" }],
     subject: "secret",
     htmlBody: "<p>secret</p>",
   });
-  const viewing = await openConsole(b, t, other);
+  const browser = await browse(t, await t.actor({ permissions: ["send:notifications"] }));
   for (const part of ["", "/body"]) {
-    const answer = await viewing.page.request.get(
-      `${t.url}/console/notifications/${foreign.body.notificationId}${part}`,
-    );
-    assert.equal(answer.status(), 404);
-    assert.ok(!(await answer.text()).includes("secret"));
+    const { status, html } = await browser.open(`notifications/${foreign.body.notificationId}${part}`);
+    assert.deepEqual([status, html.includes("secret")], [404, false]);
   }
-  await viewing.close();
+  browser.cookies.clear();
+  for (const address of ["notifications", "preferences", "notifications/x/body"]) {
+    assert.equal((await browser.open(address)).status, 303, address);
+  }
 });

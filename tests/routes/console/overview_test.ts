@@ -1,129 +1,193 @@
 import assert from "node:assert/strict";
-import { openConsole, setupConsole } from "./support.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { type Actor, setup, setupShared } from "../../support/setup.ts";
+import { browse, type PlainBrowser } from "./plain_browser.ts";
+import { around, textOf } from "./shown_page.ts";
 
-const { t, inBrowser } = await setupConsole();
+const t = await setup();
+/** No worker runs jobs here, so the counts do not change. */
+const idle = await setupShared({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(async () => {
+  await t.stop();
+  await idle.stop();
+});
+const { sql } = t.steward.platform;
 
-inBrowser("a viewer without permissions sees no problems and no data of others", async (b) => {
-  const viewing = await openConsole(b, t, await t.actor());
-  const { page } = viewing;
-  await viewing.open("");
-  await page.getByText("No problems.").waitFor();
-  await page.getByText("No waiting or running jobs").waitFor();
-  for (const part of ["Scanner", "Messages of the last 24 hours", "Instances"]) {
-    assert.equal(await page.getByRole("heading", { name: part }).count(), 0, part);
-  }
-  await viewing.requireAccessible();
-  await viewing.close();
+/** The first steps on the overview by whether they are done; null: the overview has no list of them. */
+async function firstSteps(browser: PlainBrowser): Promise<Record<string, boolean> | null> {
+  const { html } = await browser.open("");
+  if (!html.includes("first-steps?part=card")) return null;
+  const card = await browser.open("first-steps?part=card");
+  const steps = [...card.html.matchAll(/data-step="(\w+)".*?<\/li>/gs)];
+  return Object.fromEntries(steps.map(([text, name = ""]) => [name, text.includes("done:")]));
+}
+
+Deno.test("the first steps tick themselves and disappear when all are done or they are dismissed", async () => {
+  const admin = t.systemAdmin;
+  const browser = await browse(t, admin);
+  const none = {
+    tenant: false,
+    invite: true,
+    mail: true,
+    message: false,
+    job: false,
+    key: false,
+    docs: false,
+  };
+  assert.deepEqual(await firstSteps(browser), none, "the outbox takes messages");
+  await browser.visit("first-steps");
+  assert.equal((await browser.follow("Create an API key")).address, "/console/api-keys/new");
+  await t.tenant({ name: "First" });
+  await t.actor({});
+  const job = await admin.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "1" });
+  await t.settled(job.body.id);
+  const recipients = [{ address: "me@first.test" }];
+  const message = { channel: "Email", recipients, subject: "Test", textBody: "Hello" };
+  await admin.post("/api/v1/notifications/send", message);
+  const some = { ...none, tenant: true, message: true, job: true };
+  assert.deepEqual(await firstSteps(browser), some);
+  const other = await browse(t, admin, "pt-PT");
+  await other.visit("first-steps");
+  await other.press("Não mostrar de novo");
+  assert.equal(await firstSteps(other), null);
+  assert.match((await browser.open("first-steps/docs")).location, /\/docs$/);
+  const key = await admin.post("/api/v1/api-keys", { name: "first", permissions: ["read:users"] });
+  assert.equal(key.status, 201, JSON.stringify(key.body));
+  assert.deepEqual(await firstSteps(browser), {}, "all are done");
+  assert.equal(await firstSteps(browser), null, "it is not asked for again");
+  assert.equal(
+    await firstSteps(await browse(t, await t.actor({ role: "Admin" }))),
+    null,
+    "not shown to others",
+  );
 });
 
-inBrowser("a viewer without a tenant is asked to choose one", async (b) => {
-  const viewing = await openConsole(b, t, await t.actor({ global: true }));
-  await viewing.open("");
-  await viewing.page.getByText("Choose a tenant", { exact: true }).waitFor();
-  await viewing.requireAccessible();
-  await viewing.close();
+Deno.test("each viewer sees the parts that their permissions open, and no problems of others", async () => {
+  const parts = async (actor: Actor, locale?: string) => await (await browse(t, actor, locale)).begin();
+  (await parts(await t.actor())).shows("No problems.", "No waiting or running jobs")
+    .lacks("Scanner", "Messages of the last 24 hours", "Instances");
+  (await parts(await t.actor({ global: true }))).shows("Choose a tenant");
+  (await parts(await t.actor({ role: "Admin" }))).shows("Scanner").lacks("Instances");
+  (await parts(t.systemAdmin, "pt-PT")).shows("Instâncias que executam tarefas");
 });
 
-inBrowser(
-  "a tenant's administrator sees problems with links to their pages; the overview refreshes",
-  async (b) => {
-    const actor = await t.actor({ role: "Admin" });
-    const viewing = await openConsole(b, t, actor, { theme: "dark" });
-    const { page } = viewing;
-    await viewing.open("");
-    await page.getByRole("heading", { name: "Scanner" }).waitFor();
-    const { body } = await actor.post("/api/v1/jobs", {
-      jobTypeName: "steward.fail",
+Deno.test("the overview leads from a problem to its page, and shows what changed in the last hour", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const { body } = await admin.post("/api/v1/jobs", {
+    jobTypeName: "steward.fail",
+    serializedArgs: "{}",
+    maxRetries: 0,
+  });
+  await t.settled(body.id);
+  const { body: role } = await admin.post("/api/v1/roles", { name: "Billing" });
+  const { body: { items: [permission] } } = await admin.get("/api/v1/permissions?search=read:users");
+  const given = await admin.post(`/api/v1/roles/${role.id}/permissions/${permission.id}`);
+  assert.ok(given.status < 300, JSON.stringify(given.body));
+  const browser = await browse(t, admin);
+  const page = await browser.begin();
+  page.shows("gave role Billing the permission read:users", /1 dead letter is open\. Retry or purge it\./);
+  assert.equal((await browser.follow("Billing", "gave role Billing")).heading, "Billing");
+  await browser.begin();
+  const day = await browser.follow("Last day");
+  assert.ok(day.all("*", ({ attribs }) => /day, by hour/.test(attribs["aria-label"] ?? "")).length > 0);
+  assert.equal((await browser.follow("1 dead letter is open")).address, "/console/dead-letters");
+});
+
+Deno.test("a paused queue shows its reason and is resumed with a button, in English and Portuguese", async () => {
+  const actor = await t.actor({ permissions: ["manage:jobs"] });
+  const reader = await browse(t, await t.actor({ tenantId: actor.tenantId ?? "" }));
+  await actor.post("/api/v1/jobs/queues/mail/pause", { reason: "The provider is down" });
+  const read = await reader.begin();
+  assert.ok(!read.shows("Queue mail is paused", "The provider is down").offers.includes("Resume"));
+  const browser = await browse(t, actor, "pt-PT");
+  (await browser.begin()).shows("A fila mail está em pausa.", "Em pausa");
+  (await browser.press("Retomar")).shows("A fila foi retomada.");
+  assert.deepEqual((await actor.get("/api/v1/jobs/queues")).body, []);
+});
+
+/** Rows of every kind that the overview counts, two days old ones too. */
+async function seed(actor: Actor): Promise<void> {
+  const scheduledAt = "2999-01-01T00:00:00Z";
+  const job = async (more: Record<string, unknown> = {}): Promise<string> =>
+    (await actor.post("/api/v1/jobs", {
+      jobTypeName: "steward.echo",
       serializedArgs: "{}",
-      maxRetries: 0,
-    });
-    await t.settled(body.id);
-    await page.getByRole("link", { name: "1 dead letter is open. Retry or purge it." }).waitFor();
-    await viewing.requireAccessible();
-    await page.getByRole("link", { name: "Last day" }).click();
-    await page.waitForURL("**/?window=day");
-    await page.getByRole("img", { name: /day, by hour/ }).waitFor();
-    await page.getByRole("link", { name: "1 dead letter is open. Retry or purge it." }).click();
-    await page.waitForURL("**/dead-letters");
-    await viewing.close();
-  },
-);
-
-inBrowser("a system administrator sees the instances too, on a phone and in Portuguese", async (b) => {
-  const viewing = await openConsole(b, t, t.systemAdmin, { phone: true, locale: "pt-PT" });
-  const { page } = viewing;
-  await viewing.open("");
-  await page.getByRole("heading", { name: "Instâncias" }).waitFor();
-  await page.getByRole("region", { name: "Instâncias que executam tarefas" }).waitFor();
-  await viewing.requireNoSidewaysScroll();
-  await viewing.requireAccessible();
-  await viewing.close();
-});
-
-inBrowser(
-  "failed and dead-lettered messages are counted separately, each with a link",
-  async (b) => {
-    const actor = await t.actor({ permissions: ["send:notifications"] });
-    const { sql } = t.steward.platform;
-    for (const [status, count] of [["Failed", 1], ["DeadLettered", 2]] as const) {
-      for (let n = 0; n < count; n++) {
-        const { body } = await actor.post("/api/v1/notifications/schedule", {
-          notification: {
-            channel: "Email",
-            recipients: [{ address: "a@example.com" }],
-            textBody: "x",
-            subject: `${status} ${n}`,
-          },
-          scheduledAt: "2999-01-01T00:00:00Z",
-        });
-        await sql`update notifications set status = ${status}::text::notification_status
-        where id = ${body.notificationId}`;
-      }
+      ...more,
+    })).body.id;
+  const statuses = { Enqueued: 2, Failed: 3, Cancelled: 1, Succeeded: 4, DeadLettered: 2 };
+  for (const [status, count] of Object.entries(statuses)) {
+    for (let n = 0; n < count; n++) {
+      const id = await job({ queue: n === 0 ? "mail" : "default" });
+      await idle.steward.platform.sql`update jobs set status = ${status}::text::job_status,
+        completed_at = case when ${["Succeeded", "DeadLettered", "Cancelled"].includes(status)} then now() end
+        where id = ${id}`;
+      if (status !== "DeadLettered") continue;
+      await idle.steward.platform
+        .sql`insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message)
+        values (${newId()}, ${id}, ${actor.tenantId}, 'steward.echo', 'default', '{}', 1, ${`HTTP 40${n} refused`})`;
     }
-    const viewing = await openConsole(b, t, actor);
-    const { page } = viewing;
-    const shown = async () => {
-      await page.getByRole("table", { name: /Messages sent by this tenant/ }).waitFor();
-      const links = await page.locator("main table a").allTextContents();
-      return links.map((text) => text.trim()).filter((text) => / \d$/.test(text)).sort();
-    };
-    await viewing.open("");
-    await page.getByRole("link", { name: "2 messages were dead-lettered in the last 24 hours." }).click();
-    assert.deepEqual(await shown(), ["DeadLettered 0", "DeadLettered 1"]);
-    await viewing.open("");
-    await page.getByRole("link", { name: "1 message failed in the last 24 hours" }).click();
-    assert.deepEqual(await shown(), ["Failed 0"]);
-    await viewing.open("");
-    await page.getByRole("link", { name: "Dead-lettered 2" }).click();
-    assert.deepEqual(await shown(), ["DeadLettered 0", "DeadLettered 1"]);
-    await viewing.open("");
-    await page.getByRole("link", { name: "Failed 1" }).click();
-    assert.deepEqual(await shown(), ["Failed 0"]);
-    await viewing.close();
-  },
-);
+  }
+  await job({ scheduledAt });
+  const recurring = { jobId: "r", jobTypeName: "steward.echo", cronExpression: "0 4 * * *" };
+  await actor.post("/api/v1/recurring-jobs", recurring);
+  await actor.post("/api/v1/recurring-jobs/r/pause");
+  const paused = await actor.post("/api/v1/jobs/queues/mail/pause", { reason: "The provider is down" });
+  assert.equal(paused.status, 200);
+  const recipients = [{ address: "a@example.test" }];
+  const notification = { channel: "Email", recipients, textBody: "x", subject: "x" };
+  for (const [status, count] of [["Failed", 3], ["DeadLettered", 2], ["Sent", 4]] as const) {
+    for (let n = 0; n <= count; n++) {
+      const { body } = await actor.post("/api/v1/notifications/schedule", { notification, scheduledAt });
+      const age = n === count ? "2 days" : "1 minute"; // the last one is not of the last day
+      await idle.steward.platform.sql`update notifications set status = ${status}::text::notification_status,
+        created_at = now() - ${age}::text::interval where id = ${body.notificationId}`;
+    }
+  }
+  for (let n = 0; n < 12; n++) {
+    const suppressed = { channel: "Email", address: `s${n}@example.test` };
+    await actor.post("/api/v1/notification-suppressions", suppressed);
+  }
+  for (const url of ["https://x.test/", "https://y.test/"]) {
+    await actor.post("/api/v1/webhook-endpoints", { url, eventTypes: "*" });
+  }
+  await idle.steward.platform.sql`update webhook_endpoints set failing_since = now()
+    where tenant_id = ${actor.tenantId} and url = 'https://x.test/'`;
+}
 
-inBrowser(
-  "a paused queue shows its reason and is resumed with a button, in English and Portuguese",
-  async (b) => {
-    const actor = await t.actor({ permissions: ["manage:jobs"] });
-    const reader = await t.actor({ tenantId: actor.tenantId ?? "" });
-    await actor.post("/api/v1/jobs/queues/mail/pause", { reason: "The provider is down" });
-    const reading = await openConsole(b, t, reader);
-    await reading.open("");
-    await reading.page.getByRole("region", { name: /Paused queues/ }).getByText("The provider is down")
-      .waitFor();
-    assert.equal(await reading.page.getByRole("button", { name: "Resume" }).count(), 0);
-    await reading.close();
-    const viewing = await openConsole(b, t, actor, { locale: "pt-PT" });
-    const { page } = viewing;
-    await viewing.open("");
-    await page.getByText("A fila mail está em pausa.").waitFor();
-    await page.getByText("Em pausa", { exact: true }).waitFor();
-    await viewing.requireAccessible();
-    await page.getByRole("button", { name: "Retomar" }).click();
-    await page.getByText("A fila foi retomada.").waitFor();
-    assert.deepEqual((await actor.get("/api/v1/jobs/queues")).body, []);
-    await viewing.close();
-  },
-);
+Deno.test("every number of the overview leads to a list with as many rows", async () => {
+  const actor = await idle.actor({
+    permissions: ["manage:jobs", "manage:webhooks", "send:notifications", "read:users", "read:files"],
+  });
+  await seed(actor);
+  const browser = await browse(idle, actor);
+  const page = await browser.begin();
+  page.shows("The provider is down");
+  const counted = page.all("a").flatMap((link) => {
+    const isInMain = around(link, "main").length > 0;
+    const figure = page.all("*", (tag) =>
+      tag.attribs.class?.startsWith("figure-value") && around(tag, "a")[0] === link)[0];
+    const number = /^([\d,]+)(?=\s|$)/.exec(textOf(figure ?? link))?.[1];
+    return isInMain && number ? [[link.attribs.href ?? "", Number(number.replaceAll(",", ""))] as const] : [];
+  });
+  const lists = [
+    "audit",
+    "dead-letters/list",
+    "jobs",
+    "notifications",
+    "recurring",
+    "suppressions",
+    "webhooks",
+  ];
+  const kinds = new Set(counted.map(([href]) => href.split("?")[0]));
+  assert.deepEqual(lists.filter((list) => !kinds.has(list)), []);
+  const wrong: string[] = [];
+  for (const [href, count] of counted) {
+    if (href === "dead-letters") continue; // shows groups; the figure leads to the list
+    const list = await browser.visit(href);
+    const [pager] = list.all("nav", ({ attribs }) => attribs.class === "pager");
+    const total = pager && /of ([\d,]+)/.exec(textOf(pager))?.[1]?.replaceAll(",", "");
+    const rows = total ? Number(total) : list.rows.length;
+    if (rows !== count) wrong.push(`${href}: ${count} on the overview, ${rows} in the list`);
+  }
+  assert.deepEqual(wrong, []);
+});

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { digest, newSecret } from "../../../domain/shared/secrets.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
+import { AWAY } from "./sign_in_services.ts";
 
-const t = await setup({
-  OIDC_PROVIDERS: JSON.stringify({ away: { issuer: "http://127.0.0.1:1", clientId: "x" } }),
-});
+const t = await setupShared(AWAY);
 Deno.test.afterAll(() => t.stop());
 
 /** The code of a finished sign-in with the provider, for a new user. */

@@ -13,7 +13,11 @@ export async function makeSamples(t: TestService): Promise<Record<string, string
     assert.ok(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body.id ?? answer.body.notificationId;
   };
-  const long = "Ação com um nome comprido e uma-palavra-que-não-se-parte-em-lado-nenhum-".padEnd(120, "x");
+  /** A long text without spaces, and an element that a page would show if it did not escape the text. */
+  const long = `<x-hostile onhostile='1' onhostile="2">&amp;Ação-que-não-se-parte-em-lado-nenhum-`.padEnd(
+    120,
+    "x",
+  );
   const job = await make("jobs", {
     jobTypeName: "steward.fail",
     serializedArgs: JSON.stringify({ message: `${long} <b>failed</b>` }),

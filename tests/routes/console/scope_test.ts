@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
-import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
-import type { Actor } from "../../support/setup.ts";
-import { browse, hiddenOf } from "./plain_browser.ts";
-import { openConsole, setupConsole, type Viewing } from "./support.ts";
+import { openBrowserSession, readBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
+import { continueInJoinedTenant } from "../../../domain/access/sign_in/joined_tenant.ts";
+import { Actor, setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { browse, hiddenOf, type PlainBrowser } from "./plain_browser.ts";
+import { textOf } from "./shown_page.ts";
 
-const { t, inBrowser } = await setupConsole();
-const { sql } = t.steward.platform;
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+const { platform } = t.steward;
+const { sql } = platform;
 
 /** Adds an actor to a tenant with a catalog role of it, and signs in again. */
 async function alsoIn(actor: Actor, tenantId: string, role: string): Promise<Actor> {
@@ -15,129 +19,92 @@ async function alsoIn(actor: Actor, tenantId: string, role: string): Promise<Act
   return await t.signedIn(actor);
 }
 
-const chip = ({ page }: Viewing) => page.locator("#page-scope");
-const switcher = ({ page }: Viewing) => page.getByRole("link", { name: /^Scope: / });
-const field = ({ page }: Viewing) => page.getByRole("combobox", { name: "Search tenants by name or id" });
-
-/** Chooses the first tenant that matches, by keyboard. */
-async function switchTo(viewing: Viewing, search: string, name: string): Promise<void> {
-  await switcher(viewing).click();
-  await field(viewing).fill(search);
-  await viewing.page.getByRole("dialog").getByRole("option", { name }).first().waitFor();
-  await viewing.page.keyboard.press("Enter");
+/** A browser of an administrator of a tenant who has a role in another one too. */
+async function inTwo(names: [string, string], role = "Admin"): Promise<PlainBrowser> {
+  const [here, there] = [await t.tenant({ name: names[0] }), await t.tenant({ name: names[1] })];
+  return await browse(t, await alsoIn(await t.actor({ tenantId: here, role: "Admin" }), there, role));
 }
 
-async function pageOf(actor: Actor, address: string, o: RequestInit = {}) {
-  const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
-  const headers = { cookie: `steward_console=${secret}`, ...o.headers };
-  const answer = await fetch(`${t.url}/console/${address}`, { redirect: "manual", ...o, headers });
-  return { status: answer.status, location: answer.headers.get("location"), html: await answer.text() };
+/** Names of the scopes in the head and the body of the page. */
+const scopes = ({ page }: PlainBrowser): string[] =>
+  page.all("*", ({ attribs }) => "data-scope" in attribs).map((chip) =>
+    textOf(chip).replace(/^Shows: ?/, "")
+  );
+
+/** Goes to the page of scopes and chooses the one found by a text. */
+async function switchTo(browser: PlainBrowser, search: string, name: string): Promise<void> {
+  await browser.follow("Scope: ");
+  await browser.press("Search", { q: search });
+  await browser.press(name);
 }
 
-inBrowser(
-  "switching the tenant keeps the page and its filters, and the page says whose data it shows",
-  async (b) => {
-    const north = await t.tenant({ name: "Northwind" });
-    const south = await t.tenant({ name: "Südwind <b>& Co" });
-    const actor = await alsoIn(await t.actor({ tenantId: north, role: "Admin" }), south, "Admin");
-    const viewing = await openConsole(b, t, actor);
-    const { page } = viewing;
-    await viewing.open("jobs?status=Failed&page=3");
-    await chip(viewing).getByText("Northwind").waitFor();
-    await switchTo(viewing, "sudwind", "Südwind");
-    await page.waitForURL("**/console/jobs?status=Failed");
-    await chip(viewing).getByText("Südwind <b>& Co").waitFor();
-    await page.getByText("You see Südwind <b>& Co now.").waitFor();
-    await switcher(viewing).click();
-    await page.getByRole("dialog").getByRole("option", { name: "Northwind" }).waitFor();
-    await viewing.requireAccessible();
-    await page.keyboard.press("Escape");
-    assert.equal(await page.locator("dialog[open]").count(), 0);
-    await viewing.close();
-  },
-);
+const unique = (name: string): string => `${name} ${crypto.randomUUID().slice(0, 8)}`;
 
-inBrowser("after a switch, a page that does not exist there leads to its list and says why", async (b) => {
-  const north = await t.tenant({ name: "Eastwind" });
-  const south = await t.tenant({ name: "Westwind" });
-  const actor = await alsoIn(await t.actor({ tenantId: north, role: "Admin" }), south, "Visitor");
-  const job = await actor.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "1" });
-  const viewing = await openConsole(b, t, actor);
-  const { page } = viewing;
-  await viewing.open(`jobs/${job.body.id}`);
-  await switchTo(viewing, "west", "Westwind");
-  await page.waitForURL("**/console/jobs");
-  await page.getByText("That page does not exist in Westwind, so here is the list.").waitFor();
-  await switchTo(viewing, "east", "Eastwind");
-  await chip(viewing).getByText("Eastwind").waitFor();
-  await viewing.open("users/new");
-  await switchTo(viewing, "west", "Westwind"); // a visitor there may not create users
-  await page.waitForURL("**/console/users");
-  await viewing.open(`jobs/${job.body.id}`);
-  viewing.forgive();
-  await page.getByText("It exists in Eastwind.").waitFor();
-  await viewing.requireAccessible();
-  await page.getByRole("button", { name: "Switch to Eastwind" }).click();
-  await page.waitForURL(`**/console/jobs/${job.body.id}`);
-  await page.getByRole("heading", { name: "steward.echo" }).first().waitFor();
-  await viewing.close();
+Deno.test("switching the tenant keeps the page and its filters, and the page says whose data it shows", async () => {
+  const [north, south] = [unique("Northwind"), unique("Südwind <b>& Co")];
+  const browser = await inTwo([north, south]);
+  await browser.visit("jobs?status=Failed&page=3");
+  assert.deepEqual(scopes(browser)[0], north);
+  await switchTo(browser, "sudwind", south);
+  assert.equal(browser.page.address, "/console/jobs?status=Failed");
+  browser.page.shows(`You see ${south} now.`);
+  assert.deepEqual(scopes(browser)[0], south);
 });
 
-inBrowser(
-  "an administrator finds one of ten thousand tenants and works in it, on the same page",
-  async (b) => {
-    await sql`insert into tenants (id, name, type) select gen_random_uuid(), 'Branch ' || n, 'Standard'
-    from generate_series(1, 10000) n`;
-    const [branch] = await sql`select id from tenants where name = 'Branch 7341'`;
-    await sql`insert into roles (id, tenant_id, name, is_system) values (gen_random_uuid(), ${branch?.id}, 'Admin', true)`;
-    const admin = await t.actor({ role: "SystemAdmin" });
-    const viewing = await openConsole(b, t, admin);
-    const { page } = viewing;
-    await viewing.open("jobs");
-    await chip(viewing).getByText("Whole service").waitFor();
-    await switcher(viewing).click();
-    await page.getByRole("dialog").getByRole("option", { name: "Platform" }).waitFor();
-    await page.getByText(/^Mais|more match/).waitFor();
-    await field(viewing).fill("branch 7341");
-    await page.getByRole("dialog").getByRole("option", { name: "Branch 7341" }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Work in this tenant: Branch 7341" }).waitFor();
-    await viewing.requireAccessible();
-    await page.getByLabel("Admin").check();
-    await page.getByRole("button", { name: "Work in this tenant" }).click();
-    await page.waitForURL("**/console/jobs");
-    await chip(viewing).getByText("Branch 7341").waitFor();
-    await switchTo(viewing, "whole", "Whole service");
-    await chip(viewing).getByText("Whole service").waitFor();
-    await viewing.open("notifications");
-    await chip(viewing).getByText("Service only").waitFor();
-    await viewing.open(`jobs?tenantId=${branch?.id}`);
-    await chip(viewing).getByText("Branch 7341").waitFor();
-    await viewing.close();
-  },
-);
+Deno.test("after a switch, a page that does not exist there leads to its list and says why", async () => {
+  const [east, west] = [unique("Eastwind"), unique("Westwind")];
+  const here = await t.actor({ tenantId: await t.tenant({ name: east }), role: "Admin" });
+  const { body: job } = await here.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "1" });
+  const browser = await browse(t, await alsoIn(here, await t.tenant({ name: west }), "Visitor"));
+  await browser.visit(`jobs/${job.id}`);
+  await switchTo(browser, west, west);
+  assert.equal(browser.page.address, "/console/jobs");
+  browser.page.shows(`That page does not exist in ${west}, so here is the list.`);
+  await switchTo(browser, east, east);
+  await browser.visit("users/new");
+  await switchTo(browser, west, west); // a visitor there may not create users
+  assert.equal(browser.page.address, "/console/users");
+  await browser.visit(`jobs/${job.id}`);
+  browser.page.shows(`It exists in ${east}.`);
+  await browser.press(`Switch to ${east}`);
+  assert.equal(browser.page.shows("steward.echo").address, `/console/jobs/${job.id}`);
+});
 
-Deno.test("without JavaScript the scope is a page with a search form", async () => {
-  const actor = await alsoIn(
-    await t.actor({ tenantId: await t.tenant({ name: "First House" }), role: "Admin" }),
-    await t.tenant({ name: "Second House" }),
-    "Admin",
-  );
-  const { html } = await pageOf(actor, "scope?q=second&back=jobs");
-  assert.match(html, /<form method="post" action="tenant"/);
-  assert.match(html, /Second House/);
-  assert.ok(!/<button[^>]*name="tenantId"[^>]*>(?:(?!<\/button>).)*First House/s.test(html));
+Deno.test("an administrator finds a tenant among many and works in it, on the same page", async () => {
+  const branch = unique("Casa Verde");
+  const tenantId = await t.tenant({ name: branch });
+  await sql`insert into tenants (id, name, type)
+    select gen_random_uuid(), 'Branch ' || gen_random_uuid(), 'Standard' from generate_series(1, 100)`;
+  const admin = await t.actor({ role: "SystemAdmin" });
+  const browser = await browse(t, admin);
+  await browser.begin();
+  await browser.follow("Jobs");
+  assert.equal(scopes(browser)[0], "Whole service");
+  await browser.follow("Scope: ");
+  await browser.press("Search", { q: branch.slice(0, 12) });
+  await browser.follow(branch);
+  assert.equal(browser.page.heading, `Work in this tenant: ${branch}`);
+  await browser.press("Work in this tenant", { Admin: true });
+  assert.equal(browser.page.shows(`You belong to ${branch} now and work in it.`).address, "/console/jobs");
+  assert.equal(scopes(browser)[0], branch);
+  assert.ok(!(await browser.visit(`tenants/${tenantId}`)).offers.includes("Work in this tenant"));
+  (await browser.visit("users")).shows(admin.email);
+  assert.equal((await admin.get("/api/v1/auth/me")).status, 401, "earlier tokens have ended");
+  await switchTo(browser, "whole", "Whole service");
+  assert.equal((await browser.visit("jobs"), scopes(browser)[0]), "Whole service");
+  assert.equal((await browser.visit("notifications"), scopes(browser)[0]), "Service only");
+  assert.equal((await browser.visit(`jobs?tenantId=${tenantId}`), scopes(browser)[0]), branch);
 });
 
 Deno.test("a viewer is offered only their own tenants, and may switch to no other", async () => {
-  const own = await t.tenant({ name: "Own House" });
-  const foreign = await t.tenant({ name: "Foreign House" });
-  const actor = await t.actor({ tenantId: own, role: "Admin" });
-  for (const q of ["House", foreign, "%", "\\", "x".repeat(5_000), "\u0000\ud800"]) {
-    const { status, html } = await pageOf(actor, `scope?q=${encodeURIComponent(q.toWellFormed())}`);
-    assert.equal(status, 200, q.slice(0, 20));
-    assert.ok(!html.includes("Foreign House"));
+  const [own, second, foreign] = [unique("Own House"), unique("Second House"), unique("Foreign House")];
+  const foreignId = await t.tenant({ name: foreign });
+  const browser = await inTwo([own, second]);
+  for (const q of ["House", foreignId, "%", "\\", "x".repeat(5_000), "\u0000\ud800"]) {
+    const page = await browser.visit(`scope?q=${encodeURIComponent(q.toWellFormed())}`);
+    assert.equal(page.lacks(foreign).status, 200, q.slice(0, 20));
   }
+  const admin = await browse(t, t.systemAdmin);
   for (
     const back of [
       "//evil.test",
@@ -147,175 +114,167 @@ Deno.test("a viewer is offered only their own tenants, and may switch to no othe
       "\\\\evil",
     ]
   ) {
-    const { html } = await pageOf(t.systemAdmin, `work-in/${foreign}?back=${encodeURIComponent(back)}`);
+    const { html } = await admin.open(`work-in/${foreignId}?back=${encodeURIComponent(back)}`);
     assert.doesNotMatch(html, /(href|action)="(\/\/|\\|https?:|javascript:)/, back);
   }
-  const secret = await openBrowserSession(t.steward.platform, actor.token ?? "");
-  const headers = { cookie: `steward_console=${secret}` };
-  const page = await (await fetch(`${t.url}/console/account`, { headers })).text();
-  const csrf = /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? "";
-  for (const tenantId of [foreign, "", "' or 1=1"]) {
-    const answer = await fetch(`${t.url}/console/tenant`, {
-      method: "POST",
-      redirect: "manual",
-      headers: { ...headers, "sec-fetch-site": "same-origin" },
-      body: new URLSearchParams({ csrf, tenantId, back: "//evil.test/" }),
-    });
-    assert.equal(answer.status, 303);
-    assert.equal(new URL(answer.headers.get("location") ?? "", t.url).pathname, "/console/");
-    await answer.body?.cancel();
+  const csrf = hiddenOf((await browser.open("scope")).html, "tenant");
+  await browser.visit("");
+  for (const tenantId of [foreignId, "' or 1=1", "no' uuid"]) {
+    const { status, location } = await browser.send("tenant", [...csrf, ["tenantId", tenantId], [
+      "back",
+      "//evil.test/",
+    ]]);
+    assert.deepEqual([status, location], [303, "/console/"]);
+    assert.equal((await browser.visit(""), scopes(browser)[0]), own);
   }
 });
 
-Deno.test("an address of a page with something else than an id is not found, and leads on", async () => {
-  const admin = t.systemAdmin;
-  const kinds = [
-    "jobs",
-    "users",
-    "notifications",
-    "files",
-    "report-runs",
-    "dead-letters",
-    "roles",
-    "permissions",
-    "tenants",
-    "report-schedules",
-    "templates",
-    "document-templates",
-    "report-targets",
-    "webhooks",
-    "oauth-clients",
-    "applications",
-    "settings",
-    "reports",
-    "recurring",
-    "work-in",
-    "user-imports",
-  ];
-  const files = await t.actor({ tenantId: t.platformTenantId, permissions: ["admin:system", "read:files"] });
-  for (const kind of kinds) {
-    const { status, html } = await pageOf(kind === "files" ? files : admin, `${kind}/no-id-at-all`);
-    assert.equal(status, 404, kind);
-    assert.match(html, /Go to the overview/, kind);
-    assert.match(html, /There is no such page in Platform/, kind);
-  }
+Deno.test("a viewer of many tenants finds each, and no tenant of others", async () => {
+  const [home, far] = [unique("Manywind"), unique("Wind of the far end")];
+  await t.tenant({ name: unique("Wind of others") });
+  const actor = await alsoIn(
+    await t.actor({ tenantId: await t.tenant({ name: home }), role: "Admin" }),
+    await t.tenant({ name: far }),
+    "Visitor",
+  );
+  await sql`with made as (
+      insert into tenants (id, name, type)
+      select gen_random_uuid(), 'Many ' || gen_random_uuid(), 'Standard' from generate_series(1, 100) returning id
+    )
+    insert into user_tenants (user_id, tenant_id) select ${actor.userId}, id from made`;
+  const browser = await browse(t, actor);
+  const { html } = await browser.open("scope?part=dialog");
+  assert.equal(html.match(/role="option"/g)?.length, 20);
+  assert.match(html, /82/);
+  assert.match((await browser.open("scope?part=dialog&q=far%20end")).html, new RegExp(far));
+  assert.doesNotMatch((await browser.open("scope?part=dialog&q=wind")).html, /Wind of others/);
 });
 
 Deno.test("a page without access says which permission in which tenant is missing, and leads on", async () => {
-  const tenantId = await t.tenant({ name: "Quiet House" });
-  const actor = await t.actor({ tenantId, permissions: [] });
-  const { status, html } = await pageOf(actor, "users");
-  assert.equal(status, 403);
-  assert.match(html, /You need read:users or manage:all-users in Quiet House\./);
-  assert.match(html, /Ask an administrator of Quiet House/);
-  assert.match(html, /Go to the overview/);
+  const name = unique("Quiet House");
+  const tenantId = await t.tenant({ name });
+  const browser = await browse(t, await t.actor({ tenantId, permissions: [] }));
+  const page = await browser.visit("users");
+  page.shows(`You need read:users or manage:all-users in ${name}.`, `Ask an administrator of ${name}`);
+  assert.equal(page.status, 403);
+  assert.equal((await browser.follow("Go to the overview")).heading, "Overview");
 });
 
-Deno.test("a thing of a tenant in which the viewer has no place is nowhere", async () => {
-  const other = await t.actor({ role: "Admin" });
-  const job = await other.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "1" });
-  const actor = await t.actor({ role: "Admin" });
-  const { status, html } = await pageOf(actor, `jobs/${job.body.id}`);
-  assert.equal(status, 404);
-  assert.ok(!html.includes("It exists in"));
-});
-
-inBrowser("each card of the overview says whose figures it shows, and a job whose it is", async (b) => {
-  const tenantId = await t.tenant({ name: "Card House" });
-  const member = await t.actor({ tenantId, role: "Admin" });
-  const job = await member.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "1" });
-  const viewing = await openConsole(b, t, await t.actor({ role: "SystemAdmin", global: true }));
-  const { page } = viewing;
-  await viewing.open("");
-  await page.getByRole("heading", { name: "Queues" }).waitFor();
-  const scopes = await page.locator("#overview section.card").evaluateAll((cards) =>
-    cards.map((card) => card.querySelector("[data-scope]")?.textContent ?? null)
-  );
-  assert.ok(scopes.length >= 5, "the overview has cards");
-  assert.ok(scopes.every((scope) => scope !== null), JSON.stringify(scopes));
-  assert.ok(scopes.includes("Shows:Service only"), "messages of tenants are not counted here");
-  await viewing.requireAccessible();
-  await viewing.open(`jobs/${job.body.id}`);
-  await chip(viewing).getByText("Card House").waitFor();
-  await viewing.close();
-});
-
-inBrowser(
-  "all entries of the navigation fit into a window of 900 pixels; in lower ones they scroll",
-  async (b) => {
-    const FILES = ["read:files", "upload:files"];
-    const everything = await t.actor({
-      tenantId: t.platformTenantId,
-      permissions: ["admin:system", ...FILES],
-    });
-    const viewing = await openConsole(b, t, everything);
-    const { page } = viewing;
-    const hidden = () =>
-      page.evaluate<[number, string]>(`(() => {
-        const list = document.querySelector("#sections");
-        return [list.scrollHeight - list.clientHeight, getComputedStyle(list).overflowY];
-      })()`);
-    await page.setViewportSize({ width: 1440, height: 900 });
-    await viewing.open("webhooks");
-    assert.deepEqual(await hidden(), [0, "auto"]);
-    const inPortuguese = await openConsole(b, t, everything, { locale: "pt-BR" });
-    await inPortuguese.page.setViewportSize({ width: 1440, height: 900 });
-    await inPortuguese.open("webhooks");
-    const tooTall =
-      "document.querySelector('#sections').scrollHeight - document.querySelector('#sections').clientHeight";
-    assert.equal(await inPortuguese.page.evaluate(tooTall), 0);
-    await inPortuguese.close();
-    await page.setViewportSize({ width: 1440, height: 500 });
-    await page.reload();
-    await page.locator("#sections").getByRole("link", { name: "Webhooks" }).waitFor();
-    assert.ok(await page.locator("#sections [aria-current]").isVisible());
-    const [more] = await hidden();
-    assert.ok(Number(more) > 100, "the navigation scrolls by itself");
-    await viewing.requireAccessible();
-    await viewing.close();
-  },
-);
-
-Deno.test("figures of a page below a list, and those of another scope than the page's, name their own", async () => {
-  const tenantId = await t.tenant({ name: "Chipwind" });
-  const actor = await t.actor({ tenantId, role: "Admin" });
-  const administrator = await t.actor({ role: "SystemAdmin", global: true });
-  const labels = async (viewer: Actor, address: string) => {
-    const { html } = await pageOf(viewer, address);
-    const [, main = ""] = html.split("<main");
-    return [...main.matchAll(/data-scope.*?<span>(?<label>[^<]*)<\/span><\/span>/g)].map((chip) =>
-      chip.groups?.label
-    );
-  };
+Deno.test("each card of the overview, and figures of another scope than the page's, name their own", async () => {
+  const name = unique("Chipwind");
+  const actor = await t.actor({ tenantId: await t.tenant({ name }), role: "Admin" });
+  const { body: job } = await actor.post("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    serializedArgs: "1",
+  });
+  const administrator = await browse(t, await t.actor({ role: "SystemAdmin", global: true }));
+  const overview = await administrator.begin();
+  const cards = overview.all("section", ({ attribs }) => attribs.class?.split(" ").includes("card") ?? false);
+  assert.ok(cards.length >= 5, "the overview has cards");
+  for (const card of cards) assert.match(textOf(card), /Shows: /);
+  assert.ok(scopes(administrator).includes("Service only"), "messages of tenants are not counted here");
+  await administrator.visit(`jobs/${job.id}`);
+  assert.equal(scopes(administrator)[0], name);
+  const viewer = await browse(t, actor);
+  const labels = async (
+    browser: PlainBrowser,
+    address: string,
+  ) => (await browser.visit(address), scopes(browser));
   const all = "Whole service";
   assert.deepEqual(await labels(administrator, "job-types/steward.echo"), Array(5).fill(all));
-  assert.deepEqual(await labels(actor, "job-types/steward.echo"), Array(6).fill("Chipwind"));
-  assert.deepEqual(await labels(actor, "roles"), ["Chipwind", "Chipwind"]);
-  assert.deepEqual(await labels(actor, "notifications"), ["Chipwind", "Chipwind"]);
-  assert.deepEqual(await labels(actor, "files"), ["Chipwind", all]);
+  assert.deepEqual(await labels(viewer, "job-types/steward.echo"), Array(6).fill(name));
+  assert.deepEqual(await labels(viewer, "roles"), [name, name]);
+  assert.deepEqual(await labels(viewer, "notifications"), [name, name]);
+  assert.deepEqual(await labels(viewer, "files"), [name, all]);
 });
 
-Deno.test("a viewer of many tenants finds each, and may limit lists to none but them", async () => {
-  const home = await t.tenant({ name: "Manywind" });
-  const far = await t.tenant({ name: "Wind of the far end" });
-  const stranger = await t.tenant({ name: "Wind of others" });
-  const actor = await alsoIn(await t.actor({ tenantId: home, role: "Admin" }), far, "Visitor");
-  await sql`with made as (
-      insert into tenants (id, name, type)
-      select gen_random_uuid(), 'Many ' || n, 'Standard' from generate_series(1, 100) n returning id
-    )
-    insert into user_tenants (user_id, tenant_id) select ${actor.userId}, id from made`;
-  const { html: dialog } = await pageOf(actor, "scope?part=dialog");
-  assert.equal(dialog.match(/role="option"/g)?.length, 20);
-  assert.match(dialog, /82/);
-  const { html: found } = await pageOf(actor, "scope?part=dialog&q=far%20end");
-  assert.match(found, /Wind of the far end/);
-  assert.doesNotMatch((await pageOf(actor, "scope?part=dialog&q=wind")).html, /Wind of others/);
-  const browser = await browse(t, actor);
-  const csrf = hiddenOf((await browser.open("scope")).html, "tenant");
-  const refused = await browser.send("tenant", [...csrf, ["tenantId", stranger]]);
-  assert.equal(refused.status, 303);
-  assert.match((await browser.open("jobs")).html, /Manywind/);
-  await browser.send("tenant", [...csrf, ["tenantId", far]]);
-  assert.match((await browser.open("jobs")).html, /<span class="scope-name">Wind of the far end/);
+const rolesOf = async (actor: Actor, userId: string): Promise<string[]> =>
+  (await actor.get(`/api/v1/users/${userId}/roles`)).body.map(({ name }: { name: string }) => name);
+
+async function twoTenants() {
+  const [here, there] = [await t.tenant(), await t.tenant()];
+  const admin = await t.actor({ tenantId: here, role: "Admin" });
+  const both = await alsoIn(admin, there, "Admin");
+  const adminThere = await t.actor({ tenantId: there, role: "Admin" });
+  const person = await t.actor({ tenantId: here, permissions: [] });
+  await sql`delete from user_tenant_roles where user_id = ${person.userId}`;
+  await alsoIn(person, there, "Visitor");
+  const browser = await browse(t, both);
+  return { here, there, adminThere, person, browser };
+}
+
+Deno.test("a form of one tenant changes nothing after a switch to another in a second tab", async () => {
+  const { there, adminThere, person, browser } = await twoTenants();
+  const address = `users/${person.userId}/roles`;
+  const form = hiddenOf((await browser.open(address)).html, address);
+  const { html } = await browser.open("");
+  const csrf = hiddenOf(html, "sign-out");
+  await browser.send("tenant", [...csrf, ["tenantId", there]]);
+  const sent = await browser.send(address, form);
+  assert.equal(sent.status, 403);
+  assert.deepEqual(await rolesOf(adminThere, person.userId), ["Visitor"]);
+});
+
+Deno.test("nothing is undone in another tenant than the one of the action", async () => {
+  const { here, there, adminThere, person, browser } = await twoTenants();
+  const address = `users/${person.userId}/roles`;
+  const form = hiddenOf((await browser.open(address)).html, address);
+  const [visitor] = await sql`select id from roles where tenant_id = ${here} and name = 'Visitor'`;
+  assert.equal((await browser.send(address, [...form, ["roleIds", visitor?.id]])).status, 303);
+  const { html } = await browser.open(`users/${person.userId}`);
+  await browser.send("tenant", [...hiddenOf(html, "sign-out"), ["tenantId", there]]);
+  await browser.send("undo", hiddenOf(html, "undo"));
+  assert.deepEqual(await rolesOf(adminThere, person.userId), ["Visitor"]);
+});
+
+Deno.test("a user is exported and erased on their page, and an inactive tenant after its name was repeated", async () => {
+  const { body } = await t.systemAdmin.post("/api/v1/admin/users", {
+    email: `${crypto.randomUUID()}@personal.example`,
+    password: "violet harbour 91 lantern",
+    firstName: "Lea",
+  });
+  const browser = await browse(t, t.systemAdmin);
+  await browser.visit(`users/${body.id}`);
+  await browser.follow("Personal data");
+  (await browser.press("Export data")).shows("The export has begun.");
+  await browser.waitFor("Download");
+  (await browser.press("Erase…", { Reason: "left the company" })).shows("The erasure has begun.");
+  await until(async () => /Completed.*Completed/.test((await browser.visit(`users/${body.id}/data`)).text));
+  browser.page.shows("left the company");
+  const [user] = await sql`select email from users where id = ${body.id}`;
+  assert.match(user?.email, /^erased-/);
+  const name = unique("Casa Azul");
+  const tenantId = await t.tenant({ name });
+  await browser.visit(`tenants/${tenantId}/data`);
+  await browser.press("Erase…", { Reason: "contract ended", "Name of the tenant": name });
+  browser.page.shows("The tenant is active. Deactivate it first");
+  await t.systemAdmin.put(`/api/v1/tenants/${tenantId}`, { isActive: false });
+  (await browser.press("Erase…")).shows("The erasure has begun.");
+  await until(async () =>
+    (await sql`select from tenants where id = ${tenantId} and erased_at is not null`).length
+  );
+});
+
+Deno.test("after a change besides the new link, the browser must sign in again", async () => {
+  for (const alsoChanged of [false, true]) {
+    const admin = await t.actor({ role: "SystemAdmin" });
+    const tenantId = await t.tenant({});
+    const [role] = await sql`select id from roles where tenant_id = ${tenantId} and name = 'Admin'`;
+    const secret = await openBrowserSession(platform, admin.token ?? "");
+    const path = `/api/v1/admin/users/${admin.userId}/tenants`;
+    const linked = await t.systemAdmin.post(path, { tenantId, roleIds: [role?.id] });
+    assert.equal(linked.status, 201, JSON.stringify(linked.body));
+    if (alsoChanged) {
+      await sql`update users set security_version = security_version + 1 where id = ${admin.userId}`;
+    }
+    assert.equal(await readBrowserSession(sql, secret), "access-changed");
+    const o = { secret, userId: admin.userId, tenantId };
+    assert.equal(await continueInJoinedTenant(platform, o), !alsoChanged);
+    const session = await readBrowserSession(sql, secret);
+    if (alsoChanged) assert.equal(session, "access-changed");
+    else assert.equal(typeof session === "object" && session?.tenantId, tenantId);
+    assert.equal(await continueInJoinedTenant(platform, o), false, "works once");
+    const elsewhere = { ...o, tenantId: await t.tenant({}) };
+    await assert.rejects(continueInJoinedTenant(platform, elsewhere), { code: "TENANT_FORBIDDEN" });
+  }
 });

@@ -1,171 +1,76 @@
 import assert from "node:assert/strict";
-import type { Browser, CDPSession, Page } from "playwright-core";
-import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
-import { until } from "../../support/until.ts";
-import { addApp, ageSignIns, TestApp } from "../auth/factors.ts";
-import { bearer, PASSWORD, person, signIn } from "../auth/people.ts";
-import { setupConsole, Viewing } from "./support.ts";
+import { setupShared } from "../../support/setup.ts";
+import { ageSignIns, appUser, clock, TestApp } from "../auth/factors.ts";
+import { PASSWORD, person } from "../auth/people.ts";
+import { PlainBrowser } from "./plain_browser.ts";
 
-const { t, inBrowser } = await setupConsole();
+const t = await setupShared({}, { clock });
+Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
-/** Browsers accept passkeys for host names only. */
-const base = t.url.replace("127.0.0.1", "localhost");
+const CODE = "Code of the authenticator app";
 
-/** A browser with an authenticator that verifies its user, as Chromium simulates it. */
-async function withPasskeys(browser: Browser): Promise<{ viewing: Viewing; page: Page; cdp: CDPSession }> {
-  const context = await browser.newContext({ locale: "en-GB" });
-  const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
-  const errors: string[] = [];
-  page.on("pageerror", (error) => errors.push(`${page.url()}: ${error.message}`));
-  page.on("console", (message) => {
-    if (message.text().includes("Content Security Policy")) errors.push(message.text());
-  });
-  const cdp = await context.newCDPSession(page);
-  await cdp.send("WebAuthn.enable");
-  await cdp.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport: "internal",
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return { viewing: new Viewing(page, base, errors), page, cdp };
+/** A browser at a page, after the sign-in with a password. */
+async function signedIn(email: string, address: string): Promise<PlainBrowser> {
+  const browser = new PlainBrowser(t);
+  await browser.visit(address);
+  await browser.press("Sign in", { email, Password: PASSWORD });
+  return browser;
 }
 
-async function signInByPassword(page: Page, email: string): Promise<void> {
-  await page.getByLabel("Email").first().fill(email);
-  await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-}
-
-const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
-
-inBrowser("a passkey is added, signs in alone, is the second factor, and is removed", async (browser) => {
+Deno.test("an authenticator app is added with its first code, asked for, and removed", async () => {
   const user = await person(t);
-  const { viewing, page } = await withPasskeys(browser);
-  await viewing.open("account/security");
-  await viewing.requireAccessible();
-  await signInByPassword(page, user.email);
-  await heading(page, "Sign-in security");
-  await viewing.requireAccessible();
-  await page.getByRole("link", { name: "Add a passkey" }).click();
-  await heading(page, "Add a passkey");
-  await viewing.requireAccessible();
-  await page.getByLabel("Name of the passkey").fill("Laptop");
-  await page.getByRole("button", { name: "Create the passkey" }).click();
-  await heading(page, "Recovery codes");
-  await viewing.requireAccessible();
-  assert.equal(await page.locator("main li code").count(), 10);
-  await page.getByRole("link", { name: "Continue" }).click();
-  await page.getByRole("cell", { name: "Laptop", exact: true }).waitFor();
+  const browser = await signedIn(user.email, "account/security/app");
+  await browser.press("Add an authenticator app");
+  assert.equal(
+    browser.page.all("svg", ({ attribs }) => /^QR code/.test(attribs["aria-label"] ?? "")).length,
+    1,
+  );
+  const secretOf = () =>
+    browser.page.all("input", ({ attribs }) => attribs.name === "secret")[0]?.attribs.value ?? "";
+  const secret = secretOf();
+  const wrong = await browser.press("Confirm", { [CODE]: "000000" });
+  assert.deepEqual([wrong.status, secretOf()], [400, secret], "the same code can be scanned");
+  const app = new TestApp(secret);
+  await browser.press("Confirm", { [CODE]: app.code(-1) });
+  assert.equal(browser.page.heading, "Recovery codes");
+  const codes = browser.page.all("code").map((tag) => browser.page.nameOf(tag));
+  assert.equal(codes.length, 10);
 
-  await page.context().clearCookies();
-  await viewing.open("account/security");
-  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-  await page.getByRole("cell", { name: "Laptop", exact: true }).waitFor();
-
-  await page.context().clearCookies();
-  await viewing.open("account/security");
-  await signInByPassword(page, user.email);
-  await heading(page, "Second factor");
-  await viewing.requireAccessible();
-  await page.getByRole("button", { name: "Use a passkey" }).click();
-  await page.getByRole("cell", { name: "Laptop", exact: true }).waitFor();
-
-  await page.getByRole("link", { name: "Remove “Laptop”" }).click();
-  await heading(page, "Remove “Laptop”");
-  await viewing.requireAccessible();
-  await page.getByRole("button", { name: "Use a passkey" }).click();
-  await page.getByText("The factor was removed.").waitFor();
-  const left = await sql`select from user_factors where user_id = ${user.id}`;
-  assert.equal(left.length, 0);
-  await viewing.close();
+  const again = await signedIn(user.email, "account/security");
+  assert.equal(again.page.heading, "Second factor");
+  assert.equal((await again.press("Confirm", { [CODE]: "000000" }, CODE)).status, 401);
+  await again.press("Confirm", { "Recovery code": codes[0] ?? "" }, "Recovery code");
+  assert.equal(again.page.heading, "Sign-in security");
+  await again.follow("Remove “");
+  await again.press("Remove", { "Current password": PASSWORD });
+  again.page.shows("The factor was removed.");
+  assert.equal((await sql`select from user_factors where user_id = ${user.id}`).length, 0);
 });
 
-inBrowser("an authenticator app is added with its first code and then asked for", async (browser) => {
-  const user = await person(t);
-  const { viewing, page } = await withPasskeys(browser);
-  await viewing.open("account/security/app");
-  await signInByPassword(page, user.email);
-  await heading(page, "Add an authenticator app");
-  await viewing.requireAccessible();
-  await page.getByRole("button", { name: "Add an authenticator app" }).click();
-  await page.getByRole("img", { name: "QR code for the authenticator app" }).waitFor();
-  await viewing.requireAccessible();
-  const secret = await page.locator("input[name=secret]").inputValue();
-  await page.getByLabel("Code of the authenticator app").fill("000000");
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await page.getByRole("alert").waitFor();
-  assert.equal(await page.locator("input[name=secret]").inputValue(), secret, "the same code can be scanned");
-  const app = new TestApp(secret, Date.now);
-  await page.getByLabel("Code of the authenticator app").fill(app.code());
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await heading(page, "Recovery codes");
-  const code = await page.locator("main li code").first().innerText();
-
-  await page.context().clearCookies();
-  await viewing.open("account");
-  await signInByPassword(page, user.email);
-  await heading(page, "Second factor");
-  await page.getByLabel("Code of the authenticator app").fill("000000");
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await page.getByRole("alert").waitFor();
-  await page.getByText("Use a recovery code").click();
-  await page.getByLabel("Recovery code").fill(code);
-  await page.getByRole("button", { name: "Confirm" }).last().click();
-  await heading(page, "Your account");
-  await viewing.close();
-});
-
-inBrowser("a step-up continues what it interrupted", async (browser) => {
-  const user = await person(t);
-  const client = bearer(t, await signIn(t, user.email));
-  const { app } = await addApp(client, { now: Date.now, step: 0 });
-  const { viewing, page } = await withPasskeys(browser);
-  const secret = await openBrowserSession(t.steward.platform, client.headers.authorization?.slice(7) ?? "");
-  await page.context().addCookies([{ name: "steward_console", value: secret, url: `${base}/console` }]);
+Deno.test("a step-up continues what it interrupted", async () => {
+  const user = await appUser(t);
+  const browser = await signedIn(user.email, "account");
+  await browser.press("Confirm", { [CODE]: user.app.code() }, CODE);
   await ageSignIns(t, user.id);
-  await viewing.open("account");
-  await page.getByLabel("New email").fill(`new-${user.email}`);
-  await page.locator("input[name=password]").fill(PASSWORD);
-  await page.getByRole("button", { name: "Change email" }).click();
-  await heading(page, "Confirm it is you");
-  await viewing.requireAccessible();
-  await page.getByLabel("Current password").fill("wrong");
-  await page.getByLabel("Code of the authenticator app").fill("000000");
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await page.getByText("this is not the caller's current password").waitFor();
-  await page.getByLabel("Current password").fill(PASSWORD);
-  await page.getByLabel("Code of the authenticator app").fill(app.code(1));
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await heading(page, "Your account");
-  const requested = () => sql`select from email_changes where user_id = ${user.id}`;
-  await until(requested, ({ length }) => length === 1, {
-    what: "the change of the email, which the form asked for",
-  });
-  await viewing.close();
+  await browser.press("Change email", { "New email": `new-${user.email}`, password: PASSWORD });
+  assert.equal(browser.page.heading, "Confirm it is you");
+  const wrong = await browser.press("Confirm", { "Current password": "wrong", [CODE]: "000000" });
+  wrong.shows("this is not the caller's current password");
+  await browser.press("Confirm", { "Current password": PASSWORD, [CODE]: user.app.code(1) });
+  assert.equal(browser.page.heading, "Your account");
+  assert.equal((await sql`select from email_changes where user_id = ${user.id}`).length, 1);
 });
 
-inBrowser(
-  "a session that lacks a required factor is led to adding one, and is full afterwards",
-  async (browser) => {
-    const user = await person(t);
-    await sql`update tenants set require_second_factor = true where id = ${user.tenantId}`;
-    const { viewing, page } = await withPasskeys(browser);
-    await viewing.open("users");
-    await signInByPassword(page, user.email);
-    await heading(page, "Sign-in security");
-    await page.getByText("A second factor is required here").waitFor();
-    await viewing.requireAccessible();
-    await page.getByRole("link", { name: "Add a passkey" }).click();
-    await page.getByRole("button", { name: "Create the passkey" }).click();
-    await heading(page, "Recovery codes");
-    assert.equal(await viewing.open("users"), 200);
-    await heading(page, "Users");
-    await viewing.close();
-  },
-);
+Deno.test("a session that lacks a required factor is led to adding one, and is full afterwards", async () => {
+  const user = await person(t);
+  await sql`update tenants set require_second_factor = true where id = ${user.tenantId}`;
+  const browser = await signedIn(user.email, "users");
+  browser.page.shows("A second factor is required here");
+  for (const address of ["users", "jobs", ""]) {
+    assert.equal((await browser.visit(address)).address, "/console/account/security", address);
+  }
+  await browser.press("Add an authenticator app");
+  const [secret] = browser.page.all("input", ({ attribs }) => attribs.name === "secret");
+  await browser.press("Confirm", { [CODE]: new TestApp(secret?.attribs.value ?? "").code() });
+  assert.equal((await browser.visit("users")).heading, "Users");
+});

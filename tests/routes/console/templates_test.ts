@@ -1,0 +1,363 @@
+import assert from "node:assert/strict";
+import { FILTER_NAMES } from "../../../domain/notifications/rendering/mod.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { EXAMPLE_DATA, FILTER_EXAMPLES } from "../../../routes/console/notifications/template_help.tsx";
+import { pngImage } from "../../support/images.ts";
+import { type Actor, setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { browse } from "./plain_browser.ts";
+
+const t = await setup(); // makes built-in templates, and reads the outbox
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+const path = "/api/v1/notification-templates";
+const make = async (by: Actor, body: Record<string, unknown>): Promise<string> => {
+  const made = await by.post(path, { name: "T", ...body });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  return made.body.id;
+};
+
+/** Sends a form of the console with these fields only. */
+async function sendForm(by: Actor, address: string, fields: [string, string][]): Promise<[number, string]> {
+  const browser = await browse(t, by);
+  const { status, html } = await browser.send(address, [["csrf", await browser.csrf()], ...fields]);
+  return [status, html];
+}
+
+const row = (key: string, language: string, text: string): [string, string][] => [
+  ["textKey", key],
+  ["textLanguage", language],
+  ["textValue", text],
+];
+
+Deno.test("a template is written with a preview that names each error, saved, sent and deleted", async () => {
+  const sender = await t.actor({ permissions: ["send:notifications"] });
+  const browser = await browse(t, sender);
+  await browser.visit("templates/new");
+  const order = {
+    Slug: "order",
+    Name: "Order",
+    "Sample data (JSON)": '{ "name": "ana" }',
+    Subject: "For {{ name | upper }}",
+    "HTML body": "<p>Hello {{ name | capitalize }}</p>",
+    "Required variables": "name",
+  };
+  const good = await browser.preview(order);
+  assert.match(good.text, /For ANA/);
+  assert.match(good.html, /Hello Ana/);
+  const wrong = { ...order, "HTML body": "<p>Hello</p>\n<p>{{ name | shout }}</p>" };
+  const bad = await browser.preview(wrong);
+  assert.match(bad.text, /line 2, column \d+: .*shout/);
+  assert.equal(bad.html, "", "the last good one stays");
+  (await browser.press("Create", wrong)).shows("NOTIFICATION_TEMPLATE_INVALID");
+  const noJson = await browser.preview({ "Sample data (JSON)": "{" });
+  assert.match(noJson.text, /This is not a JSON object\. Correct it and try again\./);
+  await browser.press("Create", order);
+  const { address } = browser.page.shows("The template was created.");
+  const id = address.split("/").at(-1) ?? "";
+  const elsewhere = { templateId: id, name: "Elsewhere" };
+  assert.equal((await sender.put(`${path}/${id}`, elsewhere)).status, 200);
+  (await browser.press("Save")).shows("PRECONDITION_FAILED");
+  await browser.visit(address);
+  (await browser.press("Save", { Name: "Order 2" })).shows("Saved as version 3.");
+
+  await browser.follow("Send a message with it");
+  assert.equal(browser.page.value("Template"), "order");
+  const used = { "Use a template": true };
+  assert.match((await browser.preview(used)).text, /name: the template requires a value/);
+  assert.match((await browser.preview({ ...used, "Data (JSON)": '{"name":"rui"}' })).html, /Hello Rui/);
+  await browser.visit(address);
+  (await browser.press("Delete")).shows("The template was deleted.");
+});
+
+Deno.test("saving a built-in template creates the tenant's own version", async () => {
+  const browser = await browse(t, await t.actor({ permissions: ["send:notifications"] }));
+  await browser.visit("templates?search=report-ready&locale=en");
+  const [href = ""] = browser.page.hrefs.filter((href) => /^templates\/[0-9a-f-]{36}$/.test(href));
+  await browser.visit(href);
+  (await browser.press("Create", { Subject: "Ours" })).shows("The template was created.");
+  (await browser.visit("templates?own=true")).shows("report-ready");
+});
+
+Deno.test("the editor's help lists every filter, and its examples give the results shown", async () => {
+  const sender = await t.actor({ permissions: ["send:notifications"] });
+  assert.deepEqual(Object.keys(FILTER_EXAMPLES).sort(), FILTER_NAMES.toSorted());
+  const entries = Object.values(FILTER_EXAMPLES);
+  const answer = await sender.post(`${path}/preview`, {
+    textBodyTemplate: entries.map(([example]) => example).join("\n"),
+    data: EXAMPLE_DATA,
+  });
+  assert.deepEqual(answer.body.textBody.split("\n"), entries.map(([, gives]) => gives));
+});
+
+Deno.test("a template gets a layout and texts by language, and keeps them when it is saved again", async () => {
+  const by = await t.actor({ permissions: ["send:notifications"] });
+  const frame = "<html><body><h1>Framed</h1>{{{ body }}}</body></html>";
+  await make(by, { slug: "frame", kind: "Layout", htmlBodyTemplate: frame });
+  const browser = await browse(t, by);
+  await browser.visit("templates/new");
+  const welcome = {
+    Slug: "welcome",
+    Name: "Welcome",
+    Layout: "frame",
+    "HTML body": `<p>{{ t "greeting" name=firstName }}</p>`,
+    textKey: ["greeting", "greeting"],
+    textLanguage: ["en", "pt"],
+    textValue: ["Hello {name}", "Olá {name}"],
+  };
+  const preview = await browser.preview(welcome);
+  assert.match(preview.html, /Framed.*Hello Maria/s);
+  assert.match(preview.text, /Sample data used.*Maria/);
+  await browser.press("Create", welcome);
+  assert.deepEqual(
+    JSON.parse(String(browser.page.shows("The template was created.").value("Sample data (JSON)"))),
+    { firstName: "Maria" },
+  );
+  (await browser.press("Save", { Name: "Welcome 2" })).shows("Saved as version 2.");
+  const id = browser.page.address.split("/").at(-1) ?? "";
+  const { body } = await by.get(`${path}/${id}`);
+  assert.deepEqual([body.kind, body.layoutSlug, body.texts], ["Template", "frame", {
+    en: { greeting: "Hello {name}" },
+    pt: { greeting: "Olá {name}" },
+  }]);
+  const shown = await browser.open(`templates/${id}/versions/2/body`);
+  assert.match(shown.html, /Framed.*Hello Maria/s);
+  (await browser.visit("templates?kind=Layout")).shows("frame").lacks("welcome");
+});
+
+Deno.test("a test is mailed to the viewer, and what is typed stays", async () => {
+  const by = await t.actor({ permissions: ["send:notifications"] });
+  const id = await make(by, {
+    slug: "tested",
+    subjectTemplate: "For {{ email }}",
+    textBodyTemplate: '{{ t "hi" }}',
+    texts: { en: { hi: "Hello" }, pt: { hi: "Olá" } },
+    requiredVariables: "email",
+  });
+  const browser = await browse(t, by);
+  await browser.visit(`templates/${id}`);
+  const sent = await browser.press("Send a test to myself", {
+    Name: "Not saved",
+    "Sample data (JSON)": `{ "email": "console-test" }`,
+    "Language of the test": "pt",
+  });
+  assert.equal(sent.shows("Version 1 is being mailed to your address.").value("Name"), "Not saved");
+  const mail = await until(
+    async () =>
+      (await t.steward.platform.outbox?.list())?.find(({ subject }) => /console-test/.test(subject ?? "")),
+    Boolean,
+    { what: "the test mail" },
+  );
+  assert.deepEqual([mail?.subject, mail?.textBody?.split("\n")[0]], ["[Test] For console-test", "Olá"]);
+  await browser.press("Send a test to myself", { "Sample data (JSON)": "{}" });
+  browser.page.shows("NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+});
+
+Deno.test("a saved partial names the templates and document templates that it breaks", async () => {
+  const by = await t.actor({ permissions: ["send:notifications", "manage:document-templates"] });
+  const part = await make(by, {
+    slug: "part",
+    kind: "Partial",
+    name: "Part",
+    textBodyTemplate: "{{ item }}",
+  });
+  await make(by, { slug: "user", name: "Order", textBodyTemplate: "{{> part}}" });
+  const browser = await browse(t, by, "pt-PT");
+  (await browser.visit(`templates/${part}`)).shows("Usado por", "funciona");
+  await browser.press("Salvar", { textBodyTemplate: "", htmlBodyTemplate: "<b>{{ item }}</b>" });
+  browser.page.shows("Um modelo que o usa não funciona.", "the partial `part` has no text body");
+  assert.equal((await browser.follow("Order")).heading, "Order");
+
+  const terms = await make(by, {
+    slug: "terms",
+    kind: "Partial",
+    name: "Terms",
+    htmlBodyTemplate: "<p>x</p>",
+  });
+  const document = await by.post("/api/v1/document-templates", {
+    slug: "invoice",
+    name: "Invoice",
+    titleTemplate: "I",
+    bodyTemplate: "<page>{{> terms}}</page>",
+  });
+  assert.equal(document.status, 201, JSON.stringify(document.body));
+  const english = await browse(t, by);
+  (await english.visit(`templates/${terms}`)).shows(/document template.*renders/);
+  await english.press("Save", { htmlBodyTemplate: "<div>only for mails</div>" });
+  english.page.shows("A document template that uses it is invalid. Its documents fail.");
+  english.page.shows("the element <div> is not supported");
+  assert.equal((await english.follow("Invoice")).heading, "Invoice");
+  const sender = await t.actor({ permissions: ["send:notifications"], tenantId: String(by.tenantId) });
+  const shown = await (await browse(t, sender)).visit(`templates/${terms}`);
+  assert.ok(
+    !shown.shows("Invoice").offers.includes("Invoice"),
+    "a link to a page without access is not shown",
+  );
+});
+
+Deno.test("previews show the tenant's logo without loading it", async () => {
+  const tenantId = await t.tenant();
+  const by = await t.actor({ tenantId, permissions: ["manage:settings", "send:notifications"] });
+  const set = await by.put("/api/v1/tenant-looks/logo", pngImage(40, 20), { "content-type": "image/png" });
+  assert.equal(set.status, 200, JSON.stringify(set.body));
+  const own = `<html><body><p>Own</p><img alt="ours" src="{{ @looks.logoUrl }}"></body></html>`;
+  for (const [slug, htmlBodyTemplate] of [["plain", "<p>Plain</p>"], ["whole", own]]) {
+    const id = await make(by, { slug, htmlBodyTemplate });
+    const browser = await browse(t, by);
+    await browser.visit(`templates/${id}`);
+    for (const { html } of [await browser.preview(), await browser.open(`templates/${id}/versions/1/body`)]) {
+      assert.match(html, /<img[^>]* src="data:image\/png;base64,/, slug);
+    }
+  }
+});
+
+const HTML = `<body><h1>Order {{ number }}</h1>
+<p>Hello {{ name }},</p>
+<p>your order is on its way.</p>
+<p>one</p>
+<p>two</p>
+<p>Thank you</p>`;
+
+Deno.test("versions of a template are compared, previewed, and restored", async () => {
+  const actor = await t.actor({ permissions: ["send:notifications"] });
+  const texts = {
+    name: "Order shipped",
+    subjectTemplate: "Order {{ number }}",
+    htmlBodyTemplate: HTML,
+    textBodyTemplate: "one\ntwo\nthree",
+    requiredVariables: "number,name",
+  };
+  const id = await make(actor, { slug: "order-shipped", locale: "en", ...texts });
+  const put = async (more: Record<string, unknown>) => {
+    const changed = { templateId: id, ...texts, ...more };
+    assert.equal((await actor.put(`${path}/${id}`, changed)).status, 200);
+  };
+  await put({ htmlBodyTemplate: HTML.replace("is on its way", "<b>arrives</b> tomorrow") });
+  await put({ subjectTemplate: "<script>alert(1)</script>", textBodyTemplate: null });
+  await transact(sql, async (tx) => {
+    await tx`set local session_replication_role = replica`; // versions never change, so their age is set without triggers
+    await tx`update notification_template_versions set changed_at = now() - interval '8 days'
+      where template_id = ${id} and version = 1`;
+  });
+  const browser = await browse(t, actor);
+  await browser.begin();
+  await browser.follow("Templates");
+  await browser.follow("Version 3", "Order shipped");
+  browser.page.shows(
+    "Differences between version 2 and 3",
+    "- Order {{ number }}",
+    "+ <script>alert(1)</script>",
+  );
+  assert.match(browser.page.rows.find((row) => row.startsWith("Version 1")) ?? "", /8 days ago/);
+  (await browser.follow("Changes since version 1")).shows("Differences between version 1 and 3");
+  browser.requireFewClicks();
+  await browser.press("Compare", { "Older version": "1", "Newer version": "2" });
+  browser.page.shows("Differences between version 1 and 2", "- <p>your order is on its way.</p>");
+  browser.page.shows("+ <p>your order <b>arrives</b> tomorrow.</p>", /\d unchanged lines/).lacks("alert(1)");
+  (await browser.follow("Version 2")).shows("Order 3");
+  const frames = browser.page.all("iframe").map(({ attribs }) => attribs.title);
+  assert.deepEqual(frames, ["Phone, 375 pixels wide", "Desktop"]);
+  const frame = await browser.open(`templates/${id}/versions/2/body`);
+  assert.match(frame.html, /Hello Maria Silva,/);
+  assert.match(frame.headers.get("content-security-policy") ?? "", /^sandbox; default-src 'none'/);
+  await browser.visit(`templates/${id}/versions`);
+  (await browser.press("Restore", {}, "Version 1")).shows("The texts were restored as version 4.");
+  const { body: restored } = await actor.get(`${path}/${id}`);
+  assert.deepEqual(
+    [restored.version, restored.subjectTemplate, restored.textBodyTemplate],
+    [4, texts.subjectTemplate, texts.textBodyTemplate],
+  );
+  const versions = async (query: string) =>
+    (await actor.get(`${path}/${id}/versions?${query}`)).body.map(({ version }: { version: number }) =>
+      version
+    );
+  assert.deepEqual([await versions(""), await versions("page=2&pageSize=3")], [[4, 3, 2, 1], [1]]);
+  const { items: [shipped] } = (await actor.get(`${path}?includeShipped=true&search=report-ready`)).body;
+  const builtIn = await browser.visit(`templates/${shipped.id}/versions`);
+  assert.deepEqual(
+    [builtIn.heading, builtIn.offers.includes("Restore")],
+    ["Versions", false],
+    "a built-in one",
+  );
+});
+
+Deno.test("looks are changed with a preview, a hard to read colour is refused, and a logo is uploaded", async () => {
+  const manager = await t.actor({ permissions: ["manage:settings", "send:notifications"] });
+  const browser = await browse(t, manager);
+  await browser.visit("looks");
+  const looks = { "Product name": "Wind & Co", "Primary colour": "#ffdd00" };
+  const { html } = await browser.preview(looks);
+  assert.match(html, /Wind &amp; Co/);
+  assert.match(html, /style="[^"]*background:#ffdd00;color:#000000/);
+  const unreadable = await browser.press("Save", { ...looks, "Text on the primary colour": "#ffffff" });
+  unreadable.shows(/has a contrast of 1\.3:1/);
+  await browser.press("Save", { "Text on the primary colour": "" });
+  browser.page.shows("The looks were saved.");
+  const Image = new File([new Uint8Array(pngImage(40, 20))], "logo.png", { type: "image/png" });
+  (await browser.press("Upload the logo", { Image })).shows("The logo was saved.");
+  assert.match((await browser.preview()).html, /<img class="logo"/);
+  const { body } = await manager.get("/api/v1/tenant-looks");
+  const set = [body.productName, body.primaryColour, body.textColour, body.logo.width];
+  assert.deepEqual(set, ["Wind & Co", "#ffdd00", null, 40]);
+});
+
+Deno.test("a sender address is added, its record is shown, and it is removed", async () => {
+  const browser = await browse(t, await t.actor({ permissions: ["manage:settings", "send:notifications"] }));
+  const page = await browser.visit("senders");
+  assert.equal(page.all("form", ({ attribs }) => attribs.role === "search").length, 0, "nothing to filter");
+  await browser.press("Add", { Address: "orders@northwind.example" });
+  browser.page.shows("The address was added. Now prove it.", "_steward.northwind.example");
+  (await browser.press("Remove")).shows("The address was removed.");
+});
+
+Deno.test("a custom version of a built-in template keeps its kind, layout and texts", async () => {
+  const maker = await t.actor({ permissions: ["send:notifications"] });
+  const texts = { en: { hi: "Hello" } };
+  await make(maker, { slug: "base", kind: "Layout", htmlBodyTemplate: "<html>{{{ body }}}</html>" });
+  const id = await make(maker, {
+    slug: "built-in",
+    layoutSlug: "base",
+    htmlBodyTemplate: "<p>Hi</p>",
+    texts,
+  });
+  await sql`
+    update notification_templates set tenant_id = null, version = version + 1 where slug in ('base', 'built-in')`;
+  const by = await t.actor({ permissions: ["send:notifications"] });
+  const [status] = await sendForm(by, `templates/${id}`, [
+    ["slug", "built-in"],
+    ["locale", "en"],
+    ["kind", "Template"],
+    ["name", "Ours"],
+    ["layoutSlug", "base"],
+    ["htmlBodyTemplate", "<p>Ours</p>"],
+    ...row("hi", "en", "Hello"),
+    ...row("", "", ""),
+  ]);
+  assert.equal(status, 303);
+  const { items: [copy] } = (await by.get(`${path}?search=built-in`)).body;
+  const { body } = await by.get(`${path}/${copy.id}`);
+  assert.deepEqual([body.name, body.kind, body.layoutSlug, body.texts], ["Ours", "Template", "base", texts]);
+});
+
+Deno.test("rows of texts without a key, and keys with two texts, are refused with what was typed", async () => {
+  const by = await t.actor({ permissions: ["send:notifications"] });
+  const common: [string, string][] = [["slug", "rows"], ["kind", "Partial"], ["name", "Rows"], [
+    "textBodyTemplate",
+    "x",
+  ]];
+  const send = (...rows: [string, string][][]) => sendForm(by, "templates/new", [...common, ...rows.flat()]);
+  const [status, incomplete] = await send(row("", "en", "Hello <you>"));
+  assert.equal(status, 400);
+  assert.match(incomplete, /needs a key and a language/);
+  assert.match(incomplete, /<textarea name="textValue"[^>]*>Hello &lt;you&gt;<\/textarea>/);
+  const [, twice] = await send(row("hi", "en", "a"), row("hi", "en", "b"));
+  assert.match(twice, /The key hi has two texts in the language en/);
+  const [wrong, refused] = await send(row("hi", "not a language", "a"));
+  assert.equal(wrong, 400);
+  assert.match(refused, /language tag/);
+  const [created] = await send(row("hi", "en", "first\r\nsecond"));
+  assert.equal(created, 303);
+  const { items: [{ id }] } = (await by.get(`${path}?search=rows`)).body;
+  assert.deepEqual((await by.get(`${path}/${id}`)).body.texts, { en: { hi: "first\nsecond" } });
+});
