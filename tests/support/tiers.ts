@@ -12,7 +12,13 @@ export const DECLARING = /^routes\/(extensions\/|resources\/new_resource_)/;
 export const isDeclaring = (file: string): boolean => DECLARING.test(relative(TESTS, file));
 
 /** Deep tests that measure time or memory. They run one after the other, when all others have ended. */
-const ALONE: string[] = [];
+const ALONE = [
+  "infra/objectstore/memory_deep.ts",
+  "infra/scanner/yara_deep.ts",
+  "operations/instances_deep.ts",
+  "routes/auth/password_time_deep.ts",
+  "routes/console/recipients_time_deep.ts",
+];
 export const isAlone = (file: string): boolean => ALONE.includes(relative(TESTS, file).replaceAll("\\", "/"));
 
 /** A run can be limited to some files and folders, by this variable: paths with a comma between them. */
