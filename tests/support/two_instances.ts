@@ -9,7 +9,6 @@ export interface TwoInstances {
   there: TestService;
   /** Settings of a further instance. */
   settings: Record<string, string>;
-  stop(): Promise<void>;
 }
 
 let settings: Promise<Record<string, string>> | undefined;
@@ -22,18 +21,12 @@ async function settingsOfAll(): Promise<Record<string, string>> {
   };
 }
 
-/** Starts two instances. The test files of a process share them, as with `setupShared`. */
+/** Starts two instances, which end with the test file. The files of a process share them, as with `setupShared`. */
 export async function setupTwoInstances(): Promise<TwoInstances> {
   const shared = await (settings ??= settingsOfAll());
   const here = await setupShared(shared);
   const others = { ...shared, PUBLIC_URL: here.url };
   const there = await setupShared(others);
-  return {
-    here,
-    there,
-    settings: others,
-    stop: async () => {
-      await Promise.all([here.stop(), there.stop()]);
-    },
-  };
+  Deno.test.afterAll(() => Promise.all([here.stop(), there.stop()]).then(() => {}));
+  return { here, there, settings: others };
 }

@@ -8,8 +8,7 @@ import { setupTwoInstances } from "../../support/two_instances.ts";
 import { until } from "../../support/until.ts";
 import { program, USERS } from "./service_accounts.ts";
 
-const { here, there, settings, stop } = await setupTwoInstances();
-Deno.test.afterAll(stop);
+const { here, there, settings } = await setupTwoInstances();
 const { sql, config } = here.steward.platform;
 const { systemAdmin } = here;
 const PATH = "/api/v1/api-keys";

@@ -3,11 +3,9 @@ import { newId } from "../../../domain/shared/ids.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { mailsTo, resetTokenFor, subjectsTo, tokenOf, withJobs } from "./mails.ts";
-import { forgetFailures, PASSWORD, person, racing, setupSignIns, signedIn, signIn } from "./people.ts";
+import { PASSWORD, person, racing, setupSignIns, signedIn, signIn } from "./people.ts";
 
 const t = await setupSignIns();
-Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 const INVALID = "400 EMAIL_TOKEN_INVALID";
 const NEW = "another good one";

@@ -4,7 +4,7 @@ import { TestAuthenticator } from "../../support/authenticator.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared, type TestService } from "../../support/setup.ts";
-import { PASSWORD, type Person, person, signedIn, signIn } from "./people.ts";
+import { PASSWORD, type Person, person, signedIn, signIn, withoutFailures } from "./people.ts";
 
 /** A clock that stands still in the middle of a time step, so that no test depends on when it runs. */
 const start = new Date(Math.floor(Date.now() / 30_000) * 30_000 + 15_000);
@@ -12,9 +12,11 @@ export const clock = { now: () => start };
 
 let database: Promise<string> | undefined;
 
-/** A service with this clock, for tests of factors; `racing` may be used. Its test files share it. */
-export const setupFactors = async (): Promise<TestService> =>
-  await setupShared({ DATABASE_URL: await (database ??= createDatabaseForLongLocks()) }, { clock });
+/** A service with this clock, for tests of factors; otherwise like `setupSignIns`. */
+export async function setupFactors(): Promise<TestService> {
+  const DATABASE_URL = await (database ??= createDatabaseForLongLocks());
+  return withoutFailures(await setupShared({ DATABASE_URL }, { clock }));
+}
 
 /** An authenticator app. */
 export class TestApp {

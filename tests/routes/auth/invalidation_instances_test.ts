@@ -8,9 +8,9 @@ import { until } from "../../support/until.ts";
 import { withToken } from "./people.ts";
 
 // `there` is notified by LISTEN of the changes that `here` makes, `far` cannot listen and must notice them itself.
-const { here, there, settings, stop } = await setupTwoInstances();
+const { here, there, settings } = await setupTwoInstances();
 const far = await setup({ ...settings, DATABASE_LISTEN: "false" });
-Deno.test.afterAll(() => Promise.all([far.stop(), stop()]).then(() => {}));
+Deno.test.afterAll(() => far.stop());
 const sql = mainPool(here.steward.platform.sql);
 
 const at = (t: typeof here, { token }: Pick<Actor, "token">) =>

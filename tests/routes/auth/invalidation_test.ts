@@ -10,7 +10,6 @@ import { until } from "../../support/until.ts";
 import { bearer, person, refresh, setupSignIns, signIn, withToken } from "./people.ts";
 
 const t = await setupSignIns();
-Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
 const { platform } = t.steward;
 const sql = mainPool(platform.sql);

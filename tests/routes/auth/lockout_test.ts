@@ -3,20 +3,9 @@ import { pruneSignInJob } from "../../../domain/access/sign_in/pruning.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { finish } from "../../support/maintenance.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
-import {
-  failSignIns,
-  forgetFailures,
-  PASSWORD,
-  person,
-  racing,
-  setupSignIns,
-  signedIn,
-  signIn,
-} from "./people.ts";
+import { failSignIns, PASSWORD, person, racing, setupSignIns, signedIn, signIn } from "./people.ts";
 
 const t = await setupSignIns();
-Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 
 const WRONG = "401 CREDENTIALS_INVALID_UNAUTHORIZED";

@@ -6,11 +6,7 @@ import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { type Flow, OpenIdTest, PUBLIC_URL } from "./openid.ts";
 
 const world = await OpenIdTest.start();
-Deno.test.afterAll(() => world.stop());
 const { t, provider, newBrowser, begin, back, comeBack, finish, run, known } = world;
-Deno.test.beforeEach(() => {
-  provider.tamper = null;
-});
 const { issuer } = provider;
 const { sql } = t.steward.platform;
 const REFUSED = "401 OIDC_REFUSED_UNAUTHORIZED";

@@ -7,10 +7,8 @@ import { addApp, finish } from "./factors.ts";
 import { withToken } from "./people.ts";
 
 const world = await OpenIdTest.start();
-Deno.test.afterAll(() => world.stop());
 const { t, provider, begin, run, known } = world;
 const { sql } = t.steward.platform;
-Deno.test.beforeEach(() => void (provider.tamper = null));
 const INVALID = "400 OIDC_HANDOVER_INVALID";
 
 const exchange = (code?: string) => t.nobody.post("/api/v1/auth/oidc/exchange", { code });

@@ -3,16 +3,11 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { CLIENT_SECRET } from "../../support/oidc.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { OpenIdTest, PUBLIC_URL } from "./openid.ts";
-import { failSignIns, forgetFailures, person, refresh, signIn, withToken } from "./people.ts";
+import { failSignIns, person, refresh, signIn, withToken } from "./people.ts";
 
 const world = await OpenIdTest.start();
-Deno.test.afterAll(() => world.stop());
 const { t, provider, run, known } = world;
 const { sql } = t.steward.platform;
-Deno.test.beforeEach(async () => {
-  provider.tamper = null;
-  await forgetFailures(t);
-});
 const UNVERIFIED = "403 OIDC_EMAIL_UNVERIFIED_FORBIDDEN";
 const UNKNOWN = "403 OIDC_USER_UNKNOWN_FORBIDDEN";
 const LOCKED = "401 ACCOUNT_LOCKED_UNAUTHORIZED";

@@ -4,7 +4,7 @@ import type { HttpAnswer } from "../../support/http.ts";
 import { Browser, CLIENT_SECRET, type OidcProvider, startOidcProvider } from "../../support/oidc.ts";
 import { setupShared, type TestService } from "../../support/setup.ts";
 import { afterAllFiles, isOneOfSeveralFiles } from "../../support/test_files.ts";
-import { type Person, person } from "./people.ts";
+import { type Person, person, withoutFailures } from "./people.ts";
 
 export const PUBLIC_URL = "https://steward.test/base";
 const NAMES = ["corp", "open", "public", "misconfigured"];
@@ -54,12 +54,10 @@ export class OpenIdTest {
       }),
       OIDC_RETURN_ORIGINS: "https://app.test, http://localhost:3000",
     });
+    withoutFailures(t);
+    Deno.test.beforeEach(() => void (shared.tamper = null));
+    if (!isOneOfSeveralFiles()) Deno.test.afterAll(() => shared.stop());
     return new OpenIdTest(t, shared);
-  }
-
-  async stop(): Promise<void> {
-    await this.t.stop();
-    if (!isOneOfSeveralFiles()) await this.provider.stop();
   }
 
   newBrowser = (): Browser => new Browser({ [PUBLIC_URL]: this.t.url });

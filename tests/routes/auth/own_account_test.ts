@@ -3,7 +3,6 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import {
   failSignIns,
-  forgetFailures,
   PASSWORD,
   person,
   racing,
@@ -14,8 +13,6 @@ import {
 } from "./people.ts";
 
 const t = await setupSignIns();
-Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 const ME = "/api/v1/auth/me";
 const NEW = "another good one";

@@ -3,11 +3,9 @@ import { type Faults, TestAuthenticator } from "../../support/authenticator.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { addPasskey, appUser, finish, setupFactors, siteOf } from "./factors.ts";
-import { forgetFailures, PASSWORD, type person, signedIn, signIn, withToken } from "./people.ts";
+import { PASSWORD, type person, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupFactors();
-Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 const site = siteOf({ baseUrl: t.steward.platform.baseUrl() });
 const FACTORS = "/api/v1/auth/factors";

@@ -1,20 +1,9 @@
 import assert from "node:assert/strict";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { mailsTo, resetTokenFor, tokenOf, withJobs } from "./mails.ts";
-import {
-  failSignIns,
-  forgetFailures,
-  PASSWORD,
-  person,
-  refresh,
-  setupSignIns,
-  signedIn,
-  signIn,
-} from "./people.ts";
+import { failSignIns, PASSWORD, person, refresh, setupSignIns, signedIn, signIn } from "./people.ts";
 
 const t = await setupSignIns();
-Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 const NEW = "a new and better one";
 const INVALID = "400 RESET_TOKEN_INVALID";

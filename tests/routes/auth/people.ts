@@ -85,12 +85,18 @@ export async function failSignIns(t: TestService, email: string, times: number, 
 
 let database: Promise<string> | undefined;
 
-/** A service for tests that fail sign-ins of many addresses or use `racing`. Its test files share it. */
-export const setupSignIns = async (): Promise<TestService> =>
-  await setupShared({
-    TRUSTED_PROXIES: "1",
-    DATABASE_URL: await (database ??= createDatabaseForLongLocks()),
-  });
+/** A service for tests that fail sign-ins or use `racing`. Test files share it; each test starts without failed sign-ins. */
+export async function setupSignIns(): Promise<TestService> {
+  const DATABASE_URL = await (database ??= createDatabaseForLongLocks());
+  return withoutFailures(await setupShared({ TRUSTED_PROXIES: "1", DATABASE_URL }));
+}
+
+/** Each test of this file starts without failed sign-ins, and the service ends with the file. */
+export function withoutFailures(t: TestService): TestService {
+  Deno.test.beforeEach(() => forgetFailures(t));
+  Deno.test.afterAll(() => t.stop());
+  return t;
+}
 
 /**
  * Sends requests that change a user. None can end before all of them wait for the user's row, so each has passed the

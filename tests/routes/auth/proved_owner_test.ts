@@ -10,10 +10,8 @@ import { OpenIdTest, PUBLIC_URL } from "./openid.ts";
 import { bearer, PASSWORD, type Person, person, signedIn, signIn, withToken } from "./people.ts";
 
 const world = await OpenIdTest.start();
-Deno.test.afterAll(() => world.stop());
 const { t, run, known } = world;
 const { sql } = t.steward.platform;
-Deno.test.beforeEach(() => void (world.provider.tamper = null));
 const NEW = "a password of my own";
 const REQUIRED = "401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED";
 const WRONG = "401 SECOND_FACTOR_INVALID_UNAUTHORIZED";

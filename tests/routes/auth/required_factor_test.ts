@@ -4,11 +4,9 @@ import { accepted, refused } from "../../support/outcomes.ts";
 import { setup, type TestService } from "../../support/setup.ts";
 import { ALL, Uploading } from "../files/uploading.ts";
 import { addApp, ageSignIns, clock, finish, half, setupFactors } from "./factors.ts";
-import { bearer, forgetFailures, PASSWORD, person, refresh, signedIn, signIn, withToken } from "./people.ts";
+import { bearer, PASSWORD, person, refresh, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupFactors();
-Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 const ME = "/auth/me";
 const NEEDED = "403 SECOND_FACTOR_REQUIRED";

@@ -4,11 +4,9 @@ import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { addApp, appUser, finish, half, setupFactors, TestApp } from "./factors.ts";
 import { resetTokenFor, subjectsTo, withJobs } from "./mails.ts";
-import { forgetFailures, PASSWORD, racing, signedIn, signIn, withToken } from "./people.ts";
+import { PASSWORD, racing, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupFactors();
-Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 
 const REQUIRED = "401 SECOND_FACTOR_REQUIRED_UNAUTHORIZED";

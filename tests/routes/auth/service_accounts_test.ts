@@ -4,8 +4,7 @@ import type { Actor, TestService } from "../../support/setup.ts";
 import { setupTwoInstances } from "../../support/two_instances.ts";
 import { inTenant, makeAccount, MANAGE, PATH, program, USERS } from "./service_accounts.ts";
 
-const { here, there, stop } = await setupTwoInstances();
-Deno.test.afterAll(stop);
+const { here, there } = await setupTwoInstances();
 const { sql } = here.steward.platform;
 const { systemAdmin, platformTenantId } = here;
 const FORBIDDEN = "403 TENANT_FORBIDDEN";

@@ -2,20 +2,9 @@ import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import {
-  forgetFailures,
-  PASSWORD,
-  person,
-  refresh,
-  setupSignIns,
-  signedIn,
-  signIn,
-  withToken,
-} from "./people.ts";
+import { PASSWORD, person, refresh, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupSignIns();
-Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 
 /** What the token of a tenant's answer is good for. */

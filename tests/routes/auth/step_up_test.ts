@@ -15,8 +15,6 @@ import {
 import { bearer, forgetFailures, PASSWORD, person, racing, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupFactors();
-Deno.test.afterAll(() => t.stop());
-Deno.test.beforeEach(() => forgetFailures(t));
 const { sql } = t.steward.platform;
 const site = siteOf({ baseUrl: t.steward.platform.baseUrl() });
 const path = "/api/v1/auth/step-up";

@@ -19,11 +19,8 @@ import {
 } from "./event_calls.ts";
 import { Receiver } from "./receiver.ts";
 
-const { here, there, stop } = await setupTwoInstances();
-Deno.test.afterAll(async () => {
-  await stop();
-  await stopReceivers();
-});
+const { here, there } = await setupTwoInstances();
+Deno.test.afterAll(stopReceivers);
 const { sql } = here.steward.platform;
 const { systemAdmin } = here;
 

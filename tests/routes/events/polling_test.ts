@@ -21,8 +21,7 @@ import {
   publisherOf,
 } from "./event_calls.ts";
 
-const { here, there, settings, stop } = await setupTwoInstances();
-Deno.test.afterAll(stop);
+const { here, there, settings } = await setupTwoInstances();
 const { platform } = here.steward;
 const { sql } = platform;
 const { systemAdmin } = here;

@@ -5,8 +5,7 @@ import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { add, newDomain, read, setupSenders, statusAfterCheck } from "./senders.ts";
 
-const { t, names, manager, verified, checkNow, send, stop } = await setupSenders();
-Deno.test.afterAll(stop);
+const { t, names, manager, verified, checkNow, send } = await setupSenders();
 const { sql } = t.steward.platform;
 
 /** When the next check is due, in minutes from now and as text, and how many checks found nothing. */

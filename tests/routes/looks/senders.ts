@@ -32,13 +32,17 @@ async function startServers() {
   return { names, mail, stop };
 }
 
-/** A service with a name server and a mail server of its own. Test files share them. */
+/** A service with a name server and a mail server of its own, until the test file ends. Test files share them. */
 export async function setupSenders() {
   const { names, mail, stop: stopServers } = await (servers ??= startServers());
   const t = await setupShared({
     DNS_SERVER: names.address,
     SMTP_URL: mail.url,
     MAIL_FROM: "Steward <service@steward.test>",
+  });
+  Deno.test.afterAll(async () => {
+    await t.stop();
+    if (!isOneOfSeveralFiles()) await stopServers();
   });
   const { platform } = t.steward;
   const { sql } = platform;
@@ -89,11 +93,6 @@ export async function setupSenders() {
       };
       await accepted(by.post("/api/v1/notifications/send", { ...message, ...more }), 200);
       return await mailFor(recipient);
-    },
-
-    async stop() {
-      await t.stop();
-      if (!isOneOfSeveralFiles()) await stopServers();
     },
   };
 }

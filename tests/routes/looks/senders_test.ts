@@ -4,8 +4,7 @@ import { until } from "../../support/until.ts";
 import { done } from "../user_data/support.ts";
 import { add, newDomain, path, read, setupSenders, statusAfterCheck, verify } from "./senders.ts";
 
-const { t, names, mail, mailFor, manager, verified, checkNow, send, stop } = await setupSenders();
-Deno.test.afterAll(stop);
+const { t, names, mail, mailFor, manager, verified, checkNow, send } = await setupSenders();
 const { sql } = t.steward.platform;
 const LOOKS = "/api/v1/tenant-looks";
 const BAD_TOKEN = "400 NOTIFICATION_SENDER_TOKEN_INVALID";

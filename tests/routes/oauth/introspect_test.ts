@@ -7,8 +7,7 @@ import { until } from "../../support/until.ts";
 import { makeAccount } from "../auth/service_accounts.ts";
 import { askTokens, makeClient, postForm, signedInBrowser, signInToClient } from "./flow.ts";
 
-const { here, there, stop } = await setupTwoInstances();
-Deno.test.afterAll(stop);
+const { here, there } = await setupTwoInstances();
 const { systemAdmin } = here;
 const PATH = "/oauth/introspect";
 const INACTIVE = { active: false };
