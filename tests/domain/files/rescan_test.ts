@@ -3,12 +3,19 @@ import { rescanBatch, startRescan } from "../../../domain/files/rescan.ts";
 import { rescanFile } from "../../../domain/files/rescan_file.ts";
 import { generationOf, readRescanProgress, requestRescan } from "../../../domain/files/rescan_generation.ts";
 import { notifyOwners } from "../../../domain/files/rescan_notice.ts";
+import { PostponeJob } from "../../../domain/jobs/job_type.ts";
 import { PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 import { ObjectNotFound, type ObjectStore } from "../../../infra/objectstore/objectstore.ts";
-import { type Scanner, type ScannerStatus, ScanUnavailable } from "../../../infra/scanner/scanner.ts";
+import {
+  type Scanner,
+  type ScannerStatus,
+  ScanUnavailable,
+  type ScanVerdict,
+} from "../../../infra/scanner/scanner.ts";
 import { ALL, Uploading } from "../../routes/files/uploading.ts";
-import type { HttpAnswer } from "../../support/http.ts";
+import { has, pluck } from "../../support/answers.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
 import { utf8 } from "../../support/samples.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 
@@ -27,24 +34,20 @@ class Engine implements Scanner {
   readonly name = "test";
   scans = 0;
   constructor(public version: number, readonly change: Partial<Scanner> = {}) {}
-  async scan(content: ReadableStream<Uint8Array>, o?: { signal?: AbortSignal }) {
+  async scan(content: ReadableStream<Uint8Array>, o?: { signal?: AbortSignal }): Promise<ScanVerdict> {
     this.scans++;
     if (this.change.scan) return await this.change.scan(content, o);
-    const text = await new Response(content as ReadableStream<Uint8Array<ArrayBuffer>>).text();
-    return this.version >= 2 && text.includes("bad")
-      ? { verdict: "Infected" as const, signatureName: "Test.Bad" }
-      : { verdict: "Clean" as const };
+    const isBad = this.version >= 2 && (await textOf(content)).includes("bad");
+    return isBad ? { verdict: "Infected", signatureName: "Test.Bad" } : { verdict: "Clean" };
   }
   status(): Promise<ScannerStatus> {
     if (this.change.status) return this.change.status();
-    return Promise.resolve({
-      engine: "Test 1",
-      databaseVersion: `${this.version}`,
-      databaseDate: null,
-    });
+    return Promise.resolve({ engine: "Test 1", databaseVersion: `${this.version}`, databaseDate: null });
   }
   close = () => Promise.resolve();
 }
+const textOf = (content: ReadableStream<Uint8Array>) =>
+  new Response(content as ReadableStream<Uint8Array<ArrayBuffer>>).text();
 /** The same service with another engine, and this much later. */
 const withEngine = (scanner: Scanner, change: Partial<Platform> = {}): Platform => ({
   ...p,
@@ -54,8 +57,9 @@ const withEngine = (scanner: Scanner, change: Partial<Platform> = {}): Platform 
 const later = (ms: number) => ({ clock: { now: () => new Date(Date.now() + ms) } });
 const storeWith = (change: Partial<ObjectStore>): ObjectStore => ({ ...p.objects, ...change });
 const record = async (id: string) => (await actor.get(`/api/v1/files/${id}`)).body;
-const attempts = async (id: string): Promise<{ verdict: string; databaseVersion: string }[]> =>
-  (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body;
+const statuses = async (...ids: string[]) => pluck(await Promise.all(ids.map(record)), "status");
+const attempts = async (id: string) => (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body;
+const verdicts = async (id: string) => pluck(await attempts(id), "verdict");
 
 async function available(text: string, engine: Scanner = new Engine(1), who = actor): Promise<string> {
   const { fileId } = await files.upload(who, { bytes: utf8(text) });
@@ -70,6 +74,10 @@ async function batches(): Promise<Parameters<typeof rescanBatch>[1][]> {
   assert.ok(rows.every((row) => row.priority === PRIORITIES.indexOf("Low")), "low priority");
   return rows.map((row) => JSON.parse(row.serializedArgs));
 }
+
+/** The jobs that notify the owners of a file. */
+const noticesOf = (id: string) =>
+  sql`select tenant_id from jobs where job_type_name = 'files.tell-owners' and serialized_args like ${`%${id}%`}`;
 
 /** Starts a rescan with this engine and runs it to its end. */
 async function walk(platform: Platform): Promise<void> {
@@ -90,50 +98,39 @@ async function upToDate(engine: Scanner): Promise<void> {
 
 Deno.test("newer signatures mark an infected file as Infected and leave a clean one Available", async () => {
   const [clean, bad] = [await available("good"), await available("bad")];
-  const before = await record(bad);
-  const url = (await actor.get(`/api/v1/files/${bad}/download-url`)).body.url;
+  const { sha256 } = await record(bad);
+  const { url } = (await actor.get(`/api/v1/files/${bad}/download-url`)).body;
   assert.equal(await startRescan(withEngine(new Engine(1))), "nothing outdated");
   await walk(withEngine(new Engine(2)));
 
-  const after = await record(bad);
-  assert.deepEqual([after.status, after.signatureName, after.sha256], [
-    "Infected",
-    "Test.Bad",
-    before.sha256,
-  ]);
-  assert.deepEqual((await attempts(bad)).map((each) => [each.verdict, each.databaseVersion]), [
-    ["Infected", "2"],
-    ["Clean", "1"],
-  ]);
+  has(await record(bad), { status: "Infected", signatureName: "Test.Bad", sha256 });
+  assert.deepEqual(pluck(await attempts(bad), "verdict", "databaseVersion"), [["Infected", "2"], [
+    "Clean",
+    "1",
+  ]]);
   const gone = await fetch(url);
   await gone.body?.cancel();
   assert.equal(gone.status, 404, "a URL given before leads nowhere");
-  assert.equal((await actor.get(`/api/v1/files/${bad}/download-url`)).body.code, "FILE_INFECTED_CONFLICT");
-  const kept = await sql`select key from file_objects where file_id = ${bad} and key like 'files/%'`;
-  assert.equal(kept.length, 0);
-  const log = (await actor.get(`/api/v1/audit-log?targetId=${bad}`)).body.items;
-  const row = log.find((each: { action: string }) => each.action === "file.infected");
-  assert.deepEqual([row.actorId, row.before.status, row.after.signatureName], [
-    null,
-    "Available",
-    "Test.Bad",
-  ]);
+  await refused("409 FILE_INFECTED_CONFLICT", actor.get(`/api/v1/files/${bad}/download-url`));
+  assert.equal((await sql`select from file_objects where file_id = ${bad} and key like 'files/%'`).length, 0);
+  const { items } = (await actor.get(`/api/v1/audit-log?targetId=${bad}&action=file.infected`)).body;
+  has(items, [{ actorId: null, before: { status: "Available" }, after: { signatureName: "Test.Bad" } }]);
 
-  assert.equal((await record(clean)).status, "Available");
-  assert.deepEqual((await attempts(clean)).map((each) => each.verdict), ["Clean", "Clean"]);
-  assert.equal((await actor.get(`/api/v1/files/${clean}/download-url`)).status, 200);
+  assert.deepEqual(await statuses(clean), ["Available"]);
+  assert.deepEqual(await verdicts(clean), ["Clean", "Clean"]);
+  await accepted(actor.get(`/api/v1/files/${clean}/download-url`));
   assert.equal(await startRescan(withEngine(new Engine(2))), "nothing outdated");
 });
 
 Deno.test("an Infected file never becomes Available again, and older signatures start no rescan", async () => {
   const bad = await available("bad");
   await walk(withEngine(new Engine(2)));
-  assert.equal((await record(bad)).status, "Infected");
+  assert.deepEqual(await statuses(bad), ["Infected"]);
   assert.equal(await startRescan(withEngine(new Engine(1))), "nothing outdated");
   const engine = await new Engine(3).status();
   const generation = await generationOf(sql, engine);
   assert.equal(await rescanFile(withEngine(new Engine(1)), bad, { engine, generation }, never), "Gone");
-  assert.equal((await record(bad)).status, "Infected");
+  assert.deepEqual(await statuses(bad), ["Infected"]);
 });
 
 Deno.test("the creators of the file and its references and their recipients are notified once, only in their own tenant", async () => {
@@ -144,28 +141,21 @@ Deno.test("the creators of the file and its references and their recipients are 
   const stranger = await t.actor();
   assert.ok(maker && holder && named && past);
   const id = await available("bad owners", new Engine(1), maker);
+  const path = `/api/v1/files/${id}/references`;
   for (const ownerId of [named.userId, stranger.userId, "order 7"]) {
-    const held: HttpAnswer = await holder.post(`/api/v1/files/${id}/references`, { scope: "crm", ownerId });
-    assert.equal(held.status, 201);
+    await accepted(holder.post(path, { scope: "crm", ownerId }));
   }
-  const released = await past.post(`/api/v1/files/${id}/references`, { scope: "old", ownerId: "x" });
-  assert.equal(
-    (await past.delete(`/api/v1/files/${id}/references/${released.body.referenceId}`)).status,
-    204,
-  );
+  const { referenceId } = await accepted(past.post(path, { scope: "old", ownerId: "x" }));
+  await accepted(past.delete(`${path}/${referenceId}`));
   await walk(withEngine(new Engine(2)));
-  const jobs = await sql`select tenant_id from jobs where job_type_name = 'files.tell-owners'
-    and serialized_args like ${`%${id}%`}`;
-  assert.deepEqual(jobs.map((job) => job.tenantId), [tenantId]);
-  const told = await Promise.all([notifyOwners(p, id), notifyOwners(p, id), notifyOwners(p, id)]);
-  assert.deepEqual(told.toSorted(), [0, 0, 3]);
+  assert.deepEqual(pluck(await noticesOf(id), "tenantId"), [tenantId]);
+  const counts = await Promise.all([1, 2, 3].map(() => notifyOwners(p, id)));
+  assert.deepEqual(counts.toSorted(), [0, 0, 3]);
   const recipients = await sql<{ address: string; subject: string; textBody: string }[]>`
     select r.address, n.subject, n.text_body from notifications n join notification_recipients r on r.notification_id = n.id
     where n.category = 'files' and n.action_url = ${`/api/v1/files/${id}`} and n.tenant_id = ${tenantId}`;
-  assert.deepEqual(
-    new Set(recipients.map((each) => each.address)),
-    new Set([maker.userId, holder.userId, named.userId]),
-  );
+  const told = [maker.userId, holder.userId, named.userId];
+  assert.deepEqual(new Set(pluck(recipients, "address")), new Set(told));
   assert.match(recipients[0]?.subject ?? "", /"file" was found infected/);
   assert.match(recipients[0]?.textBody ?? "", /Test\.Bad/);
 });
@@ -182,16 +172,13 @@ Deno.test("no rescan starts while the engine is down; if it goes down during a r
   });
   await walk(withEngine(dying));
   assert.equal(dying.scans, 1, "it stopped at the first file");
-  for (const id of ids) assert.equal((await record(id)).status, "Available");
+  assert.deepEqual(await statuses(...ids), ["Available", "Available"]);
   const errors = (await Promise.all(ids.map(attempts))).flat().filter((each) => each.verdict === "Error");
   assert.equal(errors.length, 1);
   assert.doesNotMatch(JSON.stringify(errors), /10\.1\.2\.3/);
   assert.equal(await startRescan(withEngine(new Engine(2))), "already running");
   await walk(withEngine(new Engine(2), later(61_000)));
-  assert.deepEqual(await Promise.all(ids.map(async (id) => (await record(id)).status)), [
-    "Available",
-    "Infected",
-  ]);
+  assert.deepEqual(await statuses(...ids), ["Available", "Infected"]);
 });
 
 Deno.test("a file that the engine cannot scan is skipped and tried again an hour later", async () => {
@@ -199,18 +186,17 @@ Deno.test("a file that the engine cannot scan is skipped and tried again an hour
   const [hard, easy] = [await available("hard", new Engine(2)), await available("easy", new Engine(2))];
   const limited = new Engine(4, {
     async scan(content) {
-      const text = await new Response(content as ReadableStream<Uint8Array<ArrayBuffer>>).text();
-      if (text === "hard") throw new ScanUnavailable("INSTREAM size limit exceeded. ERROR");
+      if (await textOf(content) === "hard") throw new ScanUnavailable("INSTREAM size limit exceeded. ERROR");
       return { verdict: "Clean" };
     },
   });
   await walk(withEngine(limited));
-  assert.deepEqual((await attempts(hard)).map((each) => each.verdict), ["Error", "Clean"]);
-  assert.deepEqual((await attempts(easy)).map((each) => each.verdict), ["Clean", "Clean"]);
-  assert.equal((await actor.get(`/api/v1/files/${hard}/download-url`)).status, 200);
+  assert.deepEqual(await verdicts(hard), ["Error", "Clean"]);
+  assert.deepEqual(await verdicts(easy), ["Clean", "Clean"]);
+  await accepted(actor.get(`/api/v1/files/${hard}/download-url`));
   assert.equal(await startRescan(withEngine(limited, later(59 * 60_000))), "already running");
   await walk(withEngine(new Engine(4), later(61 * 60_000)));
-  assert.deepEqual((await attempts(hard)).map((each) => each.verdict), ["Clean", "Error", "Clean"]);
+  assert.deepEqual(await verdicts(hard), ["Clean", "Error", "Clean"]);
 });
 
 Deno.test("missing or changed content changes no state and is never reported clean", async () => {
@@ -226,8 +212,8 @@ Deno.test("missing or changed content changes no state and is never reported cle
   for (const objects of stores) {
     assert.equal(await rescanFile(withEngine(new Engine(5), { objects }), id, knowledge, never), "Error");
   }
-  assert.equal((await record(id)).status, "Available");
-  assert.deepEqual((await attempts(id)).map((each) => each.verdict), ["Error", "Error", "Error", "Clean"]);
+  assert.deepEqual(await statuses(id), ["Available"]);
+  assert.deepEqual(await verdicts(id), ["Error", "Error", "Error", "Clean"]);
 });
 
 class Killed extends Error {}
@@ -250,20 +236,16 @@ for (const [where, change] of Object.entries(KILLED)) {
     assert.equal(await startRescan(platform), "started");
     const batch = (await batches()).at(-1);
     assert.ok(batch);
-    await rescanBatch({ ...platform, ...change() }, batch, never).catch((error) =>
-      assert.ok(error instanceof Killed)
-    );
+    const killed = rescanBatch({ ...platform, ...change() }, batch, never);
+    await killed.catch((error) => assert.ok(error instanceof Killed));
     await Promise.all([rescanBatch(platform, batch, never), rescanBatch(platform, batch, never)]);
-    assert.deepEqual([(await record(good)).status, (await record(bad)).status], ["Available", "Infected"]);
-    assert.equal((await attempts(bad)).filter((each) => each.verdict === "Infected").length, 1);
+    assert.deepEqual(await statuses(good, bad), ["Available", "Infected"]);
+    assert.deepEqual((await verdicts(bad)).filter((verdict: string) => verdict === "Infected"), ["Infected"]);
+    assert.equal((await noticesOf(bad)).length, 1);
     assert.equal(
-      (await sql`select from jobs where job_type_name = 'files.tell-owners'
-      and serialized_args like ${`%${bad}%`}`).length,
-      1,
+      (await sql`select from file_objects where file_id = ${bad} and delete_at is null`).length,
+      0,
     );
-    const [due] =
-      await sql`select count(*)::int as n from file_objects where file_id = ${bad} and delete_at is null`;
-    assert.equal(due?.n, 0);
   });
 }
 
@@ -332,8 +314,8 @@ Deno.test("a file that kills workers is found and skipped until the signatures c
   await rescanBatch(platform, await last(), never, 2);
   assert.equal((platform.scanner as Engine).scans, scans, "not scanned");
   assert.deepEqual(await outdated(), []);
-  assert.equal((await record(next)).status, "Available");
-  assert.equal((await attempts(next))[0]?.verdict, "Error");
+  assert.deepEqual(await statuses(next), ["Available"]);
+  assert.equal((await verdicts(next))[0], "Error");
 });
 
 Deno.test("a file that the engine does not read to its end stays Available and is not scanned again", async () => {
@@ -342,9 +324,17 @@ Deno.test("a file that the engine does not read to its end stays Available and i
     scan: () => Promise.resolve({ verdict: "Rejected", reason: "Too deep." }),
   });
   await walk(withEngine(rejecting, later(2 * 60 * 60_000)));
-  assert.equal((await record(id)).status, "Available");
-  const [attempt] = (await actor.get(`/api/v1/files/${id}/scan-attempts`)).body;
-  assert.deepEqual([attempt.verdict, attempt.errorMessage], ["Error", "Too deep."]);
+  assert.deepEqual(await statuses(id), ["Available"]);
+  has((await attempts(id))[0], { verdict: "Error", errorMessage: "Too deep." });
   const [file] = await sql<{ scanGeneration: number }[]>`select scan_generation from files where id = ${id}`;
   assert.equal(file?.scanGeneration, await generationOf(sql, await rejecting.status()), "outdated no more");
+});
+
+Deno.test("a batch waits while a first scan runs alone on the instance", async () => {
+  await available("waits");
+  const platform = withEngine(new Engine(23), later(4 * 60 * 60_000));
+  assert.equal(await startRescan(platform), "started");
+  const leave = await p.scanGate.enterAlone(never);
+  await assert.rejects(rescanBatch(platform, (await batches()).at(-1)!, never), PostponeJob);
+  leave?.();
 });

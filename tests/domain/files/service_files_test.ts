@@ -12,6 +12,7 @@ import {
 import { expireReservations } from "../../../domain/files/sweeps.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { ALL, Uploading } from "../../routes/files/uploading.ts";
+import { has } from "../../support/answers.ts";
 import { eicar, streamOf } from "../../support/content.ts";
 import { setup } from "../../support/setup.ts";
 import { utf8 } from "../../support/samples.ts";
@@ -33,31 +34,23 @@ const service = (ownerId: string) => ({
 });
 const store = (ownerId: string, bytes: Uint8Array = csv) =>
   storeServiceFile(p, service(ownerId), streamOf(bytes));
-const text = async (stream: ReadableStream<Uint8Array>) =>
-  new TextDecoder().decode(
-    await Array.fromAsync(stream).then((chunks) => new Uint8Array(chunks.flatMap((c) => [...c]))),
-  );
+const text = (stream: ReadableStream<Uint8Array>) =>
+  new Response(stream as ReadableStream<Uint8Array<ArrayBuffer>>).text();
 
 Deno.test("a file of the service itself has its owner's reference from the start, is scanned and then downloadable", async () => {
   const { fileId, sizeBytes } = await store("run-1");
   assert.equal(sizeBytes, csv.length);
-  const record = await files.scanned(actor, fileId);
-  assert.equal(record.status, "Available");
-  assert.equal(record.referenceCount, 1);
-  assert.equal(record.sizeBytes, csv.length);
-  const state = await readFileState(sql, fileId);
-  assert.deepEqual([state?.status, state?.fileName], ["Available", "users.csv"]);
+  has(await files.scanned(actor, fileId), { status: "Available", referenceCount: 1, sizeBytes: csv.length });
+  has(await readFileState(sql, fileId), { status: "Available", fileName: "users.csv" });
   assert.equal(await text(await openFileContent(p, fileId)), "name,age\nAda,36\n");
   const { url, expiresAt } = await signFileDownload(p, fileId, { expiresInSeconds: 60 });
-  assert.ok(expiresAt.getTime() - Date.now() <= 60_000);
+  assert.ok(expiresAt.getTime() <= Date.now() + 60_000);
   assert.equal(await (await fetch(url)).text(), "name,age\nAda,36\n");
-  assert.equal(
-    (await actor.post(`/api/v1/files/${fileId}/purge`, { reason: "x" })).body.errors[0],
-    "reports",
-  );
-
-  await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", ["run-1"]));
-  await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", ["run-1"]));
+  const purge = await actor.post(`/api/v1/files/${fileId}/purge`, { reason: "x" });
+  assert.deepEqual(purge.body.errors, ["reports"]);
+  for (const _ of ["once", "twice"]) {
+    await transact(sql, (tx) => releaseOwnerReferences(tx, "reports", ["run-1"]));
+  }
   assert.equal((await readFileState(sql, fileId))?.referenceCount, 0);
 });
 
@@ -79,18 +72,12 @@ Deno.test("a file that is not Available is neither read, signed nor delivered", 
 Deno.test("an undeclared profile or type is refused; a stream that breaks or is too long leaves a Pending file that the sweep collects", async () => {
   const broken = new ReadableStream<Uint8Array>({ pull: (c) => c.error(new Error("the query failed")) });
   await assert.rejects(storeServiceFile(p, service("run-3"), broken), /the query failed/);
-  await assert.rejects(store("run-4", new Uint8Array(1_000_001).fill(65)), {
-    code: "FILE_TOO_LARGE_UNPROCESSABLE",
-  });
-  await assert.rejects(storeServiceFile(p, { ...service("run-4"), profile: "nothing" }, streamOf(csv)), {
-    code: "FILE_PROFILE_UNKNOWN",
-  });
-  await assert.rejects(
-    storeServiceFile(p, { ...service("run-4"), contentType: "image/png" }, streamOf(csv)),
-    {
-      code: "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
-    },
-  );
+  const tooLarge = store("run-4", new Uint8Array(1_000_001).fill(65));
+  await assert.rejects(tooLarge, { code: "FILE_TOO_LARGE_UNPROCESSABLE" });
+  const refused = async (change: Partial<ReturnType<typeof service>>, code: string) =>
+    await assert.rejects(storeServiceFile(p, { ...service("run-4"), ...change }, streamOf(csv)), { code });
+  await refused({ profile: "nothing" }, "FILE_PROFILE_UNKNOWN");
+  await refused({ contentType: "image/png" }, "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE");
   const pending = await sql<{ id: string; stagingKey: string }[]>`
     select id, staging_key from files where status = 'Pending'`;
   assert.equal(pending.length, 2);
@@ -109,8 +96,8 @@ Deno.test("a delivery is stored under its tenant's path and replaces the previou
   assert.equal(await text(await objects.read(key)), "name,age\nAda,36\n");
 });
 
-for (
-  const path of [
+Deno.test("a delivery path with an unusual part is rejected, ordinary names stay unchanged", () => {
+  const bad = [
     "",
     "/a",
     "a/",
@@ -122,17 +109,12 @@ for (
     "a\\b",
     "a\nb",
     "a?b",
-    "x".repeat(513),
     "a\u202eb",
     "end.",
-  ]
-) {
-  Deno.test(`a delivery to ${JSON.stringify(path.slice(0, 20))} is rejected`, () => {
+  ];
+  for (const path of [...bad, "x".repeat(513)]) {
     assert.throws(() => deliveryPath(path), { code: "VALIDATION_ERROR" });
-  });
-}
-
-Deno.test("delivery paths with ordinary names stay unchanged", () => {
+  }
   for (const path of ["a", "a/b.csv", "Relatório 2026 (final).pdf", "_x/y-1,2=3+4@5.csv"]) {
     assert.equal(deliveryPath(path), path);
   }

@@ -7,6 +7,7 @@ import {
   requeueStuckScans,
 } from "../../../domain/files/sweeps.ts";
 import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
+import { has, pluck } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { setup } from "../../support/setup.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
@@ -22,12 +23,9 @@ const DAY = 86_400_000;
 const never = new AbortController().signal;
 /** The same service this much later. */
 const later = (ms: number) => ({ ...p, clock: { now: () => new Date(Date.now() + ms) } });
-const statusOf = async (id: string) => (await actor.get(`/api/v1/files/${id}`)).body;
-async function keysOf(id: string): Promise<string[]> {
-  return (await sql<{ key: string }[]>`select key from file_objects where file_id = ${id}`).map((row) =>
-    row.key
-  );
-}
+const recordOf = async (id: string) => (await actor.get(`/api/v1/files/${id}`)).body;
+const keysOf = async (id: string): Promise<string[]> =>
+  pluck(await sql`select key from file_objects where file_id = ${id}`, "key");
 
 Deno.test("an expired reservation is purged with its upload; one that has not expired or is on hold stays", async () => {
   const expired = (await files.reserveAndPut(actor, aPdf)).fileId;
@@ -37,24 +35,16 @@ Deno.test("an expired reservation is purged with its upload; one that has not ex
   const [key = ""] = await keysOf(expired);
   assert.ok(await objects.head(key));
   assert.equal(await expireReservations(later(16 * 60_000)), 1);
-  const record = await statusOf(expired);
-  assert.deepEqual([record.status, record.purgeReason, record.purgedBy], [
-    "Purged",
-    "job:upload-expired",
-    null,
-  ]);
-  assert.equal((await statusOf(held)).status, "Pending");
+  has(await recordOf(expired), { status: "Purged", purgeReason: "job:upload-expired", purgedBy: null });
+  assert.equal((await recordOf(held)).status, "Pending");
   assert.equal(await objects.head(key), null);
   const { body: log } = await t.systemAdmin.get(`/api/v1/audit-log?targetId=${expired}&action=file.purge`);
-  assert.deepEqual(
-    log.items.map((row: Record<string, unknown>) => [row.actorId, row.tenantId, row.before, row.after]),
-    [[
-      null,
-      actor.tenantId,
-      { status: "Pending", sha256: null, sizeBytes: aPdf.bytes.length },
-      { status: "Purged", reason: "job:upload-expired", rejectionCode: null },
-    ]],
-  );
+  has(log.items, [{
+    actorId: null,
+    tenantId,
+    before: { status: "Pending", sha256: null, sizeBytes: aPdf.bytes.length },
+    after: { status: "Purged", reason: "job:upload-expired", rejectionCode: null },
+  }]);
 });
 
 Deno.test("an upload that arrives after the reservation ended is deleted too", async () => {
@@ -69,71 +59,48 @@ Deno.test("an upload that arrives after the reservation ended is deleted too", a
   await deleteDueObjects(later(80 * 60_000));
   assert.equal(await objects.head(staging), null);
   assert.deepEqual((await keysOf(fileId)).map((key) => key.split("/")[0]), ["files"]);
-  assert.equal((await statusOf(fileId)).status, "Available");
+  assert.equal((await recordOf(fileId)).status, "Available");
 });
 
 interface Kept {
-  name: string;
   retentionClass?: string;
   retainDays?: number;
   legalHold?: boolean;
-  referenced?: boolean;
+  isReferenced?: boolean;
   releasedDaysAgo?: number;
-  /** Days from now until it is collected; never: Infinity. */
-  collectedAfter: number;
 }
-const KEPT: Kept[] = [
-  { name: "Standard, never held", collectedAfter: 30 },
-  { name: "Standard, with a date after its grace", retainDays: 60, collectedAfter: 60 },
-  { name: "Standard, with a date within its grace", retainDays: 5, collectedAfter: 30 },
-  { name: "Standard, released a while ago", releasedDaysAgo: 10, collectedAfter: 20 },
-  { name: "Standard, still held", referenced: true, collectedAfter: Infinity },
-  { name: "Standard, on legal hold", legalHold: true, collectedAfter: Infinity },
-  { name: "Temporary", retentionClass: "Temporary", retainDays: 5, collectedAfter: 5 },
-  {
-    name: "Temporary, still held",
-    retentionClass: "Temporary",
-    retainDays: 5,
-    referenced: true,
-    collectedAfter: Infinity,
-  },
-  {
-    name: "Temporary, on legal hold",
-    retentionClass: "Temporary",
-    retainDays: 5,
-    legalHold: true,
-    collectedAfter: Infinity,
-  },
-  { name: "Permanent", retentionClass: "Permanent", collectedAfter: Infinity },
+const TEMPORARY = { retentionClass: "Temporary", retainDays: 5 };
+/** How many days from now a file is collected. */
+const KEPT: [name: string, file: Kept, days: number][] = [
+  ["Standard, never held", {}, 30],
+  ["Standard, with a date after its grace", { retainDays: 60 }, 60],
+  ["Standard, with a date within its grace", { retainDays: 5 }, 30],
+  ["Standard, released a while ago", { releasedDaysAgo: 10 }, 20],
+  ["Standard, still held", { isReferenced: true }, Infinity],
+  ["Standard, on legal hold", { legalHold: true }, Infinity],
+  ["Temporary", TEMPORARY, 5],
+  ["Temporary, still held", { ...TEMPORARY, isReferenced: true }, Infinity],
+  ["Temporary, on legal hold", { ...TEMPORARY, legalHold: true }, Infinity],
+  ["Permanent", { retentionClass: "Permanent" }, Infinity],
 ];
 
 for (const status of ["Available", "Failed"] as const) {
-  for (const kept of KEPT) {
-    Deno.test(`retention of a file ${status}, ${kept.name}: after ${kept.collectedAfter} days`, async () => {
-      const retainUntil = kept.retainDays === undefined
-        ? {}
-        : { retainUntil: new Date(Date.now() + kept.retainDays * DAY) };
-      const id = await files.fileIn(status, {
-        tenantId,
-        ...retainUntil,
-        ...(kept.retentionClass ? { retentionClass: kept.retentionClass } : {}),
-        legalHold: kept.legalHold ?? false,
-      });
-      if (kept.referenced) await sql`update files set reference_count = 1 where id = ${id}`;
-      if (kept.releasedDaysAgo) {
-        const released = new Date(Date.now() - kept.releasedDaysAgo * DAY);
-        await sql`update files set last_released_at = ${released} where id = ${id}`;
-      }
-      const days = kept.collectedAfter === Infinity ? 40_000 : kept.collectedAfter;
-      await collectExpired(later((days - 0.01) * DAY));
-      assert.equal((await statusOf(id)).status, status, "not before");
-      await collectExpired(later((days + 0.01) * DAY));
-      const record = await statusOf(id);
-      if (kept.collectedAfter === Infinity) return assert.equal(record.status, status);
-      assert.deepEqual([record.status, record.purgeReason], ["Purged", "job:retention-expired"]);
+  for (const [name, { retainDays, isReferenced = false, releasedDaysAgo, ...kept }, days] of KEPT) {
+    Deno.test(`retention of a file ${status}, ${name}: after ${days} days`, async () => {
+      const inDays = (days: number) => new Date(Date.now() + days * DAY);
+      const retainUntil = retainDays === undefined ? {} : { retainUntil: inDays(retainDays) };
+      const id = await files.fileIn(status, { tenantId, ...kept, ...retainUntil });
+      const released = releasedDaysAgo === undefined ? null : inDays(-releasedDaysAgo);
+      await sql`update files set reference_count = ${Number(isReferenced)}, last_released_at = ${released}
+        where id = ${id}`;
+      const end = days === Infinity ? 40_000 : days;
+      await collectExpired(later((end - 0.01) * DAY));
+      assert.equal((await recordOf(id)).status, status, "not before");
+      await collectExpired(later((end + 0.01) * DAY));
+      if (days === Infinity) return assert.equal((await recordOf(id)).status, status);
+      has(await recordOf(id), { status: "Purged", purgeReason: "job:retention-expired" });
       const [audit] = await sql`select actor_id, tenant_id, after from audit_log where target_id = ${id}`;
-      assert.deepEqual([audit?.actorId, audit?.tenantId], [null, tenantId]);
-      assert.equal(audit?.after.reason, "job:retention-expired");
+      has(audit, { actorId: null, tenantId, after: { reason: "job:retention-expired" } });
     });
   }
 }
@@ -142,7 +109,7 @@ Deno.test("Pending, Scanning and Infected files are not collected", async () => 
   for (const status of ["Pending", "Scanning", "Infected"] as const) {
     const id = await files.fileIn(status, { tenantId });
     await collectExpired(later(40_000 * DAY));
-    assert.equal((await statusOf(id)).status, status);
+    assert.equal((await recordOf(id)).status, status);
   }
 });
 
@@ -160,7 +127,8 @@ Deno.test("a scan without a heartbeat is queued again, once", async () => {
 });
 
 Deno.test("two instances sweep more than a batch at once, each file once", async () => {
-  for (let i = 0; i < 230; i++) await files.fileIn("Pending", { tenantId });
+  await sql`insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at)
+    select gen_random_uuid(), ${tenantId}, 'document', 'a', 'b', 1, 'many/' || n, now() from generate_series(1, 230) n`;
   const soon = later(16 * 60_000);
   const sweep = (name: string) => fileSweeps.find((type) => type.name === name);
   const context = jobContext(soon, { signal: never });

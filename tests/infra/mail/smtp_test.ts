@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { freePort } from "../../../infra/embedded/free_port.ts";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
 import { createSmtpTransport } from "../../../infra/mail/smtp.ts";
+import { has } from "../../support/answers.ts";
 import { hasOpenssl, makeCertificates } from "./certificates.ts";
 import { answer, message, startReceiver, to } from "./receiver.ts";
 
@@ -8,21 +10,31 @@ import { answer, message, startReceiver, to } from "./receiver.ts";
 async function withTransport<T>(
   url: string,
   use: (t: ReturnType<typeof createSmtpTransport>) => Promise<T>,
-  ca?: string,
+  o: { ca?: string; clock?: { now(): Date } } = {},
 ) {
-  const transport = createSmtpTransport(url, ca === undefined ? {} : { ca });
-  try {
-    return await use(transport);
-  } finally {
-    await transport.close();
-  }
+  const transport = createSmtpTransport(url, o);
+  return await use(transport).finally(() => transport.close());
 }
+type Change = Parameters<typeof message>[0];
+const send = (url: string, change: Change = {}, o: { ca?: string } = {}) =>
+  withTransport(url, (t) => t.send(message(change)), o);
 
 async function failure(sending: Promise<unknown>): Promise<MailDeliveryFailed> {
   const error = await sending.then(() => null, (error: unknown) => error);
   assert(error instanceof MailDeliveryFailed, `expected MailDeliveryFailed, found ${error}`);
   return error;
 }
+
+/** Fails the delivery; the error has these members. */
+async function fails(sending: Promise<unknown>, expected: Partial<MailDeliveryFailed>): Promise<void> {
+  has(await failure(sending), expected);
+}
+const attachment = (fileName: string, open: () => ReadableStream<Uint8Array>) => ({
+  fileName,
+  contentType: "text/csv",
+  sizeBytes: 5,
+  open: () => Promise.resolve(open()),
+});
 
 Deno.test("a message arrives with its envelope, headers and attachment; Bcc recipients are not in the headers", async () => {
   await using receiver = await startReceiver();
@@ -31,77 +43,57 @@ Deno.test("a message arrives with its envelope, headers and attachment; Bcc reci
     bcc: to("hidden@example.test", "ann@example.test"),
     subject: "Relatório pronto",
     headers: { "X-Steward-Notification": "42" },
-    attachments: [{
-      fileName: "números.csv",
-      contentType: "text/csv",
-      sizeBytes: 5,
-      open: () => Promise.resolve(new Blob(["a;b\nc"]).stream()),
-    }],
+    attachments: [attachment("números.csv", () => new Blob(["a;b\nc"]).stream())],
   });
   const clock = { now: () => new Date("2026-01-31T12:00:00Z") };
-  const transport = createSmtpTransport(receiver.url, { clock });
-  const receipt = await transport.send(sent);
-  await transport.close();
+  const receipt = await withTransport(receiver.url, (t) => t.send(sent), { clock });
   assert.deepEqual(receipt.accepted, ["ann@example.test", "cc@example.test", "hidden@example.test"]);
   assert.deepEqual(receipt.refused, []);
   assert.match(receipt.response, /^250 /);
-  const [got] = receiver.received;
-  assert.equal(got?.from, "service@steward.test");
-  assert.deepEqual(got?.to, receipt.accepted);
-  assert.match(got?.raw ?? "", new RegExp(`^Message-ID: <${sent.messageId}>\\r$`, "m"));
-  assert.match(got?.raw ?? "", /^Date: Sat, 31 Jan 2026 12:00:00 \+0000\r$/m);
-  assert.match(got?.raw ?? "", /^X-Steward-Notification: 42\r$/m);
-  assert.match(got?.raw ?? "", /^From: Steward <service@steward\.test>\r$/m);
-  assert.match(got?.raw ?? "", /^Subject: =\?UTF-8\?/m);
-  assert(got?.raw.includes(btoa("a;b\nc")));
-  assert(!got?.raw.includes("hidden@example.test"));
+  const { from, to: recipients, raw } = receiver.received[0] ?? assert.fail();
+  assert.deepEqual([from, recipients], ["service@steward.test", receipt.accepted]);
+  const lines = [
+    `Message-ID: <${sent.messageId}>`,
+    "Date: Sat, 31 Jan 2026 12:00:00 +0000",
+    "X-Steward-Notification: 42",
+    "From: Steward <service@steward.test>",
+  ];
+  for (const line of lines) assert(raw.includes(`\r\n${line}\r\n`) || raw.startsWith(`${line}\r\n`), line);
+  assert.match(raw, /^Subject: =\?UTF-8\?/m);
+  assert(raw.includes(btoa("a;b\nc")));
+  assert(!raw.includes("hidden@example.test"));
 });
 
-for (const [code, permanent] of [[450, false], [452, false], [550, true], [554, true]] as const) {
-  Deno.test(`a recipient rejected with ${code} fails the message ${permanent ? "permanently" : "temporarily"}`, async () => {
-    await using receiver = await startReceiver();
-    const error = await failure(
-      withTransport(receiver.url, (t) => t.send(message({ to: to(`code${code}@x.test`) }))),
-    );
-    assert.equal(error.permanent, permanent);
-    assert.equal(error.code, "EENVELOPE");
-    assert.equal(error.responseCode, code);
-    assert.match(error.message, new RegExp(`at RCPT TO \\(EENVELOPE\\): ${code} `));
-    assert.deepEqual(error.refused.map((r) => [r.address, r.permanent]), [[`code${code}@x.test`, permanent]]);
+Deno.test("a rejected recipient, or rejected content, fails the message permanently with 5xx and temporarily with 4xx", async () => {
+  let code = 0;
+  await using receiver = await startReceiver();
+  await using strict = await startReceiver({
+    onData(stream, _session, callback) {
+      stream.resume();
+      stream.on("end", () => callback(answer(code, "content refused")));
+    },
   });
-}
+  for (const [responseCode, permanent] of [[450, false], [452, false], [550, true], [554, true]] as const) {
+    const address = `code${responseCode}@x.test`;
+    const error = await failure(send(receiver.url, { to: to(address) }));
+    has(error, { permanent, code: "EENVELOPE", responseCode, refused: [{ address, permanent }] });
+    assert.match(error.message, new RegExp(`at RCPT TO \\(EENVELOPE\\): ${responseCode} `));
+    code = responseCode;
+    await fails(send(strict.url), { code: "EMESSAGE", responseCode, permanent });
+  }
+});
 
 Deno.test("recipients that are rejected beside accepted ones are reported with their reasons", async () => {
   await using receiver = await startReceiver();
-  const recipients = to("code550@x.test", "ann@x.test", "code451@x.test");
-  const receipt = await withTransport(receiver.url, (t) => t.send(message({ to: recipients })));
+  const receipt = await send(receiver.url, { to: to("code550@x.test", "ann@x.test", "code451@x.test") });
   assert.deepEqual(receipt.accepted, ["ann@x.test"]);
   assert.deepEqual(receipt.refused.map((r) => [r.address, r.permanent, r.reason.slice(0, 3)]), [
     ["code550@x.test", true, "550"],
     ["code451@x.test", false, "451"],
   ]);
+  const all = await failure(send(receiver.url, { to: to("code550@x.test", "code451@x.test") }));
+  assert.deepEqual([all.permanent, all.refused.length], [false, 2], "one of all was rejected temporarily");
 });
-
-Deno.test("if all recipients are rejected and one of them temporarily, the message is retried", async () => {
-  await using receiver = await startReceiver();
-  const recipients = to("code550@x.test", "code451@x.test");
-  const error = await failure(withTransport(receiver.url, (t) => t.send(message({ to: recipients }))));
-  assert.equal(error.permanent, false);
-  assert.equal(error.refused.length, 2);
-});
-
-for (const [code, permanent] of [[451, false], [554, true]] as const) {
-  Deno.test(`content rejected with ${code} after DATA fails the message ${permanent ? "permanently" : "temporarily"}`, async () => {
-    await using receiver = await startReceiver({
-      onData(stream, _session, callback) {
-        stream.resume();
-        stream.on("end", () => callback(answer(code, "content refused")));
-      },
-    });
-    const error = await failure(withTransport(receiver.url, (t) => t.send(message())));
-    assert.deepEqual([error.code, error.responseCode, error.permanent], ["EMESSAGE", code, permanent]);
-  });
-}
 
 Deno.test("a connection cut during DATA is a temporary failure, and the transport does not send the message again", async () => {
   let attempts = 0;
@@ -111,11 +103,7 @@ Deno.test("a connection cut during DATA is a temporary failure, and the transpor
       stream.once("data", () => receiver.cut());
     },
   });
-  const body = "x".repeat(2_000_000);
-  const error = await failure(
-    withTransport(receiver.url, (t) => t.send(message({ text: body, html: null }))),
-  );
-  assert.equal(error.permanent, false);
+  await fails(send(receiver.url, { text: "x".repeat(2_000_000), html: null }), { permanent: false });
   assert.equal(attempts, 1);
 });
 
@@ -123,16 +111,13 @@ Deno.test("a message whose attachment cannot be read completely is not delivered
   await using receiver = await startReceiver();
   let pulls = 0;
   const broken = () =>
-    Promise.resolve(
-      new ReadableStream<Uint8Array>({
-        pull(controller) {
-          if (pulls++ < 3) controller.enqueue(new Uint8Array(1_000));
-          else controller.error(new Error("the object store failed"));
-        },
-      }),
-    );
-  const attachments = [{ fileName: "a.bin", contentType: "application/zip", sizeBytes: 9_000, open: broken }];
-  const error = await failure(withTransport(receiver.url, (t) => t.send(message({ attachments }))));
+    new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (pulls++ < 3) controller.enqueue(new Uint8Array(1_000));
+        else controller.error(new Error("the object store failed"));
+      },
+    });
+  const error = await failure(send(receiver.url, { attachments: [attachment("a.bin", broken)] }));
   assert.equal(error.permanent, false);
   assert.match(error.message, /object store failed/);
   assert.deepEqual(receiver.received, []);
@@ -140,8 +125,7 @@ Deno.test("a message whose attachment cannot be read completely is not delivered
 
 Deno.test("a server that never answers is given up after the time limit", async () => {
   await using receiver = await startReceiver({ onRcptTo() {} });
-  const error = await failure(withTransport(`${receiver.url}?sendTimeout=200`, (t) => t.send(message())));
-  assert.deepEqual([error.code, error.permanent], ["ETIMEDOUT", false]);
+  await fails(send(`${receiver.url}?sendTimeout=200`), { code: "ETIMEDOUT", permanent: false });
 });
 
 Deno.test("an aborted delivery ends at once and leaves the pool usable", async () => {
@@ -153,8 +137,8 @@ Deno.test("an aborted delivery ends at once and leaves the pool usable", async (
     },
   });
   await withTransport(receiver.url, async (t) => {
-    const error = await failure(t.send(message({ to: to("slow@x.test") }), stopped.signal));
-    assert.deepEqual([error.code, error.permanent], ["EABORT", false]);
+    const aborted = t.send(message({ to: to("slow@x.test") }), stopped.signal);
+    await fails(aborted, { code: "EABORT", permanent: false });
     assert.equal((await t.send(message())).accepted.length, 1);
   });
 });
@@ -180,10 +164,7 @@ Deno.test("close lets a running delivery finish and rejects the next one", async
 });
 
 Deno.test("a refused connection is a temporary failure of sending and of ping", async () => {
-  const port = await (async () => {
-    await using receiver = await startReceiver();
-    return receiver.port;
-  })();
+  const port = freePort();
   await withTransport(`smtp://127.0.0.1:${port}`, async (t) => {
     for (const error of [await failure(t.send(message())), await failure(t.ping())]) {
       assert.equal(error.permanent, false);
@@ -224,8 +205,7 @@ Deno.test("a wrong password is not the message's failure, and the password is no
 
 Deno.test("requireTLS rejects a server without TLS", async () => {
   await using receiver = await startReceiver();
-  const error = await failure(withTransport(`${receiver.url}?requireTLS=true`, (t) => t.send(message())));
-  assert.equal(error.permanent, false);
+  await fails(send(`${receiver.url}?requireTLS=true`), { permanent: false });
   assert.deepEqual(receiver.received, []);
 });
 
@@ -245,10 +225,8 @@ Deno.test({
         `smtp://localhost:${starttls.port}`,
       ];
       for (const url of urls) {
-        const receipt = await withTransport(url, (t) => t.send(message()), ca);
-        assert.equal(receipt.accepted.length, 1, url);
-        const error = await failure(withTransport(url, (t) => t.send(message())));
-        assert.equal(error.permanent, false, url);
+        assert.equal((await send(url, {}, { ca })).accepted.length, 1, url);
+        await fails(send(url), { permanent: false });
       }
       assert.equal(starttls.received.length + implicit.received.length, 3);
     } finally {
@@ -264,10 +242,8 @@ Deno.test("line breaks cannot be injected into a header or a command", async () 
       from: { address: "service@steward.test", displayName: "Ann\r\nBcc: evil@x.test" },
       subject: "Hi\r\nX-Evil: 1\n\nbody",
       attachments: [{
-        fileName: "a\r\nX-Evil: 2.txt",
+        ...attachment("a\r\nX-Evil: 2.txt", () => new Blob(["x"]).stream()),
         contentType: "text/plain\r\nX-Evil: 3",
-        sizeBytes: 1,
-        open: () => Promise.resolve(new Blob(["x"]).stream()),
       }],
     }));
     const injected = [
@@ -277,19 +253,16 @@ Deno.test("line breaks cannot be injected into a header or a command", async () 
       "a b@x.test",
       "nobody",
     ];
-    const bad = [
-      ...injected.map((address) => message({ to: to(address) })),
-      message({ from: { address: "a@x.test\nb", displayName: null } }),
-      message({ messageId: "a@b>\r\nX-Evil: 4" }),
-      message({ headers: { "X-Ok": "a\r\nX-Evil: 5" } }),
-      message({ headers: { "X-Evil: 6\r\n": "a" } }),
-      message({ headers: { Bcc: "b@x.test" } }),
-      message({ to: [] }),
+    const bad: Change[] = [
+      ...injected.map((address) => ({ to: to(address) })),
+      { from: { address: "a@x.test\nb", displayName: null } },
+      { messageId: "a@b>\r\nX-Evil: 4" },
+      { headers: { "X-Ok": "a\r\nX-Evil: 5" } },
+      { headers: { "X-Evil: 6\r\n": "a" } },
+      { headers: { Bcc: "b@x.test" } },
+      { to: [] },
     ];
-    for (const each of bad) {
-      const error = await failure(t.send(each));
-      assert.deepEqual([error.code, error.permanent], ["EINVALID", true]);
-    }
+    for (const change of bad) await fails(t.send(message(change)), { code: "EINVALID", permanent: true });
   });
   assert.equal(receiver.received.length, 1);
   assert.deepEqual(receiver.received[0]?.to, ["ann@example.test"]);

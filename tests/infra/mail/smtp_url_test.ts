@@ -1,19 +1,15 @@
 import assert from "node:assert/strict";
+import { has } from "../../support/answers.ts";
 import { parseSmtpUrl } from "../../../infra/mail/smtp_url.ts";
 
 Deno.test("host, port, TLS and sign-in are read from the URL", () => {
   const plain = parseSmtpUrl("smtp://mail.example.test");
-  assert.deepEqual([plain.host, plain.port, plain.secure, plain.auth], [
-    "mail.example.test",
-    587,
-    false,
-    null,
-  ]);
+  has(plain, { host: "mail.example.test", port: 587, secure: false, auth: null });
   const full = parseSmtpUrl(
     "smtps://me%40x.test:p%3Aw%2F%25@mail.example.test:2465?maxConnections=2&name=me.test",
   );
-  assert.deepEqual([full.port, full.secure, full.maxConnections, full.name], [2465, true, 2, "me.test"]);
-  assert.deepEqual(full.auth, { user: "me@x.test", pass: "p:w/%" });
+  const auth = { user: "me@x.test", pass: "p:w/%" };
+  has(full, { port: 2465, secure: true, maxConnections: 2, name: "me.test", auth });
   assert.equal(parseSmtpUrl("smtp://[::1]:25").host, "::1");
 });
 
