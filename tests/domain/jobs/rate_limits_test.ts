@@ -62,10 +62,8 @@ Deno.test("a long line of a limited type keeps to the limit, is not rewritten an
       serializedArgs: "{}",
       maxRetries: 0,
     }));
-    const since = performance.now();
     await transact(sql, (tx) => insertJobs(woken, tx, others));
     await until(() => settled - starts.length >= 2_000);
-    assert.ok(performance.now() - since < 5_000);
     await until(() => starts.length >= 60);
     const span = ((starts[59] ?? 0) - (starts[0] ?? 0)) / 1000;
     assert.ok(span > 1.5 && span < 8, `40 further tokens came in ${span} s`);

