@@ -36,42 +36,60 @@ Deno.test("every malformed setting is reported, and no value appears in the mess
   assert.doesNotMatch(error.message, /hunter2|99999999/);
 });
 
-Deno.test("a sender without a domain is refused, and an entry of a list is named by its place", () => {
-  const mistakes = (env: Record<string, string>) => mistakesOf(env).mistakes;
-  for (
-    const MAIL_FROM of ["steward", "Steward <steward>", "Steward <a@shop.example", "a@x.example, b@x.example"]
-  ) {
-    assert.match(mistakes({ MAIL_FROM })[0] ?? "", /^MAIL_FROM: expected an address such as/, MAIL_FROM);
+const SENDER = /^MAIL_FROM: expected an address such as/;
+const provider = (settings: Record<string, unknown>, name = "corp") => ({
+  OIDC_PROVIDERS: JSON.stringify({ [name]: { issuer: "https://id.test", clientId: "x", ...settings } }),
+});
+const RESET = /RESET_URL: expected an http\(s\) URL that contains \{token\}/;
+/** Settings that are refused; the word `hush` of a secret is in no message. */
+const REFUSED: [env: Record<string, string>, mistake: RegExp][] = [
+  ...["steward", "Steward <steward>", "Steward <a@shop.example", "a@x.example, b@x.example"]
+    .map((MAIL_FROM): [{ MAIL_FROM: string }, RegExp] => [{ MAIL_FROM }, SENDER]),
+  [{ SMTP_URL: "mail.example:25" }, /^SMTP_URL: entry 1: expected a URL beginning with smtp: or smtps:$/],
+  [{ SMTP_URL: "smtp://one.example:25, two.example:25" }, /^SMTP_URL: entry 2: expected a URL/],
+  [{ SMTP_URL: "smtps://user:a,b@one.example, two.example:25" }, /^SMTP_URL: entry 2: expected a URL/],
+  [{ SCANNER: "clamd" }, /CLAMD_HOST is missing/],
+  [provider({ issuer: "http://id.test" }), /OIDC_PROVIDERS: corp\.issuer: expected an https URL/],
+  [provider({ issuer: "no url" }), /corp\.issuer: /],
+  [provider({ scopes: ["email"] }), /corp\.scopes: expected `openid`/],
+  [provider({ clientId: undefined }), /corp\.clientId/],
+  [provider({ autoprovision: true }), /autoprovision/],
+  [provider({}, "No Name"), /OIDC_PROVIDERS: /],
+  [{ OIDC_PROVIDERS: '{"corp": {"clientSecret": "hush-hush"' }, /OIDC_PROVIDERS/],
+  [provider({ clientSecret: ["hush-hush"] }), /OIDC_PROVIDERS/],
+  [{ OIDC_PROVIDERS: '"hush-hush"' }, /OIDC_PROVIDERS/],
+  [{ OIDC_RETURN_ORIGINS: "app.test" }, /OIDC_RETURN_ORIGINS/],
+  [{ OIDC_RETURN_ORIGINS: "javascript:alert(1)" }, /OIDC_RETURN_ORIGINS/],
+  [{ OIDC_RETURN_ORIGINS: "https://app.test,*" }, /OIDC_RETURN_ORIGINS/],
+  [{ RESET_URL: "https://app.test/reset" }, RESET],
+  [{ RESET_URL: "javascript:{token}" }, RESET],
+  [{ RESET_URL: "{token}" }, RESET],
+];
+
+Deno.test("settings of senders, mail servers, providers and links are refused with their name and place, without secrets", () => {
+  for (const [env, mistake] of REFUSED) {
+    const { mistakes: [message = ""] } = mistakesOf(env);
+    assert.match(message, mistake, JSON.stringify(env));
+    assert.doesNotMatch(message, /hush/);
   }
   for (const MAIL_FROM of ["a@shop.example", "Shop <a@shop.example>", '"Shop, Lisbon" <a@localhost>']) {
     assert.equal(readConfig({ MAIL_FROM }).MAIL_FROM, MAIL_FROM);
   }
-  assert.deepEqual(mistakes({ SMTP_URL: "mail.example:25" }), [
-    "SMTP_URL: entry 1: expected a URL beginning with smtp: or smtps:",
-  ]);
-  for (const first of ["smtp://one.example:25", "smtps://user:a,b@one.example"]) {
-    assert.deepEqual(mistakes({ SMTP_URL: `${first}, two.example:25` }), [
-      "SMTP_URL: entry 2: expected a URL beginning with smtp: or smtps:",
-    ]);
-  }
-});
-
-Deno.test("a scanner that needs a host is rejected without one", () => {
-  assert.match(mistakesOf({ SCANNER: "clamd" }).message, /CLAMD_HOST is missing/);
+  readConfig({
+    ...provider({ issuer: "http://127.0.0.1:9400" }),
+    RESET_URL: "https://app.test/reset?t={token}",
+  });
+  const origins = { OIDC_RETURN_ORIGINS: "https://App.test/path, http://localhost:3000" };
+  assert.deepEqual(readConfig(origins).OIDC_RETURN_ORIGINS, ["https://app.test", "http://localhost:3000"]);
 });
 
 Deno.test("every setting can be given by a file, which is named if it cannot be read", async () => {
   const folder = await Deno.makeTempDir({ prefix: "steward-secrets-" });
   const file = join(folder, "password");
   await Deno.writeTextFile(file, "from-a-file-12\n");
-  assert.equal(
-    readConfig({ BOOTSTRAP_ADMIN_PASSWORD_FILE: file }).BOOTSTRAP_ADMIN_PASSWORD,
-    "from-a-file-12",
-  );
-  const both = mistakesOf({
-    BOOTSTRAP_ADMIN_PASSWORD_FILE: file,
-    BOOTSTRAP_ADMIN_PASSWORD: "from-a-variable",
-  });
+  const given = { BOOTSTRAP_ADMIN_PASSWORD_FILE: file };
+  assert.equal(readConfig(given).BOOTSTRAP_ADMIN_PASSWORD, "from-a-file-12");
+  const both = mistakesOf({ ...given, BOOTSTRAP_ADMIN_PASSWORD: "from-a-variable" });
   assert.deepEqual(both.mistakes, [
     "BOOTSTRAP_ADMIN_PASSWORD and BOOTSTRAP_ADMIN_PASSWORD_FILE are both set; expected one of them",
   ]);
@@ -126,21 +144,6 @@ Deno.test("production warns of addresses without encryption, development does no
   assert.ok(!warnings.join().includes("example.test"), "warnings contain no values");
 });
 
-/** The message of a refused configuration; empty if it is accepted. */
-function messageOf(env: Record<string, string>): string {
-  try {
-    readConfig(env);
-    return "";
-  } catch {
-    return mistakesOf(env).message;
-  }
-}
-
-const withProvider = (settings: Record<string, unknown>, name = "corp") =>
-  messageOf({
-    OIDC_PROVIDERS: JSON.stringify({ [name]: { issuer: "https://id.test", clientId: "x", ...settings } }),
-  });
-
 Deno.test("a provider needs few settings and has defaults", () => {
   const text = '{"corp": {"issuer": "https://id.test", "clientId": "steward"}}';
   assert.deepEqual(readConfig({ OIDC_PROVIDERS: text }).OIDC_PROVIDERS, {
@@ -156,54 +159,10 @@ Deno.test("a provider needs few settings and has defaults", () => {
   assert.equal(readConfig({}).OIDC_PROVIDERS, null);
 });
 
-Deno.test("mistakes in a provider are reported with their path, without the secret", () => {
-  assert.match(
-    withProvider({ issuer: "http://id.test" }),
-    /OIDC_PROVIDERS: corp\.issuer: expected an https URL/,
-  );
-  assert.match(withProvider({ issuer: "no url" }), /corp\.issuer: /);
-  assert.equal(withProvider({ issuer: "http://127.0.0.1:9400" }), "");
-  assert.match(withProvider({ scopes: ["email"] }), /corp\.scopes: expected `openid`/);
-  assert.match(withProvider({ clientId: undefined }), /corp\.clientId/);
-  assert.match(withProvider({ autoprovision: true }), /autoprovision/);
-  assert.match(withProvider({}, "No Name"), /OIDC_PROVIDERS: /);
-  for (
-    const text of [
-      '{"corp": {"clientSecret": "hush-hush"',
-      '{"corp": {"clientSecret": ["hush-hush"]}}',
-      '"hush-hush"',
-    ]
-  ) {
-    const message = messageOf({ OIDC_PROVIDERS: text });
-    assert.match(message, /OIDC_PROVIDERS/);
-    assert.doesNotMatch(message, /hush/);
-  }
-});
-
-Deno.test("return origins are reduced to origins, and must be URLs", () => {
-  const { OIDC_RETURN_ORIGINS } = readConfig({
-    OIDC_RETURN_ORIGINS: "https://App.test/path, http://localhost:3000",
-  });
-  assert.deepEqual(OIDC_RETURN_ORIGINS, ["https://app.test", "http://localhost:3000"]);
-  for (const text of ["app.test", "javascript:alert(1)", "https://app.test,*"]) {
-    assert.match(messageOf({ OIDC_RETURN_ORIGINS: text }), /OIDC_RETURN_ORIGINS/);
-  }
-});
-
-Deno.test("a reset URL must contain the token placeholder", () => {
-  assert.equal(messageOf({ RESET_URL: "https://app.test/reset?t={token}" }), "");
-  for (const text of ["https://app.test/reset", "javascript:{token}", "{token}"]) {
-    assert.match(
-      messageOf({ RESET_URL: text }),
-      /RESET_URL: expected an http\(s\) URL that contains \{token\}/,
-    );
-  }
-});
-
 Deno.test("token keys must be private keys, one of them Ed25519, and are never shown; a new RSA key has 3072 bits, a given one at least 2048", async () => {
   const [key, rsa] = [await generateTokenKey(), await generateTokenKey("RS256")];
   for (const keys of [[key, await generateTokenKey()], [key, rsa]]) {
-    assert.equal(messageOf({ TOKEN_KEYS: JSON.stringify(keys) }), "");
+    readConfig({ TOKEN_KEYS: JSON.stringify(keys) });
   }
   assert.equal(Math.round((rsa.n?.length ?? 0) * 6 / 64) * 64, 3072);
   const given = async (modulusLength: number) => {
@@ -227,7 +186,7 @@ Deno.test("token keys must be private keys, one of them Ed25519, and are never s
       '[{"d":"hush-hush"',
     ]
   ) {
-    const message = messageOf({ TOKEN_KEYS: text });
+    const { message } = mistakesOf({ TOKEN_KEYS: text });
     assert.match(message, /TOKEN_KEYS: expected a JSON array/);
     assert.doesNotMatch(message, /hush/);
   }

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { isAcceptedHash, needsRehash, verifyPassword } from "../../infra/passwords.ts";
 
+const HORSE = "correct horse battery";
+const MINE = "my password";
 /** Hashes by the systems themselves. */
 const MADE_ELSEWHERE: Record<string, [password: string, hash: string][]> = {
   "Django 5.2": [
-    [
-      "lètmein",
-      "pbkdf2_sha256$1000000$seasalt$r1uLUxoxpP2Ued/qxvmje7UH9PUJBkRrvf9gGPL7Cps=",
-    ],
+    ["lètmein", "pbkdf2_sha256$1000000$seasalt$r1uLUxoxpP2Ued/qxvmje7UH9PUJBkRrvf9gGPL7Cps="],
     ["lètmein", "pbkdf2_sha1$1000000$seasalt$A053mdnAt0THnbEBJ7jpfP3yz1o="],
     [
       "lètmein",
@@ -15,42 +14,30 @@ const MADE_ELSEWHERE: Record<string, [password: string, hash: string][]> = {
     ],
   ],
   "passlib 1.7.4": [
-    ["correct horse battery", "$pbkdf2$20000$opTSWislZMz5v5dy7r3XGg$AfBVCxG5Dd2J6QVkIcP8P.Q1NI0"],
+    [HORSE, "$pbkdf2$20000$opTSWislZMz5v5dy7r3XGg$AfBVCxG5Dd2J6QVkIcP8P.Q1NI0"],
+    [HORSE, "$pbkdf2-sha256$20000$/J9zrjVGKKXUujfGOOdcKw$rDS6I0DOFDWuCXYCgs/dKCGhO22b5pf.RT5QgLGc4Mk"],
     [
-      "correct horse battery",
-      "$pbkdf2-sha256$20000$/J9zrjVGKKXUujfGOOdcKw$rDS6I0DOFDWuCXYCgs/dKCGhO22b5pf.RT5QgLGc4Mk",
-    ],
-    [
-      "correct horse battery",
+      HORSE,
       "$pbkdf2-sha512$20000$MoZwbm2tVer9/x9jrPV.jw$.kFg82MsIAW8siK3XqR2.T8hptV0a8TrMwCc4Cdo7hNBP3yTPH7ALFJwYCQ5qM5OQjhm89Bn/eTy5kfGL5accA",
     ],
-    [
-      "correct horse battery",
-      "$scrypt$ln=14,r=8,p=1$GyNESMm5l9L6v9cag1Cq9Q$xZp8egdtVhXOqQ0XaqMgwu+iIV4r6BJUDOnUjc69vik",
-    ],
-    [
-      "correct horse battery",
-      "$scrypt$ln=12,r=8,p=2$5ZwTYsz5n9O6l/Jea20tZQ$2JDYIsZtW+9HxPuJ3MHYA+4o++KwdqGSt2CErfUD7No",
-    ],
+    [HORSE, "$scrypt$ln=14,r=8,p=1$GyNESMm5l9L6v9cag1Cq9Q$xZp8egdtVhXOqQ0XaqMgwu+iIV4r6BJUDOnUjc69vik"],
+    [HORSE, "$scrypt$ln=12,r=8,p=2$5ZwTYsz5n9O6l/Jea20tZQ$2JDYIsZtW+9HxPuJ3MHYA+4o++KwdqGSt2CErfUD7No"],
   ],
   "PHC with i=, the hash of passlib": [
-    [
-      "correct horse battery",
-      "$pbkdf2-sha256$i=20000,l=32$/J9zrjVGKKXUujfGOOdcKw$rDS6I0DOFDWuCXYCgs/dKCGhO22b5pf+RT5QgLGc4Mk",
-    ],
+    [HORSE, "$pbkdf2-sha256$i=20000,l=32$/J9zrjVGKKXUujfGOOdcKw$rDS6I0DOFDWuCXYCgs/dKCGhO22b5pf+RT5QgLGc4Mk"],
   ],
   "ASP.NET Core's test vectors": [
-    ["my password", "AQAAAAAAAAD6AAAAEAhftMyfTJylOlZT+eEotFXd1elee8ih5WsjXaR3PA9M"],
+    [MINE, "AQAAAAAAAAD6AAAAEAhftMyfTJylOlZT+eEotFXd1elee8ih5WsjXaR3PA9M"],
     [
-      "my password",
+      MINE,
       "AQAAAAEAA9CQAAAAIESkQuj2Du8Y+kbc5lcN/W/3NiAZFEm11P27nrSN5/tId+bR1SwV8CO1Jd72r4C08OLvplNlCDc3oQZ8efcW+jQ=",
     ],
-    ["my password", "AQAAAAIAAAAyAAAAEOMwvh3+FZxqkdMBz2ekgGhwQ4B6pZWND6zgESBuWiHw"],
+    [MINE, "AQAAAAIAAAAyAAAAEOMwvh3+FZxqkdMBz2ekgGhwQ4B6pZWND6zgESBuWiHw"],
     [
-      "my password",
+      MINE,
       "AQAAAAIAAAD6AAAAIJbVi5wbMR+htSfFp8fTw8N8GOS/Sje+S/4YZcgBfU7EQuqv4OkVYmc4VJl9AGZzmRTxSkP7LtVi9IWyUxX8IAAfZ8v+ZfhjCcudtC1YERSqE1OEdXLW9VukPuJWBBjLuw==",
     ],
-    ["my password", "AQAAAAIAAYagAAAAEAABAgMEBQYHCAkKCwwNDg/Q8A0WMKbtHQJQ2DHCdoEeeFBrgNlldq6vH4qX/CGqGQ=="],
+    [MINE, "AQAAAAIAAYagAAAAEAABAgMEBQYHCAkKCwwNDg/Q8A0WMKbtHQJQ2DHCdoEeeFBrgNlldq6vH4qX/CGqGQ=="],
   ],
   "Firebase's published vector": [
     [

@@ -84,14 +84,11 @@ async function changeTemplates(s: TestService, slug: string, change: Record<stri
 Deno.test("mails are sent even if their template lacks a variable, loses the link or is deleted", async () => {
   const s = await setup({ RESET_URL: "https://app.example.test/reset?t={token}" });
   try {
-    const changeOnce = async () => {
+    for (const change of [{ requiredVariables: "title,text,missing" }, null]) {
+      await changeTemplates(s, "account-change", change);
       const user = await signedIn(s);
       await accepted(withJobs(s, () => changePassword(user)));
       assert.deepEqual(await subjectsTo(s, user.email), [CHANGED]);
-    };
-    for (const change of [{ requiredVariables: "title,text,missing" }, null]) {
-      await changeTemplates(s, "account-change", change);
-      await changeOnce();
     }
     const arrives = async () => {
       const { email } = await person(s);

@@ -1,246 +1,203 @@
 import assert from "node:assert/strict";
 import { HttpClient } from "../../support/http.ts";
-import { openConsole, setupConsole } from "./support.ts";
+import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { browse, type PlainBrowser } from "./plain_browser.ts";
 
-const { t, inBrowser } = await setupConsole({ OUTBOUND_ALLOW: "127.0.0.1" });
-const received: string[] = [];
-let status = 500;
+const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
+/** Ids of the events that a path of the receiver got, and the status that it answers with; default 200. */
+const received = new Map<string, string[]>();
+const statuses = new Map<string, number>();
 const receiver = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-  received.push(await request.text());
-  return new Response("<b>said</b>", { status });
+  await request.text();
+  const path = new URL(request.url).pathname;
+  received.set(path, [...received.get(path) ?? [], request.headers.get("webhook-id") ?? ""]);
+  return new Response("<b>said</b>", { status: statuses.get(path) ?? 200 });
 });
 Deno.test.afterAll(async () => {
   await receiver.shutdown();
+  await t.stop();
 });
+const hook = (path: string) => `http://127.0.0.1:${receiver.addr.port}${path}`;
+const makers = ["manage:api-keys", "manage:webhooks", "manage:oauth-clients", "read:users"];
 
-const maker = await t.actor({ permissions: ["manage:api-keys", "manage:webhooks", "read:users"] });
-const hook = `http://127.0.0.1:${receiver.addr.port}/hook`;
+/** The secret that the page shows once. */
+const shownSecret = ({ page }: PlainBrowser): string =>
+  page.all("button", ({ attribs }) => "data-copy" in attribs)[0]?.attribs["data-copy"] ?? "";
 
-inBrowser(
-  "an API key has at most its creator's permissions, is shown once, works, and is revoked",
-  async (b) => {
-    const viewing = await openConsole(b, t, maker);
-    const { page } = viewing;
-    await viewing.open("api-keys/new");
-    assert.equal(await page.getByRole("checkbox").count(), 3, "the maker's own rights and no others");
-    await page.getByLabel("Name").fill("<i>nightly</i> import");
-    await page.getByLabel("read:users").check();
-    await page.getByLabel("Valid for").selectOption("30");
-    await page.getByRole("button", { name: "Create the key" }).click();
-    await page.getByRole("heading", { name: "The key was created" }).waitFor();
-    await viewing.requireAccessible();
-    const key = await page.locator("main .copy-value code").textContent() ?? "";
-    const machine = new HttpClient(t.url, key);
-    assert.equal((await machine.get("/api/v1/users")).status, 200);
-    assert.equal((await machine.get("/api/v1/roles")).status, 403);
-    await page.getByRole("link", { name: "Back to the API keys" }).click();
-    const row = page.getByRole("row", { name: "<i>nightly</i> import" });
-    await row.getByText("Active").waitFor();
-    assert.ok(!(await page.content()).includes(key), "the list has its first characters only");
-    await row.getByRole("button", { name: "Revoke" }).click();
-    await page.locator("dialog[open] [data-confirm-yes]").click();
-    await page.getByText("The key was revoked.").waitFor();
-    assert.equal((await machine.get("/api/v1/users")).status, 401);
-    await page.getByText("No API keys yet").waitFor();
-    await page.getByLabel("Show").selectOption("true");
-    await page.getByText("Revoked", { exact: true }).waitFor();
-    await viewing.close();
-  },
-);
-
-inBrowser(
-  "a service account is created with its secret shown once, gets a new secret, and is revoked",
-  async (b) => {
-    const by = await t.actor({ permissions: ["manage:service-accounts", "read:users"] });
-    const viewing = await openConsole(b, t, by);
-    const { page } = viewing;
-    const users = async (secret: string) => {
-      const headers = { "x-tenant-id": by.tenantId ?? "" };
-      return (await new HttpClient(t.url, secret).get("/api/v1/users", headers)).status;
-    };
-    const confirm = () => page.locator("dialog[open] [data-confirm-yes]").click();
-    const shownSecret = async () => await page.locator("main .copy-value code").textContent() ?? "";
-    await viewing.open("service-accounts");
-    await page.getByText("No service accounts yet").waitFor();
-    await page.getByRole("link", { name: "New service account" }).click();
-    await page.getByLabel("Name").fill("<i>billing</i>");
-    assert.deepEqual(await page.getByLabel("Acts in").locator("option").allTextContents(), ["This tenant"]);
-    await page.getByLabel("read:users").check();
-    await page.getByRole("button", { name: "Create the account" }).click();
-    await page.getByRole("heading", { name: "The service account was created" }).waitFor();
-    await viewing.requireAccessible();
-    const first = await shownSecret();
-    assert.equal(await users(first), 200);
-    await page.getByRole("link", { name: "Back to the service accounts" }).click();
-    const row = page.getByRole("row", { name: "<i>billing</i>" });
-    await row.getByText("Active").waitFor();
-    await row.getByText("This tenant").waitFor();
-    await viewing.requireAccessible();
-    assert.ok(!(await page.content()).includes(first), "the list has its first characters only");
-    await row.getByRole("button", { name: "New secret" }).click();
-    await confirm();
-    await page.getByRole("heading", { name: "The new secret was created" }).waitFor();
-    const second = await shownSecret();
-    assert.deepEqual([await users(first), await users(second)], [401, 200]);
-    await page.getByRole("link", { name: "Back to the service accounts" }).click();
-    await row.getByRole("button", { name: "Revoke" }).click();
-    await confirm();
-    await page.getByText("The service account was revoked.").waitFor();
-    assert.equal(await users(second), 401);
-    await viewing.close();
-    const operator = await openConsole(b, t, t.systemAdmin);
-    await operator.open("service-accounts/new");
-    await operator.page.getByLabel("Name").fill("everywhere");
-    await operator.page.getByLabel("Acts in").selectOption("all");
-    await operator.page.getByLabel("read:users").check();
-    await operator.page.getByRole("button", { name: "Create the account" }).click();
-    await operator.page.getByRole("heading", { name: "The service account was created" }).waitFor();
-    const secret = await operator.page.locator("main .copy-value code").textContent() ?? "";
-    assert.equal(await users(secret), 200, "also in a tenant of others");
-    await operator.open("service-accounts");
-    await operator.page.getByRole("row", { name: "everywhere" }).getByText("All tenants").waitFor();
-    await operator.close();
-  },
-);
-
-inBrowser("the API refuses a permission that the form does not offer", async (b) => {
-  const viewing = await openConsole(b, t, maker);
-  const { page } = viewing;
-  await viewing.open("api-keys/new");
-  const csrf = await page.locator("main input[name=csrf]").first().inputValue();
-  const forced = await page.request.post(`${t.url}/console/api-keys/new`, {
-    headers: { origin: t.url },
-    form: { csrf, name: "forced", permissions: "delete:users", days: "30" },
-  });
-  assert.equal(forced.status(), 403);
-  assert.match(await forced.text(), /ROLE_ASSIGNMENT_ESCALATION_BLOCKED/);
-  await viewing.close();
-});
-
-inBrowser(
-  "a webhook endpoint is created, tested, shows failures, delivers again, is changed and deleted",
-  async (b) => {
-    const viewing = await openConsole(b, t, maker);
-    const { page } = viewing;
-    await viewing.open("webhooks/new");
-    await page.getByLabel("URL").fill("http://10.0.0.1/");
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.getByText("expected a public address").first().waitFor();
-    viewing.forgive();
-    await page.getByLabel("URL").fill(hook);
-    await page.getByRole("button", { name: "Create" }).click();
-    await page.getByRole("heading", { name: "The endpoint was created" }).waitFor();
-    const secret = await page.locator("main .copy-value code").textContent() ?? "";
-    assert.match(secret, /^whsec_/);
-    await page.getByRole("link", { name: "Back to the endpoint" }).click();
-    await page.getByText("No deliveries yet").waitFor();
-    await page.getByRole("button", { name: "Send a test event" }).click();
-    await page.getByText("A test event was queued.").waitFor();
-    const row = page.getByRole("row", { name: "webhook.ping" });
-    await viewing.reloadUntil(async () => await row.getByText("500", { exact: true }).count() > 0);
-    await page.getByText("Body and attempts").click();
-    await page.getByText("<b>said</b>").waitFor();
-    await viewing.requireAccessible();
-    assert.ok(!(await page.content()).includes(secret));
-    assert.equal(
-      await page.getByRole("button", { name: "Send again" }).count(),
-      0,
-      "it is tried again by itself",
-    );
-    assert.match(received[0] ?? "", /webhook\.ping/);
-
-    status = 200;
-    await page.getByRole("button", { name: "Send a test event" }).click();
-    await page.getByText("A test event was queued.").waitFor();
-    await viewing.reloadUntil(async () => await row.getByText("Delivered", { exact: true }).count() > 0);
-    await viewing.open(`${page.url().split("/console/")[1]}?status=Delivered`);
-    const before = received.length;
-    await page.getByRole("button", { name: "Send again" }).first().click(); // the first event may have arrived too
-    await page.getByText("The event was queued again.").waitFor();
-    await viewing.reloadUntil(() => Promise.resolve(received.length > before));
-
-    await page.getByRole("button", { name: "New secret" }).click();
-    await page.locator("dialog[open] [data-confirm-yes]").click();
-    await page.getByRole("heading", { name: "The new secret was created" }).waitFor();
-    assert.notEqual(await page.locator("main .copy-value code").textContent(), secret);
-    await page.getByRole("link", { name: "Back to the endpoint" }).click();
-    await page.getByRole("link", { name: "Edit" }).click();
-    await page.getByLabel("All events").uncheck();
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("expected").first().waitFor();
-    viewing.forgive();
-    await page.locator("input[name=eventTypes]").nth(1).check();
-    await page.getByLabel("Active: events are sent").uncheck();
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("The endpoint was saved.").waitFor();
-    assert.equal(await page.getByRole("button", { name: "Send a test event" }).count(), 0);
-    await page.getByRole("button", { name: "Delete" }).click();
-    await page.locator("dialog[open] [data-confirm-yes]").click();
-    await page.getByText("No webhook endpoints yet").waitFor();
-    await viewing.close();
-  },
-);
-
-inBrowser("an endpoint is paused with a reason, shows who did it, and is resumed", async (b) => {
-  status = 200;
-  const { id } = (await maker.post("/api/v1/webhook-endpoints", { url: hook, eventTypes: "*" })).body;
-  const viewing = await openConsole(b, t, maker);
-  const { page } = viewing;
-  await viewing.open(`webhooks/${id}`);
-  await page.getByText("Pause this endpoint").click();
-  await page.getByLabel("Reason").fill("The receiver <b>moves</b>");
-  await page.getByRole("button", { name: "Pause" }).click();
-  await page.getByText("The endpoint was paused.").waitFor();
-  await page.getByText("· The receiver <b>moves</b>").waitFor();
-  await page.locator("main").getByRole("link", { name: "Test Actor" }).first().waitFor();
-  await viewing.requireAccessible();
-  await page.getByRole("button", { name: "Send a test event" }).click();
-  await page.getByText("A test event was queued.").waitFor();
-  await viewing.open("webhooks?isPaused=true");
-  await page.getByRole("row", { name: hook }).getByText("Paused").waitFor();
-  await viewing.requireAccessible();
-  const before = received.length;
-  await page.getByRole("link", { name: hook }).click();
-  await page.getByRole("button", { name: "Resume" }).click();
-  await page.getByText("The endpoint was resumed.").waitFor();
-  await viewing.reloadUntil(() => Promise.resolve(received.length > before));
-  await page.getByRole("link", { name: "Send failed events again" }).click();
-  await page.getByText("No delivery of this endpoint has failed.").waitFor();
-  await viewing.requireAccessible();
-  await maker.delete(`/api/v1/webhook-endpoints/${id}`);
-  await viewing.close();
-});
-
-inBrowser("the pages need their permission and show only the viewer's tenant", async (b) => {
-  const made = await maker.post("/api/v1/webhook-endpoints", {
-    url: "https://example.com/hook",
-    eventTypes: "*",
-  });
-  const pages = [
-    ...["api-keys", "api-keys/new", "service-accounts", "service-accounts/new"],
-    ...["webhooks", "webhooks/new", `webhooks/${made.body.id}`],
-  ];
-  const statuses = async (actor: typeof maker) => {
-    const other = await openConsole(b, t, actor);
-    const found: number[] = [];
-    for (const address of pages) {
-      found.push((await other.page.request.get(`${t.url}/console/${address}`)).status());
-    }
-    await other.close();
-    return found;
-  };
-  assert.deepEqual(
-    await statuses(t.systemAdmin),
-    [200, 200, 200, 200, 200, 200, 404],
-    "another tenant's is not found",
+Deno.test("an API key has at most its creator's permissions, is shown once, works, and is revoked", async () => {
+  const browser = await browse(
+    t,
+    await t.actor({ permissions: ["manage:api-keys", "manage:webhooks", "read:users"] }),
   );
-  const closed = pages.map(() => 403);
-  assert.deepEqual(await statuses(await t.actor({ role: "Visitor" })), closed);
-  assert.deepEqual(await statuses(await t.actor({ permissions: [] })), closed);
-  assert.deepEqual(await statuses(await t.actor({ role: "Admin" })), closed);
-  for (const address of pages) {
-    const answer = await fetch(`${t.url}/console/${address}`, { redirect: "manual" });
-    await answer.body?.cancel();
-    assert.equal(answer.status, 303, address);
+  await browser.visit("api-keys/new");
+  assert.equal(browser.page.controls("permissions").length, 3, "the maker's own rights and no others");
+  const name = "<i>nightly</i> import";
+  await browser.press("Create the key", { Name: name, "read:users": true, "Valid for": "30" });
+  browser.page.shows("The key was created");
+  const key = shownSecret(browser);
+  const machine = new HttpClient(t.url, key);
+  assert.equal((await machine.get("/api/v1/users")).status, 200);
+  assert.equal((await machine.get("/api/v1/roles")).status, 403);
+  const list = await browser.follow("Back to the API keys");
+  assert.ok(!list.shows(name, "Active").html.includes(key), "the list has its first characters only");
+  (await browser.press("Revoke", {}, name)).shows("The key was revoked.", "No API keys yet");
+  assert.equal((await machine.get("/api/v1/users")).status, 401);
+  (await browser.press("Filter", { Show: "true" })).shows("Revoked");
+});
+
+Deno.test("the API refuses a permission that the form does not offer", async () => {
+  const browser = await browse(t, await t.actor({ permissions: makers }));
+  const forced = await browser.force("api-keys/new", {
+    name: "forced",
+    permissions: "delete:users",
+    days: "30",
+  });
+  assert.equal(forced.shows("ROLE_ASSIGNMENT_ESCALATION_BLOCKED").status, 403);
+});
+
+Deno.test("a service account is created with its secret shown once, gets a new secret, and is revoked", async () => {
+  const by = await t.actor({ permissions: ["manage:service-accounts", "read:users"] });
+  const browser = await browse(t, by);
+  const users = async (secret: string) => {
+    const headers = { "x-tenant-id": by.tenantId ?? "" };
+    return (await new HttpClient(t.url, secret).get("/api/v1/users", headers)).status;
+  };
+  (await browser.visit("service-accounts")).shows("No service accounts yet");
+  await browser.follow("New service account");
+  assert.deepEqual(browser.page.options("Acts in"), ["This tenant"]);
+  await browser.press("Create the account", { Name: "<i>billing</i>", "read:users": true });
+  browser.page.shows("The service account was created");
+  const first = shownSecret(browser);
+  assert.equal(await users(first), 200);
+  const list = await browser.follow("Back to the service accounts");
+  assert.match(list.rows.join(), /<i>billing<\/i>.*This tenant.*Active|<i>billing<\/i>.*Active.*This tenant/);
+  assert.ok(!list.html.includes(first), "the list has its first characters only");
+  (await browser.press("New secret")).shows("The new secret was created");
+  const second = shownSecret(browser);
+  assert.deepEqual([await users(first), await users(second)], [401, 200]);
+  await browser.follow("Back to the service accounts");
+  (await browser.press("Revoke")).shows("The service account was revoked.");
+  assert.equal(await users(second), 401);
+  const operator = await browse(t, t.systemAdmin);
+  await operator.visit("service-accounts/new");
+  const name = `everywhere ${crypto.randomUUID()}`;
+  await operator.press("Create the account", { Name: name, "Acts in": "all", "read:users": true });
+  assert.equal(await users(shownSecret(operator)), 200, "also in a tenant of others");
+  const { rows } = await operator.visit("service-accounts");
+  assert.match(rows.find((row) => row.includes(name)) ?? "", /All tenants/);
+});
+
+Deno.test("an administrator creates an OAuth client, whose secret is shown once, rotates it and revokes the client", async () => {
+  const browser = await browse(t, await t.actor({ permissions: makers }));
+  await browser.visit("oauth-clients/new");
+  const client = {
+    name: "Orders",
+    kind: "confidential",
+    redirectUris: "http://app.test",
+    audience: "https://orders.test",
+    scopes: "openid email",
+    tokenAlgorithm: "EdDSA",
+  };
+  const refused = await browser.press("Create", client);
+  assert.deepEqual(
+    [refused.status, refused.value("redirectUris")],
+    [400, "http://app.test"],
+    "what was typed stays",
+  );
+  await browser.press("Create", { redirectUris: "https://app.test/callback\nhttp://127.0.0.1/callback" });
+  const secret = shownSecret(browser);
+  assert.match(secret, /^ocs_[\w-]{43}$/);
+  await browser.visit("oauth-clients");
+  const detail = await browser.follow("Orders");
+  assert.ok(!detail.shows("https://app.test/callback").html.includes(secret));
+  await browser.press("New secret");
+  assert.match(shownSecret(browser), /^ocs_[\w-]{43}$/);
+  await browser.visit(detail.address);
+  await browser.press("Revoke");
+  (await browser.visit(detail.address)).shows("Revoked");
+});
+
+Deno.test("a webhook endpoint is created, tested, shows failures, delivers again, is changed and deleted", async () => {
+  const browser = await browse(t, await t.actor({ permissions: makers }));
+  await browser.visit("webhooks/new");
+  (await browser.press("Create", { URL: "http://10.0.0.1/" })).shows("expected a public address");
+  statuses.set("/tested", 500);
+  (await browser.press("Create", { URL: hook("/tested") })).shows("The endpoint was created");
+  const secret = shownSecret(browser);
+  assert.match(secret, /^whsec_/);
+  const { address } = (await browser.follow("Back to the endpoint")).shows("No deliveries yet");
+  (await browser.press("Send a test event")).shows("A test event was queued.");
+  const failing = await browser.waitFor("<b>said</b>");
+  assert.match(failing.rows.find((row) => row.startsWith("webhook.ping")) ?? "", /500/);
+  assert.ok(!failing.html.includes(secret));
+  assert.ok(!failing.offers.includes("Send again"), "it is tried again by itself");
+  statuses.delete("/tested");
+  await browser.press("Send a test event");
+  await browser.visit(`${address}?status=Delivered`);
+  await until(async () => (await browser.visit(browser.page.address)).offers.includes("Send again"));
+  const before = received.get("/tested")?.length ?? 0;
+  (await browser.press("Send again")).shows("The event was queued again.");
+  await until(() => (received.get("/tested")?.length ?? 0) > before);
+  (await browser.press("New secret")).shows("The new secret was created");
+  assert.notEqual(shownSecret(browser), secret);
+  await browser.follow("Back to the endpoint");
+  await browser.follow("Edit");
+  (await browser.press("Save", { "All events": false })).shows("expected");
+  await browser.press("Save", { eventTypes: ["user.created"], "Active: events are sent": false });
+  assert.ok(!browser.page.shows("The endpoint was saved.").offers.includes("Send a test event"));
+  (await browser.press("Delete")).shows("No webhook endpoints yet");
+});
+
+Deno.test("an endpoint is paused with a reason, shows who did it, and is resumed", async () => {
+  const maker = await t.actor({ permissions: makers });
+  const { id } =
+    (await maker.post("/api/v1/webhook-endpoints", { url: hook("/paused"), eventTypes: "*" })).body;
+  const browser = await browse(t, maker);
+  await browser.visit(`webhooks/${id}`);
+  await browser.press("Pause", { Reason: "The receiver <b>moves</b>" });
+  browser.page.shows("The endpoint was paused.", "· The receiver <b>moves</b>", "Test Actor");
+  (await browser.press("Send a test event")).shows("A test event was queued.");
+  const { rows } = await browser.visit("webhooks?isPaused=true");
+  assert.match(rows[0] ?? "", /Paused/);
+  assert.equal(received.get("/paused"), undefined);
+  await browser.follow(hook("/paused"));
+  (await browser.press("Resume")).shows("The endpoint was resumed.");
+  await until(() => received.get("/paused")?.length === 1);
+  await browser.visit(`webhooks/${id}`);
+  await browser.follow("Send failed events again");
+  browser.page.shows("No delivery of this endpoint has failed.");
+});
+
+Deno.test("an operator finds which webhooks fail and why, and sends their events again", async () => {
+  const by = await t.actor({ permissions: ["manage:webhooks"] });
+  statuses.set("/moved", 410);
+  const webhook = { url: hook("/moved"), eventTypes: ["role.changed"] };
+  const endpoint = `/api/v1/webhook-endpoints/${
+    (await by.post("/api/v1/webhook-endpoints", webhook)).body.id
+  }`;
+  const ping = (await by.post(`${endpoint}/test`, {})).body.id;
+  const what = "the endpoint to be deactivated";
+  await until(() => by.get(endpoint), ({ body }) => !body.isActive, { what });
+  await by.put(endpoint, { isActive: true });
+  statuses.delete("/moved");
+  const browser = await browse(t, by);
+  await browser.begin();
+  const { rows } = await browser.follow("Webhooks");
+  assert.match(rows[0] ?? "", /The receiver answered 410\..*0 of 1 attempts|0 of 1 attempts.*answered 410/);
+  (await browser.follow(hook("/moved"))).shows("The receiver answered 410.");
+  await browser.follow("Send failed events again");
+  browser.page.shows("1 delivery failed in the last 30 days.");
+  (await browser.press("1 event: send again")).shows("1 event was queued again.");
+  browser.requireFewClicks();
+  await until(() => received.get("/moved")?.length === 2, Boolean, { what: "the second attempt" });
+  assert.deepEqual(received.get("/moved"), [ping, ping]);
+});
+
+Deno.test("an endpoint of another tenant is nowhere", async () => {
+  const maker = await t.actor({ permissions: makers });
+  const { body } = await maker.post("/api/v1/webhook-endpoints", { url: hook("/x"), eventTypes: "*" });
+  for (const viewer of [t.systemAdmin, await t.actor({ permissions: makers })]) {
+    assert.equal((await (await browse(t, viewer)).visit(`webhooks/${body.id}`)).status, 404);
   }
 });

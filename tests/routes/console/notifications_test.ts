@@ -88,7 +88,11 @@ Deno.test("a message shows attachments, copies, reports and suppressed recipient
   await sql`update notifications set body_expired_at = now(), text_body = null where id = ${id}`;
   const expired = await browser.visit(`notifications/${id}`);
   assert.ok(!expired.shows("The content was deleted").offers.includes("Send again"));
-  (await browser.visit("notifications?recipient=FIRST@")).shows("first@example.com and 2 more");
+  await browser.begin();
+  await browser.follow("Messages");
+  (await browser.press("Filter", { Recipient: "FIRST@" })).shows("first@example.com and 2 more");
+  (await browser.follow("With reports")).shows("550 unknown");
+  browser.requireFewClicks();
   (await browser.visit("notifications?recipient=nobody")).lacks("With reports");
 });
 

@@ -176,6 +176,16 @@ export class PlainBrowser {
     return await this.#go(url, { form: sent, isMultipart: form.attribs.enctype === "multipart/form-data" });
   }
 
+  /** What a button shows in a frame of the page, which stays. */
+  async peek(button: string, values: Values = {}, within?: string): Promise<ShownPage> {
+    const stays = this.#page;
+    try {
+      return await this.press(button, values, within);
+    } finally {
+      this.#page = stays;
+    }
+  }
+
   /** What a form sends, with these values. */
   #filled(form: Tag, values: Values): [string, string | File][] {
     const { page } = this;

@@ -1,211 +1,188 @@
 import assert from "node:assert/strict";
-import type { Actor } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 import { CSV, downloadUrl, reached, STATUS } from "../reports/support.ts";
-import { openConsole, setupConsole } from "./support.ts";
+import { createTarget, startSlack } from "../reports/target_support.ts";
+import { browse } from "./plain_browser.ts";
 
-const { t, inBrowser } = await setupConsole();
+const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
+Deno.test.afterAll(() => t.stop());
 
-inBrowser(
-  "a report form shows errors, then generates a report that is followed to its end and downloaded",
-  async (b) => {
-    const actor = await t.actor({ role: "Admin" });
-    const viewing = await openConsole(b, t, actor);
-    const { page } = viewing;
-    await viewing.open("reports");
-    await page.locator("main").getByRole("link", { name: "Audit log", exact: true }).click();
-    await page.getByLabel("Actor").fill("not an id");
-    await page.getByLabel("Action", { exact: true }).fill("<b>user.update</b>");
-    await page.getByLabel("Format").selectOption("CSV");
-    await page.getByRole("button", { name: "Generate" }).click();
-    await page.locator(".has-error", { hasText: "Actor" }).locator(".error").waitFor();
-    assert.equal(await page.getByLabel("Actor").getAttribute("aria-invalid"), "true");
-    assert.equal(await page.getByLabel("Action", { exact: true }).inputValue(), "<b>user.update</b>");
-    viewing.forgive();
-    await viewing.requireAccessible();
-    await page.getByLabel("Actor").fill(actor.userId);
-    await page.getByLabel("Method").selectOption("To storage");
-    await page.getByLabel("Path").fill("console/{executionId}.csv");
-    await page.getByLabel("When").selectOption({ index: 1 });
-    await page.getByRole("button", { name: "Generate" }).click();
-    await page.getByText("Delivery and bursting work only in the background.").first().waitFor();
-    viewing.forgive();
-    await page.getByLabel("When").selectOption({ index: 0 });
-    await page.getByRole("button", { name: "Generate" }).click();
-    await page.waitForURL(/report-runs\/[0-9a-f-]{36}$/);
-    await page.locator("#run .notice-title", { hasText: "Delivered" }).waitFor();
-    const id = page.url().slice(-36);
-    await page.getByText(`console/${id}.csv`).waitFor();
-    await viewing.requireAccessible();
-    await downloadUrl(actor, id);
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("link", { name: /^Download/ }).click(),
-    ]);
-    assert.match(download.suggestedFilename(), /^audit-log-.*\.csv$/);
-    assert.match(await Deno.readTextFile(await download.path()), /^\ufeff?at,|^\ufeff?"?At/i);
-    await page.getByRole("link", { name: "Generate again" }).click();
-    assert.equal(await page.getByLabel("Actor").inputValue(), actor.userId);
-    await viewing.open(`report-runs/${id}`);
-    await page.getByRole("button", { name: "Delete" }).click();
-    await page.locator("dialog[open] [data-confirm-yes]").click();
-    await page.getByText("The report was deleted.").waitFor();
-    await page.getByText("No report runs yet").waitFor();
-    await viewing.close();
-  },
-);
-
-inBrowser("a document can be downloaded only after its scan", async (b) => {
+Deno.test("a report form shows errors, then generates a report that is followed to its end and downloaded", async () => {
   const actor = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, actor);
-  const { page } = viewing;
-  const { scanner } = t.steward.platform;
-  const { scan } = scanner;
+  const browser = await browse(t, actor);
+  await browser.visit("reports");
+  await browser.follow("reports/audit-log");
+  const report = { Actor: "not an id", Action: "<b>user.update</b>", Format: "CSV" };
+  const wrong = await browser.press("Generate", report);
+  assert.equal(wrong.control("Actor").attribs["aria-invalid"], "true");
+  assert.equal(wrong.value("Action"), "<b>user.update</b>");
+  const path = "console/{executionId}.csv";
+  const stored = { Actor: actor.userId, Method: "To storage", Path: path };
+  const [background = "", now = ""] = wrong.options("When");
+  const refused = await browser.press("Generate", { ...stored, When: now });
+  refused.shows("Delivery and bursting work only in the background.");
+  await browser.press("Generate", { When: background });
+  const id = browser.page.address.slice(-36);
+  (await browser.waitFor("Delivered")).shows(`console/${id}.csv`);
+  await downloadUrl(actor, id);
+  await browser.visit(`report-runs/${id}`);
+  const [download = ""] = browser.page.offers.filter((name) => name.startsWith("Download"));
+  const { location } = await browser.follow(download);
+  const file = await fetch(location);
+  assert.match(file.headers.get("content-disposition") ?? "", /audit-log-.*\.csv/);
+  assert.match(await file.text(), /^"?at,|^"?"?At/i);
+  await browser.visit(`report-runs/${id}`);
+  await browser.follow("Generate again");
+  assert.equal(browser.page.value("Actor"), actor.userId);
+  await browser.visit(`report-runs/${id}`);
+  (await browser.press("Delete")).shows("The report was deleted.", "No report runs yet");
+});
+
+Deno.test("a document can be downloaded only after its scan", async () => {
+  const actor = await t.actor({ role: "Admin" });
+  const browser = await browse(t, actor);
   const scanned = Promise.withResolvers<void>();
-  scanner.scan = async (content, o) => {
-    const verdict = await scan(content, o);
-    await scanned.promise;
-    return verdict;
-  };
-  const { body } = await actor.post("/api/v1/reports/generate", { templateId: "users", format: CSV });
-  const path = `/api/v1/reports/${body.id}`;
-  assert.equal((await actor.get(path)).body.fileStatus, "Scanning");
-  await viewing.open(`report-runs/${body.id}`);
-  const download = page.getByRole("link", { name: /^Download/ });
-  await page.locator("#run .notice", { hasText: "It is being scanned." }).waitFor();
-  assert.equal(await download.count(), 0);
-  scanner.scan = scan;
-  scanned.resolve();
-  await download.waitFor();
-  await page.locator("#run .notice", { hasText: "You can download it." }).waitFor();
-  assert.equal((await actor.get(path)).body.fileStatus, "Available");
-  await viewing.close();
-});
-
-inBrowser("a run is followed until its deliveries are recorded as its status", async (b) => {
-  const actor = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, actor);
-  const { page } = viewing;
-  const { body: { id } } = await actor.post("/api/v1/reports/generate-async", {
-    templateId: "users",
-    format: CSV,
-    delivery: { method: 3, targetPath: "followed.csv" },
+  const { scan } = t.steward.platform.scanner;
+  const restore = t.replace(({ scanner }) => scanner, {
+    scan: async (content, o) => {
+      const verdict = await scan(content, o);
+      await scanned.promise;
+      return verdict;
+    },
   });
-  await reached(actor, id, STATUS.Delivered);
-  const { sql } = t.steward.platform;
-  const setStatus = (status: number) => sql`update report_executions set status = ${status} where id = ${id}`;
-  await setStatus(STATUS.Completed);
-  await viewing.open(`report-runs/${id}`);
-  await page.locator("#run .badge", { hasText: "Delivered" }).waitFor();
-  await setStatus(STATUS.Delivered);
-  await page.locator("#run .notice-title", { hasText: "Delivered" }).waitFor();
-  await viewing.close();
+  const { body } = await actor.post("/api/v1/reports/generate", { templateId: "users", format: CSV });
+  const fileStatus = async () => (await actor.get(`/api/v1/reports/${body.id}`)).body.fileStatus;
+  assert.equal(await fileStatus(), "Scanning");
+  const scanning = await browser.visit(`report-runs/${body.id}`);
+  scanning.shows("It is being scanned.");
+  assert.ok(!scanning.offers.some((name) => name.startsWith("Download")));
+  scanned.resolve();
+  restore();
+  const ready = await browser.waitFor("You can download it.");
+  assert.ok(ready.offers.some((name) => name.startsWith("Download")));
+  assert.equal(await fileStatus(), "Available");
 });
 
-inBrowser("a schedule is created, runs, is paused, changed and deleted", async (b) => {
+Deno.test("a schedule is created, runs, is paused, changed and deleted", async () => {
   const actor = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, actor);
-  const { page } = viewing;
-  await viewing.open("report-schedules/new");
-  await page.locator("main").getByRole("link", { name: "Users", exact: true }).click();
-  await page.getByLabel("Name").fill("Monday’s users <i>");
-  await page.getByLabel("Format").selectOption("CSV");
-  await page.getByLabel("Repeats").selectOption("cron");
-  await page.getByLabel("Cron expression").fill("61 8 * * 1");
-  await page.locator("#next-runs", { hasText: "61 8 * * 1" }).waitFor();
-  await page.getByRole("button", { name: "Create" }).click();
-  await page.locator(".has-error", { hasText: "Cron expression" }).waitFor();
-  viewing.forgive();
-  await viewing.requireAccessible();
-  await page.getByLabel("Cron expression").fill("30 8 * * 1");
-  await page.locator("#next-runs li").nth(4).waitFor();
-  await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("The schedule was created.").waitFor();
-  assert.equal(await page.getByRole("heading", { level: 1 }).textContent(), "Monday’s users <i>");
-  const id = page.url().slice(-36);
-  await page.getByRole("button", { name: "Run now" }).click();
-  await page.locator("#schedule table .badge", { hasText: "Completed" }).waitFor();
-  await viewing.requireAccessible();
-  await page.getByRole("button", { name: "Pause" }).click();
-  await page.getByText("The schedule is paused.").waitFor();
-  await page.getByRole("button", { name: "Resume" }).click();
-  await page.getByText("The schedule runs again.").waitFor();
-  await page.getByRole("link", { name: "Edit" }).click();
-  assert.equal(await page.getByLabel("Cron expression").inputValue(), "30 8 * * 1");
-  await page.getByLabel("Active").selectOption("Yes");
-  await page.getByLabel("Method").selectOption("By email");
-  await page.getByLabel("Recipients").fill("ana@example.test\nrui@example.test");
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("The schedule was saved.").waitFor();
-  const { body } = await actor.get(`/api/v1/reports/schedules/${id}`);
+  const browser = await browse(t, actor);
+  await browser.visit("report-schedules/new");
+  const [users = ""] = browser.page.hrefs.filter((href) => /^report-schedules\/new\?.*users/.test(href));
+  await browser.follow(users);
+  const schedule = {
+    Name: "Monday’s users <i>",
+    Format: "CSV",
+    Repeats: "cron",
+    cronExpression: "61 8 * * 1",
+  };
+  const wrong = await browser.press("Create", schedule);
+  assert.equal(wrong.control("cronExpression").attribs["aria-invalid"], "true");
+  await browser.press("Create", { cronExpression: "30 8 * * 1" });
+  assert.equal(browser.page.shows("The schedule was created.").heading, schedule.Name);
+  const id = browser.page.address.slice(-36);
+  await browser.press("Run now");
+  await browser.visit(`report-schedules/${id}`);
+  await browser.waitFor("Completed");
+  (await browser.press("Pause")).shows("The schedule is paused.");
+  (await browser.press("Resume")).shows("The schedule runs again.");
+  await browser.follow("Edit");
+  assert.equal(browser.page.value("cronExpression"), "30 8 * * 1");
+  const Recipients = "ana@example.test\nrui@example.test";
+  await browser.press("Save", { Active: "Yes", Method: "By email", Recipients });
+  browser.page.shows("The schedule was saved.");
+  const path = `/api/v1/reports/schedules/${id}`;
+  const { body } = await actor.get(path);
   assert.equal(JSON.parse(body.parametersJson).isActive, true);
   assert.deepEqual(JSON.parse(body.deliveryOptionsJson).recipients, ["ana@example.test", "rui@example.test"]);
-  await page.getByRole("link", { name: "Edit" }).click();
-  await actor.put(`/api/v1/reports/schedules/${id}`, { description: "changed elsewhere" });
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Someone else changed this while you were editing").waitFor();
-  viewing.forgive();
-  await viewing.open(`report-schedules/${id}`);
-  await page.getByRole("button", { name: "Delete" }).click();
-  await page.locator("dialog[open] [data-confirm-yes]").click();
-  await page.getByText("The schedule was deleted.").waitFor();
-  await page.getByText("No schedules yet").waitFor();
-  await viewing.close();
+  await browser.follow("Edit");
+  await actor.put(path, { name: "Changed elsewhere" });
+  const stale = await browser.press("Save", { Name: "Every Monday" });
+  stale.shows("Someone else changed this while you were editing");
+  assert.equal(stale.value("Name"), "Every Monday");
+  await browser.press("Save");
+  assert.equal((await actor.get(path)).body.name, "Every Monday");
+  (await browser.press("Delete")).shows("The schedule was deleted.", "No schedules yet");
 });
 
-inBrowser(
-  "a burst generates one document per value, in Portuguese, in the dark theme and on a phone",
-  async (b) => {
-    const actor = await t.actor({ role: "Admin" });
-    const viewing = await openConsole(b, t, actor, { locale: "pt-PT", theme: "dark", phone: true });
-    const { page } = viewing;
-    await viewing.open("reports/users");
-    await viewing.requireNoSidewaysScroll();
-    await page.getByText("Divisão: um documento").click();
-    await page.getByLabel("Parâmetro", { exact: true }).selectOption("roleName");
-    await page.getByLabel("Valores").fill("Admin\nAdmin");
-    await page.getByRole("button", { name: "Gerar" }).click();
-    await page.locator(".error", { hasText: "linha" }).waitFor();
-    viewing.forgive();
-    await viewing.requireAccessible();
-    await page.getByLabel("Valores").fill("Admin\nVisitor");
-    await page.getByLabel("Formato").selectOption("CSV");
-    await page.getByRole("button", { name: "Gerar" }).click();
-    await page.waitForURL(/report-runs\?burstId=/);
-    await page.locator("#runs tbody .badge", { hasText: "Concluído" }).nth(1).waitFor();
-    await viewing.requireAccessible();
-    await viewing.requireNoSidewaysScroll();
-    await page.getByRole("link", { name: "Users: Visitor" }).click();
-    await page.getByText("Todas as execuções da divisão").waitFor();
-    await viewing.requireNoSidewaysScroll();
-    await viewing.close();
-  },
-);
+Deno.test("a burst generates one document per value, in Portuguese", async () => {
+  const browser = await browse(t, await t.actor({ role: "Admin" }), "pt-PT");
+  await browser.visit("reports/users");
+  const burst = { Parâmetro: "roleName", Valores: "Admin\nAdmin", Formato: "CSV" };
+  (await browser.press("Gerar", burst)).shows("linha");
+  await browser.press("Gerar", { Valores: "Admin\nVisitor" });
+  assert.match(browser.page.address, /report-runs\?burstId=/);
+  await until(async () => /Concluído.*Concluído/.test((await browser.visit(browser.page.address)).text));
+  (await browser.follow("Users: Visitor")).shows("Todas as execuções da divisão");
+});
 
-inBrowser(
-  "each viewer sees the reports their permissions allow, and nothing of another tenant",
-  async (b) => {
-    const owner = await t.actor({ role: "Admin" });
-    const tenantId = owner.tenantId ?? "";
-    const { body } = await owner.post("/api/v1/reports/generate-async", { templateId: "users", format: CSV });
-    await reached(owner, body.id, STATUS.Completed);
-    const look = async (actor: Actor) => {
-      const viewing = await openConsole(b, t, actor);
-      await viewing.open("reports");
-      const users = viewing.page.locator("main").getByRole("link", { name: "Users", exact: true });
-      const seesUsers = await users.count() === 1;
-      const history = await viewing.open(`report-runs/${body.id}`);
-      const schedules = await viewing.open("report-schedules");
-      viewing.forgive();
-      await viewing.requireAccessible();
-      await viewing.close();
-      return { seesUsers, history, schedules };
-    };
-    const nothing = { seesUsers: false, history: 403, schedules: 200 };
-    const reader = { seesUsers: true, history: 200, schedules: 200 };
-    assert.deepEqual(await look(await t.actor({ permissions: [], tenantId })), nothing);
-    assert.deepEqual(await look(await t.actor({ role: "Visitor", tenantId })), reader);
-    assert.deepEqual(await look(owner), reader);
-    assert.deepEqual(await look(await t.actor({ role: "Admin" })), { ...reader, history: 404 });
-    assert.deepEqual(await look(t.systemAdmin), { ...reader, history: 404 });
-  },
-);
+Deno.test("each viewer sees the reports their permissions allow, and nothing of another tenant", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const tenantId = owner.tenantId ?? "";
+  const { body } = await owner.post("/api/v1/reports/generate-async", { templateId: "users", format: CSV });
+  await reached(owner, body.id, STATUS.Completed);
+  const look = async (actor: Actor) => {
+    const browser = await browse(t, actor);
+    const seesUsers = (await browser.visit("reports")).hrefs.includes("reports/users");
+    return [seesUsers, (await browser.visit(`report-runs/${body.id}`)).status];
+  };
+  assert.deepEqual(await look(await t.actor({ permissions: [], tenantId })), [false, 403]);
+  assert.deepEqual(await look(await t.actor({ role: "Visitor", tenantId })), [true, 200]);
+  assert.deepEqual(await look(owner), [true, 200]);
+  assert.deepEqual(await look(await t.actor({ role: "Admin" })), [true, 404]);
+  assert.deepEqual(await look(t.systemAdmin), [true, 404]);
+});
+
+Deno.test("a report target is created and tested, and a secret for webhooks is shown once", async () => {
+  const slack = startSlack();
+  const browser = await browse(t, await t.actor({ permissions: ["manage:webhooks"] }));
+  (await browser.visit("report-targets")).shows("No report targets yet");
+  await browser.follow("New Slack webhook");
+  const wrong = await browser.press("Save", { Name: "Team chat", "Webhook URL": "https://127.0.0.2/x" });
+  assert.equal(wrong.control("Webhook URL").attribs["aria-invalid"], "true");
+  (await browser.press("Save", { "Webhook URL": slack.url })).shows("The target was created.");
+  (await browser.press("Test")).shows("The test succeeded");
+  await browser.visit("report-targets");
+  (await browser.press("New secret")).shows(/whsec_\S+/);
+  (await browser.visit("report-targets")).lacks("whsec_");
+  await slack.stop();
+});
+
+Deno.test("a report that was not delivered leads from the overview to its run, is delivered elsewhere, and again", async () => {
+  const manager = await t.actor({ permissions: ["manage:webhooks"] });
+  const reader = await t.actor({ tenantId: manager.tenantId ?? "", role: "Admin" });
+  const slack = startSlack([404, "no_service"]);
+  await createTarget(manager, { kind: "slack", name: "Team chat", webhookUrl: slack.url });
+  const delivery = { method: 4, webhookUrl: "http://127.0.0.2:9/closed" };
+  const make = { templateId: "users", format: CSV, delivery };
+  const { body } = await reader.post("/api/v1/reports/generate-async", make);
+  const path = `/api/v1/reports/${body.id}`;
+  const delivered = (status: string, count: number) =>
+    until(
+      () => reader.get(path),
+      ({ body }) => body.deliveryStatus === status && body.deliveries.length === count,
+      { what: `${count} deliveries, ${status}` },
+    );
+  await delivered("Failed", 1);
+  await reader.post("/api/v1/reports/generate-async", { ...make, delivery: null });
+  const browser = await browse(t, reader);
+  await browser.begin();
+  const runs = await browser.follow("1 report of the last 24 hours did not reach all");
+  assert.equal(runs.rows.length, 1);
+  assert.match(runs.rows[0] ?? "", /Not delivered/);
+  const run = await browser.follow(`report-runs/${body.id}`);
+  run.shows("No recipient received the document.", /Refused: .*private/);
+  browser.requireFewClicks();
+  await browser.follow("Deliver to others");
+  await browser.press("Deliver to others", { Method: "By webhook", Receiver: "Team chat" });
+  browser.page.shows("The delivery was queued.");
+  await until(() => slack.texts.length === 1);
+  await delivered("Failed", 2);
+  await browser.visit(`report-runs/${body.id}`);
+  browser.page.shows("no_service");
+  (await browser.press("Deliver again", {}, "Team chat")).shows("The deliveries were queued again.");
+  await delivered("Partly", 2);
+  assert.equal(slack.texts.length, 2);
+  (await browser.visit(`report-runs/${body.id}`)).shows("Some recipients did not receive the document.");
+  await slack.stop();
+});

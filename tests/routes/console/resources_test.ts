@@ -1,106 +1,125 @@
 import assert from "node:assert/strict";
-import { openConsole, setupConsole } from "./support.ts";
+import { setupShared } from "../../support/setup.ts";
+import { browse } from "./plain_browser.ts";
 
-const { t, inBrowser } = await setupConsole();
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
 
-const tenantId = await t.tenant();
-const manager = await t.actor({ tenantId, permissions: ["manage:applications", "manage:settings"] });
-const visitor = await t.actor({ tenantId, role: "Visitor" });
+const managing = { permissions: ["manage:applications", "manage:settings"] };
+const manager = await t.actor(managing);
+const tenantId = manager.tenantId ?? "";
+const settingOf = async (key: string) => (await manager.get(`/api/v1/settings?search=${key}`)).body.items[0];
+/** Creates a setting. @returns its id */
+async function set(key: string, value: string): Promise<string> {
+  const { status, body } = await manager.post("/api/v1/settings", { key, value });
+  assert.equal(status, 201);
+  return body.id;
+}
 
-inBrowser(
-  "an application is created, a duplicate is refused, it is changed, deleted and listed among the deleted",
-  async (b) => {
-    const viewing = await openConsole(b, t, manager);
-    const { page } = viewing;
-    const make = async () => {
-      await viewing.open("applications/new");
-      await page.getByLabel("Code").fill("shop");
-      await page.getByLabel("Name").fill("<i>Loja</i>");
-      await page.getByRole("button", { name: "Create" }).click();
-    };
-    await make();
-    await page.getByText("<i>Loja</i> was created.").waitFor();
-    await make();
-    await page.getByText("APPLICATION_ALREADY_EXISTS").waitFor();
-    assert.equal(await page.getByLabel("Name").inputValue(), "<i>Loja</i>");
-    viewing.forgive();
-    await viewing.open("applications?search=loja&sortBy=name");
-    await page.getByRole("link", { name: "<i>Loja</i>" }).click();
-    await page.getByLabel("Active").uncheck();
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("<i>Loja</i> was saved.").waitFor();
-    await page.getByLabel("Status").selectOption("false");
-    await page.waitForURL("**/applications?*isActive=false*");
-    await page.getByRole("link", { name: "<i>Loja</i>" }).click();
-    await page.getByRole("button", { name: "Delete" }).click();
-    await page.locator("dialog[open] [data-confirm-yes]").click();
-    await page.getByText("<i>Loja</i> was deleted.").waitFor();
-    await page.getByText("No applications yet").waitFor();
-    await page.getByLabel("Show").selectOption("true");
-    await page.getByText("Deleted", { exact: true }).waitFor();
-    assert.equal(await page.getByRole("link", { name: "<i>Loja</i>" }).count(), 0, "nothing is left to open");
-    await viewing.close();
-  },
-);
+Deno.test("an application is created, a duplicate is refused, it is changed, deleted and listed among the deleted", async () => {
+  const browser = await browse(t, manager);
+  const make = async () => {
+    await browser.visit("applications/new");
+    return await browser.press("Create", { Code: "shop", Name: "<i>Loja</i>" });
+  };
+  (await make()).shows("<i>Loja</i> was created.");
+  assert.equal((await make()).shows("APPLICATION_ALREADY_EXISTS").value("Name"), "<i>Loja</i>");
+  await browser.visit("applications?search=loja&sortBy=name");
+  await browser.follow("<i>Loja</i>");
+  (await browser.press("Save", { Active: false })).shows("<i>Loja</i> was saved.");
+  await browser.press("Filter", { Status: "false" });
+  await browser.follow("<i>Loja</i>");
+  (await browser.press("Delete")).shows("<i>Loja</i> was deleted.", "No applications yet");
+  await browser.press("Filter", { Show: "true" });
+  assert.ok(!browser.page.shows("Deleted").offers.includes("<i>Loja</i>"), "nothing is left to open");
+});
 
-inBrowser("a setting keeps its text as typed, and a concurrent change is not overwritten", async (b) => {
-  const viewing = await openConsole(b, t, manager);
-  const { page } = viewing;
-  await viewing.open("settings/new");
-  await page.getByLabel("Key").fill("branding.color");
-  await page.getByLabel("Value").fill("  two\n  lines ");
-  await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("branding.color was created.").waitFor();
-  const [setting] = (await manager.get("/api/v1/settings")).body.items;
-  assert.equal(setting.value, "  two\n  lines ");
-  await page.getByRole("link", { name: "branding.color" }).click();
-  await page.getByLabel("Value").fill("mine");
+Deno.test("a setting keeps its text as typed, and a concurrent change is not overwritten", async () => {
+  const browser = await browse(t, manager);
+  await browser.visit("settings/new");
+  const value = "  two\n  lines ";
+  (await browser.press("Create", { Key: "branding.color", Value: value })).shows(
+    "branding.color was created.",
+  );
+  const setting = await settingOf("branding.color");
+  assert.equal(setting.value, value);
+  await browser.visit(`settings/${setting.id}`);
   const theirs = { key: "branding.color", value: "theirs" };
   assert.equal((await manager.put(`/api/v1/settings/${setting.id}`, theirs)).status, 200);
-  await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("PRECONDITION_FAILED").waitFor();
-  assert.equal(await page.getByLabel("Value").inputValue(), "mine");
-  viewing.forgive();
-  await viewing.close();
+  const stale = await browser.press("Save", { Value: "mine" });
+  assert.equal(stale.shows("PRECONDITION_FAILED").value("Value"), "mine");
 });
 
-inBrowser("viewers without permission can read them, and a forced form is refused", async (b) => {
-  await manager.post("/api/v1/settings", { key: "read.me", value: "x" });
-  const [setting] = (await manager.get("/api/v1/settings?search=read.me")).body.items;
-  const viewing = await openConsole(b, t, visitor);
-  const { page } = viewing;
-  await viewing.open("settings");
-  assert.equal(await page.getByRole("link", { name: "New setting" }).count(), 0);
-  await page.getByRole("link", { name: "read.me" }).click();
-  await page.getByRole("heading", { name: "read.me" }).waitFor();
-  assert.equal(await page.getByLabel("Value").isDisabled(), true);
-  assert.equal(await page.getByRole("button", { name: "Save" }).count(), 0);
-  const csrf = await page.locator("main input[name=csrf]").first().inputValue();
-  const headers = { origin: t.url };
-  const forced = await viewing.page.request.post(`${t.url}/console/settings/${setting.id}`, {
-    headers,
-    form: { csrf, key: "read.me", value: "forced" },
-    maxRedirects: 0,
-  });
-  assert.equal(forced.status(), 303);
-  for (const path of ["settings/new", "applications/new", `settings/${setting.id}/delete`]) {
-    const answer = await viewing.page.request.post(`${t.url}/console/${path}`, { headers, form: { csrf } });
-    assert.equal(answer.status(), 403, path);
+Deno.test("viewers without permission can read them, and a forced form is refused", async () => {
+  const id = await set("read.me", "x");
+  const browser = await browse(t, await t.actor({ tenantId, role: "Visitor" }));
+  assert.ok(!(await browser.visit("settings")).offers.includes("New setting"));
+  const page = await browser.follow("read.me");
+  assert.deepEqual([page.heading, page.isDisabled("Value"), page.offers.includes("Save")], [
+    "read.me",
+    true,
+    false,
+  ]);
+  await browser.force(`settings/${id}`, { key: "read.me", value: "forced" });
+  for (const path of ["settings/new", "applications/new", `settings/${id}/delete`]) {
+    assert.equal((await browser.force(path, {})).status, 403, path);
   }
-  assert.equal((await manager.get(`/api/v1/settings/${setting.id}`)).body.value, "x");
-  await viewing.close();
+  assert.equal((await manager.get(`/api/v1/settings/${id}`)).body.value, "x");
+  (await (await browse(t, await t.actor({ permissions: [] }))).visit("settings")).shows("No settings yet");
 });
 
-inBrowser("the pages show only the viewer's tenant", async (b) => {
-  await manager.post("/api/v1/settings", { key: "own", value: "v" });
-  const admin = await t.actor({ role: "Admin" });
-  for (const actor of [t.systemAdmin, admin, await t.actor({ permissions: [] })]) {
-    const viewing = await openConsole(b, t, actor);
-    assert.equal(await viewing.open("settings"), 200);
-    await viewing.page.getByText("No settings yet").waitFor();
-    await viewing.close();
+Deno.test("a changed setting is changed back, and a deleted one is there again", async () => {
+  const id = await set("undo.me", " first\nline ");
+  const browser = await browse(t, manager);
+  await browser.visit(`settings/${id}`);
+  (await browser.press("Save", { Value: "second" })).shows("undo.me was saved.");
+  const undone = await browser.press("Undo");
+  assert.ok(
+    !undone.shows("The change was undone.").offers.includes("Undo"),
+    "an undone action is not undone",
+  );
+  assert.equal((await settingOf("undo.me")).value, " first\nline ");
+  await browser.visit(`settings/${id}`);
+  (await browser.press("Delete")).shows("undo.me was deleted.");
+  assert.equal(await settingOf("undo.me"), undefined);
+  (await browser.press("Undo")).shows("The change was undone.");
+  assert.equal((await settingOf("undo.me")).value, " first\nline ");
+});
+
+Deno.test("nothing is undone if someone else has changed it meanwhile, or by a call that was not offered", async () => {
+  const id = await set("contested", "one");
+  const browser = await browse(t, manager);
+  await browser.visit(`settings/${id}`);
+  (await browser.press("Save", { Value: "two" })).shows("contested was saved.");
+  const theirs = { key: "contested", value: "theirs" };
+  assert.equal((await manager.put(`/api/v1/settings/${id}`, theirs)).status, 200);
+  (await browser.press("Undo")).shows("Nothing was undone: it was changed in the meantime.");
+  const call = btoa(
+    JSON.stringify({ operation: "deleteSetting", input: { params: { id } }, goTo: "settings" }),
+  );
+  for (const undo of [call, `${call}.`, `${call}.${"A".repeat(43)}`, ""]) {
+    (await browser.force("undo", { undo })).shows("Nothing was undone");
   }
-  const answer = await fetch(`${t.url}/console/settings`, { redirect: "manual" });
-  await answer.body?.cancel();
-  assert.equal(answer.status, 303);
+  assert.equal((await settingOf("contested")).value, "theirs");
+});
+
+Deno.test("a change of roles and a deactivation of a tenant are undone", async () => {
+  const person = await t.actor({ tenantId, role: "Visitor" });
+  const admin = await t.actor({ tenantId, role: "Admin" });
+  const roles = async () =>
+    (await admin.get(`/api/v1/users/${person.userId}/roles`)).body.map(({ name }: { name: string }) => name);
+  const browser = await browse(t, admin);
+  await browser.visit(`users/${person.userId}/roles`);
+  await browser.press("Save", { Visitor: false });
+  assert.deepEqual(await roles(), []);
+  (await browser.press("Undo")).shows("The change was undone.");
+  assert.deepEqual(await roles(), ["Visitor"]);
+  const other = await t.tenant();
+  const isActive = async () => (await t.systemAdmin.get(`/api/v1/tenants/${other}`)).body.isActive;
+  const platform = await browse(t, t.systemAdmin);
+  await platform.visit(`tenants/${other}`);
+  await platform.press("Deactivate");
+  assert.equal(await isActive(), false);
+  (await platform.press("Undo")).shows("The change was undone.");
+  assert.equal(await isActive(), true);
 });

@@ -212,7 +212,10 @@ Deno.test("previews show the tenant's logo without loading it", async () => {
   }
 });
 
-const HTML = `<body><h1>Order {{ number }}</h1>
+const HTML = `<body>
+<p>zero</p>
+<p>nought</p>
+<h1>Order {{ number }}</h1>
 <p>Hello {{ name }},</p>
 <p>your order is on its way.</p>
 <p>one</p>

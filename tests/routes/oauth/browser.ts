@@ -15,7 +15,12 @@ export interface Shown {
   headers: Headers;
 }
 
+/** Where a request of a browser led: a page that it shows, or another site. */
+type Way = Shown | { left: URL };
+
 const MAX_STEPS = 30;
+const attributeOf = (attributes: string[], wanted: string) =>
+  attributes.map((each) => each.split("=")).find(([key]) => key?.toLowerCase() === wanted)?.[1];
 
 /**
  * A browser without scripts: it keeps cookies, follows redirects and refreshing pages, and submits the forms that pages
@@ -30,7 +35,7 @@ export class FormBrowser {
   }
 
   /** Opens an address, as a link of another site does. */
-  async open(url: URL | string): Promise<Shown | { left: URL }> {
+  async open(url: URL | string): Promise<Way> {
     return await this.#go(new URL(url), { method: "GET" }, "cross-site");
   }
 
@@ -45,11 +50,7 @@ export class FormBrowser {
   }
 
   /** Submits the form of a page whose submit button has this value. */
-  async submit(
-    page: Shown,
-    button: string,
-    fields: Record<string, string> = {},
-  ): Promise<Shown | { left: URL }> {
+  async submit(page: Shown, button: string, fields: Record<string, string> = {}): Promise<Way> {
     const form = [...page.html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)]
       .find(([, , inner = ""]) => new RegExp(`<button[^>]* value="${button}"`).test(inner));
     assert.ok(form, `no form with the button ${button} in ${page.html}`);
@@ -63,15 +64,12 @@ export class FormBrowser {
     }
     const [, pressed = ""] = new RegExp(`<button([^>]* value="${button}"[^>]*)>`).exec(inner) ?? [];
     body.append(attribute(pressed, "name"), button);
-    return await this.#go(target, {
-      method: "POST",
-      body,
-      headers: { origin: page.url.origin, "sec-fetch-site": "same-origin" },
-    }, "same-site");
+    const headers = { origin: page.url.origin, "sec-fetch-site": "same-origin" };
+    return await this.#go(target, { method: "POST", body, headers }, "same-site");
   }
 
   /** Signs in on the console's page. */
-  async signIn(page: Shown, email: string, password: string): Promise<Shown | { left: URL }> {
+  async signIn(page: Shown, email: string, password: string): Promise<Way> {
     return await this.submit(page, "sign-in", { email, password });
   }
 
@@ -94,11 +92,7 @@ export class FormBrowser {
     return response;
   }
 
-  async #go(
-    url: URL,
-    init: RequestInit,
-    from: "same-site" | "cross-site",
-  ): Promise<Shown | { left: URL }> {
+  async #go(url: URL, init: RequestInit, from: "same-site" | "cross-site"): Promise<Way> {
     let [target, request] = [url, init];
     for (let step = 0; step < MAX_STEPS; step++) {
       if (!this.#visited.has(target.origin)) return { left: target };
@@ -119,31 +113,24 @@ export class FormBrowser {
   #keep({ origin }: URL, line: string): void {
     const [pair = "", ...attributes] = line.split(/; */);
     const [name = "", ...rest] = pair.split("=");
-    const read = (wanted: string) =>
-      attributes.map((each) => each.split("=")).find(([key]) => key?.toLowerCase() === wanted)?.[1];
+    const read = (wanted: string) => attributeOf(attributes, wanted);
     const jar = this.#jars.get(origin) ?? new Map<string, Cookie>();
     this.#jars.set(origin, jar);
     const gone = read("max-age") === "0" || Date.parse(read("expires") ?? "") < Date.now();
-    if (gone) jar.delete(name);
-    else {
-      jar.set(name, {
-        name,
-        value: rest.join("="),
-        path: read("path") ?? "/",
-        sameSite: read("samesite") ?? "Lax",
-      });
-    }
+    if (gone) return void jar.delete(name);
+    const [path, sameSite] = [read("path") ?? "/", read("samesite") ?? "Lax"];
+    jar.set(name, { name, value: rest.join("="), path, sameSite });
   }
 }
 
 /** The page that the browser stayed on. */
-export function shown(outcome: Shown | { left: URL }): Shown {
+export function shown(outcome: Way): Shown {
   assert.ok(!("left" in outcome), `the browser left to ${JSON.stringify(outcome)}`);
   return outcome;
 }
 
 /** The URL that the browser left to. */
-export function left(outcome: Shown | { left: URL }): URL {
+export function left(outcome: Way): URL {
   if ("left" in outcome) return outcome.left;
   assert.fail(`the browser stayed on ${outcome.url}: ${outcome.status} ${outcome.html.slice(-2000)}`);
 }

@@ -1,57 +1,15 @@
 // Clients that nobody here wrote sign in, configured by discovery alone. Those that are not installed are skipped.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import * as oauth from "oauth4webapi";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { PASSWORD, person } from "../auth/people.ts";
 import { FormBrowser, shown } from "./browser.ts";
-import { makeClient, signedInBrowser } from "./flow.ts";
+import { makeClient } from "./flow.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
-
-Deno.test("oauth4webapi signs in as a public client of a native app, with a port that nobody registered", async () => {
-  const made = await makeClient(systemAdmin, {
-    kind: "public",
-    redirectUris: ["http://127.0.0.1/cb"],
-    tokenAlgorithm: "RS256",
-  });
-  const { browser, who } = await signedInBrowser(t);
-  const options = { [oauth.allowInsecureRequests]: true };
-  const issuer = new URL(t.url);
-  for (const algorithm of ["oidc", "oauth2"] as const) {
-    const discovered = await oauth.discoveryRequest(issuer, { algorithm, ...options });
-    const as = await oauth.processDiscoveryResponse(issuer, discovered);
-    const client: oauth.Client = { client_id: made.clientId };
-    const verifier = oauth.generateRandomCodeVerifier();
-    const redirectUri = "http://127.0.0.1:49152/cb";
-    const url = new URL(as.authorization_endpoint ?? "");
-    const asked = new URLSearchParams({
-      client_id: made.clientId,
-      redirect_uri: redirectUri,
-      response_type: "code",
-      scope: "openid email",
-      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: "S256",
-      state: "s",
-    });
-    url.search = String(asked);
-    const answer = oauth.validateAuthResponse(as, client, await browser.leave(url), "s");
-    const [none, grant] = [oauth.None(), oauth.authorizationCodeGrantRequest];
-    const response = await grant(as, client, none, answer, redirectUri, verifier, options);
-    const required = { requireIdToken: true };
-    const tokens = await oauth.processAuthorizationCodeResponse(as, client, response, required);
-    assert.equal(oauth.getValidatedIdTokenClaims(tokens)?.sub, who.id);
-    const headers = { authorization: `Bearer ${tokens.access_token}` };
-    const request = new Request("https://api.test/", { headers });
-    const claims = await oauth.validateJwtAccessToken(as, request, made.audience, options);
-    assert.equal(claims.client_id, made.clientId);
-    const info = await oauth.userInfoRequest(as, client, tokens.access_token, options);
-    assert.equal((await oauth.processUserInfoResponse(as, client, who.id, info)).email, who.email);
-  }
-});
 
 const here = (name: string) => new URL(`clients/${name}`, import.meta.url).pathname;
 const works = (command: string, args: string[]): boolean => {

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { pageTexts, pdfObjects } from "../../domain/reports/pdf_objects.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { fetchDocument, reached, STATUS } from "../reports/support.ts";
+import { browse } from "./plain_browser.ts";
+import type { ShownPage } from "./shown_page.ts";
+
+const t = await setupShared();
+Deno.test.afterAll(() => t.stop());
+
+const PERMISSIONS = ["manage:document-templates", "generate:documents", "send:notifications"];
+const templates = "/api/v1/document-templates";
+
+async function make(by: Actor, body: Record<string, unknown>): Promise<string> {
+  const made = await by.post(templates, body);
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  return made.body.id;
+}
+
+/** A letter that requires a name. */
+const makeLetter = (by: Actor): Promise<string> =>
+  make(by, {
+    slug: "letter",
+    name: "Letter",
+    titleTemplate: "Letter to {{name}}",
+    bodyTemplate: "<page><h1>Hello {{name}}</h1></page>",
+    requiredVariables: "name",
+    sampleData: { name: "Sample" },
+  });
+
+const BODY = `<page>
+  <h1>{{ t "title" }} {{ number }}</h1>
+  <p>Thank you for your order.</p>
+  <p>Pay within 30 days.</p>
+</page>`;
+const TEXTS = { en: { title: "Invoice" }, pt: { title: "Fatura" } };
+
+/** An invoice with three versions: the second changes its body, the third its texts and its sample data. */
+async function makeInvoice(by: Actor): Promise<string> {
+  const titleTemplate = '{{ t "title" }} {{ number }}';
+  const invoice = {
+    slug: "invoice",
+    name: "Invoice",
+    titleTemplate,
+    bodyTemplate: BODY,
+    sampleData: { number: 7 },
+  };
+  const id = await make(by, { ...invoice, texts: TEXTS });
+  const texts = { ...TEXTS, pt: { title: "<script>alert(1)</script>" } };
+  for (
+    const change of [{ bodyTemplate: BODY.replace("30 days", "14 days") }, {
+      texts,
+      sampleData: { number: 8 },
+    }]
+  ) {
+    assert.equal((await by.put(`${templates}/${id}`, change)).status, 200);
+  }
+  return id;
+}
+
+/** The text of the only page of a run's document. */
+async function textOfRun(by: Actor, id: string): Promise<string> {
+  await reached(by, id, STATUS.Completed, STATUS.Delivered);
+  const { bytes } = await fetchDocument(by, id);
+  return pageTexts(await pdfObjects(bytes)).join();
+}
+
+const isPdf = ({ status, headers }: ShownPage) =>
+  assert.deepEqual([status, headers.get("content-type")], [200, "application/pdf"]);
+
+Deno.test("a document template is made from a sample, previewed, changed and restored", async () => {
+  const browser = await browse(t, await t.actor({ permissions: PERMISSIONS }));
+  await browser.visit("document-templates");
+  await browser.follow("New document template");
+  await browser.follow("Reminder (en, pt)");
+  await browser.follow("Fatura (pt)");
+  assert.deepEqual([browser.page.value("name"), browser.page.value("f-locale")], ["Fatura", "pt"]);
+  (await browser.press("Create", { sampleData: "{" })).shows("Enter a JSON object.");
+  const simple = { sampleData: '{"number": 7}', requiredVariables: "" };
+  const wrong = await browser.peek("Preview", {
+    ...simple,
+    bodyTemplate: "<page><h2 align='up'>x</h2></page>",
+  });
+  wrong.shows("expected one of left, center, right");
+  const right = { ...simple, bodyTemplate: "<page><h1>No. {{number}}</h1></page>" };
+  isPdf(await browser.peek("Preview", right));
+  (await browser.press("Create", right)).shows("The document template was created.");
+  (await browser.press("Save", { name: "Renamed" })).shows("Saved as version 2.");
+  await browser.follow("Version 2");
+  (await browser.press("Restore")).shows("The texts were restored as version 3.");
+  await browser.follow("Back to the editor");
+  (await browser.press("Delete")).shows("The document template was deleted.");
+});
+
+Deno.test("versions of a document template are compared, shown in each language, and restored", async () => {
+  const actor = await t.actor({ permissions: PERMISSIONS });
+  const id = await makeInvoice(actor);
+  const browser = await browse(t, actor);
+  await browser.visit(`document-templates/${id}`);
+  await browser.follow("Version 3");
+  browser.page.shows("Differences between version 2 and 3", "- title (pt): Fatura", /\+ "number": 8/)
+    .shows("+ title (pt): <script>alert(1)</script>").lacks("Pay within");
+  await browser.press("Compare", { "Older version": "1", "Newer version": "2" });
+  browser.page.shows("Differences between version 1 and 2", "- <p>Pay within 30 days.</p>")
+    .shows("+ <p>Pay within 14 days.</p>").lacks("title (pt)");
+  await browser.follow("Version 2");
+  const shownText = async () => {
+    const [frame] = browser.page.all("iframe");
+    const answer = await fetch(new URL(frame?.attribs.src ?? "", `${t.url}/console/`), {
+      headers: { cookie: `steward_console=${browser.cookies.get("steward_console")}` },
+    });
+    return pageTexts(pdfObjects(new Uint8Array(await answer.arrayBuffer()))).flat()[0];
+  };
+  assert.equal(await shownText(), "Invoice 7");
+  await browser.follow("pt");
+  assert.equal(await shownText(), "Fatura 7");
+  await browser.visit(`document-templates/${id}/versions`);
+  (await browser.press("Restore", {}, "Version 1")).shows("The texts were restored as version 4.");
+  const { body } = await actor.get(`${templates}/${id}`);
+  assert.deepEqual([body.version, body.bodyTemplate, body.texts], [4, BODY, TEXTS]);
+});
+
+Deno.test("texts and partials are typed in the editor, previewed in a language, and saved", async () => {
+  const actor = await t.actor({ permissions: PERMISSIONS });
+  const partial = { slug: "bank", name: "Bank", kind: "Partial", htmlBodyTemplate: "<p>Banco Exemplo</p>" };
+  assert.equal((await actor.post("/api/v1/notification-templates", partial)).status, 201);
+  const browser = await browse(t, actor);
+  await browser.visit("document-templates/new");
+  const dunning = {
+    slug: "dunning",
+    name: "Dunning",
+    titleTemplate: '{{ t "title" }}',
+    bodyTemplate: '<page>\n<h1>{{ t "title" }}</h1>{{> nowhere}}</page>',
+    textKey: ["title", "title"],
+    textLanguage: ["en", "pt"],
+    textValue: ["Reminder", "Lembrete"],
+  };
+  const missing = "there is no partial `nowhere`";
+  (await browser.peek("Preview", dunning)).shows(`line 2, column 25: ${missing}`);
+  const refused = await browser.press("Create", dunning);
+  const texts = refused.shows(missing).controls("textValue").map((tag) => refused.nameOf(tag) && tag);
+  assert.ok(texts.length >= 2 && refused.html.includes("Lembrete</textarea>"), "what was typed stays");
+  const bodyTemplate = '<page><h1>{{ t "title" }}</h1>{{> bank}}</page>';
+  isPdf(await browser.peek("Preview", { bodyTemplate, "Language of the preview": "pt" }));
+  await browser.press("Create", { bodyTemplate });
+  const id = browser.page.shows("The document template was created.").address.split("/").at(-1);
+  const { body } = await actor.get(`${templates}/${id}`);
+  assert.deepEqual(body.texts, { en: { title: "Reminder" }, pt: { title: "Lembrete" } });
+  await browser.follow("Generate");
+  await browser.press("Generate", { "Data (JSON)": "{}", "Language of the documents": "pt-BR" });
+  browser.page.shows("The document was queued.");
+  (await browser.waitFor("Download (PDF")).shows("Lembrete.pdf");
+});
+
+Deno.test("a document is generated from the template's list, with errors at their inputs", async () => {
+  const actor = await t.actor({ permissions: PERMISSIONS });
+  await makeLetter(actor);
+  const browser = await browse(t, actor);
+  await browser.visit("document-templates");
+  const form = await browser.follow("Generate");
+  assert.deepEqual(JSON.parse(String(form.value("data"))), { name: "Sample" });
+  const wrong: [data: string, error: string][] = [
+    ...["{", "7", "null"].map((data): [string, string] => [
+      data,
+      "Enter a JSON object, or an array with one item for each document.",
+    ]),
+    ['{"nam": "Ana"}', "name: the template requires a value"],
+    ['[{"data": {"name": "Ana"}}, {"data": {}}, 7]', "item 3: "],
+    ['[{"data": {"name": "Ana"}}, {"data": {}}]', "item 2, data.name: the template requires a value"],
+  ];
+  for (const [data, error] of wrong) {
+    const page = await browser.press("Generate", { data });
+    assert.equal(page.shows(error).value("data"), data);
+    assert.equal(page.control("data").attribs["aria-invalid"], "true", error);
+  }
+  const data = '{"name": "Ana"}';
+  const mailed = await browser.press("Generate", { data, Method: "By email" });
+  mailed.shows("delivery by email needs at least one recipient");
+  await browser.press("Generate", { Method: "Download only" });
+  const id = browser.page.shows("The document was queued.").address.split("/").at(-1) ?? "";
+  assert.match(await textOfRun(actor, id), /Hello Ana/);
+});
+
+Deno.test("an array makes one document for each item, mailed to its recipients", async () => {
+  const actor = await t.actor({ permissions: PERMISSIONS });
+  const templateId = await makeLetter(actor);
+  const browser = await browse(t, actor, "pt-BR");
+  await browser.visit(`document-templates/${templateId}`);
+  await browser.follow("Gerar");
+  const items = ["Ana", "Rui"].map((name) => ({
+    name,
+    data: { name },
+    recipients: [`${name.toLowerCase()}@example.test`],
+  }));
+  const nobody = JSON.stringify([items[0], { ...items[1], recipients: [] }]);
+  const refused = await browser.press("Gerar", { "Dados (JSON)": nobody, method: "2" });
+  refused.shows("item 2, recipients: Informe pelo menos um destinatário.");
+  assert.equal(refused.value("method"), "2");
+  await browser.press("Gerar", { "Dados (JSON)": JSON.stringify(items) });
+  const { address } = browser.page.shows("Os documentos entraram na fila.");
+  const burstId = new URL(address, t.url).searchParams.get("burstId");
+  const { body } = await actor.get(`/api/v1/reports/history?burstId=${burstId}`);
+  const mailed: string[][] = [];
+  for (const { id } of body.items) {
+    const text = await textOfRun(actor, id);
+    const { deliveries } = (await actor.get(`/api/v1/reports/${id}`)).body;
+    mailed.push([text, ...deliveries.map(({ recipient }: { recipient: string }) => recipient)]);
+  }
+  assert.deepEqual(mailed.sort(), [["Hello Ana", "ana@example.test"], ["Hello Rui", "rui@example.test"]]);
+});
+
+Deno.test("who may only manage or only generate documents is offered nothing else", async () => {
+  const owner = await t.actor({ permissions: PERMISSIONS });
+  const id = await makeInvoice(owner);
+  const tenantId = owner.tenantId ?? "";
+  const manager = await browse(t, await t.actor({ tenantId, permissions: ["manage:document-templates"] }));
+  for (const address of ["document-templates", `document-templates/${id}`]) {
+    assert.ok(!(await manager.visit(address)).shows("Invoice").offers.includes("Generate"), address);
+  }
+  assert.equal((await manager.visit(`document-templates/${id}/generate`)).status, 403);
+  const reader = await browse(t, await t.actor({ tenantId, permissions: ["generate:documents"] }));
+  const versions = await reader.visit(`document-templates/${id}/versions`);
+  assert.ok(!versions.shows("Differences between version 2 and 3").offers.includes("Restore"));
+  const stranger = await browse(t, await t.actor({ permissions: ["generate:documents"] }));
+  assert.equal((await stranger.visit(`document-templates/${id}/versions`)).status, 404);
+});
