@@ -11,7 +11,6 @@ Deno.test.afterAll(async () => {
   await t.stop();
   await idle.stop();
 });
-const { sql } = t.steward.platform;
 
 /** The first steps on the overview by whether they are done; null: the overview has no list of them. */
 async function firstSteps(browser: PlainBrowser): Promise<Record<string, boolean> | null> {
