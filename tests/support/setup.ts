@@ -267,7 +267,7 @@ export async function setupShared(
   o: SetupOptions = {},
 ): Promise<TestService> {
   const { clock, inThisProcess = false } = o;
-  const settings = JSON.stringify([inThisProcess, Object.entries(env).sort()]);
+  const settings = JSON.stringify([inThisProcess && INSTANCES > 1, Object.entries(env).sort()]);
   const running = [...sharedServices].find((each) => each.settings === settings && each.clock === clock);
   const shared = running ?? { settings, clock, service: setup(env, o), files: 0 };
   sharedServices.add(shared);
