@@ -145,7 +145,8 @@ inOneInstance(
   "while requests hold all connections, the page has the instance's own metrics",
   OWN,
   async () => {
-    const { sql, config } = t.steward.platform;
+    const { config } = t.steward.platform;
+    const sql = t.steward.platform.sql as Pool;
     const held = await Promise.all(Array.from({ length: sql.options.max }, () => sql.reserve()));
     try {
       const { status, text } = await scrape();

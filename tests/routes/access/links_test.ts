@@ -247,7 +247,7 @@ Deno.test("POST /tenants/{id}/users reaches other tenants only with permission f
   const admin = await t.actor({ role: "Admin" });
   const visitor = await t.actor({ role: "Visitor" });
   const global = await t.actor({ role: "Admin", global: true });
-  const add = (by: Actor, id: string | null, userId = newUuid()) =>
+  const add = (by: Actor, id: string | null, userId: string = newUuid()) =>
     by.post(`/api/v1/tenants/${id}/users`, { userId, roleIds: [roleId] });
   refused([await add(admin, tenantId), await add(admin, newUuid())], 403, "CROSS_TENANT_FORBIDDEN");
   refused(await add(visitor, visitor.tenantId), 403, "MISSING_PERMISSION");

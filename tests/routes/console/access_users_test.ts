@@ -56,7 +56,7 @@ Deno.test("a system administrator adds a tenant to a user, changes roles, unlock
   await browser.follow("Edit tenants and roles");
   const boxes = browser.page.all(
     "input",
-    ({ attribs }) => attribs.type === "checkbox" && attribs.name?.includes(other),
+    ({ attribs }) => attribs.type === "checkbox" && attribs.name?.includes(other) === true,
   );
   assert.ok(boxes.length > 0);
   const [active] = boxes.filter((box) => browser.page.nameOf(box) === "The link is active");

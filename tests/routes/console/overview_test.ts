@@ -164,7 +164,7 @@ Deno.test("every number of the overview leads to a list with as many rows", asyn
   const counted = page.all("a").flatMap((link) => {
     const isInMain = around(link, "main").length > 0;
     const figure = page.all("*", (tag) =>
-      tag.attribs.class?.startsWith("figure-value") && around(tag, "a")[0] === link)[0];
+      tag.attribs.class?.startsWith("figure-value") === true && around(tag, "a")[0] === link)[0];
     const number = /^([\d,]+)(?=\s|$)/.exec(textOf(figure ?? link))?.[1];
     return isInMain && number ? [[link.attribs.href ?? "", Number(number.replaceAll(",", ""))] as const] : [];
   });

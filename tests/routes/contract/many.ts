@@ -161,7 +161,7 @@ export async function makeMany(c: Contract): Promise<void> {
     created_at: n === 0 ? earlier : once,
   }));
   await insert("tenants", ...tenants.toReversed());
-  await sql`update tenants set type = 'Group' where id = ${tenants[2]?.id}`;
+  await sql`update tenants set type = 'Group' where id = ${tenants[2]!.id}`;
   await insert("user_tenants", ...tenants.map(({ id }) => ({ user_id: victim.userId, tenant_id: id })));
   await insert(
     "user_tenants",

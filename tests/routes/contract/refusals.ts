@@ -105,7 +105,7 @@ export async function refusalMistakes(c: Contract, callers: Refused[]): Promise<
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
       for (const { who, by, refusal, isRefused = () => true } of callers) {
         if (spec.id === "signOut" && !isRefused(spec)) continue; // would end the session
-        const headers = by && refusal.startsWith("401")
+        const headers: Record<string, string> = by && refusal.startsWith("401")
           ? { "x-tenant-id": "none", "idempotency-key": " " }
           : {};
         const expected = isRefused(spec);

@@ -14,7 +14,7 @@ type Members = Record<string, unknown>;
 let declared = 0;
 
 /** The body of a request for a job. */
-export const jobOf = (jobTypeName: string, args: unknown = {}, more: Members = {}) => ({
+export const jobOf = <M extends Members = Members>(jobTypeName: string, args: unknown = {}, more?: M) => ({
   jobTypeName,
   serializedArgs: JSON.stringify(args),
   ...more,

@@ -1,153 +1,132 @@
+// Remote workers with a service account, which serves several tenants.
 import assert from "node:assert/strict";
 import { HttpClient } from "../../support/http.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import {
+  declareType,
+  enqueueJob,
+  jobIdsOf,
+  refusal,
+  WORKER_PERMISSIONS as permissions,
+} from "./job_calls.ts";
 
 const t = await setupShared({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const { systemAdmin } = t;
-const global = await t.actor({ role: "SystemAdmin", global: true });
-const permissions = ["manage:job-types", "work:jobs"];
+const { sql } = t.steward.platform;
 const ACCOUNTS = "/api/v1/service-accounts";
-const TYPE = "accounts.work";
-assert.equal((await global.put(`/api/v1/job-types/${TYPE}`, {})).status, 201);
+const TYPE = await declareType(await t.actor({ role: "SystemAdmin", global: true }), {}, "accounts.work");
+const LONG = { waitSeconds: 50 };
 
-async function account(tenants: unknown): Promise<{ id: string; client: HttpClient; worker: RemoteWorker }> {
-  const { status, body } = await systemAdmin.post(ACCOUNTS, {
-    name: "Worker",
-    permissions: ["work:jobs"],
-    tenants,
-  });
+async function account(tenants: "all" | Actor[]) {
+  const of = tenants === "all" ? "all" : tenants.map(({ tenantId }) => tenantId);
+  const asked = { name: "Worker", permissions: ["work:jobs"], tenants: of };
+  const { status, body } = await systemAdmin.post(ACCOUNTS, asked);
   assert.equal(status, 201, JSON.stringify(body));
   const client = new HttpClient(t.url, body.secret);
-  return { id: body.id, client, worker: new RemoteWorker(client, "one") };
+  return { id: body.id as string, client, worker: new RemoteWorker(client, "one") };
 }
-
-async function enqueue(by: Actor): Promise<string> {
-  const { status, body } = await by.post("/api/v1/jobs", { jobTypeName: TYPE, serializedArgs: "{}" });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.id;
-}
-
-const switchTenant = async (tenantId: string | null, isActive: boolean) =>
+const people = (count: number) => Promise.all(Array.from({ length: count }, () => t.actor({ permissions })));
+const inTenant = ({ tenantId }: Actor) => ({ "x-tenant-id": tenantId ?? "" });
+const switchTenant = async ({ tenantId }: Actor, isActive: boolean) =>
   assert.equal((await systemAdmin.put(`/api/v1/tenants/${tenantId}`, { isActive })).status, 200);
-
-const ids = (jobs: { jobId: string }[]) => jobs.map(({ jobId }) => jobId).sort();
-
-async function waiting(count: number): Promise<void> {
-  const polls = () => t.instances.reduce((sum, { platform }) => sum + platform.workPolls.size, 0);
-  while (polls() < count) await new Promise((resolve) => setTimeout(resolve, 1));
-}
+const ids = async (claim: ReturnType<RemoteWorker["claim"]>) => jobIdsOf(await claim).sort();
+const claimBy = (client: HttpClient, types: string[], more = {}) =>
+  client.post("/api/v1/work/claim", { types, worker: "one", ...more });
+const waiting = () => until(() => t.instances.some(({ platform }) => platform.workPolls.size > 0));
 
 Deno.test("a service account works on the jobs of all its tenants, or of the one it names", async () => {
-  const [one, two, three] = await Promise.all([1, 2, 3].map(() => t.actor({ permissions })));
+  const [one, two, three] = await people(3) as [Actor, Actor, Actor];
   const ofPlatform = await t.actor({ tenantId: t.platformTenantId, permissions });
-  const jobs = { one: await enqueue(one!), two: await enqueue(two!), three: await enqueue(three!) };
-  const hidden = await enqueue(ofPlatform);
-  const { client, worker } = await account([one!.tenantId, two!.tenantId]);
-  const named = new RemoteWorker(client.with({ "x-tenant-id": two!.tenantId ?? "" }), "named");
-  assert.deepEqual(ids(await named.claim([TYPE])), [jobs.two]);
+  const [first, second, third] = await Promise.all([one, two, three].map((by) => enqueueJob(by, TYPE)));
+  const hidden = await enqueueJob(ofPlatform, TYPE);
+  const { client, worker } = await account([one, two]);
+  const named = new RemoteWorker(client.with(inTenant(two)), "named");
+  assert.deepEqual(await ids(named.claim([TYPE])), [second]);
   const claimed = await worker.claim([TYPE]);
-  assert.deepEqual(ids(claimed), [jobs.one]);
+  assert.deepEqual(jobIdsOf(claimed), [first]);
   assert.deepEqual(await worker.settle(claimed, "succeeded"), ["settled"]);
-  const everywhere = (await account("all")).worker;
-  assert.deepEqual(ids(await everywhere.claim([TYPE])), [jobs.three], "not those of the platform's tenant");
-  const refused = await client.with({ "x-tenant-id": three!.tenantId ?? "" })
-    .post("/api/v1/work/claim", { types: [TYPE], worker: "one" });
-  assert.deepEqual([refused.status, refused.body.code], [403, "TENANT_FORBIDDEN"]);
-  assert.deepEqual(ids(await new RemoteWorker(ofPlatform, "platform").claim([TYPE])), [hidden]);
+  const { worker: everywhere } = await account("all");
+  assert.deepEqual(await ids(everywhere.claim([TYPE])), [third], "not those of the platform's tenant");
+  assert.equal(refusal(await claimBy(client.with(inTenant(three)), [TYPE])), "403 TENANT_FORBIDDEN");
+  assert.deepEqual(await ids(new RemoteWorker(ofPlatform, "platform").claim([TYPE])), [hidden]);
 });
 
 Deno.test("a worker of several tenants goes on while the tenant that declares one of its types is switched off", async () => {
-  const [on, off] = [await t.actor({ permissions }), await t.actor({ permissions })];
-  const ofOff = `off.${crypto.randomUUID()}`;
-  assert.equal((await off.put(`/api/v1/job-types/${ofOff}`, {})).status, 201);
-  const job = await enqueue(on);
-  const { worker } = await account([on.tenantId, off.tenantId]);
-  const { worker: onlyOff } = await account([off.tenantId]);
-  await switchTenant(off.tenantId, false);
-  assert.deepEqual(ids(await worker.claim([TYPE, ofOff])), [job]);
-  assert.deepEqual(await onlyOff.claim([TYPE, ofOff]), []);
-});
-
-Deno.test("an account of all tenants cannot claim a type that only the platform tenant declares", async () => {
-  const ofPlatform = await t.actor({ tenantId: t.platformTenantId, permissions });
-  const off = await t.actor({ permissions });
-  const [hidden, ofOff] = [`platform.${crypto.randomUUID()}`, `off.${crypto.randomUUID()}`];
-  assert.equal((await ofPlatform.put(`/api/v1/job-types/${hidden}`, {})).status, 201);
-  assert.equal((await off.put(`/api/v1/job-types/${ofOff}`, {})).status, 201);
-  await switchTenant(off.tenantId, false);
-  const { client, worker } = await account("all");
-  const { status, body } = await client.post("/api/v1/work/claim", { types: [hidden], worker: "one" });
-  assert.deepEqual([status, body.code], [400, "JOB_TYPE_UNKNOWN"]);
-  assert.equal(body.detail, `No job type ${hidden} is declared for tenants other than the platform.`);
+  const [on, off] = await people(2) as [Actor, Actor];
+  const ofOff = await declareType(off);
+  const job = await enqueueJob(on, TYPE);
+  const [both, onlyOff] = [await account([on, off]), await account([off])];
+  await switchTenant(off, false);
+  assert.deepEqual(await ids(both.worker.claim([TYPE, ofOff])), [job]);
+  assert.deepEqual(await onlyOff.worker.claim([TYPE, ofOff]), []);
+  const { worker } = await account("all");
   assert.deepEqual(await worker.claim([ofOff]), [], "the tenant may be switched on again");
 });
 
+Deno.test("an account of all tenants cannot claim a type that only the platform tenant declares", async () => {
+  const hidden = await declareType(await t.actor({ tenantId: t.platformTenantId, permissions }));
+  const refused = await claimBy((await account("all")).client, [hidden]);
+  assert.equal(refusal(refused), "400 JOB_TYPE_UNKNOWN");
+  assert.equal(refused.body.detail, `No job type ${hidden} is declared for tenants other than the platform.`);
+});
+
 Deno.test("switching a tenant off stops the work of accounts there, also of a claim that waits", async () => {
-  const [on, off] = [await t.actor({ permissions }), await t.actor({ permissions })];
-  const accounts = [await account([on.tenantId, off.tenantId]), await account("all")];
-  for (const { worker, client } of accounts) {
-    const waits = worker.claim([TYPE], { waitSeconds: 20 });
-    await waiting(1);
-    const held = await new RemoteWorker(client, "two").claim([TYPE], { waitSeconds: 0 });
-    assert.deepEqual(held, []);
-    await switchTenant(off.tenantId, false);
+  const [on, off] = await people(2) as [Actor, Actor];
+  const accounts = [await account([on, off]), await account("all")];
+  for (const { worker } of accounts) {
+    const waits = worker.claim([TYPE], LONG);
+    await waiting();
+    await switchTenant(off, false);
     assert.deepEqual(await waits, [], "the claim ends, so that the next one looks again");
-    await switchTenant(off.tenantId, true);
+    await switchTenant(off, true);
   }
-  const jobOff = await enqueue(await t.actor({ tenantId: off.tenantId ?? "", permissions }));
-  await switchTenant(off.tenantId, false);
-  const jobOn = await enqueue(on);
+  const jobOff = await enqueueJob(await t.actor({ tenantId: off.tenantId ?? "" }), TYPE);
+  await switchTenant(off, false);
+  const jobOn = await enqueueJob(on, TYPE);
   for (const { worker } of accounts) {
     const claimed = await worker.claim([TYPE]);
-    assert.ok(!ids(claimed).includes(jobOff), "not of the tenant that is off");
+    assert.deepEqual(jobIdsOf(claimed), [jobOn], "not of the tenant that is off");
     await worker.settle(claimed, "released");
   }
-  await switchTenant(off.tenantId, true);
-  const claimed = await accounts[0]!.worker.claim([TYPE]);
-  assert.deepEqual(ids(claimed), [jobOff, jobOn].sort());
-  await switchTenant(off.tenantId, false);
+  await switchTenant(off, true);
+  const { worker } = accounts[0]!;
+  const claimed = await worker.claim([TYPE]);
+  assert.deepEqual(jobIdsOf(claimed).sort(), [jobOff, jobOn].sort());
+  await switchTenant(off, false);
   const ofOff = claimed.filter(({ jobId }) => jobId === jobOff);
-  assert.deepEqual(await accounts[0]!.worker.settle(ofOff, "succeeded"), ["lost"]);
+  assert.deepEqual(await worker.settle(ofOff, "succeeded"), ["lost"]);
 });
 
 Deno.test("a revoked account gets no job from a claim that waits", async () => {
-  const by = await t.actor({ permissions });
-  const { id, worker, client } = await account([by.tenantId]);
-  const waits = worker.claim([TYPE], { waitSeconds: 20 });
-  await waiting(1);
+  const [by] = await people(1) as [Actor];
+  const { id, worker, client } = await account([by]);
+  const waits = worker.claim([TYPE], LONG);
+  await waiting();
   assert.equal((await systemAdmin.delete(`${ACCOUNTS}/${id}`)).status, 204);
   assert.deepEqual(await waits, []);
-  await enqueue(by);
-  const { status, body } = await client.post("/api/v1/work/claim", { types: [TYPE], worker: "one" });
-  assert.deepEqual([status, body.code], [401, "TOKEN_REVOKED"]);
+  assert.equal(refusal(await claimBy(client, [TYPE])), "401 TOKEN_REVOKED");
 });
 
-Deno.test("an account that was revoked after its claim began to wait gets no job, and another worker gets it", async () => {
-  const by = await t.actor({ permissions });
-  const { id, client } = await account([by.tenantId]);
-  const waits = client.post("/api/v1/work/claim", { types: [TYPE], worker: "one", waitSeconds: 20 });
-  await waiting(1);
-  // In the database alone: as if the announcement had come before the claim waited.
-  await t.steward.platform.sql`update service_accounts set revoked_at = now() where id = ${id}`;
-  await new Promise((resolve) => setTimeout(resolve, 1_200)); // the rights of the account are no longer cached
-  const job = await enqueue(by);
-  const { status, body } = await waits;
-  assert.deepEqual([status, body.code], [401, "TOKEN_REVOKED"]);
-  assert.deepEqual(ids(await new RemoteWorker(by, "two").claim([TYPE], { waitSeconds: 5 })), [job]);
-});
-
-Deno.test("a claim whose account lost a tenant while it waited answers no job of that tenant", async () => {
-  const [one, two] = [await t.actor({ permissions }), await t.actor({ permissions })];
-  const { id, worker } = await account([one.tenantId, two.tenantId]);
-  const waits = worker.claim([TYPE], { waitSeconds: 20 });
-  await waiting(1);
-  await t.steward.platform.sql`update service_accounts set tenant_ids = ${[
-    one.tenantId ?? "",
-  ]}::uuid[] where id = ${id}`;
-  await new Promise((resolve) => setTimeout(resolve, 1_200));
-  const job = await enqueue(two);
-  assert.deepEqual(await waits, []);
-  assert.deepEqual(ids(await new RemoteWorker(two, "two").claim([TYPE], { waitSeconds: 5 })), [job]);
-});
+// In the database alone, as if the announcement had come before the claim waited: rights are cached for a second.
+for (const change of ["was revoked", "lost a tenant"]) {
+  Deno.test(`a claim whose account ${change} while it waited answers no job, and another worker gets it`, async () => {
+    const [kept, lost] = await people(2) as [Actor, Actor];
+    const ofLost = await declareType(lost);
+    const { id, client } = await account([kept, lost]);
+    const asked = claimBy(client, [TYPE], LONG);
+    await waiting();
+    await sql`update service_accounts set ${
+      change === "was revoked" ? sql`revoked_at = now()` : sql`tenant_ids = ${[kept.tenantId ?? ""]}::uuid[]`
+    } where id = ${id}`;
+    const isKnown = async () => (await claimBy(client, [ofLost])).status !== 200;
+    await until(isKnown);
+    const job = await enqueueJob(lost, TYPE);
+    const answer = await asked;
+    if (change === "was revoked") assert.equal(refusal(answer), "401 TOKEN_REVOKED");
+    else assert.deepEqual(answer.body.jobs, []);
+    assert.deepEqual(await ids(new RemoteWorker(lost, "two").claim([TYPE], { waitSeconds: 30 })), [job]);
+  });
+}

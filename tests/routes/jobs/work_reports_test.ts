@@ -2,47 +2,68 @@
 import assert from "node:assert/strict";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { setupShared } from "../../support/setup.ts";
+import {
+  assertHas,
+  declareType,
+  executionsOf,
+  jobOf,
+  JOBS,
+  readJob,
+  WORKER_PERMISSIONS,
+} from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
-const tenant = await t.actor({ permissions: ["manage:job-types", "work:jobs"] });
+const tenant = await t.actor({ permissions: WORKER_PERMISSIONS });
 const worker = new RemoteWorker(tenant, "one");
+const { sql } = t.steward.platform;
 
-let count = 0;
-/** Declares a type, enqueues a job of it and claims the job. */
-async function claimOne(args: unknown, type: Record<string, unknown> = {}) {
-  const name = `reports.type-${++count}`;
-  assert.equal((await tenant.put(`/api/v1/job-types/${name}`, type)).status, 201);
-  const job = { jobTypeName: name, serializedArgs: JSON.stringify(args) };
-  assert.equal((await tenant.post("/api/v1/jobs", job)).status, 201);
+/** Declares a type, enqueues a job of it and claims the job. @param serializedArgs JSON as text keeps its numbers */
+async function claimOne(args: unknown = {}, type: Record<string, unknown> = {}) {
+  const name = await declareType(tenant, type);
+  const serializedArgs = typeof args === "string" ? args : JSON.stringify(args);
+  const { body } = await tenant.post(JOBS, jobOf(name, {}, { serializedArgs }));
   const claimed = await worker.claim([name]);
   assert.equal(claimed.length, 1);
-  return { claimed, id: claimed[0]?.jobId ?? "" };
+  return { claimed, name, id: body.id as string };
 }
-const lastRun = async (id: string) => (await tenant.get(`/api/v1/jobs/${id}/executions`)).body.items[0];
-const logOf = async (id: string) => (await tenant.get(`/api/v1/jobs/${id}/executions/1/log`)).body.items;
+const lastRun = async (id: string) => (await executionsOf(tenant, id))[0];
+const linesOf = async (id: string) => (await tenant.get(`${JOBS}/${id}/executions/1/log`)).body.items;
 
 Deno.test("a note without a percentage is kept, and leaves the percentage as it was", async () => {
-  const { claimed, id } = await claimOne({});
+  const { claimed, id } = await claimOne();
   await worker.beat(claimed, { note: "starting" });
-  const first = await lastRun(id);
-  assert.deepEqual([first.progressPercent, first.progressNote], [0, "starting"]);
+  assertHas(await lastRun(id), { progressPercent: 0, progressNote: "starting" });
   await worker.beat(claimed, { percent: 40, note: "half" });
   await worker.beat(claimed, { note: "sending" });
-  const second = await lastRun(id);
-  assert.deepEqual([second.progressPercent, second.progressNote], [40, "sending"]);
+  assertHas(await lastRun(id), { progressPercent: 40, progressNote: "sending" });
 });
 
-Deno.test("fields of a log line may have the names of the line's own members", async () => {
-  const { claimed, id } = await claimOne({});
-  const fields = { time: "yesterday", level: "loud", message: { text: "b" }, n: 1 };
-  const log = [{ level: "warn", message: "a", fields }];
-  assert.deepEqual(await worker.beat(claimed, { log }), ["held"]);
-  const [line] = await logOf(id);
-  assert.deepEqual([line.level, line.message, line.fields], ["warn", "a", fields]);
+Deno.test("fields of a log line may have the names of the line's own members; an error of 8 KiB is kept whole", async () => {
+  const { claimed, id } = await claimOne();
+  const line = { message: "a", fields: { time: "yesterday", level: "loud", message: { text: "b" }, n: 1 } };
+  assert.deepEqual(await worker.beat(claimed, { log: [{ level: "warn", ...line }] }), ["held"]);
+  const [{ level, message, fields }] = await linesOf(id);
+  assert.deepEqual([level, { message, fields }], ["warn", line]);
+  const error = "e".repeat(8 * 1024);
+  await worker.settle(claimed, "hopeless", { error });
+  assert.equal((await readJob(tenant, id)).lastError, error);
 });
 
-Deno.test("a masked secret that occurs in numbers, names or times leaves valid JSON", async () => {
+Deno.test("secrets of the arguments are masked in what a worker reports", async () => {
+  const password = 'se"cret\\word';
+  const { claimed, id } = await claimOne({ password }, { secretArgs: ["$.password"] });
+  assert.deepEqual(claimed[0]?.args, { password }, "its worker needs it");
+  const log = [{ level: "info", message: `tried ${password}`, fields: { password: 1, sent: password } }];
+  await worker.beat(claimed, { percent: 1, note: password, log });
+  await worker.beat([claimed[0]!, claimed[0]!], { percent: 2, note: password });
+  await worker.settle(claimed, "failed", { error: `refused ${password}`, output: { password } });
+  const shown = JSON.stringify([await readJob(tenant, id), await lastRun(id), await linesOf(id)]);
+  assert.ok(!shown.includes("cret"), shown);
+  for (const masked of [/refused \*\*\*/, /tried \*\*\*/]) assert.match(shown, masked);
+});
+
+Deno.test("a masked secret that occurs in numbers, names or times leaves valid JSON; one that is an object is masked", async () => {
   const { claimed, id } = await claimOne(
     { pin: 1234, year: String(new Date().getFullYear()), name: "level", card: { no: "x" } },
     { secretArgs: ["$.pin", "$.year", "$.name", "$.card"] },
@@ -51,117 +72,70 @@ Deno.test("a masked secret that occurs in numbers, names or times leaves valid J
   const shown = { n: "***", "***": "pin ***", ok: true, list: ["***", 5] };
   const log = [{ level: "info", message: "pin 1234", fields: reported }, { level: "info", message: "b" }];
   assert.deepEqual(await worker.beat(claimed, { log }), ["held"]);
-  const lines = await logOf(id);
+  const lines = await linesOf(id);
   assert.deepEqual(lines.map(({ message }: { message: string }) => message), ["pin ***", "b"]);
   assert.deepEqual(lines[0].fields, shown);
   assert.deepEqual(await worker.settle(claimed, "succeeded", { output: reported }), ["settled"]);
   assert.deepEqual(JSON.parse((await lastRun(id)).output), shown);
-});
 
-Deno.test("a secret that is an object is masked in an output that repeats it", async () => {
-  const { claimed, id } = await claimOne({ card: { no: "x" } }, { secretArgs: ["$.card"] });
-  await worker.settle(claimed, "succeeded", { output: { was: { no: "x" } } });
-  assert.equal((await lastRun(id)).output, '"***"');
-});
-
-Deno.test("an error of 8 KiB is kept whole", async () => {
-  const { claimed, id } = await claimOne({});
-  const error = "e".repeat(8 * 1024);
-  await worker.settle(claimed, "hopeless", { error });
-  assert.equal((await tenant.get(`/api/v1/jobs/${id}`)).body.lastError, error);
+  const other = await claimOne({ card: { no: "x" } }, { secretArgs: ["$.card"] });
+  await worker.settle(other.claimed, "succeeded", { output: { was: { no: "x" } } });
+  assert.equal((await lastRun(other.id)).output, '"***"');
 });
 
 /** Sends a body whose text `JSON.stringify` would change. */
 async function sendText(path: string, body: string): Promise<{ status: number; text: string }> {
-  const answer = await fetch(`${t.url}/api/v1/${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${tenant.token}`, "content-type": "application/json" },
-    body,
-  });
+  const headers = { authorization: `Bearer ${tenant.token}`, "content-type": "application/json" };
+  const answer = await fetch(`${t.url}/api/v1/${path}`, { method: "POST", headers, body });
   return { status: answer.status, text: await answer.text() };
 }
-
+const settleAs = (id: string, output: string) =>
+  sendText(
+    "work/settle",
+    `{"jobs":[{"jobId":"${id}","attempt":1,"outcome":"succeeded","output":${output}}]}`,
+  );
 const EXACT = '{"id":9007199254740993,"list":[-12345678901234567890,1e400,0.1],"text":"9007199254740993"}';
 
+Deno.test("a worker gets numbers that a double cannot hold as they were given", async () => {
+  const name = await declareType(tenant);
+  await tenant.post(JOBS, jobOf(name, {}, { serializedArgs: EXACT }));
+  const { text } = await sendText("work/claim", JSON.stringify({ types: [name], worker: "one" }));
+  assert.ok(text.includes(`"args":${EXACT},`), text);
+});
+
 Deno.test("an output keeps numbers that a double cannot hold, also beside masked secrets", async () => {
-  const name = "reports.exact";
-  await tenant.put(`/api/v1/job-types/${name}`, { secretArgs: ["$.pin"] });
-  await tenant.post("/api/v1/jobs", { jobTypeName: name, serializedArgs: '{"pin":"hush-hush"}' });
-  const [job] = await new RemoteWorker(tenant, "one").claim([name]);
-  const output = EXACT.replace('"text":"', '"text":"hush-hush ');
-  const settled = await sendText(
-    "work/settle",
-    `{"jobs":[{"jobId":"${job?.jobId}","attempt":${job?.attempt},"outcome":"succeeded","output":${output}}]}`,
-  );
-  assert.equal(settled.status, 200, settled.text);
-  const { items: [execution] } = (await tenant.get(`/api/v1/jobs/${job?.jobId}/executions`)).body;
-  assert.equal(execution.output, EXACT.replace('"text":"', '"text":"*** '));
+  const { id } = await claimOne({ pin: "hush-hush" }, { secretArgs: ["$.pin"] });
+  assert.equal((await settleAs(id, EXACT.replace('"text":"', '"text":"hush-hush '))).status, 200);
+  assert.equal((await lastRun(id)).output, EXACT.replace('"text":"', '"text":"*** '));
 });
 
 Deno.test("an output that is too long only as it was written is refused", async () => {
-  const name = "reports.zeros";
-  await tenant.put(`/api/v1/job-types/${name}`, {});
-  await tenant.post("/api/v1/jobs", { jobTypeName: name, serializedArgs: "{}" });
-  const [job] = await new RemoteWorker(tenant, "one").claim([name]);
-  const settle = (output: string) =>
-    sendText(
-      "work/settle",
-      `{"jobs":[{"jobId":"${job?.jobId}","attempt":${job?.attempt},"outcome":"succeeded","output":${output}}]}`,
-    );
-  const refused = await settle(`1.${"0".repeat(64 * 1024)}`);
+  const { id } = await claimOne();
+  const refused = await settleAs(id, `1.${"0".repeat(64 * 1024)}`);
   assert.equal(refused.status, 400);
   assert.match(refused.text, /jobs\.0\.output/);
-  assert.equal((await settle('"ok"')).status, 200);
+  assert.equal((await settleAs(id, '"ok"')).status, 200);
 });
 
 Deno.test("arguments of a retry keep numbers that a double cannot hold", async () => {
-  const name = "reports.retried";
-  await tenant.put(`/api/v1/job-types/${name}`, { secretArgs: ["$.pin"] });
-  const { body: first } = await tenant.post("/api/v1/jobs", {
-    jobTypeName: name,
-    serializedArgs: '{"pin":"hush"}',
-  });
-  const worker = new RemoteWorker(tenant, "one");
-  await worker.settle(await worker.claim([name]), "hopeless");
+  const first = await claimOne({ pin: "hush" }, { secretArgs: ["$.pin"] });
+  await worker.settle(first.claimed, "hopeless");
   const args = EXACT.replace("{", '{"pin":"***",');
   const retried = await sendText(`jobs/${first.id}/retry`, `{"args":${args}}`);
   assert.equal(retried.status, 200, retried.text);
   const { id, serializedArgs } = JSON.parse(retried.text);
   assert.equal(serializedArgs, args, "as it is shown");
-  const [row] = await t.steward.platform.sql`select serialized_args from jobs where id = ${id}`;
+  const [row] = await sql`select serialized_args from jobs where id = ${id}`;
   assert.equal(row?.serializedArgs, args.replace("***", "hush"), "as it is stored");
 });
 
 Deno.test("arguments that are not JSON are shown and claimed as text, and hidden if they may hold secrets", async () => {
-  const { sql } = t.steward.platform;
-  const broken = async (name: string, more: Record<string, unknown>) => {
-    await tenant.put(`/api/v1/job-types/${name}`, more);
-    const { body } = await tenant.post("/api/v1/jobs", { jobTypeName: name, serializedArgs: "{}" });
-    await sql`update jobs set serialized_args = '{broken' where id = ${body.id}`;
-    return body.id;
-  };
-  const open = await broken("reports.broken", {});
-  const secret = await broken("reports.broken-secret", { secretArgs: ["$.pin"] });
-  const { status, body } = await tenant.get("/api/v1/jobs?searchTerm=reports.broken");
-  assert.equal(status, 200, JSON.stringify(body));
-  const shown = new Map(
-    body.items.map((job: { id: string; serializedArgs: string }) => [job.id, job.serializedArgs]),
-  );
-  assert.deepEqual([shown.get(open), shown.get(secret)], ["{broken", '"***"']);
-  const claimed = await new RemoteWorker(tenant, "one").claim(["reports.broken", "reports.broken-secret"]);
-  assert.deepEqual(claimed.map(({ args }) => args), ["{broken", "{broken"]);
-});
-
-Deno.test("a worker gets numbers that a double cannot hold as they were given", async () => {
-  const args = '{"id":9007199254740993,"list":[-12345678901234567890,1e400,0.1],"text":"9007199254740993"}';
-  const name = "reports.numbers";
-  await tenant.put(`/api/v1/job-types/${name}`, {});
-  await tenant.post("/api/v1/jobs", { jobTypeName: name, serializedArgs: args });
-  const answer = await fetch(`${t.url}/api/v1/work/claim`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${tenant.token}`, "content-type": "application/json" },
-    body: JSON.stringify({ types: [name], worker: "one" }),
-  });
-  const text = await answer.text();
-  assert.ok(text.includes(`"args":${args},`), text);
+  for (const [secretArgs, shown] of [[[], "{broken"], [["$.pin"], '"***"']] as const) {
+    const { id, claimed, name } = await claimOne({}, { secretArgs });
+    await worker.settle(claimed, "released");
+    await sql`update jobs set serialized_args = '{broken' where id = ${id}`;
+    const { body } = await tenant.get(`${JOBS}?searchTerm=${name}`);
+    assertHas(body.items[0], { id, serializedArgs: shown });
+    assert.deepEqual((await worker.claim([name])).map(({ args }) => args), ["{broken"]);
+  }
 });

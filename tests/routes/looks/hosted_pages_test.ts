@@ -179,7 +179,7 @@ Deno.test("sign-in and consent pages for a client have the looks of the wanted t
   assert.match(style, /background:#ffdd00;border-color:#ffdd00;color:#000000/);
   const hash = createHash("sha256").update(style).digest("base64");
   assert.ok(policyOf(page).includes(`style-src 'self' 'sha256-${hash}'`));
-  const ofService = [
+  const ofService: (Record<string, string> | undefined)[] = [
     undefined,
     {},
     { tenant: crypto.randomUUID() },

@@ -53,7 +53,8 @@ Deno.test("a user is asked once for each client and set of scopes, and again if 
   assert.match(page.html, /Read your email address/);
   assert.doesNotMatch(page.html, /Read your name/);
   assert.ok(codeOf(left(await browser.submit(page, "allowed"))));
-  for (const allowed of [{ scope }, { scope: "email", prompt: "none" }]) {
+  const again: Record<string, string>[] = [{ scope }, { scope: "email", prompt: "none" }];
+  for (const allowed of again) {
     assert.ok(codeOf(await browser.leave(urlOf(allowed))));
   }
   const more = await asks(browser);
@@ -121,7 +122,7 @@ Deno.test("a client signs the browser out with its ID token, and with it the gra
   const other = await makeClient(systemAdmin);
   const grants = [[own, tokens], [other, await signInToClient(t, browser, other)]] as const;
   const leaving = { id_token_hint: tokens.id_token, post_logout_redirect_uri: RETURN, state: "bye" };
-  const wrong = [
+  const wrong: Record<string, string>[] = [
     ...[`${RETURN}/`, "https://evil.test/", "https://app.test/callback"].map((uri) => ({
       post_logout_redirect_uri: uri,
     })),
@@ -154,7 +155,8 @@ Deno.test("the pages of a sign-out look like the tenant that the user signs in t
 Deno.test("without an ID token of this session, the user is asked before the sign-out", async () => {
   const [{ browser, who }, stranger] = [await signedInBrowser(t), await signedInBrowser(t)];
   const theirs = await signInToClient(t, stranger.browser, own);
-  for (const query of [{}, { id_token_hint: theirs.id_token }]) {
+  const queries: Record<string, string>[] = [{}, { id_token_hint: theirs.id_token }];
+  for (const query of queries) {
     const page = await browser.show(logoutUrl(query));
     assert.match(page.html, /Sign out\?/);
     assert.ok(page.html.includes(who.email));

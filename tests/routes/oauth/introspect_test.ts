@@ -214,8 +214,9 @@ Deno.test("who may not ask gets an error of OAuth", async () => {
     }
   }
   const twice = new URLSearchParams([["token", token], ["token", "other"]]);
+  const wrong: (Record<string, string> | URLSearchParams)[] = [{}, { token: "" }, twice];
   await refused(
     "400 invalid_request",
-    ...[{}, { token: "" }, twice].map((form) => postForm(here, PATH, form, asking)),
+    ...wrong.map((form) => postForm(here, PATH, form, asking)),
   );
 });

@@ -124,7 +124,7 @@ Deno.test("routes of the protocol refuse wrong methods and bodies in the format 
 
 Deno.test("a code needs its verifier, its client and its redirect URI, and such a mistake does not use it up", async () => {
   const code = await newCode();
-  const wrong = [
+  const wrong: Record<string, string>[] = [
     { code_verifier: "w".repeat(43) },
     { code_verifier: "v".repeat(42) },
     { code_verifier: "KK7Fi1eeCUM5OWtrTBHzYkqAD0yTMYuJPcgrzU7jqAE" },
