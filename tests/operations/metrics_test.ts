@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { metricsPage } from "../../domain/operations/metrics_page.ts";
+import type { Pool } from "../../infra/postgres/postgres.ts";
 import { VERSION } from "../../infra/version.ts";
 import { inOneInstance } from "../support/in_one_instance.ts";
 import { setup } from "../support/setup.ts";

@@ -14,7 +14,11 @@ type Members = Record<string, unknown>;
 let declared = 0;
 
 /** The body of a request for a job. */
-export const jobOf = <M extends Members = Members>(jobTypeName: string, args: unknown = {}, more?: M) => ({
+export const jobOf = (
+  jobTypeName: string,
+  args: unknown = {},
+  more: Members = {},
+): Members & { jobTypeName: string; serializedArgs: string } => ({
   jobTypeName,
   serializedArgs: JSON.stringify(args),
   ...more,
