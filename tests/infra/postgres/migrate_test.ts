@@ -15,7 +15,7 @@ const root = join(import.meta.dirname ?? ".", "..", "..", "..");
 
 Deno.test("processes that migrate an empty database at the same time run each migration once, to the committed schema", async () => {
   const url = await createTestDatabase({ empty: true });
-  const pools = [1, 2, 3].map(() => connectPostgres(url, { max: 1 }));
+  const pools = [1, 2, 3].map(() => connectPostgres(url, { max: 1, work: "migration" }));
   const ran = await Promise.all(pools.map((sql) => migrate(sql)));
   assert.deepEqual(ran.map((names) => names.length > 0).sort(), [false, false, true]);
   const [sql] = pools as [Pool];

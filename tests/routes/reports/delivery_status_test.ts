@@ -17,7 +17,7 @@ const full = "full@example.test";
 const refuse = () => server.refusals.set(full, "550 mailbox full");
 refuse();
 let restore = () => {};
-Deno.test.beforeAll(() => void (restore = t.replace((p) => p.mail, { 0: server })));
+Deno.test.beforeAll(() => void (restore = t.replace((p): Record<number, unknown> => p.mail, { 0: server })));
 Deno.test.afterAll(async () => {
   restore();
   await t.stop();

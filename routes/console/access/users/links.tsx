@@ -105,8 +105,11 @@ export const newLinkPage = formPage({
     const t = userTexts[v.locale];
     const user = await v.api.call("readUserAnywhere", { params: v.params });
     const linked = new Set(user.tenants.map(({ tenantId }) => tenantId));
-    const tenants = (await tenantChoices(v)).filter(({ id }) => !linked.has(id));
     const tenantId = sent?.form?.get("tenantId")?.toString() ?? v.query.get("tenantId") ?? "";
+    const first = await tenantChoices(v);
+    const isNamed = tenantId !== "" && !first.some(({ id }) => id === tenantId); // beyond the first choices
+    const offered = [...first, ...isNamed ? await tenantChoices(v, { ids: [tenantId] }) : []];
+    const tenants = offered.filter(({ id }) => !linked.has(id));
     const tenant = tenants.find(({ id }) => id === tenantId);
     const roles = tenant ? await roleChoices(v, tenant.id) : [];
     const f = new Fields(v, sent, "addUserTenant");
