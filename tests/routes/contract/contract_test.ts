@@ -4,14 +4,15 @@
 // A new endpoint needs:
 // - its row in `../isolation/`: the request of an outsider, which is also the base here,
 // - a line in `asks.ts` if that request is not valid for the owner of the objects,
-// - `deno run -A tests/routes/contract/declared.ts`, which adds it to the stored contract; review the difference.
+// - `deno run -A tests/routes/contract/declared.ts`, which adds it to the stored contract; review the difference. If it is
+//   audited, add ` | audit ` and the action to its line.
 // A rule that cannot be derived belongs to the tests of the area.
 import assert from "node:assert/strict";
 import { hasRowForEachRoute } from "../../support/isolation.ts";
 import { setup } from "../../support/setup.ts";
 import { ROWS } from "../isolation/all_rows.ts";
 import { Contract } from "./contract.ts";
-import { declaredContract, storedContract } from "./declared.ts";
+import { declaredContract, storedAudits, storedContract } from "./declared.ts";
 import { accountMistakes, contextMistakes, outsiderMistakes, takenNames } from "./isolation.ts";
 import { filterMistakes, orderMistakes, pageMistakes, searchMistakes } from "./lists.ts";
 import { makeMany } from "./many.ts";
@@ -46,7 +47,7 @@ async function requireRefusals(find: () => Promise<string[]>): Promise<void> {
 }
 
 Deno.test("the declarations of all endpoints are those of the stored contract", async () => {
-  const [declared, stored] = [declaredContract().split("\n"), (await storedContract()).split("\n")];
+  const [declared, stored] = [declaredContract(await storedAudits()), await storedContract()];
   const differences = [
     ...declared.filter((line) => !stored.includes(line)).map((line) => `declared: ${line}`),
     ...stored.filter((line) => !declared.includes(line)).map((line) => `stored: ${line}`),

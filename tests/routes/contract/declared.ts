@@ -1,6 +1,7 @@
 // The declared contract as text, one line for each endpoint: who may call it, and what it takes. The checks of this folder are
 // derived from the same declarations, so they would follow a permission or a limit that was changed by mistake; the stored
-// text does not. `deno run -A tests/routes/contract/declared.ts` writes it.
+// text does not. `deno run -A tests/routes/contract/declared.ts` writes it. The actions in the audit log at the end of the lines
+// are not declared anywhere else; they are written by hand.
 import { join } from "node:path";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import type { Endpoint } from "../../../routes/shared/endpoint.ts";
@@ -10,11 +11,26 @@ import { parametersOf } from "../../../routes/shared/openapi_sharing.ts";
 
 const FILE = join(import.meta.dirname ?? ".", "declared.txt");
 
-export const storedContract = (): Promise<string> => Deno.readTextFile(FILE);
+const AUDIT = " | audit ";
 
-export function declaredContract(): string {
+export const storedContract = async (): Promise<string[]> =>
+  (await Deno.readTextFile(FILE)).trimEnd().split("\n");
+
+/** The actions that a successful request of an endpoint writes into the audit log, by its id. */
+export async function storedAudits(): Promise<Map<string, string>> {
+  const lines = (await storedContract()).filter((line) => line.includes(AUDIT));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(AUDIT) + AUDIT.length)]),
+  );
+}
+
+/** @param audits by the id of the endpoint */
+export function declaredContract(audits: ReadonlyMap<string, string>): string[] {
   const document = openApiDocument(ENDPOINTS, { baseUrl: "http://steward.test", version: "1" });
-  return ENDPOINTS.map((spec) => lineOf(spec, document)).sort().join("\n") + "\n";
+  return ENDPOINTS.map((spec) => {
+    const action = audits.get(spec.id);
+    return lineOf(spec, document) + (action ? AUDIT + action : "");
+  }).sort();
 }
 
 function lineOf(spec: Endpoint, document: OpenApiDocument): string {
@@ -104,4 +120,6 @@ function boundsOf(schema: Schema): string {
   return bounds.length > 0 ? ` (${bounds.join(", ")})` : "";
 }
 
-if (import.meta.main) await Deno.writeTextFile(FILE, declaredContract());
+if (import.meta.main) {
+  await Deno.writeTextFile(FILE, declaredContract(await storedAudits()).join("\n") + "\n");
+}

@@ -196,20 +196,28 @@ export const orderMistakes = (c: Contract): Promise<string[]> =>
     const by = ["sortBy", "orderBy"].find((name) => list.parameters.has(name));
     if (!by) return [];
     const found: string[] = [];
+    const names: unknown[] = list.parameters.get(by)?.schema.enum ?? [];
+    const unknown = await ask(c, list, { [by]: "none" }).then(() => "accepted", ({ message }: Error) =>
+      message);
+    if (
+      !names.every((name) =>
+        unknown.includes(String(name))
+      )
+    ) found.push(`${by}=none: ${unknown}`);
     const ways = by === "sortBy"
       ? [{ sortDirection: "Ascending" }, { sortDirection: "Descending" }]
       : [{ ascending: "true" }, { ascending: "false" }];
-    for (const order of list.parameters.get(by)?.schema.enum ?? []) {
+    for (const order of names) {
       const member = String(order).replace(/^./, (letter) => letter.toLowerCase());
       const [up, down] = await Promise.all(
         ways.map((way) => ask(c, list, { [by]: String(order), ...way, ...size(list.maxSize) } as Query)),
       );
       if (!up || !down) continue;
-      const names = list.parameters.get(member)?.schema.enum;
-      const key = (item: Item) => sortKey(item[member], names);
+      const ranks = list.parameters.get(member)?.schema.enum;
+      const key = (item: Item) => sortKey(item[member], ranks);
       const keys = up.items.map(key);
       const distinct = new Set(keys.filter((value) => value !== null)).size;
-      if (distinct < Math.min(3, names?.length ?? 3) && member !== "type") {
+      if (distinct < Math.min(3, ranks?.length ?? 3) && member !== "type") {
         found.push(`only ${distinct} values of ${member}; vary them in many.ts`);
       }
       if (up.items.length !== full.items.length) found.push(`${order}: ${up.items.length} items`);

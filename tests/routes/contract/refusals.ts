@@ -22,18 +22,21 @@ interface Refused {
 /** Callers whose token or session is not accepted. */
 export async function withoutSession({ t }: Contract): Promise<Refused[]> {
   const { sql, tokens, config } = t.steward.platform;
-  const issue = (lifeSeconds: number) =>
+  const issue = (lifeSeconds: number, subject: string = newId(), claims = { sid: newId(), ver: 1 }) =>
     tokens.issue({
       typ: "at+jwt",
       algorithm: "EdDSA",
       audience: config.TOKEN_AUDIENCE,
-      subject: t.systemAdmin.userId,
+      subject,
       lifeSeconds,
-      claims: { sid: newId(), ver: 1 },
+      claims,
     });
   const [ended, changed] = [await t.actor(), await t.actor()];
   await sql`update sessions set revoked_at = now() where user_id = ${ended.userId}`;
   await sql`update users set security_version = security_version + 1 where id = ${changed.userId}`;
+  const live = await t.actor();
+  const [session] = await sql<{ id: string }[]>`select id from sessions where user_id = ${live.userId}`;
+  const older = await issue(600, live.userId, { sid: session?.id ?? "", ver: 0 });
   const [head = "", payload = "", signature = ""] = (await issue(60)).split(".");
   const forged = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
   return [
@@ -47,6 +50,11 @@ export async function withoutSession({ t }: Contract): Promise<Refused[]> {
     { who: "an expired token", by: { token: await issue(-1) }, refusal: "401 TOKEN_EXPIRED" },
     { who: "an ended session", by: ended, refusal: "401 TOKEN_REVOKED" },
     { who: "a session before a change of rights", by: changed, refusal: "401 SESSION_INVALIDATED" },
+    {
+      who: "a token from before the last change of rights",
+      by: { token: older },
+      refusal: "401 SESSION_INVALIDATED",
+    },
   ];
 }
 

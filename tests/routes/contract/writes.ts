@@ -6,7 +6,7 @@ import type { Ask } from "../../support/isolation.ts";
 import type { Actor } from "../../support/setup.ts";
 import { type Kind, makeObjects } from "../isolation/world.ts";
 import { CASES, NOT_YET } from "./asks.ts";
-import { AUDITS } from "./audits.ts";
+import { storedAudits } from "./declared.ts";
 import { codeOf, namedMembers } from "./calls.ts";
 import type { Contract } from "./contract.ts";
 import { changedTables } from "./state.ts";
@@ -85,13 +85,17 @@ export async function writeAll(c: Contract): Promise<Writes> {
   for (const [index, spec] of order.entries()) {
     if (CASES[spec.id]?.special) continue;
     const { by, ask } = await newRequest(c, spec);
-    const { mistakes, headers } = await withVersion(c, spec, { by, ask });
+    const { mistakes, headers, etag } = await withVersion(c, spec, { by, ask });
     result.versions.push(...mistakes);
     const [key, traceId] = [`key-${index}`, hex(index + 1, 32)];
     if (spec.creates) headers["idempotency-key"] = key;
     const answer = await c.send(by, spec, ask, {
       headers: { ...headers, ...traced(traceId) },
     });
+    const reader = etag && spec.method === "put" ? readerOf(c, spec) : undefined;
+    if (reader && (await read(c, reader, { by, ask })).headers.get("etag") === etag) {
+      result.versions.push(`${spec.id} made no new version`);
+    }
     if (answer.status < 400) result.written.push({ spec, by, ask, key, traceId, answer });
     else result.failures.push(`${spec.id}: ${codeOf(answer)} ${JSON.stringify(answer.body)?.slice(0, 200)}`);
   }
@@ -120,8 +124,7 @@ async function withVersion(c: Contract, spec: Endpoint, { by, ask }: Ready) {
   if (!spec.problems.includes("PRECONDITION_FAILED")) return { mistakes, headers };
   const reader = readerOf(c, spec);
   if (!reader) return { mistakes: [`${spec.id}: no endpoint answers its ETag`], headers };
-  const read = () => c.send(by, reader, { params: ask.params ?? {}, query: ask.query ?? {} });
-  const before = await read();
+  const before = await read(c, reader, { by, ask });
   const etag = before.headers.get("etag");
   if (etag) headers["if-match"] = `"987653", ${etag}`; // any of a list may be the current one
   else mistakes.push(`${spec.id}: ${reader.id} answers ${codeOf(before)} without an ETag`);
@@ -129,12 +132,16 @@ async function withVersion(c: Contract, spec: Endpoint, { by, ask }: Ready) {
   if (codeOf(stale) !== "412 PRECONDITION_FAILED") {
     mistakes.push(`${spec.id} with a stale version: ${codeOf(stale)}`);
   }
-  const after = await read();
+  const after = await read(c, reader, { by, ask });
   if (after.headers.get("etag") !== etag || JSON.stringify(after.body) !== JSON.stringify(before.body)) {
     mistakes.push(`${spec.id} with a stale version changed something`);
   }
-  return { mistakes, headers };
+  return { mistakes, headers, etag };
 }
+
+/** The object of the request, as `reader` answers it. */
+const read = (c: Contract, reader: Endpoint, { by, ask }: Ready) =>
+  c.send(by, reader, { params: ask.params ?? {}, query: ask.query ?? {} });
 
 /** A repeat of a keyed request gets the first answer and does nothing; the key with another request is refused. */
 export async function repeatMistakes(c: Contract, { written }: Writes): Promise<string[]> {
@@ -179,32 +186,25 @@ function otherThan(ask: Ask): Ask {
 
 const traced = (traceId: string) => ({ traceparent: `00-${traceId}-${hex(1, 16)}-01` });
 
-/** The actions in the audit log, by the id of their endpoint, of the requests with these traces. */
-async function actionsOf(
-  c: Contract,
-  sent: { spec: Endpoint; traceId: string }[],
-): Promise<Map<string, string>> {
-  const traceIds = sent.map(({ traceId }) => traceId);
-  const rows = await c.world.sql<{ traceId: string; action: string }[]>`
-    select trace_id, action from audit_log where trace_id = any(${traceIds}::text[]) order by action`;
-  const actions = sent.map(({ spec, traceId }): [string, string] => [
-    spec.id,
-    rows.filter((row) => row.traceId === traceId).map(({ action }) => action).join(" "),
-  ]);
-  return new Map(actions.filter(([, action]) => action !== ""));
+/** The actions in the audit log by trace, with their actors. */
+async function actionsOf(c: Contract, traceIds: string[]) {
+  const rows = await c.world.sql<{ traceId: string; action: string; actorId: string }[]>`
+    select trace_id, action, actor_id from audit_log where trace_id = any(${traceIds}::text[]) order by action`;
+  return Map.groupBy(rows, ({ traceId }) => traceId);
 }
 
-/** The audit rows of a request are those of `AUDITS`. */
+/** The audit rows of a request are those of the stored contract, and name its caller. */
 export async function auditMistakes(c: Contract, { written }: Writes): Promise<string[]> {
-  const found = await actionsOf(c, written);
-  const expected = new Map(
-    Object.entries(AUDITS).flatMap(([action, ids]) => ids.split(" ").map((id) => [id, action])),
-  );
-  return written.flatMap(({ spec: { id } }) =>
-    found.get(id) === expected.get(id)
-      ? []
-      : [`${id}: ${found.get(id) ?? "no audit row"}, expected ${expected.get(id) ?? "none"}`]
-  );
+  const rows = await actionsOf(c, written.map(({ traceId }) => traceId));
+  const expected = await storedAudits();
+  return written.flatMap(({ spec: { id }, by, traceId }) => {
+    const own = rows.get(traceId) ?? [];
+    const [found, wanted] = [own.map(({ action }) => action).join(" "), expected.get(id) ?? ""];
+    return [
+      ...found === wanted ? [] : [`${id}: ${found || "no audit row"}, expected ${wanted || "none"}`],
+      ...own.every(({ actorId }) => actorId === by.userId) ? [] : [`${id}: another actor in the audit row`],
+    ];
+  });
 }
 
 /** What a PUT may change by itself. */
@@ -224,13 +224,12 @@ export async function roundTripMistakes(c: Contract): Promise<string[]> {
     const reader = c.endpoints.find(({ method, path }) => method === "get" && path === spec.path);
     if (spec.method !== "put" || !reader || OTHER_SHAPES.has(spec.id) || NOT_YET[spec.id]) continue;
     const { by, ask } = await newRequest(c, spec);
-    const read = () => c.send(by, reader, { params: ask.params ?? {}, query: ask.query ?? {} });
-    const before = await read();
+    const before = await read(c, reader, { by, ask });
     const traceId = hex(1_000_000 + index, 32);
     sent.push({ spec, traceId });
     const put = await c.send(by, spec, { ...ask, body: before.body }, { headers: traced(traceId) });
     if (put.status >= 400) found.push(`${spec.id}: ${codeOf(put)} ${JSON.stringify(put.body.errors)}`);
-    const after = await read();
+    const after = await read(c, reader, { by, ask });
     const [etag, now] = [before, after].map(({ headers }) => headers.get("etag"));
     if (etag !== now && !WITH_VERSIONS.has(spec.id)) found.push(`${spec.id}: ETag from ${etag} to ${now}`);
     for (const name of new Set([...Object.keys(before.body), ...Object.keys(after.body)])) {
@@ -238,7 +237,7 @@ export async function roundTripMistakes(c: Contract): Promise<string[]> {
       if (was !== is && !CHANGING.has(name)) found.push(`${spec.id}: ${name} from ${was} to ${is}`);
     }
   }
-  const actions = await actionsOf(c, sent);
-  const audited = [...actions].filter(([id]) => !WITH_VERSIONS.has(id));
-  return [...found, ...audited.map(([id, action]) => `${id} without a change wrote ${action}`)];
+  const rows = await actionsOf(c, sent.map(({ traceId }) => traceId));
+  const audited = sent.filter(({ spec, traceId }) => rows.has(traceId) && !WITH_VERSIONS.has(spec.id));
+  return [...found, ...audited.map(({ spec }) => `${spec.id} without a change was audited`)];
 }
