@@ -40,8 +40,12 @@ async function transferParts(count: number): Promise<number> {
   const uploadId = await test.store.startParts("parts", { contentType: "a/b" });
   const etags: string[] = [];
   for (let partNumber = 1; partNumber <= count / PART_MIB; partNumber++) {
-    const o = { uploadId, partNumber, sizeBytes: part.length, expiresInSeconds: 60 };
-    const signed = test.store.signPart("parts", o);
+    const signed = test.store.signPart("parts", {
+      uploadId,
+      partNumber,
+      sizeBytes: part.length,
+      expiresInSeconds: 60,
+    });
     const answer = await fetch(signed.url, { method: "PUT", headers: signed.requiredHeaders, body: part });
     await answer.body?.cancel();
     etags.push(answer.headers.get("etag")?.replaceAll('"', "") ?? "");
