@@ -68,13 +68,14 @@ await describePage("embedded", {}, browser === null);
 await describePage("Swift", await onSwift(), swift === null);
 
 async function onSwift(): Promise<Record<string, string>> {
-  const bucket = await swift?.bucket();
-  return bucket === undefined ? {} : {
-    S3_ENDPOINT: bucket.endpoint,
-    S3_REGION: bucket.region,
-    S3_BUCKET: bucket.bucket,
-    S3_ACCESS_KEY: bucket.accessKey,
-    S3_SECRET_KEY: bucket.secretKey,
+  if (!swift) return {};
+  const { endpoint, region, bucket, accessKey, secretKey } = await swift.bucket();
+  return {
+    S3_ENDPOINT: endpoint,
+    S3_REGION: region,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY: accessKey,
+    S3_SECRET_KEY: secretKey,
   };
 }
 
