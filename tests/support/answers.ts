@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import type { HttpAnswer } from "./http.ts";
 
-/** Asserts that the answer is a problem with this status and code. */
-export function refused({ status, body }: HttpAnswer, expected: number, code: string): void {
+/** Asserts that the answer is a problem with this status and code, and a detail that matches. */
+export function refused({ status, body }: HttpAnswer, expected: number, code: string, detail = /^/): void {
   assert.deepEqual([status, body.code], [expected, code], JSON.stringify(body));
+  assert.match(String(body.detail), detail);
 }
 
 /** Asserts that the answer is VALIDATION_ERROR and names exactly these members, in any order. */

@@ -52,8 +52,8 @@ export interface TestService {
   steward: Steward;
   /** The instances in this process, `steward` first; with `inThisProcess` all instances. */
   instances: Steward[];
-  /** Replaces `parts` in each of `instances`; returns a function that restores them. */
-  replace<T extends object>(of: (p: ServicePlatform) => T, parts: Partial<T>): () => void;
+  /** Replaces `parts` in each of `instances`; returns a function that restores them, which `using` calls too. */
+  replace<T extends object>(of: (p: ServicePlatform) => T, parts: Partial<T>): Disposable & (() => void);
   url: string;
   platformTenantId: string;
   /** Every log line so far. */
@@ -213,7 +213,8 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
         Object.assign(target, parts);
         return () => Object.assign(target, former);
       });
-      return () => undo.forEach((restore) => restore());
+      const restore = () => undo.forEach((undone) => undone());
+      return Object.assign(restore, { [Symbol.dispose]: restore });
     },
     url,
     platformTenantId,

@@ -102,11 +102,10 @@ Deno.test("a burst copied to storage has one path per value", async () => {
 
 Deno.test("a webhook is sent for each document of a burst, with its value", async () => {
   const actor = await t.actor();
-  const hook = startHook();
+  await using hook = startHook();
   const delivery = { method: WEBHOOK, webhookUrl: hook.url };
   const { burstId } = await generate(actor, { delivery, burst: byRegion.burst });
   await endedBurst(actor, burstId, Delivered);
-  await hook.stop();
   const heard = hook.received.map(({ body }) => JSON.parse(body).data);
   assert.deepEqual(pluck(heard, "burstId", "burstValue").sort(), [[burstId, "Norte"], [burstId, "Sul"]]);
 });

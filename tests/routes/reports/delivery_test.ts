@@ -13,7 +13,16 @@ import { jobContext } from "../../support/job_context.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { EMAIL, REPORTS, STATUS, STORAGE, WEBHOOK } from "./constants.ts";
-import { execution, generateLater, reached, setupSharedReports, sizeAt, startHook } from "./support.ts";
+import {
+  execution,
+  generateLater,
+  hurry,
+  INFECTED,
+  reached,
+  setupSharedReports,
+  sizeAt,
+  startHook,
+} from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
@@ -83,24 +92,19 @@ Deno.test("a document too large for the mail server is sent as a link, by the ne
       throw new MailDeliveryFailed("too big", { permanent: true, code: "EMESSAGE", isTooLarge: true });
     });
   const servers = [tooLarge("small"), tooLarge("smaller")];
-  const restore = t.replace((p) => p, { mail: servers });
-  try {
-    const id = await start(actor, { method: EMAIL, recipients: ["bulky@example.test"] });
-    const { fileSizeBytes } = await reached(actor, id, STATUS.Delivered);
-    const [mail, ...more] = servers.flatMap(({ took }) => took);
-    assert.deepEqual([mail?.attachments, more], [[], []]);
-    assert.equal(await sizeAt(linkIn(mail?.text)), fileSizeBytes);
-  } finally {
-    restore();
-  }
+  using _both = t.replace((p) => p, { mail: servers });
+  const id = await start(actor, { method: EMAIL, recipients: ["bulky@example.test"] });
+  const { fileSizeBytes } = await reached(actor, id, STATUS.Delivered);
+  const [mail, ...more] = servers.flatMap(({ took }) => took);
+  assert.deepEqual([mail?.attachments, more], [[], []]);
+  assert.equal(await sizeAt(linkIn(mail?.text)), fileSizeBytes);
 });
 
 /** Delivers a report by webhook and returns the link in it. */
 async function deliveredLink(actor: Actor): Promise<{ id: string; link: string; expiresAt: string }> {
-  const hook = startHook();
+  await using hook = startHook();
   const id = await start(actor, { method: WEBHOOK, webhookUrl: hook.url });
   await reached(actor, id, STATUS.Delivered);
-  await hook.stop();
   const { url, expiresAt } = JSON.parse(hook.received[0]?.body ?? "{}").data;
   return { id, link: url, expiresAt };
 }
@@ -132,12 +136,10 @@ Deno.test("a link is valid for a day and redirects each visitor to a URL of five
     and tenant_id = ${actor.tenantId} and actor_id is null`;
   assert.equal(audits.length, 1);
 
-  const restore = t.replace(({ objects }) => objects, {
-    signDownload: () => {
-      throw new Error("cannot sign");
-    },
+  using _failing = t.replace(({ objects }) => objects, {
+    signDownload: () => assert.fail("cannot sign"),
   });
-  assert.equal((await visit(link).finally(restore)).status, 500);
+  assert.equal((await visit(link)).status, 500);
   assert.ok(t.logs.some((line) => line.includes("/r/{token}")), "the failure is logged");
   assert.ok(!t.logs.some((line) => line.includes(token ?? "")), "no log line has the token");
 });
@@ -191,15 +193,9 @@ Deno.test("a document is copied to its target path below the tenant's deliveries
 
 Deno.test("a document that fails the scan is not delivered, and the execution has the reason", async () => {
   const actor = await t.actor();
-  const { scan } = platform.scanner;
-  const restore = t.replace(({ scanner }) => scanner, {
-    scan: async (...given: Parameters<typeof scan>) => {
-      await scan(...given);
-      return { verdict: "Infected" as const, signatureName: "Test" };
-    },
-  });
+  using _infected = t.replace(({ scanner }) => scanner, { scan: () => Promise.resolve(INFECTED) });
   const id = await start(actor, { method: EMAIL, recipients: ["infected@example.test"] });
-  const detail = await execution(actor, id, ({ errorMessage }) => errorMessage).finally(restore);
+  const detail = await execution(actor, id, ({ errorMessage }) => errorMessage);
   assert.equal(detail.status, STATUS.Completed);
   const reason = /^Delivery failed for 1 of 1: infected@example.test: The document is Infected/;
   assert.match(detail.errorMessage, reason);
@@ -209,15 +205,10 @@ Deno.test("a document that fails the scan is not delivered, and the execution ha
 
 Deno.test("a webhook is signed as in Standard Webhooks, and retried with the same id", async () => {
   const actor = await t.actor();
-  const hook = startHook([[503, null]]);
+  await using hook = startHook([[503, null]]);
   const id = await start(actor, { method: WEBHOOK, webhookUrl: hook.url });
   await execution(actor, id, ({ deliveries }) => deliveries[0]?.attempts > 0);
-  const [job] = await sql`select delivery_job_id as id from report_executions where id = ${id}`;
-  const detail = await until(async () => {
-    await actor.post(`/api/v1/jobs/${job?.id}/retry-now`);
-    return (await actor.get(`${REPORTS}/${id}`)).body;
-  }, ({ status }) => status === STATUS.Delivered);
-  await hook.stop();
+  const detail = await hurry(t, actor, id);
   const [first, second, ...more] = hook.received;
   assert.equal(more.length, 0);
   assert.equal(first?.headers["webhook-id"], second?.headers["webhook-id"]);

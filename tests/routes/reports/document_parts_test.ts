@@ -10,7 +10,6 @@ import {
   make,
   makePartial,
   PARTIALS,
-  PERMISSIONS,
   refused,
   setupDocuments,
   whileWaiting,
@@ -48,8 +47,7 @@ Deno.test("a partial is searched in the language of the document template, and a
   await makePartial(by, "shared-terms", "<p>Nossas condições</p>", { locale: "pt" });
   assert.deepEqual(await drawn(by, id), ["Nossas condições"]);
   const foreign = await by.post(DOCUMENTS, given("<page>{{> theirs}}</page>", { slug: "foreign" }));
-  refused(foreign, 400, invalid);
-  assert.match(foreign.body.detail, /there is no partial `theirs`/);
+  refused(foreign, 400, invalid, /there is no partial `theirs`/);
 });
 
 Deno.test("a document that waits has the partials and the language of the time it was requested", async () => {
@@ -77,8 +75,7 @@ Deno.test("a document that waits has the partials and the language of the time i
   });
   assert.deepEqual((await generated(by, second)).texts, ["Pay at once", "Changed"]);
   const refusal = await by.post(`${DOCUMENTS}/${id}/generate`, { data: {} });
-  refused(refusal, 400, invalid);
-  assert.match(refusal.body.detail, /a partial that is missing. No partial has the slug "terms"/);
+  refused(refusal, 400, invalid, /a partial that is missing. No partial has the slug "terms"/);
   const { body } = await by.get(`${REPORTS}/history`);
   assert.equal(body.totalCount, 2, "nothing was queued by the refused request");
 });
@@ -149,8 +146,6 @@ Deno.test("the uses of a partial name the document templates that a change of it
   assert.deepEqual(await usesOf(own), [["with-cell", null]]);
   assert.equal((await by.delete(`${DOCUMENTS}/${id}`)).status, 204);
   assert.deepEqual(await usesOf(cell), []);
-  const reader = await t.actor({ permissions: PERMISSIONS, tenantId: String(by.tenantId) });
-  refused(await reader.get(`${PARTIALS}/${cell}/document-uses`), 403, "MISSING_PERMISSION");
 });
 
 Deno.test("a loop of partials, too many of them and too large ones are refused", async () => {
@@ -176,13 +171,11 @@ Deno.test("a loop of partials, too many of them and too large ones are refused",
   }
   const { id } = await make(by, "<page>{{> level5}}</page>");
   const exponential = await by.post(`${DOCUMENTS}/${id}/render`, {});
-  refused(exponential, 400, invalid);
-  assert.match(exponential.body.detail, /limit of one render/);
+  refused(exponential, 400, invalid, /limit of one render/);
 
   for (const number of [1, 2]) await makePartial(by, `large${number}`, `<p>${"x".repeat(140_000)}</p>`);
   const huge = await by.post(DOCUMENTS, given("<page>{{> large1}}{{> large2}}</page>", { slug: "huge" }));
-  refused(huge, 400, invalid);
-  assert.match(huge.body.detail, /line 1, column 19: the partials have more than 262144 characters/);
+  refused(huge, 400, invalid, /line 1, column 19: the partials have more than 262144 characters/);
 
   const slugs = Array.from({ length: 51 }, (_, number) => `piece${number}`);
   await Promise.all(slugs.map((slug) => makePartial(by, slug, "<p>x</p>")));

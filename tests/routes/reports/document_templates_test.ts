@@ -75,24 +75,6 @@ Deno.test("changes at the same time each make a version, or one if they are boun
   assert.deepEqual(pluck(guarded, "status").sort(), [200, 412, 412, 412]);
 });
 
-Deno.test("templates are read with either permission, and those of another tenant are not found", async () => {
-  const { id } = await made();
-  const other = await t.actor({ permissions: PERMISSIONS });
-  const answers = [
-    await other.post(`${DOCUMENTS}/${id}/versions/1/restore`),
-    await other.post(`${DOCUMENTS}/${id}/render`, { data: {} }),
-    await other.post(`${DOCUMENTS}/${id}/generate`, { data: { name: "A" } }),
-  ];
-  for (const answer of answers) refused(answer, 404, NOT_FOUND);
-  const tenantId = String(ann.tenantId);
-  const reader = await t.actor({ permissions: ["generate:documents"], tenantId });
-  assert.equal((await reader.get(`${DOCUMENTS}/${id}`)).status, 200);
-  refused(await reader.put(`${DOCUMENTS}/${id}`, { name: "X" }), 403, "MISSING_PERMISSION");
-  const editor = await t.actor({ permissions: ["manage:document-templates"], tenantId });
-  const generating = await editor.post(`${DOCUMENTS}/${id}/generate`, { data: { name: "A" } });
-  refused(generating, 403, "MISSING_PERMISSION");
-});
-
 Deno.test("mistakes in a template are refused with line and column", async () => {
   const cases: [bodyTemplate: string, position: string, reason: string][] = [
     ["<page>\n  <script>x</script></page>", "line 2, column 3", "<script> is not supported"],
@@ -138,8 +120,7 @@ Deno.test("what only the data can break is refused when it is rendered", async (
   ];
   for (const [bodyTemplate, a, reason] of cases) {
     const broken = await ann.post(`${DOCUMENTS}/preview`, { titleTemplate: "T", bodyTemplate, data: { a } });
-    refused(broken, 400, INVALID);
-    assert.match(broken.body.detail, reason);
+    refused(broken, 400, INVALID, reason);
   }
   const { id } = await made();
   const missing = await ann.post(`${DOCUMENTS}/${id}/render`, { data: {} });

@@ -6,12 +6,12 @@ import { has, invalid, nulls, pluck, refused } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { CSV, REPORTS, STATUS } from "./constants.ts";
-import { drawnReport, fetchDocument, generateNow, reached, setupSharedReports } from "./support.ts";
+import { drawnReport, fetchDocument, generateNow, INFECTED, reached, setupSharedReports } from "./support.ts";
 
 const t = await setupSharedReports();
 Deno.test.afterAll(() => t.stop());
 const { platform } = t.steward;
-const { objects, scanner } = platform;
+const { objects } = platform;
 const analyst = await t.actor({ permissions: ["read:users"] });
 const request = (body: Record<string, unknown>, by = analyst) => by.post(`${REPORTS}/generate`, body);
 const cells = (parameters = {}) => request({ templateId: "cells", format: CSV, parameters });
@@ -21,12 +21,8 @@ const last = async (templateId: string): Promise<string> =>
   (await analyst.get(`${REPORTS}/history?templateId=${templateId}`)).body.items[0].id;
 /** Generates a report of the analyst within `limitMs`. */
 const within = (limitMs: number, templateId: string, parameters: Record<string, unknown>) => {
-  const caller = {
-    userId: analyst.userId,
-    tenantId: analyst.tenantId,
-    permissions: new Set<string>(),
-    traceId: "",
-  };
+  const { userId, tenantId } = analyst;
+  const caller = { userId, tenantId, permissions: new Set<string>(), traceId: "" };
   const given = { templateId, format: CSV, parameters, requestedBy: null, delivery: null };
   return generateWithin(platform, caller, given as Parameters<typeof generate>[2], limitMs);
 };
@@ -175,20 +171,16 @@ Deno.test("a generation beyond the time limit is stopped, including its query", 
 
 Deno.test("a time limit that ends before the work begins stops it too, whatever the store does", async () => {
   const never = Promise.withResolvers<never>();
-  const restore = t.replace(({ objects }) => objects, { write: () => never.promise });
-  try {
-    await assert.rejects(within(0, "lines", { rows: 7 }), tooLarge);
-  } finally {
-    restore();
-    never.reject(new Error("the store is gone"));
-  }
+  using _never = t.replace(({ objects }) => objects, { write: () => never.promise });
+  await assert.rejects(within(0, "lines", { rows: 7 }), tooLarge);
+  never.reject(new Error("the store is gone"));
 });
 
 Deno.test("a slow store does not delay the answer beyond the limit, and a document stored late is not that of the report", async () => {
   const { write } = objects;
   const stored = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
-  const restore = t.replace(({ objects }) => objects, {
+  using _late = t.replace(({ objects }) => objects, {
     write: async (...given: Parameters<typeof write>) => {
       const object = await write.apply(objects, given);
       stored.resolve();
@@ -196,67 +188,52 @@ Deno.test("a slow store does not delay the answer beyond the limit, and a docume
       return object;
     },
   });
-  try {
-    const waiting = within(500, "lines", { rows: 7 });
-    await Promise.race([stored.promise, waiting.catch(() => {})]);
-    await assert.rejects(waiting, tooLarge);
-  } finally {
-    restore();
-    answer.resolve();
-  }
+  const waiting = within(500, "lines", { rows: 7 });
+  await Promise.race([stored.promise, waiting.catch(() => {})]);
+  await assert.rejects(waiting, tooLarge);
+  answer.resolve();
   assert.equal((await reached(analyst, await last("lines"), STATUS.Failed)).storedFileId, null);
 });
 
-/** Runs `work` with one slot, which is taken until `release`. */
-async function withTakenSlot(settings: object, work: (slots: Slots, release: () => void) => Promise<void>) {
+/** Leaves one slot, which is taken until `release`. */
+async function takeTheSlot(settings: object) {
   const slots = new Slots(1);
   const release = await slots.take(new AbortController().signal);
   const restore = t.replace(({ reports }) => reports, { slots, ...settings });
-  try {
-    await work(slots, release);
-  } finally {
-    restore();
-  }
+  return { slots, release, [Symbol.dispose]: restore };
 }
 
-Deno.test("if no slot becomes free, the caller gets Retry-After and nothing is written", () =>
-  withTakenSlot({ slotWaitMs: 50 }, async (_slots, release) => {
-    const before = await count();
-    const answer = await cells();
-    refused(answer, 503, "REPORT_BUSY_UNAVAILABLE");
-    assert.ok(Number(answer.headers.get("retry-after")) > 0);
-    assert.equal(await count(), before);
-    release();
-    assert.equal((await cells()).status, 201);
-  }));
+Deno.test("if no slot becomes free, the caller gets Retry-After and nothing is written", async () => {
+  using taken = await takeTheSlot({ slotWaitMs: 50 });
+  const before = await count();
+  const answer = await cells();
+  refused(answer, 503, "REPORT_BUSY_UNAVAILABLE");
+  assert.ok(Number(answer.headers.get("retry-after")) > 0);
+  assert.equal(await count(), before);
+  taken.release();
+  assert.equal((await cells()).status, 201);
+});
 
-Deno.test("requests for reports wait for a slot up to a number; further ones get Retry-After at once", () =>
-  withTakenSlot({ mostWaiting: 2 }, async (slots, release) => {
-    const waiting = [cells(), cells()];
-    await until(() => slots.waiting === 2);
-    const before = await count();
-    for (const answer of await Promise.all([cells(), cells(), cells()])) {
-      refused(answer, 503, "REPORT_BUSY_UNAVAILABLE");
-      assert.equal(answer.headers.get("retry-after"), "10");
-      assert.match(answer.body.detail, /2 others wait already/);
-    }
-    assert.equal(await count(), before);
-    release();
-    assert.deepEqual(pluck(await Promise.all(waiting), "status"), [201, 201]);
-    assert.equal((await cells()).status, 201);
-  }));
+Deno.test("requests for reports wait for a slot up to a number; further ones get Retry-After at once", async () => {
+  using taken = await takeTheSlot({ mostWaiting: 2 });
+  const waiting = [cells(), cells()];
+  await until(() => taken.slots.waiting === 2);
+  const before = await count();
+  for (const answer of await Promise.all([cells(), cells(), cells()])) {
+    refused(answer, 503, "REPORT_BUSY_UNAVAILABLE", /2 others wait already/);
+    assert.equal(answer.headers.get("retry-after"), "10");
+  }
+  assert.equal(await count(), before);
+  taken.release();
+  assert.deepEqual(pluck(await Promise.all(waiting), "status"), [201, 201]);
+  assert.equal((await cells()).status, 201);
+});
 
 Deno.test("a synchronous report whose document is infected ends Failed", async () => {
-  const { scan } = scanner;
-  const restore = t.replace(({ scanner }) => scanner, {
-    scan: async (...given: Parameters<typeof scan>) => {
-      await scan(...given);
-      return { verdict: "Infected" as const, signatureName: "Test" };
-    },
-  });
+  using _infected = t.replace(({ scanner }) => scanner, { scan: () => Promise.resolve(INFECTED) });
   const { id, status } = await generateNow(analyst);
   assert.equal(status, STATUS.Completed);
-  const { errorMessage } = await reached(analyst, id, STATUS.Failed).finally(restore);
+  const { errorMessage } = await reached(analyst, id, STATUS.Failed);
   assert.equal(errorMessage, "The document is Infected. It did not pass its scan.");
   refused(await analyst.get(`${REPORTS}/${id}/download`), 409, "REPORT_NOT_AVAILABLE");
 });

@@ -25,8 +25,8 @@ const rowOf = async (id: string) => (await sql`select * from report_executions w
 const triesOf = async (id: string) =>
   (await sql`select attempts from report_deliveries where execution_id = ${id}`)[0]?.attempts ?? 0;
 
-/** Takes the object store away until the returned function is called. */
-function storeIsAway(): () => void {
+/** Takes the object store away until the returned function is called, or disposed of. */
+function storeIsAway(): Disposable & (() => void) {
   const endpoint = `http://127.0.0.1:${freePort()}`;
   const place = { endpoint, publicEndpoint: endpoint, region: "us-east-1", bucket: config.S3_BUCKET };
   const gone = connectObjectStore({ ...place, accessKey: "a", secretKey: "b", pathStyle: true });
@@ -57,10 +57,8 @@ Deno.test("a report is retried without limit during an outage of the object stor
 });
 
 Deno.test("while the object store is down, a synchronous request is answered 503 at once", async () => {
-  const restore = storeIsAway();
-  const answer = await analyst.post(`${REPORTS}/generate`, { templateId: "cells", format: CSV }).finally(
-    restore,
-  );
+  using _away = storeIsAway();
+  const answer = await analyst.post(`${REPORTS}/generate`, { templateId: "cells", format: CSV });
   refused(answer, 503, "FILE_STORAGE_UNAVAILABLE");
   assert.ok(answer.headers.has("retry-after"));
 });
@@ -102,12 +100,11 @@ Deno.test("an unreachable receiver is given up after a day, a rejecting one afte
   assert.equal(detail.status, STATUS.Completed);
   assert.match(detail.errorMessage, /^Delivery failed for 1 of 1: .*could not be reached/);
 
-  const hook = startHook(Array.from({ length: 20 }, () => [404, null]));
+  await using hook = startHook(Array.from({ length: 20 }, () => [404, null]));
   const refusedId = await start({ method: WEBHOOK, webhookUrl: hook.url });
   await reached(analyst, refusedId, STATUS.Completed);
   const hasEnded = async () => (await read(refusedId)).errorMessage !== null;
   await hurry((await rowOf(refusedId))?.deliveryJobId, hasEnded);
-  await hook.stop();
   assert.equal(hook.received.length, 8);
 });
 
@@ -128,18 +125,14 @@ Deno.test("crashes do not fail a report: its job decides how often it runs again
 
 Deno.test("three runs that fail on their own make the execution Failed", async () => {
   const id = await generating();
-  const restore = t.replace(({ objects }) => objects, {
+  using _failing = t.replace(({ objects }) => objects, {
     write: () => Promise.reject(new Error("an unexpected failure")),
   });
-  try {
-    const run = () => generateJob.run({ executionId: id }, jobContext(platform));
-    for (const failures of [1, 2]) {
-      await assert.rejects(run(), /unexpected/);
-      assert.equal((await rowOf(id))?.failures, failures);
-    }
-    await assert.rejects(run(), { name: "PermanentJobFailure" });
-    assert.equal((await read(id)).status, STATUS.Failed);
-  } finally {
-    restore();
+  const run = () => generateJob.run({ executionId: id }, jobContext(platform));
+  for (const failures of [1, 2]) {
+    await assert.rejects(run(), /unexpected/);
+    assert.equal((await rowOf(id))?.failures, failures);
   }
+  await assert.rejects(run(), { name: "PermanentJobFailure" });
+  assert.equal((await read(id)).status, STATUS.Failed);
 });

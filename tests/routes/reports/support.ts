@@ -134,6 +134,19 @@ export async function drawnReport(
   }
 }
 
+/** What a scanner answers of a document that it refuses. */
+export const INFECTED = { verdict: "Infected" as const, signatureName: "Test" };
+
+/** Runs the delivery job of an execution at once, again and again, until the delivery has ended. */
+export async function hurry(t: TestService, by: Actor, id: string): Promise<Body> {
+  const [row] = await t.steward.platform.sql`select delivery_job_id from report_executions where id = ${id}`;
+  const read = async () => {
+    await by.post(`/api/v1/jobs/${row?.deliveryJobId}/retry-now`);
+    return (await by.get(`${REPORTS}/${id}`)).body;
+  };
+  return await until(read, ({ deliveryStatus }) => deliveryStatus !== "Pending");
+}
+
 /** A receiver of webhooks on this machine that gives these answers in order, then 204; `before` delays them. */
 export function startHook(
   answers: [status: number, body: string | null][] = [],
@@ -147,5 +160,6 @@ export function startHook(
     const [status, body] = answers[count - 1] ?? [204, null];
     return new Response(body, { status });
   });
-  return { received, url: `http://127.0.0.1:${server.addr.port}/hook`, stop: () => server.shutdown() };
+  const stop = () => server.shutdown();
+  return { received, url: `http://127.0.0.1:${server.addr.port}/hook`, stop, [Symbol.asyncDispose]: stop };
 }

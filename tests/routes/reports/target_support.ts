@@ -52,6 +52,7 @@ export function startSlack(...answers: [status: number, body: string][]) {
     },
     url: url.replace("/hook", "/services/T0/B0/x7secretx7"),
     stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 
