@@ -6,8 +6,8 @@ import { framed, openConsole, setupConsole } from "./support.ts";
 const { t, inBrowser } = await setupConsole();
 const { sql } = t.steward.platform;
 
-const makeJob = async (by: Actor): Promise<string> =>
-  (await by.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "{}" })).body.id;
+const makeJob = async (by: Actor, more: Record<string, unknown> = {}): Promise<string> =>
+  (await by.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs: "{}", ...more })).body.id;
 const message = (by: Actor, subject: string) =>
   by.post("/api/v1/notifications/send", {
     channel: "InApp",
