@@ -13,11 +13,15 @@ export const isDeclaring = (file: string): boolean => DECLARING.test(relative(TE
 
 /** Deep tests that measure time or memory. They run one after the other, when all others have ended. */
 const ALONE = [
+  "infra/foreign_hashes_deep.ts",
   "infra/objectstore/memory_deep.ts",
+  "infra/postgres/connection_wait_deep.ts",
+  "infra/postgres/connection_watchdog_deep.ts",
   "infra/scanner/yara_deep.ts",
   "operations/instances_deep.ts",
   "routes/auth/password_time_deep.ts",
   "routes/console/recipients_time_deep.ts",
+  "routes/files/corpus_deep.ts",
 ];
 export const isAlone = (file: string): boolean => ALONE.includes(relative(TESTS, file).replaceAll("\\", "/"));
 
