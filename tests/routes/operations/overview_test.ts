@@ -3,7 +3,7 @@ import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 
 // No worker runs jobs, so the queue lengths are known.
-const t = await setupShared({ JOB_CONCURRENCY: "0" });
+const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const url = "/api/v1/operations/overview";
