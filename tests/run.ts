@@ -68,7 +68,13 @@ async function runTier(reports: RunReports): Promise<number> {
   const { folder } = reports;
   await Deno.chmod(folder, 0o711); // the server of the databases runs as another user
   await Deno.mkdir(join(folder, "taken"));
-  const env = { STEWARD_TEST_RUN: folder, STEWARD_TEST_RUNNER: String(Deno.pid), NO_COLOR: "1" };
+  await Deno.mkdir(join(folder, "tmp"), { mode: 0o711 }); // removed with all that tests leave there
+  const env = {
+    TMPDIR: join(folder, "tmp"),
+    STEWARD_TEST_RUN: folder,
+    STEWARD_TEST_RUNNER: String(Deno.pid),
+    NO_COLOR: "1",
+  };
   const cores = navigator.hardwareConcurrency;
   const modules = tier === "deep"
     ? Array.from({ length: cores }, () => "deep.ts")
