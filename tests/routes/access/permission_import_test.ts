@@ -94,7 +94,14 @@ Deno.test("a dry run reports the result and writes nothing", async () => {
   assert.equal((await stored(by)).length, 0);
   const real = await by.post(IMPORT, body);
   assert.deepEqual({ ...dry.body, dryRun: false }, real.body);
-  assert.equal((await stored(by)).length, 1);
+  const before = await stored(by);
+  assert.equal(before.length, 1);
+  const changed = {
+    catalog: [{ category: "Changed", permissions: [{ code: "read:dry" }, { code: "read:new" }] }],
+  };
+  const upsert = await by.post(`${IMPORT}?dryRun=true&upsert=true`, changed);
+  assert.deepEqual(tally(upsert), { total: 2, created: 1, updated: 1, unchanged: 0, failed: 0 });
+  assert.deepEqual(await stored(by), before);
 });
 
 Deno.test("a catalog body contains groups; an invalid group fails alone", async () => {

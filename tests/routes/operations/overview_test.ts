@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { type Actor, setupShared } from "../../support/setup.ts";
+import { type Actor, setup } from "../../support/setup.ts";
 
 // No worker runs jobs, so the queue lengths are known.
 const t = await setup({ JOB_CONCURRENCY: "0" });

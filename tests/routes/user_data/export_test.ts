@@ -133,6 +133,22 @@ Deno.test("an export in a tenant has nothing of other tenants; one by the platfo
   assert.equal(all.kind, "TenantExport");
 });
 
+Deno.test("the export of a user whose link elsewhere is inactive has no keys of that tenant", async () => {
+  const { sql } = t.steward.platform;
+  const [clerk, other] = [await t.actor({ permissions: CLERK }), await t.actor({ permissions: CLERK })];
+  const her = await person(clerk);
+  await sql`insert into user_tenants (user_id, tenant_id, is_active) values (${her.id}, ${other.tenantId}, false)`;
+  for (const [name, tenantId] of [["here", clerk.tenantId], ["elsewhere", other.tenantId]] as const) {
+    await sql`insert into api_keys (id, tenant_id, created_by, name, hash, start, permissions)
+      values (${crypto.randomUUID()}, ${tenantId}, ${her.id}, ${name}, sha256(${
+      name + tenantId
+    }::bytea), 'sk_', '{read:users}')`;
+  }
+  const { fileId } = await done(clerk, `/api/v1/users/${her.id}/export`);
+  const keys = (await rowsOf(clerk, fileId))["access/api-keys.jsonl"];
+  assert.deepEqual(keys?.map(({ name }) => name), ["here"]);
+});
+
 Deno.test("an erasure purges earlier exports of the user", async () => {
   const clerk = await t.actor({ permissions: CLERK });
   const her = await person(clerk);
