@@ -157,6 +157,7 @@ function startServer(dir: string): Promise<EmbeddedPostgres> {
     max_wal_size: "8GB",
     checkpoint_timeout: "1d",
     autovacuum: "off",
+    jit: "off",
     max_connections: "1000",
   };
   return startEmbeddedPostgres({ dir, password: "test", settings });
