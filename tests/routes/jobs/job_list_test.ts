@@ -145,7 +145,7 @@ Deno.test("failed and dead-lettered jobs are found by a part of their error, alo
 Deno.test("a search in errors covers the last 5,000 failed jobs and dead letters, or all since a given time", async () => {
   const by = await t.actor();
   const errors = Array.from({ length: 5_002 }, (_, n) => n < 2 ? "Disk full" : `Order ${n} failed`);
-  const letters = await addDeadLetters(sql, by.tenantId, errors);
+  await addDeadLetters(sql, by.tenantId, errors);
   await sql`
     with numbered as (select id, row_number() over (order by id) as n from jobs where tenant_id = ${by.tenantId})
     update jobs j set priority = n % 4, status = case when n % 2 = 0 then 'Failed' else status::text end::job_status
