@@ -118,7 +118,7 @@ Deno.test("callers without the permission for HTTP requests cannot enqueue such 
 
 Deno.test("credentials in the URL are sent as Basic authorization, unless the job has such a header", async () => {
   const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
-  const url = `http://us%C3%A9r:p%40ss%zz%3A1@${host}/hook`;
+  const url = `http://us%C3%A9r:p%40ss%zz%3A1@${host}/hook`; // not a secret
   assert.equal(await sentAuthorization({ url }), basic("usér:p@ss%zz:1"));
   assert.equal(await sentAuthorization({ url: `http://token@${host}/hook` }), basic("token:"));
   assert.equal(await sentAuthorization({ url, headers: { AUTHORIZATION: "Bearer abc" } }), "Bearer abc");
