@@ -80,10 +80,7 @@ export function deliveringBy(t: TestService, tenantId: string | null, given?: Fa
       return (await transact(p.sql, (tx) => sendNotification(p, tx, sender, message))).notificationId;
     },
     /** Runs the message's present job once; returns its error or its result. */
-    async run(
-      id: string,
-      o: { attempt?: number; failures?: number; waits?: boolean; jobId?: string } = {},
-    ): Promise<unknown> {
+    async run(id: string, o: { attempt?: number; failures?: number; waits?: boolean; jobId?: string } = {}) {
       const context = jobContext(p, {
         jobId: o.jobId ?? await jobOf(id),
         tenantId,
@@ -124,16 +121,11 @@ export const mailTo = (users: { userId: string }[], change: Record<string, unkno
   ...change,
 });
 
+const CHANNELS = ["email", "push", "inApp", "sms"] as const;
 /** A category, and the channels on which the user does not want it. */
-export const without = (category: string, ...channels: ("email" | "push" | "inApp" | "sms")[]) => ({
+export const without = (category: string, ...channels: (typeof CHANNELS)[number][]) => ({
   category,
-  channels: {
-    email: true,
-    push: true,
-    inApp: true,
-    sms: true,
-    ...Object.fromEntries(channels.map((channel) => [channel, false])),
-  },
+  channels: Object.fromEntries(CHANNELS.map((channel) => [channel, !channels.includes(channel)])),
 });
 
 /** The job's error message about an unsent message, for tests that expect one. */

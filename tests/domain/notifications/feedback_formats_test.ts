@@ -93,11 +93,8 @@ Deno.test("the published signature of Standard Webhooks is accepted within five 
   // the signature is valid, so that the content is what is refused
   const valid = attempt(() => standardWebhooks.read(request(body, headers, at(299)), secret));
   await assert.rejects(valid, { code: "VALIDATION_ERROR" });
-  const cases = [
-    request(body, headers, at(301)),
-    request(`${body} `, headers, at(0)),
-    request(body, {}, at(0)),
-  ];
+  const late = request(body, headers, at(301));
+  const cases = [late, request(`${body} `, headers, at(0)), request(body, {}, at(0))];
   for (const given of cases) await refused(() => standardWebhooks.read(given, secret));
 });
 

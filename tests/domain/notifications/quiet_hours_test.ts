@@ -47,13 +47,8 @@ Deno.test("an end that occurs twice is the first one that is still ahead", () =>
 
 Deno.test("the end is always in the future, at most a day and an hour away", () => {
   const minute = fc.integer({ min: 0, max: 1439 });
-  const zone = fc.constantFrom(
-    "UTC",
-    "Europe/Lisbon",
-    "America/New_York",
-    "Australia/Lord_Howe",
-    "Asia/Tehran",
-  );
+  const zones = "UTC Europe/Lisbon America/New_York Australia/Lord_Howe Asia/Tehran";
+  const zone = fc.constantFrom(...zones.split(" "));
   const now = fc.date({ min: new Date("2026-01-01"), max: new Date("2027-01-01"), noInvalidDate: true });
   fc.assert(
     fc.property(zone, minute, minute, now, (timeZoneId, from, to, at) => {

@@ -10,10 +10,7 @@ const MAILS = [
   { slug: "report-ready", data: { reportName, downloadUrl: url, expiresAt: "27 Nov 2026", message: "1\n2" } },
   { slug: "report-ready", data: { reportName } },
   { slug: "account-change", data: { title: "T", text: "A & B", firstName, at: "2026-11-23T04:00:00Z" } },
-  {
-    slug: "email-change",
-    data: { confirmUrl: url, newEmail: "a&b@x.test", firstName: null, expiresInMinutes: 30 },
-  },
+  { slug: "email-change", data: { confirmUrl: url, newEmail: "a&b@x.test", expiresInMinutes: 30 } },
 ];
 
 /** The shipped mails in both languages. */

@@ -19,11 +19,8 @@ function groupedTable(cities: number, size: number): DocumentPart {
     { length: cities * size },
     (_, i) => ["North", `City ${Math.floor(i / size)}`, `Customer ${i}`, "2", "10.50"],
   );
-  const shape = {
-    columns: COLUMNS,
-    groups: [0, 1],
-    totals: new Map([[4, ["sum" as const, "average" as const]]]),
-  };
+  const totals = new Map([[4, ["sum" as const, "average" as const]]]);
+  const shape = { columns: COLUMNS, groups: [0, 1], totals };
   return {
     kind: "table",
     title: "Orders",
@@ -78,10 +75,7 @@ Deno.test("headings of groups stay with their rows and are repeated on the next 
   for (const [number, page] of texts.entries()) {
     const content = page.filter((text) => !text.startsWith("Page ") && !text.startsWith("Acme Lda"));
     const last = content.filter((text) => text !== "Orders").at(-1) ?? "";
-    assert.ok(
-      !last.startsWith("City: ") && !last.startsWith("Region: "),
-      `page ${number + 1} ends with ${last}`,
-    );
+    assert.ok(!/^(City|Region): /.test(last), `page ${number + 1} ends with ${last}`);
     if (number > 0) assert.ok(page.includes("Region: North (continued)"));
   }
   const heads = [...withRole(objects, "TH").values()];
@@ -116,11 +110,8 @@ Deno.test("charts are figures that say their values; the drawing is one content"
     assert.equal(textOf(/\/Alt<(\w+)>/.exec(figure)?.[1] ?? ""), "one: 1; two: 2; three: 3");
     assert.match(figure, /\/BBox\[[\d. ]+\].*\/K\[\d+ \]/);
   }
-  assert.deepEqual(pageTexts(objects).flat().filter((text) => text.startsWith("A ")), [
-    "A bar",
-    "A line",
-    "A pie",
-  ]);
+  const titles = pageTexts(objects).flat().filter((text) => text.startsWith("A "));
+  assert.deepEqual(titles, ["A bar", "A line", "A pie"]);
 });
 
 Deno.test("pages are upright if the report asks for it, and have the tenant's footer", async () => {

@@ -74,12 +74,8 @@ Deno.test("a state only becomes stronger, and each change is reported once", asy
   assert.equal(status, "Sent");
   has(one, { status: "Sent", deliveryDetail: "250 ok", deliveryStateAt: "2026-01-02T03:04:05.000Z" });
   const hard = { isPermanent: true, detail: "550 5.1.1 unknown" };
-  const mixed = [
-    about("two", "Delivered"),
-    about("two", "Bounced", hard),
-    about("one", "Delivered"),
-    about("stranger", "Bounced"),
-  ];
+  const two = [about("two", "Delivered"), about("two", "Bounced", hard)];
+  const mixed = [...two, about("one", "Delivered"), about("stranger", "Bounced")];
   assert.deepEqual(await reported(...mixed), [1, 3]);
   assert.deepEqual(await states(id), ["Bounced", "Delivered", "Bounced"]);
   assert.deepEqual(await reported(about("two", "Delivered")), [0, 1]);
@@ -92,11 +88,8 @@ Deno.test("a state only becomes stronger, and each change is reported once", asy
     "notification.complained one@x.test",
   ]);
   assert.deepEqual(pluck((await ann.get(`${path}?deliveryState=Complained`)).body.items, "id"), [id]);
-  has((await ann.get(`${path}/stats`)).body, {
-    deliveredNotifications: 0,
-    bouncedNotifications: 0,
-    complainedNotifications: 1,
-  });
+  const { body: stats } = await ann.get(`${path}/stats`);
+  has(stats, { deliveredNotifications: 0, bouncedNotifications: 0, complainedNotifications: 1 });
 });
 
 Deno.test("a soft bounce suppresses nothing, and a repeated hard bounce does not suppress a lifted address", async () => {
@@ -119,11 +112,8 @@ Deno.test("a soft bounce suppresses nothing, and a repeated hard bounce does not
 Deno.test("the same request takes effect once, also if it arrives twice at the same time", async () => {
   const id = await mailed(ann, "race@x.test");
   const events = [{ messageId: id, recipient: "race@x.test", state: "Delivered" }];
-  const requests = [
-    report(events, "same"),
-    report(events, "same"),
-    ...Array(6).fill(events).map((e) => report(e)),
-  ];
+  const again = Array.from({ length: 6 }, () => report(events));
+  const requests = [report(events, "same"), report(events, "same"), ...again];
   const answers = await Promise.all(requests);
   assert.deepEqual(pluck(answers, "status"), Array(8).fill(200));
   assert.equal(answers.reduce((sum, { body }) => sum + body.applied, 0), 1);

@@ -5,6 +5,8 @@ import { until } from "../../support/until.ts";
 
 export { refused } from "../../support/answers.ts";
 
+type Body = HttpAnswer["body"];
+
 export const path = "/api/v1/notifications";
 export const templates = "/api/v1/notification-templates";
 
@@ -32,14 +34,9 @@ export async function jobOf(t: TestService, notificationId: string): Promise<str
 const ENDED = ["Succeeded", "Failed", "DeadLettered", "Cancelled"];
 
 /** Waits until the delivery job has one of `statuses` and returns the notification's detail. */
-export async function settledDetail(
-  t: TestService,
-  actor: Actor,
-  id: string,
-  statuses = ENDED,
-): Promise<HttpAnswer["body"]> {
+export async function settledDetail(t: TestService, by: Actor, id: string, statuses = ENDED): Promise<Body> {
   await t.settled(await jobOf(t, id), statuses);
-  return (await actor.get(`${path}/${id}`)).body;
+  return (await by.get(`${path}/${id}`)).body;
 }
 
 /** Sends a message and returns its id. */
@@ -66,12 +63,7 @@ export async function hurry(t: TestService, notificationId: string, attempts = 1
 }
 
 /** Runs the next attempt now, and waits until the notification has as many attempts and an outcome. */
-export async function nextAttempt(
-  t: TestService,
-  actor: Actor,
-  id: string,
-  attempts: number,
-): Promise<HttpAnswer["body"]> {
+export async function nextAttempt(t: TestService, actor: Actor, id: string, attempts: number): Promise<Body> {
   const { body } = await until(async () => {
     await hurry(t, id, attempts); // the job may still end its former attempt
     return await actor.get(`${path}/${id}`);

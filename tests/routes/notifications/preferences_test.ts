@@ -10,22 +10,16 @@ const path = "/api/v1/user-notifications/preferences";
 const of = (userId: string) => `${path}?userId=${userId}`;
 const all = { email: true, push: true, inApp: true, sms: true };
 const zone = { timeZoneId: "UTC" };
-const defaults = {
-  ...zone,
-  quietHours: null,
-  categories: [],
-  digest: { isEnabled: false, at: "08:00", locale: null },
-};
+const digest = { isEnabled: false, at: "08:00", locale: null };
+const defaults = { ...zone, quietHours: null, categories: [], digest };
 
 Deno.test("preferences can be changed and read; omitted members stay, and null restores the default", async () => {
   const { userId, ...bob } = await t.actor();
   const before = await bob.get(of(userId));
   assert.deepEqual([before.headers.get("etag"), before.body], ['"0"', { userId, ...defaults }]);
   const wanted = { timeZoneId: "Europe/Lisbon", quietHours: { from: "22:00", to: "07:00" } };
-  const categories = [
-    { category: "Tips", channels: { email: false } },
-    { category: "news", channels: { sms: false } },
-  ];
+  const tips = { category: "Tips", channels: { email: false } };
+  const categories = [tips, { category: "news", channels: { sms: false } }];
   const digest = { isEnabled: true, at: "18:30", locale: "pt_br" };
   const put = await bob.put(of(userId), { ...wanted, categories, digest });
   assert.deepEqual([put.status, put.headers.get("etag")], [200, '"1"']);
@@ -46,10 +40,8 @@ Deno.test("preferences can be changed and read; omitted members stay, and null r
   assert.deepEqual(later.digest, { isEnabled: true, at: "09:30", locale: "pt-BR" });
   const plain = await changed({ digest: { locale: null } });
   assert.deepEqual(plain.digest, { isEnabled: true, at: "09:30", locale: null });
-  assert.deepEqual(await changed({ quietHours: null, categories: null, digest: null }), {
-    userId,
-    ...defaults,
-  });
+  const none = { quietHours: null, categories: null, digest: null };
+  assert.deepEqual(await changed(none), { userId, ...defaults });
 });
 
 Deno.test("only the user and a system administrator have access, whatever else the request contains", async () => {

@@ -17,12 +17,7 @@ const t = await setupProviders();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const sender = await t.actor({ permissions: ["send:notifications"] });
-const push = (...tokens: string[]) => ({
-  channel: "Push",
-  ...to(...tokens),
-  subject: "Hi",
-  textBody: "There",
-});
+const push = (...tokens: string[]) => ({ channel: "Push", ...to(...tokens), subject: "Hi", textBody: "Yes" });
 const register = (...tokens: string[]) =>
   sql`insert into user_devices (id, user_id, token) select gen_random_uuid(), ${sender.userId}, token
     from unnest(${tokens}::text[]) as token`;

@@ -33,11 +33,8 @@ Deno.test("while a mail server is down, attempts repeat with growing delays and 
   const first = await settledDetail(t, ann, id, ["Failed"]);
   assert.match(first.lastError, /could not be reached/);
   for (let attempts = 2; attempts <= 4; attempts++) await nextAttempt(t, ann, id, attempts);
-  has(await nextAttempt(t, ann, id, 5), {
-    status: "Failed",
-    retryCount: 0,
-    recipients: [{ status: "Owed" }],
-  });
+  const owed = [{ status: "Owed" }];
+  has(await nextAttempt(t, ann, id, 5), { status: "Failed", retryCount: 0, recipients: owed });
   await outageSince(id, 20);
   await nextAttempt(t, ann, id, 6);
   await settledDetail(t, ann, id, ["Failed"]);
@@ -138,10 +135,8 @@ Deno.test("a direct email returns the mail server's answer, and is stored in eve
   assert.match(mail?.raw ?? "", /^Cc: b@x.test\r?$/m);
   assert.ok(!mail?.raw.includes("c@x.test"), "blind copies stay blind");
   const recipients = ["to", "cc", "bcc"].map((kind) => ({ kind }));
-  has((await ann.get(`${path}/${ok.body.notificationId}`)).body, {
-    fromAddress: "ann@steward.test",
-    recipients,
-  });
+  const detail = (await ann.get(`${path}/${ok.body.notificationId}`)).body;
+  has(detail, { fromAddress: "ann@steward.test", recipients });
 
   const failed = await direct({ to: ["code552@x.test"] });
   refused(failed, 400, "NOTIFICATION_DELIVERY_FAILED");

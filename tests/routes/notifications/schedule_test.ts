@@ -40,10 +40,8 @@ Deno.test("a cancelled message is never sent, and of simultaneous cancellations 
   const id = await scheduled();
   const answers = await Promise.all(Array.from({ length: 8 }, () => cancel(id)));
   const [done, ...others] = answers.toSorted((a, b) => a.status - b.status);
-  has(done, {
-    status: 200,
-    body: { notificationId: id, status: "Cancelled", statusDisplay: "Cancelled" },
-  });
+  const body = { notificationId: id, status: "Cancelled", statusDisplay: "Cancelled" };
+  has(done, { status: 200, body });
   for (const answer of others) refused(answer, 400, "NOTIFICATION_ALREADY_CANCELLED");
   refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
   const [job] = await platform.sql`select status from jobs where id = ${await jobOf(t, id)}`;

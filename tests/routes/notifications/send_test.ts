@@ -88,16 +88,7 @@ Deno.test("a text message that is too long or empty is rejected", async () => {
 
 Deno.test("every address that is invalid for its channel is named", async () => {
   const cases: Record<string, string[]> = {
-    Email: [
-      "nobody",
-      "a@b@c",
-      "a b@c.test",
-      "a@",
-      "@b.test",
-      "a@b..c",
-      "x@y.test\r\nBcc: z@y.test",
-      "<a@b.test>",
-    ],
+    Email: "nobody|a@b@c|a b@c.test|a@|@b.test|a@b..c|x@y.test\r\nBcc: z@y.test|<a@b.test>".split("|"),
     Sms: ["912345678", "+0123", "+351 912", "+1234567890123456"],
     Push: ["two words", "é"],
     InApp: ["ann"], // users are looked up only if all addresses are ids
@@ -178,21 +169,15 @@ Deno.test("the list filters by channel, status and time, newest first, and count
   for (const [query, count] of Object.entries(counts)) {
     assert.equal((await list(query)).totalCount, count, query);
   }
-  has(await list("page=2&pageSize=3"), {
-    totalCount: 4,
-    totalPages: 2,
-    hasNext: false,
-    items: [{ id: ids[0] }],
-  });
+  const last = await list("page=2&pageSize=3");
+  has(last, { totalCount: 4, totalPages: 2, hasNext: false, items: [{ id: ids[0] }] });
   for (const query of ["channel=Fax", "status=Gone", "fromDate=yesterday"]) {
     invalid(await actor.get(`${path}?${query}`), query.split("=")[0] ?? "");
   }
   const stats = Object.entries((await actor.get(`${path}/stats`)).body);
   assert.equal(stats.length, 10);
-  assert.deepEqual(stats.filter(([, count]) => count !== 0), [["totalNotifications", 4], [
-    "sentNotifications",
-    4,
-  ]]);
+  const counted = stats.filter(([, count]) => count !== 0);
+  assert.deepEqual(counted, [["totalNotifications", 4], ["sentNotifications", 4]]);
   assert.equal((await actor.get(`${path}/stats?toDate=2020-01-01`)).body.totalNotifications, 0);
   const other = await t.actor({ permissions: ["send:notifications"] });
   assert.equal((await other.get(path)).body.totalCount, 0);

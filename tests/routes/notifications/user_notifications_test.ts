@@ -105,13 +105,8 @@ Deno.test("a push message is sent to device tokens and to users' devices", async
   const ann = await reader();
   const device = await ann.post(of(ann, "", "/devices"), { token: "tok:ann", platform: "ios" });
   has(device, { status: 200, body: { platform: "ios" } });
-  const push = {
-    title: "Ping",
-    body: "Pong",
-    deviceTokens: ["tok:1"],
-    userIds: [ann.userId],
-    data: { a: "1" },
-  };
+  const content = { title: "Ping", body: "Pong", data: { a: "1" } };
+  const push = { ...content, deviceTokens: ["tok:1"], userIds: [ann.userId] };
   has(await sender.post(`${path}/push`, push), { status: 200, body: { status: "Sent" } });
   const [message] = await outbox?.list() ?? [];
   has(message, { channel: "Push", to: ["tok:1", "tok:ann"], textBody: "Pong" });

@@ -156,11 +156,8 @@ Deno.test("job executions, dead letters, messages and files have their columns a
   assert.deepEqual(pluck(attempts, "Outcome").sort(), ["Failed", "Succeeded"]);
   assert.ok(attempts.every((row) => Number(row["Duration (ms)"]) >= 0));
   const letters = await rowsOf(admin, "dead-letters", { onlyOpen: true });
-  const letter = {
-    "Job type": generating,
-    "Last error": "The query failed (SQLSTATE 22012).",
-    Job: failedJob,
-  };
+  const error = "The query failed (SQLSTATE 22012).";
+  const letter = { "Job type": generating, "Last error": error, Job: failedJob };
   has(letters, [letter]);
   const messages = await rowsOf(admin, "notification-deliveries", { channel: "Email" });
   has(messages, [{ Recipient: mailed, Outcome: "Sent", Template: "report-ready" }]);

@@ -37,19 +37,14 @@ Deno.test("a document too large for the mail server is sent as a link, whether t
       });
     },
   });
-  const t = await setupReports({
-    SMTP_URL: `${announcing.url},${silent.url}`,
-    MAIL_FROM: "r@steward.test",
-  });
+  const SMTP_URL = `${announcing.url},${silent.url}`;
+  const t = await setupReports({ SMTP_URL, MAIL_FROM: "r@steward.test" });
   try {
     const actor = await t.actor({ permissions: ["send:notifications"] });
     const mailOf = async (address: string, rows: number) => {
       const delivery = { method: EMAIL, recipients: [address] };
-      const { id } = await generateLater(actor, {
-        templateId: "lines",
-        parameters: { rows, width: 1_000 },
-        delivery,
-      });
+      const request = { templateId: "lines", parameters: { rows, width: 1_000 }, delivery };
+      const { id } = await generateLater(actor, request);
       const { fileSizeBytes } = await reached(actor, id, STATUS.Delivered);
       const [mail, ...more] = [...announcing.received, ...silent.received].filter(({ to }) =>
         to.includes(address)

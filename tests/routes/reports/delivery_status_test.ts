@@ -23,10 +23,8 @@ Deno.test.afterAll(async () => {
   await t.stop();
 });
 
-const by = (...names: string[]) => ({
-  method: EMAIL,
-  recipients: names.map((name) => `${name}@example.test`),
-});
+const addresses = (...names: string[]) => names.map((name) => `${name}@example.test`);
+const by = (...names: string[]) => ({ method: EMAIL, recipients: addresses(...names) });
 const start = async (actor: Actor, delivery: unknown): Promise<string> =>
   (await generateLater(actor, { delivery })).id;
 const mailed = async (actor: Actor, ...names: string[]) =>
@@ -63,10 +61,8 @@ Deno.test("an execution says whether its document was delivered, beside the stat
   assert.deepEqual(await listed(await t.actor(), "deliveryStatus=Partly"), [], "another tenant sees nothing");
   const unknown = await actor.get(`${REPORTS}/history?deliveryStatus=Partly,Lost`);
   invalid(unknown, "deliveryStatus.1");
-  assert.match(
-    unknown.body.errors["deliveryStatus.1"][0],
-    /expected one of Pending, Delivered, Partly, Failed/,
-  );
+  const [reason] = unknown.body.errors["deliveryStatus.1"];
+  assert.match(reason, /expected one of Pending, Delivered, Partly, Failed/);
 
   assert.deepEqual(await eventsOf(all.id), [["report.delivered", 2, 0]]);
   assert.deepEqual(await eventsOf(some.id), [["report.delivery-failed", 1, 1]]);

@@ -52,11 +52,7 @@ Deno.test("each recipient of a report gets a separate mail with the document att
   const texts = { emailSubject: "Your numbers", emailBody: "See page one." };
   const id = await start(actor, { method: EMAIL, recipients, ...texts });
   const { deliveries, fileName, fileSizeBytes } = await reached(actor, id, STATUS.Delivered);
-  assert.deepEqual(
-    pluck(deliveries, "status"),
-    ["Delivered", "Delivered"],
-    "a repeated recipient counts once",
-  );
+  assert.deepEqual(pluck(deliveries, "status"), ["Delivered", "Delivered"], "a repeated one counts once");
   for (const address of recipients.slice(1)) {
     const [message, ...more] = await mailTo(address);
     assert.equal(more.length, 0);
@@ -146,11 +142,8 @@ Deno.test("a link is valid for a day and redirects each visitor to a URL of five
 
 Deno.test("a link stops working after a day, or when its report or file is deleted", async () => {
   const actor = await t.actor();
-  const [expired, deleted, purged] = [
-    await deliveredLink(actor),
-    await deliveredLink(actor),
-    await deliveredLink(actor),
-  ];
+  const made = () => deliveredLink(actor);
+  const [expired, deleted, purged] = [await made(), await made(), await made()];
   const hash = digest(expired.link.split("/").at(-1) ?? "");
   await sql`update report_links set created_at = now() - interval '25 hours', expires_at = now()
     where token_hash = ${hash}`;

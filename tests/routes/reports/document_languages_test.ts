@@ -19,10 +19,8 @@ import {
 const { t, editor, drawn } = await setupDocuments();
 Deno.test.afterAll(() => t.stop());
 
-const TEXTS = {
-  en: { hello: "Hello {name}", total: "Total", only: "English" },
-  pt: { hello: "Olá {name}", total: "Total geral" },
-};
+const english = { hello: "Hello {name}", total: "Total", only: "English" };
+const TEXTS = { en: english, pt: { hello: "Olá {name}", total: "Total geral" } };
 const SPEAKING =
   '<page><h1>{{ t "hello" name=name }}</h1><p>{{ t "total" }} {{ sum | number:1 }} {{ t "only" }} {{ t "none" }}</p></page>';
 
@@ -43,10 +41,8 @@ Deno.test("one document template has several languages: the requested one, the t
   assert.deepEqual(await drawn(by, id, { language: "pt_br" }), portuguese);
   for (const [language, tag] of [["pt", "pt"], ["fr", "en"]] as const) {
     const objects = await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, { language });
-    assert.deepEqual([languageOf(objects), textsOf(objects)[0]], [
-      tag,
-      tag === "en" ? "Hello Zoë" : "Olá Zoë",
-    ]);
+    const hello = tag === "en" ? "Hello Zoë" : "Olá Zoë";
+    assert.deepEqual([languageOf(objects), textsOf(objects)[0]], [tag, hello]);
   }
   await by.put("/api/v1/notification-settings", { defaultLocale: "pt" });
   assert.deepEqual(await drawn(by, id), portuguese);

@@ -196,10 +196,8 @@ Deno.test("a change of the title while the body is changed keeps the partials of
   const put = (change: Record<string, unknown>) => by.put(`${DOCUMENTS}/${id}`, change);
   for (let round = 0; round < 3; round++) {
     await put({ titleTemplate: "T", bodyTemplate: plain });
-    await Promise.all([
-      put({ titleTemplate: "{{> one}}" }),
-      put({ bodyTemplate: "<page>{{> two}}</page>" }),
-    ]);
+    const bodyTemplate = "<page>{{> two}}</page>";
+    await Promise.all([put({ titleTemplate: "{{> one}}" }), put({ bodyTemplate })]);
     assert.deepEqual(await drawn(by, id), ["2"]);
   }
   assert.equal((await generated(by, (await generate(by, id, { data: {} })).id)).fileName, "1.pdf");

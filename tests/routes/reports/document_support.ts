@@ -18,7 +18,7 @@ export async function setupDocuments() {
     /** Partials are message templates, so that who changes them needs the permission of those. */
     editor: () => t.actor({ permissions: [...PERMISSIONS, "send:notifications"] }),
     /** The texts of a document drawn from a template, with ordinary spaces. */
-    drawn: async (by: Actor, id: string, body: Record<string, unknown> = {}) =>
+    drawn: async (by: Actor, id: string, body: Members = {}) =>
       textsOf(await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, body)),
   };
 }
@@ -26,13 +26,11 @@ export async function setupDocuments() {
 export const textsOf = (objects: PdfObjects): string[] =>
   pageTexts(objects).flat().map((text) => text.replaceAll(/\s/g, " "));
 
+type Service = Pick<TestService, "url">;
+type Members = Record<string, unknown>;
+
 /** A PDF that a route answers. */
-export async function drawnBy(
-  t: Pick<TestService, "url">,
-  by: Actor,
-  path: string,
-  body: unknown,
-): Promise<PdfObjects> {
+export async function drawnBy(t: Service, by: Actor, path: string, body: unknown): Promise<PdfObjects> {
   const response = await fetch(t.url + path, {
     method: "POST",
     headers: { authorization: `Bearer ${by.token}`, "content-type": "application/json" },
@@ -45,12 +43,7 @@ export async function drawnBy(
 }
 
 /** Creates a partial, which is a message template, and returns its id. */
-export const makePartial = async (
-  by: Actor,
-  slug: string,
-  body: string,
-  more: Record<string, unknown> = {},
-) => {
+export const makePartial = async (by: Actor, slug: string, body: string, more: Members = {}) => {
   const texts = { htmlBodyTemplate: body, textBodyTemplate: body.replaceAll(/<[^>]*>/g, "") };
   const answer = await by.post(PARTIALS, { slug, name: slug, kind: "Partial", ...texts, ...more });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
@@ -64,7 +57,7 @@ export const changePartial = async (by: Actor, id: string, htmlBodyTemplate: str
 };
 
 /** A document template as a request body. */
-export const given = (bodyTemplate: string, more: Record<string, unknown> = {}) => ({
+export const given = (bodyTemplate: string, more: Members = {}) => ({
   slug: "invoice",
   name: "Invoice",
   titleTemplate: "Invoice",
@@ -73,7 +66,7 @@ export const given = (bodyTemplate: string, more: Record<string, unknown> = {}) 
 });
 
 /** Creates a document template. */
-export const make = async (by: Actor, bodyTemplate: string, more: Record<string, unknown> = {}) => {
+export const make = async (by: Actor, bodyTemplate: string, more: Members = {}) => {
   const answer = await by.post(DOCUMENTS, given(bodyTemplate, more));
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   // deno-lint-ignore no-explicit-any -- answers of every shape
@@ -81,7 +74,7 @@ export const make = async (by: Actor, bodyTemplate: string, more: Record<string,
 };
 
 /** Requests documents and returns the answer. */
-export const generate = async (by: Actor, templateId: string, body: Record<string, unknown>) => {
+export const generate = async (by: Actor, templateId: string, body: Members) => {
   const answer = await by.post(`${DOCUMENTS}/${templateId}/generate`, body);
   assert.equal(answer.status, 202, JSON.stringify(answer.body));
   return answer.body;

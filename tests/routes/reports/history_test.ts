@@ -64,17 +64,14 @@ Deno.test("an unknown number of a format or status is rejected like an unknown n
   for (const value of ["Docx", "99", "0", "-1", "1.5", "4294967299"]) {
     const format = value === "Docx" ? value : Number(value);
     const request = { templateId: "cells", format };
+    const delivery = { method: format };
     const job = { jobTypeName: "steward.report", serializedArgs: JSON.stringify(request) };
     const answers = [
       await actor.get(`${REPORTS}/history?format=${value}`),
       await actor.get(`${REPORTS}/history?status=${value}`),
       await actor.post(`${REPORTS}/generate`, request),
       await actor.post(`${REPORTS}/generate-async`, request),
-      await actor.post(`${REPORTS}/generate-async`, {
-        ...request,
-        format: CSV,
-        delivery: { method: format },
-      }),
+      await actor.post(`${REPORTS}/generate-async`, { ...request, format: CSV, delivery }),
       await actor.post(SCHEDULES, { ...request, name: "Nightly", cronExpression: "0 2 * * *" }),
       await actor.put(`${SCHEDULES}/${id}`, { format }),
       await actor.post("/api/v1/jobs", job),

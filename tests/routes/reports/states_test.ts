@@ -26,14 +26,8 @@ const { platform } = t.steward;
 const { sql } = platform;
 const actor = await t.actor();
 
-const made = {
-  fileId: newId(),
-  sizeBytes: 1,
-  fileName: "a.csv",
-  contentType: "text/csv",
-  rowCount: 1,
-  generationMs: 1,
-};
+const file = { fileId: newId(), sizeBytes: 1, fileName: "a.csv", contentType: "text/csv" };
+const made = { ...file, rowCount: 1, generationMs: 1 };
 const { Queued, Generating, Completed, Failed, Delivered, Cancelled } = STATUS;
 /** Inserts an execution with this status. */
 async function executionIn(status: number): Promise<Run> {

@@ -56,14 +56,8 @@ export async function generateLater(by: HttpClient, request: Request = {}): Prom
 
 /** Creates a schedule, by default of the template "cells" as CSV. */
 export async function createSchedule(by: HttpClient, more: Request = {}): Promise<Body> {
-  const schedule = {
-    templateId: "cells",
-    name: "Nightly",
-    cronExpression: "30 2 * * *",
-    format: CSV,
-    ...more,
-  };
-  const answer = await by.post(SCHEDULES, schedule);
+  const report = { templateId: "cells", name: "Nightly", cronExpression: "30 2 * * *", format: CSV };
+  const answer = await by.post(SCHEDULES, { ...report, ...more });
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
   return answer.body;
 }
@@ -88,11 +82,8 @@ export async function downloadUrl(actor: Actor, id: string): Promise<string> {
 }
 
 /** The document's bytes as a caller downloads them. */
-export async function fetchDocument(
-  actor: Actor,
-  id: string,
-): Promise<{ bytes: Uint8Array; headers: Headers }> {
-  const response = await fetch(await downloadUrl(actor, id));
+export async function fetchDocument(by: Actor, id: string): Promise<{ bytes: Uint8Array; headers: Headers }> {
+  const response = await fetch(await downloadUrl(by, id));
   if (!response.ok) throw new Error(`the storage answered ${response.status}: ${await response.text()}`);
   return { bytes: new Uint8Array(await response.arrayBuffer()), headers: response.headers };
 }
@@ -133,6 +124,15 @@ export async function drawnReport(
     return { bytes, text: new TextDecoder().decode(bytes), rows: value };
   }
 }
+
+/** The in-app messages of a user, once there are as many. */
+export const messagesOf = ({ steward }: TestService, { userId }: Actor, count: number) =>
+  until(
+    () =>
+      steward.platform
+        .sql`select title, body, action_url from user_notifications where user_id = ${userId} order by id`,
+    ({ length }) => length === count,
+  );
 
 /** What a scanner answers of a document that it refuses. */
 export const INFECTED = { verdict: "Infected" as const, signatureName: "Test" };

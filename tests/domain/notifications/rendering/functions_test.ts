@@ -49,12 +49,8 @@ Deno.test("plural follows the rules of the language", () => {
   assert.equal(text(english, { count: "1200" }), "1,200 items");
   assert.equal(text(english), "0 items");
   const russian = '{{ plural n one="# файл" few="# файла" many="# файлов" other="# файла" }}';
-  assert.deepEqual([1, 3, 5, 21].map((n) => text(russian, { n }, "ru")), [
-    "1 файл",
-    "3 файла",
-    "5 файлов",
-    "21 файл",
-  ]);
+  const files = [1, 3, 5, 21].map((n) => text(russian, { n }, "ru"));
+  assert.deepEqual(files, ["1 файл", "3 файла", "5 файлов", "21 файл"]);
   assert.equal(text('{{ plural n "un" other="plusieurs" }}', { n: 0 }, "fr"), "un");
   assert.equal(html("{{ plural n a b }}", { n: 2, a: "", b: "<b>" }), "&lt;b&gt;");
   invalid("{{ plural n }}", /takes a number with one text for 1/);
@@ -66,10 +62,8 @@ Deno.test("t shows the text of a key with its placeholders filled in", () => {
   const texts = { hello: "Olá {name}, {n} novas", plain: "<i>{name}</i>" };
   const run = (template: string, data = {}) =>
     compileTemplate(source(template, { texts, locale: "pt" })).render(data).html;
-  assert.equal(
-    run('{{ t "hello" name=first n=(plural c "uma" "#") }}', { first: "Zoë", c: 3 }),
-    "Olá Zoë, 3 novas",
-  );
+  const first = "Zoë";
+  assert.equal(run('{{ t "hello" name=first n=(plural c "uma" "#") }}', { first, c: 3 }), "Olá Zoë, 3 novas");
   assert.equal(run('{{ t "plain" }}'), "&lt;i&gt;{name}&lt;/i&gt;");
   assert.equal(run('{{{ t "plain" name=x }}}', { x: "{name}" }), "<i>{name}</i>", "filled in once");
   assert.equal(run("{{ t key }}", { key: "missing.key" }), "missing.key");
@@ -79,10 +73,7 @@ Deno.test("t shows the text of a key with its placeholders filled in", () => {
 Deno.test("date, number and currency take a locale and a time zone", () => {
   const data = { at: "2026-07-01T23:30:00Z", n: "1234.5" };
   assert.equal(text('{{ date at "yyyy-MM-dd HH:mm" "Asia/Tokyo" }}', data), "2026-07-02 08:30");
-  assert.equal(
-    text('{{ date at pattern="long" zone="Asia/Tokyo" locale="pt" }}', data),
-    "2 de julho de 2026",
-  );
+  assert.equal(text('{{date at pattern="long" zone="Asia/Tokyo" locale="pt"}}', data), "2 de julho de 2026");
   assert.equal(text("{{ date at zone=z }}", { ...data, z: "Asia/Tokyo" }), "Jul 2, 2026");
   assert.equal(text('{{ number n 2 locale="de" }}', data), "1.234,50");
   assert.equal(plainSpaces(text('{{ currency n "EUR" locale="pt-PT" }}', data)), "1234,50 €");
@@ -106,17 +97,11 @@ Deno.test("wrong calls are refused with their position", () => {
 });
 
 Deno.test("a variable with the name of a function stays a variable", () => {
-  assert.equal(
-    text("{{ date }} {{ t }} {{#if number}}{{ number | number:1 }}{{/if}}", { date: "d", t: "t", number: 2 }),
-    "d t 2.0",
-  );
+  const named = "{{ date }} {{ t }} {{#if number}}{{ number | number:1 }}{{/if}}";
+  assert.equal(text(named, { date: "d", t: "t", number: 2 }), "d t 2.0");
 });
 
-const part = (htmlBody: string | null, textBody: string | null = null, texts = {}) => ({
-  html: htmlBody,
-  text: textBody,
-  texts,
-});
+const part = (html: string | null, text: string | null = null, texts = {}) => ({ html, text, texts });
 
 Deno.test("partials see the value around them, or a given one, with named values added", () => {
   const partials = {
@@ -130,14 +115,10 @@ Deno.test("partials see the value around them, or a given one, with named values
     compileTemplate(source(template, { partials, text: "{{> address}}" })).render(data);
   assert.equal(run("{{> address}}", { street: "A&B" }).html, "<b>A&amp;B</b>");
   assert.equal(run("{{> address}}", { street: "A&B" }).text, "A&B!");
-  assert.equal(
-    run('{{> address home note="x"}}', { home: { street: "1" }, secret: "s" }).html,
-    "<b>1</b> (x)",
-  );
-  assert.equal(
-    run("{{#each rows}}{{> row n=@index}}{{/each}}", { rows: [{ street: "a" }, { street: "b" }] }).html,
-    "[0<b>a</b>][1<b>b</b>]",
-  );
+  const home = { street: "1" };
+  assert.equal(run('{{> address home note="x"}}', { home, secret: "s" }).html, "<b>1</b> (x)");
+  const rows = [{ street: "a" }, { street: "b" }];
+  assert.equal(run("{{#each rows}}{{> row n=@index}}{{/each}}", { rows }).html, "[0<b>a</b>][1<b>b</b>]");
   assert.equal(run("{{> address this.toString}}").html, "<b></b>");
 });
 
@@ -162,10 +143,7 @@ Deno.test("partials that are missing, contain themselves or are too deep are ref
   refused("{{> constructor}}", /there is no partial `constructor`/);
   refused("{{> self}}", /the partial `self` contains itself: self → self/);
   refused("{{> ping}}", /contains itself: ping → pong → ping/);
-  refused(
-    "{{> broken}}",
-    /column 1: in the partial `broken`, line 2, column 10: the filter `nope` is unknown/,
-  );
+  refused("{{> broken}}", /column 1: in the partial `broken`, line 2, column 10: .* `nope` is unknown/);
   refused("", /the partial `onlyHtml` has no text body/, { html: null, text: "{{> onlyHtml}}" });
   refused("{{> p1}}", /at most 5 levels deep/);
   refused("{{> p6}}{{> p5}}{{> p4}}{{> p3}}{{> p2}}{{> p1}}", /at most 5 levels deep/);
@@ -194,8 +172,6 @@ Deno.test("a layout surrounds HTML and text, and shows the tenant's looks", () =
   assert.equal(run().html, "<html>A &amp; B|<p>Zoë &lt;3</p>|Fim Zoë &lt;3</html>");
   assert.equal(run().text, "== Hi Zoë <3 ==");
   assert.equal(run({ layout: { ...layout, text: null } }).text, "Hi Zoë <3");
-  assert.throws(
-    () => run({ layout: part("a\n{{ x | nope }}") }),
-    /html template, line 1, column 1: in the layout, line 2, column 8: .*nope/,
-  );
+  const broken = () => run({ layout: part("a\n{{ x | nope }}") });
+  assert.throws(broken, /html template, line 1, column 1: in the layout, line 2, column 8: .*nope/);
 });
