@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { deliveryJob } from "../../../domain/notifications/deliver.ts";
-import { type Preferences, writePreferences } from "../../../domain/notifications/preferences.ts";
+import {
+  type CategoryPreference,
+  type Preferences,
+  writePreferences,
+} from "../../../domain/notifications/preferences.ts";
 import { type NotificationDetail, readNotification } from "../../../domain/notifications/read.ts";
 import { sendNotification } from "../../../domain/notifications/send.ts";
 import { setIdClock } from "../../../domain/shared/ids.ts";
@@ -123,9 +127,11 @@ export const mailTo = (users: { userId: string }[], change: Record<string, unkno
 
 const CHANNELS = ["email", "push", "inApp", "sms"] as const;
 /** A category, and the channels on which the user does not want it. */
-export const without = (category: string, ...channels: (typeof CHANNELS)[number][]) => ({
+export const without = (category: string, ...channels: (typeof CHANNELS)[number][]): CategoryPreference => ({
   category,
-  channels: Object.fromEntries(CHANNELS.map((channel) => [channel, !channels.includes(channel)])),
+  channels: Object.fromEntries(
+    CHANNELS.map((channel) => [channel, !channels.includes(channel)]),
+  ) as CategoryPreference["channels"],
 });
 
 /** The job's error message about an unsent message, for tests that expect one. */

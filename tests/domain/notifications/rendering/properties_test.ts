@@ -41,7 +41,10 @@ const shared = (name: fc.Arbitrary<string>) =>
     ),
   })).template;
 
-function rendersAsHandlebars(templates: fc.Arbitrary<string>, values: fc.Arbitrary<object>): void {
+function rendersAsHandlebars(
+  templates: fc.Arbitrary<string>,
+  values: fc.Arbitrary<Record<string, unknown>>,
+): void {
   const isSame = fc.property(templates, values, (template, values) => {
     assert.equal(html(template, values), Handlebars.compile(template)(values));
   });
