@@ -1,7 +1,7 @@
 const STYLE =
   `:root{color-scheme:light dark}body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:3rem auto;
 padding:0 1.25rem}h1{font-size:1.6rem;margin:.2rem 0 1.4rem}h2{font-size:1rem;margin:1.6rem 0 .2rem}
-code{font:.95em ui-monospace,monospace}.code{color:#777;margin:0}table{border-collapse:collapse;width:100%}
+code{font:.95em ui-monospace,monospace}table{border-collapse:collapse;width:100%}
 td,th{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #8884;vertical-align:top}
 article{border-bottom:1px solid #8884;padding:1rem 0}pre{white-space:pre-wrap}
 input,button{font:inherit;padding:.4rem .7rem;box-sizing:border-box;max-width:100%}input{width:24rem}`;

@@ -6,8 +6,8 @@ import { hostedPage } from "../../../routes/looks/hosted_page.ts";
 /** Minimum contrast of icons, marks, and borders of controls, WCAG 2.2 success criterion 1.4.11. */
 const GRAPHIC_CONTRAST = 3;
 const GRAPHIC = /\.icon$|\.mark\b|\.check-mark$|\.copy\b/;
-/** Backgrounds without text. No hosted page has an element of the class `code`. */
-const WITHOUT_TEXT = /^\.(dot|preview|logo|brand \.logo|code)$|^\.preview\.|::(before|backdrop)$/;
+/** Backgrounds without text. */
+const WITHOUT_TEXT = /^\.(dot|preview|logo|brand \.logo)$|^\.preview\.|::(before|backdrop)$/;
 const COMMA = /,(?![^(]*\))/;
 
 type Declarations = Map<string, string>;
