@@ -4,6 +4,8 @@ const BACKEND_KEY_DATA = 0x4b;
 const ROW_DESCRIPTION = 0x54;
 const NO_DATA = 0x6e;
 const ERROR_RESPONSE = 0x45;
+/** The first field of an error after which the server closes the connection, in most languages: `S`, then the severity. */
+const FATAL = ["SFAT", "SPAN"];
 /** Message types sent by the client. */
 const SYNC = 0x53;
 const QUERY = 0x51;
@@ -60,10 +62,15 @@ export class ProtocolTracker {
     if (!wasOwed) this.#lastReceived = performance.now();
   }
 
-  /** Records received bytes. They may begin and end inside a message. */
-  received(bytes: Uint8Array): void {
+  /**
+   * Records received bytes. They may begin and end inside a message.
+   * @returns where an error message begins in `bytes` that ends the connection during a query; else null
+   */
+  received(bytes: Uint8Array): number | null {
     this.#lastReceived = performance.now();
+    let begin = 0;
     for (let at = 0; at < bytes.length;) {
+      if (this.#seenLength === 0) begin = at;
       if (this.#seenLength < SEEN && (this.#seenLength < HEAD || this.#left > 0)) {
         this.#seen[this.#seenLength++] = bytes[at++] ?? 0;
         if (this.#seenLength === HEAD) this.#left = uint32(this.#seen, 1) - 4;
@@ -73,8 +80,17 @@ export class ProtocolTracker {
         at += skipped;
         this.#left -= skipped;
       }
-      if (this.#seenLength >= HEAD && this.#left === 0) this.#end();
+      if (this.#seenLength < HEAD || this.#left > 0) continue;
+      if (this.#isFatal()) return begin;
+      this.#end();
     }
+    return null;
+  }
+
+  #isFatal(): boolean {
+    const field = String.fromCharCode(...this.#seen.subarray(HEAD));
+    const isDuringQuery = this.backendPid !== null && this.#owed.length > 0;
+    return isDuringQuery && this.#seen[0] === ERROR_RESPONSE && FATAL.includes(field);
   }
 
   #end(): void {

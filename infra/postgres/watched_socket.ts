@@ -63,8 +63,13 @@ export class WatchedSocket extends EventEmitter {
     inner.setNoDelay(true);
     inner.setKeepAlive(true, KEEPALIVE_MS);
     inner.on("data", (bytes: Uint8Array) => {
-      this.tracker.received(bytes);
-      this.emit("data", bytes);
+      const fatal = this.tracker.received(bytes);
+      if (fatal !== 0) this.emit("data", bytes.subarray(0, fatal ?? bytes.length));
+      // The driver keeps the error message of a query that ends with its connection, and fails the first query of the next
+      // connection with it. Remove this once the driver forgets it (`errorResponse` in its connection.js).
+      if (fatal === null) return;
+      inner.destroy();
+      this.#close(false); // pending queries fail with CONNECTION_CLOSED
     });
     inner.on("drain", () => this.emit("drain"));
     inner.on("error", (error) => this.fail(error));

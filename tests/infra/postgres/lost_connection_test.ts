@@ -42,6 +42,24 @@ Deno.test("if a transaction's connection is closed, only this transaction fails;
   }
 });
 
+Deno.test("after the server ended a connection during a query, the next query on it succeeds", async () => {
+  const url = await createTestDatabase();
+  const [sql, other] = [connectPostgres(url, { max: 1 }), connectPostgres(url, { max: 1 })];
+  try {
+    for (let round = 0; round < 2; round++) {
+      const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+      const ending = sql`select pg_sleep(60)`;
+      const rejected = assert.rejects(ending, (error) => databaseFailure(error) === "unreachable");
+      await other`select pg_terminate_backend(${row?.pid ?? 0})`;
+      await rejected;
+      assert.deepEqual([...await sql`select 1 as n`], [{ n: 1 }]);
+    }
+  } finally {
+    await sql.end();
+    await other.end();
+  }
+});
+
 Deno.test("after its connection is closed, a transaction's work sends no commit and no rollback", async () => {
   const url = await createTestDatabase();
   const [sql, other] = [connectPostgres(url, { max: 2 }), connectPostgres(url, { max: 1 })];
