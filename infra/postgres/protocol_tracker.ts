@@ -88,9 +88,8 @@ export class ProtocolTracker {
   }
 
   #isFatal(): boolean {
-    const field = String.fromCharCode(...this.#seen.subarray(HEAD));
-    const isDuringQuery = this.backendPid !== null && this.#owed.length > 0;
-    return isDuringQuery && this.#seen[0] === ERROR_RESPONSE && FATAL.includes(field);
+    if (this.#seen[0] !== ERROR_RESPONSE || this.backendPid === null || this.#owed.length === 0) return false;
+    return FATAL.includes(String.fromCharCode(...this.#seen.subarray(HEAD)));
   }
 
   #end(): void {
