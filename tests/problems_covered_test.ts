@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { CATALOGUE } from "../domain/problems/catalogue.ts";
+import { testFilesIn } from "./support/tiers.ts";
 
 const here = import.meta.dirname ?? ".";
 
-async function* testFiles(folder: string): AsyncGenerator<string> {
-  for await (const entry of Deno.readDir(folder)) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory) yield* testFiles(path);
-    else if (entry.name.endsWith("_test.ts") && path !== import.meta.filename) yield path;
-  }
-}
-
 Deno.test("every code of the catalogue is provoked and asserted by some test", async () => {
   const unseen = new Set<string>(Object.keys(CATALOGUE));
-  for await (const path of testFiles(here)) {
+  for (const path of testFilesIn(here, "gate")) {
+    if (path === import.meta.filename) continue;
     const text = await Deno.readTextFile(path);
     for (const code of unseen) if (new RegExp(`"(\\d{3} )?${code}"`).test(text)) unseen.delete(code);
   }

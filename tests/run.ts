@@ -13,7 +13,7 @@ const FILES_GIB = 6;
 const PROCESSES_GIB = 4;
 const GIB = 1024 ** 3;
 const REPORT_MS = 300;
-/** What is shown of a process that crashed. */
+/** The end of the output of a crashed process is shown. */
 const LAST_CHARACTERS = 20_000;
 const CHECKS = [["fmt", "--check", "--quiet"], ["lint", "--quiet"], ["check", "--quiet"]];
 
@@ -35,14 +35,16 @@ async function temporaryFolder(): Promise<Record<string, string>> {
   return runsPrograms ? { TMPDIR: MEMORY_FOLDER } : {};
 }
 
-const isFile = (path: string) => !path.startsWith("-") && Deno.statSync(path).isFile;
+const kindOf = (path: string) => Deno.stat(path).catch(() => null);
+const isSingle = (await Promise.all(paths.map(kindOf))).some((path) => path?.isFile);
+if (!isSingle && paths.length > 0) Deno.env.set(ONLY_PATHS, paths.join(","));
 const environment = { ...await temporaryFolder(), ...Deno.env.toObject() };
 
 /** Runs `deno` with its output kept. */
 async function quietly(args: string[], env: Record<string, string> = {}) {
   const o = {
     args,
-    env: { ...environment, ...Deno.env.toObject(), ...env },
+    env: { ...environment, ...env },
     stdout: "piped",
     stderr: "piped",
   } as const;
@@ -99,12 +101,11 @@ if (install.code !== 0) {
   console.log(install.output);
   Deno.exit(1);
 }
-if (paths.some((path) => isFile(path))) {
+if (isSingle) {
   const args = [...TEST, "--parallel", ...paths];
   const { code } = await new Deno.Command(Deno.execPath(), { args, env: environment }).spawn().status;
   Deno.exit(code);
 }
-if (paths.length > 0) Deno.env.set(ONLY_PATHS, paths.join(","));
 if (tier === "deep") {
   const programs = join(TESTS, "..", ".ci", "programs");
   await new Deno.Command("bash", { args: [programs, "all"], env: environment }).spawn().status;

@@ -8,7 +8,7 @@ import type { FilePlatform } from "./platform.ts";
 import { scanFile, statusOf } from "./scan.ts";
 import { failScan } from "./verdict.ts";
 
-/** How long a scan waits while another one runs alone. */
+/** A scan waits so long while another one runs alone. */
 const BESIDE_ALONE_MS = 2_000;
 const RETRY_DATABASE_MS = 1_000;
 const MESSAGE = "The worker process died 2 times while it scanned the file.";

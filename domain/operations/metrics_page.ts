@@ -15,7 +15,7 @@ import type { InstanceHealth } from "./health.ts";
 const STARTED_SECONDS = Date.now() / 1000;
 /** Label for queues and connection states without a known name. */
 const OTHER = "other";
-/** How long a scrape waits for the metrics of the database. */
+/** A scrape waits at most so long for the metrics of the database. */
 const DATABASE_WAIT_MS = 2_000;
 
 interface QueueState {
@@ -64,7 +64,7 @@ export async function metricsPage(p: JobPlatform & InstanceParts): Promise<strin
   ].join("");
 }
 
-/** What is read from the database. */
+/** Returns the gauges that are read from the database. */
 async function databaseGauges(p: JobPlatform): Promise<string[]> {
   const { slowReads } = p.metrics;
   const connections = await countConnections(p.sql); // first: the time of slow reads must not contain the wait for a connection

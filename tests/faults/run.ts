@@ -4,7 +4,8 @@ import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs, stripVTControlCharacters } from "node:util";
 import { copyProject } from "./copy_project.ts";
-import { DECLARING } from "../support/tiers.ts";
+import { DECLARING, testFilesIn } from "../support/tiers.ts";
+import { until } from "../support/until.ts";
 import { type Fault, FAULTS, OF_ALL_AREAS, TESTS_OF } from "./list.ts";
 
 const ROOT = join(import.meta.dirname ?? ".", "..", "..");
@@ -23,13 +24,6 @@ interface Result extends Pick<Fault, "name" | "area" | "file"> {
   seconds: number;
 }
 
-function testFiles(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
-    if (isDirectory) return testFiles(join(folder, name));
-    return /_test\.tsx?$/.test(name) ? [join(folder, name)] : [];
-  });
-}
-
 const wordsOf = (path: string): Set<string> =>
   new Set(path.toLowerCase().split(/[^a-z0-9]+/).map((word) => word.replace(/s$/, "")));
 
@@ -39,7 +33,7 @@ function testsOf(fault: Fault, tests: string, chosen: string[] | undefined): str
   const words = wordsOf(fault.file);
   const isOfAllAreas = (path: string) => OF_ALL_AREAS.some((prefix) => path.startsWith(prefix));
   const rank = (path: string) => isOfAllAreas(path) ? 1.5 : wordsOf(path).intersection(words).size;
-  return testFiles(tests).map((file) => relative(tests, file))
+  return testFilesIn(tests, "gate").map((file) => relative(tests, file))
     .filter((path) => prefixes.some((prefix) => path.startsWith(prefix)))
     .sort((a, b) => rank(b) - rank(a) || (a < b ? -1 : 1));
 }
@@ -141,11 +135,11 @@ class Copy {
 }
 
 /** Waits until the database of a killed test run has noticed it and removed its folder. */
-async function databaseEnded(folder: string): Promise<void> {
-  for (let tries = 0; tries < 600 && await Deno.stat(folder).catch(() => null); tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
+const databaseEnded = (folder: string) =>
+  until(() => Deno.stat(folder).then(() => false, () => true), Boolean, {
+    what: "the end of the test database",
+    withinMs: 60_000,
+  });
 
 const { values: o } = parseArgs({
   options: {

@@ -2,21 +2,37 @@
 
 const TICKS_PER_SECOND = 100;
 
-/** What processor time of a test file is spent on; the rest is the tests themselves. */
-export const CAUSES = ["loading modules", "starting services", "Chromium"] as const;
-export type Cause = typeof CAUSES[number];
+/** The processor time of a test file is counted by cause; the rest is the tests themselves. */
+export type Cause = "loading modules" | "starting services" | "Chromium";
 
 /** Seconds of this process so far. */
 const spent = new Map<Cause, number>();
 
+/** A file of /proc; empty if its process has ended, or the system is not Linux. */
+function read(path: string): string {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || (error as { code?: string }).code === "ESRCH") return "";
+    throw error;
+  }
+}
+
+/** The folders of a process's threads. */
+function tasksOf(pid: number | "self"): string[] {
+  const folder = `/proc/${pid}/task`;
+  try {
+    return [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
+
 /** The numbers of `/proc/…/stat` after the name, from the state on. */
 function statOf(path: string): string[] {
-  try {
-    const text = Deno.readTextFileSync(path);
-    return text.slice(text.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    return []; // the process has ended, or the system is not Linux
-  }
+  const text = read(path);
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
 /** User and system seconds of a process with its ended children. */
@@ -55,24 +71,16 @@ export function countChromium(): void {
 
 /** Running processes below `pid`; the direct children only if their name fits. */
 function descendants(pid: number, name = /(?:)/): number[] {
-  const children = childrenOf(pid).filter((child) => {
-    const comm = Deno.readTextFileSync(`/proc/${child}/comm`);
-    return name.test(comm);
-  });
+  const children = childrenOf(pid).filter((child) => name.test(read(`/proc/${child}/comm`)));
   return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
-function childrenOf(pid: number): number[] {
-  const tasks = [...Deno.readDirSync(`/proc/${pid}/task`)];
-  return tasks.flatMap(({ name }) =>
-    Deno.readTextFileSync(`/proc/${pid}/task/${name}/children`).split(" ").filter(Boolean).map(Number)
-  );
-}
+const childrenOf = (pid: number): number[] =>
+  tasksOf(pid).flatMap((task) => read(`${task}/children`).split(" ").filter(Boolean).map(Number));
 
 /** Seconds of the worker threads that run: they hash passwords and render templates and documents. */
 export function workerThreadSeconds(): number {
-  const tasks = [...Deno.readDirSync("/proc/self/task")].map(({ name }) => `/proc/self/task/${name}`);
-  const workers = tasks.filter((task) => Deno.readTextFileSync(`${task}/comm`).startsWith("worker-"));
+  const workers = tasksOf("self").filter((task) => read(`${task}/comm`).startsWith("worker-"));
   return workers.reduce((sum, task) => sum + secondsIn(statOf(`${task}/stat`), 11), 0);
 }
 

@@ -1,4 +1,4 @@
-// What the processes of a test run did, from the reports they write into the folder of the run.
+// Shows what the processes of a test run did, from the reports they write into the folder of the run.
 import { join } from "node:path";
 import { processorSeconds } from "./processor_time.ts";
 import type { FileReport, ProcessReport } from "./test_files.ts";

@@ -72,8 +72,7 @@ export interface TestService {
 }
 
 /**
- * Lifetime of an actor's token. On a slow machine the tests of a file may run half an hour after it was loaded, when its
- * first actors were created.
+ * Lifetime of an actor's token. On a slow machine the tests of a file take longer than the service's quarter of an hour.
  */
 const ACTOR_TOKEN_SECONDS = 4 * 60 * 60;
 const ENDED = ["Succeeded", "DeadLettered", "Cancelled"];
@@ -266,9 +265,9 @@ interface Shared {
 const sharedServices: Shared[] = [];
 
 /**
- * Like `setup`, but the test files of a process that ask for the same settings and clock share one service, which runs until the
- * last of all files has ended. It is for files whose tests read and change only the data of tenants and users that they
- * create.
+ * Starts a service as `setup` does, but the test files of a process that ask for the same settings and clock share it. It
+ * runs until the last of all files has ended. It is for files whose tests read and change only the data of tenants and
+ * users that they create.
  */
 export async function setupShared(
   env: Record<string, string> = {},

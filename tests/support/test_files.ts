@@ -16,7 +16,7 @@ type Hook = () => void | Promise<void>;
 type Hooks = Record<"beforeAll" | "beforeEach" | "afterEach" | "afterAll", Hook[]>;
 type Definition = Deno.TestDefinition;
 
-/** What one file did. Seconds; `spent` is part of `processor`. */
+/** A file reports this when it has ended. Times are seconds; `spent` is part of `processor`. */
 export interface FileReport {
   file: string;
   wall: number;
@@ -27,7 +27,7 @@ export interface FileReport {
   ignored: string[];
 }
 
-/** What a process did, when it has run all files it could get. */
+/** A process reports these seconds when it has run all files it could get. */
 export interface ProcessReport {
   total: number;
   children: number;

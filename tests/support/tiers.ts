@@ -28,10 +28,14 @@ export const isAlone = (file: string): boolean => ALONE.includes(relative(TESTS,
 /** A run can be limited to some files and folders, by this variable: paths with a comma between them. */
 export const ONLY_PATHS = "STEWARD_TEST_PATHS";
 
-/** Paths of the test files of a tier, the largest first: a long test that starts last keeps the other processes waiting. */
+/** Paths of the test files of a tier in a folder. */
+export const testFilesIn = (folder: string, tier: Tier): string[] =>
+  filesIn(resolve(folder)).filter((file) => NAMES[tier].test(file));
+
+/** Test files of a tier for a run, the largest first: a long test that starts last keeps the other processes waiting. */
 export function testFilesOf(tier: Tier): string[] {
   const paths = Deno.env.get(ONLY_PATHS)?.split(",") ?? [TESTS];
-  const files = paths.flatMap((path) => filesIn(resolve(path))).filter((file) => NAMES[tier].test(file));
+  const files = paths.flatMap((path) => testFilesIn(path, tier));
   const sizes = new Map(files.map((file) => [file, Deno.statSync(file).size]));
   return files.sort((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0) || (a < b ? -1 : 1));
 }

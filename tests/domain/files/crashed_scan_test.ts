@@ -64,12 +64,12 @@ class Process {
     return await ended;
   }
 
-  /** What other workers see when the process has died or has lost the database. */
+  /** Removes the lease, as other workers see it when the process has died or has lost the database. */
   async loseLease(): Promise<void> {
     await sql`delete from job_workers where id = ${this.#worker}`;
   }
 
-  /** What a living process does when it cannot renew its lease. */
+  /** Aborts the attempt, as a living process does when it cannot renew its lease. */
   abort(): void {
     this.#abort.abort(new Error("the lease could not be renewed"));
   }

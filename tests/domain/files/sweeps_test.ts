@@ -70,7 +70,7 @@ interface Kept {
   releasedDaysAgo?: number;
 }
 const TEMPORARY = { retentionClass: "Temporary", retainDays: 5 };
-/** How many days from now a file is collected. */
+/** A file is collected so many days from now. */
 const KEPT: [name: string, file: Kept, days: number][] = [
   ["Standard, never held", {}, 30],
   ["Standard, with a date after its grace", { retainDays: 60 }, 60],

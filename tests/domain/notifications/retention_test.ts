@@ -18,7 +18,7 @@ const ann = await t.actor({ permissions: ["send:notifications", ...ALL] });
 const { run: deliver } = deliveringBy(t, ann.tenantId);
 const read = async (id: string) => (await ann.get(`${path}/${id}`)).body;
 
-/** How many texts, messages and in-app notifications the retention deletes. */
+/** Counts the texts, messages and in-app notifications that the retention deletes. */
 const run = async () => {
   const { bodiesDeleted, messagesDeleted, inAppDeleted } = await finish(retentionJob, p);
   return [bodiesDeleted, messagesDeleted, inAppDeleted];

@@ -1,4 +1,4 @@
-// What does not count as a wait for a connection that is too long.
+// Some waits for a connection do not count as too long.
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { createLog } from "../../../infra/log.ts";

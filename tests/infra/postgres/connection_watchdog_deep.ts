@@ -1,4 +1,4 @@
-// How long connections to Postgres whose packets are lost without an error are waited for.
+// Connections to Postgres whose packets are lost without an error are given up after a bounded time.
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";

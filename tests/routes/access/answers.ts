@@ -11,7 +11,7 @@ export function refused(answers: HttpAnswer | HttpAnswer[], status: number, code
   }
 }
 
-/** Like `refused` with VALIDATION_ERROR; an error of the list begins with `field`. */
+/** Checks a refusal with VALIDATION_ERROR, of which an error begins with `field`. */
 export function invalid(answer: HttpAnswer, field: RegExp | string, name = ""): void {
   refused(answer, 400, "VALIDATION_ERROR", name);
   const errors: string[] = answer.body.errors;

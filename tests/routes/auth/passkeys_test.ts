@@ -27,7 +27,7 @@ const use = async (authenticator: TestAuthenticator, more = {}) =>
   await signInBy(authenticator.get(await signInOptions()), more);
 const addOptions = (client: HttpClient) => accepted(client.post(`${FACTORS}/passkey/options`));
 const add = (client: HttpClient, passkey: unknown) => client.post(`${FACTORS}/passkey/verify`, { passkey });
-/** What the first step of a sign-in with the password answers. */
+/** Returns the answer to the first step of a sign-in with the password. */
 const asked = async ({ email }: { email: string }) => (await signIn(t, email)).body;
 
 Deno.test("a passkey signs in alone and counts as two factors", async () => {

@@ -1,4 +1,4 @@
-// How long sign-ins take, with hashes of the usual cost.
+// Measures sign-ins with hashes of the usual cost.
 import assert from "node:assert/strict";
 import { HASH_COST, hashPassword } from "../../../infra/passwords.ts";
 import { accepted } from "../../support/outcomes.ts";

@@ -7,7 +7,7 @@ import { PASSWORD, person, refresh, setupSignIns, signedIn, signIn, withToken } 
 const t = await setupSignIns();
 const { sql } = t.steward.platform;
 
-/** What the token of a tenant's answer is good for. */
+/** Returns what the token of a tenant's answer is good for. */
 const meOf = (tokens: { accessToken: string }) => withToken(t, tokens.accessToken).get("/auth/me");
 const signInTo = (email: string, more = {}) => accepted(signIn(t, email, PASSWORD, more));
 

@@ -43,7 +43,7 @@ function colourOf(value: string, theme: "light" | "dark", known: Declarations): 
 const hex = (colour: number[]) =>
   `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 
-/** What is too pale, where text is on `pages` and has the colours `inherited` unless a rule sets others. */
+/** Finds what is too pale, where text is on `pages` and has the colours `inherited` unless a rule sets others. */
 function check(css: string, pages: string[], inherited: string[]): { pairs: number; faults: string[] } {
   const rules = [...rulesOf(css)];
   const root = rules.filter(({ selector }) => selector === ":root").flatMap(({ set }) => [...set]);

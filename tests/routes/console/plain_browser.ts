@@ -15,7 +15,7 @@ import {
 } from "./shown_page.ts";
 import { requireSound } from "./sound_page.ts";
 
-/** What is put into a control: text, the text of an option, whether a box is ticked, or several of one name. */
+/** A control gets one of these: text, the text of an option, whether a box is ticked, or several of one name. */
 type Value = string | boolean | string[] | File;
 export type Values = Record<string, Value>;
 
@@ -34,7 +34,7 @@ interface Request {
  */
 export class PlainBrowser {
   readonly cookies = new Map<string, string>();
-  /** What a person has pressed, ticked and chosen so far. */
+  /** Counts what a person has pressed, ticked and chosen so far. */
   clicks = 0;
   #page: ShownPage | null = null;
 
@@ -71,27 +71,16 @@ export class PlainBrowser {
   }
 
   /** One request for an address under /console. */
-  async open(address: string, headers: Record<string, string> = {}) {
-    const answer = await this.#ask(new URL(address, `${this.t.url}/console/`), { headers });
-    const html = await textIn(answer);
-    return {
-      status: answer.status,
-      location: answer.headers.get("location") ?? "",
-      headers: answer.headers,
-      html,
-    };
-  }
+  open = (address: string, headers: Record<string, string> = {}) => this.#answer(address, { headers });
 
   /** One form for an address under /console, with these fields only. */
-  async send(address: string, form: [string, string][], headers: Record<string, string> = {}) {
-    const answer = await this.#ask(new URL(address, `${this.t.url}/console/`), { form, headers });
-    const html = await textIn(answer);
-    return {
-      status: answer.status,
-      location: answer.headers.get("location") ?? "",
-      headers: answer.headers,
-      html,
-    };
+  send = (address: string, form: [string, string][], headers: Record<string, string> = {}) =>
+    this.#answer(address, { form, headers });
+
+  async #answer(address: string, o: { form?: [string, string][]; headers: Record<string, string> }) {
+    const answer = await this.#ask(new URL(address, `${this.t.url}/console/`), o);
+    const { status, headers } = answer;
+    return { status, location: headers.get("location") ?? "", headers, html: await textIn(answer) };
   }
 
   /** A form with the token of this browser that no page offers. @returns the page that is shown then */
@@ -102,7 +91,7 @@ export class PlainBrowser {
     });
   }
 
-  /** What forms must send as `csrf`. */
+  /** Returns the token that forms must send as `csrf`. */
   async csrf(): Promise<string> {
     return /name="csrf" value="([^"]+)"/.exec((await this.open("account")).html)?.[1] ?? "";
   }
@@ -176,7 +165,7 @@ export class PlainBrowser {
     return await this.#go(url, { form: sent, isMultipart: form.attribs.enctype === "multipart/form-data" });
   }
 
-  /** What a button shows in a frame of the page, which stays. */
+  /** Returns what a button shows in a frame of the page, which stays. */
   async peek(button: string, values: Values = {}, within?: string): Promise<ShownPage> {
     const stays = this.#page;
     try {
@@ -186,7 +175,7 @@ export class PlainBrowser {
     }
   }
 
-  /** What a form sends, with these values. */
+  /** Returns what a form sends, with these values. */
   #filled(form: Tag, values: Values): [string, string | File][] {
     const { page } = this;
     const controls = page.controlsOf(form).filter((control) => !disabled(control));
@@ -203,7 +192,7 @@ export class PlainBrowser {
     });
   }
 
-  /** What the live preview of the page shows with these values in its form: its text, and the HTML of its frame. */
+  /** Returns the live preview of the page with these values in its form: its text, and the HTML of its frame. */
   async preview(values: Values = {}): Promise<{ text: string; html: string; headers: Headers }> {
     const [part] = this.page.all("*", ({ attribs }) => "data-preview" in attribs);
     const form = part && around(part, "form")[0];
@@ -249,7 +238,7 @@ export class PlainBrowser {
 const textIn = async (answer: Response): Promise<string> =>
   new TextDecoder("utf-8", { ignoreBOM: true }).decode(await answer.arrayBuffer());
 
-/** Whether another radio button of the same name was chosen. */
+/** Returns true if another radio button of the same name was chosen. */
 const isOtherRadio = (given: Map<Tag, unknown>, { attribs }: Tag): boolean =>
   attribs.type === "radio" &&
   [...given].some(([other, value]) => other.attribs.name === attribs.name && value === true);

@@ -9,7 +9,7 @@ const INLINE = new Set(
   "a abbr b code del em i ins kbd label mark strong sub sup time".split(" "),
 );
 const CONTROLS = new Set(["input", "select", "textarea"]);
-/** What `within` looks for: the parts of a page that have their own buttons. */
+/** `within` looks for these: the parts of a page that have their own buttons. */
 const PARTS = new Set(["tr", "li", "form", "fieldset", "section", "div", "dialog", "details", "article"]);
 
 const isTag = (node: object): node is Tag => "attribs" in node;
@@ -198,7 +198,7 @@ export class ShownPage {
   }
 }
 
-/** Whether two names are the same, however their parts are set apart. */
+/** Returns true if two names are the same, however their parts are set apart. */
 const isSame = (name: string, other: string): boolean =>
   name.replaceAll(/\s/g, "") === other.replaceAll(/\s/g, "");
 /** A button that sends a form. Those of dialogs are for scripts. */

@@ -182,14 +182,14 @@ async function viewerOf(actor: Actor): Promise<Viewer> {
 
 const pageAt = pageFinder(sitemap);
 
-/** Whether what a page offers is a page of the console, and open to the viewer. */
+/** Returns true if what a page offers is a page of the console, and open to the viewer. */
 function isOpen(target: string, viewer: Viewer): boolean {
   if (/^(https?:|\.\.\/docs|assets\/)/.test(target)) return true;
   const found = pageAt(decodeURIComponent(target.replace(/^\.\//, "").replace(/[?#].*$/, "")));
   return found !== null && sitemap.whyClosed(found.page, found.params, viewer) === null;
 }
 
-/** Whether a figure or chart says whose it is: beside it, or in the head of its card. */
+/** Returns true if a figure or chart says whose it is: beside it, or in the head of its card. */
 const saysWhose = (figure: Tag): boolean =>
   [...around(figure, "div"), ...around(figure, "section")].some((part) =>
     /\b(figure-group|card)\b/.test(part.attribs.class ?? "") &&

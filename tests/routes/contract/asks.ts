@@ -1,4 +1,4 @@
-// What cannot be derived of valid requests.
+// These parts of valid requests cannot be derived.
 import { newId } from "../../../domain/shared/ids.ts";
 import { type Ask, MARKER } from "../../support/isolation.ts";
 import type { Actor } from "../../support/setup.ts";

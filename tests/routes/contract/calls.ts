@@ -91,7 +91,7 @@ export class Calls {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
   }
 
-  /** What of the answer is not in the document; "": nothing. */
+  /** Returns what of the answer is not in the document; "" if nothing. */
   #differences({ path, method }: Endpoint, answer: HttpAnswer): string {
     const { status, headers, body } = answer;
     const type = typeOf(answer);

@@ -40,7 +40,7 @@ function requireNone(mistakes: string[]): void {
   assert.deepEqual([...mistakes, ...c.takeUnfit()], []);
 }
 
-/** The same for requests that must all be refused, so they change nothing. */
+/** Also fails if the requests, which must all be refused, change a table. */
 async function requireRefusals(find: () => Promise<string[]>): Promise<void> {
   const [mistakes, tables] = await changedTables(sql, find);
   requireNone([...mistakes, ...tables.map((table) => `refused requests changed the table ${table}`)]);

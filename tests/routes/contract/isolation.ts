@@ -1,4 +1,4 @@
-// What an outsider, who has all permissions in another tenant, gets from each endpoint.
+// Sends the requests of an outsider, who has all permissions in another tenant, to each endpoint.
 import assert from "node:assert/strict";
 import { askAsOutsider, MARKER, revealsNothing, victimsRows } from "../../support/isolation.ts";
 import { ROWS } from "../isolation/all_rows.ts";

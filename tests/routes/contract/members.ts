@@ -141,7 +141,7 @@ function misfit(member: Member, schemas: Schemas): Json | undefined {
   );
 }
 
-/** What is only looked at after another check, which the base request does not pass. */
+/** The bodies of these endpoints are looked at only after another check, which the base request does not pass. */
 const LATE = new Set([
   "completeFile", // the parts of an upload: after the state of the file
   "finishOpenIdSignIn", // after the provider, which is a server

@@ -25,7 +25,7 @@ const WITH: Partial<Record<Kind, Kind[]>> = {
   webhookDelivery: ["webhookEndpoint"],
   deadLetter: ["job"],
 };
-/** How many numbers are between two requests: a multiple of the values that objects have in turn, so that all have the first. */
+/** Two requests are so many numbers apart: a multiple of the values that objects have in turn, so that all have the first. */
 const STEP = 30;
 let n = 0;
 
@@ -207,7 +207,7 @@ export async function auditMistakes(c: Contract, { written }: Writes): Promise<s
   });
 }
 
-/** What a PUT may change by itself. */
+/** A PUT may change these by itself. */
 const CHANGING = new Set(["updatedAt", "version"]);
 
 /** PUTs of something else than what their GET answers. */

@@ -55,7 +55,7 @@ async function hurry({ id }: Hook, count = 1): Promise<void> {
   await t.steward.sweep();
 }
 
-/** How long a delivery waits for its next attempt, in ms. */
+/** Returns the time in ms that a delivery waits for its next attempt. */
 const pauseOf = (
   { nextAttemptAt, attempts }: { nextAttemptAt: string; attempts: { attemptedAt: string }[] },
 ) => Date.parse(nextAttemptAt) - Date.parse(attempts[0]?.attemptedAt ?? "");

@@ -23,7 +23,7 @@ const DATED: From = { retainUntil: inDays(5) };
 const TEMPORARY: From = { retentionClass: "Temporary", retainUntil: inDays(5) };
 const PERMANENT: From = { retentionClass: "Permanent" };
 const HELD: From = { legalHold: true };
-/** What is sent and either the refusal or members of the new record. */
+/** A case is what is sent and either the refusal or members of the new record. */
 const CHANGES: [name: string, from: From, body: Record<string, unknown>, Record<string, unknown> | string][] =
   [
     ["an empty change", {}, {}, { retentionClass: "Standard" }],

@@ -10,7 +10,7 @@ const BCRYPT = "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q";
 const LATER = "2090-01-01T00:00:00Z";
 const ECHO = { jobTypeName: "steward.echo", serializedArgs: JSON.stringify({ text: MARKER }) };
 
-/** What the creation of an object gets. */
+/** The creation of an object gets these. */
 interface Making {
   victim: Actor;
   tenantId: string;

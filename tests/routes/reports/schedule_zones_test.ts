@@ -33,7 +33,7 @@ Deno.test("a schedule keeps its local time over both clock changes, in any time 
     const at = new Map(rows.map((row) => [row.id, row.nextRunAt.toISOString().slice(0, 16)]));
     return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, at.get(id)]));
   };
-  /** How many schedules are fired at a time. */
+  /** Returns how many schedules are fired at a time. */
   const fired = async (at: string) => {
     now = new Date(at);
     const { fired } = await fireDueSchedules(platform);

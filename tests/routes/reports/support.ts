@@ -134,7 +134,7 @@ export const messagesOf = ({ steward }: TestService, { userId }: Actor, count: n
     ({ length }) => length === count,
   );
 
-/** What a scanner answers of a document that it refuses. */
+/** A scanner answers this of a document that it refuses. */
 export const INFECTED = { verdict: "Infected" as const, signatureName: "Test" };
 
 /** Runs the delivery job of an execution at once, again and again, until the delivery has ended. */

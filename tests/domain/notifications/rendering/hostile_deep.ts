@@ -1,4 +1,4 @@
-// How long hostile templates and HTML take at most. The figures allow for a busy machine.
+// Bounds the time that hostile templates and HTML take. The figures allow for a busy machine.
 import assert from "node:assert/strict";
 import {
   compileTemplate,
