@@ -117,8 +117,6 @@ Deno.test("each area has a document of its own, complete and much smaller than t
     assert.ok(text.length < 120_000, `${name}: ${text.length} characters`);
     const { byteLength } = await compressed(text);
     assert.ok(byteLength < 20_000, `${name}: ${byteLength} bytes compressed`);
-    const { valid, errors } = await new Validator().validate(structuredClone(body));
-    assert.ok(valid, `${name}: ${JSON.stringify(errors)?.slice(0, 2000)}`);
     requireResolved(body);
     for (const [kind, named] of Object.entries<object>(body.components)) {
       for (const [key, part] of Object.entries(named)) {

@@ -5,7 +5,6 @@ import { ADMIN, createUser, newUser } from "./users.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
-const { sql } = t.steward.platform;
 
 const admin = await t.actor({ permissions: ADMIN });
 const tenantId = admin.tenantId ?? "";
@@ -71,12 +70,9 @@ Deno.test("the external id of a user of several tenants is changed in each by it
     externalId,
   });
   assert.deepEqual(added.body.tenants.map((l: { externalId: unknown }) => l.externalId), [null, externalId]);
-  refused(
-    await admin.put(path(subject.userId), { externalId, firstName: "Eva" }),
-    403,
-    "CROSS_TENANT_FORBIDDEN",
-  );
-  refused(await admin.put(path(subject.userId), { metadata: {} }), 403, "CROSS_TENANT_FORBIDDEN");
+  for (const body of [{ externalId, firstName: "Eva" }, { metadata: {} }]) {
+    refused(await admin.put(path(subject.userId), body), 403, "CROSS_TENANT_FORBIDDEN");
+  }
   const changed = await admin.put(path(subject.userId), { externalId: "mine" });
   assert.equal(changed.body.externalId, "mine");
   const links = (await t.systemAdmin.get(`/api/v1/admin/users/${subject.userId}`)).body.tenants;
@@ -118,15 +114,6 @@ Deno.test("a deleted user gives up the external id", async () => {
   await made(externalId);
 });
 
-Deno.test("external ids that are empty, too long or no text are refused", async () => {
-  for (const externalId of ["", "  ", "x".repeat(201), 7, {}, "a\0b"]) {
-    const answer = await admin.post("/api/v1/users", newUser(link(externalId)));
-    refused(answer, 400, "VALIDATION_ERROR");
-    assert.match(answer.body.errors[0], /^tenants\.0\.externalId: /);
-  }
-  await made("x".repeat(200));
-});
-
 Deno.test("metadata is a JSON object that is kept as it is, replaced by PUT and cleared by null", async () => {
   const text =
     '{"crm":{"tier":"gold","since":2019},"__proto__":{"admin":true},"constructor":"x","list":[1,null,"ü"]}';
@@ -159,26 +146,13 @@ Deno.test("metadata over 8 KiB, deeper than 10 levels or not an object is refuse
   for (const metadata of [sized(8_192), nested(10)]) await createUser(admin, { metadata });
 });
 
-Deno.test("every list of users has the last sign-in", async () => {
-  const at = new Date("2024-05-06T07:08:09.123Z");
-  const id = await createUser(admin);
-  await sql`update users set last_login_at = ${at} where id = ${id}`;
-  const item = async (caller: typeof admin, url: string) =>
-    (await caller.get(url)).body.items.find((user: { id: string }) => user.id === id);
-  assert.equal((await item(admin, "/api/v1/users?sortBy=lastLoginAt&pageSize=100")).lastLoginAt, at.toJSON());
-  const all = `/api/v1/admin/users?tenantId=${tenantId}&sortBy=lastLoginAt&pageSize=100`;
-  assert.equal((await item(t.systemAdmin, all)).lastLoginAt, at.toJSON());
-});
-
 Deno.test("another tenant of the user sees no external id but its own", async () => {
   const externalId = newText();
   const id = await made(externalId);
   const other = await t.actor({ permissions: ADMIN });
-  const [role] = await sql<{ id: string }[]>`
-    select id from roles where tenant_id = ${other.tenantId ?? ""} and name = 'Visitor' and is_system`;
   const linked = await t.systemAdmin.post(`/api/v1/admin/users/${id}/tenants`, {
     tenantId: other.tenantId,
-    roleIds: [role?.id],
+    roleIds: [other.roleId],
     externalId: "theirs",
   });
   assert.equal(linked.status, 201);

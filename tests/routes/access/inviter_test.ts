@@ -1,31 +1,18 @@
 import assert from "node:assert/strict";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { until } from "../../support/until.ts";
-import { idOf, refused } from "./answers.ts";
-import { ADMIN, createUser } from "./users.ts";
+import { idOf, mailedTokens, refused } from "./answers.ts";
+import { ADMIN, newEmail } from "./users.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const PASSWORD = "a quite new password";
-const newEmail = () => `${crypto.randomUUID()}@example.test`;
 
 /** Invites somebody with the role of `owner`. @returns how to accept the newest link */
 async function invited(by: Actor, roleId = by.roleId) {
   const email = newEmail();
   const id = await idOf(by.post("/api/v1/users/invite", { email, roleIds: [roleId] }));
-  const tokens = async (count: number): Promise<string[]> => {
-    let found: string[] = [];
-    await until(async () => {
-      const { body } = await t.nobody.get("/dev/outbox");
-      const mails = body.filter((mail: { to: unknown }) => JSON.stringify(mail.to).includes(email));
-      found = mails.map(({ textBody }: { textBody: string }) =>
-        /#token=([\w-]{43})/.exec(textBody)?.[1] ?? ""
-      );
-      return found.length >= count;
-    });
-    return found;
-  };
+  const tokens = (count: number) => mailedTokens(t, email, count);
   return { id, email, tokens };
 }
 const accept = (token = "") =>
@@ -75,11 +62,8 @@ Deno.test("invitations of service accounts work until the account is revoked", a
   const admin = t.systemAdmin;
   const tenantId = await t.tenant();
   const role = await t.actor({ tenantId, permissions: ["read:users"] });
-  const account = await admin.post("/api/v1/service-accounts", {
-    name: "Onboarding",
-    permissions: ADMIN,
-    tenants: [tenantId],
-  });
+  const onboarding = { name: "Onboarding", permissions: ADMIN, tenants: [tenantId] };
+  const account = await admin.post("/api/v1/service-accounts", onboarding);
   assert.equal(account.status, 201, JSON.stringify(account.body));
   const program = t.nobody.with({ authorization: `Bearer ${account.body.secret}`, "x-tenant-id": tenantId });
   const [first] = await (await invited(program as Actor, role.roleId)).tokens(1);
@@ -87,13 +71,4 @@ Deno.test("invitations of service accounts work until the account is revoked", a
   const [second] = await (await invited(program as Actor, role.roleId)).tokens(1);
   assert.equal((await admin.delete(`/api/v1/service-accounts/${account.body.id}`)).status, 204);
   refused(await accept(second), 403, "INVITATION_INVITER_FORBIDDEN");
-});
-
-Deno.test("inviting the email of a user of the tenant does not tell the user's id", async () => {
-  const inviter = await t.actor({ permissions: ["create:users"] });
-  const email = newEmail();
-  const id = await createUser(inviter, { email });
-  const answer = await inviter.post("/api/v1/users/invite", { email, roleIds: [inviter.roleId] });
-  refused(answer, 409, "USER_ALREADY_ASSIGNED");
-  assert.ok(!JSON.stringify(answer.body).includes(id));
 });

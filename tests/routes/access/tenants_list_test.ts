@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
-import { idOf, names, refused } from "./answers.ts";
+import { idOf, names } from "./answers.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -12,7 +12,7 @@ const TENANTS = "/api/v1/tenants";
 const readsTenants = (tenantId: string) => t.actor({ tenantId, permissions: ["read:tenants"] });
 const create = (body: Record<string, unknown>, by: HttpClient = t.systemAdmin) => by.post(TENANTS, body);
 
-Deno.test("lists filter before they count, sort as requested, and page without gaps", async () => {
+Deno.test("lists filter before they count; search knows neither case nor accents nor wildcards", async () => {
   const tag = crypto.randomUUID().slice(0, 8);
   const group = await idOf(create({ name: `${tag} Ítaca_50%`, type: "Group" }));
   await idOf(create({ name: `${tag} beta`, parentTenantId: group, isActive: false }));
@@ -33,11 +33,6 @@ Deno.test("lists filter before they count, sort as requested, and page without g
   assert.deepEqual(names(await list("hierarchyScope=grouped")), [`${tag} beta`]);
   assert.deepEqual(names(await list("hierarchyScope=standalone")), [`${tag} Álamo`]);
   assert.deepEqual(names(await list(`parentTenantId=${group}`)), [`${tag} beta`]);
-  assert.deepEqual(names(await list("sortBy=createdAt&sortDirection=descending&pageSize=2")), [
-    `${tag} Álamo`,
-    `${tag} beta`,
-  ]);
-  assert.deepEqual(names(await list("sortBy=type")).length, 3);
   const search = async (text: string) =>
     names(await t.systemAdmin.get(`${TENANTS}?search=${encodeURIComponent(text)}`));
   assert.deepEqual(await search(`${tag} ITÁCA`), [`${tag} Ítaca_50%`], "neither case nor accents count");
@@ -46,44 +41,6 @@ Deno.test("lists filter before they count, sort as requested, and page without g
   assert.deepEqual(await search("_50%"), [`${tag} Ítaca_50%`], "wildcards stand for themselves");
   assert.deepEqual(await search(`${tag}％`), [], "full-width ones too");
   assert.deepEqual(await search("\\"), []);
-
-  const pages = await Promise.all([1, 2, 3, 4, 5].map((page) => list(`pageSize=1&page=${page}`)));
-  assert.equal(new Set(pages.flatMap(({ body }) => body.items.map((i: { id: string }) => i.id))).size, 4);
-  const { items: _, ...beyond } = pages[4]?.body;
-  assert.deepEqual(beyond, {
-    totalCount: 4,
-    pageNumber: 5,
-    pageSize: 1,
-    totalPages: 4,
-    hasNext: false,
-    hasPrevious: true,
-  });
-});
-
-Deno.test("invalid query values are rejected with the allowed ones", async () => {
-  for (
-    const query of [
-      "page=0",
-      "page=x",
-      "pageSize=101",
-      "pageSize=0",
-      "isActive=maybe",
-      "type=Planet",
-      "hierarchyScope=x",
-      "parentTenantId=x",
-      "sortDirection=up",
-      "includeDeleted=1",
-      "search=%00",
-    ]
-  ) refused(await t.systemAdmin.get(`${TENANTS}?${query}`), 400, "VALIDATION_ERROR");
-  const sort = await t.systemAdmin.get(`${TENANTS}?sortBy=maxUsers`);
-  assert.match(sort.body.errors[0], /name, type, createdAt, userCount/);
-  refused(await t.systemAdmin.get(`${TENANTS}/not-a-uuid`), 400, "VALIDATION_ERROR");
-  for (const query of ["pageSize=51", `ids=${Array.from({ length: 51 }, newId)}`, "ids=x"]) {
-    refused(await t.systemAdmin.get(`${TENANTS}/lookup?${query}`), 400, "VALIDATION_ERROR");
-  }
-  const fifty = Array.from({ length: 50 }, newId);
-  assert.equal((await t.systemAdmin.get(`${TENANTS}/lookup?pageSize=50&ids=${fifty}`)).status, 200);
 });
 
 Deno.test("the lookup accepts ids repeated or comma-separated", async () => {
@@ -118,9 +75,4 @@ Deno.test("user counts follow links and users, and the summary adds them up", as
   assert.equal(await userCount(), 1);
   await sql`delete from user_tenants where tenant_id = ${id}`;
   assert.equal(await userCount(), 0);
-  const [most] = (await t.systemAdmin.get(`${TENANTS}?sortBy=userCount&sortDirection=Descending`)).body.items;
-  const [{ max }] = await sql<
-    [{ max: number }]
-  >`select max(user_count) from tenants where deleted_at is null`;
-  assert.equal(most.userCount, max);
 });

@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
-import type { HttpClient } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
 import { PASSWORD, person, signIn } from "../auth/people.ts";
+import { auditOf, refused } from "./answers.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
-
-const actionsOn = async (userId: string) => {
-  const rows = await sql<{ action: string }[]>`
-    select action from audit_log where target_id = ${userId} order by id`;
-  return rows.map(({ action }) => action);
-};
 
 Deno.test("a locked user can be unlocked once, which resets the failed sign-ins", async () => {
   const user = await t.actor({ role: "Visitor" });
@@ -25,7 +19,7 @@ Deno.test("a locked user can be unlocked once, which resets the failed sign-ins"
   const { body } = await t.systemAdmin.get(`/api/v1/admin/users/${user.userId}`);
   assert.equal(body.isLockedOut, false);
   assert.equal(body.lockoutExpiresAt, null);
-  assert.deepEqual(await actionsOn(user.userId), ["user.unlock"]);
+  assert.deepEqual(await auditOf(t, user.userId), ["user.unlock"]);
   const failures = await sql`select from failed_sign_ins where subject = ${`user:${user.userId}`}`;
   assert.equal(failures.length, 0);
 });
@@ -46,19 +40,23 @@ Deno.test("a user's sessions can be listed and ended, one or all", async () => {
   const other = await t.actor({ role: "Visitor" });
   const all = await t.systemAdmin.delete(`/api/v1/admin/users/${other.userId}/sessions`);
   assert.deepEqual(all.body, { ended: 1 });
-  assert.deepEqual(await actionsOn(other.userId), ["user.end-sessions"]);
+  assert.deepEqual(await auditOf(t, other.userId), ["user.end-sessions"]);
 });
 
 Deno.test("another user's session cannot be ended under this user's id, and an unknown user has none", async () => {
   const [user, other] = [await t.actor({ role: "Visitor" }), await t.actor({ role: "Visitor" })];
-  const { body: [session] } = await t.systemAdmin.get(`/api/v1/admin/users/${other.userId}/sessions`);
-  const wrong = await t.systemAdmin.delete(`/api/v1/admin/users/${user.userId}/sessions/${session.id}`);
-  assert.equal(wrong.body.code, "SESSION_NOT_FOUND");
+  const at = (id: string, rest: string) => `/api/v1/admin/users/${id}/${rest}`;
+  const { body: [session] } = await t.systemAdmin.get(at(other.userId, "sessions"));
+  const wrong = await t.systemAdmin.delete(at(user.userId, `sessions/${session.id}`));
+  refused(wrong, 404, "SESSION_NOT_FOUND");
   assert.equal((await other.get("/api/v1/users")).status, 200);
-  const unknown = `/api/v1/admin/users/${crypto.randomUUID()}`;
-  assert.equal((await t.systemAdmin.get(`${unknown}/sessions`)).body.code, "USER_NOT_FOUND");
-  assert.equal((await t.systemAdmin.delete(`${unknown}/sessions`)).body.code, "USER_NOT_FOUND");
-  assert.equal((await t.systemAdmin.post(`${unknown}/unlock`)).body.code, "USER_NOT_FOUND");
+  const unknown = crypto.randomUUID();
+  const answers = [
+    await t.systemAdmin.get(at(unknown, "sessions")),
+    await t.systemAdmin.delete(at(unknown, "sessions")),
+    await t.systemAdmin.post(at(unknown, "unlock")),
+  ];
+  refused(answers, 404, "USER_NOT_FOUND");
 });
 
 Deno.test("an administrator of one tenant unlocks its own users, with an audit row of the tenant", async () => {
@@ -77,44 +75,24 @@ Deno.test("an administrator of one tenant unlocks its own users, with an audit r
   }
   assert.equal((await admin.get(`/api/v1/users/${id}`)).body.isLockedOut, false);
   assert.equal((await signIn(t, email)).status, 200);
-  assert.equal(
-    (await signIn(t, email, PASSWORD, { deviceToken })).status,
-    200,
-    "its devices are unlocked too",
-  );
+  const byDevice = await signIn(t, email, PASSWORD, { deviceToken });
+  assert.equal(byDevice.status, 200, "its devices are unlocked too");
   const rows =
     await sql`select actor_id, tenant_id from audit_log where target_id = ${id} and action = 'user.unlock'`;
   assert.deepEqual(rows.map((row) => ({ ...row })), [{ actorId: admin.userId, tenantId }]);
 });
 
-Deno.test("unlocking needs update:users, a user of the tenant, and platform reach if other tenants share the user", async () => {
+Deno.test("unlocking needs platform reach if other active tenants share the user", async () => {
   const tenantId = await t.tenant();
   const admin = await t.actor({ role: "Admin", tenantId });
-  const reader = await t.actor({ tenantId, permissions: ["read:users"] });
   const shared = await person(t, { links: [tenantId, await t.tenant()] });
-  const stranger = await person(t);
-  const unlock = (by: HttpClient, id: string) => by.post(`/api/v1/users/${id}/unlock`);
-  await sql`update users set lockout_expires_at = now() + interval '10 minutes'
-    where id = any(${[shared.id, stranger.id]})`;
-  assert.equal((await unlock(t.nobody, shared.id)).body.code, "TOKEN_MISSING");
-  assert.equal((await unlock(reader, shared.id)).body.code, "MISSING_PERMISSION");
-  assert.equal((await unlock(admin, "no-id")).body.code, "VALIDATION_ERROR");
-  assert.equal((await unlock(admin, stranger.id)).body.code, "USER_NOT_FOUND");
-  assert.equal((await unlock(admin, shared.id)).body.code, "CROSS_TENANT_FORBIDDEN");
-  const locked = await sql`select id from users where lockout_expires_at > now()
-    and id = any(${[shared.id, stranger.id]})`;
-  assert.equal(locked.length, 2);
+  const unlock = () => admin.post(`/api/v1/users/${shared.id}/unlock`);
+  await sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${shared.id}`;
+  refused(await unlock(), 403, "CROSS_TENANT_FORBIDDEN");
+  const [user] = await sql`select lockout_expires_at > now() as locked from users where id = ${shared.id}`;
+  assert.equal(user?.locked, true);
   await sql`update user_tenants set is_active = false where user_id = ${shared.id} and tenant_id <> ${tenantId}`;
-  assert.equal((await unlock(admin, shared.id)).status, 200, "a deactivated link elsewhere does not count");
-});
-
-Deno.test("an administrator of one tenant can neither unlock nor sign out users of all tenants", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  for (const path of ["sessions", "unlock"]) {
-    const address = `/api/v1/admin/users/${admin.userId}/${path}`;
-    const answer = path === "unlock" ? await admin.post(address) : await admin.get(address);
-    assert.equal(answer.body.code, "MISSING_PERMISSION");
-  }
+  assert.equal((await unlock()).status, 200, "a deactivated link elsewhere does not count");
 });
 
 Deno.test("an administrator of the tenant lists and ends sessions of the tenant's own users", async () => {
@@ -128,22 +106,15 @@ Deno.test("an administrator of the tenant lists and ends sessions of the tenant'
   const again = await admin.delete(`${path}/${listed[0].id}`);
   assert.equal(again.body.code, "SESSION_NOT_FOUND");
   assert.deepEqual((await admin.delete(path)).body, { ended: 0 });
-  const [row] = await t.steward.platform.sql`select tenant_id from audit_log
+  const [row] = await sql`select tenant_id from audit_log
     where action = 'user.end-sessions' and target_id = ${user.userId}`;
   assert.equal(row?.tenantId, admin.tenantId);
 });
 
-Deno.test("sessions of users who are active elsewhere, or of strangers, are closed to a tenant's administrator", async () => {
+Deno.test("sessions of users who are active elsewhere are closed to a tenant's administrator", async () => {
   const admin = await t.actor({ permissions: ["read:users", "update:users"] });
   const shared = await t.actor({ tenantId: admin.tenantId ?? "" });
-  await t.steward.platform.sql`insert into user_tenants (user_id, tenant_id)
-    values (${shared.userId}, ${await t.tenant()})`;
-  const stranger = await t.actor();
-  for (const [user, code] of [[shared, "CROSS_TENANT_FORBIDDEN"], [stranger, "USER_NOT_FOUND"]] as const) {
-    const path = `/api/v1/users/${user.userId}/sessions`;
-    assert.equal((await admin.get(path)).body.code, code);
-    assert.equal((await admin.delete(path)).body.code, code);
-  }
-  const reader = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:users"] });
-  assert.equal((await reader.get(`/api/v1/users/${shared.userId}/sessions`)).status, 403);
+  await sql`insert into user_tenants (user_id, tenant_id) values (${shared.userId}, ${await t.tenant()})`;
+  const path = `/api/v1/users/${shared.userId}/sessions`;
+  refused([await admin.get(path), await admin.delete(path)], 403, "CROSS_TENANT_FORBIDDEN");
 });

@@ -19,20 +19,6 @@ async function linkElsewhere(userId: string): Promise<string> {
 const versionOf = async (userId: string) =>
   (await sql<{ v: number }[]>`select security_version as v from users where id = ${userId}`)[0]?.v;
 
-Deno.test("users outside the token's tenant are not found, whatever is sent, also by a system administrator", async () => {
-  const outsider = await t.actor({ permissions: ADMIN });
-  const id = await createUser(admin);
-  const { email } = (await admin.get(path(id))).body;
-  refused(
-    await outsider.put(path(id), { firstName: "Mallory" }, { "if-match": '"99"' }),
-    404,
-    "USER_NOT_FOUND",
-  );
-  refused(await outsider.get(path(`by-email/${email}`)), 404, "USER_NOT_FOUND");
-  refused(await outsider.get(path("by-email/nobody@example.test")), 404, "USER_NOT_FOUND");
-  refused(await t.systemAdmin.get(path(id)), 404, "USER_NOT_FOUND");
-});
-
 Deno.test("an update keeps omitted members, and ends tokens only if it changes isActive", async () => {
   const id = await createUser(admin, { phoneNumber: "123", appIds: ["crm"] });
   const put = (body: object, headers = {}) => admin.put(path(id), body, headers);
@@ -41,18 +27,11 @@ Deno.test("an update keeps omitted members, and ends tokens only if it changes i
   assert.deepEqual([firstName, lastName, phoneNumber, appIds], ["Bea", "", null, ["crm"]]);
   assert.equal(changed.headers.get("etag"), '"2"');
   assert.equal(await versionOf(id), 1);
-  assert.equal(
-    (await put({ firstName: "Bea" })).headers.get("etag"),
-    '"2"',
-    "nothing differs, nothing is written",
-  );
+  assert.equal((await put({ firstName: "Bea" })).headers.get("etag"), '"2"', "nothing differs");
   assert.equal((await put({ isActive: false })).body.isActive, false);
   assert.equal(await versionOf(id), 2);
-  refused(await put({ firstName: "Cea" }, { "if-match": '"2"' }), 412, "PRECONDITION_FAILED");
-  const answers = await atOnce(6, (n) => put({ firstName: `N${n}` }, { "if-match": '"3"' }));
-  assert.deepEqual(statuses(answers), [200, 412, 412, 412, 412, 412]);
-  refused(await admin.delete(path(id), { "if-match": '"3"' }), 412, "PRECONDITION_FAILED");
-  assert.equal((await admin.delete(path(id), { "if-match": '"4"' })).status, 200);
+  const answers = await atOnce(3, (n) => put({ firstName: `N${n}` }, { "if-match": '"3"' }));
+  assert.deepEqual(statuses(answers), [200, 412, 412], "of simultaneous changes of one version");
 });
 
 Deno.test("a user who is active in other tenants can be changed only with permission for all users", async () => {
@@ -139,12 +118,5 @@ Deno.test("anyone who may read users in one of a user's tenants sees all tenants
   for (const by of [admin, subject]) {
     const { body } = await by.get(`${path(subject.userId)}/tenants`);
     assert.deepEqual(body.map((link: { tenantId: string }) => link.tenantId), [tenantId, elsewhere]);
-  }
-});
-
-Deno.test("the routes of the former tenant-access matrix do not exist", async () => {
-  for (const users of ["/api/v1/users", "/api/v1/admin/users"]) {
-    const matrix = `${users}/${crypto.randomUUID()}/tenant-access`;
-    refused([await t.systemAdmin.get(matrix), await t.systemAdmin.put(matrix, {})], 404, "ROUTE_NOT_FOUND");
   }
 });

@@ -20,6 +20,10 @@ const role = (body?: unknown): Row => ({
   names: (id) => ({ params: { id: id("role") }, ...(body === undefined ? {} : { body }) }),
   code: "ROLE_NOT_FOUND",
 });
+const rolePermission: Row = {
+  names: (id) => ({ params: { id: id("role"), permId: id("permission") } }),
+  code: "ROLE_NOT_FOUND",
+};
 const invitation: Row = {
   names: (id) => ({ params: { id: id("invitation") } }),
   code: "INVITATION_NOT_FOUND",
@@ -154,14 +158,8 @@ export const accessRows: Rows = {
   previewRole: role({ permissionIds: [] }),
   updateRole: role({ name: "Mallory", permissionIds: [] }),
   deleteRole: role(),
-  assignPermission: {
-    names: (id) => ({ params: { id: id("role"), permId: id("permission") } }),
-    code: "ROLE_NOT_FOUND",
-  },
-  revokePermission: {
-    names: (id) => ({ params: { id: id("role"), permId: id("permission") } }),
-    code: "ROLE_NOT_FOUND",
-  },
+  assignPermission: rolePermission,
+  revokePermission: rolePermission,
 
   checkAccess: {
     own: ({ ids }) => ({
@@ -181,10 +179,7 @@ export const accessRows: Rows = {
   },
   updatePermission: permission({ description: "Mallory", category: "Mallory" }),
   deletePermission: permission(),
-  setDefaultRoles: {
-    refused: "MISSING_PERMISSION",
-    ask: (id) => ({ params: { id: id("permission") }, body: { roles: ["Admin"] } }),
-  },
+  setDefaultRoles: platform((id) => ({ params: { id: id("permission") }, body: { roles: ["Admin"] } })),
   readImportTemplate: { own: () => ({ query: { format: "Csv", mode: "Permissions" } }) },
   importPermissions: {
     own: () => ({

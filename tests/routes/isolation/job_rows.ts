@@ -12,6 +12,10 @@ const jobType = (): Row => ({
   names: (id) => ({ params: { name: id("jobType") } }),
   code: "JOB_TYPE_NOT_FOUND",
 });
+const deadLetter: Row = {
+  names: (id) => ({ params: { id: id("deadLetter") } }),
+  code: "JOB_DEADLETTER_NOT_FOUND",
+};
 const batch = (body?: unknown): Row => ({
   names: (id) => ({ params: { id: id("jobBatch") }, ...(body === undefined ? {} : { body }) }),
   code: "JOB_BATCH_NOT_FOUND",
@@ -86,16 +90,7 @@ export const jobRows: Rows = {
   listDeadLetterGroups: many(),
   retryDeadLetters: many({ all: true }),
   purgeDeadLetters: many({}),
-  readDeadLetter: {
-    names: (id) => ({ params: { id: id("deadLetter") } }),
-    code: "JOB_DEADLETTER_NOT_FOUND",
-  },
-  discardDeadLetter: {
-    names: (id) => ({ params: { id: id("deadLetter") } }),
-    code: "JOB_DEADLETTER_NOT_FOUND",
-  },
-  retryDeadLetter: {
-    names: (id) => ({ params: { id: id("deadLetter") } }),
-    code: "JOB_DEADLETTER_NOT_FOUND",
-  },
+  readDeadLetter: deadLetter,
+  discardDeadLetter: deadLetter,
+  retryDeadLetter: deadLetter,
 };

@@ -1,6 +1,6 @@
-import { finish } from "../../../support/maintenance.ts";
-import { transact } from "../../../../infra/postgres/postgres.ts";
 import assert from "node:assert/strict";
+import { transact } from "../../../../infra/postgres/postgres.ts";
+import { finish } from "../../../support/maintenance.ts";
 import { pruneSignInJob } from "../../../../domain/access/sign_in/pruning.ts";
 import { newId } from "../../../../domain/shared/ids.ts";
 import { setup } from "../../../support/setup.ts";

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { setupShared } from "../../../support/setup.ts";
 import { until } from "../../../support/until.ts";
 import { refused } from "../answers.ts";
-import { BCRYPT, IMPORTER, Importing, newEmail } from "./importing.ts";
+import { newEmail } from "../users.ts";
+import { BCRYPT } from "./hashes.ts";
+import { IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../../support/setup.ts";
 import { idOf } from "../answers.ts";
-import { counts, IMPORTER, Importing, newEmail } from "./importing.ts";
+import { newEmail } from "../users.ts";
+import { counts, IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
