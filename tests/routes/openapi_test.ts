@@ -149,24 +149,6 @@ Deno.test("the document has a webhook for every type of event", () => {
   assert.deepEqual(Object.keys(document.webhooks).toSorted(), [...Object.keys(EVENT_TYPES), PING].toSorted());
 });
 
-Deno.test("the document describes the errors for a caller without a tenant or with the wrong one", () => {
-  const codes = (path: string, status: number) =>
-    documentedCodes(document, partAt(["paths", path, "get"]), status);
-  assert.deepEqual(codes("/api/v1/roles/{id}", 403), [
-    "TENANT_FORBIDDEN",
-    "SECOND_FACTOR_REQUIRED",
-    "FORBIDDEN",
-    "MISSING_PERMISSION",
-  ]);
-  assert.deepEqual(codes("/api/v1/admin/users", 403), [
-    "TENANT_FORBIDDEN",
-    "SECOND_FACTOR_REQUIRED",
-    "MISSING_PERMISSION",
-  ]);
-  assert.deepEqual(codes("/api/v1/auth/me", 400), ["VALIDATION_ERROR"]);
-  assert.deepEqual(codes("/healthz", 403), []);
-});
-
 const operations = () => Object.values(document.paths).flatMap((path) => Object.values(path));
 
 function codesOf(spec: Endpoint): string[] {

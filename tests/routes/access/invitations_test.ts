@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { addApp } from "../auth/factors.ts";
 import { bearer, forgetFailures, PASSWORD, person, signIn } from "../auth/people.ts";
@@ -14,8 +15,8 @@ const admin = await t.actor({ permissions: ADMIN });
 const tenantId = admin.tenantId ?? "";
 const NEW = "a quite new password";
 const at = "/api/v1/users/invitations";
-const body = (email: string, by: Actor = admin) => ({ email, roleIds: [by.roleId], firstName: "Eva" });
-const invite = (email: string, by: Actor = admin) => by.post("/api/v1/users/invite", body(email, by));
+const invite = (email: string, by: HttpClient = admin, roleId: string | null = admin.roleId) =>
+  by.post("/api/v1/users/invite", { email, roleIds: [roleId], firstName: "Eva" });
 const accept = (token: string, password = NEW) =>
   t.nobody.post("/api/v1/auth/invitations/accept", { token, password });
 const offer = (token: string) => t.nobody.post("/auth/invitations/read", { token });
@@ -23,8 +24,8 @@ const offer = (token: string) => t.nobody.post("/auth/invitations/read", { token
 const tokensFor = (email: string, count = 1) => mailedTokens(t, email, count);
 
 /** Invites and returns id and token. */
-async function invited(email = newEmail(), by: Actor = admin) {
-  const id = await idOf(invite(email, by));
+async function invited(email = newEmail(), by: HttpClient = admin, roleId = admin.roleId) {
+  const id = await idOf(invite(email, by, roleId));
   const [token = ""] = await tokensFor(email);
   return { id, email, token };
 }
@@ -104,7 +105,7 @@ Deno.test("an account with a second factor joins with its password and a code, n
   refused(await join({ recoveryCode: "wrong" }), 401, "SECOND_FACTOR_INVALID_UNAUTHORIZED");
   assert.equal((await join({ code: app.code(1) })).body.userId, user.id);
   const other = await t.actor({ permissions: ADMIN });
-  const { body: { id } } = await invite(user.email, other);
+  const { body: { id } } = await invite(user.email, other, other.roleId);
   assert.ok(id);
   const [second = ""] = await tokensFor(user.email, 2);
   refused(await join({ code: app.code(1) }, PASSWORD, second), 401, "SECOND_FACTOR_INVALID_UNAUTHORIZED");
@@ -174,7 +175,11 @@ Deno.test("one invitation per email and tenant is open, also of simultaneous req
   refused(await invite(email.toUpperCase()), 409, "INVITATION_ALREADY_EXISTS");
   assert.equal((await tokensFor(email)).length, 1);
   const outsider = await t.actor({ permissions: ADMIN });
-  assert.equal((await invite(email, outsider)).status, 201, "another tenant's invitation is no obstacle");
+  assert.equal(
+    (await invite(email, outsider, outsider.roleId)).status,
+    201,
+    "another tenant's invitation is no obstacle",
+  );
 });
 
 Deno.test("an expired invitation is refused, shown as expired and replaced by a new one", async () => {
@@ -215,8 +220,8 @@ Deno.test("a revoked invitation is refused", async () => {
 Deno.test("at acceptance the tenant must be active and have room, and the roles must exist", async () => {
   const owner = await t.actor({ permissions: ADMIN });
   const tenant = owner.tenantId ?? "";
-  const first = await invited(newEmail(), owner);
-  const second = await invited(newEmail(), owner);
+  const first = await invited(newEmail(), owner, owner.roleId);
+  const second = await invited(newEmail(), owner, owner.roleId);
   await sql`update tenants set is_active = false where id = ${tenant}`;
   refused(await accept(first.token), 403, "TENANT_FORBIDDEN");
   await sql`update tenants set is_active = true, max_users = 2 where id = ${tenant}`;
@@ -257,7 +262,7 @@ Deno.test("a password that breaks the rules does not use up the link", async () 
 Deno.test("the mail is in the language of the tenant and contains the only copy of the token", async () => {
   const owner = await t.actor({ permissions: ADMIN });
   await sql`insert into notification_settings (tenant_id, default_locale) values (${owner.tenantId}, 'pt-PT')`;
-  const { email, token } = await invited(newEmail(), owner);
+  const { email, token } = await invited(newEmail(), owner, owner.roleId);
   const { body } = await t.nobody.get("/dev/outbox");
   const mail = body.find((each: { to: unknown }) => JSON.stringify(each.to).includes(email));
   assert.match(mail.subject, /^Convite para Tenant /);
@@ -275,4 +280,57 @@ Deno.test("the page of the link is served in two languages under a strict policy
   assert.match(await page.text(), /<html lang="pt">.*Aceitar o convite/s);
   const english = await t.nobody.get("/auth/invitation");
   assert.match(english.body, /<html lang="en">.*Accept the invitation/s);
+});
+
+Deno.test("an invitation gives nothing once its inviter lost a permission of its roles", async () => {
+  const inviter = await t.actor({ permissions: [...ADMIN, "read:roles"] });
+  const owner = await t.actor({ tenantId: inviter.tenantId!, permissions: [...ADMIN, "read:roles"] });
+  const { id, email, token } = await invited(newEmail(), inviter, owner.roleId);
+  assert.equal((await offer(token)).status, 200);
+  await owner.put(`/api/v1/users/${inviter.userId}/roles`, { roleIds: [] });
+  for (const attempt of [(token: string) => accept(token), offer]) {
+    const answer = await attempt(token);
+    refused(answer, 403, "INVITATION_INVITER_FORBIDDEN");
+    assert.ok(!answer.body.detail.includes("read:roles"), "who is no member does not learn permissions");
+  }
+  assert.equal((await sql`select from users where email = ${email}`).length, 0);
+  assert.equal((await owner.get(`/api/v1/users/invitations/${id}`)).body.status, "Pending");
+  const again = await owner.post(`/api/v1/users/invitations/${id}/resend`, undefined);
+  assert.equal(again.body.invitedBy, owner.userId, "who sends it again is the inviter");
+  const newest = (await tokensFor(email, 2)).find((each) => each !== token) ?? "";
+  assert.equal((await accept(newest)).status, 200);
+});
+
+Deno.test("an invitation gives nothing once its inviter is deactivated, deleted or unlinked, or may no longer invite", async () => {
+  const owner = await t.actor({ permissions: ADMIN });
+  const tenantId = owner.tenantId!;
+  const ends: Record<string, (inviter: Actor) => Promise<unknown>> = {
+    deactivated: ({ userId }) => owner.post(`/api/v1/users/${userId}/deactivate`),
+    deleted: ({ userId }) => owner.delete(`/api/v1/users/${userId}`),
+    unlinked: ({ userId }) => sql`delete from user_tenants where user_id = ${userId}`,
+    "without create:users": ({ roleId }) =>
+      sql`delete from role_permissions where role_id = ${roleId}
+        and permission_id = (select id from permissions where code = 'create:users' and tenant_id is null)`,
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    const inviter = await t.actor({ tenantId, permissions: ADMIN });
+    const { token } = await invited(newEmail(), inviter, (await t.actor({ tenantId })).roleId);
+    await end(inviter);
+    assert.equal((await accept(token)).body.code, "INVITATION_INVITER_FORBIDDEN", name);
+  }
+});
+
+Deno.test("invitations of service accounts work until the account is revoked", async () => {
+  const admin = t.systemAdmin;
+  const tenantId = await t.tenant();
+  const role = await t.actor({ tenantId, permissions: ["read:users"] });
+  const onboarding = { name: "Onboarding", permissions: ADMIN, tenants: [tenantId] };
+  const account = await admin.post("/api/v1/service-accounts", onboarding);
+  assert.equal(account.status, 201, JSON.stringify(account.body));
+  const program = t.nobody.with({ authorization: `Bearer ${account.body.secret}`, "x-tenant-id": tenantId });
+  const first = await invited(newEmail(), program, role.roleId);
+  assert.equal((await accept(first.token)).status, 200);
+  const second = await invited(newEmail(), program, role.roleId);
+  assert.equal((await admin.delete(`/api/v1/service-accounts/${account.body.id}`)).status, 204);
+  refused(await accept(second.token), 403, "INVITATION_INVITER_FORBIDDEN");
 });

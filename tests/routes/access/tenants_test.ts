@@ -19,6 +19,7 @@ Deno.test.afterAll(() => t.stop());
 
 const { sql } = t.steward.platform;
 const TENANTS = "/api/v1/tenants";
+const ADMIN = "/api/v1/admin/tenants";
 const readsTenants = (tenantId: string) => t.actor({ tenantId, permissions: ["read:tenants"] });
 const create = (body: Record<string, unknown>, by: HttpClient = t.systemAdmin) => by.post(TENANTS, body);
 
@@ -158,9 +159,6 @@ Deno.test("manage:all-tenants reaches every tenant, with the permission of the r
   const id = await idOf(create({ name: "Operated" }, operator));
   assert.equal((await operator.get(`${TENANTS}/${id}`)).status, 200);
   refused(await operator.delete(`${TENANTS}/${id}`), 403, "MISSING_PERMISSION");
-  const bare = await t.actor({ tenantId: t.platformTenantId, permissions: ["manage:all-tenants"] });
-  refused(await bare.get(TENANTS), 403, "MISSING_PERMISSION");
-  assert.equal((await bare.get("/api/v1/admin/tenants/summary")).status, 200);
 });
 
 Deno.test("a group administrator can read, create, change and delete only the group's children", async () => {
@@ -215,4 +213,99 @@ Deno.test("the tenant of the last holder of admin:system cannot be deleted or de
     refused(answers, 409, "LAST_SYSTEM_ADMIN_CONFLICT");
     assert.ok(await isSignedIn(heir), "nothing was changed");
   });
+});
+
+Deno.test("lists filter before they count; search knows neither case nor accents nor wildcards", async () => {
+  const tag = crypto.randomUUID().slice(0, 8);
+  const group = await idOf(create({ name: `${tag} Ítaca_50%`, type: "Group" }));
+  await idOf(create({ name: `${tag} beta`, parentTenantId: group, isActive: false }));
+  await idOf(create({ name: `${tag} Álamo`, maxUsers: 1 }));
+  const gone = await idOf(create({ name: `${tag} gone` }));
+  await t.systemAdmin.delete(`${TENANTS}/${gone}`);
+  const list = (query: string) => t.systemAdmin.get(`${TENANTS}?search=${tag}&${query}`);
+
+  assert.equal((await list("")).body.totalCount, 3);
+  const all = await list("includeDeleted=true");
+  assert.equal(all.body.totalCount, 4);
+  for (const { id, deletedAt } of all.body.items) {
+    assert.equal(deletedAt !== null, id === gone, "deleted ones are marked");
+  }
+  for (const [scope, name] of [["groups", "Ítaca_50%"], ["grouped", "beta"], ["standalone", "Álamo"]]) {
+    assert.deepEqual(names(await list(`hierarchyScope=${scope}`)), [`${tag} ${name}`]);
+  }
+  const search = async (text: string) =>
+    names(await t.systemAdmin.get(`${TENANTS}?search=${encodeURIComponent(text)}`));
+  assert.deepEqual(await search(`${tag} ITÁCA`), [`${tag} Ítaca_50%`], "neither case nor accents count");
+  await idOf(create({ name: `${tag} Москва` }));
+  assert.deepEqual(await search(`${tag} МОСКВА`), [`${tag} Москва`], "in any script");
+  assert.deepEqual(await search("_50%"), [`${tag} Ítaca_50%`], "wildcards stand for themselves");
+  assert.deepEqual(await search(`${tag}％`), [], "full-width ones too");
+  assert.deepEqual(await search("\\"), []);
+});
+
+Deno.test("the lookup accepts ids repeated or comma-separated", async () => {
+  const a = await t.tenant({ name: "Lookup A" });
+  const b = await t.tenant({ name: "Lookup B" });
+  const expected = [
+    { id: a, name: "Lookup A", type: "Standard", isActive: true, parentTenantId: null },
+    { id: b, name: "Lookup B", type: "Standard", isActive: true, parentTenantId: null },
+  ];
+  for (const query of [`ids=${a},${b},${newId()}`, `ids=${a}&ids=${b}&ids=${a}`, "search=lookup"]) {
+    assert.deepEqual((await t.systemAdmin.get(`${TENANTS}/lookup?${query}`)).body.items, expected);
+  }
+});
+
+Deno.test("user counts follow links and users, and the summary adds them up", async () => {
+  const before = (await t.systemAdmin.get(`${TENANTS}/summary`)).body;
+  const id = await idOf(create({ name: "Counted", maxUsers: 2 }));
+  const [one, two] = [await readsTenants(id), await readsTenants(id)];
+  const userCount = async () => (await t.systemAdmin.get(`${TENANTS}/${id}`)).body.userCount;
+  assert.equal(await userCount(), 2);
+  const after = (await t.systemAdmin.get(`${TENANTS}/summary`)).body;
+  assert.equal(after.totalTenants, before.totalTenants + 1);
+  assert.equal(after.activeTenants, before.activeTenants + 1);
+  assert.equal(after.standaloneTenants, before.standaloneTenants + 1);
+  assert.equal(after.totalUsers, before.totalUsers + 2);
+  assert.equal(after.tenantsAtCapacity, before.tenantsAtCapacity + 1);
+  await sql`update user_tenants set is_active = false where user_id = ${one.userId}`;
+  assert.equal(await userCount(), 1);
+  await sql`update user_tenants set is_active = true, is_default = false where user_id = ${one.userId}`;
+  assert.equal(await userCount(), 2);
+  await sql`update users set deleted_at = now() where id = ${two.userId}`;
+  assert.equal(await userCount(), 1);
+  await sql`delete from user_tenants where tenant_id = ${id}`;
+  assert.equal(await userCount(), 0);
+});
+
+Deno.test("summary and lookup cover all tenants only for admin:system and manage:all-tenants", async () => {
+  const group = await t.tenant({ name: "Admin group", type: "Group" });
+  await t.tenant({ name: "Admin child", parentTenantId: group });
+  const operates = { tenantId: t.platformTenantId, permissions: ["manage:all-tenants"] };
+  const [operator, globally] = [await t.actor(operates), await t.actor({ ...operates, global: true })];
+  for (const caller of [t.systemAdmin, operator, globally]) {
+    const found = await caller.get(`${ADMIN}/lookup?search=ADMIN%20&hierarchyScope=grouped`);
+    assert.deepEqual(names(found), ["Admin child"]);
+    const summary = await caller.get(`${ADMIN}/summary?parentTenantId=${group}`);
+    assert.deepEqual([summary.body.totalTenants, summary.body.groupedTenants], [1, 1]);
+  }
+  const { body } = await t.systemAdmin.get(`${ADMIN}/summary`);
+  assert.equal(body.totalTenants, body.groupTenants + body.groupedTenants + body.standaloneTenants);
+  assert.equal(body.totalTenants, body.activeTenants + body.inactiveTenants);
+});
+
+Deno.test("roles of any tenant are listed and looked up, until it is deleted", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const { body: role } = await owner.post("/api/v1/roles", { name: "Auditora", description: "Vê tudo" });
+  const roles = `${ADMIN}/${owner.tenantId}/roles`;
+  assert.deepEqual(names(await t.systemAdmin.get(roles)), ["Admin", "Auditora", "GroupAdmin", "Visitor"]);
+  assert.deepEqual(names(await t.systemAdmin.get(`${roles}?isSystemRole=false`)), ["Auditora"]);
+  assert.deepEqual(names(await t.systemAdmin.get(`${roles}?search=VE%20TUDO`)), ["Auditora"]);
+  assert.deepEqual((await t.systemAdmin.get(`${roles}/lookup?ids=${role.id}`)).body.items, [
+    { id: role.id, name: "Auditora", description: "Vê tudo" },
+  ]);
+  assert.equal((await t.systemAdmin.get(`${roles}/lookup?includeSystemRoles=false`)).body.totalCount, 1);
+  assert.equal((await t.systemAdmin.delete(`/api/v1/tenants/${owner.tenantId}`)).status, 200);
+  for (const path of [roles, `${roles}/lookup`]) {
+    refused(await t.systemAdmin.get(path), 404, "TENANT_NOT_FOUND");
+  }
 });

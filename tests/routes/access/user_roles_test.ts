@@ -1,26 +1,20 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
 import { auditOf, refused } from "./answers.ts";
+import { catalogRole, insertLink } from "./users.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-const roleNamed = async (tenantId: string | null, name: string) => {
-  const [role] = await sql<{ id: string }[]>`
-    select id from roles where tenant_id = ${tenantId} and name = ${name} and deleted_at is null`;
-  return role?.id ?? "";
-};
 const path = (userId: string) => `/api/v1/users/${userId}/roles`;
 
 Deno.test("replacing a user's roles in the tenant ends the user's tokens", async () => {
   const admin = await t.actor({ role: "Admin" });
   const user = await t.actor({ role: "Visitor", tenantId: admin.tenantId ?? "" });
   const elsewhere = await t.actor({ permissions: ["read:roles"] });
-  await sql`insert into user_tenants (user_id, tenant_id) values (${user.userId}, ${elsewhere.tenantId})`;
-  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-    values (${user.userId}, ${elsewhere.tenantId}, ${elsewhere.roleId})`;
-  const wanted = await roleNamed(admin.tenantId, "Admin");
+  await insertLink(t, user.userId, elsewhere.tenantId, elsewhere.roleId);
+  const wanted = await catalogRole(t, "Admin", admin.tenantId);
   const { status, body } = await admin.put(path(user.userId), { roleIds: [wanted, wanted] });
   assert.equal(status, 200);
   assert.deepEqual(body.map(({ name }: { name: string }) => name), ["Admin"]);
@@ -36,7 +30,11 @@ Deno.test("roles beyond the caller's permissions or of other tenants are rejecte
   const admin = await t.actor({ permissions: ["read:users", "update:users"] });
   const user = await t.actor({ permissions: [], tenantId: admin.tenantId ?? "" });
   const put = (roleId: string | null) => admin.put(path(user.userId), { roleIds: [roleId] });
-  refused(await put(await roleNamed(admin.tenantId, "Admin")), 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
+  refused(
+    await put(await catalogRole(t, "Admin", admin.tenantId)),
+    403,
+    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+  );
   refused(await put((await t.actor({ role: "Visitor" })).roleId), 404, "ROLE_NOT_FOUND");
 });
 
@@ -64,7 +62,7 @@ Deno.test("a rejected assignment names the missing permissions and who can give 
   const named = `Users who may assign the roles: ${able.email}, any holder of admin:system.`;
   assert.ok((await give()).body.detail.includes(named));
   // The fix that the error suggests: add the missing permission to a role of the caller, then sign in again.
-  const ownRole = await roleNamed(tenantId, "Admin");
+  const ownRole = await catalogRole(t, "Admin", tenantId);
   assert.equal((await owner.post(`/api/v1/roles/${ownRole}/permissions/${permissionId}`)).status, 200);
   const again = await t.actor({ role: "Admin", tenantId: tenantId! });
   assert.equal((await again.put(path(user.userId), { roleIds: [made.body.id] })).status, 200);
@@ -75,7 +73,7 @@ Deno.test("a rejected assignment names the missing permissions and who can give 
 
 Deno.test("roles are listed with their permissions, or only those with given ids", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const visitor = await roleNamed(admin.tenantId, "Visitor");
+  const visitor = await catalogRole(t, "Visitor", admin.tenantId);
   const { body } = await admin.get(`/api/v1/roles/with-permissions?ids=${visitor}`);
   assert.equal(body.totalCount, 1);
   assert.ok(body.items[0].permissions.some(({ code }: { code: string }) => code === "read:roles"));

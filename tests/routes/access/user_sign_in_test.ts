@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { setupShared } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { PASSWORD, person, signIn } from "../auth/people.ts";
-import { auditOf, refused } from "./answers.ts";
+import { auditOf, isSignedIn, mailedTokens, refused } from "./answers.ts";
+import { ADMIN } from "./users.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -25,22 +26,26 @@ Deno.test("a locked user can be unlocked once, which resets the failed sign-ins"
 });
 
 Deno.test("a user's sessions can be listed and ended, one or all", async () => {
-  const user = await t.actor({ role: "Visitor" });
-  const path = `/api/v1/admin/users/${user.userId}/sessions`;
-  const { body: sessions } = await t.systemAdmin.get(path);
-  assert.equal(sessions.length, 1);
-  assert.equal(sessions[0].isCurrent, false);
-  assert.equal((await user.get("/api/v1/users")).status, 200);
-  assert.equal((await t.systemAdmin.delete(`${path}/${sessions[0].id}`)).status, 200);
-  assert.equal((await user.get("/api/v1/users")).status, 401);
-  const again = await t.systemAdmin.delete(`${path}/${sessions[0].id}`);
-  assert.equal(again.body.code, "SESSION_NOT_FOUND");
-  const none = await t.systemAdmin.delete(path);
-  assert.deepEqual([none.status, none.body], [200, { ended: 0 }]);
-  const other = await t.actor({ role: "Visitor" });
-  const all = await t.systemAdmin.delete(`/api/v1/admin/users/${other.userId}/sessions`);
-  assert.deepEqual(all.body, { ended: 1 });
-  assert.deepEqual(await auditOf(t, other.userId), ["user.end-sessions"]);
+  const clerk = await t.actor({ permissions: ["read:users", "update:users"] });
+  const home = { tenantId: clerk.tenantId ?? "" };
+  const twins: [by: Actor, base: string, tenantId: string | null][] = [
+    [t.systemAdmin, "/api/v1/admin/users", null],
+    [clerk, "/api/v1/users", clerk.tenantId],
+  ];
+  for (const [by, base, tenantId] of twins) {
+    const [user, other] = [await t.actor(home), await t.actor(home)];
+    const path = `${base}/${user.userId}/sessions`;
+    const { body: [session, ...more] } = await by.get(path);
+    assert.deepEqual([session.isCurrent, more], [false, []]);
+    assert.ok(await isSignedIn(user));
+    assert.equal((await by.delete(`${path}/${session.id}`)).status, 200);
+    assert.ok(!await isSignedIn(user));
+    refused(await by.delete(`${path}/${session.id}`), 404, "SESSION_NOT_FOUND");
+    assert.deepEqual((await by.delete(path)).body, { ended: 0 });
+    assert.deepEqual((await by.delete(`${base}/${other.userId}/sessions`)).body, { ended: 1 });
+    const rows = await sql`select action, tenant_id from audit_log where target_id = ${other.userId}`;
+    assert.deepEqual(rows.map((row) => ({ ...row })), [{ action: "user.end-sessions", tenantId }]);
+  }
 });
 
 Deno.test("another user's session cannot be ended under this user's id, and an unknown user has none", async () => {
@@ -95,26 +100,49 @@ Deno.test("unlocking needs platform reach if other active tenants share the user
   assert.equal((await unlock()).status, 200, "a deactivated link elsewhere does not count");
 });
 
-Deno.test("an administrator of the tenant lists and ends sessions of the tenant's own users", async () => {
-  const admin = await t.actor({ permissions: ["read:users", "update:users"] });
-  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
-  const path = `/api/v1/users/${user.userId}/sessions`;
-  const listed = (await admin.get(path)).body;
-  assert.equal(listed.length, 1);
-  assert.equal((await admin.delete(`${path}/${listed[0].id}`)).status, 200);
-  assert.equal((await user.get("/api/v1/auth/me")).status, 401);
-  const again = await admin.delete(`${path}/${listed[0].id}`);
-  assert.equal(again.body.code, "SESSION_NOT_FOUND");
-  assert.deepEqual((await admin.delete(path)).body, { ended: 0 });
-  const [row] = await sql`select tenant_id from audit_log
-    where action = 'user.end-sessions' and target_id = ${user.userId}`;
-  assert.equal(row?.tenantId, admin.tenantId);
-});
-
 Deno.test("sessions of users who are active elsewhere are closed to a tenant's administrator", async () => {
   const admin = await t.actor({ permissions: ["read:users", "update:users"] });
   const shared = await t.actor({ tenantId: admin.tenantId ?? "" });
   await sql`insert into user_tenants (user_id, tenant_id) values (${shared.userId}, ${await t.tenant()})`;
   const path = `/api/v1/users/${shared.userId}/sessions`;
   refused([await admin.get(path), await admin.delete(path)], 403, "CROSS_TENANT_FORBIDDEN");
+});
+
+const admin = await t.actor({ permissions: ADMIN });
+const tenantId = admin.tenantId ?? "";
+const sendLink = (by: Actor, id: string, family = "users") =>
+  by.post(`/api/v1/${family}/${id}/password-reset`);
+
+Deno.test("an administrator has a reset link mailed to the owner, who chooses the password", async () => {
+  const subject = await t.actor({ tenantId });
+  const answer = await sendLink(admin, subject.userId);
+  assert.equal(answer.status, 202);
+  assert.equal(answer.body, "");
+  assert.ok(await isSignedIn(subject), "nothing changes until the link is used");
+  const [token] = await mailedTokens(t, subject.email);
+  const newPassword = "chosen by the owner";
+  assert.equal((await t.nobody.post("/auth/reset-password", { token, newPassword })).status, 204);
+  const login = await t.nobody.post("/auth/login", { email: subject.email, password: newPassword });
+  assert.equal(login.status, 200);
+  assert.deepEqual(await auditOf(t, subject.userId), ["user.send-password-reset", "user.reset-password"]);
+});
+
+Deno.test("a reset link is sent by whoever may change the user", async () => {
+  const outsider = await t.actor();
+  await sql`insert into user_tenants (user_id, tenant_id) values (${outsider.userId}, ${tenantId})`;
+  refused(await sendLink(admin, outsider.userId), 403, "CROSS_TENANT_FORBIDDEN");
+  const manager = await t.actor({ permissions: ["manage:all-users"] });
+  assert.equal((await sendLink(manager, outsider.userId, "admin/users")).status, 202);
+  assert.equal((await mailedTokens(t, outsider.email)).length, 1);
+});
+
+Deno.test("no reset link is sent to an inactive or a deleted user", async () => {
+  const inactive = await t.actor({ tenantId });
+  await sql`update users set is_active = false where id = ${inactive.userId}`;
+  refused(await sendLink(admin, inactive.userId), 409, "USER_INACTIVE_CONFLICT");
+  refused(await sendLink(t.systemAdmin, inactive.userId, "admin/users"), 409, "USER_INACTIVE_CONFLICT");
+  await sql`update users set deleted_at = now() where id = ${inactive.userId}`;
+  refused(await sendLink(admin, inactive.userId), 404, "USER_NOT_FOUND");
+  refused(await sendLink(t.systemAdmin, inactive.userId, "admin/users"), 404, "USER_NOT_FOUND");
+  assert.deepEqual(await auditOf(t, inactive.userId), []);
 });

@@ -1,4 +1,4 @@
-import type { Ask, Row, Rows } from "./rows.ts";
+import { type Ask, named, type Row, type Rows } from "./rows.ts";
 
 const message = {
   channel: "Email",
@@ -7,18 +7,10 @@ const message = {
   textBody: "x",
 };
 const later = "2999-01-01T00:00:00Z";
-const notification: Row = {
-  names: (id) => ({ params: { id: id("notification") } }),
-  code: "NOTIFICATION_NOT_FOUND",
-};
-const suppression: Row = {
-  names: (id) => ({ params: { id: id("suppression") } }),
-  code: "NOTIFICATION_SUPPRESSION_NOT_FOUND",
-};
-const template = (params: Record<string, string> = {}, more: Ask = {}): Row => ({
-  names: (id) => ({ params: { id: id("template"), ...params }, ...more }),
-  code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-});
+const notification = named("notification", "NOTIFICATION_NOT_FOUND");
+const suppression = named("suppression", "NOTIFICATION_SUPPRESSION_NOT_FOUND");
+const template = (params: Record<string, string> = {}, more: Ask = {}) =>
+  named("template", "NOTIFICATION_TEMPLATE_NOT_FOUND", { params, ...more });
 /** Routes of a user's own notifications, called with the victim's user id. */
 const ofVictim = (params: Record<string, string> = {}, body?: unknown): Row => ({
   names: (id) => ({ params, query: { userId: id("user") }, ...(body === undefined ? {} : { body }) }),

@@ -145,23 +145,6 @@ Deno.test("a key is deleted after 24 hours", async () => {
   assert.equal((await admin.post("/api/v1/users", person(), key)).status, 201);
 });
 
-Deno.test("jobs are enqueued once and run at once", async () => {
-  const actor = await t.actor();
-  const body = { jobTypeName: "steward.echo", serializedArgs: '{"a":1}' };
-  const key = keyed();
-  const [first, second] = [
-    await actor.post("/api/v1/jobs", body, key),
-    await actor.post("/api/v1/jobs", body, key),
-  ];
-  assert.equal(first.status, 201, JSON.stringify(first.body));
-  assert.equal(second.body.id, first.body.id);
-  await t.settled(first.body.id);
-  const items = [body, { ...body, serializedArgs: '{"a":2}' }];
-  const bulk = await actor.post("/api/v1/jobs/bulk", { items, continueOnError: false }, key);
-  assert.equal(bulk.body.succeeded, 2, JSON.stringify(bulk.body));
-  assert.equal((await actor.get("/api/v1/jobs")).body.totalCount, 3);
-});
-
 Deno.test("simultaneous requests with and without keys do not share transactions", async () => {
   const actor = await t.actor();
   const admin = await t.actor({ role: "Admin", tenantId: actor.tenantId ?? "" });

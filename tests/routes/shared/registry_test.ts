@@ -9,57 +9,6 @@ import { setupShared } from "../../support/setup.ts";
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
-/** PUT and DELETE routes of things without a version: no route reads one of them alone. */
-const WITHOUT_VERSION = [
-  ...["endOwnSession", "disconnectClient", "endTenantUserSession", "endTenantUserSessions", "endUserSession"],
-  ...["endUserSessions", "releaseReference", "removeUserDevice"],
-  ...["removeFactor", "removeUserFactors", "removeTenantUserFactors"],
-  ...["markUserNotificationRead", "markAllUserNotificationsRead", "deleteUserNotification"],
-];
-
-Deno.test("objects that can be changed or deleted have an ETag, and their PUT and DELETE check If-Match", () => {
-  const writing = ENDPOINTS.filter(({ method }) => method === "put" || method === "delete");
-  const unchecked = writing.filter(({ problems }) => !problems.includes("PRECONDITION_FAILED"));
-  assert.deepEqual(unchecked.map(({ id }) => id).sort(), WITHOUT_VERSION.toSorted());
-  for (const { path } of writing) {
-    const read = ENDPOINTS.find((other) => other.method === "get" && other.path === path);
-    const isList = read?.id === "listUserSessions" || read?.id === "listTenantUserSessions";
-    if (read && !isList) assert.ok(read.answers[200]?.etag, read.id);
-  }
-});
-
-/** POST routes that create nothing which a repeated request would create again. */
-const WITHOUT_KEY = [
-  ...["signIn", "refresh", "switchTenant", "exchangeOpenIdCode", "signOut"], // each use gives other tokens, or none
-  ...["changePassword", "forgotPassword", "resetPassword", "changeEmail", "confirmEmail"],
-  ...["finishSignIn", "readFactorChoice", "startPasskeySignIn", "signInByPasskey", "startPasskey"],
-  ...["readStepUpChoice", "stepUp"],
-  ...["sendPasswordReset", "sendPasswordResetAnywhere", "resendInvitation"], // each sends a new link
-  ...["readOfferedInvitation", "acceptInvitation", "acceptInvitationSignedIn"], // a token works once
-  ...["activateUser", "deactivateUser", "unlockUser", "unlockTenantUser", "assignPermission"],
-  ...["pauseReportSchedule", "resumeReportSchedule", "pauseRecurringJob", "resumeRecurringJob"],
-  ...["pauseWebhookEndpoint", "resumeWebhookEndpoint"],
-  ...["cancelJob", "cancelJobBatch", "requestJobCancel", "retryJobNow"],
-  ...["purgeDeadLetters", "completeFile", "purgeFile"],
-  ...["unsubscribe", "renderNotificationTemplate", "previewNotificationTemplate"],
-  ...["renderDocumentTemplate", "previewDocumentTemplate"],
-  ...["verifyNotificationSender", "confirmNotificationSender"], // a repeat finds the sender verified
-  ...["checkAccess", "previewRole", "testReportTarget"], // they change nothing
-  ...["readResetLooks", "readConfirmSenderLooks", "readConfirmEmailLooks"],
-  ...["issueOAuthTokens", "revokeOAuthToken", "introspectToken", "readUserInfoByPost"], // the protocols of OAuth
-  "receiveNotificationFeedback", // the webhooks of providers
-  ...["authorizeClientByForm", "signOutByClientForm"],
-  ...["claimWork", "heartbeatWork", "settleWork"], // repeats are recognised by requestId and attempt
-  ...["eraseUser", "eraseUserAnywhere", "eraseTenant"], // a repeat returns the same erasure
-  ...["pauseJobQueue", "resumeJobQueue", "pauseJobType", "resumeJobType"],
-];
-
-Deno.test("every creating POST supports an Idempotency-Key, or rejects it because its answer has a secret", () => {
-  const posts = ENDPOINTS.filter(({ method }) => method === "post");
-  const lacking = posts.filter(({ creates, showsSecret }) => Boolean(creates) === Boolean(showsSecret));
-  assert.deepEqual(lacking.map(({ id }) => id).sort(), WITHOUT_KEY.toSorted());
-});
-
 const NAMES = new Set(["name", "firstName", "lastName", "key", "category"]);
 /** A message's category is an identifier from the product's code. */
 const WITHOUT_NAMES = new Set(["sendNotification"]);
