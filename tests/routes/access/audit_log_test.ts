@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { v7 } from "uuid";
-import { has } from "../../support/answers.ts";
+import { has, pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { ADMIN, BCRYPT, createUser } from "./users.ts";
 
@@ -26,12 +26,7 @@ Deno.test("every change of a user is audited: actor, tenant, action, before and 
   await admin.delete(`/api/v1/users/${id}`);
   const { items, totalCount } = await log(admin, `targetId=${id}`);
   assert.equal(totalCount, 4);
-  assert.deepEqual(items.map((item: { action: string }) => item.action), [
-    "user.delete",
-    "user.update",
-    "user.update",
-    "user.create",
-  ]);
+  assert.deepEqual(pluck(items, "action"), ["user.delete", "user.update", "user.update", "user.create"]);
   const [, , renamed, created] = items;
   has(renamed, {
     actorId: admin.userId,
@@ -66,10 +61,7 @@ Deno.test("a tenant reads its own rows; admin:system reads all, or one tenant's"
   }
   assert.equal((await log(t.systemAdmin, `targetId=${id}`)).totalCount, 1);
   const { items } = await log(t.systemAdmin, `tenantId=${admin.tenantId}&pageSize=100`);
-  assert.deepEqual(
-    new Set(items.map((item: { tenantId: string }) => item.tenantId)),
-    new Set([admin.tenantId]),
-  );
+  assert.deepEqual([...new Set(pluck(items, "tenantId"))], [admin.tenantId]);
   const global = await t.actor({ role: "SystemAdmin", global: true });
   assert.equal((await log(global, `targetId=${id}`)).totalCount, 1);
 });
@@ -174,5 +166,5 @@ Deno.test("entries of a period are found by their time, also just before and aft
   };
   for (const ms of [-1, 0, 1]) await at(ms);
   const { items } = await log(own, `fromDate=${start.toISOString()}`);
-  assert.deepEqual(items.map(({ targetId }: { targetId: string }) => targetId), ["1", "0"]);
+  assert.deepEqual(pluck(items, "targetId"), ["1", "0"]);
 });

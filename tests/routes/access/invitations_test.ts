@@ -175,11 +175,7 @@ Deno.test("one invitation per email and tenant is open, also of simultaneous req
   refused(await invite(email.toUpperCase()), 409, "INVITATION_ALREADY_EXISTS");
   assert.equal((await tokensFor(email)).length, 1);
   const outsider = await t.actor({ permissions: ADMIN });
-  assert.equal(
-    (await invite(email, outsider, outsider.roleId)).status,
-    201,
-    "another tenant's invitation is no obstacle",
-  );
+  await idOf(invite(email, outsider, outsider.roleId)); // another tenant's invitation is no obstacle
 });
 
 Deno.test("an expired invitation is refused, shown as expired and replaced by a new one", async () => {

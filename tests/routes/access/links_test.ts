@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { atOnce, invalid, refused, statuses } from "./answers.ts";
 import { insertRole, insertUser } from "./users.ts";
@@ -51,10 +52,7 @@ Deno.test("isDefault moves the default in the same write; false or a first link 
     const { tenantId, roleId } = await tenantWithRole();
     const { body } = await linkTo(subject, tenantId, [roleId], { isDefault });
     const defaults = body.tenants.filter((link: { isDefault: boolean }) => link.isDefault);
-    assert.deepEqual(
-      defaults.map((link: { tenantId: string }) => link.tenantId),
-      isDefault ? [tenantId] : [],
-    );
+    assert.deepEqual(pluck(defaults, "tenantId"), isDefault ? [tenantId] : []);
   }
 });
 
@@ -108,9 +106,8 @@ Deno.test("deleted tenants and roles are not found; an inactive user and tenant 
   const subject = await user({ is_active: false });
   refused(await linkTo(subject, tenantId, [gone]), 404, "ROLE_NOT_FOUND");
   assert.equal((await linkTo(subject, tenantId, [roleId])).status, 201);
-  const other = await tenantWithRole();
-  await sql`update tenants set deleted_at = now() where id = ${other.tenantId}`;
-  refused(await linkTo(subject, other.tenantId, [other.roleId]), 404, "TENANT_NOT_FOUND");
+  await sql`update tenants set deleted_at = now() where id = ${tenantId}`;
+  refused(await linkTo(await user(), tenantId, [roleId]), 404, "TENANT_NOT_FOUND");
 });
 
 Deno.test("linking again changes nothing: no roles, version, default or audit row, also for a deactivated link", async () => {
@@ -191,32 +188,23 @@ Deno.test("with manage:all-users alone a caller gives only permissions held in t
 Deno.test("POST /tenants/{id}/users links with create:users in the tenant's own context", async () => {
   const admin = await t.actor({ role: "Admin" });
   const roleIds = [await insertRole(t, admin.tenantId, ["read:users"])];
-  const { userId } = await t.actor({ permissions: ["read:users"] });
-  const add = (body: object) =>
-    admin.post(`/api/v1/tenants/${admin.tenantId}/users`, { userId, roleIds, ...body });
-  const { status, headers, body } = await add({ isDefault: false });
-  assert.equal(status, 201);
-  assert.equal(headers.get("location"), `/api/v1/users/${userId}/tenants`);
+  const subject = await t.actor({ permissions: ["read:users"] });
+  const add = (userId: string, more: object = {}) =>
+    admin.post(`/api/v1/tenants/${admin.tenantId}/users`, { userId, roleIds, ...more });
+  refused(await add(subject.userId, { isDefault: true }), 403, "CROSS_TENANT_FORBIDDEN");
+  const { status, headers, body } = await add(subject.userId, { isDefault: false });
+  assert.deepEqual([status, headers.get("location")], [201, `/api/v1/users/${subject.userId}/tenants`]);
   assert.deepEqual([body.tenantId, body.isActive, body.isDefault], [admin.tenantId, true, false]);
   assert.deepEqual(body.roles.map(({ id }: { id: string }) => id), roleIds);
-  refused(await add({}), 409, "USER_ALREADY_ASSIGNED");
-  refused(await add({ userId: newUuid() }), 404, "USER_NOT_FOUND");
-  const strong = await insertRole(t, admin.tenantId, ["purge:files"]);
-  refused(await add({ userId: await user(), roleIds: [strong] }), 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
-});
-
-Deno.test("a tenant's admin sets the default of a user who has none in a tenant that exists", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const roleIds = [await insertRole(t, admin.tenantId)];
-  const subject = await t.actor({ permissions: ["read:users"] });
-  const add = (userId: string) =>
-    admin.post(`/api/v1/tenants/${admin.tenantId}/users`, { userId, roleIds, isDefault: true });
-  refused(await add(subject.userId), 403, "CROSS_TENANT_FORBIDDEN");
-  const newcomer = await add(await user());
-  assert.deepEqual([newcomer.status, newcomer.body.isDefault], [201, true]);
-  assert.equal((await t.systemAdmin.delete(`/api/v1/tenants/${subject.tenantId}`)).status, 200);
-  const replaced = await add(subject.userId);
-  assert.deepEqual([replaced.status, replaced.body.isDefault], [201, true]);
+  refused(await add(subject.userId), 409, "USER_ALREADY_ASSIGNED");
+  refused(await add(newUuid()), 404, "USER_NOT_FOUND");
+  const strong = [await insertRole(t, admin.tenantId, ["purge:files"])];
+  refused(await add(await user(), { roleIds: strong }), 403, "ROLE_ASSIGNMENT_ESCALATION_BLOCKED");
+  const homeless = await t.actor();
+  assert.equal((await t.systemAdmin.delete(`/api/v1/tenants/${homeless.tenantId}`)).status, 200);
+  for (const id of [await user(), homeless.userId]) {
+    assert.equal((await add(id, { isDefault: true })).body.isDefault, true, "who has no default elsewhere");
+  }
 });
 
 Deno.test("POST /tenants/{id}/users reaches other tenants only with permission for all of them, and otherwise reveals nothing", async () => {

@@ -95,12 +95,8 @@ Deno.test("a code exists either in the catalog or in tenants, never in both", as
     const answers = await Promise.all(
       [admin, t.systemAdmin, admin, stranger, t.systemAdmin].map((by) => create(code, by)),
     );
-    assert.ok(
-      answers.every(({ status, body }) => status === 201 || body.code === "PERMISSION_ALREADY_EXISTS"),
-    );
-    const rows = await sql<
-      { tenantId: string | null }[]
-    >`select tenant_id from permissions where code = ${code}`;
+    refused(answers.filter(({ status }) => status !== 201), 409, "PERMISSION_ALREADY_EXISTS");
+    const rows = await sql`select tenant_id from permissions where code = ${code}`;
     const owners = rows.map((row) => row.tenantId);
     assert.equal(new Set(owners).size, owners.length);
     assert.ok(!owners.includes(null) || owners.length === 1, `owners: ${owners}`);
@@ -161,11 +157,7 @@ Deno.test("a permission assigned during its deletion is either assigned or delet
       admin.post(`/api/v1/roles/${role.id}/permissions/${id}`),
       admin.delete(`${PERMISSIONS}/${id}`),
     ]);
-    assert.deepEqual(
-      [assigned.status, deleted.status],
-      assigned.status === 200 ? [200, 409] : [404, 200],
-      JSON.stringify([assigned.body, deleted.body]),
-    );
+    assert.deepEqual([assigned.status, deleted.status], assigned.status === 200 ? [200, 409] : [404, 200]);
   }
 });
 
@@ -208,10 +200,8 @@ Deno.test("the catalog is grouped by category, and counts matching permissions",
 
 Deno.test("categories are suggested, those that start with the text first", async () => {
   const owner = await t.actor({ permissions: ADMINISTERS });
-  for (
-    const [code = "", category] of [["a:one", "Área de venda"], ["a:two", "Venda"], ["a:three", "Vendas"]]
-  ) {
-    await idOf(create(code, owner, { category }));
+  for (const [at, category] of ["Área de venda", "Venda", "Vendas"].entries()) {
+    await idOf(create(`a:n${at}`, owner, { category }));
   }
   const suggest = async (query: string) =>
     column(await owner.get(`${PERMISSIONS}/catalog/categories?${query}`), "category");

@@ -53,7 +53,7 @@ Deno.test("a rejected assignment names the missing permissions and who can give 
   assert.deepEqual(alone.body.errors, ["approve:orders: the caller does not hold it"]);
   assert.match(
     alone.body.detail,
-    /have the permissions approve:orders, .* Users who may assign the roles: any holder of admin:system\. /,
+    /have the permissions approve:orders, .* roles: any holder of admin:system\. /,
   );
   const able = await t.actor({ permissions: ["update:users"], tenantId: tenantId! });
   const unable = await t.actor({ permissions: ["read:users"], tenantId: tenantId! });

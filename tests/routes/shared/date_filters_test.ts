@@ -110,11 +110,8 @@ Deno.test("a time can have every usual form of ISO 8601, and is in UTC without a
     const { status, body } = await enqueue(given);
     assert.deepEqual([status, body.scheduledAt], [201, expected], `${given}: ${JSON.stringify(body)}`);
   }
-  for (
-    const given of ["tomorrow", "2100-02-30T12:00:00Z", "2100-01-31 12:00", "2100-01-31T25:00", "4102444800"]
-  ) {
-    assert.equal((await enqueue(given)).status, 400, given);
-  }
+  const wrong = ["tomorrow", "2100-02-30T12:00:00Z", "2100-01-31 12:00", "2100-01-31T25:00", "4102444800"];
+  for (const given of wrong) assert.equal((await enqueue(given)).status, 400, given);
 });
 
 Deno.test("every time in a query may be the first or the last that is possible", async () => {

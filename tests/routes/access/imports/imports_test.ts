@@ -5,7 +5,7 @@ import { has, pluck } from "../../../support/answers.ts";
 import { type Actor, setupShared } from "../../../support/setup.ts";
 import { auditOf, isSignedIn, refused } from "../answers.ts";
 import { ageSignIns } from "../../auth/factors.ts";
-import { createUser, newEmail } from "../users.ts";
+import { createUser, insertRole, newEmail } from "../users.ts";
 import { BCRYPT } from "./hashes.ts";
 import { counts, type Imported, IMPORTER, Importing } from "./importing.ts";
 
@@ -18,15 +18,8 @@ const tenantId = admin.tenantId ?? "";
 const byEmail = async (email: string, by = admin) =>
   (await by.get(`/api/v1/users/by-email/${encodeURIComponent(email)}`)).body;
 
-async function role(name: string, permissions: string[] = [], tenant = tenantId): Promise<string> {
-  const id = crypto.randomUUID();
-  await sql`insert into roles (id, tenant_id, name) values (${id}, ${tenant}, ${name})`;
-  await sql`insert into role_permissions (role_id, permission_id)
-    select ${id}, id from permissions where tenant_id is null and code = any(${permissions}::text[])`;
-  return id;
-}
-const reader = await role("Reader of users", ["read:users"]);
-await role("Deleter of roles", ["delete:roles"]);
+const reader = await insertRole(t, tenantId, ["read:users"], "Reader of users");
+await insertRole(t, tenantId, ["delete:roles"], "Deleter of roles");
 
 Deno.test("a CSV file creates users with all columns, who sign in with their old passwords; the hashes appear nowhere else", async () => {
   const email = newEmail();
@@ -262,8 +255,7 @@ Deno.test("a dry run decides the same and writes no user", async () => {
 Deno.test("rows of an import into several tenants name them by id or name", async () => {
   const [a, b] = [await t.tenant({ name: `A ${crypto.randomUUID()}` }), await t.tenant()];
   const [{ name }] = await sql<[{ name: string }]>`select name from tenants where id = ${a}`;
-  await role("Local", [], a);
-  await role("Local", [], b);
+  for (const tenant of [a, b]) await insertRole(t, tenant, [], "Local");
   const permissions = [...IMPORTER, "manage:all-users"];
   const importer = await t.actor({ tenantId: t.platformTenantId, permissions });
   const [both, one, elsewhere] = [newEmail(), newEmail(), await t.actor()];
