@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { needsRehash } from "../../../infra/passwords.ts";
 import { hash } from "@node-rs/argon2";
 import { parseForeignHash } from "../../../infra/foreign_hashes.ts";
-import { isAcceptedHash } from "../../../infra/passwords.ts";
+import { isAcceptedHash, needsRehash } from "../../../infra/passwords.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { atOnce, invalid, refused, statuses } from "./answers.ts";
 import { ADMIN, BCRYPT, catalogRole, createUser, insertRole, newEmail, newUser, PASSWORD } from "./users.ts";

@@ -54,9 +54,9 @@ export function conformsToGenericContract(name: string, sample: Sample, service:
     assert.equal(made.headers.get("location"), `${path}/${made.body.id}`);
     const read = await reader.get(`${path}/${made.body.id}`);
     assert.equal(read.status, 200);
-    const lasting = Object.entries(made.body).filter(([field]) => field !== sample.once);
-    assert.deepEqual(read.body, Object.fromEntries(lasting));
-    if (sample.once) assert.ok(made.body[sample.once]);
+    const { [sample.once ?? ""]: once, ...lasting } = made.body;
+    assert.deepEqual(read.body, lasting);
+    if (sample.once) assert.ok(once);
     assert.equal(read.headers.get("etag"), made.headers.get("etag"));
   });
 

@@ -10,13 +10,12 @@ Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const keyed = (key: string = crypto.randomUUID()) => ({ "idempotency-key": key });
-const person = newUser;
 const countOf = async (email: string) =>
   Number((await sql`select count(*) as count from users where email = ${email}`)[0]?.count);
 
 Deno.test("a repeated request gets the first answer, and nothing is done again", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const body = person();
+  const body = newUser();
   const key = keyed();
   const first = await admin.post("/api/v1/users", body, key);
   assert.equal(first.status, 201, JSON.stringify(first.body));
@@ -47,7 +46,7 @@ Deno.test("a key belongs to its caller, tenant and route", async () => {
   assert.equal((await two.post("/api/v1/roles", role, key)).status, 201);
   const colleague = await t.actor({ role: "Admin", tenantId });
   assert.equal((await colleague.post("/api/v1/roles", role, key)).body.code, "ROLE_ALREADY_EXISTS");
-  assert.equal((await one.post("/api/v1/users", person(), key)).status, 201);
+  assert.equal((await one.post("/api/v1/users", newUser(), key)).status, 201);
 });
 
 Deno.test("a malformed key is rejected before the body is read", async () => {
@@ -57,17 +56,17 @@ Deno.test("a malformed key is rejected before the body is read", async () => {
     assert.equal(status, 400, key);
     assert.match(body.errors[0], /^Idempotency-Key: /);
   }
-  assert.equal((await admin.post("/api/v1/users", person(), keyed("x".repeat(255)))).status, 201);
+  assert.equal((await admin.post("/api/v1/users", newUser(), keyed("x".repeat(255)))).status, 201);
 });
 
 Deno.test("a rejected request frees its key, so that it can be corrected and sent again", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const taken = person();
+  const taken = newUser();
   await admin.post("/api/v1/users", taken);
   const key = keyed();
   assert.equal((await admin.post("/api/v1/users", { email: 7 }, key)).body.code, "VALIDATION_ERROR");
   assert.equal((await admin.post("/api/v1/users", taken, key)).body.code, "USER_ALREADY_EXISTS");
-  const mended = await admin.post("/api/v1/users", person(), key);
+  const mended = await admin.post("/api/v1/users", newUser(), key);
   assert.equal(mended.status, 201);
   assert.equal(mended.headers.get("idempotency-replayed"), null);
 });
@@ -89,7 +88,7 @@ Deno.test("a replay needs the token and the permission of the request itself", a
 Deno.test("of many simultaneous equal requests one does the work, and none repeats it", async () => {
   const admin = await t.actor({ role: "Admin" });
   for (let round = 0; round < 2; round++) {
-    const [body, key] = [person(), keyed()];
+    const [body, key] = [newUser(), keyed()];
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => admin.post("/api/v1/users", body, key)),
     );
@@ -109,7 +108,7 @@ Deno.test("of many simultaneous equal requests one does the work, and none repea
 
 Deno.test("a request that dies during its work leaves neither half of its work nor a stuck key", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const [body, key] = [person(), keyed()];
+  const [body, key] = [newUser(), keyed()];
   const blocked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const blocking = transact(sql, async (tx) => {
@@ -138,11 +137,11 @@ Deno.test("a request that dies during its work leaves neither half of its work n
 
 Deno.test("a key is deleted after 24 hours", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const [body, key] = [person(), keyed()];
+  const [body, key] = [newUser(), keyed()];
   assert.equal((await admin.post("/api/v1/users", body, key)).status, 201);
   await sql`update idempotency_keys set created_at = created_at - interval '25 hours'`;
   assert.equal((await admin.post("/api/v1/users", body, key)).body.code, "USER_ALREADY_EXISTS");
-  assert.equal((await admin.post("/api/v1/users", person(), key)).status, 201);
+  assert.equal((await admin.post("/api/v1/users", newUser(), key)).status, 201);
 });
 
 Deno.test("simultaneous requests with and without keys do not share transactions", async () => {
@@ -155,7 +154,7 @@ Deno.test("simultaneous requests with and without keys do not share transactions
       actor.post("/api/v1/jobs", body, n % 2 ? keyed() : {}),
       admin.post("/api/v1/notifications/send", message, n % 2 ? keyed() : {}),
       // rejected after its transaction has begun: writes of others must not roll back with it
-      admin.post("/api/v1/users", { ...person(), email: admin.email }, keyed()),
+      admin.post("/api/v1/users", { ...newUser(), email: admin.email }, keyed()),
     ]).flat(),
   );
   const statuses = Object.groupBy(answers, (answer) => answer.status);

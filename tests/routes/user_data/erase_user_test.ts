@@ -83,12 +83,8 @@ Deno.test("after an erasure, no text column of any table has the person's values
     scheduledAt: new Date(Date.now() + 3_600_000).toISOString(),
   });
   await clerk.post("/api/v1/notifications/email", { to: [him.email], subject: "Direct", htmlBody: body });
-  await clerk.post("/api/v1/notifications/send", {
-    channel: "InApp",
-    recipients: [{ address: him.id }],
-    subject: "Hello",
-    textBody: body,
-  });
+  const inApp = { channel: "InApp", recipients: [{ address: him.id }], subject: "Hello", textBody: body };
+  await clerk.post("/api/v1/notifications/send", inApp);
   await clerk.post("/api/v1/notification-suppressions", {
     channel: "Email",
     address: him.email,

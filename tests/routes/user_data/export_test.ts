@@ -38,18 +38,12 @@ Deno.test("the export of a user has the rows about the user in the tenant, and n
   const clerk = await t.actor({ permissions: CLERK });
   const her = await person(clerk);
   const { body: session } = await signIn(t, her.email);
-  await clerk.post("/api/v1/notifications/send", {
-    channel: "Email",
-    recipients: [{ address: her.email }],
-    subject: "Hello",
-    textBody: "A message",
-  });
-  await clerk.post("/api/v1/notifications/send", {
-    channel: "InApp",
-    recipients: [{ address: her.id }],
-    subject: "Note",
-    textBody: "In app",
-  });
+  for (
+    const [channel, address, textBody] of [["Email", her.email, "A message"], ["InApp", her.id, "In app"]]
+  ) {
+    const message = { channel, recipients: [{ address }], subject: "Hello", textBody };
+    await accepted(clerk.post("/api/v1/notifications/send", message));
+  }
   await until(async () => (await sql`select from user_notifications where user_id = ${her.id}`).length);
   const request = await done(clerk, `/api/v1/users/${her.id}/export`);
   has(request, { kind: "UserExport", tenantId: clerk.tenantId });

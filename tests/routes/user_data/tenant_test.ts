@@ -32,10 +32,8 @@ async function company() {
     subject: `Subject ${mark}`,
     textBody: `Message ${mark}`,
   });
-  const job = await clerk.post("/api/v1/jobs", {
-    jobTypeName: "steward.echo",
-    serializedArgs: JSON.stringify([mark]),
-  });
+  const serializedArgs = JSON.stringify([mark]);
+  const job = await clerk.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs });
   await t.settled(job.body.id);
   return { name, mark, tenantId, clerk, users };
 }
