@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { has, pluck } from "../../support/answers.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { has, pluck } from "../../support/answers.ts";
 import { refused } from "./answers.ts";
 
 const t = await setupShared();

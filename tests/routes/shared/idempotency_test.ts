@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { newUser } from "../access/users.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { shapeOf } from "../../../routes/shared/body_members.ts";
-import { BCRYPT } from "../access/users.ts";
 import { setupShared } from "../../support/setup.ts";
+import { BCRYPT } from "../access/users.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type Actor, setupShared } from "../../support/setup.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { mailsTo, withJobs } from "../auth/mails.ts";
 import {
   CLERK,

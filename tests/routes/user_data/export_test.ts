@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
-import { accepted, refused } from "../../support/outcomes.ts";
 import { has } from "../../support/answers.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { CLERK, createUser, done, ended, signIn } from "./support.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { type Actor, setupShared } from "../../support/setup.ts";
 import { pruneAudiencesJob } from "../../../domain/oauth/pruning.ts";
 import { finish } from "../../support/maintenance.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 import { bearer, person, signIn as signInAs } from "../auth/people.ts";
 import { authorizeUrl, codeOf, makeClient, redeem, signedInBrowser } from "../oauth/flow.ts";
-import { until } from "../../support/until.ts";
 import { CLERK, columnsWith, createUser, done, ended, signIn, tablesWith } from "./support.ts";
 import { unzipped } from "./zip.ts";
 
