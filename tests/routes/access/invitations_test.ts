@@ -216,6 +216,8 @@ Deno.test("a revoked invitation is refused", async () => {
   assert.equal((await admin.delete(`${at}/${id}`)).status, 200);
   refused(await accept(token), 400, "INVITATION_INVALID");
   refused(await admin.delete(`${at}/${id}`), 409, "INVITATION_CLOSED_CONFLICT");
+  const outsider = await t.actor({ permissions: ADMIN });
+  refused(await outsider.delete(`${at}/${id}`), 404, "INVITATION_NOT_FOUND");
   assert.equal((await invite(email)).status, 201);
 });
 

@@ -31,6 +31,8 @@ Deno.test("a code is unique in any case; a deleted application is listed on requ
   assert.equal((await manager.get("/api/v1/applications")).body.totalCount, 0);
   const { body: { items: [deleted] } } = await manager.get("/api/v1/applications?includeDeleted=true");
   assert.deepEqual([deleted.id, deleted.isDeleted], [made.body.id, true]);
+  const gone = await manager.get(`/api/v1/applications/${deleted.id}`);
+  assert.equal(gone.body.code, "APPLICATION_NOT_FOUND");
   assert.equal((await manager.post("/api/v1/applications", { code: "billing", name: "New" })).status, 201);
 });
 
