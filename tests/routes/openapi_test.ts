@@ -117,8 +117,6 @@ Deno.test("each area has a document of its own, complete and much smaller than t
     assert.ok(text.length < 120_000, `${name}: ${text.length} characters`);
     const { byteLength } = await compressed(text);
     assert.ok(byteLength < 20_000, `${name}: ${byteLength} bytes compressed`);
-    const { valid, errors } = await new Validator().validate(structuredClone(body));
-    assert.ok(valid, `${name}: ${JSON.stringify(errors)?.slice(0, 2000)}`);
     requireResolved(body);
     for (const [kind, named] of Object.entries<object>(body.components)) {
       for (const [key, part] of Object.entries(named)) {
@@ -149,24 +147,6 @@ Deno.test("a document can have several areas; an unknown one is refused", async 
 
 Deno.test("the document has a webhook for every type of event", () => {
   assert.deepEqual(Object.keys(document.webhooks).toSorted(), [...Object.keys(EVENT_TYPES), PING].toSorted());
-});
-
-Deno.test("the document describes the errors for a caller without a tenant or with the wrong one", () => {
-  const codes = (path: string, status: number) =>
-    documentedCodes(document, partAt(["paths", path, "get"]), status);
-  assert.deepEqual(codes("/api/v1/roles/{id}", 403), [
-    "TENANT_FORBIDDEN",
-    "SECOND_FACTOR_REQUIRED",
-    "FORBIDDEN",
-    "MISSING_PERMISSION",
-  ]);
-  assert.deepEqual(codes("/api/v1/admin/users", 403), [
-    "TENANT_FORBIDDEN",
-    "SECOND_FACTOR_REQUIRED",
-    "MISSING_PERMISSION",
-  ]);
-  assert.deepEqual(codes("/api/v1/auth/me", 400), ["VALIDATION_ERROR"]);
-  assert.deepEqual(codes("/healthz", 403), []);
 });
 
 const operations = () => Object.values(document.paths).flatMap((path) => Object.values(path));

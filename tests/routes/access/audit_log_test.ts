@@ -1,25 +1,20 @@
 import assert from "node:assert/strict";
 import { v7 } from "uuid";
+import { has, pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
+import { ADMIN, BCRYPT, createUser } from "./users.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
-const BCRYPT = "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q";
-const admin = await t.actor({ permissions: ["read:users", "create:users", "update:users", "delete:users"] });
+const admin = await t.actor({ permissions: ADMIN });
 const log = async (by: Actor, query = "") => {
   const { status, body } = await by.get(`/api/v1/audit-log?${query}`);
   assert.equal(status, 200, JSON.stringify(body));
   return body;
 };
-const made = async () =>
-  (await admin.post("/api/v1/users", {
-    email: `${crypto.randomUUID()}@example.test`,
-    password: BCRYPT,
-    isPasswordEncrypted: true,
-    firstName: "Ana",
-  })).body.id;
+const made = () => createUser(admin);
 
 Deno.test("every change of a user is audited: actor, tenant, action, before and after, trace and address", async () => {
   const id = await made();
@@ -31,20 +26,18 @@ Deno.test("every change of a user is audited: actor, tenant, action, before and 
   await admin.delete(`/api/v1/users/${id}`);
   const { items, totalCount } = await log(admin, `targetId=${id}`);
   assert.equal(totalCount, 4);
-  assert.deepEqual(items.map((item: { action: string }) => item.action), [
-    "user.delete",
-    "user.update",
-    "user.update",
-    "user.create",
-  ]);
+  assert.deepEqual(pluck(items, "action"), ["user.delete", "user.update", "user.update", "user.create"]);
   const [, , renamed, created] = items;
-  assert.equal(renamed.actorId, admin.userId);
-  assert.equal(renamed.actorEmail, admin.email);
-  assert.equal(renamed.tenantId, admin.tenantId);
-  assert.equal(renamed.targetType, "user");
-  assert.deepEqual([renamed.before, renamed.after], [{ firstName: "Ana" }, { firstName: "Bea" }]);
-  assert.equal(renamed.traceId, trace);
-  assert.equal(renamed.ip, "127.0.0.1");
+  has(renamed, {
+    actorId: admin.userId,
+    actorEmail: admin.email,
+    tenantId: admin.tenantId,
+    targetType: "user",
+    before: { firstName: "Ana" },
+    after: { firstName: "Bea" },
+    traceId: trace,
+    ip: "127.0.0.1",
+  });
   assert.ok(!JSON.stringify(created).includes(BCRYPT));
 });
 
@@ -63,17 +56,14 @@ Deno.test("a rejected request and one that changes nothing write no audit row", 
 Deno.test("a tenant reads its own rows; admin:system reads all, or one tenant's", async () => {
   const id = await made();
   const other = await t.actor({ permissions: ["read:users"] });
-  assert.equal((await log(other)).totalCount, 0);
-  assert.equal(
-    (await log(other, `tenantId=${admin.tenantId}`)).totalCount,
-    0,
-    "no filter reaches another tenant",
-  );
+  for (const query of ["", `tenantId=${admin.tenantId}`]) {
+    assert.equal((await log(other, query)).totalCount, 0);
+  }
   assert.equal((await log(t.systemAdmin, `targetId=${id}`)).totalCount, 1);
   const { items } = await log(t.systemAdmin, `tenantId=${admin.tenantId}&pageSize=100`);
-  assert.ok(
-    items.length > 0 && items.every((item: { tenantId: string }) => item.tenantId === admin.tenantId),
-  );
+  assert.deepEqual([...new Set(pluck(items, "tenantId"))], [admin.tenantId]);
+  const global = await t.actor({ role: "SystemAdmin", global: true });
+  assert.equal((await log(global, `targetId=${id}`)).totalCount, 1);
 });
 
 Deno.test("administration across tenants is audited for the affected tenant, or for the service alone", async () => {
@@ -94,46 +84,12 @@ Deno.test("administration across tenants is audited for the affected tenant, or 
   assert.deepEqual([entry.tenantId, entry.actorEmail], [null, t.systemAdmin.email]);
 });
 
-Deno.test("filters and pages", async () => {
-  const id = await made();
-  const { id: rowId, at } = (await log(admin, `targetId=${id}`)).items[0];
-  const found = async (query: string) => (await log(admin, `targetId=${id}&${query}`)).totalCount;
-  assert.equal(await found(`actorId=${admin.userId}`), 1);
-  assert.equal(await found(`actorId=${crypto.randomUUID()}`), 0);
-  assert.equal(await found("action=user.create&targetType=user"), 1);
-  assert.equal(await found("action=user.delete"), 0);
-  assert.equal(await found(`fromDate=${at}`), 1);
-  assert.equal(await found("fromDate=2999-01-01"), 0);
-  assert.equal(await found("toDate=2000-01-01"), 0);
-  await made();
-  const [one, two] = [await log(admin, "pageSize=1"), await log(admin, "pageSize=1&page=2")];
-  assert.equal(two.items[0].id, rowId);
-  assert.ok(one.items[0].id > two.items[0].id, "newest first");
-  assert.equal(two.hasPrevious, true);
-  assert.equal(await found("fromDate=0001-01-01&toDate=9999-12-31T23:59:59Z"), 1);
-  const unfit = [
-    "page=0",
-    "pageSize=101",
-    "actorId=x",
-    "fromDate=yesterday",
-    "fromDate=0000-01-01",
-    "fromDate=0001-01-01T00:00:00%2B14:00",
-    "toDate=9999-12-31T23:59:59-14:00",
-  ];
-  for (const query of unfit) {
-    assert.equal((await admin.get(`/api/v1/audit-log?${query}`)).body.code, "VALIDATION_ERROR", query);
+async function requireAppendOnly(id: string, changes: string[]): Promise<void> {
+  for (const change of changes) {
+    const update = sql.unsafe(`update audit_log set ${change} where id = '${id}'`);
+    await assert.rejects(update, /append-only/, change);
   }
-});
-
-Deno.test("reading needs read:users in a tenant, or admin:system", async () => {
-  assert.equal((await t.nobody.get("/api/v1/audit-log")).body.code, "TOKEN_MISSING");
-  const lacking = await t.actor({ permissions: ["read:roles"] });
-  assert.equal((await lacking.get("/api/v1/audit-log")).body.code, "MISSING_PERMISSION");
-  const global = await t.actor({ permissions: ["read:users"], global: true });
-  assert.equal((await global.get("/api/v1/audit-log")).body.code, "FORBIDDEN");
-  const globalAdmin = await t.actor({ role: "SystemAdmin", global: true });
-  assert.ok((await log(globalAdmin)).totalCount > 0);
-});
+}
 
 Deno.test("rows of the audit log cannot be changed or deleted", async () => {
   await made();
@@ -154,15 +110,8 @@ Deno.test("personal values lie beside the rows, which cannot be changed in any c
   assert.equal(stored?.ip, null);
   assert.equal(stored?.after.isActive, true, "other values stay in the row");
   const [{ id: rowId }] = await sql<[{ id: string }]>`select id from audit_log where target_id = ${id}`;
-  for (
-    const change of ["before = null", "after = '{}'", "after = null", "ip = '::1'", "values_apart = false"]
-  ) {
-    await assert.rejects(
-      sql.unsafe(`update audit_log set ${change} where id = '${rowId}'`),
-      /append-only/,
-      change,
-    );
-  }
+  const forged = ["before = null", "after = '{}'", "after = null", "ip = '::1'", "values_apart = false"];
+  await requireAppendOnly(rowId, forged);
   await assert.rejects(sql`truncate audit_log`, /append-only/);
 });
 
@@ -181,13 +130,7 @@ Deno.test("from a row of an earlier version, values can only be removed", async 
     "values_apart = true",
     "actor_id = gen_random_uuid()",
   ];
-  for (const change of forged) {
-    await assert.rejects(
-      sql.unsafe(`update audit_log set ${change} where id = '${id}'`),
-      /append-only/,
-      change,
-    );
-  }
+  await requireAppendOnly(id, forged);
   await sql`update audit_log set after = '{"isActive": true}', ip = null where id = ${id}`;
   const [rest] = (await log(admin, `targetId=${id}`)).items;
   assert.deepEqual([rest.after, rest.ip], [{ isActive: true }, null]);
@@ -195,24 +138,18 @@ Deno.test("from a row of an earlier version, values can only be removed", async 
 
 Deno.test("an entry names the users, roles and tenants in it, but none of other tenants", async () => {
   const owner = await t.actor({ role: "Admin" });
-  const { body: user } = await owner.post("/api/v1/users", {
-    email: `${crypto.randomUUID()}@example.test`,
-    password: BCRYPT,
-    isPasswordEncrypted: true,
-    firstName: "Bruno",
-    lastName: "Dias",
-  });
+  const user = await createUser(owner, { firstName: "Bruno", lastName: "Dias" });
   const { body: role } = await owner.post("/api/v1/roles", { name: "Billing" });
-  await owner.put(`/api/v1/users/${user.id}/roles`, { roleIds: [role.id] });
-  const { items: [entry] } = await log(owner, `targetId=${user.id}&action=user.set-roles`);
-  assert.equal(entry.names[user.id], "Bruno Dias");
+  await owner.put(`/api/v1/users/${user}/roles`, { roleIds: [role.id] });
+  const { items: [entry] } = await log(owner, `targetId=${user}&action=user.set-roles`);
+  assert.equal(entry.names[user], "Bruno Dias");
   assert.equal(entry.names[role.id], "Billing");
   assert.ok(entry.names[owner.userId]);
   assert.ok(entry.names[owner.tenantId ?? ""]);
   const foreign = await t.actor({ permissions: ["read:users"] });
   await sql`insert into audit_log (id, tenant_id, action, target_type, target_id, after)
     values (${crypto.randomUUID()}, ${foreign.tenantId}, 'role.update', 'role', ${role.id},
-      ${JSON.stringify({ who: user.id, tenant: owner.tenantId })}::text::jsonb)`;
+      ${JSON.stringify({ who: user, tenant: owner.tenantId })}::text::jsonb)`;
   const { items: [theirs] } = await log(foreign, `targetId=${role.id}`);
   assert.deepEqual(theirs.names, { [foreign.tenantId ?? ""]: theirs.names[foreign.tenantId ?? ""] });
 });
@@ -229,5 +166,5 @@ Deno.test("entries of a period are found by their time, also just before and aft
   };
   for (const ms of [-1, 0, 1]) await at(ms);
   const { items } = await log(own, `fromDate=${start.toISOString()}`);
-  assert.deepEqual(items.map(({ targetId }: { targetId: string }) => targetId), ["1", "0"]);
+  assert.deepEqual(pluck(items, "targetId"), ["1", "0"]);
 });

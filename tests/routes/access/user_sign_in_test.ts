@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
-import type { HttpClient } from "../../support/http.ts";
-import { setupShared } from "../../support/setup.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { PASSWORD, person, signIn } from "../auth/people.ts";
+import { auditOf, isSignedIn, mailedTokens, refused } from "./answers.ts";
+import { ADMIN } from "./users.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
-
-const actionsOn = async (userId: string) => {
-  const rows = await sql<{ action: string }[]>`
-    select action from audit_log where target_id = ${userId} order by id`;
-  return rows.map(({ action }) => action);
-};
 
 Deno.test("a locked user can be unlocked once, which resets the failed sign-ins", async () => {
   const user = await t.actor({ role: "Visitor" });
@@ -25,40 +20,48 @@ Deno.test("a locked user can be unlocked once, which resets the failed sign-ins"
   const { body } = await t.systemAdmin.get(`/api/v1/admin/users/${user.userId}`);
   assert.equal(body.isLockedOut, false);
   assert.equal(body.lockoutExpiresAt, null);
-  assert.deepEqual(await actionsOn(user.userId), ["user.unlock"]);
+  assert.deepEqual(await auditOf(t, user.userId), ["user.unlock"]);
   const failures = await sql`select from failed_sign_ins where subject = ${`user:${user.userId}`}`;
   assert.equal(failures.length, 0);
 });
 
 Deno.test("a user's sessions can be listed and ended, one or all", async () => {
-  const user = await t.actor({ role: "Visitor" });
-  const path = `/api/v1/admin/users/${user.userId}/sessions`;
-  const { body: sessions } = await t.systemAdmin.get(path);
-  assert.equal(sessions.length, 1);
-  assert.equal(sessions[0].isCurrent, false);
-  assert.equal((await user.get("/api/v1/users")).status, 200);
-  assert.equal((await t.systemAdmin.delete(`${path}/${sessions[0].id}`)).status, 200);
-  assert.equal((await user.get("/api/v1/users")).status, 401);
-  const again = await t.systemAdmin.delete(`${path}/${sessions[0].id}`);
-  assert.equal(again.body.code, "SESSION_NOT_FOUND");
-  const none = await t.systemAdmin.delete(path);
-  assert.deepEqual([none.status, none.body], [200, { ended: 0 }]);
-  const other = await t.actor({ role: "Visitor" });
-  const all = await t.systemAdmin.delete(`/api/v1/admin/users/${other.userId}/sessions`);
-  assert.deepEqual(all.body, { ended: 1 });
-  assert.deepEqual(await actionsOn(other.userId), ["user.end-sessions"]);
+  const clerk = await t.actor({ permissions: ["read:users", "update:users"] });
+  const home = { tenantId: clerk.tenantId ?? "" };
+  const twins: [by: Actor, base: string, tenantId: string | null][] = [
+    [t.systemAdmin, "/api/v1/admin/users", null],
+    [clerk, "/api/v1/users", clerk.tenantId],
+  ];
+  for (const [by, base, tenantId] of twins) {
+    const [user, other] = [await t.actor(home), await t.actor(home)];
+    const path = `${base}/${user.userId}/sessions`;
+    const { body: [session, ...more] } = await by.get(path);
+    assert.deepEqual([session.isCurrent, more], [false, []]);
+    assert.ok(await isSignedIn(user));
+    assert.equal((await by.delete(`${path}/${session.id}`)).status, 200);
+    assert.ok(!await isSignedIn(user));
+    refused(await by.delete(`${path}/${session.id}`), 404, "SESSION_NOT_FOUND");
+    assert.deepEqual((await by.delete(path)).body, { ended: 0 });
+    assert.deepEqual((await by.delete(`${base}/${other.userId}/sessions`)).body, { ended: 1 });
+    const rows = await sql`select action, tenant_id from audit_log where target_id = ${other.userId}`;
+    assert.deepEqual(rows.map((row) => ({ ...row })), [{ action: "user.end-sessions", tenantId }]);
+  }
 });
 
 Deno.test("another user's session cannot be ended under this user's id, and an unknown user has none", async () => {
   const [user, other] = [await t.actor({ role: "Visitor" }), await t.actor({ role: "Visitor" })];
-  const { body: [session] } = await t.systemAdmin.get(`/api/v1/admin/users/${other.userId}/sessions`);
-  const wrong = await t.systemAdmin.delete(`/api/v1/admin/users/${user.userId}/sessions/${session.id}`);
-  assert.equal(wrong.body.code, "SESSION_NOT_FOUND");
+  const at = (id: string, rest: string) => `/api/v1/admin/users/${id}/${rest}`;
+  const { body: [session] } = await t.systemAdmin.get(at(other.userId, "sessions"));
+  const wrong = await t.systemAdmin.delete(at(user.userId, `sessions/${session.id}`));
+  refused(wrong, 404, "SESSION_NOT_FOUND");
   assert.equal((await other.get("/api/v1/users")).status, 200);
-  const unknown = `/api/v1/admin/users/${crypto.randomUUID()}`;
-  assert.equal((await t.systemAdmin.get(`${unknown}/sessions`)).body.code, "USER_NOT_FOUND");
-  assert.equal((await t.systemAdmin.delete(`${unknown}/sessions`)).body.code, "USER_NOT_FOUND");
-  assert.equal((await t.systemAdmin.post(`${unknown}/unlock`)).body.code, "USER_NOT_FOUND");
+  const unknown = crypto.randomUUID();
+  const answers = [
+    await t.systemAdmin.get(at(unknown, "sessions")),
+    await t.systemAdmin.delete(at(unknown, "sessions")),
+    await t.systemAdmin.post(at(unknown, "unlock")),
+  ];
+  refused(answers, 404, "USER_NOT_FOUND");
 });
 
 Deno.test("an administrator of one tenant unlocks its own users, with an audit row of the tenant", async () => {
@@ -77,73 +80,69 @@ Deno.test("an administrator of one tenant unlocks its own users, with an audit r
   }
   assert.equal((await admin.get(`/api/v1/users/${id}`)).body.isLockedOut, false);
   assert.equal((await signIn(t, email)).status, 200);
-  assert.equal(
-    (await signIn(t, email, PASSWORD, { deviceToken })).status,
-    200,
-    "its devices are unlocked too",
-  );
+  const byDevice = await signIn(t, email, PASSWORD, { deviceToken });
+  assert.equal(byDevice.status, 200, "its devices are unlocked too");
   const rows =
     await sql`select actor_id, tenant_id from audit_log where target_id = ${id} and action = 'user.unlock'`;
   assert.deepEqual(rows.map((row) => ({ ...row })), [{ actorId: admin.userId, tenantId }]);
 });
 
-Deno.test("unlocking needs update:users, a user of the tenant, and platform reach if other tenants share the user", async () => {
+Deno.test("unlocking needs platform reach if other active tenants share the user", async () => {
   const tenantId = await t.tenant();
   const admin = await t.actor({ role: "Admin", tenantId });
-  const reader = await t.actor({ tenantId, permissions: ["read:users"] });
   const shared = await person(t, { links: [tenantId, await t.tenant()] });
-  const stranger = await person(t);
-  const unlock = (by: HttpClient, id: string) => by.post(`/api/v1/users/${id}/unlock`);
-  await sql`update users set lockout_expires_at = now() + interval '10 minutes'
-    where id = any(${[shared.id, stranger.id]})`;
-  assert.equal((await unlock(t.nobody, shared.id)).body.code, "TOKEN_MISSING");
-  assert.equal((await unlock(reader, shared.id)).body.code, "MISSING_PERMISSION");
-  assert.equal((await unlock(admin, "no-id")).body.code, "VALIDATION_ERROR");
-  assert.equal((await unlock(admin, stranger.id)).body.code, "USER_NOT_FOUND");
-  assert.equal((await unlock(admin, shared.id)).body.code, "CROSS_TENANT_FORBIDDEN");
-  const locked = await sql`select id from users where lockout_expires_at > now()
-    and id = any(${[shared.id, stranger.id]})`;
-  assert.equal(locked.length, 2);
+  const unlock = () => admin.post(`/api/v1/users/${shared.id}/unlock`);
+  await sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${shared.id}`;
+  refused(await unlock(), 403, "CROSS_TENANT_FORBIDDEN");
+  const [user] = await sql`select lockout_expires_at > now() as locked from users where id = ${shared.id}`;
+  assert.equal(user?.locked, true);
   await sql`update user_tenants set is_active = false where user_id = ${shared.id} and tenant_id <> ${tenantId}`;
-  assert.equal((await unlock(admin, shared.id)).status, 200, "a deactivated link elsewhere does not count");
+  assert.equal((await unlock()).status, 200, "a deactivated link elsewhere does not count");
 });
 
-Deno.test("an administrator of one tenant can neither unlock nor sign out users of all tenants", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  for (const path of ["sessions", "unlock"]) {
-    const address = `/api/v1/admin/users/${admin.userId}/${path}`;
-    const answer = path === "unlock" ? await admin.post(address) : await admin.get(address);
-    assert.equal(answer.body.code, "MISSING_PERMISSION");
-  }
-});
-
-Deno.test("an administrator of the tenant lists and ends sessions of the tenant's own users", async () => {
-  const admin = await t.actor({ permissions: ["read:users", "update:users"] });
-  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
-  const path = `/api/v1/users/${user.userId}/sessions`;
-  const listed = (await admin.get(path)).body;
-  assert.equal(listed.length, 1);
-  assert.equal((await admin.delete(`${path}/${listed[0].id}`)).status, 200);
-  assert.equal((await user.get("/api/v1/auth/me")).status, 401);
-  const again = await admin.delete(`${path}/${listed[0].id}`);
-  assert.equal(again.body.code, "SESSION_NOT_FOUND");
-  assert.deepEqual((await admin.delete(path)).body, { ended: 0 });
-  const [row] = await t.steward.platform.sql`select tenant_id from audit_log
-    where action = 'user.end-sessions' and target_id = ${user.userId}`;
-  assert.equal(row?.tenantId, admin.tenantId);
-});
-
-Deno.test("sessions of users who are active elsewhere, or of strangers, are closed to a tenant's administrator", async () => {
+Deno.test("sessions of users who are active elsewhere are closed to a tenant's administrator", async () => {
   const admin = await t.actor({ permissions: ["read:users", "update:users"] });
   const shared = await t.actor({ tenantId: admin.tenantId ?? "" });
-  await t.steward.platform.sql`insert into user_tenants (user_id, tenant_id)
-    values (${shared.userId}, ${await t.tenant()})`;
-  const stranger = await t.actor();
-  for (const [user, code] of [[shared, "CROSS_TENANT_FORBIDDEN"], [stranger, "USER_NOT_FOUND"]] as const) {
-    const path = `/api/v1/users/${user.userId}/sessions`;
-    assert.equal((await admin.get(path)).body.code, code);
-    assert.equal((await admin.delete(path)).body.code, code);
-  }
-  const reader = await t.actor({ tenantId: admin.tenantId ?? "", permissions: ["read:users"] });
-  assert.equal((await reader.get(`/api/v1/users/${shared.userId}/sessions`)).status, 403);
+  await sql`insert into user_tenants (user_id, tenant_id) values (${shared.userId}, ${await t.tenant()})`;
+  const path = `/api/v1/users/${shared.userId}/sessions`;
+  refused([await admin.get(path), await admin.delete(path)], 403, "CROSS_TENANT_FORBIDDEN");
+});
+
+const admin = await t.actor({ permissions: ADMIN });
+const tenantId = admin.tenantId ?? "";
+const sendLink = (by: Actor, id: string, family = "users") =>
+  by.post(`/api/v1/${family}/${id}/password-reset`);
+
+Deno.test("an administrator has a reset link mailed to the owner, who chooses the password", async () => {
+  const subject = await t.actor({ tenantId });
+  const answer = await sendLink(admin, subject.userId);
+  assert.equal(answer.status, 202);
+  assert.equal(answer.body, "");
+  assert.ok(await isSignedIn(subject), "nothing changes until the link is used");
+  const [token] = await mailedTokens(t, subject.email);
+  const newPassword = "chosen by the owner";
+  assert.equal((await t.nobody.post("/auth/reset-password", { token, newPassword })).status, 204);
+  const login = await t.nobody.post("/auth/login", { email: subject.email, password: newPassword });
+  assert.equal(login.status, 200);
+  assert.deepEqual(await auditOf(t, subject.userId), ["user.send-password-reset", "user.reset-password"]);
+});
+
+Deno.test("a reset link is sent by whoever may change the user", async () => {
+  const outsider = await t.actor();
+  await sql`insert into user_tenants (user_id, tenant_id) values (${outsider.userId}, ${tenantId})`;
+  refused(await sendLink(admin, outsider.userId), 403, "CROSS_TENANT_FORBIDDEN");
+  const manager = await t.actor({ permissions: ["manage:all-users"] });
+  assert.equal((await sendLink(manager, outsider.userId, "admin/users")).status, 202);
+  assert.equal((await mailedTokens(t, outsider.email)).length, 1);
+});
+
+Deno.test("no reset link is sent to an inactive or a deleted user", async () => {
+  const inactive = await t.actor({ tenantId });
+  await sql`update users set is_active = false where id = ${inactive.userId}`;
+  refused(await sendLink(admin, inactive.userId), 409, "USER_INACTIVE_CONFLICT");
+  refused(await sendLink(t.systemAdmin, inactive.userId, "admin/users"), 409, "USER_INACTIVE_CONFLICT");
+  await sql`update users set deleted_at = now() where id = ${inactive.userId}`;
+  refused(await sendLink(admin, inactive.userId), 404, "USER_NOT_FOUND");
+  refused(await sendLink(t.systemAdmin, inactive.userId, "admin/users"), 404, "USER_NOT_FOUND");
+  assert.deepEqual(await auditOf(t, inactive.userId), []);
 });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { needsRehash } from "../../../infra/passwords.ts";
 import { hash } from "@node-rs/argon2";
 import { parseForeignHash } from "../../../infra/foreign_hashes.ts";
-import { isAcceptedHash } from "../../../infra/passwords.ts";
+import { isAcceptedHash, needsRehash } from "../../../infra/passwords.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { atOnce, invalid, refused, statuses } from "./answers.ts";
 import { ADMIN, BCRYPT, catalogRole, createUser, insertRole, newEmail, newUser, PASSWORD } from "./users.ts";
@@ -30,11 +29,8 @@ Deno.test("a user is created in the caller's tenant, and found by id and by emai
   assert.equal(created.status, 201);
   const path = `/api/v1/users/${created.body.id}`;
   assert.equal(created.headers.get("location"), path);
-  assert.deepEqual([created.body.email, created.body.appIds, created.body.isLockedOut], [
-    email,
-    ["crm"],
-    false,
-  ]);
+  const { email: shown, appIds, isLockedOut } = created.body;
+  assert.deepEqual([shown, appIds, isLockedOut], [email, ["crm"], false]);
   const read = await admin.get(path);
   assert.deepEqual([read.body, read.headers.get("etag")], [created.body, '"1"']);
   const byEmail = await admin.get(`/api/v1/users/by-email/${encodeURIComponent(email.toUpperCase())}`);
@@ -50,9 +46,8 @@ Deno.test("passwords and hashes appear in no answer, audit row or log line", asy
   const hash = await storedHash(id);
   assert.match(hash, /^\$argon2id\$/);
   const [audit] = await sql`select after::text as after from audit_log where target_id = ${id}`;
-  for (
-    const text of [JSON.stringify((await admin.get(`/api/v1/users/${id}`)).body), audit?.after, t.logs.join()]
-  ) {
+  const answer = JSON.stringify((await admin.get(`/api/v1/users/${id}`)).body);
+  for (const text of [answer, audit?.after, t.logs.join()]) {
     assert.ok(!text.includes(PASSWORD) && !text.includes(hash));
   }
 });
@@ -68,18 +63,15 @@ Deno.test("an email is unique whatever its letter case, across tenants, and stay
   assert.deepEqual(statuses(await atOnce(3, () => send({ email: racing }))), [201, 409, 409]);
 });
 
-Deno.test("invalid bodies are rejected field by field", async () => {
+Deno.test("emails, passwords, names and tenants have rules of their own", async () => {
+  const email = "long.enough@example.test";
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ email: "no-address" }, /^email: /],
     [{ password: "short-one" }, /^password: expected 12 to 128 characters, found 9/],
-    [{ password: "x".repeat(129) }, /^password: expected 12 to 128/],
     [
-      { email: "long.enough@example.test", password: "Long.Enough@example.test" },
+      { email, password: "Long.Enough@example.test" },
       /^password: must not be made of the account's own words/,
     ],
-    [{ firstName: "x".repeat(101) }, /^firstName: /],
-    [{ appIds: [""] }, /^appIds\.0: /],
-    [{ lastName: "a\0b" }, /NUL/],
     [{ lastName: "\ud800" }, /well-formed/],
     [{ tenants: [{ tenantId }, { tenantId: tenantId.toUpperCase() }] }, /^tenants: .*more than once/],
   ];
@@ -90,10 +82,8 @@ Deno.test("isPasswordEncrypted accepts only valid hashes, and stores them unchan
   const argon2 =
     "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHRzb21lc2FsdA$RdescudvJCsgt3ub+b8dWRWJTmaaJObGWrGyNh5vXmw";
   for (const password of [BCRYPT, argon2]) {
-    assert.equal(
-      await storedHash(await createUser(admin, { password, isPasswordEncrypted: true })),
-      password,
-    );
+    const id = await createUser(admin, { password, isPasswordEncrypted: true });
+    assert.equal(await storedHash(id), password);
   }
   const wrong = [
     PASSWORD,
@@ -117,11 +107,7 @@ Deno.test("isPasswordEncrypted accepts only valid hashes, and stores them unchan
     assert.ok(!JSON.stringify(answer.body).includes(password));
   }
   const plain = await createUser(admin, { password: BCRYPT });
-  assert.match(
-    await storedHash(plain),
-    /^\$argon2id\$/,
-    "without the flag a hash is a password like any other",
-  );
+  assert.match(await storedHash(plain), /^\$argon2id\$/, "without the flag it is a password like any other");
 });
 
 Deno.test("a foreign hash signs its user in and is replaced, also if it was stored before a limit that it exceeds", async () => {
@@ -164,9 +150,9 @@ Deno.test("roles of a new user must be within the caller's permissions, tenant a
   assert.equal((await send({ tenants: [{ tenantId: elsewhere, roleIds: [] }] }, reaching)).status, 201);
 });
 
-Deno.test("20 simultaneous creations never exceed the capacity", async () => {
+Deno.test("simultaneous creations never exceed the capacity", async () => {
   const full = await t.actor({ permissions: ADMIN });
-  await sql`update tenants set max_users = 6 where id = ${full.tenantId}`;
-  const answers = await atOnce(20, () => send({}, full));
-  assert.equal(answers.filter(({ status }) => status === 201).length, 5);
+  await sql`update tenants set max_users = 4 where id = ${full.tenantId}`;
+  const answers = await atOnce(8, () => send({}, full));
+  assert.equal(answers.filter(({ status }) => status === 201).length, 3);
 });

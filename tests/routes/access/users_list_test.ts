@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { pluck } from "../../support/answers.ts";
 import { type Actor, setup } from "../../support/setup.ts";
-import { column, invalid } from "./answers.ts";
+import { column } from "./answers.ts";
 import { insertLink, insertRole, insertUser, newUser } from "./users.ts";
 
 const t = await setup();
@@ -23,12 +24,8 @@ async function user(
   set = {},
   link = true,
 ): Promise<string> {
-  const id = await insertUser(t, {
-    email: `${email}@example.test`,
-    first_name: firstName,
-    last_name: lastName,
-    ...set,
-  });
+  const names = { first_name: firstName, last_name: lastName };
+  const id = await insertUser(t, { email: `${email}@example.test`, ...names, ...set });
   await insertLink(t, id, tenantId, null, link);
   return id;
 }
@@ -68,18 +65,18 @@ const everywhere = async (query: string): Promise<string[]> =>
 Deno.test("the list contains the tenant's users with deactivated links; deleted users on request", async () => {
   assert.deepEqual((await names("")).sort(), ALL);
   assert.deepEqual((await names("includeDeleted=true")).sort(), [...ALL, "gone"].sort());
-  const deletions = [
-    ...(await page("includeDeleted=true")).items,
-    ...(await page(`includeDeleted=true&tenantId=${tenantId}`, t.systemAdmin, "/api/v1/admin/users")).items,
-  ].map(({ id, deletedAt }) => [id === ids.gone, deletedAt]);
-  assert.equal(deletions.length, 14);
-  for (const [isGone, at] of deletions) assert.equal(at, isGone ? past.toISOString() : null);
+  const query = `includeDeleted=true&tenantId=${tenantId}`;
+  for (const { items } of [await page(query), await page(query, t.systemAdmin, "/api/v1/admin/users")]) {
+    const deleted = items.filter(({ deletedAt }: { deletedAt: string | null }) => deletedAt !== null);
+    assert.deepEqual([items.length, ...pluck(deleted, "id", "deletedAt")], [7, [
+      ids.gone,
+      past.toISOString(),
+    ]]);
+  }
 });
 
 Deno.test("filters apply before counting", async () => {
   const cases: [string, string[]][] = [
-    ["isActive=false", ["bob"]],
-    ["isActive=true", ["ana", "joao", "old", "paused", "reader"]],
     ["isLockedOut=true", ["joao"]],
     ["isLockedOut=false", ["ana", "bob", "old", "paused", "reader"]],
     ["isLockedOut=false&isActive=TRUE", ["ana", "old", "paused", "reader"]],
@@ -136,7 +133,7 @@ Deno.test("search matches parts of email and names without case and accents, and
   }
 });
 
-Deno.test("lists can be sorted in both directions by every sort field", async () => {
+Deno.test("lists are sorted without case and accents, in both directions", async () => {
   const ascending: Record<string, string[]> = {
     email: ALL,
     firstName: ALL,
@@ -144,15 +141,11 @@ Deno.test("lists can be sorted in both directions by every sort field", async ()
   };
   for (const [sortBy, expected] of Object.entries(ascending)) {
     assert.deepEqual(await names(`sortBy=${sortBy}`), expected, sortBy);
-    assert.deepEqual(
-      await names(`sortBy=${sortBy.toUpperCase()}&sortDirection=descending`),
-      expected.toReversed(),
-    );
+    const falling = `sortBy=${sortBy.toUpperCase()}&sortDirection=descending`;
+    assert.deepEqual(await names(falling), expected.toReversed());
   }
   assert.equal((await names("sortBy=lastLoginAt")).at(-1), "old");
   assert.equal((await names("sortBy=lastLoginAt&sortDirection=Descending"))[0], "old");
-  const answer = await reader.get("/api/v1/users?sortBy=password");
-  invalid(answer, /email, firstName, lastName, createdAt, lastLoginAt/);
 });
 
 Deno.test("the admin list covers all tenants, or the one in tenantId", async () => {

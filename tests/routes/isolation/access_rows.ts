@@ -1,4 +1,4 @@
-import type { Ask, Row, Rows } from "./rows.ts";
+import { type Ask, named, type Row, type Rows } from "./rows.ts";
 import type { Kind } from "./world.ts";
 
 const BCRYPT = "$2b$12$EXRkfkdmXn2gzds2SSitu.MW9.gAVqa9eLS1//RYtYCmB1eLHg.9q";
@@ -16,18 +16,13 @@ const tenant = (body?: unknown): Row => ({
   code: "CROSS_TENANT_FORBIDDEN",
   absent: "TENANT_NOT_FOUND",
 });
-const role = (body?: unknown): Row => ({
-  names: (id) => ({ params: { id: id("role") }, ...(body === undefined ? {} : { body }) }),
+const role = (body?: unknown) => named("role", "ROLE_NOT_FOUND", { body });
+const rolePermission: Row = {
+  names: (id) => ({ params: { id: id("role"), permId: id("permission") } }),
   code: "ROLE_NOT_FOUND",
-});
-const invitation: Row = {
-  names: (id) => ({ params: { id: id("invitation") } }),
-  code: "INVITATION_NOT_FOUND",
 };
-const permission = (body?: unknown): Row => ({
-  names: (id) => ({ params: { id: id("permission") }, ...(body === undefined ? {} : { body }) }),
-  code: "PERMISSION_NOT_FOUND",
-});
+const invitation = named("invitation", "INVITATION_NOT_FOUND");
+const permission = (body?: unknown) => named("permission", "PERMISSION_NOT_FOUND", { body });
 const platform = (ask: (id: Id) => Ask = () => ({})): Row => ({ refused: "MISSING_PERMISSION", ask });
 const platformUser = (body?: unknown): Row =>
   platform((id) => ({ params: byId(id), ...(body === undefined ? {} : { body }) }));
@@ -59,10 +54,7 @@ export const accessRows: Rows = {
     names: (id) => ({ params: { id: id("user"), sessionId: id("session") } }),
     code: "USER_NOT_FOUND",
   },
-  explainTenantAccess: {
-    names: (id) => ({ params: byId(id), query: { permission: "read:users" } }),
-    code: "USER_NOT_FOUND",
-  },
+  explainTenantAccess: named("user", "USER_NOT_FOUND", { query: { permission: "read:users" } }),
   exportUser: user(byId),
   eraseUser: user(byId, { reason: "isolation" }),
   listUserDataRequests: { own: ({ ids }) => ({ params: { id: ids.user } }) },
@@ -78,11 +70,8 @@ export const accessRows: Rows = {
   listInvitations: list({ email: "victims.guest@example.test" }),
   startUserImport: { names: (id) => ({ body: { fileId: id("file") } }), code: "FILE_NOT_FOUND" },
   listUserImports: list(),
-  readUserImport: { names: (id) => ({ params: { id: id("userImport") } }), code: "USER_IMPORT_NOT_FOUND" },
-  previewUserImport: {
-    names: (id) => ({ params: { id: id("userImport") } }),
-    code: "USER_IMPORT_NOT_FOUND",
-  },
+  readUserImport: named("userImport", "USER_IMPORT_NOT_FOUND"),
+  previewUserImport: named("userImport", "USER_IMPORT_NOT_FOUND"),
   startUserImportAnywhere: platform((id) => ({ body: { fileId: id("file") } })),
   listUserImportsAnywhere: platform(),
   readUserImportAnywhere: platform((id) => ({ params: { id: id("userImport") } })),
@@ -154,14 +143,8 @@ export const accessRows: Rows = {
   previewRole: role({ permissionIds: [] }),
   updateRole: role({ name: "Mallory", permissionIds: [] }),
   deleteRole: role(),
-  assignPermission: {
-    names: (id) => ({ params: { id: id("role"), permId: id("permission") } }),
-    code: "ROLE_NOT_FOUND",
-  },
-  revokePermission: {
-    names: (id) => ({ params: { id: id("role"), permId: id("permission") } }),
-    code: "ROLE_NOT_FOUND",
-  },
+  assignPermission: rolePermission,
+  revokePermission: rolePermission,
 
   checkAccess: {
     own: ({ ids }) => ({
@@ -181,10 +164,7 @@ export const accessRows: Rows = {
   },
   updatePermission: permission({ description: "Mallory", category: "Mallory" }),
   deletePermission: permission(),
-  setDefaultRoles: {
-    refused: "MISSING_PERMISSION",
-    ask: (id) => ({ params: { id: id("permission") }, body: { roles: ["Admin"] } }),
-  },
+  setDefaultRoles: platform((id) => ({ params: { id: id("permission") }, body: { roles: ["Admin"] } })),
   readImportTemplate: { own: () => ({ query: { format: "Csv", mode: "Permissions" } }) },
   importPermissions: {
     own: () => ({

@@ -1,7 +1,8 @@
 import { resourceRows as resource } from "../../support/isolation.ts";
-import type { Rows } from "./rows.ts";
+import { named, type Rows } from "./rows.ts";
 
 const NOT_FOUND = "WEBHOOK_ENDPOINT_NOT_FOUND";
+const endpoint = named("webhookEndpoint", NOT_FOUND);
 const BODY = { url: "https://hooks.example.test/outsider", eventTypes: "*" };
 
 /** Webhook endpoints and their deliveries. */
@@ -17,17 +18,14 @@ export const eventRows: Rows = {
     names: (id) => ({ body: { type: "outsiders.event", tenantId: id("tenant"), data: {} } }),
     code: "CROSS_TENANT_FORBIDDEN",
   },
-  listWebhookDeliveries: {
-    names: (id) => ({ params: { id: id("webhookEndpoint") } }),
-    code: NOT_FOUND,
-  },
+  listWebhookDeliveries: endpoint,
   redeliverWebhook: {
     names: (id) => ({ params: { id: id("webhookEndpoint"), deliveryId: id("webhookDelivery") } }),
     code: NOT_FOUND,
   },
-  testWebhookEndpoint: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
-  redeliverFailedWebhooks: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
-  pauseWebhookEndpoint: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
-  resumeWebhookEndpoint: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
-  rotateWebhookSecret: { names: (id) => ({ params: { id: id("webhookEndpoint") } }), code: NOT_FOUND },
+  testWebhookEndpoint: endpoint,
+  redeliverFailedWebhooks: endpoint,
+  pauseWebhookEndpoint: endpoint,
+  resumeWebhookEndpoint: endpoint,
+  rotateWebhookSecret: endpoint,
 };

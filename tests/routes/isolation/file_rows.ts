@@ -1,9 +1,6 @@
-import type { Row, Rows } from "./rows.ts";
+import { named, type Rows } from "./rows.ts";
 
-const file = (body?: unknown): Row => ({
-  names: (id) => ({ params: { id: id("file") }, ...(body === undefined ? {} : { body }) }),
-  code: "FILE_NOT_FOUND",
-});
+const file = (body?: unknown) => named("file", "FILE_NOT_FOUND", { body });
 
 /** The file registry. */
 export const fileRows: Rows = {

@@ -1,21 +1,13 @@
-import type { Row, Rows } from "./rows.ts";
+import { named, type Row, type Rows } from "./rows.ts";
 
-const job = (more: Record<string, string> = {}): Row => ({
-  names: (id) => ({ params: { id: id("job"), ...more } }),
-  code: "JOB_NOT_FOUND",
-});
-const recurring = (body?: unknown): Row => ({
-  names: (id) => ({ params: { id: id("recurringJob") }, ...(body === undefined ? {} : { body }) }),
-  code: "JOB_RECURRING_NOT_FOUND",
-});
+const job = (params: Record<string, string> = {}) => named("job", "JOB_NOT_FOUND", { params });
+const recurring = (body?: unknown) => named("recurringJob", "JOB_RECURRING_NOT_FOUND", { body });
 const jobType = (): Row => ({
   names: (id) => ({ params: { name: id("jobType") } }),
   code: "JOB_TYPE_NOT_FOUND",
 });
-const batch = (body?: unknown): Row => ({
-  names: (id) => ({ params: { id: id("jobBatch") }, ...(body === undefined ? {} : { body }) }),
-  code: "JOB_BATCH_NOT_FOUND",
-});
+const deadLetter = named("deadLetter", "JOB_DEADLETTER_NOT_FOUND");
+const batch = (body?: unknown) => named("jobBatch", "JOB_BATCH_NOT_FOUND", { body });
 /** Lists and bulk changes accept a tenantId only from system administrators. */
 const many = (body?: unknown): Row => ({
   own: ({ ids }) => ({ query: { tenantId: ids.tenant }, ...(body === undefined ? {} : { body }) }),
@@ -86,16 +78,7 @@ export const jobRows: Rows = {
   listDeadLetterGroups: many(),
   retryDeadLetters: many({ all: true }),
   purgeDeadLetters: many({}),
-  readDeadLetter: {
-    names: (id) => ({ params: { id: id("deadLetter") } }),
-    code: "JOB_DEADLETTER_NOT_FOUND",
-  },
-  discardDeadLetter: {
-    names: (id) => ({ params: { id: id("deadLetter") } }),
-    code: "JOB_DEADLETTER_NOT_FOUND",
-  },
-  retryDeadLetter: {
-    names: (id) => ({ params: { id: id("deadLetter") } }),
-    code: "JOB_DEADLETTER_NOT_FOUND",
-  },
+  readDeadLetter: deadLetter,
+  discardDeadLetter: deadLetter,
+  retryDeadLetter: deadLetter,
 };

@@ -1,4 +1,4 @@
-import type { Row, Rows } from "./rows.ts";
+import { type Ask, named, type Row, type Rows } from "./rows.ts";
 
 const message = {
   channel: "Email",
@@ -7,14 +7,10 @@ const message = {
   textBody: "x",
 };
 const later = "2999-01-01T00:00:00Z";
-const notification: Row = {
-  names: (id) => ({ params: { id: id("notification") } }),
-  code: "NOTIFICATION_NOT_FOUND",
-};
-const suppression: Row = {
-  names: (id) => ({ params: { id: id("suppression") } }),
-  code: "NOTIFICATION_SUPPRESSION_NOT_FOUND",
-};
+const notification = named("notification", "NOTIFICATION_NOT_FOUND");
+const suppression = named("suppression", "NOTIFICATION_SUPPRESSION_NOT_FOUND");
+const template = (params: Record<string, string> = {}, more: Ask = {}) =>
+  named("template", "NOTIFICATION_TEMPLATE_NOT_FOUND", { params, ...more });
 /** Routes of a user's own notifications, called with the victim's user id. */
 const ofVictim = (params: Record<string, string> = {}, body?: unknown): Row => ({
   names: (id) => ({ params, query: { userId: id("user") }, ...(body === undefined ? {} : { body }) }),
@@ -56,51 +52,21 @@ export const notificationRows: Rows = {
     }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
   },
-  deleteNotificationTemplate: {
-    names: (id) => ({ params: { id: id("template") } }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
+  deleteNotificationTemplate: template(),
   listNotificationTemplates: { own: () => ({}) },
-  readNotificationTemplate: {
-    names: (id) => ({ params: { id: id("template") } }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
-  listNotificationTemplateVersions: {
-    names: (id) => ({ params: { id: id("template") } }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
-  readNotificationTemplateVersion: {
-    names: (id) => ({ params: { id: id("template"), version: "1" } }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
-  compareNotificationTemplateVersions: {
-    names: (id) => ({ params: { id: id("template"), version: "1" }, query: { with: "1" } }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
-  restoreNotificationTemplateVersion: {
-    names: (id) => ({ params: { id: id("template"), version: "1" } }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
+  readNotificationTemplate: template(),
+  listNotificationTemplateVersions: template(),
+  readNotificationTemplateVersion: template({ version: "1" }),
+  compareNotificationTemplateVersions: template({ version: "1" }, { query: { with: "1" } }),
+  restoreNotificationTemplateVersion: template({ version: "1" }),
   renderNotificationTemplate: {
     names: (id) => ({ body: { templateSlug: id("templateSlug"), locale: "en", data: {} } }),
     code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
   },
-  listTemplateUses: {
-    names: (id) => ({ params: { id: id("template") } }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
-  listPartialDocumentUses: {
-    names: (id) => ({ params: { id: id("template") } }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
-  readTemplateSampleData: {
-    names: (id) => ({ params: { id: id("template") } }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
-  sendTemplateTest: {
-    names: (id) => ({ params: { id: id("template") }, body: {} }),
-    code: "NOTIFICATION_TEMPLATE_NOT_FOUND",
-  },
+  listTemplateUses: template(),
+  listPartialDocumentUses: template(),
+  readTemplateSampleData: template(),
+  sendTemplateTest: template({}, { body: {} }),
   previewNotificationTemplate: { own: () => ({ body: { textBodyTemplate: "{{ x }}", data: { x: 1 } } }) },
   readNotificationSettings: { own: () => ({}) },
   updateNotificationSettings: { own: () => ({ body: { defaultLocale: "pt" } }) },

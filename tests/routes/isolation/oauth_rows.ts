@@ -1,9 +1,6 @@
-import type { Row, Rows } from "./rows.ts";
+import { named, type Rows } from "./rows.ts";
 
-const client = (body?: unknown): Row => ({
-  names: (id) => ({ params: { id: id("oauthClient") }, ...(body === undefined ? {} : { body }) }),
-  code: "OAUTH_CLIENT_NOT_FOUND",
-});
+const client = (body?: unknown) => named("oauthClient", "OAUTH_CLIENT_NOT_FOUND", { body });
 
 /** The OpenID provider. */
 export const oauthRows: Rows = {

@@ -1,26 +1,10 @@
 import { type Ask, resourceRows as resource } from "../../support/isolation.ts";
-import type { Row, Rows } from "./rows.ts";
+import { named, type Rows } from "./rows.ts";
 
-const execution: Row = {
-  names: (id) => ({ params: { id: id("execution") } }),
-  code: "REPORT_NOT_FOUND",
-};
-
-const schedule = (body?: unknown): Row => ({
-  names: (id) => ({ params: { id: id("schedule") }, ...(body === undefined ? {} : { body }) }),
-  code: "REPORT_SCHEDULE_NOT_FOUND",
-});
-
+const execution = named("execution", "REPORT_NOT_FOUND");
+const schedule = (body?: unknown) => named("schedule", "REPORT_SCHEDULE_NOT_FOUND", { body });
 const TARGET_NOT_FOUND = "REPORT_TARGET_NOT_FOUND";
-
-const documentTemplate = (more: Ask = {}): Row => ({
-  names: (id) => ({
-    params: { id: id("documentTemplate"), ...more.params ?? {} },
-    ...more.query ? { query: more.query } : {},
-    ...more.body ? { body: more.body } : {},
-  }),
-  code: "DOCUMENT_TEMPLATE_NOT_FOUND",
-});
+const documentTemplate = (more: Ask = {}) => named("documentTemplate", "DOCUMENT_TEMPLATE_NOT_FOUND", more);
 const own = { titleTemplate: "Own", bodyTemplate: "<page><p>Own</p></page>" };
 
 /** Report executions, schedules, targets and document templates. */
@@ -30,7 +14,7 @@ export const reportRows: Rows = {
     { one: "reportTarget", many: "reportTargets", notFound: TARGET_NOT_FOUND },
     { name: "Outsider's", kind: "slack", webhookUrl: "https://hooks.example.test/outsider" },
   ),
-  testReportTarget: { names: (id) => ({ params: { id: id("reportTarget") } }), code: TARGET_NOT_FOUND },
+  testReportTarget: named("reportTarget", TARGET_NOT_FOUND),
   readReportWebhookSecret: { own: () => ({}) },
   rotateReportWebhookSecret: { own: () => ({}) },
   generateReport: { own: () => ({ body: { templateId: "users", format: 3 } }) },

@@ -1,11 +1,8 @@
-import type { Row, Rows } from "./rows.ts";
+import { named, type Rows } from "./rows.ts";
 
 const texts = "the same for everyone";
 
-const account = (body?: unknown): Row => ({
-  names: (id) => ({ params: { id: id("serviceAccount") }, ...(body === undefined ? {} : { body }) }),
-  code: "SERVICE_ACCOUNT_NOT_FOUND",
-});
+const account = (body?: unknown) => named("serviceAccount", "SERVICE_ACCOUNT_NOT_FOUND", { body });
 
 /** Sign-in and operation of the service. */
 export const serviceRows: Rows = {
@@ -41,7 +38,7 @@ export const serviceRows: Rows = {
   },
   startPasskey: { own: () => ({}) },
   addPasskey: { own: () => ({ body: { passkey: {} } }), code: "VALIDATION_ERROR" },
-  removeFactor: { names: (id) => ({ params: { id: id("factor") } }), code: "FACTOR_NOT_FOUND" },
+  removeFactor: named("factor", "FACTOR_NOT_FOUND"),
   renewRecoveryCodes: { own: () => ({}), code: "FACTOR_NOT_FOUND" },
   switchTenant: { names: (id) => ({ body: { tenantId: id("tenant") } }), code: "TENANT_FORBIDDEN" },
   signOut: { own: () => ({}), throwaway: true },
@@ -59,9 +56,9 @@ export const serviceRows: Rows = {
     throwaway: true,
   },
   listApiKeys: { own: () => ({ query: { includeDeleted: "true" } }) },
-  readApiKey: { names: (id) => ({ params: { id: id("apiKey") } }), code: "API_KEY_NOT_FOUND" },
+  readApiKey: named("apiKey", "API_KEY_NOT_FOUND"),
   createApiKey: { own: () => ({ body: { name: "Outsider's", permissions: ["read:users"] } }) },
-  revokeApiKey: { names: (id) => ({ params: { id: id("apiKey") } }), code: "API_KEY_NOT_FOUND" },
+  revokeApiKey: named("apiKey", "API_KEY_NOT_FOUND"),
   listServiceAccounts: { own: () => ({ query: { includeDeleted: "true" } }) },
   readServiceAccount: account(),
   createServiceAccount: {
@@ -73,7 +70,7 @@ export const serviceRows: Rows = {
   rotateServiceAccount: account(),
   revokeServiceAccount: account(),
   listOwnSessions: { own: () => ({}) },
-  endOwnSession: { names: (id) => ({ params: { id: id("session") } }), code: "SESSION_NOT_FOUND" },
+  endOwnSession: named("session", "SESSION_NOT_FOUND"),
   readOverview: { own: ({ ids }) => ({ query: { tenantId: ids.tenant } }) },
   health: { open: texts },
   readiness: { open: texts },

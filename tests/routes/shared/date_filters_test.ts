@@ -21,6 +21,7 @@ interface DatedList {
   time: string;
 }
 
+const file = { profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: 1 };
 const message = {
   channel: "Email",
   recipients: [{ address: "ann@example.test" }],
@@ -39,13 +40,7 @@ const LISTS: Record<string, DatedList> = {
   },
   "/api/v1/files": {
     permissions: ["read:files", "upload:files"],
-    make: (actor) =>
-      made(actor, "/files", {
-        profile: "document",
-        fileName: "a.txt",
-        contentType: "text/plain",
-        sizeBytes: 1,
-      }),
+    make: (actor) => made(actor, "/files", file),
     time: "createdAt",
   },
   "/api/v1/notifications": { ...send, time: "createdAt" },
@@ -68,12 +63,12 @@ Deno.test("every list with dates is tested here", async () => {
 for (const [path, { permissions, make, time }] of Object.entries(LISTS)) {
   Deno.test(`${path}: a time from an answer selects its own entry, both as the first and as the last`, async () => {
     const actor = await t.actor({ permissions });
-    for (let n = 0; n < 3; n++) await make(actor);
+    for (let n = 0; n < 2; n++) await make(actor);
     const isStats = path.endsWith("/stats");
     const list = isStats ? path.replace("/stats", "") : path;
     const all: Record<string, string>[] = (await actor.get(list)).body.items;
     const times = all.map((item) => item[time] ?? "");
-    assert.equal(times.length, 3);
+    assert.equal(times.length, 2);
     for (const own of times) assert.match(own, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const count = async (query: Record<string, string>) => {
       const { status, body } = await actor.get(`${path}?${new URLSearchParams(query)}`);
@@ -115,11 +110,8 @@ Deno.test("a time can have every usual form of ISO 8601, and is in UTC without a
     const { status, body } = await enqueue(given);
     assert.deepEqual([status, body.scheduledAt], [201, expected], `${given}: ${JSON.stringify(body)}`);
   }
-  for (
-    const given of ["tomorrow", "2100-02-30T12:00:00Z", "2100-01-31 12:00", "2100-01-31T25:00", "4102444800"]
-  ) {
-    assert.equal((await enqueue(given)).status, 400, given);
-  }
+  const wrong = ["tomorrow", "2100-02-30T12:00:00Z", "2100-01-31 12:00", "2100-01-31T25:00", "4102444800"];
+  for (const given of wrong) assert.equal((await enqueue(given)).status, 400, given);
 });
 
 Deno.test("every time in a query may be the first or the last that is possible", async () => {
@@ -127,17 +119,15 @@ Deno.test("every time in a query may be the first or the last that is possible",
   const asked = Object.entries(document.paths).flatMap(([path, { get }]) =>
     (get ? parametersOf(document, get) : [])
       .filter(({ in: place, schema }) => place === "query" && JSON.stringify(schema).includes('"date-time"'))
-      .map(({ name }) => ({ path, name }))
+      .map(({ name }) => `${path}?${name}=`)
   );
   assert.ok(asked.length > 15, String(asked.length));
   const fileReader = await t.actor({ permissions: ["read:files"] });
-  for (const { path, name } of asked) {
-    const caller = path === "/api/v1/files" ? fileReader : t.systemAdmin;
-    for (const time of ["0001-01-01", "1969-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"]) {
-      for (const search of path.endsWith("/dead-letter-jobs") ? ["", "&errorContains=x"] : [""]) {
-        const { status, body } = await caller.get(`${path}?${name}=${time}${search}`);
-        assert.equal(status, 200, `${path} ${name}=${time}${search}: ${JSON.stringify(body)}`);
-      }
+  for (const query of [...asked, "/api/v1/dead-letter-jobs?errorContains=x&from="]) {
+    const caller = query.startsWith("/api/v1/files?") ? fileReader : t.systemAdmin;
+    for (const time of ["0001-01-01", "9999-12-31T23:59:59.999Z"]) {
+      const { status, body } = await caller.get(query + time);
+      assert.equal(status, 200, `${query}${time}: ${JSON.stringify(body)}`);
     }
   }
 });

@@ -1,27 +1,21 @@
 import assert from "node:assert/strict";
-import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+import { newUser } from "../access/users.ts";
 
 const t = await setup({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 
 const keyed = (key: string = crypto.randomUUID()) => ({ "idempotency-key": key });
-const person = () => ({
-  email: `${crypto.randomUUID()}@example.test`,
-  password: "correct horse battery",
-  isPasswordEncrypted: false,
-  firstName: "Ana",
-  lastName: "Silva",
-  isActive: true,
-});
 const countOf = async (email: string) =>
   Number((await sql`select count(*) as count from users where email = ${email}`)[0]?.count);
 
 Deno.test("a repeated request gets the first answer, and nothing is done again", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const body = person();
+  const body = newUser();
   const key = keyed();
   const first = await admin.post("/api/v1/users", body, key);
   assert.equal(first.status, 201, JSON.stringify(first.body));
@@ -38,22 +32,9 @@ Deno.test("a repeated request gets the first answer, and nothing is done again",
   const other = await admin.post("/api/v1/users", body, keyed());
   assert.equal(other.body.code, "USER_ALREADY_EXISTS", "another key is another request");
   const quoted = await admin.post("/api/v1/users", body, keyed(`"${key["idempotency-key"]}"`));
-  assert.equal(
-    quoted.headers.get("idempotency-replayed"),
-    "true",
-    "a structured field's quotes are no part of it",
-  );
-});
-
-Deno.test("a key with a different request is rejected", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const key = keyed();
-  assert.equal((await admin.post("/api/v1/users", person(), key)).status, 201);
-  const { status, body } = await admin.post("/api/v1/users", person(), key);
-  assert.equal(status, 422);
-  assert.equal(body.code, "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE");
-  const query = await admin.post("/api/v1/users?x=1", person(), key);
-  assert.equal(query.body.code, "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE");
+  assert.equal(quoted.headers.get("idempotency-replayed"), "true", "quotes are no part of the key");
+  const query = await admin.post("/api/v1/users?x=1", body, key);
+  assert.equal(query.body.code, "IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE", "the query is part of the request");
 });
 
 Deno.test("a key belongs to its caller, tenant and route", async () => {
@@ -65,7 +46,7 @@ Deno.test("a key belongs to its caller, tenant and route", async () => {
   assert.equal((await two.post("/api/v1/roles", role, key)).status, 201);
   const colleague = await t.actor({ role: "Admin", tenantId });
   assert.equal((await colleague.post("/api/v1/roles", role, key)).body.code, "ROLE_ALREADY_EXISTS");
-  assert.equal((await one.post("/api/v1/users", person(), key)).status, 201);
+  assert.equal((await one.post("/api/v1/users", newUser(), key)).status, 201);
 });
 
 Deno.test("a malformed key is rejected before the body is read", async () => {
@@ -75,17 +56,17 @@ Deno.test("a malformed key is rejected before the body is read", async () => {
     assert.equal(status, 400, key);
     assert.match(body.errors[0], /^Idempotency-Key: /);
   }
-  assert.equal((await admin.post("/api/v1/users", person(), keyed("x".repeat(255)))).status, 201);
+  assert.equal((await admin.post("/api/v1/users", newUser(), keyed("x".repeat(255)))).status, 201);
 });
 
 Deno.test("a rejected request frees its key, so that it can be corrected and sent again", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const taken = person();
+  const taken = newUser();
   await admin.post("/api/v1/users", taken);
   const key = keyed();
   assert.equal((await admin.post("/api/v1/users", { email: 7 }, key)).body.code, "VALIDATION_ERROR");
   assert.equal((await admin.post("/api/v1/users", taken, key)).body.code, "USER_ALREADY_EXISTS");
-  const mended = await admin.post("/api/v1/users", person(), key);
+  const mended = await admin.post("/api/v1/users", newUser(), key);
   assert.equal(mended.status, 201);
   assert.equal(mended.headers.get("idempotency-replayed"), null);
 });
@@ -106,10 +87,10 @@ Deno.test("a replay needs the token and the permission of the request itself", a
 
 Deno.test("of many simultaneous equal requests one does the work, and none repeats it", async () => {
   const admin = await t.actor({ role: "Admin" });
-  for (let round = 0; round < 3; round++) {
-    const [body, key] = [person(), keyed()];
+  for (let round = 0; round < 2; round++) {
+    const [body, key] = [newUser(), keyed()];
     const answers = await Promise.all(
-      Array.from({ length: 12 }, () => admin.post("/api/v1/users", body, key)),
+      Array.from({ length: 8 }, () => admin.post("/api/v1/users", body, key)),
     );
     const fresh = answers.filter((a) => a.status === 201 && !a.headers.has("idempotency-replayed"));
     assert.equal(fresh.length, 1);
@@ -127,7 +108,7 @@ Deno.test("of many simultaneous equal requests one does the work, and none repea
 
 Deno.test("a request that dies during its work leaves neither half of its work nor a stuck key", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const [body, key] = [person(), keyed()];
+  const [body, key] = [newUser(), keyed()];
   const blocked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const blocking = transact(sql, async (tx) => {
@@ -137,14 +118,13 @@ Deno.test("a request that dies during its work leaves neither half of its work n
   });
   await blocked.promise;
   const dying = admin.post("/api/v1/users", body, key);
-  let waiting: { pid: number }[] = [];
-  while (waiting.length === 0) {
-    waiting = await sql<{ pid: number }[]>`select pid from pg_stat_activity
+  const waiting = () =>
+    sql<{ pid: number }[]>`select pid from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like 'insert into users%'`;
-  }
+  const [blockedOne] = await until(waiting, ({ length }) => length > 0);
   const meanwhile = await admin.post("/api/v1/users", body, key);
   assert.equal(meanwhile.body.code, "IDEMPOTENCY_KEY_IN_USE_CONFLICT");
-  await sql`select pg_terminate_backend(${waiting[0]?.pid ?? 0})`;
+  await sql`select pg_terminate_backend(${blockedOne?.pid ?? 0})`;
   assert.equal((await dying).status, 503);
   release.resolve();
   await blocking;
@@ -155,42 +135,13 @@ Deno.test("a request that dies during its work leaves neither half of its work n
   assert.equal(await countOf(body.email), 1);
 });
 
-Deno.test("more simultaneous requests with keys than database connections all complete", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const answers = await Promise.all(
-    Array.from(
-      { length: 40 },
-      (_, n) =>
-        admin.post("/api/v1/roles", { name: `Role ${n}`, description: null, permissionIds: [] }, keyed()),
-    ),
-  );
-  assert.deepEqual([...new Set(answers.map((answer) => answer.status))], [201]);
-});
-
 Deno.test("a key is deleted after 24 hours", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const [body, key] = [person(), keyed()];
+  const [body, key] = [newUser(), keyed()];
   assert.equal((await admin.post("/api/v1/users", body, key)).status, 201);
   await sql`update idempotency_keys set created_at = created_at - interval '25 hours'`;
   assert.equal((await admin.post("/api/v1/users", body, key)).body.code, "USER_ALREADY_EXISTS");
-  assert.equal((await admin.post("/api/v1/users", person(), key)).status, 201);
-});
-
-Deno.test("jobs are enqueued once and run at once", async () => {
-  const actor = await t.actor();
-  const body = { jobTypeName: "steward.echo", serializedArgs: '{"a":1}' };
-  const key = keyed();
-  const [first, second] = [
-    await actor.post("/api/v1/jobs", body, key),
-    await actor.post("/api/v1/jobs", body, key),
-  ];
-  assert.equal(first.status, 201, JSON.stringify(first.body));
-  assert.equal(second.body.id, first.body.id);
-  await t.settled(first.body.id);
-  const items = [body, { ...body, serializedArgs: '{"a":2}' }];
-  const bulk = await actor.post("/api/v1/jobs/bulk", { items, continueOnError: false }, key);
-  assert.equal(bulk.body.succeeded, 2, JSON.stringify(bulk.body));
-  assert.equal((await actor.get("/api/v1/jobs")).body.totalCount, 3);
+  assert.equal((await admin.post("/api/v1/users", newUser(), key)).status, 201);
 });
 
 Deno.test("simultaneous requests with and without keys do not share transactions", async () => {
@@ -199,17 +150,17 @@ Deno.test("simultaneous requests with and without keys do not share transactions
   const body = { jobTypeName: "steward.echo", serializedArgs: "{}" };
   const message = { channel: "InApp", recipients: [{ address: admin.userId }], subject: "s", textBody: "t" };
   const answers = await Promise.all(
-    Array.from({ length: 30 }, (_, n) => [
+    Array.from({ length: 10 }, (_, n) => [
       actor.post("/api/v1/jobs", body, n % 2 ? keyed() : {}),
       admin.post("/api/v1/notifications/send", message, n % 2 ? keyed() : {}),
       // rejected after its transaction has begun: writes of others must not roll back with it
-      admin.post("/api/v1/users", { ...person(), email: admin.email }, keyed()),
+      admin.post("/api/v1/users", { ...newUser(), email: admin.email }, keyed()),
     ]).flat(),
   );
   const statuses = Object.groupBy(answers, (answer) => answer.status);
   assert.deepEqual(
     [statuses[201]?.length, statuses[200]?.length, statuses[409]?.length],
-    [30, 30, 30],
+    [10, 10, 10],
     JSON.stringify(answers.find((answer) => answer.status >= 400 && answer.status !== 409)?.body),
   );
   for (const { body } of statuses[201] ?? []) {
@@ -217,63 +168,6 @@ Deno.test("simultaneous requests with and without keys do not share transactions
   }
   for (const { body } of statuses[200] ?? []) {
     assert.equal((await admin.get(`/api/v1/notifications/${body.notificationId}`)).status, 200);
-  }
-});
-
-Deno.test("every kind of creating route repeats its first answer", async () => {
-  const admin = t.systemAdmin;
-  const tenantId = await t.tenant();
-  const inTenant = await t.actor({ role: "Admin", tenantId });
-  const user = (await admin.post("/api/v1/admin/users", person())).body;
-  const { body: { items } } = await inTenant.get("/api/v1/roles");
-  const roleIds = [items.find((role: { name: string }) => role.name === "Visitor").id];
-  const message = {
-    channel: "Email",
-    recipients: [{ address: "ana@example.test" }],
-    subject: "Hello",
-    textBody: "Hello",
-  };
-  const report = { templateId: "users", format: 3, parameters: {} };
-  const requests: [path: string, body: unknown][] = [
-    ["/api/v1/admin/users", person()],
-    [`/api/v1/admin/users/${user.id}/tenants`, { tenantId, roleIds, isDefault: true }],
-    ["/api/v1/tenants", { name: `Tenant ${crypto.randomUUID()}`, type: "Standard" }],
-    ["/api/v1/permissions", { code: "read:shelves", description: "d", category: "c" }],
-    ["/api/v1/recurring-jobs", {
-      jobId: "nightly",
-      jobTypeName: "steward.echo",
-      cronExpression: "0 3 * * *",
-      timeZoneId: "UTC",
-      queue: "default",
-    }],
-    ["/api/v1/recurring-jobs/nightly/trigger", undefined],
-    ["/api/v1/notification-templates", {
-      slug: "hello",
-      name: "Hello",
-      subjectTemplate: "Hello",
-      textBodyTemplate: "Hello",
-      locale: "en",
-    }],
-    ["/api/v1/notifications/send", message],
-    ["/api/v1/notifications/schedule", { notification: message, scheduledAt: "2999-01-01T00:00:00Z" }],
-    ["/api/v1/notifications/email", { to: ["ana@example.test"], subject: "Hello", htmlBody: "<p>Hello" }],
-    ["/api/v1/reports/generate", report],
-    ["/api/v1/reports/generate-async", report],
-    ["/api/v1/reports/schedules", {
-      ...report,
-      name: "Weekly",
-      cronExpression: "0 3 * * 1",
-      delivery: { method: 1 },
-    }],
-  ];
-  for (const [path, body] of requests) {
-    const key = keyed();
-    const first = await admin.post(path, body, key);
-    assert.ok([200, 201, 202].includes(first.status), `${path} ${JSON.stringify(first.body)}`);
-    const again = await admin.post(path, body, key);
-    assert.deepEqual([again.status, again.body], [first.status, first.body], path);
-    assert.equal(again.headers.get("location"), first.headers.get("location"), path);
-    assert.equal(again.headers.get("idempotency-replayed"), "true", path);
   }
 });
 
@@ -293,34 +187,6 @@ Deno.test("a 503 is not replayed: once the store is back, the repeated request t
   const again = await actor.post("/api/v1/reports/generate", report, key);
   assert.deepEqual(again.body, back.body);
   assert.equal(again.headers.get("idempotency-replayed"), "true");
-});
-
-Deno.test("a repeated reservation returns the same file with the same upload URL", async () => {
-  const actor = await t.actor({ permissions: ["upload:files", "read:files"] });
-  const body = { profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: 3 };
-  const key = keyed();
-  const [first, again] = [
-    await actor.post("/api/v1/files", body, key),
-    await actor.post("/api/v1/files", body, key),
-  ];
-  assert.equal(first.status, 201, JSON.stringify(first.body));
-  assert.deepEqual(again.body, first.body);
-  assert.equal((await actor.get(`/api/v1/files/${first.body.fileId}`)).status, 200);
-});
-
-Deno.test("the API document lists the header on every creating route, and on no sign-in route", async () => {
-  const { body } = await t.nobody.get("/openapi.json");
-  const named = (path: string) =>
-    (body.paths[path].post.parameters ?? []).some((parameter: { $ref?: string }) =>
-      parameter.$ref === "#/components/parameters/Idempotency-Key"
-    );
-  for (const path of ["/api/v1/users", "/api/v1/jobs", "/api/v1/files", "/api/v1/reports/generate"]) {
-    assert.ok(named(path), path);
-  }
-  assert.ok(body.paths["/api/v1/users"].post.responses[201].headers["Idempotency-Replayed"]);
-  for (const path of Object.keys(body.paths).filter((path) => path.includes("/auth/"))) {
-    if (body.paths[path].post) assert.ok(!named(path), path);
-  }
 });
 
 Deno.test("a failing part of a transaction is rolled back alone", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { ENDPOINTS } from "../../../routes/endpoints.ts";
 import { shapeOf } from "../../../routes/shared/body_members.ts";
 import { setupShared } from "../../support/setup.ts";
+import { BCRYPT } from "../access/users.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -27,8 +28,15 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
     return `${path}/${made.jobId ?? made.id}`;
   };
   const person = { firstName: "Ana", lastName: "Silva", phoneNumber: "1", appIds: ["crm"] };
-  const user = { ...person, email: `${crypto.randomUUID()}@example.test`, password: "correct horse battery" };
+  const user = {
+    ...person,
+    email: `${crypto.randomUUID()}@example.test`,
+    password: BCRYPT,
+    isPasswordEncrypted: true,
+  };
+  const daily = { cronExpression: "0 3 * * *" };
   const recurring = {
+    ...daily,
     queue: "slow",
     timeZoneId: "Europe/Lisbon",
     serializedArgs: '{"a":1}',
@@ -39,98 +47,85 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
     slug: "put-rule",
     name: "n",
     locale: "en",
-    requiredVariables: "",
     ...texts,
   });
-  const unheard = { isEnabled: false, at: "08:00", locale: null };
-  /** Path, required members of every PUT, initial members, and the result of null. */
+  const setting = { key: "put-rule", value: "v" };
+  const named = { name: "Put rule", description: "d" };
+  const report = {
+    templateId: "users",
+    name: "n",
+    format: 3,
+    delivery: { method: 2, recipients: ["a@example.test"] },
+  };
+  const news = { category: "news", channels: { email: false, push: true, inApp: true, sms: true } };
+  /** Path, required members of every PUT, initial members, and what of them null changes. */
   const resources: [path: string, needed: object, first: object, cleared: object][] = [
+    [await at("/api/v1/settings", setting), setting, { description: "d" }, { description: null }],
     [
-      await at("/api/v1/settings", { key: "put-rule", value: "v", description: "d" }),
-      {
-        key: "put-rule",
-        value: "v",
-      },
-      { description: "d" },
-      { description: null },
+      await at("/api/v1/applications", { code: "put-rule", ...named }),
+      {},
+      { ...named, isActive: false },
+      { ...named, description: null, isActive: false },
     ],
-    [await at("/api/v1/applications", { code: "put-rule", name: "n", description: "d" }), {}, {
-      name: "n",
-      description: "d",
-      isActive: false,
-    }, { name: "n", description: null, isActive: false }],
-    [await at("/api/v1/webhook-endpoints", { url: "https://a.example.test/", eventTypes: "*" }), {}, {
-      url: "https://b.example.test/",
-      description: "d",
-      eventTypes: ["user.created"],
-      isActive: false,
-    }, { url: "https://b.example.test/", description: null, eventTypes: ["user.created"], isActive: false }],
     [
-      await at("/api/v1/reports/schedules", {
-        templateId: "users",
-        name: "n",
-        cronExpression: "0 3 * * *",
-        format: 3,
-        parameters: {},
-        delivery: { method: 2, recipients: ["a@example.test"] },
-      }),
+      await at("/api/v1/webhook-endpoints", { url: "https://a.example.test/", eventTypes: "*" }),
+      {},
+      { url: "https://b.example.test/", description: "d", eventTypes: ["user.created"], isActive: false },
+      { url: "https://b.example.test/", description: null, eventTypes: ["user.created"], isActive: false },
+    ],
+    [
+      await at("/api/v1/reports/schedules", { ...report, ...daily, parameters: {} }),
       {},
       { name: "n", description: "d", cronExpression: "0 4 * * *", timeZoneId: "Europe/Lisbon", format: 1 },
       { name: "n", description: null, cronExpression: "0 4 * * *", timeZoneId: "UTC", format: 1 },
     ],
-    [await at("/api/v1/admin/users", user), {}, person, {
-      firstName: "",
-      lastName: "",
-      phoneNumber: null,
-      appIds: [],
-    }],
-    [await at("/api/v1/roles", { name: "Put rule", description: "d", permissionIds: [] }), {}, {
-      name: "Put rule",
-      description: "d",
-    }, { name: "Put rule", description: null }],
-    [await at("/api/v1/tenants", { name: "Put rule", type: "Standard", maxUsers: 5 }), {}, {
-      name: "Put rule",
-      maxUsers: 5,
-    }, { name: "Put rule", maxUsers: null }],
-    [await at("/api/v1/permissions", { code: "read:put-rules", description: "d", category: "c" }), {}, {
-      description: "d",
-      category: "c",
-    }, { description: null, category: "c" }],
     [
-      await at("/api/v1/recurring-jobs", {
-        jobId: "put-rule",
-        jobTypeName: "steward.echo",
-        cronExpression: "0 3 * * *",
-        ...recurring,
-      }),
+      await at("/api/v1/admin/users", user),
       {},
-      { cronExpression: "0 3 * * *", ...recurring },
-      {
-        cronExpression: "0 3 * * *",
-        queue: "default",
-        timeZoneId: "UTC",
-        serializedArgs: "{}",
-        argsTypeName: null,
-      },
+      person,
+      { firstName: "", lastName: "", phoneNumber: null, appIds: [] },
     ],
-    [template, { templateId: template.split("/").at(-1) }, {
-      name: "n",
-      subjectTemplate: "s",
-      htmlBodyTemplate: "h",
-    }, {
-      name: "n",
-      htmlBodyTemplate: null,
-    }],
-    ["/api/v1/auth/me", {}, { firstName: "Ana", lastName: "Silva", phoneNumber: "1" }, {
-      firstName: "",
-      lastName: "",
-      phoneNumber: null,
-    }],
-    [me, { timeZoneId: "UTC" }, {
-      quietHours: { from: "22:00", to: "07:00" },
-      categories: [{ category: "news", channels: { email: false, push: true, inApp: true, sms: true } }],
-      digest: { isEnabled: true, at: "09:00", locale: "pt" },
-    }, { quietHours: null, categories: [], digest: unheard }],
+    [await at("/api/v1/roles", { ...named, permissionIds: [] }), {}, named, { ...named, description: null }],
+    [
+      await at("/api/v1/tenants", { name: "Put rule", type: "Standard", maxUsers: 5 }),
+      {},
+      { name: "Put rule", maxUsers: 5 },
+      { name: "Put rule", maxUsers: null },
+    ],
+    [
+      await at("/api/v1/permissions", { code: "read:put-rules", description: "d", category: "c" }),
+      {},
+      { description: "d", category: "c" },
+      { description: null, category: "c" },
+    ],
+    [
+      await at("/api/v1/recurring-jobs", { jobId: "put-rule", jobTypeName: "steward.echo", ...recurring }),
+      {},
+      recurring,
+      { ...daily, queue: "default", timeZoneId: "UTC", serializedArgs: "{}", argsTypeName: null },
+    ],
+    [
+      template,
+      { templateId: template.split("/").at(-1) },
+      { name: "n", subjectTemplate: "s", htmlBodyTemplate: "h" },
+      { name: "n", htmlBodyTemplate: null },
+    ],
+    [
+      "/api/v1/auth/me",
+      {},
+      { firstName: "Ana", lastName: "Silva", phoneNumber: "1" },
+      { firstName: "", lastName: "", phoneNumber: null },
+    ],
+    [
+      me,
+      { timeZoneId: "UTC" },
+      {
+        quietHours: { from: "22:00", to: "07:00" },
+        categories: [news],
+        digest: { isEnabled: true, at: "09:00", locale: "pt" },
+      },
+      { quietHours: null, categories: [], digest: { isEnabled: false, at: "08:00", locale: null } },
+    ],
   ];
   for (const [path, needed, first, cleared] of resources) {
     const put = async (body: object) => {

@@ -6,7 +6,7 @@ import { inTenant, makeAccount, MANAGE, PATH } from "../auth/service_accounts.ts
 import { HttpClient } from "../../support/http.ts";
 import { finish } from "../../support/maintenance.ts";
 import { setup } from "../../support/setup.ts";
-import { CLERK, columnsWith, ended } from "./support.ts";
+import { CLERK, columnsWith, createUser, ended } from "./support.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -51,9 +51,8 @@ Deno.test("an import whose job is cancelled fails, and its file is no longer hel
 Deno.test("an erasure whose job gave up fails; asked again, it goes on", async () => {
   const clerk = await t.actor({ permissions: CLERK });
   const email = `${crypto.randomUUID()}@personal.example`;
-  const password = "violet harbour 91 lantern";
-  const { body: user } = await clerk.post("/api/v1/users", { email, password });
-  const erase = () => clerk.post(`/api/v1/users/${user.id}/erase`, { reason: "asked" });
+  const user = await createUser(clerk, { email });
+  const erase = () => clerk.post(`/api/v1/users/${user}/erase`, { reason: "asked" });
   const statusUrl = await whilePaused("steward.erase-data", async () => {
     const { body } = await erase();
     await sql`update jobs set status = 'DeadLettered' where id = ${await jobOf(body.id)}`; // its worker died too often

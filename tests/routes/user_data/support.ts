@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
+import { hashPassword } from "../../../infra/passwords.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 /** Permissions of someone who works with everything that may contain data of a user. */
 export const CLERK = [
   ...["read:users", "create:users", "update:users", "delete:users", "export:users", "erase:users"],
-  ...[
-    "send:notifications",
-    "upload:files",
-    "read:files",
-    "retain:files",
-    "read:permissions",
-    "read:roles",
-    "manage:webhooks",
-  ],
+  ...["send:notifications", "upload:files", "read:files", "retain:files", "read:permissions", "read:roles"],
+  "manage:webhooks",
 ];
 
 /** Waits until an export or erasure has ended. */
@@ -48,32 +43,36 @@ export async function textColumns(sql: Sql): Promise<{ table: string; column: st
 
 /** The columns in which one of the texts occurs, in any letter case. */
 export async function columnsWith(sql: Sql, texts: string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (const { table, column } of await textColumns(sql)) {
-    for (const text of texts) {
-      const [hits] = await sql.unsafe<{ n: number }[]>(
-        `select count(*)::int as n from "${table}" where strpos(lower("${column}"::text), lower($1)) > 0`,
-        [text],
-      );
-      if (hits && hits.n > 0) found.push(`${table}.${column}: ${text} (${hits.n})`);
-    }
-  }
-  return found;
+  const looks = (await textColumns(sql)).map(({ table, column }) =>
+    `select '${table}.${column}: ' || t as place from "${table}" join unnest($1::text[]) t
+      on strpos(lower("${column}"::text), lower(t)) > 0 group by t`
+  );
+  return (await sql.unsafe<{ place: string }[]>(looks.join(" union all "), [texts])).map(({ place }) =>
+    place
+  );
+}
+
+export const PASSWORD = "violet harbour 91 lantern";
+const hashed = hashPassword(PASSWORD);
+
+/** Creates a user who can sign in with `PASSWORD`. */
+export async function createUser(by: Actor, profile: object, headers = {}): Promise<string> {
+  const body = { ...profile, password: await hashed, isPasswordEncrypted: true };
+  return (await accepted(by.post("/api/v1/users", body, headers), 201)).id;
 }
 
 /** Signs a user in. */
-export const signIn = (t: TestService, email: string, password: string) =>
-  t.nobody.post("/api/v1/auth/login", { email, password });
+export const signIn = (t: TestService, email: string) =>
+  t.nobody.post("/api/v1/auth/login", { email, password: PASSWORD });
 
-/** The tables with rows that belong to a user: those whose column `user_id` has the id. */
-export async function tablesWithRowsOf(sql: Sql, userId: string): Promise<string[]> {
-  const tables = await sql<{ name: string }[]>`
-    select table_name as name from information_schema.columns
-    where table_schema = 'public' and column_name = 'user_id' order by 1`;
-  const found: string[] = [];
-  for (const { name } of tables) {
-    const rows = await sql.unsafe(`select from "${name}" where user_id = $1 limit 1`, [userId]);
-    if (rows.length > 0) found.push(name);
-  }
-  return found;
+/** The tables with rows in which one of these columns has the id. */
+export async function tablesWith(sql: Sql, columns: string[], id: string): Promise<string[]> {
+  const found = await sql<{ table: string; column: string }[]>`
+    select table_name as "table", column_name as "column" from information_schema.columns
+    where table_schema = 'public' and column_name = any(${columns}) order by 1`;
+  const looks = found.map(({ table, column }) =>
+    `select '${table}' as name where exists (select from "${table}" where "${column}" = $1)`
+  );
+  const tables = await sql.unsafe<{ name: string }[]>(looks.join(" union "), [id]);
+  return tables.map(({ name }) => name).sort();
 }

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { type Actor, setup } from "../../support/setup.ts";
+import { pruneAudiencesJob } from "../../../domain/oauth/pruning.ts";
+import { finish } from "../../support/maintenance.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
+import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { CLERK, columnsWith, done, ended, signIn } from "./support.ts";
+import { bearer, person, signIn as signInAs } from "../auth/people.ts";
+import { authorizeUrl, codeOf, makeClient, redeem, signedInBrowser } from "../oauth/flow.ts";
+import { CLERK, columnsWith, createUser, done, ended, signIn, tablesWith } from "./support.ts";
 import { unzipped } from "./zip.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const admin = t.systemAdmin;
-const PASSWORD = "violet harbour 91 lantern";
 const CLEAN = new TextEncoder().encode("Twelve plain words in a document that no signature knows at all.\n");
 
 /** A tenant with a clerk, and users and messages that occur nowhere else. */
@@ -20,12 +24,7 @@ async function company() {
   const clerk = await t.actor({ tenantId, permissions: CLERK });
   const users = await Promise.all([1, 2].map(async (n) => {
     const email = `member${n}.${mark}@personal.example`;
-    const { body } = await clerk.post("/api/v1/users", {
-      email,
-      password: PASSWORD,
-      firstName: `Otterly${mark}`,
-    });
-    return { id: body.id as string, email };
+    return { id: await createUser(clerk, { email, firstName: `Otterly${mark}` }), email };
   }));
   await clerk.post("/api/v1/notifications/send", {
     channel: "Email",
@@ -33,10 +32,8 @@ async function company() {
     subject: `Subject ${mark}`,
     textBody: `Message ${mark}`,
   });
-  const job = await clerk.post("/api/v1/jobs", {
-    jobTypeName: "steward.echo",
-    serializedArgs: JSON.stringify([mark]),
-  });
+  const serializedArgs = JSON.stringify([mark]);
+  const job = await clerk.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs });
   await t.settled(job.body.id);
   return { name, mark, tenantId, clerk, users };
 }
@@ -49,16 +46,10 @@ Deno.test("the export of a tenant has its rows, and none of another", async () =
   const [mine, other] = [await company(), await company()];
   const { fileId, kind, tenantId } = await done(admin, `/api/v1/admin/tenants/${mine.tenantId}/export`);
   assert.deepEqual([kind, tenantId], ["TenantExport", mine.tenantId]);
-  const reader = await t.actor({
-    tenantId: t.platformTenantId,
-    permissions: ["manage:all-tenants", "read:files"],
-  });
+  const permissions = ["manage:all-tenants", "read:files"];
+  const reader = await t.actor({ tenantId: t.platformTenantId, permissions });
   const { fileId: readable } = await done(reader, `/api/v1/admin/tenants/${mine.tenantId}/export`);
-  assert.equal(
-    (await reader.get(`/api/v1/files/${fileId}`)).body.code,
-    "FILE_NOT_FOUND",
-    "another asked for it",
-  );
+  await refused("404 FILE_NOT_FOUND", reader.get(`/api/v1/files/${fileId}`)); // another asked for it
   const { body } = await until(
     () => reader.get(`/api/v1/files/${readable}/download-url`),
     ({ status }) => status === 200,
@@ -75,37 +66,15 @@ Deno.test("the export of a tenant has its rows, and none of another", async () =
   assert.ok(!text.includes(passwordHash));
 });
 
-Deno.test("who may export and erase a tenant", async () => {
-  const { tenantId, clerk } = await company();
-  assert.equal(
-    (await clerk.post(`/api/v1/admin/tenants/${tenantId}/export`)).body.code,
-    "MISSING_PERMISSION",
-  );
-  const body = { reason: "r", name: "n" };
-  assert.equal((await erase(clerk, tenantId, body)).body.code, "MISSING_PERMISSION");
-  const unknown = crypto.randomUUID();
-  assert.equal((await admin.post(`/api/v1/admin/tenants/${unknown}/export`)).body.code, "TENANT_NOT_FOUND");
-  assert.equal((await erase(admin, unknown, body)).body.code, "TENANT_NOT_FOUND");
-  assert.equal((await erase(admin, t.platformTenantId, body)).body.code, "TENANT_PLATFORM_CONFLICT");
-  assert.equal(
-    (await admin.get(`/api/v1/admin/tenants/${tenantId}/data-requests/${unknown}`)).body.code,
-    "DATA_REQUEST_NOT_FOUND",
-  );
-});
-
 Deno.test("a tenant is erased with its users, unless they belong to another tenant too", async () => {
   const { name, mark, tenantId, clerk, users: [only, shared] } = await company();
   const other = await company();
-  const linked = await admin.post(`/api/v1/admin/users/${shared?.id}/tenants`, {
-    tenantId: other.tenantId,
-    roleIds: [other.clerk.roleId],
-  });
-  assert.equal(linked.status, 201, JSON.stringify(linked.body));
+  const link = { tenantId: other.tenantId, roleIds: [other.clerk.roleId] };
+  await accepted(admin.post(`/api/v1/admin/users/${shared?.id}/tenants`, link));
   const body = { reason: "contract ended", name };
-  assert.equal((await erase(admin, tenantId, body)).body.code, "TENANT_ACTIVE_CONFLICT");
-  assert.equal((await deactivate(tenantId)).status, 200);
-  const wrong = await erase(admin, tenantId, { ...body, name: name.toLowerCase() });
-  assert.deepEqual([wrong.status, wrong.body.code], [400, "VALIDATION_ERROR"]);
+  await refused("409 TENANT_ACTIVE_CONFLICT", erase(admin, tenantId, body));
+  await accepted(deactivate(tenantId));
+  await refused("400 VALIDATION_ERROR", erase(admin, tenantId, { ...body, name: name.toLowerCase() }));
   assert.equal((await clerk.get("/api/v1/users")).status, 401);
 
   const answers = await Promise.all([erase(admin, tenantId, body), erase(admin, tenantId, body)]);
@@ -130,25 +99,13 @@ Deno.test("a tenant is erased with its users, unless they belong to another tena
   assert.equal(log.body.totalCount, 1);
   assert.equal(log.body.items[0].after.reason, "contract ended");
   assert.equal((await erase(admin, tenantId, body)).body.id, answers[0]?.body.id, "asked again");
-  assert.equal((await signIn(t, only?.email ?? "", PASSWORD)).status, 401);
+  assert.equal((await signIn(t, only?.email ?? "")).status, 401);
 });
 
-/** The tables that still have rows of a tenant. */
-async function rowsOf(tenantId: string): Promise<string[]> {
-  const columns = await sql<{ table: string; column: string }[]>`
-    select table_name as "table", column_name as "column" from information_schema.columns
-    where table_schema = 'public' and column_name in ('tenant_id', 'tenant_key', 'only_tenant_id')
-      and table_name not like '%_deltas'`; // differences of totals, which a job adds up
-  const found: string[] = [];
-  for (const { table, column } of columns) {
-    const [row] = await sql.unsafe<{ n: number }[]>(
-      `select count(*)::int as n from "${table}" where "${column}" = $1`,
-      [tenantId],
-    );
-    if (row && row.n > 0) found.push(table);
-  }
-  return [...new Set(found)].sort();
-}
+/** The tables that still have rows of a tenant, without the differences of totals, which a job adds up. */
+const rowsOf = async (tenantId: string) =>
+  (await tablesWith(sql, ["tenant_id", "tenant_key", "only_tenant_id"], tenantId))
+    .filter((table) => !table.endsWith("_deltas"));
 
 Deno.test("files of an erased tenant are purged; one under legal hold refuses the erasure", async () => {
   const { name, tenantId, clerk } = await company();
@@ -161,12 +118,11 @@ Deno.test("files of an erased tenant are purged; one under legal hold refuses th
   await fetch(reserved.uploadUrl, { method: "PUT", headers: reserved.requiredHeaders, body: CLEAN });
   await clerk.post(`/api/v1/files/${reserved.fileId}/complete`);
   await until(async () => (await clerk.get(`/api/v1/files/${reserved.fileId}`)).body.status === "Available");
-  const held = await clerk.put(`/api/v1/files/${reserved.fileId}/retention`, { legalHold: true });
-  assert.equal(held.status, 200, JSON.stringify(held.body));
+  await accepted(clerk.put(`/api/v1/files/${reserved.fileId}/retention`, { legalHold: true }));
   await deactivate(tenantId);
-  const refused = await erase(admin, tenantId, { reason: "r", name });
-  assert.deepEqual([refused.status, refused.body.code], [409, "FILE_LEGAL_HOLD_CONFLICT"]);
-  assert.match(refused.body.detail, /1 file/);
+  const held = await erase(admin, tenantId, { reason: "r", name });
+  await refused("409 FILE_LEGAL_HOLD_CONFLICT", held);
+  assert.match(held.body.detail, /1 file/);
   assert.equal((await admin.get(`/api/v1/tenants/${tenantId}`)).status, 200, "nothing was changed");
   await sql`update files set legal_hold = false where id = ${reserved.fileId}`;
   await done(admin, `/api/v1/admin/tenants/${tenantId}/erase`, { reason: "r", name });
@@ -180,11 +136,58 @@ Deno.test("files of an erased tenant are purged; one under legal hold refuses th
   });
 });
 
-Deno.test("a group with children cannot be erased", async () => {
+Deno.test("the platform tenant and a group with children cannot be erased", async () => {
+  await refused("409 TENANT_PLATFORM_CONFLICT", erase(admin, t.platformTenantId, { reason: "r", name: "n" }));
   const group = await t.tenant({ name: `Group${crypto.randomUUID()}`, type: "Group" });
   await t.tenant({ parentTenantId: group });
   const { body } = await admin.get(`/api/v1/tenants/${group}`);
   await deactivate(group);
-  const refused = await erase(admin, group, { reason: "r", name: body.name });
-  assert.equal(refused.body.code, "TENANT_HAS_CHILDREN_CONFLICT");
+  await refused("409 TENANT_HAS_CHILDREN_CONFLICT", erase(admin, group, { reason: "r", name: body.name }));
+});
+
+Deno.test("a tenant is erased with its OAuth clients, also those that users of other tenants signed in to", async () => {
+  const name = `Walrus${crypto.randomUUID().slice(0, 8)}`;
+  const [erased, other] = [await t.tenant({ name }), await t.tenant()];
+  const maker = await t.actor({ tenantId: erased, permissions: ["manage:oauth-clients"] });
+  const client = await makeClient(maker, { firstParty: false });
+  const { browser, who } = await signedInBrowser(t, { links: [other, erased] });
+  const page = await browser.show(authorizeUrl(t, client, { scope: "openid offline_access" }));
+  const to = await browser.submit(page, "allowed");
+  assert.ok("left" in to);
+  assert.equal((await redeem(t, client, codeOf(to.left))).status, 200);
+  await accepted(deactivate(erased));
+  await done(admin, `/api/v1/admin/tenants/${erased}/erase`, { reason: "left", name });
+  assert.equal((await sql`select from oauth_clients where id = ${client.id}`).length, 0);
+  const taken = () => makeClient(admin, { audience: client.audience });
+  await assert.rejects(taken, /OAUTH_AUDIENCE_CONFLICT/, "its tokens may still be valid");
+  assert.deepEqual(await finish(pruneAudiencesJob, t.steward.platform), { audiences: 0 });
+  await sql`update oauth_audiences set left_at = now() - interval '25 hours' where audience = ${client.audience}`;
+  assert.deepEqual(await finish(pruneAudiencesJob, t.steward.platform), { audiences: 1 });
+  await taken();
+  assert.equal((await sql`select from users where id = ${who.id} and erased_at is null`).length, 1);
+});
+
+Deno.test("erasing an inactive tenant ends no session of its users in other tenants", async () => {
+  const name = `Seal${crypto.randomUUID().slice(0, 8)}`;
+  const [erased, other] = [await t.tenant({ name }), await t.tenant()];
+  const permissions = ["create:roles", "update:roles", "read:users"];
+  const maker = await t.actor({ tenantId: erased, permissions });
+  const who = await person(t, { links: [other, erased] });
+  const [permission] = await sql`select id from permissions where code = 'read:users' and tenant_id is null`;
+  for (const role of ["Sealers", "Others"]) {
+    const { body } = await maker.post("/api/v1/roles", { name: role, permissionIds: [] });
+    await sql`insert into user_tenant_roles (user_id, tenant_id, role_id) values (${who.id}, ${erased}, ${body.id})`;
+    await accepted(maker.put(`/api/v1/roles/${body.id}`, { permissionIds: [permission?.id] }));
+  }
+  await accepted(deactivate(erased));
+  const session = await signInAs(t, who.email);
+  await done(admin, `/api/v1/admin/tenants/${erased}/erase`, { reason: "left", name });
+  t.steward.platform.rights.invalidate([who.id]);
+  assert.equal((await sql`select from user_tenants where tenant_id = ${erased}`).length, 0);
+  assert.equal((await bearer(t, session).get("/api/v1/auth/me")).status, 200);
+  const { refreshToken } = session.body;
+  assert.equal((await t.nobody.post("/api/v1/auth/refresh", { refreshToken })).status, 200);
+  const told =
+    await sql`select from events where type = 'user.access-changed' and data ->> 'userId' = ${who.id}`;
+  assert.equal(told.length, 0, "those of the erased tenant are deleted, and the other tells of no change");
 });

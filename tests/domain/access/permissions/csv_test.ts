@@ -42,7 +42,3 @@ Deno.test("a misplaced quote makes only its own line invalid", () => {
     );
   }
 });
-
-Deno.test("at most the requested number of records is read", () => {
-  assert.equal(readCsv("a\n".repeat(9), 4).length, 4);
-});

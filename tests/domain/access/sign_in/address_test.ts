@@ -9,10 +9,8 @@ Deno.test("an IPv4 address is its own key, also when mapped into IPv6", () => {
 
 Deno.test("the key of an IPv6 address is its /64 network, in any notation", () => {
   const network = "2001:db8:0:1::/64";
-  for (
-    const ip of ["2001:db8:0:1::", "2001:db8:0:1::1", "2001:DB8:0:1:a:b:c:d", "2001:0db8:0000:0001:0:0:0:9"]
-  ) {
-    assert.equal(addressKey(ip), network, ip);
+  for (const tail of ["db8:0:1::", "db8:0:1::1", "DB8:0:1:a:b:c:d", "0db8:0000:0001:0:0:0:9"]) {
+    assert.equal(addressKey(`2001:${tail}`), network, tail);
   }
   assert.equal(addressKey("::1"), "0:0:0:0::/64");
   assert.equal(addressKey("fe80::1%eth0"), "fe80:0:0:0::/64");

@@ -1,31 +1,22 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../../support/setup.ts";
+import { until } from "../../../support/until.ts";
 import { refused } from "../answers.ts";
-import { newUser } from "../users.ts";
-import { counts, IMPORTER, Importing, newEmail } from "./importing.ts";
+import { newEmail, newUser } from "../users.ts";
+import { BCRYPT } from "./hashes.ts";
+import { IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 const importing = new Importing(t);
 const importer = await t.actor({ permissions: [...IMPORTER, "purge:files"] });
-const byEmail = async (email: string) =>
-  (await importer.get(`/api/v1/users/by-email/${encodeURIComponent(email)}`)).body;
 
 Deno.test("the usual content types of CSV files are accepted", async () => {
   const types = [
-    "text/csv; charset=utf-8",
-    "application/csv",
-    "text/x-csv",
-    "application/x-csv",
-    "text/comma-separated-values",
-    "text/x-comma-separated-values",
-    "application/vnd.ms-excel",
-    "text/plain",
+    ...["text/csv; charset=utf-8", "application/csv", "text/x-csv", "application/x-csv", "text/plain"],
+    ...["text/comma-separated-values", "text/x-comma-separated-values", "application/vnd.ms-excel"],
   ];
-  for (const contentType of types) {
-    const done = await importing.run(importer, `email\n${newEmail()}\n`, { contentType });
-    assert.equal(done.created, 1, contentType);
-  }
+  await Promise.all(types.map((type) => importing.file(importer, `email\n${newEmail()}\n`, type)));
 });
 
 Deno.test("a result ends after 30 days, and both files can be purged earlier, once the import is over", async () => {
@@ -91,141 +82,57 @@ Deno.test("metadata with numbers that would lose digits is refused with their pa
       assert.match(JSON.stringify(answer.body.errors), new RegExp(`metadata.${path}: .*send it as a text`));
     }
   }
-  const csv = `email,metadata\n${newEmail()},"{""id"":${LONG}}"\n${newEmail()},"{""id"":""${LONG}""}"\n`;
-  const json =
-    `[{"email":"${newEmail()}","metadata":{"id":${LONG}}},{"email":"${newEmail()}","metadata":{"id":1.50}}]`;
-  for (const [content, contentType] of [[csv, "text/csv"], [json, "text/plain"]]) {
-    const done = await importing.run(importer, content ?? "", { contentType: contentType ?? "" });
-    assert.deepEqual(counts(done), { created: 1, updated: 0, unchanged: 0, failed: 1 });
-    const lines = await importing.result(importer, done);
-    assert.match(lines[0]?.[3] ?? "", new RegExp(`metadata.id: ${LONG} .*send it as a text`));
-  }
 });
 
-Deno.test("names with control characters are refused everywhere", async () => {
-  const bad = "Ana\r\nBcc: all";
-  const admin = t.systemAdmin;
-  const attempts = {
-    "a user's name": () => admin.post("/api/v1/users", newUser({ firstName: bad })),
-    "a user's last name": () => admin.post("/api/v1/admin/users", newUser({ lastName: "a\u0000b" })),
-    "an invitation": () =>
-      admin.post("/api/v1/users/invite", {
-        email: newEmail(),
-        roleIds: [admin.roleId],
-        firstName: "a\u0007",
-      }),
-    "a role": () => admin.post("/api/v1/roles", { name: bad }),
-    "a tenant": () => admin.post("/api/v1/tenants", { name: "a\tb", type: "Standard" }),
-    "a client": () =>
-      admin.post("/api/v1/oauth-clients", {
-        name: "a\u0085b",
-        kind: "confidential",
-        redirectUris: [],
-        audience: "x",
-      }),
-    "a service account": () =>
-      admin.post("/api/v1/service-accounts", { name: bad, permissions: ["read:users"], tenants: "all" }),
-    "a key": () => admin.post("/api/v1/api-keys", { name: bad, permissions: ["read:users"] }),
-    "the own profile": () => admin.put("/api/v1/auth/me", { firstName: bad }),
-  };
-  for (const [what, attempt] of Object.entries(attempts)) {
-    const { status, body } = await attempt();
-    assert.deepEqual([status, body.code], [400, "VALIDATION_ERROR"], `${what}: ${JSON.stringify(body)}`);
-  }
-  const done = await importing.run(importer, `[{"email":"${newEmail()}","firstName":"a\\nb"}]`, {
+const previewOf = ({ id }: { id: string }) => `/api/v1/users/imports/${id}/preview`;
+
+Deno.test("after a dry run the preview shows the columns, the first rows and the failed rows; nothing is written", async () => {
+  const email = newEmail();
+  const csv = `email,firstName,passwordHash\n${email},Ana,${BCRYPT}\nnot-an-email,Bo,\n${email},Twice,\n`;
+  const done = await importing.run(importer, csv, { dryRun: true });
+  const path = previewOf(done);
+  const { body } = await until(() => importer.get(path), ({ body }) => body.isComplete);
+  assert.deepEqual(body.columns, ["email", "firstName", "passwordHash"]);
+  assert.deepEqual(body.rows[0], {
+    row: 1,
+    values: { email, firstName: "Ana", passwordHash: "•••" },
+    outcome: "Created",
+    error: null,
+  });
+  assert.deepEqual(body.failures, [
+    { row: 2, email: "not-an-email", outcome: "Failed", error: "email: expected an email address" },
+    { row: 3, email, outcome: "Failed", error: "email: row 1 of the file has the same one" },
+  ]);
+  assert.ok(!JSON.stringify(body).includes(BCRYPT));
+  refused(await importer.get(`/api/v1/users/by-email/${email}`), 404, "USER_NOT_FOUND");
+});
+
+Deno.test("a preview of 120 failed rows names the first 100 and the members of a JSON file", async () => {
+  const rows = Array.from({ length: 120 }, (_, n) => ({ email: `bad ${n}`, metadata: { n } }));
+  const done = await importing.run(importer, JSON.stringify(rows), {
+    dryRun: true,
     contentType: "text/plain",
   });
-  assert.equal(done.failed, 1);
+  const { body } = await until(() => importer.get(previewOf(done)), ({ body }) => body.isComplete);
+  assert.deepEqual(body.columns, ["email", "metadata"]);
+  assert.equal(body.rows.length, 10);
+  assert.deepEqual(body.rows[3].values, { email: "bad 3", metadata: '{"n":3}' });
+  assert.equal(body.failures.length, 100);
+  assert.equal(body.failures[99].row, 100);
 });
 
-Deno.test("a file with a mistake as a whole imports nothing and says why", async () => {
-  const email = newEmail();
-  const utf16 = new Uint8Array([0xff, 0xfe, ...[..."email\n"].flatMap((c) => [c.charCodeAt(0), 0])]);
-  const cases: [content: string, why: RegExp, contentType?: string][] = [
-    [`email,password\n${email},secret of a user\n`, /plain passwords are not imported/],
-    [`email,colour\n${email},red\n`, /unknown column "colour"; expected email, firstName/],
-    [`email,tenantId\n${email},${importer.tenantId}\n`, /unknown column "tenantId"/],
-    [`email,email\n${email},${email}\n`, /the column "email" twice/],
-    [`"email\n${email}\n`, /header line cannot be read/],
-    [`[{"email":"${email}"}`, /the JSON array has no end/, "text/plain"],
-    [`[{"email":"${email}"}] more`, /text after the JSON array/, "text/plain"],
-  ];
-  for (const [content, why, contentType] of cases) {
-    const done = await importing.run(importer, content, contentType ? { contentType } : {});
-    assert.equal(done.status, "Failed", content);
-    assert.match(done.error ?? "", why);
-    assert.equal(done.resultFileId, null);
+Deno.test("rows are shown to who started the import and to readers of files, without files that have ended", async () => {
+  const done = await importing.run(importer, `email\n${newEmail()}\n`, { dryRun: true });
+  const path = previewOf(done);
+  const tenantId = importer.tenantId ?? "";
+  refused(await (await t.actor({ tenantId, permissions: ["create:users"] })).get(path), 403, "FORBIDDEN");
+  const reader = await t.actor({ tenantId, permissions: ["create:users", "read:files"] });
+  const { body } = await until(() => reader.get(path), ({ body }) => body.isComplete);
+  assert.equal(body.rows.length, 1);
+  const { fileId } = (await importer.get(`/api/v1/users/imports/${done.id}`)).body;
+  for (const id of [fileId, done.resultFileId]) {
+    assert.equal((await importer.post(`/api/v1/files/${id}/purge`, { reason: "imported" })).status, 200);
   }
-  refused(await importer.get(`/api/v1/users/by-email/${email}`), 404, "USER_NOT_FOUND");
-  const { id, status } = await importing.files.uploadAndScan(importer, {
-    bytes: utf16,
-    contentType: "text/csv",
-  });
-  if (status === "Available") {
-    assert.match((await importing.start(importer, id)).error ?? "", /not UTF-8/);
-  }
-});
-
-Deno.test("elements of a JSON file fail alone, and hostile ones stay data", async () => {
-  const good = newEmail();
-  const json = `[ 7, {"email": "${newEmail()}", "colour": 1}, {"email": broken}, [], {"email":"${newEmail()}",
-    "password":"plain text password"}, {"email":"${newEmail()}","firstName":"a\\u0000"}, {"email":"${newEmail()}",
-    "lastName":"a\\ud800"}, {"email":"${good}","firstName":"a]b}\\"[","metadata":{"__proto__":{"x":1}}} ]`;
-  const done = await importing.run(importer, json, { contentType: "text/plain" });
-  assert.deepEqual(counts(done), { created: 1, updated: 0, unchanged: 0, failed: 7 });
-  const reasons = (await importing.result(importer, done)).map(([, , , errors]) => errors);
-  assert.match(reasons[1] ?? "", /colour/);
-  assert.match(reasons[4] ?? "", /plain passwords are not imported/);
-  assert.match(reasons[5] ?? "", /control characters/);
-  assert.match(reasons[6] ?? "", /well-formed/);
-  const { firstName, metadata } = await byEmail(good);
-  assert.equal(firstName, 'a]b}"[');
-  assert.deepEqual(Object.keys(metadata), ["__proto__"]);
-});
-
-Deno.test("an element nested too deep fails alone, and the preview shows the others", async () => {
-  const [first, last] = [newEmail(), newEmail()];
-  const deep = (levels: number) => `${"[".repeat(levels)}${LONG}${"]".repeat(levels)}`;
-  const elements = [
-    `{"email":"${first}"}`,
-    ...[11, 201, 5_000, 60_000].map((levels) => `{"email":"${newEmail()}","metadata":{"a":${deep(levels)}}}`),
-    deep(60_000),
-    `{"email":"${last}"}`,
-  ];
-  const fileId = await importing.file(importer, `[${elements.join(",")}]`, "text/plain");
-  const started = await importer.post("/api/v1/users/imports", { fileId });
-  const path = `/api/v1/users/imports/${started.body.importId}`;
-  const preview = await importer.get(`${path}/preview`);
-  assert.equal(preview.status, 200, JSON.stringify(preview.body));
-  assert.equal(preview.body.rows[0].values.email, first);
-  const done = await importing.finished(importer, path);
-  assert.deepEqual(counts(done), { created: 2, updated: 0, unchanged: 0, failed: 5 });
-  const errors = (await importing.result(importer, done)).slice(1, 6).map(([, , , error]) => error);
-  assert.match(errors[0] ?? "", /^metadata: expected at most 10 levels|^metadata\.a/);
-  assert.deepEqual(errors.slice(1, 4), Array(3).fill("expected an object at most 200 levels deep"));
-  assert.equal(errors[4], "expected a JSON object");
-});
-
-Deno.test("100,000 rows are allowed; one more imports nothing", async () => {
-  const done = await importing.run(importer, `email\n${"x\n".repeat(100_001)}`);
-  assert.deepEqual([done.status, done.error], ["Failed", "the file has more than 100000 rows"]);
-  const dry = await importing.run(importer, `email\n${"x\n".repeat(100_000)}`, { dryRun: true });
-  assert.deepEqual([dry.status, dry.total, dry.failed], ["Completed", 100_000, 100_000]);
-});
-
-Deno.test("a cell without an end costs one row, not the rest of the file", async () => {
-  const last = newEmail();
-  const csv = `email,firstName\n"${newEmail()},x\n${newEmail()},y\n${newEmail()},${
-    "z".repeat(200_000)
-  }\n${last},A\n`;
-  const done = await importing.run(importer, csv);
-  assert.deepEqual(counts(done), { created: 2, updated: 0, unchanged: 0, failed: 2 });
-  assert.equal((await byEmail(last)).firstName, "A");
-});
-
-Deno.test("cells of the result file that look like formulas are neutralised", async () => {
-  const done = await importing.run(importer, `email\n"=HYPERLINK(""http://evil.example"")"\n@SUM(A1)\n`);
-  const text = await importing.resultText(importer, done.resultFileId ?? "");
-  assert.match(text, /^\ufeffrow,email,outcome,errors\r\n1,"'=HYPERLINK/);
-  assert.match(text, /\r\n2,'@SUM\(A1\),Failed,/);
+  const later = (await importer.get(path)).body;
+  assert.deepEqual([later.rows, later.failures, later.isComplete], [[], [], false]);
 });

@@ -7,8 +7,6 @@ import { Uploading } from "../../files/uploading.ts";
 import { ADMIN } from "../users.ts";
 
 export const IMPORTER = [...ADMIN, "upload:files", "read:files"];
-/** The hash of `imported password`. */
-export const BCRYPT = "$2y$10$YRlTrbvb0Ol0QEMGgMsv/.r8ZO0DC/SvB/USBoJvcD0IqY4GlrA2i";
 
 export interface Imported {
   id: string;
@@ -95,5 +93,3 @@ export const counts = ({ created, updated, unchanged, failed }: Imported) => ({
   unchanged,
   failed,
 });
-
-export const newEmail = () => `${crypto.randomUUID()}@example.test`;
