@@ -164,15 +164,15 @@ inOneInstance(
   },
 );
 
-Deno.test("a hundred thousand waiting jobs are counted on the metrics page", async () => {
+Deno.test("many waiting jobs are counted on the metrics page", async () => {
   const { sql } = t.steward.platform;
   await sql`
     insert into jobs (id, job_type_name, serialized_args, type, status, priority, queue, due_at, max_retries, lane)
     select gen_random_uuid(), 'steward.echo', '{}', 'FireAndForget', 'Enqueued', 2, 'waiting', now(), 0,
-      'waiting||' || n % 50 from generate_series(1, 100000) n`;
+      'waiting||' || n % 50 from generate_series(1, 20000) n`;
   await t.steward.sweep();
   const text = await metricsPage(t.steward.platform);
-  assert.equal(value(text, `steward_queue_depth{queue="other"}`), 100_001);
+  assert.equal(value(text, `steward_queue_depth{queue="other"}`), 20_001);
 });
 
 Deno.test("production without a token has no metrics route unless METRICS_PUBLIC is true", async () => {

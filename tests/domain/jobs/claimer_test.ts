@@ -6,9 +6,9 @@ import { laneName } from "../../../domain/jobs/job_row.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { openLease } from "../../../domain/jobs/lease.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 

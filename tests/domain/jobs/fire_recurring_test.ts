@@ -73,7 +73,7 @@ Deno.test("in a week around each clock change a daily job fires once a day", asy
   ) {
     const tenantId = await recurring({ zone, cron, nextRunAt: first });
     let fired = 0;
-    for (let now = Date.parse(first); now < Date.parse(until); now += 15 * 60_000) {
+    for (let now = Date.parse(first); now < Date.parse(until); now += 60 * 60_000) {
       const firedNow = await fireDueRecurringJobs(at(new Date(now).toISOString()));
       if (firedNow > 0) await finish(tenantId);
       fired += firedNow;
@@ -83,8 +83,8 @@ Deno.test("in a week around each clock change a daily job fires once a day", asy
   }
 });
 
-Deno.test("ten thousand jobs due in the same minute fire once each from four instances", async () => {
-  const tenantId = await recurring({ count: 10_000, nextRunAt: "2020-06-01T12:00:00Z" });
+Deno.test("two thousand jobs due in the same minute fire once each from four instances", async () => {
+  const tenantId = await recurring({ count: 2_000, nextRunAt: "2020-06-01T12:00:00Z" });
   const pools = Array.from(
     { length: 4 },
     () => connectPostgres(platform.config.DATABASE_URL ?? "", { max: 2 }),
@@ -93,13 +93,13 @@ Deno.test("ten thousand jobs due in the same minute fire once each from four ins
     const fired = await Promise.all(
       pools.map((pool) => fireDueRecurringJobs({ ...at("2020-06-01T12:00:00Z"), sql: pool })),
     );
-    assert.equal(fired.reduce((sum, n) => sum + n, 0), 10_000);
+    assert.equal(fired.reduce((sum, n) => sum + n, 0), 2_000);
   } finally {
     await Promise.all(pools.map((pool) => pool.end()));
   }
   const [row] = await sql`
     select count(*) as jobs, count(distinct recurring_job_id) as distinct from jobs where tenant_id = ${tenantId}`;
-  assert.deepEqual({ ...row }, { jobs: 10_000, distinct: 10_000 });
+  assert.deepEqual({ ...row }, { jobs: 2_000, distinct: 2_000 });
 });
 
 Deno.test("a recurring job with an invalid schedule is paused, gets another ETag, and does not block others", async () => {

@@ -133,13 +133,3 @@ Deno.test("the first lost lease of a job does not count as a failed attempt; the
   assert.deepEqual(await lose(), { status: "DeadLettered", failures: 1, lostLeases: 2 });
   assert.equal((await sql`select 1 from dead_letter_jobs where job_id = ${job.id}`).length, 1);
 });
-
-Deno.test("losing the lease for the last time leads to a dead letter", async () => {
-  const { job, workerId } = await subjectIn("Processing");
-  await sql`update jobs set failures = max_retries, lost_leases = 1 where id = ${job.id}`;
-  await sql`delete from job_workers where id = ${workerId}`;
-  await recoverLostJobs(sql);
-  const [row] = await sql`select status from jobs where id = ${job.id}`;
-  assert.equal(row?.status, "DeadLettered");
-  assert.equal((await sql`select 1 from dead_letter_jobs where job_id = ${job.id}`).length, 1);
-});

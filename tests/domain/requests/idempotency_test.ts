@@ -12,6 +12,7 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { mainPool, type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { finish } from "../../support/maintenance.ts";
 import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -118,16 +119,19 @@ Deno.test("a claim is renewed while its work runs and released when the request 
   const timeout = new AbortController();
   const answer = await inSteps(keyed, async (_, own) => {
     await writes(own);
-    const [before] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
-    for (let now = before; now?.claimedUntil.getTime() === before?.claimedUntil.getTime();) {
-      [now] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
-    }
+    const claimedUntil = async () => {
+      const [row] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
+      return row?.claimedUntil.getTime();
+    };
+    const before = await claimedUntil();
+    await until(claimedUntil, (now) => now !== before);
     await assert.rejects(inSteps(keyed, crash), isInUse);
     timeout.abort();
-    for (;;) {
-      const other = await inSteps(keyed, () => Promise.resolve(sent)).catch((error) => error);
-      if (!isInUse(other)) return { ...sent, body: "too late" };
-    }
+    await until(
+      () => inSteps(keyed, () => Promise.resolve(sent)).catch((error) => error),
+      (other) => !isInUse(other),
+    );
+    return { ...sent, body: "too late" };
   }, { signal: timeout.signal, claimSeconds: 1 });
   assert.equal(answer.body, "too late");
   assert.deepEqual(await inSteps(keyed, crash), { ...sent, isReplayed: true });

@@ -150,6 +150,7 @@ Deno.test("an ended batch is cancelled only if jobs of it still wait", async () 
   const good = await create({ jobs: [ECHO] });
   await ended(good.id, "Succeeded");
   assert.equal(refusal(await cancel(good.id)), "400 JOB_BATCH_CANNOT_CANCEL");
+  assert.equal(refusal(await cancel(crypto.randomUUID())), "404 JOB_BATCH_NOT_FOUND");
   const bad = await create({ jobs: [FAIL, WAITING], onAnyFailed: BAD });
   const { onAnyFailed } = await ended(bad.id, "Failed");
   const cancelled = await cancel(bad.id);
