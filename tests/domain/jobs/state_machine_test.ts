@@ -33,11 +33,10 @@ const caller = {
 /** The diagram of the README: the resulting state of each action in each state. */
 const readme = await Deno.readTextFile(new URL("../../../domain/jobs/README.md", import.meta.url));
 const [, diagram = ""] = readme.split("```mermaid");
-const drawn = [...diagram.matchAll(/^ {2}(\w+) --> (\w+) : (.+)$/gm)].map(([, from, to, action]) => ({
-  from,
-  to,
-  action,
-}));
+const drawn = Array.from(
+  diagram.matchAll(/^ {2}(\w+) --> (\w+) : (.+)$/gm),
+  ([, from, to, action]) => ({ from, to, action }),
+);
 
 interface Subject {
   job: ClaimedJob;

@@ -1,19 +1,24 @@
 // The guarantees of the job engine, tested with real processes that are killed, frozen and stopped.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { jobWork, watchDueTimes } from "../../../domain/jobs/due_times.ts";
 import { followStrandedJobs } from "../../../domain/jobs/ended_jobs.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
-import { newId } from "../../../domain/shared/ids.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
-import { systemClock } from "../../../infra/clock.ts";
 import { Worker } from "../../../domain/jobs/worker.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { systemClock } from "../../../infra/clock.ts";
+import { freePort } from "../../../infra/embedded/free_port.ts";
+import { startEmbeddedPostgres } from "../../../infra/embedded/postgres.ts";
 import { createLog } from "../../../infra/log.ts";
+import { migrate } from "../../../infra/postgres/migrate.ts";
 import { connectPostgres, type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
-import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { NO_PLATFORM } from "../../support/job_context.ts";
+import { setup } from "../../support/setup.ts";
+import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
 import { startWorkerProcess } from "../../support/worker_process.ts";
 
@@ -163,21 +168,6 @@ Deno.test("batches and continuations of several parents end exactly once althoug
     await end(successor);
   }));
 
-Deno.test("four workers on one database share the work and never run a job twice at once", () =>
-  withDatabase(async ({ databaseUrl, sql }) => {
-    const workers = await Promise.all(Array.from({ length: 4 }, () => startWorkerProcess({ databaseUrl })));
-    await enqueue(sql, "test.note", 400, { ms: 100 });
-    await sql.notify("steward_jobs", ""); // wakes all workers at the same moment, as an enqueuing instance does
-    assert.deepEqual(await allEnded(sql), { Succeeded: 400 });
-    const [doubles] = await sql<
-      { n: number }[]
-    >`select count(*)::int - count(distinct n)::int as n from notes`;
-    assert.equal(doubles?.n, 0);
-    const shares = await sql<{ n: number }[]>`select count(*)::int as n from notes group by pid`;
-    assert.equal(shares.length, 4, "every worker had a share");
-    await end(...workers);
-  }));
-
 Deno.test("a worker frozen past its lease aborts its jobs when it continues, and a late result is rejected", () =>
   withDatabase(async ({ databaseUrl, sql }) => {
     const [id = ""] = await enqueue(sql, "test.note-start", 1, { ms: 2_500 });
@@ -303,3 +293,71 @@ Deno.test("a job that kills its process is dead-lettered after its retries; the 
     }]);
     await end(last);
   }));
+
+Deno.test("after a restart of Postgres the same worker continues and loses no job", async () => {
+  const folder = await Deno.makeTempDir();
+  const options = { dir: join(folder, "postgres"), password: "test", port: freePort() };
+  let server = await startEmbeddedPostgres(options);
+  const sql = connectPostgres(server.url, { max: 2 });
+  await migrate(sql);
+  await enqueue(sql, "test.note", 300, { ms: 20 });
+  const worker = await startWorkerProcess({ databaseUrl: server.url });
+  const succeeded = () =>
+    sql`select from jobs where status = 'Succeeded'`.then(({ length }) => length, () => 0); // 0: the server is away
+  await until(succeeded, (n) => n >= 20);
+  await server.stop();
+  server = await startEmbeddedPostgres(options);
+  await until(succeeded, (n) => n === 300);
+  const [attempts] = await sql<{ counted: number; recorded: number }[]>`
+    select (select sum(attempts)::int from jobs) as counted, (select count(*)::int from job_executions) as recorded`;
+  assert.equal(
+    attempts?.counted,
+    attempts?.recorded,
+    "every attempt is recorded, including those that the restart interrupted",
+  );
+  worker.kill("SIGTERM");
+  await worker.status;
+  await sql.end();
+  await server.stop();
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("a worker whose clock is an hour off runs scheduled jobs on time", () =>
+  withDatabase(async ({ databaseUrl, sql }) => {
+    for (const clockShiftMs of [3_600_000, -3_600_000]) {
+      const [id = ""] = await enqueue(sql, "test.note", 1, { ms: 1 });
+      await sql`update jobs set status = 'Scheduled', due_at = now() + interval '1 s' where id = ${id}`;
+      const worker = await startWorkerProcess({ databaseUrl, clockShiftMs });
+      const [job] = await until(
+        () =>
+          sql`select started_at >= due_at as is_due, started_at <= completed_at and completed_at <= now() as is_right
+          from jobs where id = ${id} and status = 'Succeeded'`,
+        ({ length }) => length === 1,
+      );
+      assert.deepEqual({ ...job }, { isDue: true, isRight: true });
+      await end(worker);
+    }
+  }));
+
+Deno.test("deleting the KV file of a running service delays and loses no job", async () => {
+  const t = await setup();
+  try {
+    const { DATA_DIR } = t.steward.platform.config;
+    for (const suffix of ["", "-wal", "-shm"]) {
+      await Deno.remove(join(DATA_DIR, `kv.sqlite${suffix}`)).catch(() => {});
+    }
+    const actor = await t.actor();
+    const scheduledAt = new Date(Date.now() + 1_000).toISOString();
+    const job = await actor.post("/api/v1/jobs", {
+      jobTypeName: "steward.echo",
+      serializedArgs: "{}",
+      scheduledAt,
+    });
+    assert.equal(job.body.status, "Scheduled");
+    assert.equal(await t.settled(job.body.id), "Succeeded");
+    const { body } = await actor.get(`/api/v1/jobs/${job.body.id}`);
+    assert.ok(body.startedAt >= scheduledAt, "not before it was due");
+  } finally {
+    await t.stop();
+  }
+});

@@ -67,7 +67,11 @@ Deno.test("work of several steps is done once; repeats are rejected while it run
 Deno.test("after a crash before the first write, the key is free when its claim expires", async () => {
   const keyed = request();
   await assert.rejects(inSteps(keyed, crash), crashed);
-  await assert.rejects(inSteps(keyed, crash), refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"));
+  await assert.rejects(inSteps(keyed, crash), (error) => {
+    assert.ok(refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT")(error));
+    assert.equal((error as Problem).extras.headers?.["retry-after"], "60", "when the claim ends");
+    return true;
+  });
   await expireClaims();
   assert.equal((await inSteps(keyed, () => Promise.resolve(sent))).isReplayed, false);
 });
@@ -80,19 +84,14 @@ Deno.test("after a crash during the work, the next request with the key gets the
     await writes(own);
     return await crash();
   };
-  await assert.rejects(inSteps(keyed, crashAfterWrite), crashed);
-  await assert.rejects(inSteps(keyed, crash), (error) => {
-    assert.ok(refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT")(error));
-    assert.equal((error as Problem).extras.headers?.["retry-after"], "60", "when the claim ends");
-    return true;
-  });
-  await expireClaims();
-  await assert.rejects(inSteps(keyed, crashAfterWrite), crashed);
-  await expireClaims();
+  for (const _ of [1, 2]) {
+    await assert.rejects(inSteps(keyed, crashAfterWrite), crashed);
+    await assert.rejects(inSteps(keyed, crash), refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"));
+    await expireClaims();
+  }
   assert.equal((await inSteps(keyed, (once) => (received.push(once), Promise.resolve(sent)))).status, 200);
-  const [first] = received;
   assert.deepEqual(received.map(({ isRepeat }) => isRepeat), [false, true, true]);
-  assert.deepEqual(received.map(({ id }) => id), Array(3).fill(first?.id));
+  assert.equal(new Set(received.map(({ id }) => id)).size, 1);
   assert.deepEqual(await inSteps(keyed, crash), { ...sent, isReplayed: true });
 });
 
