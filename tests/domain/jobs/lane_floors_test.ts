@@ -55,7 +55,7 @@ async function enqueue(
 }
 
 /** Holds a snapshot, and then enqueues and ends jobs in a lane: their index entries stay. */
-async function endJobs(lane: string): Promise<AsyncDisposable> {
+async function endJobs(lane: string) {
   const connection = await holder.reserve();
   await connection`begin isolation level repeatable read`;
   await connection`select count(*) from users`;
@@ -64,12 +64,14 @@ async function endJobs(lane: string): Promise<AsyncDisposable> {
     select uuidv7(), 'test.floors', '{}', 'FireAndForget', 'Enqueued', 2, 'default', ${lane},
       now() - interval '1 minute', 3 from generate_series(1, ${ENDED})`;
   await one`update jobs set status = 'Cancelled', completed_at = now() where lane = ${lane}`;
-  return {
-    async [Symbol.asyncDispose]() {
-      await connection`commit`;
-      connection.release();
-    },
+  let hasEnded = false;
+  const end = async () => {
+    if (hasEnded) return;
+    hasEnded = true;
+    await connection`commit`;
+    connection.release();
   };
+  return { end, [Symbol.asyncDispose]: end };
 }
 
 /** How many index entries of `jobs` the statements of `work` on the connection `one` read. */
@@ -101,7 +103,7 @@ async function assertSkips(claim: () => Promise<string | undefined>, lane: strin
 }
 
 Deno.test("while a snapshot is held, claims do not read the entries of ended jobs, and miss no job", async () => {
-  const held = await endJobs(laneName("held"));
+  await using held = await endJobs(laneName("held"));
   const workerId = await openLease(sql, "test");
   const claimer = new Claimer(slow, new JobTypes(), null, () => Infinity, () => {});
   const claim = async () => {
@@ -111,7 +113,7 @@ Deno.test("while a snapshot is held, claims do not read the entries of ended job
   await assertSkips(claim, laneName("held"));
   const others = [await enqueue({ queue: "first" }), await enqueue({ queue: "iron" })];
   assert.deepEqual(new Set([await claim(), await claim()]), new Set(others), "lanes around the slow one");
-  await held[Symbol.asyncDispose]();
+  await held.end();
   const last = await enqueue({ queue: "held" });
   assert.equal(await until(claim), last);
 });

@@ -73,6 +73,7 @@ Deno.test("a job is claimed, reported on, and settled with its output", async ()
     { level: "error", message: "c", fields: null },
   ]);
 
+  await endLease(id);
   assert.deepEqual(await worker.settle(body.jobs, "succeeded", { output: { sent: true } }), ["settled"]);
   assertHas(await read(id), { status: "Succeeded", attempts: 1, lastError: null });
   assertHas(await lastRun(id), { status: "Succeeded", output: '{"sent":true}', attemptNumber: 1 });
@@ -156,6 +157,7 @@ Deno.test("the first lost lease does not count, further ones do, and the late wo
     await endLease(id);
     assert.deepEqual(await worker.beat(jobs), ["held"], "within the deadline, until the end is noticed");
     await t.steward.sweep();
+    assert.equal((await read(id)).status, "Processing", "the heartbeat has renewed the lease");
     await loseLease(id);
     assert.deepEqual(await worker.beat(jobs), ["lost"]);
     assert.deepEqual(await worker.settle(jobs, "succeeded"), ["lost"]);
