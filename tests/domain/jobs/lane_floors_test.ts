@@ -25,10 +25,10 @@ Deno.test.afterAll(async () => {
   for (const pool of [holder, one, sql]) await pool.end();
 });
 
-/** The connection `one` to a database that seems slow: a claim takes a second, and a check 10 ms. */
+/** The connection `one` to a database that seems slow: a claim takes 20 ms, and a check 10 ms. */
 const slow = Object.assign((...args: Parameters<Pool>) => {
   const text = String(args[0]);
-  if (text.includes("set status = 'Processing'")) aheadMs += 1_100;
+  if (text.includes("set status = 'Processing'")) aheadMs += 20;
   const query = one(...args);
   if (!text.includes("as took_ms")) return query;
   return query.then((rows) => rows.map((row) => ({ ...row, tookMs: 10 })));
