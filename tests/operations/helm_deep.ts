@@ -114,7 +114,7 @@ const selects = (selector: Labels, { metadata }: Pod) =>
 
 for (const [title, values] of Object.entries(VALUES)) {
   Deno.test({
-    name: `the Helm chart with ${title}: lint finds nothing, and the objects fit together`,
+    name: `the Helm chart with ${title}: lint finds nothing, the objects fit together, and production starts`,
     ignore,
     async fn() {
       const { success, out, error } = await run("lint", values, "--strict");
@@ -162,17 +162,8 @@ for (const [title, values] of Object.entries(VALUES)) {
         const labels = (podSelector ?? selector).matchLabels;
         assert.deepEqual(all.filter((each) => !selects(labels, podOf(each))), []);
       }
-    },
-  });
-
-  Deno.test({
-    name: `the Helm chart with ${title}: production starts with the settings of every pod`,
-    ignore,
-    async fn() {
-      const objects = await render(values);
-      const migration = only(objects, "Job");
-      assert.match(migration.metadata.annotations?.["helm.sh/hook"] ?? "", /pre-install,pre-upgrade/);
-      for (const object of [...of(objects, "Deployment"), migration]) {
+      assert.match(job.metadata.annotations?.["helm.sh/hook"] ?? "", /pre-install,pre-upgrade/);
+      for (const object of all) {
         const { volumes, serviceAccountName = "default" } = podOf(object).spec;
         const { volumeMounts: [mount] } = containerOf(object);
         const secretName = volumes.find(({ name }) => name === mount?.name)?.secret.secretName;
@@ -247,18 +238,11 @@ Deno.test({
 });
 
 Deno.test({
-  name: "the Helm chart: a single instance has no disruption budget, so that its node can be drained",
+  name: "the Helm chart refuses values that cannot work; a single instance has no disruption budget",
   ignore,
   async fn() {
-    const objects = await render({ ...VALUES["an existing Secret"], replicas: 1 });
-    assert.deepEqual(of(objects, "PodDisruptionBudget"), []);
-  },
-});
-
-Deno.test({
-  name: "the Helm chart refuses values that cannot work",
-  ignore,
-  async fn() {
+    const single = await render({ ...VALUES["an existing Secret"], replicas: 1 });
+    assert.deepEqual(of(single, "PodDisruptionBudget"), [], "its node can be drained");
     const { env, secrets } = VALUES["an existing Secret"];
     const { PUBLIC_URL: _, ...withoutUrl } = env;
     const wrong: [unknown, RegExp][] = [

@@ -31,13 +31,9 @@ async function whileLocked(lock: (tx: Tx) => Promise<unknown>, work: () => Promi
 Deno.test("a locked message does not delay the messages sent with it, and is sent after the lock ends", async () => {
   const scheduledAt = new Date(Date.now() + 1_000).toISOString();
   const ids: string[] = [];
-  for (let n = 0; n < 12; n++) {
-    const notification = {
-      channel: "Email",
-      recipients: [{ address: `r${n}@example.test` }],
-      subject: "S",
-      textBody: "T",
-    };
+  for (let n = 0; n < 4; n++) {
+    const recipients = [{ address: `r${n}@example.test` }];
+    const notification = { channel: "Email", recipients, subject: "S", textBody: "T" };
     const { body } = await t.systemAdmin.post("/api/v1/notifications/schedule", {
       notification,
       scheduledAt,
@@ -51,9 +47,9 @@ Deno.test("a locked message does not delay the messages sent with it, and is sen
       0;
   await whileLocked(
     (tx) => tx`select from notifications where id = ${held} for update`,
-    () => until(() => isSent(others), Boolean, { what: "Sent for the others", withinMs: 4_000 }),
+    () => until(() => isSent(others), Boolean, { what: "Sent for the others" }),
   );
-  await until(() => isSent([held]), Boolean, { what: "Sent for the locked one", withinMs: 10_000 });
+  await until(() => isSent([held]), Boolean, { what: "Sent for the locked one" });
   const [job] = await sql`
     select j.failures from jobs j join notifications n on n.job_id = j.id where n.id = ${held}`;
   assert.equal(job?.failures, 0);
@@ -75,7 +71,7 @@ Deno.test("a row lock on an endpoint does not stop deliveries from finishing", a
             sql`select from webhook_deliveries
               where id = ${ping.id} and status = ${state} and attempt_count = 1`,
           (rows) => rows.length === 1,
-          { what: state, withinMs: 3_000 },
+          { what: state },
         ),
     );
   }
@@ -97,7 +93,7 @@ Deno.test("a claimer that holds the limit lock does not stop jobs of other types
       await until(
         () => sql`select from jobs where id = ${job.id} and status = 'Succeeded'`,
         (rows) => rows.length === 1,
-        { what: "Succeeded for another job", withinMs: 3_000 },
+        { what: "Succeeded for another job" },
       );
     },
   );
@@ -108,11 +104,11 @@ Deno.test("readiness reports a failure while no job can start, and recovers by i
     const { status, body } = await t.nobody.get("/readyz");
     return [status, body.checks.jobs, body.checks.postgres].join(" ");
   };
-  await until(jobs, (state) => state === "200 ok ok", { withinMs: 5_000 });
+  await until(jobs, (state) => state === "200 ok ok");
   await whileLocked(
     (tx) => tx`lock table jobs`,
-    () => until(jobs, (state) => state === "200 failed ok", { withinMs: 6_000 }),
+    () => until(jobs, (state) => state === "200 failed ok"),
   );
-  await until(jobs, (state) => state === "200 ok ok", { withinMs: 3_000 });
+  await until(jobs, (state) => state === "200 ok ok");
   assert.ok(t.logs.some((line) => /no job could be claimed for \d+ s/.test(line)));
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { setTimeout as pause } from "node:timers/promises";
 import { contains, has } from "../support/answers.ts";
 import { inOneInstance } from "../support/in_one_instance.ts";
 import { setupShared } from "../support/setup.ts";
+import { until } from "../support/until.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -53,16 +53,24 @@ Deno.test("malformed JSON, another content type and an oversized body have diffe
 const AT_PROXY = "who breaks off does so with the proxy";
 inOneInstance("an incomplete body is reported as the client's error", AT_PROXY, async () => {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
-  const head =
-    "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
-  await connection.write(new TextEncoder().encode(head));
+  const head = [
+    "POST /auth/login HTTP/1.1",
+    "host: x",
+    "content-type: application/json",
+    "content-length: 99",
+  ];
+  const send = (text: string) => connection.write(new TextEncoder().encode(text));
+  await send(`${head.join("\r\n")}\r\nexpect: 100-continue\r\n\r\n`);
   const served = () =>
     t.logs.filter((line) => line.includes('"route":"/api/v1/auth/login","status":400')).length;
   const before = served();
   const seen = t.logs.length;
-  await pause(50);
+  const answer = new Uint8Array(100);
+  await connection.read(answer);
+  assert.match(new TextDecoder().decode(answer), / 100 Continue/, "the service reads the body");
+  await send("{");
   connection.close();
-  while (served() === before) await pause(10);
+  await until(() => served() > before);
   assert.equal(t.logs.slice(seen).some((line) => line.includes("a request failed unexpectedly")), false);
 });
 

@@ -2,54 +2,46 @@ import type { PlantedFault } from "./faults.ts";
 
 const FENCE = "j.id = e.id and j.attempts = e.attempt and j.worker_id is not distinct from e.worker_id";
 
-/** Each fault, and the first seed that finds it. `deno task simulate --faults` proves it. */
+/** README.md says what each fault does. `deno task simulate --faults` proves that the seeds find them. */
 export const FAULTS: readonly PlantedFault[] = [
   {
     name: "settle without worker",
-    what: "a success is accepted from a worker that no longer holds the job",
     from: `and ${FENCE} returning j.id, j.has_children, j.batch_id`,
     to: "and j.id = e.id and j.attempts = e.attempt returning j.id, j.has_children, j.batch_id",
     seed: 61,
   },
   {
     name: "failure without worker",
-    what: "an end other than success is accepted from a worker that no longer holds the job",
     from: `and ${FENCE} returning j.id, j.tenant_id`,
     to: "and j.id = e.id and j.attempts = e.attempt returning j.id, j.tenant_id",
     seed: 228,
   },
   {
     name: "claim without priority",
-    what: "claims start with the jobs of low priority",
     from: "(values (0, age0), (1, age1), (2, age2), (3, age3)) s (priority, age)",
     to: "(values (3, age3), (2, age2), (1, age1), (0, age0)) s (priority, age)",
     seed: 2,
   },
   {
     name: "claim by id",
-    what: "claims take jobs in the order of ids, not of due times",
     from: "order by j.due_at, j.id limit",
     to: "order by j.id limit",
     seed: 3,
   },
   {
     name: "remote claim without order",
-    what: "remote claims take the latest jobs first",
     from: "order by j.due_at, j.id limit w.depth",
     to: "order by j.due_at desc, j.id limit w.depth",
     needs: ["remote"],
-    seed: 1,
   },
   {
     name: "claim without lease",
-    what: "a worker that was declared dead claims jobs",
     from: "and exists (select from alive)",
     to: "",
     seed: 2,
   },
   {
     name: "claim ignores pauses",
-    what: "a worker claims although it does not know of a pause yet",
     from: "and not pauses_changed and exists (select from due)",
     to: "and exists (select from due)",
     needs: ["pauses"],
@@ -57,7 +49,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "pause marks no worker",
-    what: "a pause does not mark the workers that must read it",
     from: "update job_workers set pauses_changed = true where not pauses_changed",
     to: "update job_workers set pauses_changed = true where false",
     needs: ["pauses"],
@@ -65,65 +56,49 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "attempt not counted",
-    what: "a claim keeps the number of the last attempt",
     from: "worker_id = $?, attempts = attempts + 1",
     to: "worker_id = $?, attempts = greatest(attempts, 1)",
-    seed: 1,
   },
   {
     name: "promote too early",
-    what: "waiting jobs become due ten seconds early",
     from: "where status in ('Scheduled', 'Failed') and due_at <= now()",
     to: "where status in ('Scheduled', 'Failed') and due_at <= now() + interval '10 s'",
-    seed: 1,
   },
   {
     name: "promote without retries",
-    what: "failed jobs never become due again",
     from: "where status in ('Scheduled', 'Failed') and due_at <= now() order by due_at",
     to: "where status in ('Scheduled') and due_at <= now() order by due_at",
-    seed: 1,
   },
   {
     name: "retry without delay",
-    what: "a failed job is due at once",
     from: "then j.due_at else statement_timestamp() + e.delay_ms * interval '1 ms' end",
     to: "then j.due_at else now() end",
-    seed: 1,
   },
   {
     name: "failure not counted",
-    what: "a failed attempt does not count",
     from: "failures = j.failures + e.counts",
     to: "failures = j.failures",
-    seed: 1,
   },
   {
     name: "lost lease counts at once",
-    what: "the first lost lease counts as a failure",
     from: "failures = failures + (lost_leases > 0)::int",
     to: "failures = failures + 1",
     needs: ["remote"],
-    seed: 1,
   },
   {
     name: "lost lease not counted",
-    what: "a lost lease is never counted, so a job that crashes its process runs forever",
     from: "set worker_id = null, lost_leases = lost_leases + 1",
     to: "set worker_id = null, lost_leases = lost_leases",
     needs: ["remote"],
-    seed: 1,
   },
   {
     name: "lost jobs not found",
-    what: "jobs of dead workers stay with them",
     from: "and worker_id > gap.after and worker_id < gap.before",
     to: "and worker_id > gap.after and worker_id < gap.after",
     seed: 4,
   },
   {
     name: "cancel request forgotten",
-    what: "a job that was asked to stop runs again after its attempt failed",
     from: "status = case when j.cancel_requested_at is not null then 'Cancelled' else e.next end::job_status",
     to: "status = e.next::job_status",
     needs: ["cancels"],
@@ -131,7 +106,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "fan-in too early",
-    what: "the first of several parents releases their continuation",
     from: "where parent_job_ids && $?::uuid[] and status = 'AwaitingParent' and not",
     to: "where parent_job_ids && $?::uuid[] and status = 'AwaitingParent' or false and not",
     needs: ["parents"],
@@ -139,7 +113,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "batch ends early",
-    what: "a batch succeeds while some of its jobs still run",
     from: "(b.status = 'Running' and not",
     to: "(b.status = 'Running' or false and not",
     needs: ["batches"],
@@ -147,7 +120,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "batch job forgotten",
-    what: "a batch ends without the job that follows it",
     from: "on_any_failed_job_id = case when e.status <> 'Succeeded' then e.job_id end",
     to: "on_any_failed_job_id = null",
     needs: ["batches"],
@@ -155,7 +127,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "tick fired twice",
-    what: "two instances fire the same tick of a recurring job",
     from: "for no key update of r skip locked",
     to: "",
     needs: ["recurring"],
@@ -163,7 +134,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "unique key ends early",
-    what: "a key that is held for a time is released too early",
     from: "or created_at + make_interval(secs => unique_seconds) > statement_timestamp()",
     to: "or created_at + make_interval(secs => unique_seconds / 4) > statement_timestamp()",
     needs: ["unique"],
@@ -171,7 +141,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "limit without lock",
-    what: "two instances count the running jobs of a limited type at the same time",
     from: "select pg_advisory_xact_lock(hashtextextended(",
     to: "select (hashtextextended(",
     needs: ["limited"],
@@ -179,7 +148,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "limit counts the waiting",
-    what: "the running jobs of a limited type are not counted",
     from: "where status = 'Processing' and limit_key = any(",
     to: "where status = 'Failed' and limit_key = any(",
     needs: ["limited"],
@@ -187,7 +155,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "token not taken",
-    what: "a start takes no token of its bucket",
     from: "+ given.taken_ms * interval '1 ms'",
     to: "+ 0 * given.taken_ms * interval '1 ms'",
     needs: ["rated"],
@@ -195,7 +162,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "unfolded starts forgotten",
-    what: "starts that are not added to the bucket yet are not counted",
     from: "+ coalesce((select starts.n from starts where starts.bucket = given.bucket), 0) as standing",
     to: "as standing",
     needs: ["rated"],
@@ -203,7 +169,6 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "retry without token",
-    what: "a retry of a job with a rate limit does not wait for a token",
     inFunction: "hide_rate_limited_job",
     from: "new.lane := hidden_lane(new.bucket, new.tenant_id, new.queue);",
     to: "new.lane := new.lane;",
@@ -212,37 +177,29 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "counter forgets ends",
-    what: "the change of a job's status is not added to the counters if the job succeeds",
     inFunction: "count_updated_jobs",
     from: "select tenant_id, status, type, priority, queue, job_type_name, sum(n) from changed",
     to:
       "select tenant_id, status, type, priority, queue, job_type_name, sum(n) from changed where status <> 'Succeeded'",
-    seed: 1,
   },
   {
     name: "fold drops changes",
-    what: "changes that lower a counter are deleted without being added",
     from: "from taken cross join lateral (values",
     to: "from (select * from taken where n > 0) taken cross join lateral (values",
-    seed: 1,
   },
   {
     name: "fold passes open transactions",
-    what: "the fold goes past changes of transactions that still run",
     from: "select xid from pg_snapshot_xip(pg_current_snapshot()) xid where",
     to: "select xid from pg_snapshot_xip(pg_current_snapshot()) xid where false and",
     seed: 14,
   },
   {
     name: "dead letter missing",
-    what: "a job that used up its retries has no dead letter",
     from: "join jobs j on j.id = given.job_id returning id, job_id",
     to: "join jobs j on j.id = given.job_id and j.failures > 1 returning id, job_id",
-    seed: 1,
   },
   {
     name: "dead letter retried twice",
-    what: "two callers retry the same dead letter at the same time",
     from: "from dead_letter_jobs where id = $? and true for update",
     to: "from dead_letter_jobs where id = $? and true",
     needs: ["dead letters"],
@@ -250,17 +207,13 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "delay forgotten",
-    what: "a job that is enqueued for later is due at once",
     from: "greatest(scheduled_at, now()), scheduled_at",
     to: "now(), scheduled_at",
-    seed: 1,
   },
   {
     name: "success not counted",
-    what: "a successful attempt is not added to the counters of executions",
     inFunction: "count_updated_jobs",
     from: "from changed where minute is not null group by tenant_id, minute",
     to: "from changed where minute is not null and n < 0 group by tenant_id, minute",
-    seed: 1,
   },
 ];

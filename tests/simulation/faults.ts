@@ -6,8 +6,6 @@ import { FAULTS } from "./fault_list.ts";
 
 export interface PlantedFault {
   name: string;
-  /** What it does, for the README. */
-  what: string;
   /** Text in statements that is replaced; runs of spaces count as one space, and `$?` is any parameter. */
   from: string;
   /** Each `$?` is the parameter at the same place of `from`. */
@@ -16,8 +14,8 @@ export interface PlantedFault {
   inFunction?: string;
   /** What the jobs of a seed must be about; other seeds cannot find it. */
   needs?: readonly Feature[];
-  /** The first seed that finds it. */
-  seed: number;
+  /** The first seed that finds it; absent: 1. */
+  seed?: number;
 }
 
 /** A planted fault while it is used. */

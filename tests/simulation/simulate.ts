@@ -61,10 +61,11 @@ async function proveFaults(): Promise<void> {
   const missed: string[] = [];
   for (const planted of FAULTS) {
     const fault = new Fault(planted);
-    const result = await runWith(fault, planted.seed);
+    const { name, seed = 1 } = planted;
+    const result = await runWith(fault, seed);
     const [violation] = result.violations;
     console.log(
-      `${planted.name}: seed ${planted.seed}: ${
+      `${name}: seed ${seed}: ${
         violation ? `${violation.rule}: ${violation.what}` : `NOT FOUND${neverOccurred(fault)}`
       }`,
     );

@@ -9,17 +9,15 @@ import { runSeed } from "./simulation.ts";
 const connections = await Connections.open(await createSimulationDatabase());
 Deno.test.afterAll(() => connections.close());
 
-Deno.test("no simulated history breaks a rule", async () => {
-  for (let seed = 1; seed <= 4; seed++) {
-    const { violations } = await runSeed(connections, { seed });
-    assert.deepEqual(violations, [], `deno task simulate --seed ${seed}`);
+Deno.test("no simulated history breaks a rule, and the same seed gives the same history", async () => {
+  const results = [];
+  for (const seed of [1, 2, 4, 3, 3]) {
+    const result = await runSeed(connections, { seed });
+    assert.deepEqual(result.violations, [], `deno task simulate --seed ${seed}`);
+    results.push(result);
   }
-});
-
-Deno.test("the same seed gives the same history", async () => {
-  const first = await runSeed(connections, { seed: 3 });
-  const second = await runSeed(connections, { seed: 3 });
-  assert.ok(first.history.length > 20);
+  const [first, second] = results.slice(-2);
+  assert.ok(first && second && first.history.length > 20);
   assert.deepEqual(second.history, first.history);
   assert.equal(second.hash, first.hash);
 });
@@ -27,7 +25,7 @@ Deno.test("the same seed gives the same history", async () => {
 for (const name of ["claim by id", "retry without delay", "promote too early"]) {
   Deno.test(`the planted fault "${name}" is found`, async () => {
     const fault = faultNamed(name);
-    const { violations } = await runSeed(connections, { seed: fault.planted.seed, fault });
+    const { violations } = await runSeed(connections, { seed: fault.planted.seed ?? 1, fault });
     assert.ok(violations.length > 0);
   });
 }

@@ -17,7 +17,6 @@ export interface WorkerProcessOptions {
   databaseUrl: string;
   concurrency?: number;
   leaseSeconds?: number;
-  queues?: string[];
   /** Offset of this process's clock. */
   clockShiftMs?: number;
 }
@@ -78,16 +77,6 @@ async function work(o: WorkerProcessOptions): Promise<void> {
       },
     }),
     defineJob({
-      name: "test.limited",
-      args,
-      concurrency: 2,
-      async run({ n, ms }) {
-        const began = new Date();
-        await pause(ms);
-        await note(n, began);
-      },
-    }),
-    defineJob({
       name: "test.abortable",
       args,
       async run({ n, ms }, { signal }) {
@@ -115,7 +104,7 @@ async function work(o: WorkerProcessOptions): Promise<void> {
     log,
     host: "test",
     concurrency: o.concurrency ?? 10,
-    queues: o.queues ?? null,
+    queues: null,
     pollMs: 200,
     leaseSeconds,
   });

@@ -4,6 +4,7 @@ import { runAttempt } from "../../../domain/jobs/attempt.ts";
 import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { Settlement } from "../../../domain/jobs/settle.ts";
+import { firstIdOf } from "../../../domain/shared/ids.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { NO_PLATFORM } from "../../support/job_context.ts";
@@ -27,9 +28,7 @@ const unused = {} as AttemptNotes;
 async function settle(run: () => Promise<unknown>): Promise<Settlement> {
   const types = new JobTypes();
   types.register(defineJob({ name: "test.answer", args: z.object({}), run }));
-  const settlement = await runAttempt(job, { types, notes: unused, platform: NO_PLATFORM }).settlement;
-  assert.ok(settlement);
-  return settlement;
+  return await runAttempt(job, { types, notes: unused, platform: NO_PLATFORM }).settlement ?? assert.fail();
 }
 
 Deno.test("recurring work of the service itself runs on the pool for upkeep, other jobs on the main one", async () => {
@@ -48,25 +47,20 @@ Deno.test("recurring work of the service itself runs on the pool for upkeep, oth
   ]);
 });
 
-Deno.test("an output that cannot be serialized as JSON fails the attempt, not the process", async () => {
-  const { next, error } = await settle(() => Promise.resolve({ count: 1n }));
-  assert.equal(next, "DeadLettered");
-  assert.match(error ?? "", /BigInt/);
-});
-
-Deno.test("code that throws a value that cannot be converted to text fails the attempt, not the process", async () => {
-  const { next, error } = await settle(() => Promise.reject(Object.create(null)));
-  assert.deepEqual([next, error], [
-    "DeadLettered",
-    "The job threw a value that cannot be converted to text.",
-  ]);
-});
-
-Deno.test("code that throws synchronously fails the attempt", async () => {
-  const { next, error } = await settle(() => {
+Deno.test("code that throws, or an output that cannot be serialized as JSON, fails the attempt, not the process", async () => {
+  const atOnce = () => {
     throw new Error("at once");
-  });
-  assert.deepEqual([next, error], ["DeadLettered", "at once"]);
+  };
+  const cases: [run: () => Promise<unknown>, error: RegExp][] = [
+    [() => Promise.resolve({ count: 1n }), /BigInt/],
+    [() => Promise.reject(Object.create(null)), /^The job threw a value that cannot be converted to text\.$/],
+    [atOnce, /^at once$/],
+  ];
+  for (const [run, expected] of cases) {
+    const { next, error } = await settle(run);
+    assert.equal(next, "DeadLettered");
+    assert.match(error ?? "", expected);
+  }
 });
 
 Deno.test("an unreachable, full or busy database is not counted as the job's failure", async () => {
@@ -83,4 +77,24 @@ Deno.test("an unreachable, full or busy database is not counted as the job's fai
   const elsewhere = () => fetch("http://127.0.0.1:1/");
   assert.equal((await settle(elsewhere)).next, "DeadLettered", "an outage of another server counts");
   await sql.end();
+});
+
+/** Settles an old job whose type is not registered anywhere and whose retries are used up. */
+async function settleUnknown(minutes: number): Promise<Settlement> {
+  const id = firstIdOf(new Date(Date.now() - minutes * 60_000));
+  const old = { ...job, id, attempts: 4, failures: 3, maxRetries: 3 };
+  const o = { types: new JobTypes(), notes: unused, platform: NO_PLATFORM };
+  return await runAttempt(old, o).settlement ?? assert.fail();
+}
+
+Deno.test("a new job of a type this instance does not know waits for an instance that does", async () => {
+  const { execution, next, countsAsFailure, delayMs, waitReason } = await settleUnknown(1);
+  assert.deepEqual([execution, next, countsAsFailure], [null, "Scheduled", false]);
+  assert.ok(delayMs > 0);
+  assert.match(waitReason ?? "", /no job type has the name test\.answer in this instance/);
+});
+
+Deno.test("an old job that no instance has known for 15 minutes is dead-lettered", async () => {
+  const { next, error } = await settleUnknown(16);
+  assert.deepEqual([next, error], ["DeadLettered", "no job type has the name test.answer"]);
 });

@@ -32,7 +32,7 @@ Deno.test("the counters equal a count of the rows after every kind of job change
   })();
   const ids: string[] = [];
   await Promise.all(tenants.flatMap((actor) =>
-    Array.from({ length: 60 }, async (_, index) => {
+    Array.from({ length: 24 }, async (_, index) => {
       const kind = index % 4;
       const { body } = await actor.post("/api/v1/jobs", {
         jobTypeName: kind === 1 ? "steward.fail" : "steward.echo",
@@ -74,26 +74,16 @@ Deno.test("the counters equal a count of the rows after every kind of job change
   assert.equal(everything.totalJobs, all?.n);
 });
 
-Deno.test("a change that is rolled back is not counted", async () => {
-  const before = await readJobStats(sql, { everything: true });
-  await sql.begin(async (tx) => {
-    await tx`update jobs set status = 'Cancelled', completed_at = now() where status = 'Scheduled'`;
-    throw new Error("no");
-  }).catch(() => {});
-  assert.equal((await readJobStats(sql, { everything: true })).scheduledJobs, before.scheduledJobs);
-});
-
 Deno.test("folding leaves no deltas and no empty counters", async () => {
-  await sql`delete from job_executions where job_id in (select id from jobs where status = 'Scheduled')`;
   await sql`delete from jobs where status = 'Scheduled'`;
   await foldCounts(sql, { always: true });
   const [row] = await sql`select (select count(*) from job_count_deltas) as deltas,
     (select count(*) from job_counts where n <= 0) as empty`;
   assert.deepEqual({ ...row }, { deltas: 0, empty: 0 });
-  assert.equal((await readJobStats(sql, { everything: true })).scheduledJobs, 0);
 });
 
-const BACKLOG = 50_000;
+/** More than a batch takes. */
+const BACKLOG = 21_000;
 
 Deno.test("a backlog of changes is folded in several batches, and sums are exact all the time", async () => {
   const tenantId = await t.tenant();
@@ -121,21 +111,15 @@ Deno.test("a backlog of changes is folded in several batches, and sums are exact
   })();
   while (!isFolded) {
     const { succeededJobs, totalExecutions } = await readJobStats(sql, reach);
-    assert.deepEqual({ succeededJobs, totalExecutions }, {
-      succeededJobs: BACKLOG,
-      totalExecutions: BACKLOG,
-    });
+    assert.deepEqual([succeededJobs, totalExecutions], [BACKLOG, BACKLOG]);
     const [counter] = await sql`select n from execution_counts where scope = ${tenantId}`;
     batches.add(counter?.n ?? 0);
   }
   await folding;
   await until(() => foldCounts(sql, { always: true }));
-  const [counter] = await sql`select n from execution_counts where scope = ${tenantId}`;
-  assert.equal(counter?.n, BACKLOG);
-  const [left] = await sql`
-    select (select count(*) from job_count_changes where tenant_id = ${tenantId}) as jobs,
-      (select count(*) from execution_count_changes where tenant_id = ${tenantId}) as executions`;
-  assert.deepEqual({ ...left }, { jobs: 0, executions: 0 });
+  const [counter] = await sql`select n, (select count(*) from job_count_changes) as jobs,
+    (select count(*) from execution_count_changes) as executions from execution_counts where scope = ${tenantId}`;
+  assert.deepEqual({ ...counter }, { n: BACKLOG, jobs: 0, executions: 0 });
   assert.ok([...batches].every((n) => n === BACKLOG || n % 20_000 === 0), `${[...batches]}`);
   assert.ok(await foldLagSeconds(sql) < 60);
 });
@@ -185,7 +169,7 @@ for (const [what, { statements, changed }] of Object.entries(HOLDERS)) {
         return await buffersOf("select count(*) from job_count_deltas") < 100;
       },
       Boolean,
-      { what: "a read that leaves out the folded changes, which fill 500 pages," },
+      { what: "a read that leaves out the folded changes, which fill 200 pages," },
     );
     assert.equal(await succeeded(), before);
     await holder.commit();

@@ -27,20 +27,15 @@ await sql`update jobs set created_at = uuid_extract_timestamp(id) where job_type
 const ago = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS).toISOString();
 const TIMES = [
   { from: ago(100) },
-  { to: ago(40) },
   { from: ago(120), to: ago(25) },
-  { from: ago(61), to: ago(59) },
   { from: ago(20), to: ago(60) },
 ];
 const FILTERS: Record<string, string>[] = [
   {},
   { status: "Succeeded" },
-  { queue: "q1" },
   { jobTypeName: "created.type1", status: "Failed" },
   { searchTerm: "TYPE0" },
-  { priority: "Normal" },
   { queue: "q1", tenantId: other.tenantId ?? "" },
-  { status: "Enqueued", tenantId: actor.tenantId ?? "" },
 ];
 
 /** Compares the totals of lists with a count of the rows. */
@@ -68,12 +63,9 @@ Deno.test("totals of jobs between two times are exact before and after folds, ch
   await assertTotals();
   await until(() => foldCounts(sql, { always: true }));
   await assertTotals();
-  await sql`update jobs set status = 'Cancelled' where job_type_name like 'created.%' and created_at < ${
-    ago(90)
-  }`;
-  await sql`delete from jobs where job_type_name like 'created.%' and created_at between ${ago(80)} and ${
-    ago(50)
-  }`;
+  const [old, from80, to50] = [ago(90), ago(80), ago(50)];
+  await sql`update jobs set status = 'Cancelled' where job_type_name like 'created.%' and created_at < ${old}`;
+  await sql`delete from jobs where job_type_name like 'created.%' and created_at between ${from80} and ${to50}`;
   await assertTotals();
   await until(() => foldCounts(sql, { always: true }));
   await assertTotals();

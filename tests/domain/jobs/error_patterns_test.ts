@@ -70,12 +70,11 @@ const PATTERNS: [message: string, pattern: string][] = [
   ["falhou às três: não há ligação", "falhou às três: não há ligação"],
 ];
 
-for (const [message, pattern] of PATTERNS) {
-  Deno.test(`the group of "${message}"`, async () => {
-    const [row] = await sql`select error_pattern(${message}) as pattern`;
-    assert.equal(row?.pattern, pattern);
-  });
-}
+Deno.test("errors that differ in ids, addresses, times and numbers have the same pattern; codes stay", async () => {
+  const messages = PATTERNS.map(([message]) => message);
+  const rows = await sql`select error_pattern(message) as pattern from unnest(${messages}::text[]) message`;
+  assert.deepEqual(rows.map(({ pattern }, n) => [messages[n], pattern]), PATTERNS);
+});
 
 Deno.test("long messages of any kind get a pattern within 300 characters", async () => {
   const pieces = ["a:", "1", "a1b2c3 ", "error 409 ", "@", "a@b.", "1-", "2026-11-22 ", "😀", "((((", "\\"];

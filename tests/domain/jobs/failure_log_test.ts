@@ -4,9 +4,9 @@ import { FailureLog } from "../../../domain/jobs/figures/failure_log.ts";
 import { recoverLostJobs } from "../../../domain/jobs/lease.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { createLog } from "../../../infra/log.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup();
+const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 /** The log lines about a job. */

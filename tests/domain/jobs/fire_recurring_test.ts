@@ -41,11 +41,8 @@ Deno.test("a tick fires once and the next one is planned", async () => {
   assert.equal(await fireDueRecurringJobs(at("2020-03-01T12:00:00Z")), 1);
   assert.equal(await fireDueRecurringJobs(at("2020-03-01T12:00:00Z")), 0);
   assert.equal(await nextOf(tenantId), "2020-03-02T12:00:00.000Z");
-  assert.deepEqual([...await jobsOf(tenantId)], [{
-    recurringJobId: "r1",
-    status: "Enqueued",
-    type: "Recurring",
-  }]);
+  const expected = { recurringJobId: "r1", status: "Enqueued", type: "Recurring" };
+  assert.deepEqual([...await jobsOf(tenantId)], [expected]);
 });
 
 Deno.test("several missed ticks lead to one run", async () => {
@@ -65,15 +62,14 @@ Deno.test("a tick is skipped while the previous run is unfinished", async () => 
 });
 
 Deno.test("in a week around each clock change a daily job fires once a day", async () => {
-  for (
-    const [zone, cron, first, until] of [
-      ["Europe/Lisbon", "30 1 * * *", "2026-03-26T01:30:00Z", "2026-04-02T12:00:00Z"],
-      ["America/New_York", "30 1 * * *", "2026-10-29T05:30:00Z", "2026-11-05T12:00:00Z"],
-    ] as const
-  ) {
-    const tenantId = await recurring({ zone, cron, nextRunAt: first });
+  const weeks = [
+    ["Europe/Lisbon", "2026-03-26T01:30:00Z", "2026-04-02T12:00:00Z"],
+    ["America/New_York", "2026-10-29T05:30:00Z", "2026-11-05T12:00:00Z"],
+  ] as const;
+  for (const [zone, first, until] of weeks) {
+    const tenantId = await recurring({ zone, cron: "30 1 * * *", nextRunAt: first });
     let fired = 0;
-    for (let now = Date.parse(first); now < Date.parse(until); now += 15 * 60_000) {
+    for (let now = Date.parse(first); now < Date.parse(until); now += 60 * 60_000) {
       const firedNow = await fireDueRecurringJobs(at(new Date(now).toISOString()));
       if (firedNow > 0) await finish(tenantId);
       fired += firedNow;
@@ -83,23 +79,16 @@ Deno.test("in a week around each clock change a daily job fires once a day", asy
   }
 });
 
-Deno.test("ten thousand jobs due in the same minute fire once each from four instances", async () => {
-  const tenantId = await recurring({ count: 10_000, nextRunAt: "2020-06-01T12:00:00Z" });
-  const pools = Array.from(
-    { length: 4 },
-    () => connectPostgres(platform.config.DATABASE_URL ?? "", { max: 2 }),
-  );
-  try {
-    const fired = await Promise.all(
-      pools.map((pool) => fireDueRecurringJobs({ ...at("2020-06-01T12:00:00Z"), sql: pool })),
-    );
-    assert.equal(fired.reduce((sum, n) => sum + n, 0), 10_000);
-  } finally {
-    await Promise.all(pools.map((pool) => pool.end()));
-  }
+Deno.test("two thousand jobs due in the same minute fire once each from four instances", async () => {
+  const tenantId = await recurring({ count: 2_000, nextRunAt: "2020-06-01T12:00:00Z" });
+  const pools = [1, 2, 3, 4].map(() => connectPostgres(platform.config.DATABASE_URL ?? "", { max: 1 }));
+  const now = at("2020-06-01T12:00:00Z");
+  const fired = await Promise.all(pools.map((sql) => fireDueRecurringJobs({ ...now, sql })));
+  await Promise.all(pools.map((pool) => pool.end()));
+  assert.equal(fired.reduce((sum, n) => sum + n, 0), 2_000);
   const [row] = await sql`
     select count(*) as jobs, count(distinct recurring_job_id) as distinct from jobs where tenant_id = ${tenantId}`;
-  assert.deepEqual({ ...row }, { jobs: 10_000, distinct: 10_000 });
+  assert.deepEqual({ ...row }, { jobs: 2_000, distinct: 2_000 });
 });
 
 Deno.test("a recurring job with an invalid schedule is paused, gets another ETag, and does not block others", async () => {

@@ -4,6 +4,10 @@ import { firstIdOf, newId, timeOfId } from "../../../domain/shared/ids.ts";
 import { JOB_STATUSES, type JobSummary, PRIORITIES } from "../../../domain/jobs/job_row.ts";
 import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import type { JobFilters } from "../../../domain/jobs/job_filters.ts";
+import { insertJobs } from "../../../domain/jobs/enqueue.ts";
+import { readQueues } from "../../../domain/jobs/queues.ts";
+import type { JobReach } from "../../../domain/jobs/reach.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
@@ -96,14 +100,9 @@ for (const [whose, reach] of [["everyone's", everything], ["a tenant's", ofMine]
         for (const [filter, fits] of filters) {
           const expected = all.filter(fits).sort(compare(orderBy, ascending)).map(({ id }) => id);
           const found: string[] = [];
-          for (let page = 1; page <= Math.ceil(expected.length / 17); page++) {
-            const { items, totalCount } = await listJobs(sql, reach, {
-              orderBy,
-              ascending,
-              page,
-              pageSize: 17,
-              ...filter,
-            });
+          for (let page = 1; page <= Math.ceil(expected.length / 40); page++) {
+            const o = { orderBy, ascending, page, pageSize: 40, ...filter };
+            const { items, totalCount } = await listJobs(sql, reach, o);
             assert.equal(totalCount, expected.length);
             found.push(...items.map(({ id }) => id));
           }
@@ -124,13 +123,8 @@ Deno.test("a few jobs behind twenty thousand others are found by any filter, in 
   for (const orderBy of JOB_ORDERS) {
     for (const filter of [{ queue: "q2" }, { searchTerm: "type" }, { priority: 1 }]) {
       for (const ascending of [true, false]) {
-        const { items, totalCount } = await listJobs(sql, everything, {
-          orderBy,
-          ascending,
-          page: 2,
-          pageSize: 15,
-          ...filter,
-        });
+        const o = { orderBy, ascending, page: 2, pageSize: 15, ...filter };
+        const { items, totalCount } = await listJobs(sql, everything, o);
         assert.ok(totalCount < 151);
         assert.equal(items.length, 15, `${orderBy} ${JSON.stringify(filter)}`);
       }
@@ -154,4 +148,41 @@ Deno.test("jobs are found by their creator as long as they exist", async () => {
   await sql`delete from jobs where id = ${job}`;
   assert.deepEqual(await list(), [kept]);
   assert.equal((await sql`select from job_search_keys where job_id = ${job}`).length, 0);
+});
+
+Deno.test("every queue shows since when its oldest job waits, also with more queues than one scan step finds", async () => {
+  const job = { jobTypeName: "steward.echo", serializedArgs: "{}", maxRetries: 0 };
+  const queues = Array.from({ length: 1_100 }, (_, n) => `q${n}`);
+  await transact(
+    sql,
+    (tx) => insertJobs({ wakeUps: { at() {} } }, tx, queues.map((queue) => ({ ...job, queue }))),
+  );
+  const found = (await readQueues(t.steward.platform, { everything: true })).filter(({ queue }) =>
+    /^q\d/.test(queue) && queues.includes(queue)
+  );
+  assert.equal(found.length, queues.length);
+  assert.ok(found.every(({ oldestDueAt }) => oldestDueAt !== null));
+});
+
+Deno.test("behind 20,001 waiting jobs, queues show the oldest one of each, and lists find the jobs that have ended", async () => {
+  const actor = await t.actor();
+  const insert = (status: string, count: number, tenantId: string | null) =>
+    sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
+        completed_at, max_retries)
+      select uuidv7(), ${tenantId}, 'steward.echo', '{}', 'FireAndForget', ${status}::job_status, n % 4, 'long',
+        'long||' || ${tenantId}::text, now() - make_interval(mins => n), case when ${status} = 'Succeeded' then now() end, 0
+      from generate_series(1, ${count}::int) n`;
+  await insert("Succeeded", 3_000, actor.tenantId);
+  await insert("Enqueued", 20_001, actor.tenantId);
+  await insert("Enqueued", 5, other);
+  const oldest = async (reach: JobReach) => {
+    const found = (await readQueues(t.steward.platform, reach)).find(({ queue }) => queue === "long");
+    return [found?.waiting, Math.round((Date.now() - (found?.oldestDueAt?.getTime() ?? 0)) / 60_000)];
+  };
+  const of = (tenantId: string | null) => ({ everything: false as const, tenantId: tenantId ?? "" });
+  assert.deepEqual(await oldest(everything), [20_006, 20_001]);
+  assert.deepEqual(await oldest(of(actor.tenantId)), [20_001, 20_001]);
+  assert.deepEqual(await oldest(of(other)), [5, 5]);
+  const { body } = await actor.get("/api/v1/jobs?status=Succeeded");
+  assert.deepEqual([body.totalCount, body.items.length], [3_000, 20]);
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { newId } from "../../../domain/shared/ids.ts";
 import { pruneJobs } from "../../../domain/jobs/prune.ts";
-import { firstIdOf } from "../../../domain/shared/ids.ts";
+import { firstIdOf, newId } from "../../../domain/shared/ids.ts";
 import { readJobStats } from "../../../domain/jobs/stats.ts";
 import { setup } from "../../support/setup.ts";
 
@@ -11,27 +10,26 @@ const { sql } = t.steward.platform;
 const now = new Date();
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
 
+/** A job with a row in each table of attempts. @param ended how many days ago; null: it has not ended */
 async function job(
-  o: {
-    tenantId: string;
-    createdDaysAgo: number;
-    endedDaysAgo: number | null;
-    status: string;
-    hasDeadLetter?: boolean;
-  },
+  tenantId: string,
+  created: number,
+  ended: number | null,
+  status: string,
+  hasDeadLetter = false,
 ) {
-  const id = firstIdOf(daysAgo(o.createdDaysAgo)).slice(0, 19) + newId().slice(19);
+  const id = firstIdOf(daysAgo(created)).slice(0, 19) + newId().slice(19);
   await sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
       created_at, completed_at, max_retries)
-    values (${id}, ${o.tenantId}, 'steward.echo', '{}', 'FireAndForget', ${o.status}, 2, 'default', 'default||', now(),
-      ${daysAgo(o.createdDaysAgo)}, ${o.endedDaysAgo === null ? null : daysAgo(o.endedDaysAgo)}, 3)`;
+    values (${id}, ${tenantId}, 'steward.echo', '{}', 'FireAndForget', ${status}, 2, 'default', 'default||', now(),
+      ${daysAgo(created)}, ${ended === null ? null : daysAgo(ended)}, 3)`;
   await sql`insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, worker_id)
-    values (${id}, ${o.tenantId}, 1, 'Succeeded', now(), now(), ${newId()})`;
+    values (${id}, ${tenantId}, 1, 'Succeeded', now(), now(), ${newId()})`;
   await sql`insert into job_log_lines values (${id}, 1, 1, now(), 'info', 'x', null)`;
   await sql`insert into job_progress values (${id}, 1, 50, null)`;
-  if (o.hasDeadLetter) {
+  if (hasDeadLetter) {
     await sql`insert into dead_letter_jobs (id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts)
-      values (${newId()}, ${id}, ${o.tenantId}, 'steward.echo', 'default', '{}', 1)`;
+      values (${newId()}, ${id}, ${tenantId}, 'steward.echo', 'default', '{}', 1)`;
   }
   return id;
 }
@@ -39,21 +37,15 @@ async function job(
 Deno.test("only jobs that ended long enough ago are deleted, with all their rows", async () => {
   const tenantId = await t.tenant();
   const gone = [
-    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: 31, status: "Succeeded" }),
-    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: 40, status: "Cancelled" }),
-    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: 40, status: "DeadLettered" }),
+    await job(tenantId, 40, 31, "Succeeded"),
+    await job(tenantId, 40, 40, "Cancelled"),
+    await job(tenantId, 40, 40, "DeadLettered"),
   ];
   const kept = [
-    await job({
-      tenantId,
-      createdDaysAgo: 40,
-      endedDaysAgo: 40,
-      status: "DeadLettered",
-      hasDeadLetter: true,
-    }),
-    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: 29, status: "Succeeded" }),
-    await job({ tenantId, createdDaysAgo: 40, endedDaysAgo: null, status: "Scheduled" }),
-    await job({ tenantId, createdDaysAgo: 1, endedDaysAgo: 1, status: "Succeeded" }),
+    await job(tenantId, 40, 40, "DeadLettered", true),
+    await job(tenantId, 40, 29, "Succeeded"),
+    await job(tenantId, 40, null, "Scheduled"),
+    await job(tenantId, 1, 1, "Succeeded"),
   ];
   assert.equal(await pruneJobs(sql, { retentionDays: 30, now }), gone.length);
   const left = await sql`select id from jobs where tenant_id = ${tenantId}`;
@@ -68,15 +60,12 @@ Deno.test("only jobs that ended long enough ago are deleted, with all their rows
 
 Deno.test("many jobs are deleted in batches, and old jobs that must stay do not block the scan", async () => {
   const tenantId = await t.tenant();
+  const first = firstIdOf(daysAgo(50)).slice(0, 15);
   await sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, lane, due_at,
       created_at, completed_at, max_retries)
-    select overlay(gen_random_uuid()::text placing ${
-    firstIdOf(daysAgo(50)).slice(0, 15)
-  } from 1 for 15)::uuid, ${tenantId},
-      'steward.echo', '{}', 'FireAndForget', case when n % 3 = 0 then 'Scheduled' else 'Succeeded' end::job_status, 2,
-      'default', 'default||', now(), ${daysAgo(50)}, case when n % 3 = 0 then null else ${
-    daysAgo(45)
-  }::timestamptz end, 3
+    select overlay(gen_random_uuid()::text placing ${first} from 1 for 15)::uuid, ${tenantId}, 'steward.echo', '{}',
+      'FireAndForget', case when n % 3 = 0 then 'Scheduled' else 'Succeeded' end::job_status, 2, 'default', 'default||', now(),
+      ${daysAgo(50)}, case when n % 3 <> 0 then ${daysAgo(45)}::timestamptz end, 3
     from generate_series(1, 3000) n`;
   assert.equal(await pruneJobs(sql, { retentionDays: 30, now }), 2000);
   assert.equal((await sql`select 1 from jobs where tenant_id = ${tenantId}`).length, 1000);

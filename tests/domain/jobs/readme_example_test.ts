@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { enqueueJob } from "../../../domain/jobs/enqueue.ts";
 import type { JobType } from "../../../domain/jobs/job_type.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({}, { inThisProcess: true });
+const t = await setupShared({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 
 /** The example of domain/jobs/README.md, as a module beside the job types that it imports. */

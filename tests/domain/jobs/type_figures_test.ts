@@ -7,9 +7,9 @@ import { readJobTypeStats } from "../../../domain/jobs/figures/type_stats.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { Metrics } from "../../../domain/shared/metrics.ts";
 import { createLog } from "../../../infra/log.ts";
-import { setup } from "../../support/setup.ts";
+import { setupShared } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 const { sql, jobTypes } = t.steward.platform;
 const everything = { everything: true } as const;

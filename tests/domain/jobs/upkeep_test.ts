@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { setTimeout as pause } from "node:timers/promises";
+import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { JobPlatform } from "../../../domain/jobs/platform.ts";
 import { startUpkeep } from "../../../domain/jobs/upkeep.ts";
-import { connectPostgres } from "../../../infra/postgres/postgres.ts";
+import { createLog } from "../../../infra/log.ts";
+import { connectPostgres, type Pool } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
+import { GivenClock } from "../../support/given_clock.ts";
 import { until } from "../../support/until.ts";
 
 const url = await createTestDatabase();
@@ -23,30 +25,34 @@ const readNumbers = async () => {
 };
 
 Deno.test("counters are folded every second, but after a slow fold only when five times its duration has passed", async () => {
-  await appendChanges();
-  const upkeep = startUpkeep({ sql } as JobPlatform, 60); // folding uses no other member
-  try {
-    await until(readNumbers, ({ waiting }) => waiting === 0);
+  using clock = new GivenClock("setInterval");
+  let folds = 0;
+  const counting = Object.assign((...args: Parameters<Pool>) => {
+    if (args[0].join("").includes("with restored as")) folds++;
+    return sql(...args);
+  }, sql) as unknown as Pool;
+  const parts = { sql: counting, jobTypes: new JobTypes(), log: createLog("off") };
+  const upkeep = startUpkeep(parts as unknown as JobPlatform, 60);
+  clock.tick(1_000);
+  for (const _ of [1, 2]) {
     await appendChanges();
-    await until(readNumbers, ({ waiting }) => waiting === 0);
-    const { lockedAt, heldMs, releasedAt } = await sql.begin(async (tx) => {
-      await tx`lock table job_counts in exclusive mode`;
-      const lockedAt = performance.now();
-      await appendChanges();
-      await until(readNumbers, ({ waitForLock }) => waitForLock > 0);
-      const began = performance.now();
-      await pause(1_000);
-      const releasedAt = performance.now();
-      return { lockedAt, heldMs: releasedAt - began, releasedAt };
-    });
-    await until(readNumbers, ({ waiting }) => waiting === 0);
-    const longestMs = performance.now() - lockedAt;
-    await appendChanges();
-    await until(readNumbers, ({ waiting }) => waiting === 0);
-    const rested = performance.now() - releasedAt;
-    const found = `folded again after ${rested} ms; the fold before took ${heldMs} to ${longestMs} ms`;
-    assert.ok(rested >= 5 * heldMs && rested < 10 * longestMs, found);
-  } finally {
-    await upkeep.stop();
+    await until(() => (clock.tick(0), readNumbers()), ({ waiting }) => waiting === 0);
   }
+  await upkeep.sweep(); // after the last fold
+  await sql.begin(async (tx) => {
+    await tx`lock table job_counts in exclusive mode`;
+    await appendChanges();
+    await until(() => (clock.tick(0), readNumbers()), ({ waitForLock }) => waitForLock > 0);
+    clock.ms += 2_000;
+  });
+  await upkeep.sweep(); // after the slow fold
+  await appendChanges();
+  const before = folds;
+  clock.tick(9_999);
+  await sql`select 1`;
+  assert.equal(folds, before);
+  clock.tick(1);
+  await until(readNumbers, ({ waiting }) => waiting === 0);
+  assert.equal(folds, before + 1);
+  await upkeep.stop();
 });

@@ -12,6 +12,7 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { mainPool, type Pool, transact } from "../../../infra/postgres/postgres.ts";
 import { finish } from "../../support/maintenance.ts";
 import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -66,7 +67,11 @@ Deno.test("work of several steps is done once; repeats are rejected while it run
 Deno.test("after a crash before the first write, the key is free when its claim expires", async () => {
   const keyed = request();
   await assert.rejects(inSteps(keyed, crash), crashed);
-  await assert.rejects(inSteps(keyed, crash), refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"));
+  await assert.rejects(inSteps(keyed, crash), (error) => {
+    assert.ok(refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT")(error));
+    assert.equal((error as Problem).extras.headers?.["retry-after"], "60", "when the claim ends");
+    return true;
+  });
   await expireClaims();
   assert.equal((await inSteps(keyed, () => Promise.resolve(sent))).isReplayed, false);
 });
@@ -79,19 +84,14 @@ Deno.test("after a crash during the work, the next request with the key gets the
     await writes(own);
     return await crash();
   };
-  await assert.rejects(inSteps(keyed, crashAfterWrite), crashed);
-  await assert.rejects(inSteps(keyed, crash), (error) => {
-    assert.ok(refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT")(error));
-    assert.equal((error as Problem).extras.headers?.["retry-after"], "60", "when the claim ends");
-    return true;
-  });
-  await expireClaims();
-  await assert.rejects(inSteps(keyed, crashAfterWrite), crashed);
-  await expireClaims();
+  for (const _ of [1, 2]) {
+    await assert.rejects(inSteps(keyed, crashAfterWrite), crashed);
+    await assert.rejects(inSteps(keyed, crash), refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT"));
+    await expireClaims();
+  }
   assert.equal((await inSteps(keyed, (once) => (received.push(once), Promise.resolve(sent)))).status, 200);
-  const [first] = received;
   assert.deepEqual(received.map(({ isRepeat }) => isRepeat), [false, true, true]);
-  assert.deepEqual(received.map(({ id }) => id), Array(3).fill(first?.id));
+  assert.equal(new Set(received.map(({ id }) => id)).size, 1);
   assert.deepEqual(await inSteps(keyed, crash), { ...sent, isReplayed: true });
 });
 
@@ -118,16 +118,19 @@ Deno.test("a claim is renewed while its work runs and released when the request 
   const timeout = new AbortController();
   const answer = await inSteps(keyed, async (_, own) => {
     await writes(own);
-    const [before] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
-    for (let now = before; now?.claimedUntil.getTime() === before?.claimedUntil.getTime();) {
-      [now] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
-    }
+    const claimedUntil = async () => {
+      const [row] = await sql`select claimed_until from idempotency_keys where status is null and begun`;
+      return row?.claimedUntil.getTime();
+    };
+    const before = await claimedUntil();
+    await until(claimedUntil, (now) => now !== before);
     await assert.rejects(inSteps(keyed, crash), isInUse);
     timeout.abort();
-    for (;;) {
-      const other = await inSteps(keyed, () => Promise.resolve(sent)).catch((error) => error);
-      if (!isInUse(other)) return { ...sent, body: "too late" };
-    }
+    await until(
+      () => inSteps(keyed, () => Promise.resolve(sent)).catch((error) => error),
+      (other) => !isInUse(other),
+    );
+    return { ...sent, body: "too late" };
   }, { signal: timeout.signal, claimSeconds: 1 });
   assert.equal(answer.body, "too late");
   assert.deepEqual(await inSteps(keyed, crash), { ...sent, isReplayed: true });

@@ -44,7 +44,10 @@ Deno.test("a batch enqueues its job for success once when all jobs have succeede
   assert.deepEqual(batch.onAllSucceeded, { jobTypeName: "steward.echo", jobId: null });
   const ids = await jobsOf(batch.id);
   for (const id of ids.slice(0, 2)) await t.settled(id);
-  assertHas(await read(batch.id), { status: "Running", counts: { Succeeded: 2, Scheduled: 1 } });
+  const running = await read(batch.id);
+  assertHas(running, { status: "Running", counts: { Succeeded: 2, Scheduled: 1 } });
+  const { items: [listed] } = (await actor.get(`${BATCHES}?pageSize=1`)).body;
+  assert.deepEqual(listed, running);
   assert.deepEqual(await jobsOf(batch.id, "&status=Scheduled"), [ids[2]]);
   const { batchId, parentJobIds } = await readJob(actor, ids[0] ?? "");
   assert.deepEqual([batchId, parentJobIds], [batch.id, []]);
@@ -84,7 +87,6 @@ Deno.test("a cancelled job fails its batch, also if its parent is cancelled", as
 });
 
 Deno.test("a batch without continuations ends too, and one can be scheduled", async () => {
-  await ended((await create({ jobs: [ECHO] })).id, "Succeeded");
   await ended((await create({ jobs: [FAIL], onAllSucceeded: GOOD })).id, "Failed");
   const { id } = await create({ jobs: [ECHO], onAllSucceeded: { ...GOOD, scheduledAt: LATER } });
   const { onAllSucceeded } = await ended(id, "Succeeded");
@@ -103,15 +105,12 @@ Deno.test("an open batch takes jobs until it is closed, and succeeds only then",
   assert.equal(done.status, "Succeeded", "its jobs had ended before");
   assert.equal(await t.settled(done.onAllSucceeded.jobId), "Succeeded");
   const last = await create({ jobs: [ECHO], open: true });
-  assert.equal((await add(last.id, { jobs: [ECHO], close: true })).body.totalJobs, 2);
-  await ended(last.id, "Succeeded");
+  assert.equal((await add(last.id, { jobs: [WAITING], close: true })).body.totalJobs, 2);
   const failed = await create({ jobs: [FAIL], open: true });
   await ended(failed.id, "Failed");
-  const running = await create({ jobs: [WAITING] });
-  for (const closed of [id, failed.id, running.id]) {
+  for (const closed of [id, failed.id, last.id]) {
     assert.equal(refusal(await add(closed, { jobs: [ECHO] })), "409 JOB_BATCH_CLOSED_CONFLICT");
   }
-  assert.equal(refusal(await add(id, { close: true })), "409 JOB_BATCH_CLOSED_CONFLICT");
 });
 
 Deno.test("cancelling a batch cancels what has not started and enqueues its job for failures once", async () => {
@@ -151,6 +150,7 @@ Deno.test("an ended batch is cancelled only if jobs of it still wait", async () 
   const good = await create({ jobs: [ECHO] });
   await ended(good.id, "Succeeded");
   assert.equal(refusal(await cancel(good.id)), "400 JOB_BATCH_CANNOT_CANCEL");
+  assert.equal(refusal(await cancel(crypto.randomUUID())), "404 JOB_BATCH_NOT_FOUND");
   const bad = await create({ jobs: [FAIL, WAITING], onAnyFailed: BAD });
   const { onAnyFailed } = await ended(bad.id, "Failed");
   const cancelled = await cancel(bad.id);
@@ -160,19 +160,14 @@ Deno.test("an ended batch is cancelled only if jobs of it still wait", async () 
 
 Deno.test("one wrong job refuses the whole batch and names its place", async () => {
   const own = await t.actor();
+  const keyed = { ...ECHO, uniqueKey: "k" };
   const refused: [body: Members, field: string][] = [
     [{ jobs: [ECHO, { ...ECHO, serializedArgs: "{" }] }, "jobs.1.serializedArgs"],
-    [{ jobs: [{ ...ECHO, priority: "Top" }] }, "jobs.0.priority"],
-    [{ jobs: [{ ...ECHO, prioritY: "Low" }] }, "jobs.0"],
-    [{ jobs: [{ ...ECHO, uniqueKey: "k" }] }, "jobs.0.uniqueKey"],
+    [{ jobs: [keyed] }, "jobs.0.uniqueKey"],
     [{ jobs: [{ ...ECHO, parentJobId: crypto.randomUUID() }] }, "jobs.0.parentJobId"],
-    [{ jobs: [7] }, "jobs.0"],
-    [{ jobs: [] }, "jobs"],
     [{}, "jobs"],
-    [{ jobs: Array(1_001).fill(ECHO) }, "jobs"],
-    [{ jobs: [ECHO], onAllSucceeded: { serializedArgs: "{}" } }, "onAllSucceeded.jobTypeName"],
     [{ jobs: [ECHO], onAnyFailed: { ...ECHO, serializedArgs: "x" } }, "onAnyFailed.serializedArgs"],
-    [{ jobs: [ECHO], onAnyFailed: { ...ECHO, uniqueKey: "k" } }, "onAnyFailed.uniqueKey"],
+    [{ jobs: [ECHO], onAnyFailed: keyed }, "onAnyFailed.uniqueKey"],
     [
       { jobs: [ECHO], onAllSucceeded: { ...GOOD, parentJobId: crypto.randomUUID() } },
       "onAllSucceeded.parentJobId",
@@ -180,7 +175,7 @@ Deno.test("one wrong job refuses the whole batch and names its place", async () 
   ];
   for (const [body, field] of refused) {
     const answer = await own.post(BATCHES, body);
-    assert.equal(refusal(answer), "400 VALIDATION_ERROR", JSON.stringify(body).slice(0, 200));
+    assert.equal(refusal(answer), "400 VALIDATION_ERROR", JSON.stringify(body));
     assert.ok(Object.keys(answer.body.errors)[0]?.startsWith(field), JSON.stringify(answer.body.errors));
   }
   const request = jobOf("steward.http-request", { url: "https://example.com/" });
@@ -190,22 +185,13 @@ Deno.test("one wrong job refuses the whole batch and names its place", async () 
       "403 MISSING_PERMISSION",
     ]] as const
   ) {
-    for (
-      const body of [{ jobs: [ECHO, job] }, { jobs: [ECHO], onAllSucceeded: job }, {
-        jobs: [ECHO],
-        onAnyFailed: job,
-      }]
-    ) {
-      assert.equal(refusal(await own.post(BATCHES, body)), expected);
+    for (const more of [{ jobs: [ECHO, job] }, { onAllSucceeded: job }, { onAnyFailed: job }]) {
+      assert.equal(refusal(await own.post(BATCHES, { jobs: [ECHO], ...more })), expected);
     }
   }
-  const unknown = await own.post(BATCHES, { jobs: [ECHO, jobOf("no.such")] });
-  assert.match(Object.keys(unknown.body.errors).join(), /^jobs\.1/);
   for (const path of [JOBS, BATCHES]) assert.equal((await own.get(path)).body.totalCount, 0);
   const { id } = await create({ jobs: [WAITING], open: true });
-  for (
-    const body of [{}, { jobs: [] }, { jobs: [7] }, { jobs: [{ ...ECHO, uniqueKey: "k" }], close: true }]
-  ) {
+  for (const body of [{}, { jobs: [keyed], close: true }]) {
     assert.equal(refusal(await add(id, body)), "400 VALIDATION_ERROR");
   }
   assertHas(await read(id), { status: "Open", totalJobs: 1 });
@@ -222,22 +208,6 @@ Deno.test("pruned jobs stay in the counts of their batch, and the list of its jo
   }
 });
 
-Deno.test("batches are listed newest first, by status, in the own tenant only", async () => {
-  const [own, outsider] = [await t.actor(), await t.actor()];
-  const ids: string[] = [];
-  for (const name of ["a", "b", "c"]) ids.unshift((await create({ jobs: [WAITING], name }, own)).id);
-  await own.post(`${BATCHES}/${ids[1]}/cancel`);
-  const page = (await own.get(`${BATCHES}?pageSize=2`)).body;
-  assert.deepEqual([idsOf(page.items), page.totalCount], [ids.slice(0, 2), 3]);
-  for (const n of [0, 1]) assertHas(page.items[n], { counts: { Scheduled: 1 - n } });
-  assert.deepEqual(idsOf((await own.get(`${BATCHES}?status=Cancelled`)).body.items), [ids[1]]);
-  assert.equal((await outsider.get(BATCHES)).body.totalCount, 0);
-  const foreign = await outsider.post(`${BATCHES}/${ids[0]}/jobs`, { jobs: [ECHO], close: true });
-  assert.equal(refusal(foreign), "404 JOB_BATCH_NOT_FOUND");
-  assert.equal((await t.systemAdmin.get(`${BATCHES}?tenantId=${own.tenantId}`)).body.totalCount, 3);
-  assert.equal((await t.systemAdmin.get(`${BATCHES}/${ids[0]}`)).body.name, "c");
-});
-
 Deno.test("secrets of batches are stored for the jobs and never shown", async () => {
   const holder = await t.actor({ permissions: ["run:http-requests"] });
   const args = { url: "https://example.com/", headers: { authorization: "Bearer s3cret-value" } };
@@ -250,40 +220,18 @@ Deno.test("secrets of batches are stored for the jobs and never shown", async ()
   assert.match(row?.serializedArgs, /s3cret-value/);
 });
 
-Deno.test("many batches whose jobs end on all workers at once end exactly once", async () => {
-  const own = await t.actor();
-  const [good, bad] = [Array(8).fill(ECHO), [...Array(8).fill(ECHO), FAIL, FAIL]];
-  const followers = { onAllSucceeded: GOOD, onAnyFailed: BAD };
-  const batches = await Promise.all(
-    Array.from({ length: 16 }, (_, n) => create({ jobs: n % 2 ? bad : good, ...followers }, own)),
-  );
-  for (const [n, { id, totalJobs }] of batches.entries()) {
-    const { status } = await until(
-      async () => (await own.get(`${BATCHES}/${id}`)).body,
-      ({ counts, endedAt }) => counts.Succeeded + counts.DeadLettered === totalJobs && endedAt,
-    );
-    assert.equal(status, n % 2 ? "Failed" : "Succeeded");
-  }
-  const [row] = await sql`
-    select count(*) filter (where serialized_args like '%good%') as good, count(*) filter (where serialized_args like '%bad%') as bad
-    from jobs where tenant_id = ${own.tenantId} and batch_id is null`;
-  assert.deepEqual([row?.good, row?.bad], [8, 8]);
-});
-
 Deno.test("the sweep ends batches whose process crashed after it had settled the last job", async () => {
-  const good = await create({ jobs: [WAITING, WAITING], onAllSucceeded: GOOD });
   const bad = await create({ jobs: [WAITING, WAITING], onAnyFailed: BAD, open: true });
   const going = await create({ jobs: [WAITING, WAITING] });
   const open = await create({ jobs: [WAITING], open: true });
-  const endAs = (status: string, ids: string[]) =>
-    sql`update jobs set status = ${status}::job_status, completed_at = now() where id = any(${ids}::uuid[])`;
-  const one = async (id: string) => (await jobsOf(id)).slice(0, 1);
-  await endAs("DeadLettered", await one(bad.id));
-  await endAs("Succeeded", [...await jobsOf(good.id), ...await jobsOf(open.id), ...await one(going.id)]);
+  const endFirst = async ({ id }: { id: string }, status: string) =>
+    await sql`update jobs set status = ${status}::job_status, completed_at = now() where id = ${
+      (await jobsOf(id))[0] ?? ""
+    }`;
+  await endFirst(bad, "DeadLettered");
+  for (const batch of [going, open]) await endFirst(batch, "Succeeded");
   await t.steward.sweep();
-  await t.steward.sweep();
-  const batches = await Promise.all([good, bad, going, open].map(({ id }) => read(id)));
-  assert.deepEqual(batches.map(({ status }) => status), ["Succeeded", "Failed", "Running", "Open"]);
-  assert.equal(await t.settled(batches[0].onAllSucceeded.jobId), "Succeeded");
-  assert.equal(await t.settled(batches[1].onAnyFailed.jobId), "Succeeded");
+  const batches = await Promise.all([bad, going, open].map(({ id }) => read(id)));
+  assert.deepEqual(batches.map(({ status }) => status), ["Failed", "Running", "Open"]);
+  assert.equal(await t.settled(batches[0].onAnyFailed.jobId), "Succeeded");
 });

@@ -3,16 +3,7 @@ import { foldCounts } from "../../../domain/jobs/fold_counts.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import * as calls from "./job_calls.ts";
-import {
-  assertHas,
-  DEAD_LETTERS,
-  deadLetterOf,
-  enqueueJob,
-  idsOf,
-  JOBS,
-  readJob,
-  refusal,
-} from "./job_calls.ts";
+import { assertHas, DEAD_LETTERS, deadLetterOf, enqueueJob, readJob, refusal } from "./job_calls.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -34,7 +25,7 @@ const groupsOf = async (actor: Actor) => (await actor.get(`${DEAD_LETTERS}/group
 const retryMany = async (actor: Actor, filter: unknown) =>
   (await actor.post(`${DEAD_LETTERS}/retry`, filter)).body;
 
-Deno.test("a dead letter shows what failed and why, in its tenant only", async () => {
+Deno.test("a dead letter shows what failed and why", async () => {
   const actor = await t.actor();
   const { id, jobId, failedAt, ...shown } = await deadLetter(actor);
   assert.ok(failedAt);
@@ -52,23 +43,13 @@ Deno.test("a dead letter shows what failed and why, in its tenant only", async (
   const job = await readJob(actor, jobId);
   assertHas(job.deadLetter, { id, retriedAt: null, retriedJobId: null });
   assert.ok(job.names[actor.userId], "the creator's name");
-  const outsider = await t.actor();
-  assert.equal((await list(outsider)).totalCount, 0);
-  for (
-    const foreign of [
-      await outsider.get(`${DEAD_LETTERS}/${id}`),
-      await outsider.post(`${DEAD_LETTERS}/${id}/retry`),
-    ]
-  ) {
-    assert.equal(refusal(foreign), "404 JOB_DEADLETTER_NOT_FOUND");
-  }
 });
 
-Deno.test("of ten simultaneous retries one creates a new job like the old one", async () => {
+Deno.test("of four simultaneous retries one creates a new job like the old one", async () => {
   const actor = await t.actor();
   const entry = await deadLetter(actor);
   const retry = () => actor.post(`${DEAD_LETTERS}/${entry.id}/retry`);
-  const [done, ...others] = (await Promise.all(Array.from({ length: 10 }, retry)))
+  const [done, ...others] = (await Promise.all([1, 2, 3, 4].map(retry)))
     .toSorted((a, b) => a.status - b.status);
   for (const other of others) assert.equal(refusal(other), "400 JOB_DEADLETTER_ALREADY_RETRIED");
   assertHas(done, {
@@ -78,7 +59,6 @@ Deno.test("of ten simultaneous retries one creates a new job like the old one", 
   const { id } = done?.body;
   assert.notEqual(id, entry.jobId);
   await t.settled(id);
-  assert.equal((await list(actor)).totalCount, 2);
   const { retriedJobId, retriedAt } = await deadLetterOf(actor, entry.jobId);
   assert.ok(retriedJobId === id && retriedAt);
 });
@@ -109,21 +89,18 @@ Deno.test("dead letters are filtered by type, group, error, time and state, retr
 
 Deno.test("similar errors form a group, which can be retried at once after a dry run", async () => {
   const actor = await t.actor();
-  for (const n of [1, 2, 3]) await deadLetter(actor, `HTTP 409 for user ${n} of ${crypto.randomUUID()}`);
+  const last = `HTTP 409 for user 3 of ${crypto.randomUUID()}`;
+  const ids = await failWith(actor, ["HTTP 409 for user 1 of 2", "HTTP 409 for user 2 of 1", last]);
   await failWith(actor, ["something else"]);
   const groups = await groupsOf(actor);
   assert.equal(groups.totalCount, 2);
   const [group, single] = groups.items;
-  assertHas(group, { count: 3, errorPattern: "HTTP 409 for user # of #" });
-  assert.match(group.exampleError, /^HTTP 409 for user 3 of /);
+  assertHas(group, { count: 3, errorPattern: "HTTP 409 for user # of #", exampleError: last });
   assertHas(single, { count: 1, errorPattern: "something else" });
-  const ofGroup = sql`tenant_id = ${actor.tenantId} and error_pattern = ${group.errorPattern}`;
-  const [times] =
-    await sql`select min(failed_at) as first, max(failed_at) as last from dead_letter_jobs where ${ofGroup}`;
-  assert.deepEqual([group.firstFailedAt, group.lastFailedAt], [
-    times?.first.toISOString(),
-    times?.last.toISOString(),
-  ]);
+  const times = (await list(actor, "errorContains=409")).items.map(({ failedAt }: { failedAt: string }) =>
+    failedAt
+  );
+  assert.deepEqual([group.firstFailedAt, group.lastFailedAt], [times.toSorted()[0], times.toSorted().at(-1)]);
   await until(() => foldCounts(sql, { always: true }));
   assert.deepEqual(await groupsOf(actor), groups, "folded");
 
@@ -133,89 +110,67 @@ Deno.test("similar errors form a group, which can be retried at once after a dry
   assert.equal((await retryMany(actor, { ...filter, failedTo: "2020-01-01" })).matched, 0);
   assert.equal((await retryMany(actor, { errorContains: "ELSE", dryRun: true })).matched, 1);
   assert.equal((await retryMany(await t.actor(), { all: true })).matched, 0);
-  const before = await sql<{ id: string }[]>`select id from dead_letter_jobs where ${ofGroup}`;
   const [one, two] = await Promise.all([retryMany(actor, filter), retryMany(actor, filter)]);
   const jobIds: string[] = [...one.jobIds, ...two.jobIds];
-  const retried = await sql<{ jobId: string }[]>`
-    select retried_job_id as job_id from dead_letter_jobs where id = any(${idsOf([...before])}::uuid[])`;
   // the second request also finds retried jobs that have failed again meanwhile
   assert.equal(new Set(jobIds).size, one.retried + two.retried);
+  const retried = await sql<{ jobId: string }[]>`
+    select retried_job_id as job_id from dead_letter_jobs where id = any(${ids}::uuid[])`;
   assert.equal(new Set(retried.map(({ jobId }) => jobId)).size, 3, "each dead letter is retried once");
   assert.ok(retried.every(({ jobId }) => jobIds.includes(jobId)));
-  for (const jobId of jobIds) await t.settled(jobId);
-  assert.equal((await groupsOf(actor)).items[0].count, 3, "the new ones, without the retried ones");
-  const audit = await sql`
-    select from audit_log where action = 'deadLetter.retryMany' and tenant_id = ${actor.tenantId}`;
-  assert.ok(audit.length > 0);
 });
 
-Deno.test("a group of errors with characters beyond the basic plane can be retried", async () => {
-  const actor = await t.actor();
-  await deadLetter(actor, "\u{1F600}".repeat(400));
-  const [{ errorPattern }] = (await groupsOf(actor)).items;
-  assert.equal((await retryMany(actor, { errorPattern, dryRun: true })).matched, 1);
-});
-
-Deno.test("a bulk retry does not retry dead letters that result from its own retries", async () => {
-  const actor = await t.actor();
-  await failWith(actor, Array(600).fill("no")); // more than one step retries
-  assertHas(await retryMany(actor, { all: true }), { matched: 600, retried: 600 });
-});
-
-Deno.test("a bulk retry without a filter needs all: true; with an Idempotency-Key it retries once", async () => {
+Deno.test("a bulk retry without a filter needs all: true, and does not retry what results from its own retries", async () => {
   const actor = await t.actor();
   for (const body of [undefined, {}, { dryRun: true }, { jobTypeName: null }, { all: false }]) {
     const refused = await actor.post(`${DEAD_LETTERS}/retry`, body);
     assert.equal(refusal(refused), "400 VALIDATION_ERROR");
     assert.match(refused.body.errors.all[0], /all: true/);
   }
-  await failWith(actor, ["no"]);
-  const retry = () => actor.post(`${DEAD_LETTERS}/retry`, { all: true }, { "idempotency-key": "once" });
-  const first = await retry();
-  assert.equal(first.body.retried, 1);
-  await t.settled(first.body.jobIds[0]); // a new dead letter, which a second retry would match
-  const again = await retry();
-  assert.equal(again.headers.get("idempotency-replayed"), "true");
-  assert.deepEqual(again.body, first.body);
-  assert.equal((await actor.get(JOBS)).body.totalCount, 2);
+  await failWith(actor, Array(600).fill("\u{1F600}".repeat(400))); // more than one step retries
+  const [{ errorPattern }] = (await groupsOf(actor)).items;
+  assert.equal((await retryMany(actor, { errorPattern, dryRun: true })).matched, 600);
+  assertHas(await retryMany(actor, { all: true }), { matched: 600, retried: 600 });
 });
 
 Deno.test("a dead letter is discarded once; one that was retried stays", async () => {
   const actor = await t.actor();
-  const [one, retried] = [await deadLetter(actor, "a"), await deadLetter(actor, "b")];
-  const { body: again } = await actor.post(`${JOBS}/${retried.jobId}/retry`);
-  assert.equal((await readJob(actor, retried.jobId)).deadLetter.retriedJobId, again.id);
-  const discard = (id: string, headers = {}) => actor.delete(`${DEAD_LETTERS}/${id}`, headers);
-  const etagOf = async (id: string) => (await actor.get(`${DEAD_LETTERS}/${id}`)).headers.get("etag");
-  assert.equal(refusal(await discard(retried.id)), "400 JOB_DEADLETTER_ALREADY_RETRIED");
-  assert.notEqual(await etagOf(retried.id), await etagOf(one.id));
-  assert.equal(refusal(await discard(one.id, { "if-match": '"9"' })), "412 PRECONDITION_FAILED");
-  const both = await Promise.all([discard(one.id), discard(one.id)]);
+  const [retried = "", one = ""] = await failWith(actor, ["a", "b"]);
+  const { jobId } = (await actor.get(`${DEAD_LETTERS}/${one}`)).body;
+  await actor.post(`${DEAD_LETTERS}/${retried}/retry`);
+  const discard = (id: string) => actor.delete(`${DEAD_LETTERS}/${id}`);
+  assert.equal(refusal(await discard(retried)), "400 JOB_DEADLETTER_ALREADY_RETRIED");
+  const both = await Promise.all([discard(one), discard(one)]);
   assert.deepEqual(both.map(({ status }) => status).sort(), [204, 404]);
-  assert.equal((await readJob(actor, one.jobId)).deadLetter, null);
-  await t.settled(again.id);
-  const { openDeadLetters } = (await actor.get("/api/v1/operations/overview")).body;
-  assert.equal(openDeadLetters, (await list(actor, "isRetried=false")).totalCount);
+  const foreign = await (await t.actor()).get(`${DEAD_LETTERS}/${retried}`);
+  assert.equal(refusal(foreign), "404 JOB_DEADLETTER_NOT_FOUND");
+  assert.equal((await readJob(actor, jobId)).deadLetter, null);
   const reader = await t.actor({ tenantId: actor.tenantId ?? "", permissions: ["read:users"] });
   const { items: [entry] } = (await reader.get("/api/v1/audit-log?action=deadLetter.discard")).body;
-  assert.deepEqual(entry.before, { jobId: one.jobId, jobTypeName: "steward.fail" });
+  assert.deepEqual(entry.before, { jobId, jobTypeName: "steward.fail" });
 });
 
 const purge = (actor: Actor, body?: unknown) => actor.post(`${DEAD_LETTERS}/purge`, body);
 const left = async (actor: Actor) => (await list(actor)).totalCount;
-const age = (id: string | undefined, days: number) =>
-  sql`update dead_letter_jobs set failed_at = now() - make_interval(days => ${days}) where id = ${id ?? ""}`;
 
-Deno.test("purge deletes by age, or everything with null, {} and an empty body, in the own tenant only", async () => {
+Deno.test("purge deletes by filters and age, or everything with null, {} and an empty body, in the own tenant only", async () => {
   const [actor, other] = [await t.actor(), await t.actor()];
-  await failWith(other, ["kept"]);
-  const [old] = await failWith(actor, ["old", "new"]);
-  await age(old, 10);
+  await failWith(other, ["disk full"]);
+  const [old] = await failWith(actor, ["disk full", "disk full", "no route"]);
+  await failWith(actor, ["disk full"], "steward.echo");
+  await sql`update dead_letter_jobs set failed_at = now() - interval '10 days' where id = ${old ?? ""}`;
   const purged = async (body?: unknown) => (await purge(actor, body)).body.purged;
-  assert.deepEqual([await purged({ retentionDays: 11 }), await purged({ retentionDays: 9 })], [0, 1]);
-  assert.equal(await left(actor), 1);
-  assert.equal(await purged({ retentionDays: null }), 1);
-  for (const body of [undefined, {}, { retentionDays: 0 }]) {
+  const cases: [filter: unknown, purged: number][] = [
+    [{ retentionDays: 11 }, 0],
+    [{ errorContains: "DISK", retentionDays: 9 }, 1],
+    [{ errorContains: "disk", jobTypeName: "steward.echo" }, 1],
+    [{ failedTo: "2020-01-01" }, 0],
+    [{ failedFrom: "2020-01-01" }, 2],
+  ];
+  for (const [filter, expected] of cases) {
+    assert.equal(await purged(filter), expected, JSON.stringify(filter));
+  }
+  for (const body of [undefined, {}, { retentionDays: 0 }, { retentionDays: null }]) {
     await failWith(actor, ["again"]);
     assert.equal(await purged(body), 1);
   }
@@ -234,15 +189,10 @@ Deno.test("a group is purged with the count that the groups show; a wrong count 
   const group = { jobTypeName, errorPattern };
   assertHas(await purge(actor, { ...group, dryRun: true }), { status: 200, body: { purged: 0, matched: 2 } });
   for (const [filter, matched] of [[group, 2], [{ all: true }, 4], [{ retentionDays: null }, 4]] as const) {
-    for (const expectedCount of [0, matched - 1, matched + 1]) {
-      for (const dryRun of [false, true]) {
-        const refused = await purge(actor, { ...filter, expectedCount, dryRun });
-        assert.equal(refusal(refused), "409 JOB_DEADLETTER_COUNT_CONFLICT");
-        assert.match(
-          refused.body.detail,
-          new RegExp(`matches ${matched} dead letters; expected ${expectedCount}`),
-        );
-      }
+    for (const [expectedCount, dryRun] of [[0, false], [matched - 1, true], [matched + 1, false]]) {
+      const refused = await purge(actor, { ...filter, expectedCount, dryRun });
+      assert.equal(refusal(refused), "409 JOB_DEADLETTER_COUNT_CONFLICT");
+      assert.ok(refused.body.detail.includes(`matches ${matched} dead letters; expected ${expectedCount}`));
     }
   }
   assert.equal(await left(actor), 4);
@@ -257,37 +207,15 @@ Deno.test("a group is purged with the count that the groups show; a wrong count 
 Deno.test("an empty filter purges nothing without all: true", async () => {
   const actor = await t.actor();
   await failWith(actor, ["x", "y"]);
-  const empty = [{ jobTypeName: null }, { errorPattern: null, errorContains: null }, { failedFrom: null }];
-  const noFilter = [{ expectedCount: 2 }, { dryRun: true }, { all: false }, { dryRun: false }];
-  const unknown = [{ colour: "blue" }, { type: "steward.fail" }, {
-    retentionDays: null,
-    type: "steward.fail",
+  const empty = [{ errorPattern: null, errorContains: null }, { dryRun: true }, { all: false }, {
+    expectedCount: 2,
   }];
-  const mixed = [{ retentionDays: null, jobTypeName: null }, { retentionDays: null, errorPattern: null }];
-  for (const body of [...empty, ...noFilter, ...unknown, ...mixed]) {
+  const mixed = [{ retentionDays: null, type: "steward.fail" }, { retentionDays: null, jobTypeName: null }];
+  for (const body of [...empty, { colour: "blue" }, ...mixed]) {
     const refused = await purge(actor, body);
     assert.equal(refusal(refused), "400 VALIDATION_ERROR", JSON.stringify(body));
     assert.match(refused.body.errors.all[0], /all: true/);
   }
   assert.equal(await left(actor), 2);
-  for (const body of [{ all: true }, { retentionDays: null }]) {
-    assert.equal((await purge(actor, { ...body, dryRun: true })).body.matched, 2);
-  }
   assert.equal((await purge(actor, { all: true, expectedCount: 2 })).body.purged, 2);
-});
-
-Deno.test("a purge combines filters and age, within the caller's tenant", async () => {
-  const [actor, other] = [await t.actor(), await t.actor()];
-  await failWith(other, ["disk full"]);
-  const [old] = await failWith(actor, ["disk full", "disk full", "no route"]);
-  await failWith(actor, ["disk full"], "steward.echo");
-  await age(old, 10);
-  const cases: [filter: unknown, purged: number][] = [
-    [{ errorContains: "DISK", retentionDays: 9 }, 1],
-    [{ errorContains: "disk", jobTypeName: "steward.echo" }, 1],
-    [{ failedTo: "2020-01-01" }, 0],
-    [{ failedFrom: "2020-01-01" }, 2],
-  ];
-  for (const [filter, purged] of cases) assert.equal((await purge(actor, filter)).body.purged, purged);
-  assert.equal(await left(other), 1);
 });

@@ -27,6 +27,7 @@ Deno.test.afterAll(async () => {
 });
 const actor = await t.actor({ permissions: ["run:http-requests"] });
 const TYPE = "steward.http-request";
+const SECRET = "Bearer an-upstream-secret";
 
 async function run(args: Record<string, unknown>) {
   const id = await enqueueJob(actor, TYPE, args, { maxRetries: 0 });
@@ -45,12 +46,10 @@ Deno.test("a job requests a URL and stores the answer", async () => {
 });
 
 Deno.test("an unexpected status fails the job with the first 4 KiB of the answer, an expected one does not", async () => {
-  const unexpected = await run({ url: at("/teapot") });
-  assert.equal(unexpected.ended, "DeadLettered");
-  assert.match(unexpected.error, /answered 418; expected 200 to 299/);
   assert.equal((await run({ url: at("/teapot"), expectedStatuses: [418] })).ended, "Succeeded");
-  const { error } = await run({ url: at("/wordy") });
-  assert.ok(error.endsWith(`it said: ${"é".repeat(2_048)}`), error);
+  const { ended, error } = await run({ url: at("/wordy") });
+  assert.equal(ended, "DeadLettered");
+  assert.ok(error.endsWith(`answered 500; expected 200 to 299; it said: ${"é".repeat(2_048)}`), error);
 });
 
 Deno.test("a request with a signing secret is signed, and the secret is never shown", async () => {
@@ -76,35 +75,33 @@ Deno.test("a request ends after the time it is given", async () => {
   assert.match(error, /did not answer in time/);
 });
 
-Deno.test("forbidden addresses are never requested, and the job is not retried", async () => {
-  for (const url of ["http://127.0.0.2:1/", "http://localhost:1/", "http://169.254.169.254/"]) {
-    const id = await enqueueJob(actor, TYPE, { url });
-    assert.equal(await t.settled(id), "DeadLettered");
-    assertHas(await readJob(actor, id), { attempts: 1 });
-    assert.match((await executionsOf(actor, id))[0].errorMessage, /OUTBOUND_ALLOW/);
-  }
-});
-
-Deno.test("invalid arguments are rejected at once", async () => {
+Deno.test("invalid arguments are rejected; forbidden addresses are never requested, and the job is not retried", async () => {
   const url = at("/");
-  const invalid = [{}, { url: "ftp://x/" }, { url, method: "CONNECT" }, { url, expectedStatuses: [] }];
-  for (const args of [...invalid, { url, timeoutSeconds: 301 }, { url, signingSecret: "whsec_short" }]) {
-    const refused = await actor.post(JOBS, jobOf(TYPE, args));
-    assert.equal(refusal(refused), "400 VALIDATION_ERROR", JSON.stringify(args));
+  for (
+    const args of [{}, { url: "ftp://x/" }, { url, method: "CONNECT" }, { url, signingSecret: "whsec_short" }]
+  ) {
+    assert.equal(
+      refusal(await actor.post(JOBS, jobOf(TYPE, args))),
+      "400 VALIDATION_ERROR",
+      JSON.stringify(args),
+    );
   }
+  const id = await enqueueJob(actor, TYPE, { url: "http://localhost:1/" });
+  assert.equal(await t.settled(id), "DeadLettered");
+  const executions = await executionsOf(actor, id);
+  assert.equal(executions.length, 1);
+  assert.match(executions[0].errorMessage, /OUTBOUND_ALLOW/);
 });
 
 Deno.test("callers without the permission for HTTP requests cannot enqueue such jobs, whatever their role", async () => {
   const recurring = jobOf(TYPE, { url: "https://a.test" }, { jobId: "calls", cronExpression: "0 3 1 1 *" });
   const { jobId: _, cronExpression: __, ...job } = recurring;
   const requests = [[JOBS, job], [`${JOBS}/bulk`, { items: [job] }], [RECURRING, recurring]] as const;
-  for (const role of ["Admin", "Visitor"] as const) {
-    const other = await t.actor({ role });
-    for (const [path, body] of requests) {
-      const refused = await other.post(path, body);
-      assert.equal(refusal(refused), "403 MISSING_PERMISSION", role);
-      assert.match(refused.body.detail, /run:http-requests/);
-    }
+  const other = await t.actor({ role: "Admin" });
+  for (const [path, body] of requests) {
+    const refused = await other.post(path, body);
+    assert.equal(refusal(refused), "403 MISSING_PERMISSION");
+    assert.match(refused.body.detail, /run:http-requests/);
   }
   assert.equal((await t.systemAdmin.post(JOBS, job)).status, 201);
   const maker = await t.actor({ permissions: ["run:http-requests"] });
@@ -122,11 +119,15 @@ Deno.test("credentials in the URL are sent as Basic authorization, unless the jo
   assert.equal(await sentAuthorization({ url }), basic("usér:p@ss%zz:1"));
   assert.equal(await sentAuthorization({ url: `http://token@${host}/hook` }), basic("token:"));
   assert.equal(await sentAuthorization({ url, headers: { AUTHORIZATION: "Bearer abc" } }), "Bearer abc");
-  const echoed = await run({ url: `http://token@${host}/refusing` });
-  assert.match(echoed.error, /it said: \*\*\* is unknown here$/);
+  const { error } = await run({ url: `http://token@${host}/refusing` });
+  assert.match(
+    error,
+    /answered 403; expected 200 to 299; it said: \*\*\* is unknown here$/,
+    "without the secret",
+  );
+  const expected = { url: at("/refusing"), headers: { authorization: SECRET }, expectedStatuses: [403] };
+  assert.equal((await run(expected)).output.body, "*** is unknown here");
 });
-
-const SECRET = "Bearer an-upstream-secret";
 
 Deno.test("secrets in arguments are stored and used but never shown", async () => {
   const args = (userInfo: string, authorization: string, key: string) => ({
@@ -171,41 +172,20 @@ Deno.test("secrets in arguments are stored and used but never shown", async () =
   assert.equal(kept.length, 0);
 });
 
-Deno.test("an answer that repeats a sent secret is stored without it, and an error stores the answer", async () => {
-  const request = { url: at("/refusing"), headers: { authorization: SECRET } };
-  const { error, sent } = await run(request);
-  assert.equal(sent.headers.authorization, SECRET);
-  assert.match(error, /answered 403; expected 200 to 299; it said: \*\*\* is unknown here$/);
-  const { output } = await run({ ...request, expectedStatuses: [403] });
-  assert.equal(output.body, "*** is unknown here");
-});
-
 Deno.test("*** in a changed job keeps the secret for the same receiver only", async () => {
   const args = (url: string, headers: Record<string, string>) => jobOf(TYPE, { url, headers });
   const path = `${RECURRING}/kept`;
-  const change = (url: string, headers: Record<string, string>) => {
-    const { serializedArgs } = args(url, headers);
-    return actor.put(path, { serializedArgs });
-  };
+  const change = (url: string, headers: Record<string, string>) =>
+    actor.put(path, { serializedArgs: args(url, headers).serializedArgs });
   const timing = { jobId: "kept", cronExpression: "0 3 1 1 *" };
-  assert.equal(
-    (await actor.post(RECURRING, { ...args(at("/one"), { authorization: SECRET }), ...timing })).status,
-    201,
-  );
+  await actor.post(RECURRING, { ...args(at("/one"), { authorization: SECRET }), ...timing });
   assert.equal((await change(at("/two"), { authorization: "***" })).status, 200);
   await t.settled((await actor.post(`${path}/trigger`)).body.id);
   assertHas(received.at(-1), { path: "GET /two", headers: { authorization: SECRET } });
   const unknown = { "x-new": "***" };
-  const refused = [
-    [
-      await change("https://elsewhere.test/", { authorization: "***" }),
-      /^headers.authorization: .* another receiver/,
-    ],
-    [await change(at("/"), unknown), /^headers.x-new: \*\*\* stands for a secret/],
-    [await actor.post(JOBS, args(at("/"), unknown)), /^headers.x-new: \*\*\* stands for a secret/],
-  ] as const;
-  for (const [{ status, body }, message] of refused) {
-    assert.equal(status, 400);
-    assert.match(body.errors.serializedArgs[0], message);
+  const elsewhere = await change("https://elsewhere.test/", { authorization: "***" });
+  assert.match(elsewhere.body.errors.serializedArgs[0], /^headers.authorization: .* another receiver/);
+  for (const { body } of [await change(at("/"), unknown), await actor.post(JOBS, args(at("/"), unknown))]) {
+    assert.match(body.errors.serializedArgs[0], /^headers.x-new: \*\*\* stands for a secret/);
   }
 });

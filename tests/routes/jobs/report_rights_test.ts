@@ -49,11 +49,8 @@ Deno.test("an API key cannot have a job generate a report, which would use all i
     await change(MATRIX),
   ];
   for (const answer of answers) assert.equal(refusal(answer), "403 FORBIDDEN");
-  assert.equal(
-    (await change({ cronExpression: "0 5 * * *" })).status,
-    200,
-    "when it runs is no question of rights",
-  );
+  const { status } = await change({ cronExpression: "0 5 * * *" });
+  assert.equal(status, 200, "when it runs is no question of rights");
   assert.equal((await key.post(JOBS, jobOf("steward.echo"))).status, 201, "other types take nobody's rights");
 });
 

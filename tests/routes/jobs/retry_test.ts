@@ -41,15 +41,14 @@ Deno.test("a dead-lettered job is retried from the job itself, once, and its dea
   const jobId = await failedJob(actor);
   const { id } = await deadLetterOf(actor, jobId);
   const ways = [`${JOBS}/${jobId}/retry`, `${DEAD_LETTERS}/${id}/retry`];
-  const answers = await Promise.all([...ways, ...ways, ...ways].map((path) => actor.post(path)));
+  const answers = await Promise.all([...ways, ...ways].map((path) => actor.post(path)));
   const [retried, ...others] = answers.toSorted((a, b) => a.status - b.status);
   assert.equal(retried?.status, 200);
   for (const other of others) assert.equal(refusal(other), "400 JOB_DEADLETTER_ALREADY_RETRIED");
   assert.equal((await deadLetterOf(actor, jobId)).retriedJobId, retried?.body.id);
 
-  const purged = await failedJob(actor);
   await actor.post(`${DEAD_LETTERS}/purge`);
-  const again = await retryJob(actor, purged, { args: { message: "2" } });
+  const again = await retryJob(actor, jobId, { args: { message: "2" } });
   assertHas(again, { status: 200, body: { serializedArgs: '{"message":"2"}' } });
 });
 
@@ -81,10 +80,14 @@ Deno.test("a job that has not ended is not retried; a system administrator retri
   const actor = await t.actor();
   const waiting = await enqueueJob(actor, "steward.echo", {}, { scheduledAt: LATER });
   assert.equal(refusal(await retryJob(actor, waiting)), "400 JOB_CANNOT_RETRY");
-  const done = await ended(actor, "steward.echo", {});
-  const foreign = await retryJob(await t.actor(), done, { args: {} });
-  assert.equal(refusal(foreign), "404 JOB_NOT_FOUND");
-  assert.equal((await retryJob(t.systemAdmin, done)).body.tenantId, actor.tenantId);
+  const given = jobOf("steward.echo", {}, { uniqueKey: "k", uniqueFor: 3600 });
+  const { id } = (await actor.post(JOBS, given)).body;
+  await t.settled(id);
+  assertHas(await retryJob(t.systemAdmin, id), {
+    status: 200,
+    body: { tenantId: actor.tenantId, uniqueKey: "k" },
+  });
+  assert.equal(refusal(await retryJob(actor, id)), "409 JOB_DUPLICATE_CONFLICT", "another job holds its key");
 });
 
 Deno.test("arguments of a retry are checked like those of a new job", async () => {
@@ -92,12 +95,13 @@ Deno.test("arguments of a retry are checked like those of a new job", async () =
   const sleeping = await ended(actor, "steward.sleep", { milliseconds: 1 });
   const dead = await failedJob(actor);
   const { id } = await deadLetterOf(actor, dead);
-  const texts = [{ serializedArgs: "{" }, { serializedArgs: "" }, { serializedArgs: 7 }];
-  const both = { args: {}, serializedArgs: "{}" };
-  const misspelled = { args: { millisecond: 1, mesage: "x", message: "x", milliseconds: 1 } };
-  const wrong = [...texts, both, misspelled, { args: { milliseconds: "x", message: 1 } }, { args: [] }, {
-    args: "x",
-  }];
+  const wrong = [
+    { serializedArgs: "{" },
+    { args: {}, serializedArgs: "{}" },
+    { args: { millisecond: 1, mesage: "x", message: "x", milliseconds: 1 } },
+    { args: { milliseconds: "x", message: 1 } },
+    { args: [] },
+  ];
   for (const path of [`${JOBS}/${sleeping}`, `${JOBS}/${dead}`, `${DEAD_LETTERS}/${id}`]) {
     for (const body of wrong) {
       const answer = await actor.post(`${path}/retry`, body);
@@ -138,12 +142,4 @@ Deno.test("a job of a type that callers cannot enqueue is retried only from its 
   assert.equal(refusal(await retryJob(actor, ended.id)), "400 JOB_TYPE_UNKNOWN");
   assert.equal(refusal(await retryJob(actor, dead.id, { args: { a: 1 } })), "400 JOB_TYPE_UNKNOWN");
   assert.equal((await retryJob(actor, dead.id)).status, 200);
-});
-
-Deno.test("a job whose unique key another job holds does not run again", async () => {
-  const actor = await t.actor();
-  const { body } = await actor.post(JOBS, jobOf("steward.echo", {}, { uniqueKey: "k", uniqueFor: 3600 }));
-  await t.settled(body.id);
-  assertHas(await retryJob(actor, body.id), { status: 200, body: { uniqueKey: "k" } });
-  assert.equal(refusal(await retryJob(actor, body.id)), "409 JOB_DUPLICATE_CONFLICT");
 });

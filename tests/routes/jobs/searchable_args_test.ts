@@ -36,22 +36,15 @@ const listed = async (query: string, who = actor) => {
 };
 
 Deno.test("jobs are found by the values of searchable arguments, within the tenant", async () => {
-  const first = await enqueue({
-    invoiceId: "4711",
-    customer: { id: 7 },
-    tags: ["a", "b"],
-    token: "s3cret",
-    note: "n",
-  });
+  const more = { tags: ["a", "b"], token: "s3cret", note: "n" };
+  const first = await enqueue({ invoiceId: "4711", customer: { id: 7 }, ...more });
   const second = await enqueue({ invoiceId: "4712", customer: { id: 7 }, note: "x".repeat(300) });
   const foreign = await enqueue({ invoiceId: "4711" }, other);
   assert.deepEqual(await listed("args.invoiceId=4711"), [first]);
   assert.deepEqual(await listed("args.customer.id=7"), [second, first]);
   assert.deepEqual(await listed("args.customer.id=7&args.invoiceId=4712&jobTypeName=test.invoice"), [second]);
-  assert.deepEqual(await listed("args.customer.id=7&orderBy=StartedAt&ascending=true&queue=default"), [
-    first,
-    second,
-  ]);
+  const ordered = "args.customer.id=7&orderBy=StartedAt&ascending=true&queue=default";
+  assert.deepEqual(await listed(ordered), [first, second]);
   assert.deepEqual(await listed("args.tags=b"), [first]);
   assert.deepEqual(await listed("args.invoiceId=471"), []);
   assert.deepEqual(await listed("args.invoiceId="), [second, first], "an empty value counts as absent");
@@ -65,22 +58,14 @@ Deno.test("jobs are found by the values of searchable arguments, within the tena
 
 Deno.test("jobs of the service itself, in bulk, from schedules and retries are found too", async () => {
   const { tenantId } = actor;
-  const own = await transact(
-    platform.sql,
-    (tx) => enqueueOwn(platform, tx, invoice, { invoiceId: "internal" }, { tenantId }),
-  );
+  const args = { invoiceId: "internal" };
+  const own = await transact(platform.sql, (tx) => enqueueOwn(platform, tx, invoice, args, { tenantId }));
   assert.deepEqual(await listed("args.invoiceId=internal"), [own]);
-  const bulk = await enqueueMany(
-    actor,
-    invoice.name,
-    ["1", "2"].map((invoiceId) => ({ invoiceId, tags: ["bulk"] })),
-  );
+  const tagged = ["1", "2"].map((invoiceId) => ({ invoiceId, tags: ["bulk"] }));
+  const bulk = await enqueueMany(actor, invoice.name, tagged);
   assert.deepEqual(await listed("args.tags=bulk"), bulk.toReversed());
-  const recurring = jobOf(invoice.name, { invoiceId: "yearly" }, {
-    jobId: "invoices",
-    cronExpression: "0 0 1 1 *",
-  });
-  assert.equal((await actor.post(RECURRING, recurring)).status, 201);
+  const timing = { jobId: "invoices", cronExpression: "0 0 1 1 *" };
+  await actor.post(RECURRING, jobOf(invoice.name, { invoiceId: "yearly" }, timing));
   const run = (await actor.post(`${RECURRING}/invoices/trigger`)).body;
   assert.deepEqual(await listed("args.invoiceId=yearly"), [run.id]);
   const [letter = ""] = await addDeadLetters(platform.sql, tenantId, ["no"], invoice.name);
@@ -91,15 +76,11 @@ Deno.test("jobs of the service itself, in bulk, from schedules and retries are f
 });
 
 Deno.test("a declared type marks searchable arguments in its JSON Schema", async () => {
-  const text = { type: "string" };
+  const text = { type: "string", "x-searchable": true };
   const argsSchema = {
     type: "object",
     "x-searchable": ["order.number"],
-    properties: {
-      shop: { ...text, "x-searchable": true },
-      pin: { ...text, "x-searchable": true },
-      order: {},
-    },
+    properties: { shop: text, pin: text, order: {} },
   };
   const put = await actor.put("/api/v1/job-types/orders.ship", { argsSchema, secretArgs: ["$.pin"] });
   assert.equal(put.status, 201, JSON.stringify(put.body));

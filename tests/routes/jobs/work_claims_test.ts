@@ -3,14 +3,13 @@ import { inOneInstance } from "../../support/in_one_instance.ts";
 import { RemoteWorker, type WorkItem } from "../../support/remote_work.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { declareType, enqueueJob, enqueueMany, jobIdsOf, JOBS, refusal } from "./job_calls.ts";
+import { declareType, enqueueJob, enqueueMany, jobIdsOf, JOBS } from "./job_calls.ts";
 import { WORKER_PERMISSIONS as permissions } from "./job_calls.ts";
 
 const t = await setupShared({}, { inThisProcess: true });
 Deno.test.afterAll(() => t.stop());
 const { sql } = t.steward.platform;
 const tenant = await t.actor({ permissions });
-const other = await t.actor({ permissions });
 const worker = new RemoteWorker(tenant, "one");
 
 const declare = (type: Record<string, unknown> = {}) => declareType(tenant, type);
@@ -25,7 +24,7 @@ Deno.test("a waiting poll gets a job as soon as it is enqueued, and none after t
   await waiting(1);
   const id = await enqueue(type);
   assert.deepEqual(jobIdsOf(await claim), [id]);
-  assert.deepEqual(await worker.claim([type], { waitSeconds: 0.1 }), []);
+  assert.deepEqual(await worker.claim([type], { waitSeconds: 0.01 }), []);
 });
 
 Deno.test("few jobs are spread over the waiting polls, and two claims never share a job", async () => {
@@ -37,8 +36,8 @@ Deno.test("few jobs are spread over the waiting polls, and two claims never shar
   assert.deepEqual(taken.map((jobs) => jobs.length), [20, 20, 20, 20, 20]);
   assert.deepEqual(jobIdsOf(taken.flat()).sort(), ids.sort());
   const drained: string[] = [];
-  const more = await enqueueMany(tenant, type, Array(200).fill({}));
-  await Promise.all(Array.from({ length: 6 }, async () => {
+  const more = await enqueueMany(tenant, type, Array(60).fill({}));
+  await Promise.all(Array.from({ length: 4 }, async () => {
     for (let jobs: WorkItem[]; (jobs = await worker.claim([type], { max: 7 })).length > 0;) {
       drained.push(...jobIdsOf(jobs));
       assert.ok((await worker.settle(jobs, "succeeded")).every((verdict) => verdict === "settled"));
@@ -79,8 +78,6 @@ Deno.test("a repeated claim with its requestId gets the same jobs while they are
   const expected = ids.sort().map((id) => `${id} 1`);
   assert.deepEqual(jobIdsOf(jobs), ids);
   assert.deepEqual(await claimed(), expected);
-  const foreign = await other.post("/api/v1/work/claim", { types: [type], worker: "one", ...claim });
-  assert.equal(refusal(foreign), "400 JOB_TYPE_UNKNOWN");
   await worker.settle(jobs.slice(0, 1), "succeeded");
   assert.deepEqual(await claimed(), expected.slice(1));
   await worker.settle(jobs, "succeeded");
@@ -102,20 +99,20 @@ inOneInstance(
 
 Deno.test("a type with a concurrency never runs more at once, and other types go on", async () => {
   const [limited, free] = [await declare({ concurrency: 3 }), await declare()];
-  await enqueueMany(tenant, limited, Array(30).fill({}));
-  const held = (await Promise.all([1, 2, 3].map((n) => new RemoteWorker(tenant, `w${n}`).claim([limited]))))
-    .flat();
+  await enqueueMany(tenant, limited, Array(16).fill({}));
+  const claims = [1, 2, 3].map((n) => new RemoteWorker(tenant, `w${n}`).claim([limited]));
+  const held = (await Promise.all(claims)).flat();
   assert.equal(held.length, 3);
   const id = await enqueue(free);
   assert.deepEqual(jobIdsOf(await worker.claim([limited, free])), [id]);
   const claim = worker.claim([limited], { waitSeconds: 30 });
-  await worker.settle(held.slice(0, 2), "succeeded");
+  await worker.settle(held, "succeeded");
   const next = await claim;
-  assert.ok(next.length > 0 && next.length <= 2, String(next.length));
-  await worker.settle([...held, ...next], "succeeded");
-  let [most, settled] = [0, 2 + held.slice(2).length + next.length];
-  await Promise.all([1, 2, 3, 4].map(async () => {
-    while (settled < 30) {
+  assert.ok(next.length > 0 && next.length <= 3, String(next.length));
+  await worker.settle(next, "succeeded");
+  let [most, settled] = [0, held.length + next.length];
+  await Promise.all([1, 2, 3].map(async () => {
+    while (settled < 16) {
       const jobs = await worker.claim([limited], { max: 2 });
       const { totalCount } = (await tenant.get(`${JOBS}?jobTypeName=${limited}&status=Processing`)).body;
       most = Math.max(most, totalCount);

@@ -52,15 +52,8 @@ Deno.test("queues show their length and since when the oldest job waits, lane by
   await sql`update jobs set due_at = now() - interval '10 minutes' where id = ${id}`;
   const { queues, attention } = await overview(actor);
   const [{ oldestDueAt, ...counts }] = queues;
-  assert.deepEqual(counts, {
-    queue,
-    waiting: 2,
-    processing: 0,
-    scheduled: 1,
-    retrying: 0,
-    awaitingParent: 0,
-    pause: null,
-  });
+  const none = { processing: 0, retrying: 0, awaitingParent: 0, pause: null };
+  assert.deepEqual(counts, { queue, waiting: 2, scheduled: 1, ...none });
   const [due] = await sql`select due_at from jobs where id = ${id}`;
   assert.equal(oldestDueAt, due?.dueAt.toISOString());
   assert.deepEqual(attention, [{
@@ -107,7 +100,7 @@ Deno.test("paused queues and types, retries, failing webhooks and a rise of supp
   await sql`update webhook_endpoints set is_active = false, disabled_reason = 'Gone' where id = ${gone.id}`;
   const suppress = (n: number) =>
     post("notification-suppressions", { channel: "Email", address: `a${n}@example.test` });
-  for (let n = 0; n < 9; n++) await suppress(n);
+  await Promise.all(Array.from({ length: 9 }, (_, n) => suppress(n)));
   assert.ok(!(await kindsFor(actor)).includes("SuppressionsRising"), "nine are not many");
   await suppress(9);
   const { attention } = await overview(actor);
@@ -134,17 +127,16 @@ Deno.test("paused queues and types, retries, failing webhooks and a rise of supp
 
 Deno.test("a maintenance job that is late by more than 15 minutes needs a platform administrator's attention", async () => {
   const subject = "steward.prune-jobs";
-  const late = async () =>
-    (await overview(t.systemAdmin)).attention
-      .filter((each: Attention) => each.kind === "MaintenanceLate" && each.subject === subject);
-  const dueBefore = (minutes: number) =>
-    sql`insert into maintenance_works (job_type_name, due_at) values (${subject}, now() - make_interval(mins => ${minutes}))
+  const lateness = async (minutes: number) => {
+    await sql`
+      insert into maintenance_works (job_type_name, due_at) values (${subject}, now() - make_interval(mins => ${minutes}))
       on conflict (job_type_name) do update set due_at = excluded.due_at`;
-  await dueBefore(14);
-  assert.deepEqual(await late(), []);
-  await dueBefore(30);
-  const [{ count, ...found }] = await late();
+    const { attention } = await overview(t.systemAdmin);
+    return attention.find((each: Attention) => each.kind === "MaintenanceLate" && each.subject === subject);
+  };
+  assert.equal(await lateness(14), undefined);
+  const { count, ...found } = await lateness(30);
   assert.deepEqual(found, { kind: "MaintenanceLate", level: "Warning", subject, reason: null });
-  assert.ok(count >= 30 && count < 60, `${count} minutes`);
+  assert.ok(count >= 30, `${count} minutes`);
   await sql`delete from maintenance_works where job_type_name = ${subject}`;
 });

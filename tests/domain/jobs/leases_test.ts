@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { LeaseKeeper } from "../../../domain/jobs/lease_keeper.ts";
+import { PushLease } from "../../../domain/jobs/remote/push_lease.ts";
+import { RemoteWorkers } from "../../../domain/jobs/remote/remote_workers.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { createLog } from "../../../infra/log.ts";
+import { connectSeparately } from "../../../infra/postgres/driver_workarounds.ts";
+import { mainPool, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+const { sql } = t.steward.platform;
+
+/** Opens a lease of two seconds. `events` gets its callbacks in their order. */
+async function openKeeper(): Promise<{ keeper: LeaseKeeper; events: string[] }> {
+  const events: string[] = [];
+  const keeper = new LeaseKeeper({
+    connect: () => connectSeparately(mainPool(sql)),
+    host: "lease test",
+    leaseSeconds: 2,
+    log: createLog("off"),
+    onAtRisk: () => events.push("at risk"),
+    onReplaced: () => events.push(`replaced, jobs ${keeper.isSafe ? "may" : "must not"} start`),
+    onSafeAgain: () => events.push("safe again"),
+  });
+  await keeper.open();
+  return { keeper, events };
+}
+
+const REPLACED = ["replaced, jobs must not start", "safe again"];
+
+Deno.test("no job starts with a new lease before those of the lost lease are forgotten", async () => {
+  const { keeper, events } = await openKeeper();
+  const lost = keeper.id;
+  await transact(sql, async (tx) => {
+    await tx`delete from job_workers where id = ${lost}`; // each renewal waits for this row and times out
+    await until(() => events, ([first]) => first === "at risk");
+  });
+  await until(() => events, (all) => all.includes("safe again"));
+  assert.deepEqual(events, ["at risk", ...REPLACED]);
+  assert.ok(keeper.isSafe && keeper.id !== lost);
+  await keeper.close();
+});
+
+Deno.test("a lease that was lost before it was at risk is replaced, and jobs start again", async () => {
+  const { keeper, events } = await openKeeper();
+  const lost = keeper.id;
+  await sql`delete from job_workers where id = ${lost}`;
+  await until(() => events, (all) => all.includes("safe again"));
+  assert.deepEqual(events, REPLACED);
+  assert.ok(keeper.isSafe && keeper.id !== lost);
+  await keeper.close();
+});
+
+/** A running attempt, as its worker has claimed it. @returns the id of the job */
+async function running(): Promise<string> {
+  const { body } = await t.systemAdmin.post("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    serializedArgs: "{}",
+  });
+  await sql`update jobs set status = 'Processing', attempts = 1, worker_id = ${newId()}, started_at = now(),
+    lease_until = now() + interval '1 minute', deadline = now() + interval '1 minute' where id = ${body.id}`;
+  return body.id;
+}
+
+Deno.test("a renewal that reaches the database after the hand-over does not shorten the receiver's lease", async () => {
+  const jobId = await running();
+  const isSent = Promise.withResolvers<void>();
+  const arrives = Promise.withResolvers<void>();
+  const isDone = Promise.withResolvers<void>();
+  const late = async (query: PromiseLike<unknown>) => {
+    isSent.resolve();
+    await arrives.promise;
+    await query;
+    isDone.resolve();
+  };
+  let statements = 0;
+  // the second statement is the first renewal
+  const db =
+    ((parts: TemplateStringsArray, ...values: string[]) =>
+      ++statements === 2 ? late(sql(parts, ...values)) : sql(parts, ...values)) as unknown as Sql;
+  const lease = new PushLease(db, { jobId, attempt: 1, receiverId: newId(), leaseSeconds: 3 });
+  await lease.open(600_000);
+  await isSent.promise;
+  lease.close();
+  await lease.handOver();
+  arrives.resolve();
+  await isDone.promise;
+  const [row] = await sql`select lease_until = deadline as is_whole from jobs where id = ${jobId}`;
+  assert.equal(row?.isWhole, true);
+});
+
+Deno.test("workers are listed while new ones keep calling", async () => {
+  const workers = new RemoteWorkers({ sql, log: createLog("off"), waiting: () => [] });
+  const first = newId();
+  workers.called(first, { name: "first", program: null });
+  const others = setInterval(() => workers.called(newId(), { name: "other", program: null }), 10);
+  try {
+    await until(() => sql`select from job_workers where id = ${first}`, (rows) => rows.length === 1);
+  } finally {
+    clearInterval(others);
+    workers.stop();
+  }
+});

@@ -1,0 +1,287 @@
+// Workers of this process: places, shares, limits, turns, queues, pauses and their end.
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { insertJobs, type NewJob } from "../../../domain/jobs/enqueue.ts";
+import {
+  type AnyJobType,
+  defineJob,
+  type JobContext,
+  JobTypes,
+  limitKeyOf,
+} from "../../../domain/jobs/job_type.ts";
+import { openLease } from "../../../domain/jobs/lease.ts";
+import { pauseWork, resumeWork } from "../../../domain/jobs/pauses.ts";
+import { bucketOf } from "../../../domain/jobs/rate_limit.ts";
+import { RateReleaser } from "../../../domain/jobs/rate_releaser.ts";
+import { operator } from "../../../domain/jobs/reach.ts";
+import { Worker, type WorkerOptions } from "../../../domain/jobs/worker.ts";
+import { createLog } from "../../../infra/log.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
+import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
+
+const t = await setup({ JOB_CONCURRENCY: "0" }, { inThisProcess: true });
+Deno.test.afterAll(() => t.stop());
+const { platform } = t.steward;
+const { sql } = platform;
+
+const typeOf = (
+  name: string,
+  run: (args: Record<string, never>, context: JobContext) => unknown = () => null,
+  more: Partial<AnyJobType> = {},
+) => defineJob({ name, args: z.any(), run: async (args, context) => await run(args, context), ...more });
+const jobOf = (type: AnyJobType, more: Partial<NewJob> = {}): NewJob => ({
+  jobTypeName: type.name,
+  serializedArgs: "{}",
+  maxRetries: 0,
+  limitKey: limitKeyOf(type),
+  ...more,
+});
+const jobsOf = (count: number, type: AnyJobType, more: Partial<NewJob> = {}) =>
+  Array.from({ length: count }, () => jobOf(type, more));
+/** @param worker is woken */
+const enqueue = (jobs: NewJob[], worker?: Worker) =>
+  transact(sql, (tx) => insertJobs({ wakeUps: { at: () => worker?.wake() } }, tx, jobs));
+const statusesOf = async (type: AnyJobType): Promise<string[]> => {
+  const rows = await sql<{ status: string }[]>`
+    select status from jobs where job_type_name = ${type.name} order by status::text`;
+  return rows.map(({ status }) => status);
+};
+const processing = async (type: AnyJobType) =>
+  (await statusesOf(type)).filter((each) => each === "Processing").length;
+
+/** Starts a worker with one place, which ends with the test. */
+async function startWorker(given: AnyJobType[], o: Partial<WorkerOptions> = {}) {
+  const types = new JobTypes();
+  types.register(...given);
+  let settled = 0;
+  const worker = await Worker.start({
+    platform,
+    sql,
+    types,
+    log: createLog("off"),
+    host: "test",
+    concurrency: 1,
+    queues: null,
+    pollMs: 50,
+    onSettled: (jobs) => settled += jobs.length,
+    ...o,
+  });
+  /** Waits until the worker has settled this many jobs. */
+  const hasSettled = (count: number) => until(() => settled >= count);
+  return { worker, types, hasSettled, [Symbol.asyncDispose]: () => worker.stop(1_000) };
+}
+
+/** A handler that waits until its gate opens, and counts how many run at once. */
+function gated() {
+  const gate = Promise.withResolvers<void>();
+  const count = { running: 0, most: 0, open: gate.resolve };
+  const run = async () => {
+    count.most = Math.max(count.most, ++count.running);
+    await gate.promise;
+    count.running--;
+  };
+  return { count, run };
+}
+
+Deno.test("four jobs with a share of a quarter run in one place, and others wait until a place is free", async () => {
+  const { count, run } = gated();
+  const light = typeOf("test.light", run, { places: 1 / 4 });
+  const runningBeside: number[] = [];
+  const whole = typeOf("test.whole", () => void runningBeside.push(count.running));
+  await enqueue([...jobsOf(6, light, { priority: "High" }), jobOf(whole, { priority: "Low" })]);
+  await using w = await startWorker([light, whole]);
+  await until(() => count.running === 4);
+  count.open();
+  await w.hasSettled(7);
+  assert.equal(count.most, 4);
+  assert.ok(runningBeside.every((n) => n < 4), String(runningBeside));
+});
+
+Deno.test("slow jobs of a type with a share leave the other places of a worker to small jobs", async () => {
+  const { count, run } = gated();
+  const slow = typeOf("test.slow", run, { share: 1 / 2 });
+  const small = typeOf("test.small");
+  await enqueue([...jobsOf(20, slow), ...jobsOf(60, small)]);
+  await using w = await startWorker([slow, small], { concurrency: 4 });
+  await w.hasSettled(60);
+  assert.deepEqual([count.running, count.most], [2, 2]);
+  assert.equal(await processing(slow), 2, "the worker claims no slow job that it cannot start");
+  count.open();
+  await w.hasSettled(80);
+  assert.equal(count.most, 2);
+});
+
+Deno.test("a type's limit of concurrent jobs holds across workers", async () => {
+  const gates: (() => void)[] = [];
+  let most = 0;
+  const limited = typeOf("test.limited", async () => {
+    const gate = Promise.withResolvers<void>();
+    most = Math.max(most, gates.push(gate.resolve));
+    await gate.promise;
+  }, { concurrency: 2 });
+  const free = typeOf("test.free");
+  await enqueue(jobsOf(6, limited));
+  await using one = await startWorker([limited, free], { concurrency: 3, queues: ["default", "one"] });
+  await using two = await startWorker([limited, free], { concurrency: 3, queues: ["default", "two"] });
+  for (let round = 1; round <= 3; round++) {
+    await until(() => gates.length === 2);
+    for (const [queue, { worker }] of Object.entries({ one, two })) {
+      await enqueue([jobOf(free, { queue })], worker);
+    }
+    await until(async () =>
+      (await statusesOf(free)).filter((status) => status === "Succeeded").length === 2 * round
+    );
+    for (const open of gates.splice(0)) open();
+  }
+  await until(async () => (await statusesOf(limited)).every((status) => status === "Succeeded"));
+  assert.equal(most, 2);
+});
+
+Deno.test("claims alternate between tenants whatever the priorities; within a tenant priority goes before due time", async () => {
+  const started: string[] = [];
+  const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()].sort();
+  const turn = typeOf("test.turn", ({ name }) => void started.push(name!));
+  const named = (name: string, priority: NewJob["priority"], tenantId?: string) =>
+    jobOf(turn, { priority, tenantId, serializedArgs: JSON.stringify({ name }) });
+  await enqueue([
+    ...Array.from({ length: 10 }, () => named("busy critical", "Critical", busy)),
+    named("quiet low", "Low", quiet),
+    named("quiet normal", "Normal", quiet),
+    named("quiet high", "High", quiet),
+  ]);
+  await using w = await startWorker([turn], { concurrency: 2 });
+  await w.hasSettled(13);
+  assert.deepEqual(started.filter((name) => name.startsWith("quiet")), [
+    "quiet high",
+    "quiet normal",
+    "quiet low",
+  ]);
+  assert.ok(started.lastIndexOf("quiet low") < 8, started.join());
+});
+
+Deno.test("a worker that has no free place does not hold long jobs behind a burst of short ones", async () => {
+  const { count, run } = gated();
+  const [short, long] = [typeOf("test.short"), typeOf("test.long", run)];
+  await enqueue([...jobsOf(1_000, short, { priority: "High" }), ...jobsOf(50, long)]);
+  await using w = await startWorker([short, long], { concurrency: 4 });
+  await w.hasSettled(1_000);
+  await until(async () => count.running === 4 && await processing(long) === 4);
+  count.open();
+  await w.hasSettled(1_050);
+});
+
+Deno.test("a worker of chosen queues takes no jobs of other queues", async () => {
+  const queued = typeOf("test.queued");
+  await enqueue(["mail", "reports", "mail", "default"].map((queue) => jobOf(queued, { queue })));
+  await using w = await startWorker([queued], { queues: ["mail"] });
+  await w.hasSettled(2);
+  await enqueue([jobOf(queued, { queue: "mail" })], w.worker);
+  await w.hasSettled(3);
+  const left =
+    await sql`select queue from jobs where job_type_name = ${queued.name} and status = 'Enqueued' order by 1`;
+  assert.deepEqual(left.map(({ queue }) => queue), ["default", "reports"]);
+  await sql`delete from jobs where job_type_name = ${queued.name}`;
+});
+
+Deno.test("a worker waits when no job is due; it stops when its running jobs have ended, and gives back the others", async () => {
+  const { count, run } = gated();
+  const held = typeOf("test.held", run);
+  const hasClaimed = Promise.withResolvers<void>();
+  const o = { concurrency: 2, queues: ["held"], pollMs: 60_000, onClaimed: () => hasClaimed.resolve() };
+  const { worker } = await startWorker([held], o);
+  assert.equal(worker.state, "Claiming");
+  await hasClaimed.promise;
+  assert.equal(worker.state, "Waiting");
+  await enqueue(jobsOf(10, held, { queue: "held" }), worker);
+  await until(() => worker.busy === 2 && count.running === 2);
+  const stopped = worker.stop(60_000);
+  assert.equal(worker.state, "Draining");
+  worker.wake();
+  assert.equal(worker.state, "Draining");
+  count.open();
+  await stopped;
+  assert.equal(worker.state, "Stopped");
+  assert.deepEqual(await statusesOf(held), [...Array(8).fill("Enqueued"), "Succeeded", "Succeeded"]);
+  const [kept] =
+    await sql`select (select count(*) from jobs where job_type_name = ${held.name} and status = 'Enqueued'
+    and attempts > 0) as jobs, (select count(*) from job_workers where host = 'test') as leases`;
+  assert.deepEqual({ ...kept }, { jobs: 0, leases: 0 });
+  await sql`delete from jobs where job_type_name = ${held.name}`;
+});
+
+Deno.test("no prefetched job starts after its queue or type was paused, and each job runs once", async () => {
+  const JOBS = 1_000;
+  const started: string[] = [];
+  const quick = typeOf("test.quick", (_, { jobId }) => {
+    started.push(jobId);
+    return new Promise((resolve) => setTimeout(resolve, 1));
+  });
+  await enqueue(jobsOf(JOBS, quick));
+  await using w = await startWorker([quick], { concurrency: 4 });
+  const parts = { ...platform, jobTypes: w.types };
+  let interrupted = 0;
+  const targets = [{ kind: "queue", name: "default" }, { kind: "type", name: quick.name }] as const;
+  for (const target of [...targets, ...targets]) {
+    const before = started.length;
+    await until(() => started.length > before + 50 || started.length === JOBS);
+    await pauseWork(parts, operator(), target, null);
+    const startedBefore = started.length;
+    await until(async () => await processing(quick) === 0);
+    assert.equal(started.length, startedBefore);
+    if (startedBefore < JOBS) interrupted++;
+    await resumeWork(parts, operator(), target);
+  }
+  assert.ok(interrupted > 0);
+  await w.hasSettled(JOBS);
+  assert.equal(new Set(started).size, JOBS);
+  assert.equal(started.length, JOBS);
+});
+
+Deno.test("a lease that is opened while a pause is written waits for it, so that the new worker reads the pause", async () => {
+  const parts = { ...platform, jobTypes: new JobTypes() };
+  const target = { kind: "queue", name: "during" } as const;
+  let opening: Promise<string> | undefined;
+  await transact(sql, async (tx) => {
+    await pauseWork({ ...parts, sql: tx }, operator(), target, null);
+    opening = openLease(sql, "late");
+    const waiting = () =>
+      sql`select from pg_stat_activity
+        where wait_event_type = 'Lock' and datname = current_database() and query like '%insert into job_workers%'`;
+    await until(waiting, ({ length }) => length > 0);
+  });
+  const id = await opening;
+  assert.equal((await sql`select from job_workers where id = ${id ?? null}`).length, 1);
+  await resumeWork(parts, operator(), target);
+});
+
+Deno.test("a long line of a limited type keeps to the limit, is not rewritten and does not slow others", async () => {
+  let starts = 0;
+  const rateLimit = { count: 20, perSeconds: 3_600, key: "$.customer" };
+  const rated = typeOf("test.rated", () => void starts++, { rateLimit });
+  const free = typeOf("test.beside");
+  const serializedArgs = '{"customer":1}';
+  const bucket = bucketOf(rated, serializedArgs);
+  await enqueue(jobsOf(1_000, rated, { serializedArgs, bucket }));
+  const places = async () => {
+    const rows = await sql<{ id: string; place: string }[]>`
+      select id, ctid::text as place from jobs where bucket = ${bucket} and lane > '§'`;
+    return new Map(rows.map(({ id, place }) => [id, place]));
+  };
+  const before = await places();
+  assert.equal(before.size, 1_000);
+  await using w = await startWorker([rated, free], { concurrency: 10 });
+  const wakeUps = { at: () => w.worker.wake() };
+  const releaser = new RateReleaser({ ...platform, jobTypes: w.types, wakeUps }, 50);
+  await w.hasSettled(20);
+  await enqueue(jobsOf(500, free), w.worker);
+  await w.hasSettled(520);
+  assert.equal(starts, 20);
+  await sql`update job_buckets set full_at = full_at - interval '1 hour', next_at = now() where bucket = ${bucket}`;
+  await w.hasSettled(540);
+  await releaser.stop();
+  assert.equal(starts, 40);
+  const after = await places();
+  assert.equal(after.size, 960);
+  for (const [id, place] of after) assert.equal(place, before.get(id));
+});
