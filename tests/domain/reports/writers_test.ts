@@ -4,7 +4,6 @@ import { inflateRawSync } from "node:zlib";
 import { stableText } from "../../../domain/reports/cells.ts";
 import type { ColumnType } from "../../../domain/reports/columns.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
-import type { ColumnType } from "../../../domain/reports/report_template.ts";
 import type { Row } from "../../../domain/reports/rows.ts";
 import { CellBytes, isExactNumber } from "../../../domain/reports/writers/excel/cell_bytes.ts";
 import { cellText, columnLetters } from "../../../domain/reports/writers/excel/cell_text.ts";
