@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { createSign, generateKeyPairSync } from "node:crypto";
+import type { HeldNotification, HeldRecipient } from "../../../domain/notifications/delivery_ledger.ts";
 import type { FeedbackRequest } from "../../../domain/notifications/feedback/feedback.ts";
 import { mailgun } from "../../../domain/notifications/feedback/mailgun.ts";
 import { sendgrid } from "../../../domain/notifications/feedback/sendgrid.ts";
 import { ses } from "../../../domain/notifications/feedback/ses.ts";
 import { standardWebhooks } from "../../../domain/notifications/feedback/standard_webhooks.ts";
-import { twilio, twilioSignature } from "../../../domain/notifications/feedback/twilio.ts";
+import { twilioSignature } from "../../../domain/notifications/feedback/twilio.ts";
+import { bounceReason, suppressBounced } from "../../../domain/notifications/suppression_bounces.ts";
 import type { OutboundRequest } from "../../../infra/http_out/http_out.ts";
+import { setupShared } from "../../support/setup.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const noHttp = { send: () => Promise.reject(new Error("no request is expected")) };
@@ -33,20 +36,6 @@ Deno.test("Twilio's published signatures are computed, also of repeated paramete
   for (const [form, signature] of Object.entries(signatures)) {
     assert.equal(twilioSignature("12345", url, new URLSearchParams(form)), signature);
   }
-});
-
-Deno.test("a changed parameter, URL or token of Twilio is refused", async () => {
-  const url = "https://mycompany.com/feedback?recipient=1";
-  const form = "MessageSid=SM1&MessageStatus=delivered&To=%2B15550100";
-  const signed = { "x-twilio-signature": twilioSignature("12345", url, new URLSearchParams(form)) };
-  assert.deepEqual(await twilio.read(request(form, signed, { url }), "12345"), { reports: [] });
-  const cases: [FeedbackRequest, string][] = [
-    [request(form.replace("delivered", "failed"), signed, { url }), "12345"],
-    [request(form, signed, { url: `${url}2` }), "12345"],
-    [request(form, signed, { url }), "12346"],
-    [request(form, {}, { url }), "12345"],
-  ];
-  for (const [given, token] of cases) await refused(() => twilio.read(given, token));
 });
 
 Deno.test("SendGrid's published signature is accepted, and no changed one", async () => {
@@ -236,4 +225,63 @@ Deno.test("a subscription of a configured topic is confirmed, on the host of SNS
     await refused(() => ses.read(request(body(given), {}, other), topic));
     assert.deepEqual(other.called.filter((url) => url !== certificateUrl), []);
   }
+});
+
+const t = await setupShared({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(() => t.stop());
+
+const atRecipient = (errorMessage: string) =>
+  bounceReason("Email", { status: "Refused", errorMessage, isRecipientError: true });
+const DEAD = `
+  550 5.1.1 <x@y.test>: Recipient address rejected: User unknown in virtual mailbox table
+  550-5.1.1 The email account that you tried to reach does not exist.
+  553 5.1.2 We weren't able to find the recipient domain
+  553 5.1.3 The recipient address is not a valid RFC-5321 address.
+  551 5.1.6 Mailbox has moved
+  556 5.1.10 Recipient not found
+  554 5.1.1 unknown
+  550 No such user here
+  551 User not local
+  553 mailbox name not allowed`;
+const ALIVE = `
+  550 5.7.1 Message rejected due to policy
+  552 5.2.2 Mailbox full
+  550 5.2.1 Mailbox disabled, not accepting messages
+  552 Requested mail action aborted: exceeded storage allocation
+  554 Transaction failed
+  554 5.7.26 Unauthenticated mail is prohibited
+  550 5.1.8 Sender address rejected
+  550 5.1.7 Bad sender's mailbox address syntax
+  550 5.4.1 Recipient address rejected: Access denied
+  550 5.1.11 unheard of
+  451 4.1.1 not now
+  the mail server could not be reached (ECONNECTION) 550 5.1.1`;
+
+Deno.test("only a rejection that reports a dead address suppresses it", () => {
+  for (const answer of DEAD.trim().split(/\n */)) assert.equal(atRecipient(answer), "HardBounce", answer);
+  for (const answer of ["", ...ALIVE.trim().split(/\n */)]) assert.equal(atRecipient(answer), null, answer);
+  const errorMessage = "550 5.1.1 User unknown";
+  const isRecipientError = true;
+  assert.equal(bounceReason("Email", { status: "Refused", errorMessage }), null, "of the whole message");
+  assert.equal(bounceReason("Email", { status: "Owed", errorMessage, isRecipientError }), null);
+  assert.equal(bounceReason("Email", { status: "Refused", errorMessage: null, isRecipientError }), null);
+});
+
+Deno.test("a number that sent STOP is suppressed; other rejections of a gateway suppress nothing", () => {
+  const sms = (reason: string) =>
+    bounceReason("Sms", { status: "Refused", errorMessage: `the gateway answered 400: ${reason}` });
+  assert.equal(sms("21610 Attempt to send to unsubscribed recipient"), "Unsubscribed");
+  assert.equal(sms("21211 The 'To' number +121610 is not valid"), null);
+  assert.equal(sms("21614 not a mobile number"), null);
+});
+
+Deno.test("a failure to write a suppression does not undo deliveries", async () => {
+  const { sql, log } = t.steward.platform;
+  const warnings: string[] = [];
+  const warned = { ...log, warn: (message: string) => void warnings.push(message) };
+  const held = { id: "no id", tenantId: null, channel: "Email", isConfidential: false } as HeldNotification;
+  const outcome = { recipientId: "1", status: "Refused" as const, errorMessage: "550 5.1.1 unknown" };
+  const recipients = [{ id: "1", address: "gone@x.test" } as HeldRecipient];
+  await suppressBounced({ sql, log: warned }, held, recipients, [{ ...outcome, isRecipientError: true }]);
+  assert.deepEqual(warnings, ["a dead address could not be suppressed"]);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { cancelScheduled } from "../../../domain/notifications/cancel.ts";
 import { registerDevice } from "../../../domain/notifications/devices.ts";
 import { optOut } from "../../../domain/notifications/preferences.ts";
+import { clockTime, minutesOf, quietUntil } from "../../../domain/notifications/quiet_hours.ts";
 import { retryNotification } from "../../../domain/notifications/retry.ts";
 import { followUsers } from "../../../domain/notifications/user_recipients.ts";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
@@ -97,15 +98,6 @@ Deno.test("preferences changed between sending and delivery apply, also between 
   server.refusals.delete(ann.email);
   assert.deepEqual(await run(id, { attempt: 2, failures: 1 }), { status: "Cancelled" });
   assert.equal(server.takenBy(ann.email).length, 0);
-});
-
-Deno.test("a preference changed during the transmission of a mail applies to later mails only", async () => {
-  const ann = await person();
-  const send = async () => await run(await queue(mailTo([ann], { category: "news" })));
-  server.before = () => optOut(p.sql, ann.userId, "news", "Email");
-  assert.deepEqual(await send(), { status: "Sent" });
-  server.before = accept;
-  assert.deepEqual(await send(), { status: "Cancelled" });
 });
 
 Deno.test("in quiet hours a message waits for their end; a critical one does not", async () => {
@@ -253,4 +245,42 @@ Deno.test("a retry reads the current preferences of postponed recipients", async
   await retryNotification(p, { tenantId, userId: null, traceId: null }, id);
   assert.deepEqual(await run(id), { status: "Sent" });
   assert.deepEqual(pluck((await read(id)).recipients, "status"), ["Sent", "Sent"]);
+});
+
+/** The end of the quiet hours that contain `now`; null if `now` is not quiet. Times are local times. */
+function end(timeZoneId: string, from: string, to: string, now: string): string | null {
+  const quiet = { timeZoneId, from: minutesOf(from) ?? NaN, to: minutesOf(to) ?? NaN };
+  return quietUntil(quiet, new Date(now))?.toISOString().slice(0, 16) ?? null;
+}
+
+Deno.test("quiet hours begin with their first minute and end at the user's local time, also when clocks change", () => {
+  assert.equal(end("UTC", "13:00", "14:30", "2026-05-04T12:59:59Z"), null);
+  assert.equal(end("UTC", "13:00", "14:30", "2026-05-04T13:00:00Z"), "2026-05-04T14:30");
+  assert.equal(end("UTC", "13:00", "14:30", "2026-05-04T14:30:00Z"), null);
+  assert.equal(end("UTC", "22:00", "07:00", "2026-05-04T21:59:00Z"), null);
+  assert.equal(end("UTC", "22:00", "07:00", "2026-05-04T22:00:00Z"), "2026-05-05T07:00");
+  assert.equal(end("UTC", "22:00", "07:00", "2026-05-05T06:59:59Z"), "2026-05-05T07:00");
+  assert.equal(end("UTC", "22:00", "07:00", "2026-05-05T07:00:00Z"), null);
+  assert.equal(end("UTC", "22:00", "00:00", "2026-05-04T23:30:00Z"), "2026-05-05T00:00");
+  assert.equal(end("Asia/Kathmandu", "22:00", "07:00", "2026-05-04T16:20:00Z"), "2026-05-05T01:15");
+  assert.equal(end("America/New_York", "22:00", "07:00", "2026-05-04T10:59:00Z"), "2026-05-04T11:00");
+  assert.equal(end("Pacific/Kiritimati", "22:00", "07:00", "2026-05-04T09:00:00Z"), "2026-05-04T17:00");
+  // Lisbon: 01:00 becomes 02:00 on 29 March, and 02:00 becomes 01:00 on 25 October
+  assert.equal(end("Europe/Lisbon", "22:00", "07:00", "2026-03-28T23:00:00Z"), "2026-03-29T06:00");
+  assert.equal(end("Europe/Lisbon", "22:00", "07:00", "2026-10-24T22:00:00Z"), "2026-10-25T07:00");
+  assert.equal(end("Europe/Lisbon", "22:00", "01:30", "2026-03-29T00:30:00Z"), "2026-03-29T01:00");
+  assert.equal(end("America/New_York", "23:00", "02:30", "2026-03-08T05:00:00Z"), "2026-03-08T07:00");
+  // half an hour forward on Lord Howe Island
+  assert.equal(end("Australia/Lord_Howe", "22:00", "02:15", "2026-10-03T15:00:00Z"), "2026-10-03T15:30");
+  assert.equal(end("Europe/Lisbon", "22:00", "01:30", "2026-10-25T00:10:00Z"), "2026-10-25T00:30");
+  assert.equal(end("Europe/Lisbon", "22:00", "01:30", "2026-10-25T00:30:00Z"), null);
+  // the clocks show 01:10 again, so it is quiet again until they show 01:30 again
+  assert.equal(end("Europe/Lisbon", "22:00", "01:30", "2026-10-25T01:10:00Z"), "2026-10-25T01:30");
+});
+
+Deno.test("times are parsed and printed as HH:MM, and other texts are rejected", () => {
+  for (const text of ["00:00", "07:05", "23:59"]) assert.equal(clockTime(minutesOf(text) ?? -1), text);
+  for (const text of ["24:00", "7:00", "07:60", "07:00:00", "", "ab:cd", "-1:00", "07:00 "]) {
+    assert.equal(minutesOf(text), null, text);
+  }
 });

@@ -105,15 +105,12 @@ Deno.test("a drawing stays within its frame and has only finite places, for any 
   );
 });
 
-Deno.test("bars grow from zero to both sides, and each shows its value", () => {
+Deno.test("bars grow from zero to both sides, each with its value; a chart without values says so", () => {
   const drawing = drawChart(chart("bar", ["a", "b"], [-5, 10]), FRAME);
   const [negative, positive] = rects(drawing);
   assert.ok(negative && positive && Math.abs(negative.x + negative.width - positive.x) < 0.01);
   assert.ok(Math.abs(positive.width - 2 * negative.width) < 0.01);
   assert.ok(textsOf(drawing).includes("-5") && textsOf(drawing).includes("10"));
-});
-
-Deno.test("a chart without values says so", () => {
   for (const kind of ["bar", "line", "pie"] as const) {
     assert.deepEqual(textsOf(drawChart(chart(kind, [], []), FRAME)), ["No data."]);
     assert.deepEqual(textsOf(drawChart(chart(kind, ["a"], [null]), FRAME)), ["No data."]);
@@ -129,13 +126,10 @@ Deno.test("more categories than a reader can tell apart are one together", () =>
   assert.equal(drawnChart(chart("line", named(100), named(100).map(() => 1))).labels.length, 100);
 });
 
-Deno.test("a pie with a negative value, or with zeros only, is drawn as bars", () => {
+Deno.test("a pie names each slice with its value and share, and is drawn as bars if it cannot be a pie", () => {
   assert.equal(drawnChart(chart("pie", ["a", "b"], [1, -1])).kind, "bar");
   assert.equal(drawnChart(chart("pie", ["a", "b"], [0, 0])).kind, "bar");
   assert.equal(drawnChart(chart("pie", ["a", "b"], [1, 0])).kind, "pie");
-});
-
-Deno.test("a pie names each slice with its value and share", () => {
   const texts = textsOf(drawChart(chart("pie", ["a", "b", "c"], [3, 1, 0.01]), FRAME));
   assert.deepEqual(texts, ["a", "3 (75%)", "b", "1 (25%)", "c", "0.01 (0.2%)"]);
 });

@@ -4,6 +4,7 @@ import { DocumentThreadLost } from "../../../domain/reports/document_thread.ts";
 import { DocumentThreads } from "../../../domain/reports/document_threads.ts";
 import { FORMAT } from "../../../domain/reports/formats.ts";
 import type { ReportInput } from "../../../domain/reports/make_document.ts";
+import { Slots } from "../../../domain/reports/slots.ts";
 import { databaseFailure, PostgresError } from "../../../infra/postgres/failures.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
@@ -81,13 +82,23 @@ Deno.test("concurrent documents have their own threads; stop ends all threads", 
   assert.equal(threads.idle, 0);
 });
 
-Deno.test("a thread that crashes fails its document, and the next document gets a new thread", async () => {
+Deno.test("a thread that crashes, or hangs although its document is aborted, ends, and the next document gets a new one", async () => {
   const threads = new DocumentThreads(sources, 50);
   await assert.rejects(textOf(threads.make(inputOf("crashing"), running())), (error) => {
     assert.ok(error instanceof DocumentThreadLost);
     assert.match(error.message, /the document thread crashed: .*out of order/);
     return true;
   });
+  assert.equal(threads.idle, 0);
+
+  const reason = new Error("over its time");
+  const stop = new AbortController();
+  const sign = await Deno.makeTempFile();
+  const making = textOf(threads.make(inputOf("hanging", { sign }), { ...running(), signal: stop.signal }));
+  const rejected = assert.rejects(making, reason);
+  await until(() => Deno.stat(sign).then(() => false, () => true));
+  stop.abort(reason);
+  await rejected;
   assert.equal(threads.idle, 0);
   assert.equal((await numbers(threads, 1)).rowCount, 1);
   await hasEnded(threads);
@@ -118,17 +129,33 @@ Deno.test("an abort throws its reason, cancels the query and leaves a working th
   assert.equal(threads.idle, 0);
 });
 
-Deno.test("a hanging thread is terminated once its document is aborted, and the next document gets a new thread", async () => {
-  const threads = new DocumentThreads(sources, 50);
-  const reason = new Error("over its time");
-  const stop = new AbortController();
-  const sign = await Deno.makeTempFile();
-  const making = textOf(threads.make(inputOf("hanging", { sign }), { ...running(), signal: stop.signal }));
-  const rejected = assert.rejects(making, reason);
-  await until(() => Deno.stat(sign).then(() => false, () => true));
-  stop.abort(reason);
-  await rejected;
-  assert.equal(threads.idle, 0);
-  assert.equal((await numbers(threads, 1)).rowCount, 1);
-  await hasEnded(threads);
+const never = new AbortController().signal;
+
+Deno.test("slots are assigned up to their number, then in the order of the requests", async () => {
+  const slots = new Slots(1);
+  const order: string[] = [];
+  const first = await slots.take(never);
+  const second = slots.take(never).then((release) => (order.push("second"), release));
+  const third = slots.take(never).then((release) => (order.push("third"), release));
+  assert.equal(slots.waiting, 2);
+  first();
+  first(); // a second release has no effect
+  (await second)();
+  (await third)();
+  assert.deepEqual(order, ["second", "third"]);
+  assert.equal(slots.waiting, 0);
+  (await slots.take(never))();
+});
+
+Deno.test("a request that stops waiting takes no slot", async () => {
+  const slots = new Slots(1);
+  const release = await slots.take(never);
+  const patience = new AbortController();
+  const waiting = slots.take(patience.signal);
+  patience.abort(new Error("no longer"));
+  await assert.rejects(waiting, /no longer/);
+  await assert.rejects(slots.take(patience.signal), /no longer/);
+  assert.equal(slots.waiting, 0);
+  release();
+  (await slots.take(never))();
 });

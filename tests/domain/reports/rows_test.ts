@@ -119,11 +119,3 @@ Deno.test("the server checks every five seconds whether the client of a silent q
   );
   assert.equal(interval, "5s");
 });
-
-Deno.test("an unreachable server is reported at once as unreachable", async () => {
-  const url = new URL(databaseUrl);
-  url.port = "1";
-  const report = reportOf((sql) => sql`select 1`);
-  const rows = readRows(url.href, report, { tenantIds: null, parameters: {} }, never);
-  await assert.rejects(rows.next(), { code: "ECONNREFUSED" });
-});

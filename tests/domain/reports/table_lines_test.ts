@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import assert from "node:assert/strict";
 import { date, decimal, integer, text } from "../../../domain/reports/columns.ts";
 import type { TableLine } from "../../../domain/reports/document.ts";
@@ -13,31 +12,12 @@ const sumOf = (cells: string[]) => {
   return sum;
 };
 
-Deno.test("sums of money are exact, where doubles are not", () => {
+Deno.test("sums and averages are exact, where doubles are not, and of other numbers as in Postgres", () => {
   assert.equal(sumOf(Array(10).fill("0.10")).sum(), "1.00");
   assert.equal(sumOf(["0.1", "0.20", "-0.300"]).sum(), "0.000");
   assert.equal(sumOf(["9007199254740993", "0.01", "-9007199254740992"]).sum(), "1.01");
   assert.equal(sumOf(["-0.05", "-0.05"]).sum(), "-0.10");
   assert.equal(sumOf([]).sum(), "0");
-});
-
-Deno.test("a sum equals the one of big integers, for any amounts", () => {
-  const amount = fc.tuple(fc.bigInt(-(10n ** 18n), 10n ** 18n), fc.integer({ min: 0, max: 6 }));
-  fc.assert(fc.property(fc.array(amount, { maxLength: 40 }), (amounts) => {
-    const cells = amounts.map(([units, scale]) => {
-      const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");
-      const point = digits.length - scale;
-      const fraction = scale > 0 ? `.${digits.slice(point)}` : "";
-      return `${units < 0n ? "-" : ""}${digits.slice(0, point)}${fraction}`;
-    });
-    const expected = amounts.reduce((sum, [units, scale]) => sum + units * 10n ** BigInt(6 - scale), 0n);
-    const sum = sumOf(cells);
-    const [whole = "", fraction = ""] = sum.sum().split(".");
-    assert.equal(BigInt(whole + fraction.padEnd(6, "0")), expected);
-  }));
-});
-
-Deno.test("averages are rounded half away from zero to the digits of their numbers", () => {
   const average = (...cells: string[]) => sumOf(cells).average();
   assert.equal(average("1", "2"), "1.50");
   assert.equal(average("0.01", "0.02"), "0.02");
@@ -45,9 +25,6 @@ Deno.test("averages are rounded half away from zero to the digits of their numbe
   assert.equal(average("1.0000", "2.0001"), "1.5001");
   assert.equal(average("1", "1", "0"), "0.67");
   assert.equal(average(), null);
-});
-
-Deno.test("numbers that are not finite, and doubles with an exponent, are added as Postgres would", () => {
   assert.equal(sumOf(["1", "NaN"]).sum(), "NaN");
   assert.equal(sumOf(["1", "Infinity"]).sum(), "Infinity");
   assert.equal(sumOf(["-Infinity", "Infinity"]).sum(), "NaN");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setup } from "../../support/setup.ts";
 import { forgetFailures, PASSWORD, person, signIn } from "../auth/people.ts";
-import { browse, PlainBrowser } from "./plain_browser.ts";
+import { browse, browseAt, PlainBrowser } from "./plain_browser.ts";
 
 const t = await setup();
 Deno.test.afterAll(() => t.stop());
@@ -65,8 +65,7 @@ Deno.test("the account page changes names and passwords, shows errors, and ends 
 });
 
 Deno.test("the chosen theme and language are kept", async () => {
-  const browser = await browse(t, await t.actor({ role: "Visitor" }));
-  await browser.visit("inbox");
+  const browser = await browseAt(t, await t.actor({ role: "Visitor" }), "inbox");
   await browser.press("Apply", { theme: "dark", locale: "pt" });
   assert.equal(browser.page.heading, "Caixa de entrada");
   const [html] = (await browser.visit("jobs")).all("html");
@@ -96,8 +95,7 @@ Deno.test("a new message raises the unread count, is read in the inbox, and is d
 });
 
 Deno.test("without JavaScript the navigation, the filters and the forms work", async () => {
-  const browser = await browse(t, await t.actor({ permissions: ["manage:settings"] }));
-  await browser.visit("jobs");
+  const browser = await browseAt(t, await t.actor({ permissions: ["manage:settings"] }), "jobs");
   assert.match((await browser.press("Filter", { searchTerm: "echo" })).address, /searchTerm=echo/);
   await browser.follow("Settings");
   await browser.follow("New setting");

@@ -27,15 +27,7 @@ async function countRows(
   browser: PlainBrowser,
   { list, action, ids }: { list: string; action: string; ids: string[] },
 ): Promise<string> {
-  const csrf = hiddenOf((await browser.open(list)).html, "sign-out");
-  const rows = ids.map((id): [string, string] => ["id", id]);
-  const counted = await browser.send("lists/count", [
-    ...csrf,
-    ["list", list],
-    ["query", ""],
-    ["do", action],
-    ...rows,
-  ]);
+  const counted = await browser.submit("lists/count", { list, query: "", do: action, id: ids });
   const task = counted.location.replace(/^.*\/console\//, "");
   assert.match(task, /^lists\/tasks\//);
   return task;
@@ -148,20 +140,13 @@ Deno.test("ticked dead letters are retried or purged, and others stay", async ()
   assert.notEqual((await read(retried)).body.retriedJobId, null);
   assert.equal((await read(purged)).status, 404);
   assert.equal((await read(kept)).body.retriedJobId, null);
-  const again = await browser.send("lists/count", [
-    ...hiddenOf((await browser.open(list)).html, "sign-out"),
-    ["list", list],
-    ["query", ""],
-    ["do", "purge"],
-    ["id", retried],
-  ]);
+  const again = await browser.submit("lists/count", { list, query: "", do: "purge", id: retried });
   assert.ok(again.location.endsWith(list), "a dead letter that was retried cannot be purged");
 });
 
 Deno.test("at most ten tasks of a user are open, also when they start at the same time; the others wait as drafts", async () => {
   const owner = await t.actor({ role: "Admin" });
   const browser = await browse(t, owner);
-  const csrf = hiddenOf((await browser.open("jobs")).html, "sign-out");
   const jobId = await waitingJob(owner);
   const tasks = await Promise.all(Array.from({ length: 10 }, () => countJobs(browser, jobId)));
   await sql`update console_list_tasks set status = 'Queued'
@@ -169,7 +154,7 @@ Deno.test("at most ten tasks of a user are open, also when they start at the sam
   const others = [tasks[9] ?? "", await countJobs(browser, jobId), await countJobs(browser, jobId)];
   await sql`update console_list_tasks set total = 60, ids = array_fill(${jobId}::text, array[60])
     where id = any(${others.map(idOf)}::uuid[])`; // more than are done before the answer
-  await Promise.all(others.map((task) => browser.send(`${task}/start`, csrf)));
+  await Promise.all(others.map((task) => browser.submit(`${task}/start`)));
   const [{ drafts = 0 } = {}] = await sql<{ drafts: number }[]>`
     select count(*)::int as drafts from console_list_tasks where user_id = ${owner.userId} and status = 'Draft'`;
   assert.equal(drafts, 2);
@@ -252,9 +237,7 @@ Deno.test("who has left a tenant or lost the permission gets no file of its list
 Deno.test("filters are saved of lists that are open to the user, and at most 200 of all lists", async () => {
   const viewer = await t.actor({ permissions: ["manage:settings"] });
   const browser = await browse(t, viewer);
-  const csrf = hiddenOf((await browser.open("settings")).html, "sign-out");
-  const save = (list: string) =>
-    browser.send("lists/filters", [...csrf, ["list", list], ["query", "search=x"], ["name", "Mine"]]);
+  const save = (list: string) => browser.submit("lists/filters", { list, query: "search=x", name: "Mine" });
   for (const list of ["settings", "users", "no-such-list", "lists/count"]) await save(list);
   const saved = await sql<{ list: string }[]>`
     select list from console_saved_filters where user_id = ${viewer.userId}`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { browse } from "./plain_browser.ts";
+import { browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -10,8 +10,7 @@ Deno.test("more than 10,000 rows become a file in the registry, and a message in
   const owner = await t.actor({ permissions: ["manage:settings"] });
   await t.steward.platform.sql`insert into settings (id, tenant_id, key, value)
     select gen_random_uuid(), ${owner.tenantId}, 'many.' || n, 'value' from generate_series(1, 10050) n`;
-  const browser = await browse(t, owner);
-  await browser.visit("settings?search=many.");
+  const browser = await browseAt(t, owner, "settings?search=many.");
   (await browser.follow("CSV")).shows("more than 10,000 rows");
   const { address } = await browser.press("Make the file");
   (await browser.waitFor("Download the file")).shows("10,050 of 10,050");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { browse } from "./plain_browser.ts";
+import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -22,8 +22,7 @@ Deno.test("a list is downloaded as CSV with its filters, all pages, ids and safe
   const formula = { key: "csv.formula", value: '=HYPERLINK("x")', description: "a, b" };
   await manager.post("/api/v1/settings", formula);
   await manager.post("/api/v1/settings", { key: "other", value: "not listed" });
-  const browser = await browse(t, manager);
-  await browser.visit("settings?search=csv.&sortBy=key");
+  const browser = await browseAt(t, manager, "settings?search=csv.&sortBy=key");
   const { html, headers } = await browser.follow("CSV");
   assert.match(headers.get("content-disposition") ?? "", /settings-\d{4}-\d\d-\d\d\.csv/);
   assert.ok(html.startsWith("\ufeff"), "spreadsheets need the byte order mark");
@@ -72,17 +71,12 @@ Deno.test("a user saves at most 20 filters of a list, and a name is replaced", a
   // Each answer is a page. With 25 at the same time, a busy machine refuses some (503).
   await sql`insert into console_saved_filters (user_id, list, slot, name, query)
     select ${manager.userId}, 'settings', n, 'Filter ' || n, 'search=' || n from generate_series(1, 17) n`;
-  const csrf = await browser.csrf();
-  await Promise.all(
-    Array.from(
-      { length: 5 },
-      (_, n) =>
-        browser.send("lists/filters", [["csrf", csrf], ["list", "settings"], ["name", `Filter ${n + 18}`], [
-          "query",
-          `search=${n}`,
-        ]]),
-    ),
-  );
+  const added = [18, 19, 20, 21, 22].map((n) => ({
+    list: "settings",
+    name: `Filter ${n}`,
+    query: `search=${n}`,
+  }));
+  await Promise.all(added.map((filter) => browser.submit("lists/filters", filter)));
   const filters = () =>
     sql<{ name: string; query: string }[]>`
       select name, query from console_saved_filters where user_id = ${manager.userId} and list = 'settings'`;
@@ -115,8 +109,7 @@ const countOf = async (actor: Actor, status: string): Promise<number> =>
 
 Deno.test("ticked rows are counted, and only they are changed", async () => {
   const owner = await waitingJobs(5);
-  const browser = await browse(t, owner);
-  await browser.visit("jobs");
+  const browser = await browseAt(t, owner, "jobs");
   (await browser.press("Cancel jobs")).shows("Nothing is selected. Tick rows first.");
   const ids = browser.page.all("input", ({ attribs }) => "data-row-check" in attribs).map(({ attribs }) =>
     attribs.value ?? ""
@@ -132,8 +125,7 @@ Deno.test("ticked rows are counted, and only they are changed", async () => {
 
 Deno.test("all rows that match are changed by a job; rows that match later are not", async () => {
   const owner = await waitingJobs(60);
-  const browser = await browse(t, owner);
-  await browser.begin();
+  const browser = await browseAt(t, owner, "");
   await browser.follow("Jobs");
   await browser.follow("Scheduled 60");
   await browser.press("Cancel jobs", { "All 60 that match": true });
@@ -146,7 +138,6 @@ Deno.test("all rows that match are changed by a job; rows that match later are n
     serializedArgs: "[2]",
     scheduledAt,
   });
-  const csrf = await browser.csrf();
   await browser.press("Cancel jobs (60)");
   browser.requireFewClicks();
   const task = browser.page.address.slice("/console/".length);
@@ -154,7 +145,7 @@ Deno.test("all rows that match are changed by a job; rows that match later are n
   ended.shows("60 of 60", "The job is already cancelled");
   assert.equal(await countOf(owner, "Cancelled"), 60);
   assert.equal((await owner.get(`/api/v1/jobs/${later.body.id}`)).body.status, "Scheduled");
-  const { location } = await browser.send(`${task}/start`, [["csrf", csrf]]);
+  const { location } = await browser.submit(`${task}/start`);
   (await browser.visit(location)).shows("This count is too old, or it was started before");
   await browser.visit("lists/tasks");
   assert.ok(browser.page.offers.includes("Cancel jobs"));
@@ -162,8 +153,7 @@ Deno.test("all rows that match are changed by a job; rows that match later are n
 
 Deno.test("a task ends with the session that started it, and leaves the rest as it was", async () => {
   const owner = await waitingJobs(55);
-  const browser = await browse(t, owner);
-  await browser.visit("jobs?status=Scheduled");
+  const browser = await browseAt(t, owner, "jobs?status=Scheduled");
   await browser.press("Cancel jobs", { "All 55 that match": true });
   await sql`update console_list_tasks set session_id = gen_random_uuid() where user_id = ${owner.userId}`;
   await browser.press("Cancel jobs (55)");
@@ -175,8 +165,7 @@ Deno.test("a role is added to ticked users, and their other roles stay", async (
   const admin = await t.actor({ role: "Admin" });
   const tenantId = admin.tenantId ?? "";
   const users = await Promise.all([1, 2].map(() => t.actor({ tenantId, permissions: ["read:roles"] })));
-  const browser = await browse(t, admin);
-  await browser.visit("users");
+  const browser = await browseAt(t, admin, "users");
   await browser.press("Add a role", { id: users.map(({ userId }) => userId) });
   browser.page.shows("2 users: add a role?");
   (await browser.press("Add a role (2)", { Role: "Visitor" })).shows("Add a role: done for 2.");
@@ -198,8 +187,7 @@ Deno.test("files are held with a reason, and held files are not purged", async (
       sizeBytes: 4,
     });
   }
-  const browser = await browse(t, keeper);
-  await browser.visit("files");
+  const browser = await browseAt(t, keeper, "files");
   (await browser.press("Set legal hold", { "a.txt": true })).shows("1 file: set the legal hold?");
   await browser.press("Set legal hold (1)", { Reason: "Court order 12" });
   browser.page.shows("Set legal hold: done for 1.");
@@ -214,8 +202,7 @@ Deno.test("an operator retries all cancelled jobs, and undoes the deactivation o
   const admin = await waitingJobs(25);
   const { items } = (await admin.get("/api/v1/jobs?pageSize=100")).body;
   await Promise.all(items.map(({ id }: { id: string }) => admin.post(`/api/v1/jobs/${id}/cancel`)));
-  const browser = await browse(t, admin);
-  await browser.begin();
+  const browser = await browseAt(t, admin, "");
   await browser.follow("Jobs");
   await browser.follow("Cancelled 25");
   await browser.press("Retry", { "All 25 that match": true });

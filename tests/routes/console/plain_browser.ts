@@ -91,6 +91,14 @@ export class PlainBrowser {
     });
   }
 
+  /** One form with the token of this browser and these fields; a list is a field that is there several times. */
+  async submit(address: string, fields: Record<string, string | string[]> = {}) {
+    const form = Object.entries({ csrf: await this.csrf(), ...fields }).flatMap(([name, values]) =>
+      [values].flat().map((value): [string, string] => [name, value])
+    );
+    return await this.send(address, form);
+  }
+
   /** Returns the token that forms must send as `csrf`. */
   async csrf(): Promise<string> {
     return /name="csrf" value="([^"]+)"/.exec((await this.open("account")).html)?.[1] ?? "";
@@ -248,6 +256,13 @@ export async function browse(t: TestService, actor: Actor, locale = "en-GB"): Pr
   const browser = new PlainBrowser(t, locale);
   browser.cookies.set("steward_console", await openBrowserSession(t.steward.platform, actor.token ?? ""));
   browser.cookies.set("steward_tz", "Europe/Lisbon");
+  return browser;
+}
+
+/** A browser as `browse` gives it, at an address under /console; the overview is "". */
+export async function browseAt(t: TestService, actor: Actor, address: string, locale?: string) {
+  const browser = await browse(t, actor, locale);
+  await browser.visit(address);
   return browser;
 }
 

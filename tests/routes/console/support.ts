@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { setTimeout as pause } from "node:timers/promises";
 import type axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
@@ -12,8 +11,6 @@ const AXE = Deno.readTextFileSync(new URL(import.meta.resolve("axe-core/axe.min.
 const LOAD_AXE = `globalThis.loadAxe = () => { ${AXE} }`;
 /** htmx logs these as errors when the page is left during a request. A failed request has other events. */
 const ABORTED = ["htmx:sendAbort,", "htmx:afterRequest,"];
-/** Loading a page takes much processor time, also from what the page waits for. */
-const RELOAD_PAUSE_MS = 200;
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 /** A test that needs Chromium; ignored if Chromium is not installed. */
@@ -34,11 +31,7 @@ export async function setupConsole(
   const opened = await (browser ??= openBrowser());
   Deno.test.afterAll(() => t.stop());
   const inBrowser: InBrowser = (name, test) =>
-    Deno.test({
-      name,
-      ignore: !chromiumInstalled,
-      fn: () => opened ? test(opened) : Promise.resolve(),
-    });
+    Deno.test({ name, ignore: !chromiumInstalled, fn: () => opened ? test(opened) : Promise.resolve() });
   return { t, inBrowser };
 }
 
@@ -97,26 +90,6 @@ export class Viewing {
       "document.documentElement.scrollWidth - document.documentElement.clientWidth",
     );
     assert.ok(excess <= 0, `${this.page.url()} is ${excess} pixels wider than the window`);
-  }
-
-  /** Fails if figures or a chart do not say whose they are: beside them, or in the head of their card. */
-  async requireScopes(): Promise<void> {
-    const unnamed = await this.page.evaluate<string[]>(
-      `[...document.querySelectorAll(".figures, .chart, .sparkline")]
-        .filter((part) => ![".figure-group", ".card"].some((around) => part.closest(around)?.querySelector("[data-scope]")))
-        .map((part) => part.textContent)`,
-    );
-    assert.deepEqual(unnamed, [], `${this.page.url()} has figures without a scope`);
-  }
-
-  /** Reloads the page until `isThere`, to wait for a job's effect; fails after 60 s. */
-  async reloadUntil(isThere: () => Promise<boolean>): Promise<void> {
-    const startedAt = performance.now();
-    while (!await isThere()) {
-      assert.ok(performance.now() - startedAt < 60_000, `${this.page.url()} did not come to show it`);
-      await pause(RELOAD_PAUSE_MS);
-      await this.page.reload();
-    }
   }
 
   /** Clears the errors that an expected refusal caused (the browser reports a 404 page as an error). */

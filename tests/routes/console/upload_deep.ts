@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { eicar, noise } from "../../support/content.ts";
+import { noise } from "../../support/content.ts";
 import { pdf, zip } from "../../support/samples.ts";
 import { ALL } from "../files/uploading.ts";
 import { openConsole, setupConsole } from "./support.ts";
@@ -84,24 +84,5 @@ inBrowser("files that cannot be uploaded are refused at once, and another can be
   await page.getByLabel("Perfil").selectOption("document");
   await send();
   await page.waitForURL(/files\/[0-9a-f-]{36}$/);
-  await viewing.close();
-});
-
-inBrowser("the page of a file with malware changes to Infected and names the signature", async (b) => {
-  const viewing = await openConsole(b, t, await t.actor({ permissions: ALL }), {
-    theme: "dark",
-    phone: true,
-  });
-  const { page } = viewing;
-  await viewing.open("files/upload");
-  await viewing.requireNoSidewaysScroll();
-  await choose(page, "eicar.txt", eicar());
-  await startUpload(page);
-  await notice(page, "Infected");
-  await page.getByText(/The scan found Eicar.*content was deleted/).waitFor();
-  assert.equal(await page.getByRole("link", { name: "Download" }).count(), 0);
-  assert.equal(await page.getByRole("button", { name: "Purge" }).count(), 0);
-  await viewing.requireAccessible();
-  await viewing.requireNoSidewaysScroll();
   await viewing.close();
 });

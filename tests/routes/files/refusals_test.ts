@@ -38,19 +38,13 @@ const ROUTES: Record<string, [call: Call, expected: string[]]> = {
   "get": [(who, path) => who.get(path), ["200"]],
   "download-url": [(who, path) => who.get(`${path}/download-url`), byState("200")],
   "download-url with a bad purpose": [(who, path) => who.get(`${path}/download-url?purpose=theft`), INVALID],
-  "download-url with two purposes": [
-    (who, path) => who.get(`${path}/download-url?purpose=download&purpose=preview`),
-    INVALID,
-  ],
   "scan-attempts": [(who, path) => who.get(`${path}/scan-attempts`), ["200"]],
   "references": [(who, path) => who.get(`${path}/references`), ["200"]],
-  "references, a bad page": [(who, path) => who.get(`${path}/references?page=0`), INVALID],
   "reference": [
     (who, path) => who.post(`${path}/references`, { scope: "a", ownerId: "b" }),
     byState("201"),
   ],
   "reference with a bad body": [(who, path) => who.post(`${path}/references`, { scope: 7 }), INVALID],
-  "reference with no JSON": [(who, path) => who.post(`${path}/references`, "{"), INVALID],
   "release": [(who, path) => who.delete(`${path}/references/${anId}`), ["404 FILE_NOT_FOUND"]],
   "release of no UUID": [(who, path) => who.delete(`${path}/references/nonsense`), INVALID],
   "retention": [
@@ -61,29 +55,20 @@ const ROUTES: Record<string, [call: Call, expected: string[]]> = {
     (who, path) => who.put(`${path}/retention`, { retentionClass: "Temporary" }),
     ["400"],
   ],
-  "retention, bad body": [
-    (who, path) => who.put(`${path}/retention`, { retentionClass: "Forever" }),
-    INVALID,
-  ],
   "purge": [(who, path) => who.post(`${path}/purge`, { reason: "gone" }), byState("200")],
-  "purge without a reason": [(who, path) => who.post(`${path}/purge`, {}), INVALID],
-  "purge without a body": [(who, path) => who.post(`${path}/purge`), INVALID],
   "purge with a job's reason": [(who, path) => who.post(`${path}/purge`, { reason: "job:x" }), INVALID],
 };
 const ask = (name: string, who: Actor, id: string) => ROUTES[name]![0](who, `/api/v1/files/${id}`);
 
-for (const [name, [, expected]] of Object.entries(ROUTES)) {
-  Deno.test(`${name}: the answer depends on the file's state`, async () => {
+Deno.test("the answer depends on the file's state", async () => {
+  for (const [name, [, expected]] of Object.entries(ROUTES)) {
     for (const [i, state] of FILE_STATUSES.entries()) {
       const answer = await ask(name, actor, await files.fileIn(state, { tenantId }));
-      assert.equal(
-        await outcome(answer),
-        expected[i] ?? expected[0],
-        `${state}: ${JSON.stringify(answer.body)}`,
-      );
+      const told = `${name}, ${state}: ${JSON.stringify(answer.body)}`;
+      assert.equal(await outcome(answer), expected[i] ?? expected[0], told);
     }
-  });
-}
+  }
+});
 
 const visible = ({ status, headers, body }: HttpAnswer) => {
   const { instance: _, traceId: __, ...rest } = body;
@@ -152,7 +137,7 @@ Deno.test("a path id that is not a UUID is a bad request; a missing permission i
   await refused("400 VALIDATION_ERROR", actor.get("/api/v1/files/nonsense"));
   const reader = await t.actor({ permissions: ["read:files", "admin:system"], tenantId });
   const id = await files.fileIn("Available", { tenantId });
-  for (const name of ["complete", "reference", "release of no UUID", "retention, bad body", "purge"]) {
+  for (const name of ["complete", "reference", "release of no UUID", "retention", "purge"]) {
     await refused("403 MISSING_PERMISSION", ask(name, reader, id), ask(name, reader, "nonsense"));
   }
   const uploader = await t.actor({ permissions: ["upload:files", "admin:system"], tenantId });

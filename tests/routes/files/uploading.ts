@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { FileStatus } from "../../../domain/files/file.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { pdf } from "../../support/samples.ts";
 
@@ -54,8 +55,7 @@ export class Uploading {
   /** Reserves, uploads and confirms. */
   async upload(actor: Actor, content: Content = aPdf): Promise<Reservation> {
     const reservation = await this.reserveAndPut(actor, content);
-    const { status, body } = await actor.post(`/api/v1/files/${reservation.fileId}/complete`);
-    assert.equal(status, 200, JSON.stringify(body));
+    await accepted(actor.post(`/api/v1/files/${reservation.fileId}/complete`), 200);
     return reservation;
   }
 

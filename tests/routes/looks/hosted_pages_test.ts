@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
 import { signUnsubscribe } from "../../../domain/notifications/unsubscribe_token.ts";
 import { createReportLink } from "../../../domain/reports/delivery/link.ts";
 import type { HttpAnswer } from "../../support/http.ts";
@@ -40,18 +39,6 @@ Deno.test("the page of an unsubscribe link and its confirmation look like the te
     const forged = await t.nobody.get(`${path.slice(0, -4)}AAAA`, { "accept-language": "pt" });
     assert.deepEqual(shownIn(forged.body), { ...SERVICE_LOOKS, title: "Cancelar a inscrição · Steward" });
   }
-});
-
-Deno.test("an unsubscribe link of the previous version, without a tenant, looks like the service", async () => {
-  const { userId } = await t.actor();
-  const [row] = await sql<{ secret: Uint8Array }[]>`select secret from notification_link_key`;
-  const payload = Buffer.from(JSON.stringify([userId, "news", 4_000_000_000])).toString("base64url");
-  const signature = createHmac("sha256", row!.secret).update(`steward unsubscribe 1.${payload}`).digest(
-    "base64url",
-  );
-  const page = await t.nobody.get(`${UNSUBSCRIBE}?token=${payload}.${signature}`);
-  assert.match(page.body, /<form method="post">/);
-  assert.equal(shownIn(page.body).productName, "Steward");
 });
 
 Deno.test("a mail's unsubscribe link names the tenant of the mail", async () => {

@@ -1,11 +1,10 @@
 // In-app streams and links on several instances, and on one whose database connections are half-open.
 import assert from "node:assert/strict";
-import { signUnsubscribe } from "../../../domain/notifications/unsubscribe_token.ts";
 import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
-import { path, sent } from "./notifications.ts";
+import { sent } from "./notifications.ts";
 import { openStream } from "./user_stream.ts";
 
 const keys = { TOKEN_KEYS: JSON.stringify([await generateTokenKey()]), PUBLIC_URL: "http://steward.test" };
@@ -21,26 +20,6 @@ const tenantId = await t.tenant();
 const sender = await t.actor({ tenantId, permissions: ["send:notifications"] });
 const notify = ({ userId }: Actor, subject: string) =>
   sent(sender, { channel: "InApp", recipients: [{ address: userId }], subject });
-
-Deno.test("a new in-app notification reaches the user's open streams on every instance, which continue each other's", async () => {
-  const ann = await t.actor({ tenantId });
-  const [first, other] = [await openStream(t, ann), await openStream(second, ann)];
-  await notify(ann, "one");
-  const [lastEventId, title] = await first.next();
-  assert.deepEqual([title, (await other.next())[1]], ["one", "one"]);
-  await Promise.all([first.close(), other.close()]);
-  await notify(ann, "missed");
-  const again = await openStream(second, ann, lastEventId);
-  assert.equal((await again.next())[1], "missed");
-  await again.close();
-});
-
-Deno.test("a token to unsubscribe that one instance signed is valid on another", async () => {
-  const { userId } = await t.actor({ tenantId });
-  const content = { userId, category: "news", tenantId: null };
-  const token = await signUnsubscribe(t.steward.platform.sql, content, new Date());
-  assert.equal((await second.nobody.post(`${path}/unsubscribe?token=${token}`)).status, 200);
-});
 
 Deno.test("a stream opened while the database connections are half-open gets new messages", async () => {
   const { proxy, url } = await TcpProxy.forDatabase(DATABASE_URL ?? "");

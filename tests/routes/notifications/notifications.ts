@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
@@ -41,9 +42,7 @@ export async function settledDetail(t: TestService, by: Actor, id: string, statu
 
 /** Sends a message and returns its id. */
 export async function sent(actor: Actor, body: Record<string, unknown>): Promise<string> {
-  const answer = await actor.post(`${path}/send`, body);
-  assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  return answer.body.notificationId;
+  return (await accepted(actor.post(`${path}/send`, body), 200)).notificationId;
 }
 
 /** Sends a message and waits for the outcome of its first attempt. */

@@ -1,4 +1,4 @@
-import assert from "node:assert/strict";
+import { accepted } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { templates } from "./notifications.ts";
 
@@ -15,14 +15,10 @@ export const template = (change: Record<string, unknown> = {}) => ({
 
 /** Creates a template. */
 export async function made(actor: Actor, change: Record<string, unknown> = {}) {
-  const answer = await actor.post(templates, template(change));
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return answer.body;
+  return await accepted(actor.post(templates, template(change)), 201);
 }
 
 /** Changes a template. */
 export async function change(actor: Actor, id: string, texts: Record<string, unknown>) {
-  const answer = await actor.put(`${templates}/${id}`, { templateId: id, ...texts });
-  assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  return answer.body;
+  return await accepted(actor.put(`${templates}/${id}`, { templateId: id, ...texts }), 200);
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { settleCancelledEarly } from "../../../domain/notifications/sweep.ts";
 import { has, invalid, nulls, pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
-import { delivered, email, path, refused, sent, settledDetail, to } from "./notifications.ts";
+import { delivered, email, hurry, jobOf, path, refused, sent, settledDetail, to } from "./notifications.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
@@ -41,24 +42,10 @@ Deno.test("an email is queued and delivered, and its detail shows every step", a
   assert.equal(mail?.textBody, "Hello Ann", "a plain text is made from the HTML");
 });
 
-Deno.test("text messages and push messages reach the outbox", async () => {
-  const sms = { channel: "sms", ...to("+351912345678", "+351912345679"), textBody: "Your code is 1" };
-  assert.equal((await delivered(t, ann, sms)).status, "Sent");
-  assert.equal((await outbox("Sms", "+351912345679"))[0]?.textBody, "Your code is 1");
-  const push = { channel: "Push", ...to("device-token-1"), subject: "Ping" };
-  assert.equal((await delivered(t, ann, push)).channelDisplay, "Push");
-  assert.equal((await outbox("Push", "device-token-1"))[0]?.subject, "Ping");
-});
-
-Deno.test("a message needs a channel, a recipient and content", async () => {
+Deno.test("a message needs content, and its action is a path or an https URL", async () => {
   const cases: [Record<string, unknown>, string][] = [
-    [{ channel: "Fax" }, "channel"],
-    [{ recipients: [] }, "recipients"],
-    [{ recipients: undefined }, "recipients"],
     [{ subject: null, htmlBody: null }, "subject"],
     [{ subject: "\r\n ", htmlBody: null, textBody: "\t" }, "subject"],
-    [{ priority: "Urgent" }, "priority"],
-    [{ templateSlug: "x", locale: "not a locale" }, "locale"],
     ...["javascript:alert(1)", "//elsewhere.test", "/\\elsewhere.test", "path"]
       .map((actionUrl): [Record<string, unknown>, string] => [{ actionUrl }, "actionUrl"]),
   ];
@@ -158,28 +145,139 @@ Deno.test("the list filters by channel, status and time, newest first, and count
   assert.ok(sentAt >= createdAt);
   const [from, second] = [items[1].createdAt, items[2].createdAt].map(encodeURIComponent);
   const counts = {
-    "channel=sms": 1,
     "channel=Email&status=Sent": 3,
-    "status=DeadLettered": 0,
     [`fromDate=${from}`]: 2,
     [`toDate=${second}`]: 2,
-    "toDate=2020-01-01": 0,
     "fromDate=2020-01-01&toDate=2199-01-01": 4,
   };
   for (const [query, count] of Object.entries(counts)) {
     assert.equal((await list(query)).totalCount, count, query);
-  }
-  const last = await list("page=2&pageSize=3");
-  has(last, { totalCount: 4, totalPages: 2, hasNext: false, items: [{ id: ids[0] }] });
-  for (const query of ["channel=Fax", "status=Gone", "fromDate=yesterday"]) {
-    invalid(await actor.get(`${path}?${query}`), query.split("=")[0] ?? "");
   }
   const stats = Object.entries((await actor.get(`${path}/stats`)).body);
   assert.equal(stats.length, 10);
   const counted = stats.filter(([, count]) => count !== 0);
   assert.deepEqual(counted, [["totalNotifications", 4], ["sentNotifications", 4]]);
   assert.equal((await actor.get(`${path}/stats?toDate=2020-01-01`)).body.totalNotifications, 0);
-  const other = await t.actor({ permissions: ["send:notifications"] });
-  assert.equal((await other.get(path)).body.totalCount, 0);
-  assert.equal((await other.get(`${path}/stats`)).body.totalNotifications, 0);
+});
+
+const FAR = "2190-01-01T00:00:00.000Z";
+const schedule = (notification: unknown = email(), scheduledAt: unknown = FAR) =>
+  ann.post(`${path}/schedule`, { notification, scheduledAt });
+const scheduled = async (scheduledAt = FAR): Promise<string> =>
+  (await schedule(email(), scheduledAt)).body.notificationId;
+const read = async (id: string) => (await ann.get(`${path}/${id}`)).body;
+const cancel = (id: string) => ann.delete(`${path}/schedule/${id}`);
+
+Deno.test("a scheduled message waits for its time and is then sent", async () => {
+  const { status, body } = await schedule();
+  assert.equal(status, 200);
+  has(body, { status: "Scheduled", statusDisplay: "Scheduled" });
+  const id = body.notificationId;
+  has(await read(id), { status: "Scheduled", scheduledAt: FAR, sentAt: null });
+  assert.equal((await ann.get(`${path}/stats`)).body.scheduledNotifications, 1);
+  await hurry(t, id);
+  assert.equal((await settledDetail(t, ann, id)).status, "Sent");
+  refused(await cancel(id), 400, "NOTIFICATION_CANNOT_CANCEL");
+  const { id: unscheduled } = await delivered(t, ann, email());
+  refused(await cancel(unscheduled), 400, "NOTIFICATION_CANNOT_CANCEL");
+});
+
+Deno.test("a past time is due at once, a distant one is stored", async () => {
+  assert.equal((await settledDetail(t, ann, await scheduled("2020-01-01T00:00:00Z"))).status, "Sent");
+  const far = await scheduled("2199-12-31T23:59:59+01:00");
+  assert.equal((await read(far)).scheduledAt, "2199-12-31T22:59:59.000Z");
+});
+
+Deno.test("a cancelled message is never sent, and of simultaneous cancellations one succeeds", async () => {
+  const id = await scheduled();
+  const answers = await Promise.all(Array.from({ length: 8 }, () => cancel(id)));
+  const [done, ...others] = answers.toSorted((a, b) => a.status - b.status);
+  const body = { notificationId: id, status: "Cancelled", statusDisplay: "Cancelled" };
+  has(done, { status: 200, body });
+  for (const answer of others) refused(answer, 400, "NOTIFICATION_ALREADY_CANCELLED");
+  refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
+  const [job] = await t.steward.platform.sql`select status from jobs where id = ${await jobOf(t, id)}`;
+  assert.equal(job?.status, "Cancelled");
+});
+
+Deno.test("the sweep cancels a message whose job was cancelled long before its time", async () => {
+  const [id, kept] = [await scheduled(), await scheduled()];
+  assert.equal((await ann.post(`/api/v1/jobs/${await jobOf(t, id)}/cancel`)).status, 200);
+  assert.equal((await settleCancelledEarly(t.steward.platform)).rows, 1);
+  assert.deepEqual(pluck([await read(id), await read(kept)], "status"), ["Cancelled", "Scheduled"]);
+  refused(await cancel(id), 400, "NOTIFICATION_ALREADY_CANCELLED");
+  assert.equal((await settleCancelledEarly(t.steward.platform)).rows, 0);
+});
+
+Deno.test("a message cancelled at its due time is either cancelled or sent, never both", async () => {
+  for (let round = 0; round < 5; round++) {
+    const id = await scheduled();
+    const [, answer] = await Promise.all([hurry(t, id), cancel(id)]);
+    if (answer.status === 200) has(await read(id), { status: "Cancelled", deliveryAttempts: [] });
+    else {
+      refused(answer, 400, "NOTIFICATION_CANNOT_CANCEL");
+      has(await settledDetail(t, ann, id), { status: "Sent", deliveryAttempts: [{ isSuccess: true }] });
+    }
+  }
+});
+
+Deno.test("schedule rejects what send rejects", async () => {
+  invalid(await schedule(email(to("nobody"))), "notification.recipients.0.address");
+  refused(await schedule(email({ templateSlug: "none" })), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+});
+
+const { sql } = t.steward.platform;
+const bob = await t.actor({ tenantId: ann.tenantId ?? "" });
+const toUsers = (userIds: unknown, change: Record<string, unknown> = {}) =>
+  email({ recipients: undefined, userIds, ...change });
+
+Deno.test("a message to users is sent over each channel to their address for it", async () => {
+  await sql`update users set phone_number = '+351912345000' where id = ${bob.userId}`;
+  await bob.post(`/api/v1/user-notifications/devices?userId=${bob.userId}`, { token: "bobs-device" });
+  const expected = { Email: bob.email, Sms: "+351912345000", Push: "bobs-device", InApp: bob.userId };
+  for (const [channel, address] of Object.entries(expected)) {
+    const detail = await delivered(t, ann, toUsers([bob.userId], { channel, textBody: "Hi" }));
+    const recipient = { address, userId: bob.userId, displayName: "Test Actor", status: "Sent" };
+    has(detail, { status: "Sent", recipients: [{ ...recipient, ...nulls("reason deliverAfter") }] }, channel);
+  }
+  const inbox = await bob.get(`/api/v1/user-notifications?userId=${bob.userId}`);
+  assert.equal(inbox.body.totalCount, 1);
+});
+
+Deno.test("users and addresses can be combined, and each person gets one message", async () => {
+  const addresses = ["stranger@x.test", bob.email.toUpperCase()];
+  const userIds = [bob.userId, bob.userId.toUpperCase()];
+  const { recipients } = await delivered(t, ann, toUsers(userIds, to(...addresses)));
+  assert.deepEqual(pluck(recipients, "address"), addresses);
+});
+
+Deno.test("users who get the same mail do not see each other", async () => {
+  await delivered(t, ann, toUsers([ann.userId, bob.userId], { subject: "Apart" }));
+  const mails = (await t.steward.platform.outbox?.list() ?? []).filter(({ subject }) => subject === "Apart");
+  assert.deepEqual(pluck(mails, "to").sort(), [[ann.email], [bob.email]].sort());
+});
+
+Deno.test("unknown users and users of another tenant are rejected alike, by id", async () => {
+  const { userId } = await t.actor();
+  const unknown = crypto.randomUUID();
+  const answer = await ann.post(`${path}/send`, toUsers([bob.userId, userId, unknown]));
+  invalid(answer, "userIds.1", "userIds.2");
+  assert.deepEqual(answer.body.errors, {
+    "userIds.1": [`"${userId}" is not an active user of this tenant`],
+    "userIds.2": [`"${unknown}" is not an active user of this tenant`],
+  });
+  const later = { notification: toUsers([unknown]), scheduledAt: "2999-01-01T00:00:00Z" };
+  invalid(await ann.post(`${path}/schedule`, later), "notification.userIds.0");
+});
+
+Deno.test("a scheduled message shows the present address, and is sent to the one at its time", async () => {
+  const { userId, email: before } = await t.actor({ tenantId: ann.tenantId ?? "" });
+  const later = { notification: toUsers([userId]), scheduledAt: "2190-01-01T00:00:00Z" };
+  const { notificationId } = (await ann.post(`${path}/schedule`, later)).body;
+  const scheduled = (await ann.get(`${path}/${notificationId}`)).body;
+  has(scheduled, { status: "Scheduled", recipients: [{ address: before }] });
+  await sql`update users set email = ${`new-${before}`} where id = ${userId}`;
+  await hurry(t, notificationId);
+  const detail = await settledDetail(t, ann, notificationId, ["Succeeded"]);
+  has(detail, { status: "Sent", recipients: [{ address: `new-${before}` }] });
 });

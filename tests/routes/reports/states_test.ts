@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { cancelJob } from "../../../domain/jobs/job_control.ts";
-import { operator } from "../../../domain/jobs/reach.ts";
 import { createDeliveries } from "../../../domain/reports/delivery/create_deliveries.ts";
 import { finishDelivery } from "../../../domain/reports/delivery/delivery.ts";
 import { produceDocument, RunSuperseded } from "../../../domain/reports/produce.ts";
@@ -102,14 +100,6 @@ Deno.test("an outdated run keeps no file, not even for a moment", async () => {
   assert.equal(await heldBy(current), 1);
   await assert.rejects(produce(outdated), RunSuperseded);
   assert.equal(await heldBy(outdated), 0, "also no released one");
-});
-
-Deno.test("the sweep sets an execution whose job was cancelled from the command line to Cancelled", async () => {
-  const run = await executionIn(Queued);
-  await cancelJob({ ...platform, jobTypes: {} }, operator(), (await rowOf(run.id))?.jobId ?? "");
-  assert.equal(await statusOf(run), Queued);
-  await endAbandoned(platform);
-  has(await rowOf(run.id), { status: Cancelled, errorMessage: "Its job was cancelled." });
 });
 
 /** An execution whose delivery job was cancelled before the delivery. */

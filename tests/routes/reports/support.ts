@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readLooks } from "../../../domain/looks/looks.ts";
 import type { ReportFormat } from "../../../domain/reports/formats.ts";
@@ -6,6 +5,7 @@ import { makeDocument } from "../../../domain/reports/make_document.ts";
 import { parseParameters } from "../../../domain/reports/parameters.ts";
 import { requireTemplate } from "../../../domain/reports/registry.ts";
 import { readScope } from "../../../domain/reports/report_scope.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { HttpClient } from "../../support/http.ts";
 import type { Actor } from "../../support/setup.ts";
 import { setup, setupShared, type TestService } from "../../support/setup.ts";
@@ -41,25 +41,19 @@ type Request = Record<string, unknown>;
 
 /** Generates a report, by default as CSV, and returns the answer. */
 export async function generateNow(by: HttpClient, templateId = "cells", more: Request = {}): Promise<Body> {
-  const { status, body } = await by.post(`${REPORTS}/generate`, { templateId, format: CSV, ...more });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body;
+  return await accepted(by.post(`${REPORTS}/generate`, { templateId, format: CSV, ...more }), 201);
 }
 
 /** Requests a report, by default of the template "cells" as CSV, and returns the answer. */
 export async function generateLater(by: HttpClient, request: Request = {}): Promise<Body> {
   const body = { templateId: "cells", format: CSV, ...request };
-  const answer = await by.post(`${REPORTS}/generate-async`, body);
-  assert.equal(answer.status, 202, JSON.stringify(answer.body));
-  return answer.body;
+  return await accepted(by.post(`${REPORTS}/generate-async`, body), 202);
 }
 
 /** Creates a schedule, by default of the template "cells" as CSV. */
 export async function createSchedule(by: HttpClient, more: Request = {}): Promise<Body> {
   const report = { templateId: "cells", name: "Nightly", cronExpression: "30 2 * * *", format: CSV };
-  const answer = await by.post(SCHEDULES, { ...report, ...more });
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  return answer.body;
+  return await accepted(by.post(SCHEDULES, { ...report, ...more }), 201);
 }
 
 /** The execution once `isDone` accepts it. */

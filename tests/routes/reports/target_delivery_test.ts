@@ -26,19 +26,19 @@ Deno.test.afterAll(async () => {
 const { platform } = t.steward;
 const { sql } = platform;
 const manager = () => t.actor({ permissions: MANAGER });
+const actor = await manager();
 const generate = async (actor: Actor, delivery: unknown): Promise<string> =>
   (await generateLater(actor, { delivery })).id;
 const sent = async (actor: Actor, delivery: unknown) =>
   await delivered(actor, await generate(actor, delivery));
-const redeliver = (actor: Actor, id: string, body?: unknown, headers = {}) =>
-  actor.post(`${REPORTS}/${id}/redeliver`, body, headers);
+const redeliver = (actor: Actor, id: string, body?: unknown) =>
+  actor.post(`${REPORTS}/${id}/redeliver`, body);
 
 /** The execution once its delivery was tried. */
 const tried = (actor: Actor, id: string) =>
   execution(actor, id, ({ deliveries }) => deliveries[0]?.attempts > 0);
 
 Deno.test("a document is stored in a bucket of somebody else; wrong credentials fail with the store's code, and can be repeated", async () => {
-  const actor = await manager();
   const { secretAccessKey, accessKeyId, bucket } = other.target;
   const targetId = await createTarget(actor, { ...other.target, secretAccessKey: "wrong" });
   const targetPath = "monthly/{templateId}-{executionId}.csv";
@@ -63,7 +63,6 @@ Deno.test("a document is stored in a bucket of somebody else; wrong credentials 
 });
 
 Deno.test("a store that is away is tried again until it is back", async () => {
-  const actor = await manager();
   const targetId = await createTarget(actor, other.target);
   await other.proxy.refuse();
   const id = await generate(actor, { method: STORAGE, targetId, targetPath: "{executionId}.csv" });
@@ -75,7 +74,6 @@ Deno.test("a store that is away is tried again until it is back", async () => {
 });
 
 Deno.test("a target whose name resolves to a private address that is not allowed gets nothing", async () => {
-  const actor = await manager();
   const targetId = await createTarget(actor, { ...other.target, endpoint: "https://store.example" });
   await sql`update report_targets set endpoint = 'http://127.0.0.2:9' where id = ${targetId}`;
   const failed = await sent(actor, { method: STORAGE, targetId, targetPath: "a.csv" });
@@ -84,7 +82,6 @@ Deno.test("a target whose name resolves to a private address that is not allowed
 });
 
 Deno.test("a Slack target gets the name, the rows and a link; its refusals are final, outages are not", async () => {
-  const actor = await manager();
   await using slack = startSlack([200, "ok"], [404, "no_service"], [503, "busy"]);
   const targetId = await createTarget(actor, { kind: "slack", name: "Team chat", webhookUrl: slack.url });
   const toChat = { method: WEBHOOK, targetId };
@@ -108,7 +105,6 @@ Deno.test("a Slack target gets the name, the rows and a link; its refusals are f
 });
 
 Deno.test("delivery options with a target are checked, and a deleted target fails the delivery", async () => {
-  const actor = await manager();
   const bucket = await createTarget(actor, other.target);
   const chat = await createTarget(actor, { kind: "slack", webhookUrl: "https://hooks.example/x" });
   const foreign = await createTarget(await manager(), {
@@ -118,7 +114,6 @@ Deno.test("delivery options with a target are checked, and a deleted target fail
   const cases: [Record<string, unknown>, string][] = [
     [{ method: STORAGE, targetPath: "a", targetId: chat }, "targetId"],
     [{ method: WEBHOOK, targetId: bucket }, "targetId"],
-    [{ method: WEBHOOK, targetId: crypto.randomUUID() }, "targetId"],
     [{ method: WEBHOOK, targetId: foreign }, "targetId"],
     [{ method: EMAIL, recipients: ["a@b.test"], targetId: chat }, "targetId"],
     [{ method: 1, webhookFormat: "slack" }, "webhookFormat"],
@@ -169,8 +164,6 @@ Deno.test("a tenant signs its report webhooks with its own secret; the one befor
   const kept = await sql`select valid_until from report_webhook_secrets where tenant_id = ${tenantId}`;
   const current = kept.filter(({ validUntil }) => validUntil === null);
   assert.deepEqual([current.length, kept.length], [1, 2], "one is current, of several at once; one is old");
-  const keyed = await actor.post(`${path}/rotate`, undefined, { "idempotency-key": crypto.randomUUID() });
-  assert.equal(keyed.status, 400, "a secret is never stored for a repeat");
   const audits = await sql`select a::text from audit_log a where action = 'reportWebhookSecret.rotate'`;
   assert.ok(audits.length >= 5 && !JSON.stringify(audits).includes("whsec_"));
 
@@ -185,7 +178,6 @@ Deno.test("a tenant signs its report webhooks with its own secret; the one befor
 });
 
 Deno.test("a redelivery during a delivery posts no Slack message twice", async () => {
-  const actor = await manager();
   const held = Promise.withResolvers<void>();
   await using chat = startHook([[200, "ok"]], () => held.promise);
   const targetId = await createTarget(actor, { kind: "slack", webhookUrl: chat.url });
@@ -218,15 +210,14 @@ Deno.test("a delivery with other options is made although an attempt with the fo
 });
 
 Deno.test("a document is delivered again to named recipients, or with other options", async () => {
-  const actor = await manager();
   await using slack = startSlack();
   const chat = await createTarget(actor, { kind: "slack", webhookUrl: slack.url });
   const [one, two, three] = ["one", "two", "three"].map((name) =>
     `${name}-${crypto.randomUUID()}@example.test`
   );
   const { id } = await sent(actor, { method: EMAIL, recipients: [one, two] });
-  const again = async (body: unknown, headers = {}) => {
-    const answer = await redeliver(actor, id, body, headers);
+  const again = async (body: unknown) => {
+    const answer = await redeliver(actor, id, body);
     assert.equal(answer.status, 202, JSON.stringify(answer.body));
     return answer;
   };
@@ -237,10 +228,8 @@ Deno.test("a document is delivered again to named recipients, or with other opti
   await delivered(actor, id);
   assert.deepEqual(await counts(), [1, 2]);
 
-  const key = { "idempotency-key": crypto.randomUUID() };
   const delivery = { method: WEBHOOK, targetId: chat };
-  await again({ delivery }, key);
-  assert.equal((await again({ delivery }, key)).headers.get("idempotency-replayed"), "true");
+  await again({ delivery });
   const detail = await reached(actor, id, STATUS.Delivered);
   assert.equal(detail.deliveryStatus, "Delivered");
   assert.deepEqual(pluck(detail.deliveries, "method"), [EMAIL, EMAIL, WEBHOOK]);
@@ -261,6 +250,4 @@ Deno.test("a document is delivered again to named recipients, or with other opti
     [{ delivery: { method: WEBHOOK, targetId: id } }, "delivery.targetId"],
   ];
   for (const [body, member] of cases) invalid(await redeliver(actor, id, body), member);
-  const audits = await sql`select from audit_log where action = 'report.redeliver' and target_id = ${id}`;
-  assert.equal(audits.length, 3);
 });

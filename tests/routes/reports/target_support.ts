@@ -1,7 +1,7 @@
-import assert from "node:assert/strict";
 import { join } from "node:path";
 import { startEmbeddedObjectStore } from "../../../infra/embedded/objectstore/server.ts";
 import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { startHook } from "./support.ts";
@@ -58,7 +58,5 @@ export function startSlack(...answers: [status: number, body: string][]) {
 
 let count = 0;
 export async function createTarget(actor: Actor, target: Record<string, unknown>): Promise<string> {
-  const { status, body } = await actor.post(TARGETS, { name: `Target ${++count}`, ...target });
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.id;
+  return (await accepted(actor.post(TARGETS, { name: `Target ${++count}`, ...target }), 201)).id;
 }

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { compileTemplate, TemplateInvalid } from "../../../../domain/notifications/rendering/mod.ts";
+import {
+  compileTemplate,
+  FILTER_NAMES,
+  TemplateInvalid,
+} from "../../../../domain/notifications/rendering/mod.ts";
 import { html, plainSpaces, source, text } from "./rendering.ts";
 
 const invalid = (template: string, expected: RegExp, data = {}) =>
@@ -9,7 +13,7 @@ const invalid = (template: string, expected: RegExp, data = {}) =>
     return true;
   });
 
-Deno.test("comparisons work in parentheses, as blocks and as output", () => {
+Deno.test("comparisons work in parentheses, as blocks and as output; and, or and not combine them", () => {
   const cases: [string, unknown, unknown, string][] = [
     ["eq", 1, 1, "true"],
     ["eq", "10.00", 10, "true"],
@@ -31,9 +35,6 @@ Deno.test("comparisons work in parentheses, as blocks and as output", () => {
     assert.equal(text(`{{#if (${name} a b)}}true{{else}}false{{/if}}`, { a, b }), expected);
     assert.equal(text(`{{#${name} a b}}true{{else}}false{{/${name}}}`, { a, b }), expected);
   }
-});
-
-Deno.test("and, or and not combine conditions, and or gives the first value", () => {
   const template = "{{#if (and (gt n 1) (or a b) (not c))}}yes{{else}}no{{/if}}";
   assert.equal(text(template, { n: 2, b: 1 }), "yes");
   assert.equal(text(template, { n: 2, b: 1, c: [0] }), "no");
@@ -85,7 +86,7 @@ Deno.test("date, number and currency take a locale and a time zone", () => {
   invalid("{{ currency n }}", /takes 2 values/);
 });
 
-Deno.test("wrong calls are refused with their position", () => {
+Deno.test("wrong calls are refused with their position; a variable with the name of a function stays one", () => {
   invalid("{{ eq a }}", /line 1, column 1: `eq` takes 2 values, found 1/);
   invalid("\n {{ not a b }}", /line 2, column 2: `not` takes 1 value, found 2/);
   invalid("{{#if (nope a)}}{{/if}}", /`nope` is not a function; the functions are eq, ne/);
@@ -94,9 +95,6 @@ Deno.test("wrong calls are refused with their position", () => {
   invalid("{{ t (x | upper) }}", /filters are not allowed in parentheses/);
   invalid(`{{ not ${"(not ".repeat(11)}a${")".repeat(11)} }}`, /nested at most 10 levels deep/);
   invalid("{{ not (a }}", /is not allowed here|not closed|expected/);
-});
-
-Deno.test("a variable with the name of a function stays a variable", () => {
   const named = "{{ date }} {{ t }} {{#if number}}{{ number | number:1 }}{{/if}}";
   assert.equal(text(named, { date: "d", t: "t", number: 2 }), "d t 2.0");
 });
@@ -174,4 +172,107 @@ Deno.test("a layout surrounds HTML and text, and shows the tenant's looks", () =
   assert.equal(run({ layout: { ...layout, text: null } }).text, "Hi Zoë <3");
   const broken = () => run({ layout: part("a\n{{ x | nope }}") });
   assert.throws(broken, /html template, line 1, column 1: in the layout, line 2, column 8: .*nope/);
+});
+
+const when = "2026-07-01T12:34:56.789Z";
+
+/** Template, data, expected output, and the locale where it matters. */
+const FILTERS: Record<string, [string, Record<string, unknown>, string, string?][]> = {
+  upper: [["{{ v | upper }}", { v: "straße" }, "STRASSE"], ["{{v|upper}}", { v: "izmir" }, "İZMİR", "tr"]],
+  lower: [["{{ v | lower }}", { v: "ÀB" }, "àb"], ["{{ v | lower }}", {}, ""]],
+  capitalize: [["{{ v | capitalize }}", { v: "éa bC" }, "Éa bC"], ["{{ v | capitalize }}", { v: "" }, ""]],
+  trim: [["[{{ v | trim }}]", { v: " \n a b " }, "[a b]"]],
+  truncate: [
+    ["{{ v | truncate:5 }}", { v: "abcdefgh" }, "abcd…"],
+    ["{{ v | truncate:5 }}", { v: "abcde" }, "abcde"],
+    ["{{ v | truncate:2 }}", { v: "👩‍👩‍👧👩‍👩‍👧" }, "👩‍👩‍👧👩‍👩‍👧"],
+    ["{{ v | truncate:2 }}", { v: "👩‍👩‍👧👩‍👩‍👧x" }, "👩‍👩‍👧…"],
+    ["{{ v | truncate:n }}", { v: "abc", n: 1 }, "…"],
+  ],
+  default: [
+    ['{{ v | default:"-" }}', {}, "-"],
+    ['{{ v | default:"-" }}', { v: "" }, "-"],
+    ['{{ v | default:"-" }}', { v: null }, "-"],
+    ['{{ v | default:"-" }}', { v: 0 }, "0"],
+    ['{{ v | default:"-" }}', { v: false }, "false"],
+    ["{{ v | default:other.name }}", { other: { name: "Ann" } }, "Ann"],
+    ['{{ v | default:"a | b }} \\" c" }}', {}, 'a | b }} " c'],
+    ["{{ v | default:'it\\'s' | upper }}", {}, "IT'S"],
+  ],
+  number: [
+    ["{{ v | number:2 }}", { v: 1234.5 }, "1,234.50"],
+    ["{{ v | number:2 }}", { v: 1234.5 }, "1.234,50", "de"],
+    ["{{ v | number }}", { v: "12345678901234567890.25" }, "12,345,678,901,234,567,890.25"],
+    ["{{ v | number:0 }}", { v: -0.6 }, "-1"],
+    ["{{ v | number }}", { v: "twelve" }, "twelve"],
+    ["{{ v | number }}", {}, ""],
+  ],
+  currency: [
+    ['{{ v | currency:"EUR" }}', { v: 1234.5 }, "€1,234.50"],
+    ['{{ v | currency:"EUR" }}', { v: "1234.5" }, "1.234,50 €", "de-DE"],
+    ['{{ v | currency:"BRL" }}', { v: 10 }, "R$ 10,00", "pt-BR"],
+    ["{{ v | currency:code:0 }}", { v: 10, code: "usd" }, "$10"],
+    ['{{ v | currency:"EUR" }}', { v: null }, ""],
+  ],
+  date: [
+    ['{{ v | date:"yyyy-MM-dd":"Europe/Lisbon" }}', { v: when }, "2026-07-01"],
+    ['{{ v | date:"HH:mm:ss.SSS xxx":"Europe/Lisbon" }}', { v: when }, "13:34:56.789 +01:00"],
+    ['{{ v | date:"yyyy-MM-ddTHH:mmXXX" }}', { v: when }, "2026-07-01T12:34Z"],
+    ['{{ v | date:"d/M/yy h:mm a":"America/New_York" }}', { v: when }, "1/7/26 8:34 AM"],
+    [`{{ v | date:"EEEE, d 'de' MMMM 'de' yyyy" }}`, { v: when }, "quarta-feira, 1 de julho de 2026", "pt"],
+    ['{{ v | date:"d MMMM" }}', { v: "2026-03-05" }, "5 марта", "ru"],
+    ['{{ v | date:"MMMM" }}', { v: "2026-03-05" }, "март", "ru"],
+    ['{{ v | date:"ddd d MMM" }}', { v: new Date(when) }, "Wed 1 Jul"],
+    ['{{ v | date:"yyyy-MM-dd HH:mm":"Pacific/Kiritimati" }}', { v: Date.parse(when) }, "2026-07-02 02:34"],
+    ['{{ v | date:"xxx":"America/St_Johns" }}', { v: "2026-01-01T00:00:00Z" }, "-03:30"],
+    ['{{ v | date:"yyyy-MM-dd":"America/New_York" }}', { v: "2026-03-01" }, "2026-03-01"],
+    ['{{ v | date:"HH:mm" }}', { v: "2026-03-01 10:00" }, "10:00"],
+    ["{{ v | date }}", { v: when }, "Jul 1, 2026"],
+    ['{{ v | date:"long" }}', { v: when }, "1. Juli 2026", "de"],
+    ["{{ v | date:pattern:zone }}", { v: when, pattern: "HH", zone: "Asia/Tokyo" }, "21"],
+    ["{{ v | date }}", { v: "soon" }, "soon"],
+    ["{{ v | date }}", { v: "2026-02-99" }, "2026-02-99"],
+    ["{{ v | date }}", { v: 9e15 }, "9000000000000000"],
+    ["{{ v | date }}", {}, ""],
+  ],
+  json: [
+    ["{{ v | json }}", { v: { a: [1, "x\n", null, undefined], b: undefined } }, '{"a":[1,"x\\n",null,null]}'],
+    ["{{ v | json }}", { v: new Date(when) }, `"${when}"`],
+    ["{{ v | json }}", {}, "null"],
+    ["{{ v | json }}", { v: { toJSON: () => "never called" } }, "{}"],
+  ],
+  urlencode: [["{{ v | urlencode }}", { v: "a b&c=ç/\ud800" }, "a%20b%26c%3D%C3%A7%2F%EF%BF%BD"]],
+};
+
+Deno.test("every filter gives the output of its examples", () => {
+  assert.deepEqual(Object.keys(FILTERS).sort(), FILTER_NAMES.toSorted());
+  for (const [template, data, expected, locale] of Object.values(FILTERS).flat()) {
+    assert.equal(plainSpaces(text(template, data, locale)), expected, template);
+  }
+});
+
+Deno.test("filters chain from left to right, and their result is escaped in HTML only", () => {
+  const chain = '{{ v | trim | truncate:4 | upper | default:"-" }}';
+  assert.equal(text(chain, { v: "  <bcdef " }), "<BC…");
+  assert.equal(html(chain, { v: "  <bcdef " }), "&lt;BC…");
+  assert.equal(html("{{{ v | upper }}}{{& v | upper }}", { v: "<b>" }), "<B><B>");
+  assert.equal(html("{{ v | json }}", { v: "<" }), "&quot;&lt;&quot;");
+});
+
+Deno.test("an unusable argument from the data is reported with its position", () => {
+  const unusable: [string, Record<string, unknown>][] = [
+    ["{{ v | date:p }}", { v: when, p: "QQQ" }],
+    ['{{ v | date:"d":z }}', { v: when, z: "Mars/Olympus" }],
+    ["{{ v | number:d }}", { v: 1, d: 99 }],
+    ["{{ v | currency:c }}", { v: 1, c: "EURO" }],
+    ["{{ v | truncate:n }}", { v: "abc", n: -1 }],
+    ["{{ v | truncate:n }}", { v: "abc", n: { toString: 1 } }],
+  ];
+  for (const [template, data] of unusable) {
+    assert.throws(() => text(template, data), (error: unknown) => {
+      assert(error instanceof TemplateInvalid, String(error));
+      assert.deepEqual([error.part, error.line, error.column], ["text", 1, 8]);
+      return true;
+    });
+  }
 });

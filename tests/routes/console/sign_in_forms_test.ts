@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import { setupShared } from "../../support/setup.ts";
 import { browse } from "./plain_browser.ts";
 import { AWAY } from "./sign_in_services.ts";
@@ -70,13 +71,9 @@ Deno.test("a form with a value that no column, header or date can hold is refuse
 
 Deno.test("a page's form may contain an import file, but nothing larger", async () => {
   const browser = await browse(t, await t.actor({ role: "Admin" }));
-  const csrf = await browser.csrf();
   const send = async (bytes: number) => {
-    const fields: [string, string][] = [["do", "profile"], ["firstName", "Ana"], [
-      "filler",
-      "a".repeat(bytes),
-    ]];
-    return (await browser.send("account", [["csrf", csrf], ...fields])).location;
+    const fields = { do: "profile", firstName: "Ana", filler: "a".repeat(bytes) };
+    return (await browser.submit("account", fields)).location;
   };
   assert.equal(await send(11 * 1024 * 1024), "/console/account");
   assert.equal(await send(13 * 1024 * 1024), "/console/");
@@ -96,4 +93,77 @@ Deno.test("a path parameter cannot lead to another API route", async () => {
   ) {
     assert.equal((await browser.open(path)).status, 404, path);
   }
+});
+
+/** The code of a finished sign-in with the provider, for a new user. */
+async function finished(user?: string): Promise<string> {
+  const userId = user ?? (await t.actor()).userId;
+  const code = newSecret();
+  await t.steward.platform
+    .sql`insert into oidc_handovers (code_hash, user_id, tenant_id, is_global, expires_at)
+    values (${digest(code)}, ${userId}, null, false, now() + interval '1 minute')`;
+  return code;
+}
+
+/** Opens the sign-in page. @returns its cookie, and the value that the provider's redirect must contain. */
+async function begin(): Promise<{ cookie: string; begun: string }> {
+  const answer = await fetch(`${t.url}/console/sign-in`);
+  const cookie = answer.headers.get("set-cookie") ?? "";
+  assert.match(cookie, /^steward_begun=.*; SameSite=Lax; .*HttpOnly/);
+  const [, returnTo = ""] = /returnTo=([^"]*)"/.exec(await answer.text()) ?? [];
+  const begun = new URL(decodeURIComponent(returnTo), t.url).searchParams.get("begun") ?? "";
+  return { cookie: cookie.split(";")[0] ?? "", begun };
+}
+
+async function comeBack(cookie: string, form: Record<string, string>) {
+  const answer = await fetch(`${t.url}/console/sign-in`, {
+    method: "POST",
+    body: new URLSearchParams({ do: "exchange", ...form }),
+    headers: { "sec-fetch-site": "same-origin", cookie },
+    redirect: "manual",
+  });
+  await answer.body?.cancel();
+  return { status: answer.status, cookie: answer.headers.get("set-cookie") ?? "" };
+}
+
+Deno.test("a browser completes the provider sign-in it started", async () => {
+  const { cookie, begun } = await begin();
+  const page = await fetch(`${t.url}/console/sign-in?begun=${begun}`, { headers: { cookie } });
+  assert.equal(page.headers.get("set-cookie"), null, "it is the same browser");
+  assert.ok((await page.text()).includes(`name="begun" value="${begun}"`));
+  const back = await comeBack(cookie, { code: await finished(), begun });
+  assert.equal(back.status, 303);
+  assert.match(back.cookie, /^steward_console=[\w-]{43};/);
+});
+
+Deno.test("a browser that has signed in before goes on while others have locked the account", async () => {
+  const { userId } = await t.actor();
+  const { cookie, begun } = await begin();
+  const first = await comeBack(cookie, { code: await finished(userId), begun });
+  const device = /steward_device=[\w-]{43}/.exec(first.cookie)?.[0];
+  assert.ok(device, first.cookie);
+  await t.steward.platform
+    .sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${userId}`;
+  assert.equal((await comeBack(cookie, { code: await finished(userId), begun })).status, 401);
+  const known = await comeBack(`${cookie}; ${device}`, { code: await finished(userId), begun });
+  assert.equal(known.status, 303);
+  assert.ok(known.cookie.includes(device), "the cookie lives longer");
+});
+
+Deno.test("a browser does not complete a provider sign-in that another browser started", async () => {
+  const victim = await begin();
+  const attacker = await begin();
+  const code = await finished();
+  for (
+    const [cookie, begun] of [
+      [victim.cookie, attacker.begun],
+      [victim.cookie, ""],
+      ["", attacker.begun],
+      ["steward_begun=", ""],
+    ] as const
+  ) {
+    const { status, cookie: given } = await comeBack(cookie, { code, begun });
+    assert.deepEqual([status, given.includes("steward_console=")], [401, false]);
+  }
+  assert.equal((await comeBack(attacker.cookie, { code, begun: attacker.begun })).status, 303);
 });

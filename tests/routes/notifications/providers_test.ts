@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { has, invalid, pluck } from "../../support/answers.ts";
 import {
+  delivered,
   email,
   hurry,
-  jobOf,
   nextAttempt,
   path,
   refused,
   retryOf,
   sent,
   settledDetail,
+  templates,
   to,
 } from "./notifications.ts";
-import { answers, mailNetwork, mailsOf, receiver, setupProviders } from "./providers.ts";
+import { answers, fcm, gateways, mailNetwork, mailsOf, receiver, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
 Deno.test.afterAll(() => t.stop());
@@ -111,20 +112,6 @@ Deno.test("a message whose recipients all rejected it is not retried automatical
   refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
 });
 
-Deno.test("retrying a dead-lettered delivery job asks again only for recipients without the message", async () => {
-  const id = await sent(ann, email(to("code556@x.test")));
-  assert.equal((await settledDetail(t, ann, id)).status, "DeadLettered");
-  accept("code556@x.test");
-  const { items } = (await ann.get("/api/v1/dead-letter-jobs?pageSize=100")).body;
-  const jobId = await jobOf(t, id);
-  const entry = items.find((item: { jobId: string }) => item.jobId === jobId);
-  const again = await ann.post(`/api/v1/dead-letter-jobs/${entry.id}/retry`);
-  assert.equal(again.status, 200);
-  assert.equal(await t.settled(again.body.id), "Succeeded");
-  has((await ann.get(`${path}/${id}`)).body, { status: "Sent", recipients: [{ status: "Sent" }] });
-  assert.equal(mailsOf(id).length, 1);
-});
-
 Deno.test("a direct email returns the mail server's answer, and is stored in every case", async () => {
   const copies = { cc: ["b@x.test"], bcc: ["c@x.test"] };
   const ok = await direct({ to: ["a@x.test"], ...copies, fromAddress: "ann@steward.test", fromName: "Ann" });
@@ -162,21 +149,130 @@ Deno.test("a direct email can be sent only from the service's own domain", async
   assert.equal((await from("news@STEWARD.TEST")).status, 200);
 });
 
-Deno.test("a job finishes a direct email for recipients that were rejected temporarily", async () => {
-  const { status, body } = await direct({ to: ["a@x.test", "code452@x.test"] });
-  assert.deepEqual([status, body.status], [200, "Failed"]);
-  accept("code452@x.test");
-  await hurry(t, body.notificationId);
-  assert.equal((await settledDetail(t, ann, body.notificationId)).status, "Sent");
-  assert.deepEqual(pluck(mailsOf(body.notificationId), "to"), [["a@x.test"], ["code452@x.test"]]);
+const push = (...tokens: string[]) => ({ channel: "Push", ...to(...tokens), subject: "Hi", textBody: "Yes" });
+const register = (...tokens: string[]) =>
+  sql`insert into user_devices (id, user_id, token) select gen_random_uuid(), ${ann.userId}, token
+    from unnest(${tokens}::text[]) as token`;
+const registered = async () =>
+  pluck(await sql`select token from user_devices where user_id = ${ann.userId} order by token`, "token");
+const pushed = (token: string) => fcm.requested.filter((each) => each === token).length;
+const outcomes = (detail: { recipients: unknown[] }) =>
+  Object.fromEntries(pluck(detail.recipients, "address", "status"));
+
+Deno.test("a retry asks only for unsettled devices, after the requested delay, and a dead device is deleted", async () => {
+  await register("gone-1", "ok-1", "busy-1");
+  Object.assign(fcm, { busyFor: 1, retryAfter: "40" });
+  const id = await sent(ann, push("ok-1", "gone-1", "busy-1"));
+  const first = await settledDetail(t, ann, id, ["Scheduled"]);
+  assert.equal(first.status, "Failed");
+  assert.deepEqual(outcomes(first), { "ok-1": "Sent", "gone-1": "Refused", "busy-1": "Owed" });
+  assert.deepEqual(await registered(), ["busy-1", "ok-1"]);
+  const { seconds, failures } = await retryOf(t, id);
+  assert.ok(seconds > 39, `due in ${seconds} s`);
+  assert.equal(failures, 0, "waiting as asked uses up no retry");
+
+  await hurry(t, id);
+  const second = await settledDetail(t, ann, id, ["Succeeded"]);
+  assert.equal(second.status, "Sent");
+  assert.deepEqual(outcomes(second), { "ok-1": "Sent", "gone-1": "Refused", "busy-1": "Sent" });
+  assert.deepEqual(["ok-1", "gone-1", "busy-1"].map(pushed), [1, 1, 2]);
+  const attempts = pluck(second.deliveryAttempts, "providerName", "isSuccess");
+  assert.deepEqual(attempts, [["fcm", true], ["fcm", true]]);
 });
 
-Deno.test("a direct email needs recipients that are addresses, and a body", async () => {
-  const cases: [Record<string, unknown>, ...string[]][] = [
-    [{ to: ["a@x.test", "nobody"], cc: ["x y"] }, "to.1", "cc.0"],
-    [{ to: [] }, "to"],
-    [{ to: ["a@x.test"], subject: undefined, htmlBody: undefined }, "subject"],
-    [{ to: ["a@x.test"], fromAddress: "me" }, "fromAddress"],
-  ];
-  for (const [message, ...members] of cases) invalid(await direct(message), ...members);
+Deno.test("an explicitly named device of an addressed user gets the message once", async () => {
+  await register("ok-twice");
+  const detail = await delivered(t, ann, { ...push("ok-twice"), userIds: [ann.userId] });
+  assert.equal(detail.status, "Sent");
+  assert.ok(!pluck(detail.recipients, "status").includes("Owed"));
+  assert.equal(pushed("ok-twice"), 1);
+});
+
+Deno.test("if the service requests a delay of 0 s, the ordinary delay applies and a retry is used", async () => {
+  Object.assign(fcm, { busyFor: 1, retryAfter: "0" });
+  const { id, status } = await delivered(t, ann, push("busy-zero"));
+  assert.equal(status, "Failed");
+  const { seconds, failures } = await retryOf(t, id);
+  assert.ok(seconds > 3, `due in ${seconds} s`);
+  assert.equal(failures, 1);
+});
+
+Deno.test("a device of another project and an invalid message fail permanently, and no device is deleted", async () => {
+  await register("foreign-2");
+  for (const message of [push("foreign-2"), { ...push("ok-2"), textBody: "x".repeat(5_000) }]) {
+    const detail = await delivered(t, ann, message);
+    has(detail, { status: "DeadLettered", recipients: [{ status: "Refused" }] });
+  }
+  assert.ok((await registered()).includes("foreign-2"));
+});
+
+Deno.test("a direct push returns FCM's answer, or a job finishes the devices that failed temporarily", async () => {
+  const direct = (...deviceTokens: string[]) =>
+    ann.post(`${path}/push`, { title: "T", deviceTokens, data: { a: "b" } });
+  refused(await direct("gone-4"), 400, "NOTIFICATION_DELIVERY_FAILED");
+  Object.assign(fcm, { busyFor: 1, retryAfter: "90" });
+  const { status, body: { notificationId: id, status: state } } = await direct("ok-4", "busy-4");
+  assert.deepEqual([status, state], [200, "Failed"]);
+  const { seconds } = await retryOf(t, id);
+  assert.ok(seconds > 80, `due in ${seconds} s`);
+  await hurry(t, id);
+  assert.equal((await settledDetail(t, ann, id, ["Succeeded"])).status, "Sent");
+  assert.deepEqual([pushed("ok-4"), pushed("busy-4")], [1, 2]);
+  assert.deepEqual(fcm.accepted.at(-1)?.data, { a: "b" });
+});
+
+Deno.test("without a provider a channel is rejected at once; the outbox is not used instead", async () => {
+  const restore = t.replace((platform) => platform, { push: [], sms: [] });
+  try {
+    const text = { channel: "Sms", ...to("+351912345678"), textBody: "x" };
+    const later = { notification: text, scheduledAt: "2100-01-01T00:00:00Z" };
+    const code = "NOTIFICATION_CHANNEL_NOT_CONFIGURED";
+    refused(await ann.post(`${path}/send`, push("ok-5")), 400, code);
+    refused(await ann.post(`${path}/send`, text), 400, code);
+    refused(await ann.post(`${path}/schedule`, later), 400, code);
+    refused(await ann.post(`${path}/push`, { title: "T", deviceTokens: ["ok-5"] }), 400, code);
+  } finally {
+    restore();
+  }
+});
+
+const [first, second] = gateways;
+const text = (...numbers: string[]) => ({ channel: "Sms", ...to(...numbers), textBody: "Hello" });
+const clear = () => gateways.forEach((each) => (each.requested.length = 0, each.accepted.length = 0));
+type Fault = (typeof first)["fault"];
+/** Sends a text message while the gateways answer with these faults. */
+async function sentDuring(faults: [Fault, Fault], ...numbers: string[]) {
+  clear();
+  [first.fault, second.fault] = faults;
+  try {
+    return await delivered(t, ann, text(...numbers));
+  } finally {
+    first.fault = second.fault = null;
+  }
+}
+
+Deno.test("no further number is sent to a gateway that asked for a delay", async () => {
+  const numbers = Array.from({ length: 60 }, (_, n) => `+35191000${String(n).padStart(4, "0")}`);
+  const detail = await sentDuring([{ status: 429, code: 20429, message: "Too Many" }, null], ...numbers);
+  assert.equal(detail.status, "Sent");
+  assert.ok(first.requested.length <= 5, `${first.requested.length} requests`);
+  assert.deepEqual(pluck(second.accepted, "to").sort(), numbers);
+  assert.ok(second.maxConcurrent <= 5);
+});
+
+Deno.test("a text of more than 1,600 characters is rejected after rendering", async () => {
+  const template = { slug: "long-text", name: "Long text", textBodyTemplate: "{{ words }}" };
+  assert.equal((await ann.post(templates, template)).status, 201);
+  const templateData = { words: "x".repeat(1_700) };
+  const made = { ...text("+351912345678"), textBody: undefined, templateSlug: "long-text", templateData };
+  const detail = await delivered(t, ann, made);
+  assert.equal(detail.status, "DeadLettered");
+  assert.match(detail.deliveryAttempts[0].errorMessage, /a text message holds at most 1600/);
+});
+
+Deno.test("answers and attempts contain neither the gateway's address nor the credentials", async () => {
+  const fault = { status: 401, code: 20003, message: "Authenticate" };
+  const detail = JSON.stringify(await sentDuring([fault, fault], "+351912345641"));
+  assert.ok(!/127\.0\.0\.1|t0ken|AC0000/.test(detail), detail);
+  assert.ok(!t.logs.some((line) => line.includes("t0ken")));
 });

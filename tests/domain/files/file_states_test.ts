@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { FileStatus } from "../../../domain/files/file.ts";
 import { afterMissedScans } from "../../../domain/files/file_state.ts";
 import { ScanGate } from "../../../domain/files/scan_gate.ts";
 import { scanFileJob } from "../../../domain/files/scan_job.ts";
@@ -189,4 +190,46 @@ Deno.test("a scan alone waits for the running ones; further ones wait for it", a
   assert.deepEqual(await alone.ended, { status: "Available" });
   assert.deepEqual(await process.scan(next), { status: "Available" });
   dead.answer();
+});
+
+const STATES: FileStatus[] = ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"];
+const ALLOWED: Record<FileStatus, FileStatus[]> = {
+  Pending: ["Scanning", "Purged"],
+  Scanning: ["Available", "Infected", "Failed", "Purged"],
+  Available: ["Purged", "Infected"],
+  Infected: [],
+  Failed: ["Purged"],
+  Purged: [],
+};
+
+Deno.test("the database allows the known changes of a file's state and no others", async () => {
+  for (const from of STATES) {
+    for (const to of STATES.filter((state) => state !== from)) {
+      const id = await files.fileIn(from, { tenantId: null });
+      const move =
+        sql`update files set status = ${to}::file_status, completed_at = now(), scan_due_at = now(),
+        staged_etag = 'x', final_key = ${`files/${id}`}, sha256 = 'abc', available_at = now(), signature_name = 'x',
+        purge_reason = ${to === "Purged" ? "x" : null}, purged_at = ${to === "Purged" ? new Date() : null}
+        where id = ${id}`;
+      const moved = await move.execute().then(() => true, (error) => error.constraint_name);
+      assert.equal(moved, ALLOWED[from].includes(to) || "files_transition_known", `${from} to ${to}`);
+    }
+  }
+});
+
+Deno.test("a new file is Pending", async () => {
+  const { reason } = (await Promise.allSettled([
+    sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at,
+      status, sha256, final_key, available_at) values (gen_random_uuid(), 'a', 'b', 'c', 1, 'd', now(), 'Available',
+      'x', 'y', now())`,
+  ]))[0] as PromiseRejectedResult;
+  assert.equal(reason.constraint_name, "files_transition_known");
+});
+
+Deno.test("no statement can make a file Available that was not scanned", async () => {
+  const id = await files.fileIn("Scanning", { tenantId: null });
+  await assert.rejects(
+    sql`update files set status = 'Available', available_at = now() where id = ${id}`.execute(),
+    { constraint_name: "files_available_was_scanned" },
+  );
 });

@@ -1,0 +1,208 @@
+// Parts of forms and lists, without a service.
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { scheduleMistakes } from "../../../domain/jobs/cron.ts";
+import { describeCron } from "../../../routes/console/components/cron_description.ts";
+import {
+  cronOf,
+  HOUR_STEPS,
+  MINUTE_STEPS,
+  MONTH_DAYS,
+  partsOf,
+  POSITIONS,
+  REPEATS,
+  type ScheduleParts,
+  WEEKDAYS,
+} from "../../../routes/console/components/schedule_parts.ts";
+import { declaredType } from "../../../routes/console/files/types.ts";
+import {
+  argErrors,
+  type ArgsSchema,
+  fieldsOf,
+  readArgs,
+  typedOf,
+} from "../../../routes/console/jobs/args_form.ts";
+
+const said = { notJson: "not JSON", notNumber: "not a number" };
+const schema = z.object({
+  name: z.string().max(40),
+  note: z.string().nullish(),
+  count: z.int().min(1).max(9).default(2),
+  loud: z.boolean().optional(),
+  mode: z.enum(["fast", "slow"]).default("fast"),
+  tags: z.array(z.string()).optional(),
+});
+const fields = fieldsOf(z.toJSONSchema(schema, { io: "input" }) as ArgsSchema);
+
+function form(values: Record<string, string>): FormData {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(values)) data.set(name, value);
+  return data;
+}
+
+Deno.test("an object schema becomes one field per property, of the right kind", () => {
+  assert.deepEqual(
+    fields?.map(({ name, kind, required, defaultText }) => [name, kind, required, defaultText ?? null]),
+    [
+      ["name", "text", true, null],
+      ["note", "text", false, null],
+      ["count", "integer", false, "2"],
+      ["loud", "yesNo", false, null],
+      ["mode", "choice", false, "fast"],
+      ["tags", "json", false, null],
+    ],
+  );
+  for (const other of [z.unknown(), z.array(z.string()), z.string()]) {
+    assert.equal(fieldsOf(z.toJSONSchema(other) as ArgsSchema), null);
+  }
+});
+
+Deno.test("typed values become arguments; empty fields are left out", () => {
+  const typed = {
+    "arg.name": " Ana ",
+    "arg.count": "3",
+    "arg.loud": "false",
+    "arg.tags": '["a"]',
+    "arg.mode": "",
+  };
+  const { serializedArgs, errors } = readArgs(fields, form(typed), said);
+  assert.deepEqual(errors, {});
+  assert.deepEqual(JSON.parse(serializedArgs), { name: " Ana ", count: 3, loud: false, tags: ["a"] });
+  const again = typedOf(fields, serializedArgs);
+  assert.equal(again["arg.count"], "3");
+  assert.equal(again["arg.loud"], "false");
+  assert.deepEqual(JSON.parse(again["arg.tags"] ?? ""), ["a"]);
+});
+
+Deno.test("errors appear at their fields, both local ones and those of the API", () => {
+  const { errors } = readArgs(fields, form({ "arg.count": "three", "arg.tags": "[" }), said);
+  assert.deepEqual(errors, { "arg.count": ["not a number"], "arg.tags": ["not JSON"] });
+  assert.deepEqual(readArgs(null, form({ args: "{" }), said).errors, { args: ["not JSON"] });
+  assert.equal(readArgs(null, form({}), said).serializedArgs, "{}");
+  assert.deepEqual(
+    argErrors(fields, ["name: too long: 41", "tags.0: expected a string", "Unrecognized key"]),
+    {
+      "arg.name": ["too long: 41"],
+      "arg.tags": ["expected a string"],
+      args: ["Unrecognized key"],
+    },
+  );
+});
+
+/** The inputs as the browser sends them. */
+function sent({ weekdays, ...others }: ScheduleParts, cronExpression = ""): URLSearchParams {
+  const form = new URLSearchParams({ ...others, cronExpression });
+  for (const day of weekdays) form.append("weekdays", day);
+  return form;
+}
+
+const base = partsOf("0 8 * * *");
+
+function* everyChoice(): Generator<ScheduleParts> {
+  for (const step of MINUTE_STEPS) yield { ...base, repeats: "minutes", everyMinutes: String(step) };
+  for (const step of HOUR_STEPS) {
+    yield { ...base, repeats: "hours", everyHours: String(step), atMinute: "59" };
+  }
+  for (const at of ["00:00", "08:05", "23:59"]) yield { ...base, repeats: "daily", at };
+  for (let chosen = 1; chosen < 128; chosen++) {
+    yield { ...base, repeats: "weekly", weekdays: WEEKDAYS.filter((_, n) => chosen & 1 << n) };
+  }
+  for (const monthDay of MONTH_DAYS) yield { ...base, repeats: "monthly", monthDay };
+  for (const position of POSITIONS) {
+    for (const weekday of WEEKDAYS) yield { ...base, repeats: "weekday", position, weekday };
+  }
+}
+
+Deno.test("every choice of the editor is a valid schedule, and the editor shows it as that choice again", () => {
+  const seen = new Set<string>();
+  for (const parts of everyChoice()) {
+    const said = cronOf(sent(parts));
+    assert.ok("cron" in said, JSON.stringify(parts));
+    assert.deepEqual(scheduleMistakes(said.cron, "Europe/Lisbon"), {}, said.cron);
+    const again = partsOf(said.cron);
+    assert.equal(again.repeats, parts.repeats, said.cron);
+    assert.deepEqual(cronOf(sent(again)), said);
+    seen.add(parts.repeats);
+  }
+  assert.equal(seen.size, REPEATS.length - 1, "all but the cron expression itself");
+});
+
+Deno.test("expressions that the choices cannot say stay cron expressions, unchanged", () => {
+  for (
+    const cron of [
+      "*/7 * * * *",
+      "0 */5 * * *",
+      "0,30 8 * * *",
+      "0 8 1,15 * *",
+      "0 8 1 6 *",
+      "0 8 1 * 1",
+      "0 8 * * 1#5",
+      "0 8 15W * *",
+      "* 8 * * *",
+      "0 8 * * 5-1",
+      "nonsense",
+      "",
+    ]
+  ) {
+    const parts = partsOf(cron);
+    assert.equal(parts.repeats, "cron", cron);
+    assert.deepEqual(cronOf(sent(parts, cron)), { cron });
+  }
+  assert.deepEqual(partsOf("0 9 * * MON-FRI").weekdays, ["1", "2", "3", "4", "5"]);
+});
+
+Deno.test("a missing or wrong input is named", () => {
+  assert.deepEqual(cronOf(sent({ ...base, repeats: "weekly", weekdays: [] })), { missing: "weekdays" });
+  assert.deepEqual(cronOf(sent({ ...base, repeats: "daily", at: "25:00" })), { missing: "at" });
+  assert.deepEqual(cronOf(sent({ ...base, repeats: "hours", atMinute: "60" })), { missing: "atMinute" });
+});
+
+const CASES: [string, string | null, string | null][] = [
+  ["* * * * *", "every minute", "a cada minuto"],
+  ["*/15 * * * *", "every 15 minutes", "a cada 15 minutos"],
+  ["0 * * * *", "every hour, on the hour", "a cada hora certa"],
+  ["20 * * * *", "every hour, 20 min past", "a cada hora, aos 20 minutos"],
+  ["5 */6 * * *", "every 6 hours, 5 min past", "a cada 6 horas, aos 5 minutos"],
+  ["30 8 * * *", "every day at 08:30", "todos os dias às 08:30"],
+  ["0 8,20 * * *", "every day at 08:00 and 20:00", "todos os dias às 08:00 e 20:00"],
+  ["0 9 * * 1-5", "on weekdays at 09:00", "nos dias úteis às 09:00"],
+  ["0 9 * * 6,7", "at weekends at 09:00", "aos fins de semana às 09:00"],
+  ["0 9 * * 1,4", "every Monday and Thursday at 09:00", null],
+  ["0 6 1,15 * *", "on day 1 and 15 of every month at 06:00", "no dia 1 e 15 de cada mês às 06:00"],
+  ["0 22 L * *", "on the last day of every month at 22:00", "no último dia de cada mês às 22:00"],
+  ["0 0 25 12 *", "every year on 25 December at 00:00", "todos os anos em 25 de dezembro às 00:00"],
+  ["0 9 1 * 1", null, null],
+  [
+    "0 9 * * 1#2",
+    "on the second Monday of every month at 09:00",
+    "na segunda segunda-feira de cada mês às 09:00",
+  ],
+  ["0 9 * * 5#L", "on the last Friday of every month at 09:00", "na última sexta-feira de cada mês às 09:00"],
+  ["0 9 * * 6L", "on the last Saturday of every month at 09:00", "no último sábado de cada mês às 09:00"],
+  [
+    "0 9 LW * *",
+    "on the last working day of every month at 09:00",
+    "no último dia útil de cada mês às 09:00",
+  ],
+  [
+    "0 9 1W * *",
+    "on the first working day of every month at 09:00",
+    "no primeiro dia útil de cada mês às 09:00",
+  ],
+  ["0 9 15W * *", null, null],
+  ["", null, null],
+];
+
+Deno.test("common cron patterns are described as text; others return null", () => {
+  for (const [expression, en, pt] of CASES) {
+    assert.equal(describeCron("en", expression), en, expression);
+    if (pt !== null || en === null) assert.equal(describeCron("pt", expression), pt, expression);
+  }
+});
+
+Deno.test("an upload declares its type by the extension, and JSON as the plain text that profiles accept", () => {
+  assert.equal(declaredType("people.CSV", "application/vnd.ms-excel"), "text/csv");
+  assert.equal(declaredType("people.json", "application/json"), "text/plain");
+  assert.equal(declaredType("people.constructor", ""), "application/octet-stream");
+  assert.equal(declaredType("people.xyz", "image/png"), "image/png");
+});

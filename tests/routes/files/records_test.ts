@@ -1,0 +1,326 @@
+import assert from "node:assert/strict";
+import { has, pluck } from "../../support/answers.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
+import { setupShared } from "../../support/setup.ts";
+import { ALL, Uploading } from "./uploading.ts";
+
+const t = await setupShared({ JOB_CONCURRENCY: "0" }, { inThisProcess: true });
+Deno.test.afterAll(() => t.stop());
+const files = new Uploading(t);
+const actor = await t.actor({ permissions: ALL });
+const tenantId = actor.tenantId ?? "";
+const admin = await t.actor({ permissions: [...ALL, "admin:system"], tenantId });
+const { sql } = t.steward.platform;
+const now = Math.floor(Date.now() / 1000) * 1000;
+const inDays = (days: number) => new Date(now + days * 86_400_000);
+const iso = (days: number) => inDays(days).toISOString();
+
+type From = { retentionClass?: string; retainUntil?: Date; legalHold?: boolean };
+const SHORTENED = "422 FILE_RETENTION_SHORTENED_UNPROCESSABLE";
+const INCOHERENT = "400";
+const DENIED = "403 MISSING_PERMISSION";
+const DATED: From = { retainUntil: inDays(5) };
+const TEMPORARY: From = { retentionClass: "Temporary", retainUntil: inDays(5) };
+const PERMANENT: From = { retentionClass: "Permanent" };
+const HELD: From = { legalHold: true };
+/** A case is what is sent and either the refusal or members of the new record. */
+const CHANGES: [name: string, from: From, body: Record<string, unknown>, Record<string, unknown> | string][] =
+  [
+    ["an empty change", {}, {}, { retentionClass: "Standard" }],
+    ["a first date", {}, { retainUntil: iso(9) }, { retainUntil: iso(9), retentionClass: "Standard" }],
+    ["a later date", DATED, { retainUntil: iso(9) }, { retainUntil: iso(9) }],
+    ["the same date", DATED, { retainUntil: iso(5) }, { retainUntil: iso(5) }],
+    ["an earlier date", DATED, { retainUntil: iso(3) }, SHORTENED],
+    ["an omitted date", DATED, { retentionClass: null, legalHold: true }, {
+      retainUntil: iso(5),
+      retentionClass: "Standard",
+      legalHold: true,
+    }],
+    ["null for a date", DATED, { retainUntil: null }, SHORTENED],
+    ["null for a past date", { retainUntil: inDays(-5) }, { retainUntil: null, legalHold: null }, {
+      retainUntil: null,
+      retentionClass: "Standard",
+      legalHold: false,
+    }],
+    ["Permanent without a date in place of one", DATED, { retentionClass: "Permanent", retainUntil: null }, {
+      retentionClass: "Permanent",
+      retainUntil: null,
+    }],
+    ["null for a Temporary file", TEMPORARY, { retainUntil: null }, INCOHERENT],
+    ["a past date", {}, { retainUntil: iso(-1) }, INCOHERENT],
+    ["Temporary without a date", {}, { retentionClass: "Temporary" }, INCOHERENT],
+    ["Temporary for Standard", {}, { retentionClass: "Temporary", retainUntil: iso(5) }, SHORTENED],
+    ["Permanent with a date", {}, { retentionClass: "Permanent", retainUntil: iso(5) }, INCOHERENT],
+    ["Permanent for Standard with a date", DATED, { retentionClass: "permanent" }, {
+      retentionClass: "Permanent",
+      retainUntil: null,
+    }],
+    ["a date for Permanent", PERMANENT, { retainUntil: iso(5) }, INCOHERENT],
+    ["Standard for Permanent", PERMANENT, { retentionClass: "Standard" }, SHORTENED],
+    ["Standard for Temporary", TEMPORARY, { retentionClass: "Standard" }, {
+      retentionClass: "Standard",
+      retainUntil: iso(5),
+    }],
+    ["Standard for Temporary, but earlier", TEMPORARY, {
+      retentionClass: "Standard",
+      retainUntil: iso(4),
+    }, SHORTENED],
+    ["a hold", {}, { legalHold: true }, { legalHold: true }],
+    ["a hold's release without admin:system", HELD, { legalHold: false }, DENIED],
+    ["an incoherent release", HELD, { legalHold: false, retainUntil: iso(-1) }, INCOHERENT],
+    ["a release that shortens", { ...DATED, ...HELD }, { legalHold: false, retainUntil: iso(1) }, DENIED],
+  ];
+
+Deno.test("a retention is only extended, and fits its class; each change is audited", async () => {
+  for (const [name, from, body, expected] of CHANGES) {
+    const id = await files.fileIn("Available", { tenantId, ...from });
+    const answer = await actor.put(`/api/v1/files/${id}/retention`, { reason: "policy", ...body });
+    if (typeof expected === "string") await refused(expected, answer);
+    else has(await accepted(answer), expected, name);
+    if (expected === INCOHERENT) {
+      assert.equal(answer.body.type, "about:blank");
+      assert.ok(!("code" in answer.body));
+    }
+    const audit =
+      await sql`select after from audit_log where target_id = ${id} and action = 'file.retention'`;
+    const changes = typeof expected !== "string" && name !== "an empty change" && name !== "the same date";
+    assert.equal(audit.length, Number(changes), name);
+  }
+});
+
+Deno.test("a legal hold names who set it, when and why, until a system administrator releases it", async () => {
+  const id = await files.fileIn("Available", { tenantId, ...TEMPORARY });
+  const path = `/api/v1/files/${id}`;
+  const put = (by: typeof actor, body: Record<string, unknown>) =>
+    accepted(by.put(`${path}/retention`, body));
+  assert.equal((await actor.get(path)).body.purgesAt, iso(5));
+  const held = await put(actor, { legalHold: true, reason: "court 42" });
+  has(held, { legalHoldBy: actor.userId, legalHoldReason: "court 42", purgesAt: null });
+  assert.ok(Date.parse(held.legalHoldSince) > 0);
+  const { legalHoldBy, legalHoldReason, legalHoldSince } = held;
+  has(await put(admin, { legalHold: true, retainUntil: iso(9), reason: "longer" }), {
+    legalHoldBy,
+    legalHoldReason,
+    legalHoldSince,
+  });
+  has(await put(admin, { legalHold: false, reason: "over" }), {
+    legalHoldBy: null,
+    legalHoldReason: null,
+    legalHoldSince: null,
+    purgesAt: iso(9),
+  });
+  const [row] =
+    await sql`select actor_id, before, after from audit_log where target_id = ${id} order by id desc`;
+  assert.deepEqual([row?.actorId, row?.before.legalHold], [admin.userId, true]);
+  const after = { retentionClass: "Temporary", retainUntil: iso(9), legalHold: false, reason: "over" };
+  assert.deepEqual(row?.after, after);
+});
+
+Deno.test("retention and purge of a product file also need admin:system", async () => {
+  const path = `/api/v1/files/${await files.fileIn("Available", { tenantId: null })}`;
+  const hold = () => actor.put(`${path}/retention`, { legalHold: true });
+  const purge = (by = actor) => by.post(`${path}/purge`, { reason: "x" });
+  await refused(DENIED, hold(), purge());
+  await refused(INCOHERENT, actor.put(`${path}/retention`, { retainUntil: iso(-1) }));
+  await accepted(admin.put(`${path}/retention`, { retainUntil: iso(1) }));
+  await accepted(purge(admin));
+  await refused("409 FILE_PURGED_CONFLICT", hold());
+  await refused(DENIED, purge());
+});
+
+interface Rule {
+  isProduct: boolean;
+  retentionClass: string;
+  legalHold: boolean;
+  isReferenced: boolean;
+  isAdmin: boolean;
+}
+
+/** The order of the checks: permission, hold, references. A future retention date does not prevent a purge. */
+function expectedOf(rule: Rule): string {
+  if ((rule.isProduct || rule.retentionClass === "Permanent") && !rule.isAdmin) return "MISSING_PERMISSION";
+  if (rule.legalHold) return "FILE_LEGAL_HOLD_CONFLICT";
+  if (rule.isReferenced) return "FILE_STILL_REFERENCED_CONFLICT";
+  return "Purged";
+}
+
+async function tryRule(rule: Rule): Promise<void> {
+  const id = await files.fileIn("Available", {
+    tenantId: rule.isProduct ? null : tenantId,
+    retentionClass: rule.retentionClass,
+    legalHold: rule.legalHold,
+    ...(rule.retentionClass === "Temporary" ? { retainUntil: new Date(Date.now() + 86_400_000) } : {}),
+  });
+  for (const scope of rule.isReferenced ? ["orders", "invoices"] : []) {
+    await accepted(actor.post(`/api/v1/files/${id}/references`, { scope, ownerId: "7" }));
+  }
+  const { body } = await (rule.isAdmin ? admin : actor).post(`/api/v1/files/${id}/purge`, { reason: "rule" });
+  const expected = expectedOf(rule);
+  assert.equal(body.code ?? body.status, expected, JSON.stringify(rule));
+  if (expected === "FILE_STILL_REFERENCED_CONFLICT") assert.deepEqual(body.errors, ["invoices", "orders"]);
+  const [row] = await sql<{ status: string }[]>`select status from files where id = ${id}`;
+  assert.equal(row?.status, expected === "Purged" ? "Purged" : "Available");
+  if (expected !== "Purged") return;
+  const problem = (await actor.get(`/api/v1/files/${id}/download-url`)).body;
+  assert.equal(problem.code, "FILE_PURGED_CONFLICT");
+  assert.deepEqual(problem.errors, { purgedAt: [body.purgedAt], purgeReason: ["rule"] });
+}
+
+Deno.test("legal hold, class, references, product and permissions decide a purge, in every combination", async () => {
+  for (const retentionClass of ["Temporary", "Permanent"]) {
+    for (let bits = 0; bits < 16; bits++) {
+      const [isProduct = false, legalHold = false, isReferenced = false, isAdmin = false] = [1, 2, 4, 8]
+        .map((bit) => (bits & bit) > 0);
+      await tryRule({ isProduct, retentionClass, legalHold, isReferenced, isAdmin });
+    }
+  }
+});
+
+Deno.test("with many holding scopes the detail names ten of them, the errors all", async () => {
+  const id = await files.fileIn("Available", { tenantId });
+  const scopes = Array.from({ length: 101 }, (_, n) => `scope-${String(n).padStart(3, "0")}`);
+  for (const scope of scopes) {
+    await accepted(actor.post(`/api/v1/files/${id}/references`, { scope, ownerId: "1" }));
+  }
+  const { detail, errors } = (await actor.post(`/api/v1/files/${id}/purge`, { reason: "rule" })).body;
+  assert.match(detail, /has 101 reference\(s\) in scope-000, .*, scope-009 and others;/);
+  assert.doesNotMatch(detail, /scope-010/);
+  assert.deepEqual(errors, scopes);
+});
+
+Deno.test("a purge needs a reason that is not of a job, and checks in this order: body, permission, hold, references", async () => {
+  const id = await files.fileIn("Available", { tenantId, retentionClass: "Permanent", legalHold: true });
+  const path = `/api/v1/files/${id}`;
+  for (const scope of ["reports", "invoices", "invoices"]) {
+    await accepted(actor.post(`${path}/references`, { scope, ownerId: crypto.randomUUID() }));
+  }
+  const purge = (who = actor, reason: unknown = "cleanup") => who.post(`${path}/purge`, { reason });
+  for (const reason of ["job:x", " JOB:cleanup", "\u200bjob:x", "job\u00a0: x", "ｊｏｂ：x"]) {
+    await refused("400 VALIDATION_ERROR", purge(actor, reason));
+  }
+  await refused("403 MISSING_PERMISSION", purge());
+  await refused("409 FILE_LEGAL_HOLD_CONFLICT", purge(admin));
+  await accepted(admin.put(`${path}/retention`, { legalHold: false }));
+  const held = await purge(admin);
+  await refused("409 FILE_STILL_REFERENCED_CONFLICT", held);
+  assert.deepEqual(held.body.errors, ["invoices", "reports"]);
+  await sql`update file_references set released_at = now() where file_id = ${id}`;
+  await sql`update files set reference_count = 0 where id = ${id}`;
+  has(await accepted(purge(admin)), {
+    status: "Purged",
+    purgeReason: "cleanup",
+    purgedBy: admin.userId,
+    sha256: "abc",
+  });
+  const again = await purge(admin);
+  await refused("409 FILE_PURGED_CONFLICT", again);
+  assert.match(again.body.detail, /cleanup/);
+  const [row] =
+    await sql`select actor_id, after from audit_log where target_id = ${id} and action = 'file.purge'`;
+  assert.deepEqual({ ...row }, { actorId: admin.userId, after: { status: "Purged", reason: "cleanup" } });
+});
+
+Deno.test("purging destroys the content, and old download URLs stop working", async () => {
+  const { objects } = t.steward.platform;
+  const id = await files.fileIn("Available", { tenantId });
+  await sql`insert into file_objects (key, file_id) values (${`files/${id}`}, ${id})`;
+  await objects.write(`files/${id}`, new Blob(["abc"]).stream(), { contentType: "text/plain" });
+  const { url } = await accepted(actor.get(`/api/v1/files/${id}/download-url`));
+  assert.equal(await (await fetch(url)).text(), "abc");
+  await accepted(actor.post(`/api/v1/files/${id}/purge`, { reason: "x" }));
+  const gone = await fetch(url);
+  await gone.body?.cancel();
+  assert.equal(gone.status, 404);
+  assert.equal((await sql`select from file_objects where file_id = ${id}`).length, 0);
+});
+
+Deno.test("the purpose of a download is stored", async () => {
+  const id = await files.fileIn("Available", { tenantId });
+  for (const query of ["", "?purpose=preview", "?purpose=PROCESSING"]) {
+    await accepted(actor.get(`/api/v1/files/${id}/download-url${query}`));
+  }
+  const rows = await sql<{ after: { purpose: string } }[]>`
+    select after from audit_log where target_id = ${id} and action = 'file.download-url' order by id`;
+  assert.deepEqual(rows.map((row) => row.after.purpose), ["download", "preview", "processing"]);
+});
+
+const three = new Uint8Array(3);
+
+Deno.test("files are listed newest first; a row of the list is the record", async () => {
+  const actor = await t.actor({ permissions: ALL });
+  const ids: string[] = [];
+  for (const fileName of ["first.pdf", "second.pdf", "third.pdf"]) {
+    ids.unshift((await files.reserve(actor, { bytes: three, fileName })).fileId);
+  }
+  const all = await accepted(actor.get("/api/v1/files"));
+  assert.deepEqual(pluck(all.items, "id"), ids);
+  assert.deepEqual(all.items[0], await accepted(actor.get(`/api/v1/files/${ids[0]}`)));
+});
+
+Deno.test("every filter works alone and combined with others", async () => {
+  const actor = await t.actor({ permissions: ALL });
+  const { tenantId } = actor;
+  const purged = await files.fileIn("Purged", { tenantId });
+  const held = await files.fileIn("Available", { tenantId, legalHold: true });
+  const future = new Date(Date.now() + 86_400_000);
+  const brief = await files.fileIn("Infected", {
+    tenantId,
+    retentionClass: "Temporary",
+    retainUntil: future,
+  });
+  const { fileId: own } = await files.reserve(actor, {
+    bytes: three,
+    profile: "image",
+    contentType: "image/png",
+    fileName: "Relatório_100%.png",
+  });
+  await sql`update files set created_at = '2026-01-15T12:00:00Z' where id = ${purged}`;
+  const found = async (query: string, expected: string[], why?: string) => {
+    const { items, totalCount } = await accepted(actor.get(`/api/v1/files?${query}`));
+    assert.equal(totalCount, items.length);
+    assert.deepEqual(pluck(items, "id").sort(), expected.sort(), why ?? query);
+  };
+  await found("purgeKind=Purged", [purged]);
+  await found("purgeKind=Rejected", []);
+  for (
+    const [kind, reason] of [["Rejected", "job:size-mismatch"], ["Expired", "job:upload-expired"]] as const
+  ) {
+    await sql`update files set purge_reason = ${reason} where id = ${purged}`;
+    await found(`purgeKind=${kind}`, [purged]);
+    await found("purgeKind=Purged", []);
+    has(await accepted(actor.get(`/api/v1/files/${purged}`)), { purgeKind: kind });
+  }
+  await found("purgeKind=Expired&status=Infected", []);
+  await found("status=Infected&retentionClass=temporary", [brief]);
+  await found("legalHold=true", [held]);
+  await found(`createdBy=${actor.userId.toUpperCase()}`, [own]);
+  await found("search=RELATORIO_100%25", [own], "wildcards are letters like any");
+  await found("search=relatorio%25png", []);
+  await found("fromDate=2026-01-15T12:00:00Z&toDate=2026-01-15T12:00:00Z", [purged]);
+  await found("toDate=2026-01-15", []);
+  await found("status=&search=", [purged, held, brief, own], "empty is absent");
+});
+
+Deno.test("product files have their own list, for callers with the permission in any tenant", async () => {
+  const [product, search] = [await files.fileIn("Available", { tenantId: null }), crypto.randomUUID()];
+  await sql`update files set file_name = ${search} where id = ${product}`;
+  const reader = await t.actor({ permissions: ["read:files"] });
+  const found = async (query: string) =>
+    pluck((await accepted(reader.get(`/api/v1/files?${query}`))).items, "id");
+  assert.deepEqual(await found(`isProduct=true&search=${search}`), [product]);
+  for (const query of ["", "isProduct=false"]) assert.deepEqual(await found(query), []);
+  const global = await t.actor({ permissions: ["read:files"], global: true });
+  await refused("403 FORBIDDEN", global.get("/api/v1/files"));
+  await accepted(global.get("/api/v1/files", { "x-tenant-id": global.tenantId ?? "" }));
+  await refused("403 MISSING_PERMISSION", t.systemAdmin.get("/api/v1/files"));
+});
+
+Deno.test("profiles open to callers are listed with their limits, the service's own are not", async () => {
+  const actor = await t.actor({ permissions: ["upload:files"] });
+  const profiles = await accepted(actor.get("/api/v1/files/profiles"));
+  assert.deepEqual(pluck(profiles, "name"), ["document", "image", "archive"]);
+  has(profiles[1], {
+    maxBytes: 20 * 1024 * 1024,
+    contentTypes: ["image/png", "image/jpeg", "image/webp", "image/gif"],
+  });
+});
