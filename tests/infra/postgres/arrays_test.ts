@@ -13,7 +13,7 @@ Deno.test("arrays of any text are read from the database as they were written", 
         const [row] = await sql<{ back: unknown }[]>`select ${values}::text[] as back`;
         assert.deepEqual(row?.back, values);
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   } finally {
     await sql.end();
@@ -40,7 +40,7 @@ Deno.test("each element type is parsed to its JavaScript type", async () => {
 
 Deno.test("the first query of a new connection may have array parameters", async () => {
   const url = await createTestDatabase();
-  for (let run = 0; run < 20; run++) {
+  for (let run = 0; run < 6; run++) {
     const sql = connectPostgres(url, { max: 3 });
     const rows = await Promise.all(
       [1, 2, 3].map((n) => sql`select ${[`a${n}`]}::text[] as a, ${[n]}::int[] as b`),
