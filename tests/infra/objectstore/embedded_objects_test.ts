@@ -93,31 +93,6 @@ Deno.test("ranges are answered with 206, or 416 if no byte is in the range", asy
   }
 });
 
-Deno.test("read conditions follow RFC 9110", async () => {
-  await put("c", "condition");
-  const etag = `"${md5("condition")}"`;
-  const past = "Thu, 01 Jan 2015 00:00:00 GMT";
-  const future = "Fri, 01 Jan 2100 00:00:00 GMT";
-  const cases: [Record<string, string>, number][] = [
-    [{ "if-match": etag }, 200],
-    [{ "if-match": `"x", ${etag}` }, 200],
-    [{ "if-match": '"x"' }, 412],
-    [{ "if-none-match": etag }, 304],
-    [{ "if-none-match": `W/${etag}` }, 304],
-    [{ "if-modified-since": past }, 200],
-    [{ "if-modified-since": future }, 304],
-    [{ "if-unmodified-since": past }, 412],
-    [{ "if-match": etag, "if-unmodified-since": past }, 200],
-    [{ "if-none-match": '"x"', "if-modified-since": future }, 200],
-  ];
-  for (const [headers, status] of cases) {
-    const answer = await get("c", headers);
-    await answer.body?.cancel();
-    assert.equal(answer.status, status, JSON.stringify(headers));
-    if (status === 304) hasHeaders(answer, { etag });
-  }
-});
-
 Deno.test("write conditions hold, also with two concurrent writers", async () => {
   assert.equal(await put("w", "one", { "if-none-match": "*" }), "200");
   assert.equal(await put("w", "two", { "if-none-match": "*" }), "412 PreconditionFailed");
@@ -222,37 +197,6 @@ Deno.test("a delete may be repeated, and a running download still completes", as
   let size = first.value?.length ?? 0;
   for (let next = await reader.read(); !next.done; next = await reader.read()) size += next.value.length;
   assert.equal(size, body.length);
-});
-
-Deno.test("buckets can be created, found and, if empty, deleted", async () => {
-  const bucket = async (method: string, name: string) =>
-    await outcome(await test.aws.fetch(`${test.server.endpoint}/${name}`, { method }));
-  const tries = async (...steps: [method: string, expected: string][]) => {
-    for (const [method, expected] of steps) assert.equal(await bucket(method, "second-bucket"), expected);
-  };
-  await tries(["HEAD", "404"], ["PUT", "200"], ["PUT", "409 BucketAlreadyOwnedByYou"], ["HEAD", "200"]);
-  await test.lite.putObject("k", "v", { bucketName: "second-bucket" });
-  await tries(["DELETE", "409 BucketNotEmpty"]);
-  await test.lite.deleteObject("k", { bucketName: "second-bucket" });
-  await tries(["DELETE", "204"], ["DELETE", "404 NoSuchBucket"]);
-  for (const name of ["A-b", "a_b", "ab", "a..b", "%2e%2e%2f", "-ab"]) {
-    assert.equal(await bucket("PUT", name), "400 InvalidBucketName", name);
-  }
-});
-
-Deno.test("unimplemented features are refused, never ignored", async () => {
-  await put("n", "x");
-  for (const name of ["acl", "tagging", "policy", "versionId", "cors", "lifecycle"]) {
-    assert.equal(await outcome(await get("n", {}, { [name]: "" })), "501 NotImplemented", name);
-  }
-  for (const name of ["acl", "server-side-encryption", "checksum-sha256", "tagging"]) {
-    assert.equal(await put("n", "y", { [`x-amz-${name}`]: "value" }), "501 NotImplemented", name);
-  }
-  assert.equal(await outcome(await test.aws.fetch(test.server.endpoint)), "501 NotImplemented");
-  const post = await test.aws.fetch(test.url("n"), { method: "POST", body: "" });
-  assert.equal(await outcome(post), "405 MethodNotAllowed");
-  assert.equal(await (await get("n")).text(), "x");
-  assert.equal(await put("meta", "x", { "x-amz-meta-a": "y".repeat(2048) }), "400 MetadataTooLarge");
 });
 
 Deno.test("pages of an allowed origin may upload and read the answer, other origins may not", async () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseArray, printArray } from "../../../infra/postgres/arrays.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
@@ -48,12 +47,4 @@ Deno.test("the first query of a new connection may have array parameters", async
     assert.equal(rows.length, 3);
     await sql.end();
   }
-});
-
-Deno.test("parsing a printed array gives the same array", () => {
-  fc.assert(
-    fc.property(fc.array(fc.string()), (values) => {
-      assert.deepEqual(parseArray(printArray(values), (text) => text), values);
-    }),
-  );
 });

@@ -294,29 +294,6 @@ Deno.test("preferences have a member per channel of an extension; a user who doe
   }
 });
 
-Deno.test("lists filter by the channel; statistics count its messages; a scheduled message is sent when due", async () => {
-  const actor = await t.actor(send);
-  await settledDetail(t, actor, await sent(actor, pager(["P-8"])));
-  const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
-  const { body } = await actor.post(`${path}/schedule`, { notification: slack("/late"), scheduledAt });
-  assert.equal(body.status, "Scheduled");
-  const { body: list } = await actor.get(`${path}?channel=slack`);
-  assert.deepEqual(
-    list.items.map(({ id, channelDisplay }: Record<string, string>) => [id, channelDisplay]),
-    [[body.notificationId, "Slack"]],
-  );
-  const { body: stats } = await actor.get(`${path}/stats`);
-  assert.deepEqual([stats.totalNotifications, stats.sentNotifications, stats.scheduledNotifications], [
-    2,
-    1,
-    1,
-  ]);
-  assert.equal(at("/late").length, 0);
-  await hurry(t, body.notificationId);
-  assert.equal((await settledDetail(t, actor, body.notificationId)).status, "Sent");
-  assert.equal(at("/late").length, 1);
-});
-
 Deno.test("an unknown channel is refused with the names of all channels, which the API document lists", async () => {
   const actor = await t.actor(send);
   const names = ["Email", "Push", "InApp", "Sms", "Slack", "Webhook", "TextPager"];
