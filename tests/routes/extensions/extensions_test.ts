@@ -48,11 +48,8 @@ Deno.test("a job of an extension runs with the service's functions; its event ca
   assert.equal(delivery?.eventType, "invoice.paid");
   assert.deepEqual(JSON.parse(delivery?.body).data, { invoiceId: invoice.id, number: "2026-2" });
   const again = await admin.post(`${INVOICES}/${invoice.id}/pay`);
-  assert.deepEqual([again.status, again.body.code, again.body.title], [
-    409,
-    "INVOICE_PAID_CONFLICT",
-    "Invoice is paid",
-  ]);
+  assert.equal(again.status, 409);
+  assert.deepEqual([again.body.code, again.body.title], ["INVOICE_PAID_CONFLICT", "Invoice is paid"]);
 });
 
 Deno.test("an event of an extension has at most 64 KiB of data", async () => {
