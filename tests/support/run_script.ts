@@ -14,6 +14,7 @@ export interface ScriptResult {
 export interface ScriptOptions {
   /** Variables added to those of this process. */
   env?: Record<string, string>;
+  /** Standard input of a process. */
   stdin?: string;
 }
 
@@ -25,7 +26,7 @@ class ScriptEnd {
 let runs = 0;
 
 /**
- * Runs `scripts/<name>.ts` in this process, which takes a hundredth of the time of a process of its own: its module is
+ * Runs `scripts/<name>.ts` in this process, which takes a fraction of the time of a process of its own: its module is
  * evaluated once more, with other arguments, variables, console and exit. Only one script can run at a time.
  */
 export async function runScript(name: string, args: string[], o: ScriptOptions = {}): Promise<ScriptResult> {
