@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { exportJWK, generateKeyPair } from "jose";
 import {
   ConfigurationError,
   misspelledSettings,
@@ -165,15 +164,8 @@ Deno.test("token keys must be private keys, one of them Ed25519, and are never s
     readConfig({ TOKEN_KEYS: JSON.stringify(keys) });
   }
   assert.equal(Math.round((rsa.n?.length ?? 0) * 6 / 64) * 64, 3072);
-  const given = async (modulusLength: number) => {
-    const { privateKey } = await generateKeyPair("RS256", { modulusLength, extractable: true });
-    return algorithmOf(await exportJWK(privateKey));
-  };
-  assert.equal(await given(2048), "RS256");
-  const parameters = { modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]) };
-  const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", ...parameters };
-  const short = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
-  assert.equal(algorithmOf(await exportJWK(short.privateKey)), null);
+  const given = (bits: number) => algorithmOf({ ...rsa, n: "A".repeat(Math.ceil(bits / 6)) });
+  assert.deepEqual([given(2048), given(2040)], ["RS256", null]);
   for (
     const text of [
       "[]",

@@ -15,3 +15,12 @@ Deno.test("a slow foreign hash does not block the main thread", async () => {
   clearInterval(ticks);
   assert.ok(longest < taken / 3, `blocked for ${longest} of ${taken} ms`);
 });
+
+Deno.test("hashes of Django 5.2 with its million rounds are verified", async () => {
+  for (
+    const hash of [
+      "pbkdf2_sha256$1000000$seasalt$r1uLUxoxpP2Ued/qxvmje7UH9PUJBkRrvf9gGPL7Cps=",
+      "pbkdf2_sha1$1000000$seasalt$A053mdnAt0THnbEBJ7jpfP3yz1o=",
+    ]
+  ) assert.ok(await verifyPassword(hash, "lètmein"), hash);
+});

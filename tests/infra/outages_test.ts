@@ -55,11 +55,8 @@ Deno.test("writes that fail for lack of a resource are answered 503 and logged a
     await sql.unsafe(`create or replace function fail() returns trigger language plpgsql
       as 'begin raise sqlstate ''${state}''; end'`);
     const { status, body, headers } = await write();
-    assert.deepEqual([status, body.code, headers.get("retry-after")], [
-      503,
-      "DATABASE_UNAVAILABLE",
-      retryAfter,
-    ], state);
+    assert.deepEqual([status, body.code], [503, "DATABASE_UNAVAILABLE"], state);
+    assert.equal(headers.get("retry-after"), retryAfter, state);
     assert.ok(t.logs.some((line) => line.includes(logged) && line.includes(body.traceId)), state);
   }
   await sql.unsafe("drop trigger failing on roles");

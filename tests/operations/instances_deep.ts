@@ -4,7 +4,7 @@ import { HttpClient } from "../support/http.ts";
 import { startInstances } from "../support/instances.ts";
 import { signInAdministrator } from "../support/service_process.ts";
 import { until } from "../support/until.ts";
-import { runScript } from "../support/run_script.ts";
+import { runScriptProcess } from "../support/run_script.ts";
 
 const LEASE_SECONDS = 2;
 const instances = await startInstances(3, { JOB_LEASE_SECONDS: String(LEASE_SECONDS), JOB_CONCURRENCY: "8" });
@@ -17,7 +17,7 @@ Deno.test.afterAll(async () => {
 });
 
 Deno.test("the tour script succeeds when each of its requests goes to another instance", async () => {
-  const { code, out, err } = await runScript("tour", [], { env: { STEWARD_URL: instances.url } });
+  const { code, out, err } = await runScriptProcess("tour", [], { env: { STEWARD_URL: instances.url } });
   assert.equal(code, 0, out + err);
 });
 

@@ -4,7 +4,7 @@ import { freePort } from "../../infra/embedded/free_port.ts";
 import { findProgram } from "../support/processes.ts";
 import { createTestDatabase } from "../support/cluster.ts";
 import { startServiceProcess } from "../support/service_process.ts";
-import { runScript } from "../support/run_script.ts";
+import { runScriptProcess } from "../support/run_script.ts";
 
 const pgbouncer = findProgram("pgbouncer");
 
@@ -45,7 +45,7 @@ Deno.test({
         DATABASE_LISTEN: "false",
         DATA_DIR: join(folder, "data"),
       });
-      const { code, out, err } = await runScript("tour", [], { env: { STEWARD_URL: service.url } });
+      const { code, out, err } = await runScriptProcess("tour", [], { env: { STEWARD_URL: service.url } });
       assert.equal(code, 0, out + err);
       await service.stop();
     } finally {

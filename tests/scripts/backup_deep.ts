@@ -7,7 +7,7 @@ import { HttpClient } from "../support/http.ts";
 import { signInAdministrator, startServiceProcess } from "../support/service_process.ts";
 import { startSystemPostgres, systemPostgresInstalled } from "../support/system_postgres.ts";
 import { until } from "../support/until.ts";
-import { runScript } from "../support/run_script.ts";
+import { runScriptProcess } from "../support/run_script.ts";
 
 const INVOICE = { number: "A-1", customer: "Kept", amount: 12.5, dueOn: "2026-01-31" };
 const KEYS = { accessKey: "backup-key", secretKey: "backup-secret" };
@@ -57,10 +57,10 @@ Deno.test({
       const admin = new HttpClient(service.url, await signInAdministrator(service.url));
       const ids = [await upload(admin, small), await upload(admin, large)];
       const { body: invoice } = await admin.post("/api/v1/invoices", INVOICE);
-      const backup = await runScript("backup", [kept], { env: from });
+      const backup = await runScriptProcess("backup", [kept], { env: from });
       assert.equal(backup.code, 0, backup.err);
       assert.match(backup.out, /the database and 2 objects/);
-      const again = await runScript("backup", [kept], { env: from });
+      const again = await runScriptProcess("backup", [kept], { env: from });
       assert.equal(again.code, 0, again.err);
       await service.stop();
 
@@ -73,20 +73,20 @@ Deno.test({
         grant select on all tables in schema invoicing to steward_only`);
       await otherApplication.end();
       const leastPrivilegeUrl = from.DATABASE_URL.replace("//steward:", "//steward_only:");
-      const withoutShop = await runScript("backup", ["--no-objects", join(folder, "without-shop")], {
+      const withoutShop = await runScriptProcess("backup", ["--no-objects", join(folder, "without-shop")], {
         env: { ...from, DATABASE_URL: leastPrivilegeUrl },
       });
       assert.equal(withoutShop.code, 0, withoutShop.err);
       assert.match(withoutShop.out, /skipped schemas of other applications: the shop\n/);
       const { DATABASE_URL: _, ...development } = from;
-      const embedded = await runScript("backup", [join(folder, "embedded")], { env: development });
+      const embedded = await runScriptProcess("backup", [join(folder, "embedded")], { env: development });
       assert.equal(embedded.code, 69);
       assert.match(embedded.err, /^DATABASE_URL is missing\. In development, .* copy that folder\.$/);
 
-      const refused = await runScript("restore", [kept], { env: from });
+      const refused = await runScriptProcess("restore", [kept], { env: from });
       assert.equal(refused.code, 64, refused.err);
       assert.match(refused.err, /expected an empty one/);
-      assert.equal((await runScript("restore", [join(folder, "nowhere")], { env: to })).code, 66);
+      assert.equal((await runScriptProcess("restore", [join(folder, "nowhere")], { env: to })).code, 66);
 
       const target = {
         endpoint: to.S3_ENDPOINT,
@@ -97,7 +97,7 @@ Deno.test({
         pathStyle: true,
       };
       await connectObjectStore(target).ensureBucket();
-      const restored = await runScript("restore", [kept], { env: to });
+      const restored = await runScriptProcess("restore", [kept], { env: to });
       assert.equal(restored.code, 0, restored.err);
       assert.match(restored.out, /restored 2 objects/);
       assert.match(restored.out, /every file has its content/);

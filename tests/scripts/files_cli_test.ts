@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ALL, aPdf, Uploading } from "../routes/files/uploading.ts";
-import { runScript } from "../support/run_script.ts";
+import { runScript, runScriptProcess } from "../support/run_script.ts";
 import { setup } from "../support/setup.ts";
 
 const t = await setup();
@@ -9,9 +9,8 @@ const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const { config, sql, objects } = t.steward.platform;
 
-const run = (script: string, args: string[], env: Record<string, string> = {}) =>
-  runScript(script, args, {
-    permissions: ["--allow-env", "--allow-net", "--allow-read=."],
+const run = (script: string, args: string[], env: Record<string, string> = {}, runIt = runScript) =>
+  runIt(script, args, {
     env: {
       DATABASE_URL: config.DATABASE_URL ?? "",
       S3_ENDPOINT: config.S3_ENDPOINT ?? "",
@@ -25,7 +24,7 @@ const run = (script: string, args: string[], env: Record<string, string> = {}) =
 Deno.test("registry and bucket are reconciled from the command line; a difference changes the exit code", async () => {
   const { id } = await files.uploadAndScan(actor, aPdf);
   await objects.write("files/stranger", new Blob(["x"]).stream(), { contentType: "text/plain" });
-  const young = await run("reconcile-files", []);
+  const young = await run("reconcile-files", [], {}, runScriptProcess);
   assert.equal(young.code, 0, young.err);
   assert.match(young.out, /^orphan +0$/m);
   const [row] = await sql<{ key: string }[]>`select final_key as key from files where id = ${id}`;
@@ -47,15 +46,13 @@ Deno.test("a rescan is started and followed from the command line", async () => 
   await files.uploadAndScan(actor, { bytes: new TextEncoder().encode("again") });
   const before = JSON.parse((await run("rescan-files", ["status", "--json"])).out);
   assert.deepEqual([before.outdatedFiles, /^YARA/.test(before.engine)], [0, true]);
-  const requested = await run("rescan-files", ["all"]);
+  const requested = await run("rescan-files", ["all"], {}, runScriptProcess);
   assert.equal(requested.code, 0, requested.err);
   assert.match(requested.out, /^outdatedFiles +[1-9]/m);
 });
 
 Deno.test("wrong usage and unreachable stores are explained", async () => {
   const cases: [string, string[], Record<string, string>, number, RegExp][] = [
-    ["reconcile-files", ["--help"], {}, 0, /Example:/],
-    ["rescan-files", ["--help"], {}, 0, /Example:/],
     ["reconcile-files", ["--hours", "1"], {}, 64, /--hours/],
     ["reconcile-files", ["everything"], {}, 64, /unexpected argument "everything"/],
     ["reconcile-files", [], { S3_ENDPOINT: "" }, 64, /S3_ENDPOINT/],
@@ -63,8 +60,8 @@ Deno.test("wrong usage and unreachable stores are explained", async () => {
     ["rescan-files", [], {}, 64, /a command is missing/],
     ["rescan-files", ["status", "all"], {}, 64, /unknown command "status all"/],
   ];
-  await Promise.all(cases.map(async ([script, args, env, code, message]) => {
+  for (const [script, args, env, code, message] of cases) {
     const ended = await run(script, args, env);
-    assert.deepEqual([ended.code, message.test(ended.out + ended.err)], [code, true], JSON.stringify(ended));
-  }));
+    assert.deepEqual([ended.code, message.test(ended.err)], [code, true], JSON.stringify(ended));
+  }
 });

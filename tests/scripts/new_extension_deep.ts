@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { runScript } from "../support/run_script.ts";
+import { runScriptProcess } from "../support/run_script.ts";
 
 const folder = await Deno.makeTempDir({ prefix: "steward-new-extension-" });
 Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
@@ -13,7 +13,7 @@ async function deno(...args: string[]): Promise<void> {
 }
 
 Deno.test("new-extension writes an extension outside of the checkout that passes its type check and its tests", async () => {
-  const made = await runScript("new-extension", ["time_tracking", target]);
+  const made = await runScriptProcess("new-extension", ["time_tracking", target]);
   assert.equal(made.code, 0, made.err);
   const text = await Deno.readTextFile(join(target, "mod.ts"));
   assert.match(text, /name: "time_tracking"/);
@@ -26,11 +26,11 @@ Deno.test("new-extension writes an extension outside of the checkout that passes
 Deno.test("new-extension refuses a bad name and an existing folder, and writes nothing", async () => {
   const parent = join(folder, "other");
   for (const name of ["Notes", "a", "time-tracking", "2pg", "a".repeat(32)]) {
-    const { code, err } = await runScript("new-extension", [name, parent]);
+    const { code, err } = await runScriptProcess("new-extension", [name, parent]);
     assert.equal(code, 64);
     assert.match(err, /^"[^"]+": expected a name of 2 to 31 lower-case letters, digits and underscores/);
   }
   await assert.rejects(Deno.stat(parent), Deno.errors.NotFound);
-  const { code, err } = await runScript("new-extension", ["notes", folder]);
+  const { code, err } = await runScriptProcess("new-extension", ["notes", folder]);
   assert.deepEqual([code, err], [1, `${folder} exists; name a folder that does not exist`]);
 });

@@ -38,6 +38,41 @@ export interface FakeFcm {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+const failure = (
+  code: number,
+  status: string,
+  message: string,
+  details: object[] = [],
+  retryAfter: string | null = null,
+) =>
+  Response.json({ error: { code, message, status, ...(details.length ? { details } : {}) } }, {
+    status: code,
+    headers: retryAfter === null ? {} : { "retry-after": retryAfter },
+  });
+const fcmError = (errorCode: string) => [{ "@type": ERROR, errorCode }];
+const violation = (field: string, description: string) => ({
+  "@type": BAD_REQUEST,
+  fieldViolations: [{ field, description }],
+});
+
+/** The refusals of device tokens, by their prefix. */
+const REFUSALS: Record<string, Parameters<typeof failure>> = {
+  gone: [404, "NOT_FOUND", "Requested entity was not found.", fcmError("UNREGISTERED")],
+  bad: [
+    400,
+    "INVALID_ARGUMENT",
+    "The registration token is not a valid FCM registration token",
+    fcmError("INVALID_ARGUMENT"),
+  ],
+  badly: [400, "INVALID_ARGUMENT", "Request contains an invalid argument.", [
+    ...fcmError("INVALID_ARGUMENT"),
+    violation("message.token", "Invalid registration token"),
+  ]],
+  foreign: [403, "PERMISSION_DENIED", "SenderId mismatch", fcmError("SENDER_ID_MISMATCH")],
+  apns: [401, "UNAUTHENTICATED", "Auth error from APNS", fcmError("THIRD_PARTY_AUTH_ERROR")],
+  broken: [500, "INTERNAL", "Internal error encountered.", fcmError("INTERNAL")],
+};
+
 /** Made once: it takes a third of a second. */
 let keys: ReturnType<typeof generateKeyPair> | undefined;
 
@@ -80,23 +115,6 @@ export async function startFcm(): Promise<FakeFcm> {
     return Response.json({ access_token: token, expires_in: fcm.lifeSeconds, token_type: "Bearer" });
   };
 
-  const failure = (
-    code: number,
-    status: string,
-    message: string,
-    details: unknown[] = [],
-    retryAfter: string | null = null,
-  ) =>
-    Response.json({ error: { code, message, status, ...(details.length ? { details } : {}) } }, {
-      status: code,
-      headers: retryAfter === null ? {} : { "retry-after": retryAfter },
-    });
-  const fcmError = (errorCode: string) => [{ "@type": ERROR, errorCode }];
-  const violation = (field: string, description: string) => ({
-    "@type": BAD_REQUEST,
-    fieldViolations: [{ field, description }],
-  });
-
   const send = async (request: Request): Promise<Response> => {
     const text = await request.text();
     if (fcm.isDown) {
@@ -127,45 +145,14 @@ export async function startFcm(): Promise<FakeFcm> {
     }
     if (text.length > 4096) return failure(400, "INVALID_ARGUMENT", "Request contains an invalid argument.");
     const kind = /^[a-z]+/.exec(token)?.[0] ?? "";
-    if (kind === "gone") {
-      return failure(404, "NOT_FOUND", "Requested entity was not found.", fcmError("UNREGISTERED"));
-    }
-    if (kind === "bad") {
-      const reason = "The registration token is not a valid FCM registration token";
-      return failure(400, "INVALID_ARGUMENT", reason, fcmError("INVALID_ARGUMENT"));
-    }
-    if (kind === "badly") {
-      return failure(400, "INVALID_ARGUMENT", "Request contains an invalid argument.", [
-        ...fcmError("INVALID_ARGUMENT"),
-        violation("message.token", "Invalid registration token"),
-      ]);
-    }
-    if (kind === "foreign") {
-      return failure(403, "PERMISSION_DENIED", "SenderId mismatch", fcmError("SENDER_ID_MISMATCH"));
-    }
-    if (kind === "apns") {
-      return failure(
-        401,
-        "UNAUTHENTICATED",
-        "Auth error from APNS or Web Push Service",
-        fcmError("THIRD_PARTY_AUTH_ERROR"),
-      );
-    }
-    if (kind === "broken") {
-      return failure(500, "INTERNAL", "Internal error encountered.", fcmError("INTERNAL"));
-    }
+    const refusal = REFUSALS[kind];
+    if (refusal) return failure(...refusal);
     const left = busyLeft.get(token) ?? fcm.busyFor;
     if ((kind === "quota" || kind === "busy") && left > 0) {
       busyLeft.set(token, left - 1);
       return kind === "quota"
         ? failure(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", fcmError("QUOTA_EXCEEDED"), fcm.retryAfter)
-        : failure(
-          503,
-          "UNAVAILABLE",
-          "The service is currently unavailable.",
-          fcmError("UNAVAILABLE"),
-          fcm.retryAfter,
-        );
+        : failure(503, "UNAVAILABLE", "Try again later.", fcmError("UNAVAILABLE"), fcm.retryAfter);
     }
     fcm.accepted.push(message);
     return Response.json({ name: `projects/${fcm.account.project_id}/messages/${crypto.randomUUID()}` });

@@ -148,18 +148,8 @@ async function waitForMail(maildir: string, messageId: string): Promise<string> 
     return null;
   };
   // the first delivery creates the Maildir's folders
-  await must("install", [
-    "-d",
-    "-o",
-    `${NOBODY}`,
-    "-g",
-    `${NOBODY}`,
-    "-m",
-    "700",
-    inbox,
-    `${maildir}/tmp`,
-    `${maildir}/cur`,
-  ]);
+  const options = `-d -o ${NOBODY} -g ${NOBODY} -m 700`.split(" ");
+  await must("install", [...options, inbox, `${maildir}/tmp`, `${maildir}/cur`]);
   using watcher = Deno.watchFs(inbox);
   for (let found = await look();; found = await look()) {
     if (found !== null) return found;

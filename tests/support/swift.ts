@@ -137,17 +137,7 @@ recon_cache_path = ${folder}/cache
 replication_server = false
 `;
 
-const FILTERS = [
-  "catch_errors",
-  "gatekeeper",
-  "healthcheck",
-  "listing_formats",
-  "bulk",
-  "copy",
-  "slo",
-  "dlo",
-  "symlink",
-];
+const FILTERS = "catch_errors gatekeeper healthcheck listing_formats bulk copy slo dlo symlink".split(" ");
 
 const proxy = (memcached: number) => `
 [pipeline:main]

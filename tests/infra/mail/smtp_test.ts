@@ -173,15 +173,6 @@ Deno.test("a refused connection is a temporary failure of sending and of ping", 
   });
 });
 
-Deno.test("fifty messages at once use at most the pool's connections", async () => {
-  await using receiver = await startReceiver();
-  await withTransport(`${receiver.url}?maxConnections=3`, async (t) => {
-    await Promise.all(Array.from({ length: 50 }, () => t.send(message())));
-  });
-  assert.equal(receiver.received.length, 50);
-  assert(receiver.connections <= 3, `${receiver.connections} connections`);
-});
-
 Deno.test("a wrong password is not the message's failure, and the password is not in the error", async () => {
   await using receiver = await startReceiver({
     authOptional: false,

@@ -18,9 +18,9 @@ const bucketsAt: [endpoint: string, pathStyle: boolean][] = [
   ["http://127.0.0.1:9000", true],
   ["https://gate.example.com/s3/", true],
 ];
-for (const [endpoint, pathStyle] of bucketsAt) {
-  for (const region of ["us-east-1", "eu-central-1"]) {
-    Deno.test(`signatures for ${endpoint} (${region}, path style ${pathStyle}) equal those of aws4fetch`, async () => {
+Deno.test("signatures for every kind of address equal those of aws4fetch", async () => {
+  for (const [endpoint, pathStyle] of bucketsAt) {
+    for (const region of ["us-east-1", "eu-central-1"]) {
       const address = { bucket: "my-bucket", pathStyle };
       const config = { endpoint, publicEndpoint: endpoint, region, ...address, ...credentials };
       const signing = { signer: new QuerySigner(config), clock: new StoreClock(systemClock) };
@@ -57,9 +57,9 @@ for (const [endpoint, pathStyle] of bucketsAt) {
           await expected("PUT", { "Content-Length": "12" }, { partNumber: "3", uploadId: "a/b+c=d&e ~" }),
         );
       }
-    });
+    }
   }
-}
+});
 
 /** The URL that aws4fetch signs at `now` for 300 seconds. */
 async function signByAws4fetch(

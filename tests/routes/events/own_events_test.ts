@@ -72,8 +72,6 @@ Deno.test("types of own events have another form than those of the service; data
   }
   const text = "x".repeat(64 * 1024 - '{"text":""}'.length);
   await publish(by, { text });
-  const queries = ["after=-1", "after=x", "after=1e3", "types=,"];
-  await refused("400 VALIDATION_ERROR", ...queries.map((query) => by.get(`${PATH}?${query}`)));
 });
 
 Deno.test("own events are delivered by signed webhooks", async () => {

@@ -10,16 +10,7 @@ import { type Actor, setup } from "../../support/setup.ts";
 import { setupTwoInstances } from "../../support/two_instances.ts";
 import { until } from "../../support/until.ts";
 import { withToken } from "../auth/people.ts";
-import {
-  accountOf,
-  createUser,
-  lastCursor,
-  numbers,
-  PATH,
-  poll,
-  publish,
-  publisherOf,
-} from "./event_calls.ts";
+import { accountOf, lastCursor, numbers, PATH, poll, publish, publisherOf } from "./event_calls.ts";
 
 const { here, there, settings } = await setupTwoInstances();
 const { platform } = here.steward;
@@ -63,13 +54,6 @@ Deno.test("a published event is answered by polls of its tenant, once and in ord
   const one = await poll(by, "limit=1");
   assert.deepEqual(numbers(one), [1]);
   assert.deepEqual(numbers(await poll(by, `after=${one.next}&limit=1`)), [2]);
-});
-
-Deno.test("built-in events are polled too, and their data names the tenant", async () => {
-  const by = await here.actor({ permissions: ["read:events", "create:users", "read:users"] });
-  const { id } = await createUser(by);
-  const { items } = await poll(by, "types=user.created");
-  assert.deepEqual(items.map(({ data }) => [data.userId, data.tenantId]), [[id, by.tenantId]]);
 });
 
 Deno.test("an event that commits late is answered later, never skipped, and its open transaction blocks no poll", async () => {
@@ -167,7 +151,7 @@ Deno.test("a waiting poll gets an event of this and of another instance, but not
 Deno.test("many waiting polls share one look at the database and hold no connection", async () => {
   const by = await publisher();
   const cursor = await lastCursor(by);
-  const polls = Array.from({ length: 200 }, () => poll(by, `after=${cursor}&waitSeconds=50`));
+  const polls = Array.from({ length: 50 }, () => poll(by, `after=${cursor}&waitSeconds=50`));
   await waiting(polls.length);
   const busy = () =>
     sql`select from pg_stat_activity where datname = current_database()
@@ -266,8 +250,8 @@ Deno.test("large events are answered in several pages, also by a waiting poll", 
 Deno.test("few events of a type among many of others are found, also where one read looks at only a part", async () => {
   const by = await publisher();
   await sql`insert into events (id, tenant_id, type, data)
-    select uuidv7(), ${by.tenantId}, case when n = 25000 then 'rare.one' else 'frequent.one' end, '{}'
-    from generate_series(1, 25000) n`;
+    select uuidv7(), ${by.tenantId}, case when n = 11000 then 'rare.one' else 'frequent.one' end, '{}'
+    from generate_series(1, 11000) n`;
   for (const wait of [0, 50]) {
     assert.equal((await poll(by, `types=rare.one&waitSeconds=${wait}`)).items.length, 1);
   }

@@ -154,8 +154,8 @@ Deno.test("a code that is used again, or too late, gives nothing, and a replay e
   await sql`update oauth_grants set code_expires_at = now() where code_used_at is null`;
   await refused(GONE, redeem(t, client, late));
   const raced = await newCode();
-  const answers = await Promise.all(Array.from({ length: 20 }, () => outcome(redeem(t, client, raced))));
-  assert.deepEqual(answers.sort(), ["200", ...Array(19).fill(GONE)]);
+  const answers = await Promise.all(Array.from({ length: 8 }, () => outcome(redeem(t, client, raced))));
+  assert.deepEqual(answers.sort(), ["200", ...Array(7).fill(GONE)]);
 });
 
 Deno.test("access tokens carry the permissions if the client asks, and use its algorithm", async () => {
@@ -202,13 +202,8 @@ Deno.test("a confidential client gets tokens for its own audience; a public one 
   const tokens = await accepted(machineTokens(machine));
   const { aud, sub, client_id, scope, sid } = claimsOf(tokens);
   const { clientId } = machine;
-  assert.deepEqual([aud, sub, client_id, scope, sid], [
-    audience,
-    clientId,
-    clientId,
-    "orders.read orders.write",
-    undefined,
-  ]);
+  assert.deepEqual([aud, sub, client_id, sid], [audience, clientId, clientId, undefined]);
+  assert.equal(scope, "orders.read orders.write");
   assert.deepEqual([tokens.refresh_token, tokens.id_token], [undefined, undefined]);
   assert.equal((await accepted(machineTokens(machine, { scope: "orders.read" }))).scope, "orders.read");
   const wanted = ["openid", "orders.admin", "orders.read openid"];
@@ -221,19 +216,6 @@ Deno.test("a confidential client gets tokens for its own audience; a public one 
   await refused("401 invalid_token", userInfo(tokens.access_token));
   await refused("401 TOKEN_INVALID", api(tokens.access_token, "/api/v1/users"));
   await refused("400 unauthorized_client", machineTokens(open));
-});
-
-Deno.test("without scopes no answer has a scope", async () => {
-  const tokens = await signInToClient(t, browser, client, { scope: null });
-  const machine = await accepted(machineTokens(client));
-  for (const each of [tokens, machine]) assert.ok(!("scope" in each) && !("scope" in claimsOf(each)));
-  const asked = {
-    client_id: client.clientId,
-    client_secret: client.secret ?? "",
-    token: tokens.access_token,
-  };
-  const found = await accepted(postForm(t, "/oauth/introspect", asked));
-  assert.ok(found.active && !("scope" in found));
 });
 
 Deno.test("userinfo shows what the scopes allow, by GET and POST, to pages of every origin", async () => {
