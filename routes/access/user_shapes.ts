@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { metadataMistake } from "../../domain/access/users/metadata.ts";
 import { INVITATION_STATUSES } from "../../domain/access/invitations/invitations.ts";
-import type { Metadata } from "../../domain/access/users/user_details.ts";
 import { optionalName } from "../../domain/shared/name.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_parts.ts";
 import { deletedAt, listQuery } from "../shared/paging.ts";
-import { queryBoolean, requiredText, uuid } from "../shared/validation.ts";
+import { anyObject, queryBoolean, requiredText, uuid } from "../shared/validation.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const timestamp = z.iso.datetime();
@@ -31,7 +30,7 @@ const person = {
   ...lockout,
   hasSecondFactor: z.boolean().meta({ description: "Whether the user has a confirmed second factor" }),
   appIds: z.array(z.string()),
-  metadata: z.record(z.string(), z.unknown()).meta({ description: METADATA }),
+  metadata: anyObject.meta({ description: METADATA }),
 };
 const ofLink = z.string().nullable().meta({ description: EXTERNAL_ID });
 
@@ -124,13 +123,7 @@ const name = optionalName(100);
 const phoneNumber = z.string().trim().max(40).nullish().transform((value) =>
   value === undefined ? undefined : value || null
 );
-/** A JSON object. Its keys are data: none has a meaning here. */
-const metadata = z.custom<Metadata>(
-  (value) => value !== null && typeof value === "object" && !Array.isArray(value),
-  {
-    error: "expected an object",
-  },
-).superRefine((value, context) => {
+const metadata = anyObject.superRefine((value, context) => {
   const mistake = metadataMistake(value);
   if (mistake) context.addIssue(mistake);
 }).meta({ type: ["object", "null"], description: METADATA, additionalProperties: true });

@@ -27,6 +27,12 @@ const isList = (schema: z.ZodType, member: string): boolean =>
 /** The values of a repeated parameter of a query. The class tells them apart from a list in a body. */
 class RepeatedValues extends Array<string> {}
 
+/** A JSON object that is data: none of its member names has a meaning here, and it keeps each, also `__proto__`. */
+export const anyObject = z.custom<Record<string, unknown>>(
+  (value) => value !== null && typeof value === "object" && !Array.isArray(value),
+  { error: "expected an object" },
+).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
+
 /** A UUID, converted to lower case. */
 export const NO_UUID = "expected a UUID";
 export const uuid = z.uuid({ error: NO_UUID }).toLowerCase();
