@@ -6,6 +6,7 @@ import { type Problem, problem } from "../../../problems/problem.ts";
 import { newId } from "../../../shared/ids.ts";
 import { proveOwner } from "../../account/proved_owner.ts";
 import type { AccessPlatform } from "../../platform.ts";
+import { cutText } from "../../../shared/cut_text.ts";
 
 /** Origin of a sign-in, for the audit log. */
 export interface Trace {
@@ -80,7 +81,7 @@ async function findLinkedUser(
 async function createUser(tx: Tx, identity: OpenIdIdentity, email: string, trace: Trace): Promise<void> {
   if (!z.email().max(254).safeParse(email).success) return;
   const id = newId();
-  const [firstName, lastName] = [identity.firstName.slice(0, 100), identity.lastName.slice(0, 100)];
+  const [firstName, lastName] = [cutText(identity.firstName, 100), cutText(identity.lastName, 100)];
   const created = await tx`insert into users (id, email, first_name, last_name)
     values (${id}, ${email}, ${firstName}, ${lastName}) on conflict do nothing`;
   if (created.count === 0) return;

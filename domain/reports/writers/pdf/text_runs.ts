@@ -1,3 +1,4 @@
+import { graphemesOf } from "../../../shared/cut_text.ts";
 import bidiFactory, { type Bidi } from "bidi-js";
 import {
   type Direction,
@@ -20,7 +21,6 @@ const PICTOGRAPH = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u;
 const FALLBACKS: FontName[] = ["sans", "symbols", "cjk", "emoji"];
 const MISSING = "\ufffd";
 
-export const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const bidi = (bidiFactory as unknown as () => Bidi)(); // the types wrongly describe an ES module
 
 /** Has the text only Latin characters of the main font? Then it needs no font or direction handling. */
@@ -65,7 +65,7 @@ const mirrored = (text: string): string =>
 
 function byFont(text: string, direction: Direction): Run[] {
   const runs: Run[] = [];
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     const font = fontOf(segment);
     const last = runs.at(-1);
     const drawn = font ? segment : MISSING;

@@ -170,14 +170,17 @@ Deno.test("elements of a JSON file fail alone, and hostile ones stay data", asyn
   const good = newEmail();
   const json = `[ 7, {"email": "${newEmail()}", "colour": 1}, {"email": broken}, [], {"email":"${newEmail()}",
     "password":"plain text password"}, {"email":"${newEmail()}","firstName":"a\\u0000"}, {"email":"${newEmail()}",
-    "lastName":"a\\ud800"}, {"email":"${good}","firstName":"a]b}\\"[","metadata":{"__proto__":{"x":1}}} ]`;
+    "lastName":"a\\ud800"}, {"email":"${newEmail()}","isActive":"constructor"}, {"email":"${newEmail()}","x\\u0000y":1},
+    {"email":"${newEmail()}","x\\ud800y":1}, {"email":"${good}","firstName":"a]b}\\"[","metadata":{"__proto__":{"x":1}}} ]`;
   const done = await importing.run(importer, json, { contentType: "text/plain" });
-  assert.deepEqual(counts(done), { created: 1, updated: 0, unchanged: 0, failed: 7 });
+  assert.deepEqual(counts(done), { created: 1, updated: 0, unchanged: 0, failed: 10 });
   const reasons = (await importing.result(importer, done)).map(([, , , errors]) => errors);
   assert.match(reasons[1] ?? "", /colour/);
   assert.match(reasons[4] ?? "", /plain passwords are not imported/);
   assert.match(reasons[5] ?? "", /control characters/);
   assert.match(reasons[6] ?? "", /well-formed/);
+  assert.match(reasons[7] ?? "", /isActive: expected true or false/);
+  assert.match(`${reasons[8]}${reasons[9]}`, /"xy".*"x\ufffdy"/);
   const { firstName, metadata } = await byEmail(good);
   assert.equal(firstName, 'a]b}"[');
   assert.deepEqual(Object.keys(metadata), ["__proto__"]);
