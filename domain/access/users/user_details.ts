@@ -105,7 +105,7 @@ export const readTenantUser = (q: Sql, userId: string, tenantId: string): Promis
 
 /** Reads a user linked to the tenant by email, in any letter case. Throws USER_NOT_FOUND. */
 export const readTenantUserByEmail = (q: Sql, email: string, tenantId: string): Promise<Versioned<User>> =>
-  readLinkedUser(q, tenantId, q`lower(u.email) = lower(${email})`, email);
+  readLinkedUser(q, tenantId, q`mail_key(u.email) = mail_key(${email})`, email);
 
 async function readLinkedUser(
   q: Sql,

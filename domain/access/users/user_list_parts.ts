@@ -87,7 +87,7 @@ export function sortKeys(q: Sql, sortBy: UserListRequest["sortBy"]) {
 export function order(q: Sql, sortBy: UserListRequest["sortBy"], descending: boolean) {
   switch (sortBy) {
     case "email":
-      return descending ? q`lower(u.email) desc` : q`lower(u.email)`;
+      return descending ? q`mail_key(u.email) desc` : q`mail_key(u.email)`;
     case "firstName":
       return descending ? q`lower(u.first_name) desc, u.id desc` : q`lower(u.first_name), u.id`;
     case "lastName":

@@ -30,11 +30,8 @@ Deno.test("a user is created in the caller's tenant, and found by id and by emai
   assert.equal(created.status, 201);
   const path = `/api/v1/users/${created.body.id}`;
   assert.equal(created.headers.get("location"), path);
-  assert.deepEqual([created.body.email, created.body.appIds, created.body.isLockedOut], [
-    email,
-    ["crm"],
-    false,
-  ]);
+  const { email: shown, phoneNumber, appIds, isLockedOut } = created.body;
+  assert.deepEqual([shown, phoneNumber, appIds, isLockedOut], [email, "+351910000000", ["crm"], false]);
   const read = await admin.get(path);
   assert.deepEqual([read.body, read.headers.get("etag")], [created.body, '"1"']);
   const byEmail = await admin.get(`/api/v1/users/by-email/${encodeURIComponent(email.toUpperCase())}`);
@@ -68,6 +65,14 @@ Deno.test("an email is unique whatever its letter case, across tenants, and stay
   assert.deepEqual(statuses(await atOnce(3, () => send({ email: racing }))), [201, 409, 409]);
 });
 
+Deno.test("an email is kept as it is given, and its domain is the same in Unicode and in ASCII", async () => {
+  const name = crypto.randomUUID();
+  const [unicode, ascii] = [`r&d/${name}@müller.de`, `R&D/${name}@xn--mller-kva.de`];
+  assert.equal((await send({ email: unicode })).body.email, unicode);
+  assert.equal((await admin.get(`/api/v1/users/by-email/${encodeURIComponent(ascii)}`)).body.email, unicode);
+  refused(await send({ email: ascii }), 409, "USER_ALREADY_EXISTS");
+});
+
 Deno.test("invalid bodies are rejected field by field", async () => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ email: "no-address" }, /^email: /],
@@ -78,6 +83,7 @@ Deno.test("invalid bodies are rejected field by field", async () => {
       /^password: must not be made of the account's own words/,
     ],
     [{ firstName: "x".repeat(101) }, /^firstName: /],
+    [{ phoneNumber: "912 345 678" }, /^phoneNumber: expected an international phone number such as/],
     [{ appIds: [""] }, /^appIds\.0: /],
     [{ lastName: "a\0b" }, /NUL/],
     [{ lastName: "\ud800" }, /well-formed/],

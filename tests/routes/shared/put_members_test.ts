@@ -26,7 +26,7 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
     assert.equal(status, 201, `${path} ${JSON.stringify(made)}`);
     return `${path}/${made.jobId ?? made.id}`;
   };
-  const person = { firstName: "Ana", lastName: "Silva", phoneNumber: "1", appIds: ["crm"] };
+  const person = { firstName: "Ana", lastName: "Silva", phoneNumber: "+3511", appIds: ["crm"] };
   const user = { ...person, email: `${crypto.randomUUID()}@example.test`, password: "correct horse battery" };
   const recurring = {
     queue: "slow",
@@ -121,7 +121,7 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
       name: "n",
       htmlBodyTemplate: null,
     }],
-    ["/api/v1/auth/me", {}, { firstName: "Ana", lastName: "Silva", phoneNumber: "1" }, {
+    ["/api/v1/auth/me", {}, { firstName: "Ana", lastName: "Silva", phoneNumber: "+3511" }, {
       firstName: "",
       lastName: "",
       phoneNumber: null,

@@ -80,7 +80,7 @@ export async function findExisting(tx: Tx, rows: BulkRow[]): Promise<Existing> {
     select a.row, u.id as by_email, l.user_id as by_external_id
     from json_to_recordset(${named}::text::json)
       as a (row integer, email text, "externalId" text, "tenantId" uuid)
-    left join users u on lower(u.email) = lower(a.email)
+    left join users u on mail_key(u.email) = mail_key(a.email)
     left join user_tenants l on l.external_id = a."externalId" and l.tenant_id = a."tenantId"
     where u.id is not null or l.user_id is not null`;
   const ids = matches.flatMap(({ byEmail, byExternalId }) => [byEmail ?? [], byExternalId ?? []].flat());

@@ -46,7 +46,7 @@ Deno.test("a CSV file creates users with all columns, who sign in with their old
       user.roles,
       user.metadata,
     ],
-    ['Ana "A"', "Ünal", "+351 1", externalId, true, ["Reader of users"], { tier: "gold" }],
+    ['Ana "A"', "Ünal", "+3511", externalId, true, ["Reader of users"], { tier: "gold" }],
   );
   const login = await t.nobody.post("/auth/login", { email, password: "imported password" });
   assert.equal(login.status, 200, JSON.stringify(login.body));
