@@ -4,6 +4,7 @@ import { htmlToText } from "../../../../domain/notifications/rendering/mod.ts";
 const cases: [string, string, string][] = [
   ["paragraphs", "<p>One  <b>bold</b>\n word</p><p>Two<br>three</p>", "One bold word\n\nTwo\nthree"],
   ["no text", "<head><title>t</title></head><style>p{}</style><!-- no -->a<script>1<2</script>b", "ab"],
+  ["a head without an end", "<html><head><title>t</title><meta charset=utf-8><body>Dear Ann", "Dear Ann"],
   ["headings", "<h1>Title</h1>text<h2>Sub</h2><div>more</div>", "Title\n\ntext\n\nSub\n\nmore"],
   [
     "a link gives its address",
