@@ -28,7 +28,7 @@ async function findUser(sql: Sql, named: string): Promise<string> {
 }
 
 async function findTenant(sql: Sql, named: string): Promise<string> {
-  const isNamed = UUID.test(named) ? sql`id = ${named}` : sql`lower(name) = lower(${named})`;
+  const isNamed = UUID.test(named) ? sql`id = ${named}` : sql`same_text(name) = same_text(${named})`;
   const [row] = await sql<{ id: string }[]>`select id from tenants
     where deleted_at is null and ${isNamed}`;
   if (!row) throw new Failure(EXIT.noInput, `there is no tenant ${named}`);

@@ -60,7 +60,7 @@ function linkedUsers(q: Sql, { tenantId, externalId }: UserListRequest): SqlPart
 
 function roleHolders(q: Sql, roleName: string, tenantId: string | undefined): SqlPart {
   const held = q`select l.user_id from user_tenant_roles l join roles r on r.id = l.role_id`;
-  const named = q`lower(r.name) = lower(${roleName}) and r.deleted_at is null`;
+  const named = q`same_text(r.name) = same_text(${roleName}) and r.deleted_at is null`;
   if (tenantId !== undefined) return q`${held} where ${named} and r.tenant_id = ${tenantId}`;
   return q`${held} join tenants t on t.id = r.tenant_id where ${named} and t.is_active and t.deleted_at is null`;
 }

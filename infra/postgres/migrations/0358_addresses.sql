@@ -57,7 +57,7 @@ declare
 begin
   if address !~ '[^\x01-\x7f]' then return lower(address); end if;
   return lower(left(address, at)) || (
-    select string_agg(case when label ~ '[^\x01-\x7f]' then 'xn--' || punycode(label) else label end, '.' order by i)
+    select string_agg(case when label ~ '[^\x01-\x7f]' then 'xn--' || public.punycode(label) else label end, '.' order by i)
     from unnest(string_to_array(normalize(lower(normalize(substr(address, at + 1), NFKC)), NFKC), '.'))
       with ordinality t (label, i)
   );

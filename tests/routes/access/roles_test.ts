@@ -69,9 +69,11 @@ Deno.test("an invalid body is rejected", async () => {
   refused(await create({ name: "x", permissionIds: [newId()] }), 404, "PERMISSION_NOT_FOUND");
 });
 
-Deno.test("a role name is unique in its tenant and the catalog, whatever its letter case", async () => {
+Deno.test("a role name is unique in its tenant and the catalog, whatever its letter case, form and invisible characters", async () => {
   await newRole("Caixa");
-  for (const name of ["CAIXA", "visitor"]) refused(await create({ name }), 409, "ROLE_ALREADY_EXISTS");
+  for (const name of ["CAIXA", "visitor", "Ca\u200bixa", "Ｃａｉｘａ"]) {
+    refused(await create({ name }), 409, "ROLE_ALREADY_EXISTS");
+  }
   assert.equal(
     (await create({ name: "Caixa" }, stranger)).status,
     201,
