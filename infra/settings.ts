@@ -18,6 +18,7 @@ import {
   type Setting,
   url,
 } from "./setting_shapes.ts";
+import { isMailAddress } from "./mail/mail_address.ts";
 
 /**
  * All settings of the service. The type `Config`, its parser `readConfig` and the table in infra/README.md
@@ -88,7 +89,7 @@ export const SETTINGS = {
     production: "false",
   },
   BOOTSTRAP_ADMIN_EMAIL: {
-    schema: z.email(),
+    schema: z.string().refine(isMailAddress, "expected an email address"),
     meaning: "First administrator, created if the database is empty",
     development: "admin@steward.local",
   },

@@ -138,7 +138,8 @@ async function answerOf({ spec, call, rawParams, refuse }: Served, o: Pipeline):
   }
   const params = spec.params && parse(spec.params, rawParams);
   const query = spec.query && parseQuery(spec, spec.query, rawQuery, call);
-  const body = spec.body && await call.readJson(spec.body, { optional: spec.bodyOptional });
+  const { bodyOptional: optional, exactNumbers } = spec;
+  const body = spec.body && await call.readJson(spec.body, { optional, exactNumbers });
   const work = async (db: Sql, once: OnceWork | null) => {
     const answer = await spec.run({
       platform: isOwnPool(db, platform) ? platform : withDatabase(platform, db),

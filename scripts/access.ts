@@ -20,7 +20,7 @@ Exit code 0 when the user has the permission, 1 when not, 64 for wrong usage, 66
 the database is not usable.`;
 
 async function findUser(sql: Sql, named: string): Promise<string> {
-  const isNamed = UUID.test(named) ? sql`id = ${named}` : sql`lower(email) = lower(${named})`;
+  const isNamed = UUID.test(named) ? sql`id = ${named}` : sql`mail_key(email) = mail_key(${named})`;
   const [row] = await sql<{ id: string }[]>`select id from users
     where deleted_at is null and ${isNamed}`;
   if (!row) throw new Failure(EXIT.noInput, `there is no user ${named}`);
@@ -28,7 +28,7 @@ async function findUser(sql: Sql, named: string): Promise<string> {
 }
 
 async function findTenant(sql: Sql, named: string): Promise<string> {
-  const isNamed = UUID.test(named) ? sql`id = ${named}` : sql`lower(name) = lower(${named})`;
+  const isNamed = UUID.test(named) ? sql`id = ${named}` : sql`same_text(name) = same_text(${named})`;
   const [row] = await sql<{ id: string }[]>`select id from tenants
     where deleted_at is null and ${isNamed}`;
   if (!row) throw new Failure(EXIT.noInput, `there is no tenant ${named}`);

@@ -36,7 +36,7 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
       q`
       select id, tenant_id, email, first_name, last_name, status, created_at, accepted_at from invitations
       where (accepted_user_id = ${userId}
-          or lower(email) = any(${addresses.map((address) => address.toLowerCase())}::text[]))
+          or mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a)))
         and ${ofTenant(q, tenantId)} order by id`,
     "api-keys": (q, { userId, tenantId }) =>
       q`
@@ -48,9 +48,8 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
       where created_by = ${userId} and ${ofTenant(q, tenantId, "only_tenant_id")} order by id`,
   },
   async eraseUsers({ sql }, { userIds, addresses }) {
-    const emails = addresses.map((address) => address.toLowerCase());
     await sql`delete from invitations
-      where accepted_user_id = any(${userIds}::uuid[]) or lower(email) = any(${emails}::text[])`;
+      where accepted_user_id = any(${userIds}::uuid[]) or mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a))`;
     await sql`update api_keys set name = 'erased', last_used_ip = null, revoked_at = coalesce(revoked_at, now())
       where created_by = any(${userIds}::uuid[]) and name <> 'erased'`;
     await untilDone(() =>

@@ -19,7 +19,7 @@ export interface SavedFilter {
 export const listSavedFilters = (q: Sql, userId: string, list: string) =>
   q<SavedFilter[]>`
     select slot, name, query from console_saved_filters where user_id = ${userId} and list = ${list}
-    order by lower(name)`;
+    order by same_text(name)`;
 
 /**
  * Saves a filter. One with the same name is replaced.
@@ -36,7 +36,7 @@ export async function saveFilter(
       insert into console_saved_filters (user_id, list, slot, name, query)
       select ${userId}, ${list}, slot, ${name}, ${query} from (
         select slot, 1 as preferred from console_saved_filters
-        where user_id = ${userId} and list = ${list} and lower(name) = lower(${name})
+        where user_id = ${userId} and list = ${list} and same_text(name) = same_text(${name})
         union all
         select slot, 2 from generate_series(1, ${MOST_SAVED_FILTERS}::int) slot where slot not in (
           select slot from console_saved_filters where user_id = ${userId} and list = ${list})

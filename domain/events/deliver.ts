@@ -3,6 +3,7 @@ import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts
 import { signatureHeaders } from "../../infra/http_out/webhook_signature.ts";
 import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { DELIVERY_JOB } from "./delivery_job.ts";
+import { storableText } from "../shared/cut_text.ts";
 import { holdIfPaused } from "./pause_endpoint.ts";
 import type { EventPlatform } from "./platform.ts";
 import { type Attempt, type PendingDelivery, readPendingDelivery, settleAttempt } from "./settle_delivery.ts";
@@ -74,7 +75,7 @@ async function attempt(
       ...elapsed(),
       statusCode: status,
       error: isTaken ? null : `The receiver answered ${status}.`,
-      answer: new TextDecoder().decode(body.subarray(0, ANSWER_KEPT_BYTES)).replaceAll("\0", ""),
+      answer: storableText(new TextDecoder().decode(body.subarray(0, ANSWER_KEPT_BYTES), { stream: true })),
       isFinal: status === 410,
     };
   } catch (error) {

@@ -1,6 +1,7 @@
 import { createLog, type Log, type LogFields } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { ClaimedJob } from "./claim.ts";
+import { storableText } from "../shared/cut_text.ts";
 
 /** Log lines stored for one attempt; later lines go to the service's log only. */
 export const LINES_KEPT = 1_000;
@@ -142,14 +143,15 @@ export function storableLine(
   printed: string,
 ): Pick<Line, "at" | "level" | "message" | "fields"> {
   const keepsFields = printed !== "{}" && printed.length <= LINE_LENGTH && !UNSTORABLE.test(printed);
-  return { at: time, level, message: storable(message, LINE_LENGTH), fields: keepsFields ? printed : null };
+  return {
+    at: time,
+    level,
+    message: storableText(String(message), LINE_LENGTH),
+    fields: keepsFields ? printed : null,
+  };
 }
 
-/** Removes what a Postgres text column refuses: NUL characters and unpaired surrogates. */
-const storable = (text: string, length: number) =>
-  String(text).slice(0, length).replaceAll("\0", "").toWellFormed();
-
-export const storableNote = (note: string): string => storable(note, NOTE_LENGTH);
+export const storableNote = (note: string): string => storableText(String(note), NOTE_LENGTH);
 
 function both(first: Log, second: Log): Log {
   const emit = (level: "debug" | "info" | "warn" | "error") => (message: string, fields?: LogFields) => {

@@ -5,22 +5,49 @@ import { firstInstantOf } from "../shared/local_time.ts";
 const CACHED_PATTERNS = 5_000;
 const patterns = new Map<string, Cron>();
 
+/** The hour field of an expression that is about intervals rather than about local times. */
+const EVERY_HOUR = /^\s*\S+\s+\*(\/\d+)?\s/;
+
 /**
  * The first instant after `after` at which the five-field expression is due in the IANA time zone; null if it never is.
  * A local time skipped by a daylight-saving change runs at the first instant after the gap. A local time that occurs
- * twice runs at its first occurrence only.
+ * twice runs at its first occurrence; if the hour is `*` or a step of it, at both.
  */
 export function nextRun(cronExpression: string, timeZoneId: string, after: Date): Date | null {
   const pattern = patternOf(cronExpression);
+  const runsTwice = EVERY_HOUR.test(cronExpression);
   let wall = wallClock(after, timeZoneId);
   for (;;) {
     const next = pattern.nextRun(wall);
     if (!next) return null;
-    const at = new Date(firstInstantOf(localTime(next, "UTC"), timeZoneId).epochMilliseconds);
-    if (at > after) return at;
+    const local = localTime(next, "UTC");
+    let at = firstInstantOf(local, timeZoneId);
+    if (runsTwice && at.epochMilliseconds <= after.getTime()) at = lastInstantOf(local, timeZoneId);
+    if (at.epochMilliseconds > after.getTime()) {
+      const repeated = runsTwice ? firstRepeated(pattern, after, at) : null;
+      return new Date((repeated ?? at).epochMilliseconds);
+    }
     wall = next; // this local time occurs twice, and its first occurrence is before `after`
   }
 }
+
+/** The first run in the second pass of a repeated hour that begins after `after`, if it is earlier than `at`; else null. */
+function firstRepeated(
+  pattern: Cron,
+  after: Date,
+  at: Temporal.ZonedDateTime,
+): Temporal.ZonedDateTime | null {
+  const now = Temporal.Instant.fromEpochMilliseconds(after.getTime()).toZonedDateTimeISO(at.timeZoneId);
+  if (now.offsetNanoseconds <= at.offsetNanoseconds) return null; // the clock does not go back
+  const change = now.getTimeZoneTransition("next");
+  const next = change &&
+    pattern.nextRun(new Date(wallClock(new Date(change.epochMilliseconds), at.timeZoneId).getTime() - 1));
+  const repeated = next ? lastInstantOf(localTime(next, "UTC"), at.timeZoneId) : null;
+  return repeated && repeated.epochMilliseconds < at.epochMilliseconds ? repeated : null;
+}
+
+const lastInstantOf = (local: Temporal.PlainDateTime, timeZoneId: string): Temporal.ZonedDateTime =>
+  local.toZonedDateTime(timeZoneId, { disambiguation: "later" });
 
 /** The next `count` instants at which the expression is due; fewer if there are not as many. */
 export function nextRuns(cronExpression: string, timeZoneId: string, after: Date, count: number): Date[] {
@@ -64,8 +91,24 @@ function cronMistake(expression: string): string | null {
     return patternOf(expression).nextRun() ? null : `"${expression}" is never due`;
   } catch (error) {
     const reason = (error as Error).message.replace(/^CronPattern: /, "");
-    return `"${expression}" is not a cron expression: ${reason}`;
+    return `"${expression}" is not a cron expression: ${outOfRange(reason, fields) ?? reason}`;
   }
+}
+
+/** The names of croner for the fields, with what each may have. */
+const RANGES: [name: string, expected: string][] = [
+  ["minute", "minutes from 0 to 59"],
+  ["hour", "hours from 0 to 23"],
+  ["day", "days from 1 to 31"],
+  ["month", "months from 1 to 12 or JAN to DEC"],
+  ["dayOfWeek", "days of the week from 0 to 7 or SUN to SAT"],
+];
+
+/** Croner counts days and months from 0, so its message does not name what the caller wrote. */
+function outOfRange(reason: string, fields: string[]): string | null {
+  const [, name] = /^Invalid value for (\w+): /.exec(reason) ?? [];
+  const field = RANGES.findIndex(([known]) => known === name);
+  return field < 0 ? null : `expected ${RANGES[field]?.[1]}, found ${fields[field]}`;
 }
 
 function isTimeZone(id: string): boolean {

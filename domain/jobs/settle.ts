@@ -14,6 +14,7 @@ import {
   PostponeJob,
   type SettleHooks,
 } from "./job_type.ts";
+import { storableText } from "../shared/cut_text.ts";
 
 const FIRST_DELAY_MS = 5_000;
 const LONGEST_DELAY_MS = 3_600_000;
@@ -105,7 +106,7 @@ function outagePauseMs(outageMs: number): number {
   return pauseMs * (0.8 + 0.4 * Math.random());
 }
 
-const storableMessage = (text: string): string => text.slice(0, MESSAGE_LENGTH).replaceAll("\0", "");
+const storableMessage = (text: string): string => storableText(text, MESSAGE_LENGTH);
 
 /** Message of a thrown value. The value may be anything, also one that cannot be converted to a string. */
 function messageOf(error: unknown): string {

@@ -1,12 +1,9 @@
-import { mailKey } from "../../infra/mail/mail_address.ts";
+import { isMailAddress, mailKey } from "../../infra/mail/mail_address.ts";
 import { isUuid } from "../shared/ids.ts";
 import { declaredChannel, isBuiltIn } from "./channels/catalogue.ts";
 import type { BuiltInChannel, NotificationChannel } from "./status.ts";
+import { isPhoneNumber } from "../shared/phone_number.ts";
 
-const LOCAL = /^[^\s\p{C}<>()[\]\\,;:"@.]+(\.[^\s\p{C}<>()[\]\\,;:"@.]+)*$/u;
-const DOMAIN =
-  /^[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?(\.[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?)*$/u;
-const E164 = /^\+[1-9]\d{1,14}$/;
 const DEVICE_TOKEN = /^[!-~]{1,4096}$/;
 
 /** The expected form of an address per channel, as error messages describe it. */
@@ -34,12 +31,9 @@ export const shownAddress = (channel: NotificationChannel, address: string): str
   isBuiltIn(channel) ? address : address.replace(/^(https?:\/\/)(?:[^/?#]*@)?([^/?#]+).*$/is, "$1$2/…");
 
 function fits(channel: BuiltInChannel, address: string): boolean {
-  if (channel === "Sms") return E164.test(address);
+  if (channel === "Sms") return isPhoneNumber(address);
   if (channel === "Push") return DEVICE_TOKEN.test(address);
-  if (channel === "InApp") return isUuid(address);
-  const at = address.lastIndexOf("@");
-  const [local, domain] = [address.slice(0, Math.max(at, 0)), address.slice(at + 1)];
-  return local.length <= 64 && domain.length <= 253 && LOCAL.test(local) && DOMAIN.test(domain);
+  return channel === "InApp" ? isUuid(address) : isMailAddress(address);
 }
 
 /** An address normalized for comparison: two addresses are the same if their keys are equal. */

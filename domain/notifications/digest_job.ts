@@ -13,6 +13,7 @@ import { textOf } from "./templates/render.ts";
 import { tenantOfKey } from "./tenant_key.ts";
 import { unsubscribeUrl } from "./unsubscribe.ts";
 import { insertUnsubscribeUrl } from "./unsubscribe_mail.ts";
+import { cutText } from "../shared/cut_text.ts";
 
 /** Maximum messages in one digest mail. The rest goes into another digest. */
 const MAX_ITEMS = 200;
@@ -156,5 +157,5 @@ async function mailDigest(
 
 const shortened = (text: string): string => {
   const trimmed = text.trim();
-  return trimmed.length <= TEXT_LENGTH ? trimmed : `${trimmed.slice(0, TEXT_LENGTH).toWellFormed()}…`;
+  return trimmed.length <= TEXT_LENGTH ? trimmed : `${cutText(trimmed, TEXT_LENGTH)}…`;
 };

@@ -5,6 +5,7 @@ import { Problem } from "../problems/problem.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import type { HeldRecipient } from "./delivery_ledger.ts";
 import type { Outcome, ProviderAttempt } from "./outcome.ts";
+import { cutText } from "../shared/cut_text.ts";
 
 const ERROR_LENGTH = 1_000;
 
@@ -137,4 +138,4 @@ function outcomeOf(recipientId: string, answer: RecipientAnswer | undefined): Ou
   };
 }
 
-const shorten = (text: string): string => oneLine(text).slice(0, ERROR_LENGTH);
+const shorten = (text: string): string => cutText(oneLine(text), ERROR_LENGTH);

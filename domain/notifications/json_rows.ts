@@ -1,3 +1,4 @@
+import { storableText } from "../shared/cut_text.ts";
 /** Characters that Postgres cannot store in a text (NUL and lone surrogates), as JSON.stringify escapes them. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 
@@ -11,4 +12,4 @@ export function jsonRows(rows: unknown[]): string {
 }
 
 const storable = (_key: string, value: unknown): unknown =>
-  typeof value === "string" ? value.toWellFormed().replaceAll("\0", "") : value;
+  typeof value === "string" ? storableText(value) : value;

@@ -1,11 +1,12 @@
 import { type FieldErrors, invalid, Problem } from "../problems/problem.ts";
 import { type DeliveryOptions, METHOD, samePathMistake } from "./delivery/options.ts";
+import { cutText } from "../shared/cut_text.ts";
 
 const MAX_LABEL_LENGTH = 200;
 
 /** The name of an item in messages and paths: without control characters, at most MAX_LABEL_LENGTH characters. */
 export const itemLabel = (value: string | number | boolean): string =>
-  String(value).replaceAll(/\p{C}+/gu, " ").slice(0, MAX_LABEL_LENGTH).toWellFormed();
+  cutText(String(value).replaceAll(/\p{C}+/gu, " "), MAX_LABEL_LENGTH);
 
 /** How the items of one request are checked. */
 interface ItemChecks<I, C> {

@@ -36,8 +36,8 @@ export async function findUsersByEmail(
   emails: string[],
 ): Promise<AddressedUser[]> {
   if (emails.length === 0) return [];
-  const lower = q`select lower(email) from unnest(${emails}::text[]) as given (email)`;
-  return await findActive(q, tenantId, q`lower(u.email) = any(array(${lower}))`);
+  const lower = q`select mail_key(email) from unnest(${emails}::text[]) as given (email)`;
+  return await findActive(q, tenantId, q`mail_key(u.email) = any(array(${lower}))`);
 }
 
 const findActive = (q: Sql, tenantId: string | null, chosen: SqlPart) =>

@@ -3,11 +3,14 @@ export const BYTE_ORDER_MARK = "\ufeff";
 export const LINE_END = "\r\n";
 
 /** Characters that spreadsheet programs read as the start of a formula, including full-width and control characters. */
-const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-const NEEDS_QUOTES = /[",\r\n]/;
+const FORMULA = /(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])(?<=^|[;\t]"*)/g;
+const NEEDS_QUOTES = /[",;\t\r\n]/;
 
-/** A field of CSV (RFC 4180). A text that looks like a formula gets a leading apostrophe. */
+/**
+ * A field of CSV (RFC 4180). What looks like a formula gets an apostrophe before it, also after a semicolon or a tab:
+ * spreadsheet programs of some languages read these as separators.
+ */
 export function csvText(value: string): string {
-  const safe = FORMULA.test(value) ? `'${value}` : value;
+  const safe = value.replaceAll(FORMULA, "'");
   return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -59,19 +59,19 @@ export function parseOrText(text: string): unknown {
 
 /**
  * Finds a number in a value of `parseExactly` that would lose digits as a double. `1.0` and `1e3` lose none.
- * @param at path of the value
- * @returns its path with the number, such as `metadata.id: 12345678901234567890`; null if there is none
+ * @returns its path in the value, and what is wrong with it; null if there is none
  */
-export function lostDigits(value: unknown, at: string): string | null {
+export function lostDigits(value: unknown, path: string[] = []): { path: string[]; mistake: string } | null {
   if (isExactNumber(value)) {
     const source = JSON.stringify(value);
+    const shown = source.slice(0, MOST_SHOWN);
     return decimalDigits(String(Number(source))) === decimalDigits(source)
       ? null
-      : `${at}: ${source.slice(0, MOST_SHOWN)}`;
+      : { path, mistake: `${shown} has more digits than a number of JSON keeps; send it as a text` };
   }
   if (typeof value !== "object" || value === null) return null;
   for (const [name, member] of Object.entries(value)) {
-    const lost = lostDigits(member, `${at}.${name}`);
+    const lost = lostDigits(member, [...path, name]);
     if (lost) return lost;
   }
   return null;

@@ -41,6 +41,8 @@ interface Glyph {
   codePoints: number[];
 }
 
+export type Direction = "ltr" | "rtl";
+
 /** Glyphs from left to right, and how each moves the pen. */
 interface GlyphRun {
   glyphs: Glyph[];
@@ -65,8 +67,11 @@ export interface LoadedFont {
   hasGlyphForCodePoint(codePoint: number): boolean;
   glyphForCodePoint(codePoint: number): Glyph;
   getGlyph(id: number): Glyph;
-  /** Shapes a text with the tables of the font. */
-  layout(text: string): GlyphRun;
+  /**
+   * Shapes a text with the tables of the font.
+   * @param direction in which it is read: the digits of Arabic are read from left to right
+   */
+  layout(text: string, direction: Direction): GlyphRun;
   createSubset(): Subset;
 }
 
@@ -117,7 +122,7 @@ export function loadFont(name: FontName): LoadedFont {
   let font = loaded.get(name);
   if (!font) {
     const packed = Deno.readFileSync(join(import.meta.dirname ?? ".", `${FILES[name]}.ttf.gz`));
-    font = withSafeLayout(create(gunzipSync(packed)) as unknown as LoadedFont);
+    font = withSafeLayout(create(gunzipSync(packed)) as unknown as ParsedFont);
     loaded.set(name, font);
   }
   return font;
@@ -133,22 +138,39 @@ const UNSHAPED =
 /** Is each character of the text drawn as one glyph? The fonts' tables contain only kerning for such text. */
 export const isUnshaped = (text: string): boolean => UNSHAPED.test(text);
 
-/** Lets a text that the font cannot shape be drawn as one glyph per character. */
-function withSafeLayout(font: LoadedFont): LoadedFont {
+interface ParsedFont extends Omit<LoadedFont, "layout"> {
+  layout(text: string, features: [], script?: string, language?: string, direction?: Direction): GlyphRun;
+}
+
+const MAX_KNOWN_LAYOUTS = 5_000;
+
+/**
+ * Lets a text that the font cannot shape be drawn as one glyph per character. A text is shaped once to be measured and
+ * drawn.
+ */
+function withSafeLayout(font: ParsedFont): LoadedFont {
+  const known = new Map<string, GlyphRun>();
+  const shape = (text: string, direction: Direction): GlyphRun => {
+    try {
+      return font.layout(text, [], undefined, undefined, direction);
+    } catch {
+      // fontkit fails on combining marks in unusual places. Such a text must not make the whole document fail.
+      const glyphs = Array.from(text, (character) => font.glyphForCodePoint(character.codePointAt(0) ?? 0));
+      const positions = glyphs.map(({ advanceWidth }) => ({
+        xAdvance: advanceWidth,
+        xOffset: 0,
+        yOffset: 0,
+      }));
+      return { glyphs, positions };
+    }
+  };
   return Object.assign(Object.create(font) as LoadedFont, {
-    layout(text: string): GlyphRun {
-      try {
-        return font.layout(text);
-      } catch {
-        // fontkit fails on combining marks in unusual places. Such a text must not make the whole document fail.
-        const glyphs = Array.from(text, (character) => font.glyphForCodePoint(character.codePointAt(0) ?? 0));
-        const positions = glyphs.map(({ advanceWidth }) => ({
-          xAdvance: advanceWidth,
-          xOffset: 0,
-          yOffset: 0,
-        }));
-        return { glyphs, positions };
-      }
+    layout(text: string, direction: Direction): GlyphRun {
+      const key = direction + text;
+      const run = known.get(key) ?? shape(text, direction);
+      if (known.size >= MAX_KNOWN_LAYOUTS) known.clear();
+      known.set(key, run);
+      return run;
     },
   });
 }

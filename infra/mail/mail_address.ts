@@ -1,6 +1,25 @@
 import { domainToASCII } from "node:url";
 
-/** An email address normalized for comparison: two addresses are the same if their keys are equal. */
+const LOCAL = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
+const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u;
+const MAX_LENGTH = 254;
+
+/**
+ * Is the text an email address that a mail server accepts? Its local part is a dot-atom of RFC 5321 in ASCII: with other
+ * letters, lower case could make it the address of somebody else. Its domain has at least two labels, in Unicode or ASCII.
+ */
+export function isMailAddress(text: string): boolean {
+  const at = text.lastIndexOf("@");
+  const [local, domain] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+  const labels = domain.split(".");
+  return text.length <= MAX_LENGTH && local.length <= 64 && LOCAL.test(local) && labels.length > 1 &&
+    labels.every((label) => LABEL.test(label)) && domainToASCII(domain) !== "";
+}
+
+/**
+ * An email address normalized for comparison: two addresses are the same if their keys are equal. As
+ * `mail_key` in SQL.
+ */
 export function mailKey(address: string): string {
   const at = address.lastIndexOf("@");
   const domain = address.slice(at + 1);

@@ -11,7 +11,6 @@ import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
 import { versionedAnswer } from "./answers.ts";
-import { requireExactMetadata } from "./exact_metadata.ts";
 import {
   AddLinkRequest,
   AdminUpdateUserRequest,
@@ -68,8 +67,7 @@ export const adminUsersRoutes = [
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
     ],
-    async run({ platform, caller, body, call }) {
-      requireExactMetadata(call);
+    async run({ platform, caller, body }) {
       const { value } = await createUser(platform, caller, body, { audited: null, rolesOf: caller.tenantId });
       return created(value, locationOf(value.id));
     },
@@ -110,7 +108,6 @@ export const adminUsersRoutes = [
       "USER_EXTERNAL_ID_CONFLICT",
     ],
     async run({ platform, caller, params, body, call }) {
-      requireExactMetadata(call);
       return versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch));
     },
   }),

@@ -1,11 +1,17 @@
 import { z } from "zod";
 import { metadataMistake } from "../../domain/access/users/metadata.ts";
 import { INVITATION_STATUSES } from "../../domain/access/invitations/invitations.ts";
-import type { Metadata } from "../../domain/access/users/user_details.ts";
 import { optionalName } from "../../domain/shared/name.ts";
 import { USER_SORTS } from "../../domain/access/users/user_list_parts.ts";
 import { deletedAt, listQuery } from "../shared/paging.ts";
-import { queryBoolean, requiredText, uuid } from "../shared/validation.ts";
+import {
+  anyObject,
+  mailAddress,
+  optionalPhoneNumber,
+  queryBoolean,
+  requiredText,
+  uuid,
+} from "../shared/validation.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const timestamp = z.iso.datetime();
@@ -31,7 +37,7 @@ const person = {
   ...lockout,
   hasSecondFactor: z.boolean().meta({ description: "Whether the user has a confirmed second factor" }),
   appIds: z.array(z.string()),
-  metadata: z.record(z.string(), z.unknown()).meta({ description: METADATA }),
+  metadata: anyObject.meta({ description: METADATA }),
 };
 const ofLink = z.string().nullable().meta({ description: EXTERNAL_ID });
 
@@ -121,25 +127,14 @@ const assignments = z.array(
 });
 
 const name = optionalName(100);
-const phoneNumber = z.string().trim().max(40).nullish().transform((value) =>
-  value === undefined ? undefined : value || null
-);
-/** A JSON object. Its keys are data: none has a meaning here. */
-const metadata = z.custom<Metadata>(
-  (value) => value !== null && typeof value === "object" && !Array.isArray(value),
-  {
-    error: "expected an object",
-  },
-).superRefine((value, context) => {
+const metadata = anyObject.superRefine((value, context) => {
   const mistake = metadataMistake(value);
   if (mistake) context.addIssue(mistake);
 }).meta({ type: ["object", "null"], description: METADATA, additionalProperties: true });
 const appIds = z.array(requiredText(100)).max(100).transform((ids) => [...new Set(ids)]);
 
-const email = z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254));
-
 export const CreateUserRequest = z.object({
-  email,
+  email: mailAddress,
   password: z.string().min(1).max(1024).meta({
     description:
       "12 to 128 characters, no common password; with isPasswordEncrypted a hash by argon2, bcrypt, scrypt or PBKDF2",
@@ -147,7 +142,7 @@ export const CreateUserRequest = z.object({
   isPasswordEncrypted: optionalBoolean(false),
   firstName: name.nullish().transform((value) => value ?? ""),
   lastName: name.nullish().transform((value) => value ?? ""),
-  phoneNumber: phoneNumber.transform((value) => value ?? null),
+  phoneNumber: optionalPhoneNumber.transform((value) => value ?? null),
   tenants: assignments.nullish().transform((links) => links ?? []),
   appIds: appIds.nullish().transform((ids) => ids ?? []),
   isActive: optionalBoolean(true),
@@ -155,7 +150,7 @@ export const CreateUserRequest = z.object({
 }).meta({ id: "CreateUserDto" });
 
 export const InviteUserRequest = z.object({
-  email,
+  email: mailAddress,
   roleIds: requiredRoleIds,
   firstName: name.nullish().transform((value) => value ?? ""),
   lastName: name.nullish().transform((value) => value ?? ""),
@@ -180,7 +175,7 @@ export const InvitationDto = z.object({
 const changes = {
   firstName: name.nullish().transform((value) => value === null ? "" : value),
   lastName: name.nullish().transform((value) => value === null ? "" : value),
-  phoneNumber,
+  phoneNumber: optionalPhoneNumber,
   appIds: appIds.nullish().transform((value) => value === null ? [] : value),
   isActive: z.boolean().nullish().transform((value) => value ?? undefined),
   metadata: metadata.nullish().transform((value) => value === null ? {} : value),

@@ -22,7 +22,6 @@ import { pagedResultOf } from "../shared/paging.ts";
 import { uuid } from "../shared/validation.ts";
 import { endedSessions, removedFactors } from "./admin_sign_in.ts";
 import { versionedAnswer } from "./answers.ts";
-import { requireExactMetadata } from "./exact_metadata.ts";
 import { RoleDto } from "./role_shapes.ts";
 import {
   CreateUserRequest,
@@ -103,8 +102,7 @@ export const usersRoutes = [
       "USER_EXTERNAL_ID_CONFLICT",
       "TENANT_CAPACITY_REACHED",
     ],
-    async run({ platform, caller, body, call }) {
-      requireExactMetadata(call);
+    async run({ platform, caller, body }) {
       const { value } = await createTenantUser(platform, caller, body);
       return created(value, `/api/v1/users/${value.id}`);
     },
@@ -128,7 +126,6 @@ export const usersRoutes = [
       "USER_EXTERNAL_ID_CONFLICT",
     ],
     async run({ platform, caller, params, body, call }) {
-      requireExactMetadata(call);
       return versionedAnswer(await updateTenantUser(platform, caller, params.id, body, call.ifMatch));
     },
   }),

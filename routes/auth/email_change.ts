@@ -8,6 +8,7 @@ import { afterStepUp, anyone, byPerson, signedIn } from "../../domain/rights/che
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { noContent, ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
+import { mailAddress } from "../shared/validation.ts";
 import { confirmPage } from "./confirm_page.ts";
 
 /** Change of the caller's email, confirmed with a mailed link. */
@@ -24,7 +25,7 @@ export const emailChangeRoutes = [
       "email belongs to another account, its owner is told instead.",
     access: afterStepUp(byPerson(signedIn)),
     body: z.object({
-      newEmail: z.string().trim().pipe(z.email({ error: "expected an email address" }).max(254)),
+      newEmail: mailAddress,
       password: z.string().min(1).max(1024),
     }).meta({ id: "ChangeEmailRequest" }),
     answers: { 202: { description: "A link is sent if the email is free" } },

@@ -162,6 +162,7 @@ export const deadLetterRoutes = [
     access,
     params: z.object({ id: uuid }),
     body: RetryRequest,
+    exactNumbers: true,
     bodyOptional: true,
     creates: "atomically",
     answers: { 200: { description: "The new job", schema: JobSummaryDto } },

@@ -13,6 +13,7 @@ import { rotateSigningSecret } from "../../domain/jobs/remote/signing_secrets.ts
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
+import { anyObject } from "../shared/validation.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 
 const timestamp = z.iso.datetime();
@@ -30,7 +31,7 @@ const rateLimit = z.object({
 const push = z.object({
   url: z.url({ protocol: /^https?$/, error: "expected an http or https URL" }).max(2_000),
 }).meta({ description: "Jobs are sent to this URL as Standard Webhooks, instead of being claimed" });
-const argsSchema = z.record(z.string(), z.unknown())
+const argsSchema = anyObject
   .meta({
     description: "JSON Schema (2020-12) of the arguments; `format` is not checked",
     example: { type: "object" },

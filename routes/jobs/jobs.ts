@@ -197,6 +197,7 @@ export const jobRoutes = [
     access,
     params: byId,
     body: RetryRequest,
+    exactNumbers: true,
     bodyOptional: true,
     creates: "atomically",
     answers: { 200: { description: "The new job", schema: JobSummaryDto } },

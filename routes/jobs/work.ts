@@ -135,6 +135,7 @@ const common = {
   area: "Jobs",
   access: inServedTenantsOrService("work:jobs"),
   unlimited: true,
+  exactNumbers: true,
 } as const;
 
 /** Work of callers' own processes on jobs of declared types. */

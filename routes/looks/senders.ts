@@ -14,7 +14,7 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { enumName, uuid } from "../shared/validation.ts";
+import { enumName, mailAddress, uuid } from "../shared/validation.ts";
 
 const path = "/api/v1/notification-senders";
 const area = "Looks";
@@ -95,7 +95,7 @@ export const senderRoutes = [
     access: write,
     summary: "Add a sender address, proved by a TXT record of its domain or by a link mailed to it",
     body: z.object({
-      address: z.email().max(254),
+      address: mailAddress,
       name: name.default(null),
       method: enumName(SENDER_METHODS).default("Dns"),
     }).meta({ id: "AddNotificationSenderRequest" }),

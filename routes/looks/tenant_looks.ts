@@ -9,6 +9,7 @@ import type { TenantCaller } from "../../domain/rights/caller.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
+import { mailAddress } from "../shared/validation.ts";
 import { logoUrl } from "../../domain/looks/logo_url.ts";
 
 const path = "/api/v1/tenant-looks";
@@ -28,7 +29,7 @@ const given = {
   footer: z.string().trim().max(1_000)
     .refine((text) => !CONTROL.test(text), "expected no control characters except tabs and line breaks")
     .nullish().meta({ description: "Plain text, also of several lines" }),
-  replyTo: z.email().max(254).nullish().meta({ example: "help@example.com" }),
+  replyTo: mailAddress.nullish().meta({ example: "help@example.com" }),
 };
 
 const TenantLooksDto = z.object({

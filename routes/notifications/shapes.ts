@@ -11,7 +11,7 @@ import {
   STATUSES,
 } from "../../domain/notifications/status.ts";
 import { templateTexts } from "../shared/template_texts.ts";
-import { enumName, optionalText, uuid } from "../shared/validation.ts";
+import { anyObject, enumName, optionalText, uuid } from "../shared/validation.ts";
 
 const MOST_RECIPIENTS = 1_000;
 /** A longer body exceeds the size limit of a request. */
@@ -35,7 +35,7 @@ export const bodyText = optionalText(BODY_LENGTH);
 export const slug = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
   error: "expected 1 to 100 letters, digits, dots, hyphens or underscores, beginning with a letter or digit",
 });
-export const templateData = z.record(z.string(), z.unknown());
+export const templateData = anyObject;
 
 /** An http(s) URL, or a path of the client. Browsers read `/\` as `//`, the start of a host. */
 const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?![/\\])[^\s]*)$/, {

@@ -22,7 +22,7 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { accepted, type Answer, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { requiredText, uuid } from "../shared/validation.ts";
+import { anyObject, requiredText, uuid } from "../shared/validation.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";
@@ -43,7 +43,7 @@ const body = requiredText(200_000).meta({
 const variables = z.string().max(2_000).meta({
   description: "Names that the data must have, comma-separated",
 });
-const data = z.record(z.string(), z.unknown());
+const data = anyObject;
 const templates = { titleTemplate: title, bodyTemplate: body };
 const locale = requiredText(35).nullish().transform((tag) => tag ?? "en");
 const language = requiredText(35).nullish().transform((tag) => tag ?? null).meta({

@@ -4,7 +4,7 @@ import { type FieldErrors, invalid, Problem, problem } from "../../domain/proble
 import type { Caller } from "../../domain/rights/caller.ts";
 import type { RunningRequests } from "../../domain/requests/running_requests.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
-import { hasLongNumber, parseExactly } from "../../domain/shared/exact_json.ts";
+import { hasLongNumber, lostDigits, parseExactly } from "../../domain/shared/exact_json.ts";
 import { decodeInTurns, nextTurn } from "../../domain/shared/in_turns.ts";
 import { MAX_DEPTH, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
 import { leaveOutNulls, shapeOf, unknownMembers } from "./body_members.ts";
@@ -74,13 +74,14 @@ export class Call {
    * Reads and validates a JSON body.
    * @param o.optional an absent body or `null` counts as `{}`
    * @param o.anyText skips the check for text that the database cannot store; the route does it
+   * @param o.exactNumbers accepts numbers that a double does not hold; the route reads them from `exactBody`
    * @throws VALIDATION_ERROR, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE
    */
   async readJson<S extends z.ZodType>(
     schema: S,
-    o: { optional?: boolean | undefined; anyText?: boolean } = {},
+    o: { optional?: boolean | undefined; anyText?: boolean; exactNumbers?: boolean | undefined } = {},
   ): Promise<z.output<S>> {
-    const { optional = false, anyText = false } = o;
+    const { optional = false, anyText = false, exactNumbers = false } = o;
     const bytes = await this.readBytes("application/json", optional);
     const isLarge = bytes.length > BODY_LIMIT;
     let raw: string;
@@ -96,6 +97,8 @@ export class Call {
     if (isLarge) await nextTurn();
     if (raw.length > 2 * MAX_DEPTH) requireShallow(value);
     if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
+    const lost = exactNumbers ? null : lostDigits(this.exactBody());
+    if (lost) throw invalid({ [lost.path.join(".") || "body"]: [lost.mistake] });
     if (this.request.method === "PUT") leaveOutNulls(schema, value);
     return this.parseBody(schema, value);
   }

@@ -103,6 +103,8 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   form?: z.ZodType;
   /** True if an absent body counts as `{}`. */
   bodyOptional?: boolean;
+  /** Accepts numbers in the body that a double does not hold; `run` reads them with `call.exactBody`. */
+  exactNumbers?: boolean;
   /** Maximum size of the body in bytes; default 1 MiB. */
   bodyLimit?: number;
   /**

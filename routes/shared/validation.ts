@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { FieldErrors } from "../../domain/problems/problem.ts";
 import { shapeOf } from "./body_members.ts";
+import { isMailAddress } from "../../infra/mail/mail_address.ts";
+import { PHONE_EXPECTED, phoneNumberOf } from "../../domain/shared/phone_number.ts";
 
 /**
  * The messages of a failed parse of `value` by dotted field name; `body` for the whole value. A repeated parameter of a
@@ -26,6 +28,27 @@ const isList = (schema: z.ZodType, member: string): boolean =>
 
 /** The values of a repeated parameter of a query. The class tells them apart from a list in a body. */
 class RepeatedValues extends Array<string> {}
+
+/** A JSON object that is data: none of its member names has a meaning here, and it keeps each, also `__proto__`. */
+export const anyObject = z.custom<Record<string, unknown>>(
+  (value) => value !== null && typeof value === "object" && !Array.isArray(value),
+  { error: "expected an object" },
+).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
+
+/** An email address, trimmed. */
+export const mailAddress = z.string().trim().normalize("NFC").refine(
+  isMailAddress,
+  "expected an email address",
+)
+  .meta({ format: "email", maxLength: 254 });
+
+/** A phone number, converted to E.164 form; null for an empty text. */
+export const optionalPhoneNumber = z.string().trim().max(40).nullish().transform((value, context) => {
+  if (!value) return value === undefined ? undefined : null;
+  const number = phoneNumberOf(value);
+  if (number === null) context.addIssue(PHONE_EXPECTED);
+  return number;
+});
 
 /** A UUID, converted to lower case. */
 export const NO_UUID = "expected a UUID";

@@ -113,8 +113,8 @@ export const SHELL: Fault[] = [
     name: "a list as CSV may contain formulas",
     area: "console",
     file: "domain/shared/csv_text.ts",
-    text: "const safe = FORMULA.test(value) ?",
-    replacement: 'const safe = FORMULA.test(value) && !value.startsWith("=") ?',
+    text: "const safe = value.replaceAll(FORMULA,",
+    replacement: 'const safe = value.startsWith("=") ? value : value.replaceAll(FORMULA,',
     tests: ["domain/shared/", "routes/console/", "domain/reports/writers"],
   },
   {

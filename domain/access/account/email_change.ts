@@ -97,7 +97,7 @@ async function mailLink(p: AccessPlatform, changeId: string): Promise<void> {
     if (given.count === 0) return;
     // A request for a taken email is stored too. Its token is mailed to nobody.
     const [holder] = await tx<{ id: string }[]>`
-      select id from users where lower(email) = lower(${newEmail}) and id <> ${userId}`;
+      select id from users where mail_key(email) = mail_key(${newEmail}) and id <> ${userId}`;
     if (holder) await mailOwner(p, tx, { userId: holder.id, kind: "email-taken" });
     else await sendServiceMail(p, tx, mail);
   });

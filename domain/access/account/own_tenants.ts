@@ -18,7 +18,7 @@ export const ownTenants = (q: Sql, userId: string) =>
 
 /** The default first, then the platform, then by name. */
 export const ownTenantOrder = (q: Sql) =>
-  q`order by l.is_default desc, t.type = 'Platform' desc, lower(t.name), t.id`;
+  q`order by l.is_default desc, t.type = 'Platform' desc, same_text(t.name), t.id`;
 
 /** Finds tenants that a user may switch to, by a part of their name or by ids. */
 export async function findOwnTenants(

@@ -20,6 +20,7 @@ import { noteVerifiedEmail, proveOwner } from "./proved_owner.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { linkUrl } from "./link_mail.ts";
+import { mailKey } from "../../../infra/mail/mail_address.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired links of one user by one requester. It limits the mail that repeated requests cause. */
@@ -41,10 +42,10 @@ export async function requestPasswordReset(
 ): Promise<void> {
   const [device] = o.deviceToken === null ? [] : await p.sql<{ id: string }[]>`
     select d.id from (select ${o.email}::text as email) asked
-    left join users u on lower(u.email) = lower(asked.email)
+    left join users u on mail_key(u.email) = mail_key(asked.email)
     join lateral (${knownDevice(p.sql, p.sql`u.id`, o.deviceToken)}) d on true`;
   // Hashed with the email, so that jobs and rows do not reveal the network address.
-  const address = digest(`${addressKey(o.ip)} ${o.email.toLowerCase()}`).toString("hex").slice(0, 32);
+  const address = digest(`${addressKey(o.ip)} ${mailKey(o.email)}`).toString("hex").slice(0, 32);
   const requester = device ? `device:${device.id}` : `${ADDRESS}${address}`;
   await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob, { email: o.email, requester }));
 }
@@ -66,7 +67,7 @@ async function mailResetLink(
 ): Promise<void> {
   const [user] = await p.sql<{ id: string; email: string; firstName: string; lastName: string }[]>`
     select id, email, first_name, last_name from users
-    where lower(email) = lower(${email}) and is_active and deleted_at is null`;
+    where mail_key(email) = mail_key(${email}) and is_active and deleted_at is null`;
   if (!user) return;
   const token = newSecret();
   const to = { address: user.email, displayName: fullName(user), userId: user.id };
@@ -77,7 +78,7 @@ async function mailResetLink(
     expiresInMinutes: LIFE_MINUTES,
   });
   await transact(p.sql, async (tx) => {
-    const isActive = await tx`select from users where id = ${user.id} and lower(email) = lower(${email})
+    const isActive = await tx`select from users where id = ${user.id} and mail_key(email) = mail_key(${email})
       and is_active and deleted_at is null for no key update`;
     if (isActive.count === 0) return;
     if (!await mayHaveLink(tx, user.id, requester)) return;

@@ -223,7 +223,7 @@ async function findAccount(q: Sql, email: string): Promise<Account | null> {
   const [account] = await q<Account[]>`
     select id, email, is_active, password_hash, ${hasFactor(q, q`users.id`)} as has_second_factor,
       ceil(extract(epoch from lockout_expires_at - now()))::int as locked_for_seconds
-    from users where lower(email) = lower(${email}) and deleted_at is null`;
+    from users where mail_key(email) = mail_key(${email}) and deleted_at is null`;
   return account ?? null;
 }
 

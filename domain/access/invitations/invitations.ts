@@ -41,7 +41,7 @@ const columns = (q: Sql) =>
     shownStatus(q)
   } as status, i.invited_by, i.created_at, i.sent_at,
     i.expires_at, i.accepted_at, i.accepted_user_id as user_id,
-    coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by lower(r.name))
+    coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by same_text(r.name))
       from roles r where r.id = any(i.role_ids) and r.deleted_at is null), '[]') as roles`;
 
 /** Lists the tenant's invitations, newest first. */
@@ -51,7 +51,7 @@ export async function listInvitations(
   { status, email, ...page }: InvitationListRequest,
 ): Promise<PagedResult<Invitation>> {
   const ofStatus = status === undefined ? sql`true` : sql`${shownStatus(sql)} = ${status}`;
-  const ofEmail = email === undefined ? sql`true` : sql`lower(i.email) = lower(${email})`;
+  const ofEmail = email === undefined ? sql`true` : sql`mail_key(i.email) = mail_key(${email})`;
   const from = sql`invitations i where i.tenant_id = ${tenantId} and ${ofStatus} and ${ofEmail}`;
   return await readPage(sql, { columns: columns(sql), from, order: sql`order by i.id desc` }, page);
 }

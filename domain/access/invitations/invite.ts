@@ -43,7 +43,7 @@ export async function inviteUser(
     await requireNoMember(tx, tenantId, email);
     requireCapacity(targets, [tenantId]);
     await tx`update invitations set status = 'Expired', version = version + 1
-      where tenant_id = ${tenantId} and lower(email) = lower(${email}) and status = 'Pending' and expires_at <= now()`;
+      where tenant_id = ${tenantId} and mail_key(email) = mail_key(${email}) and status = 'Pending' and expires_at <= now()`;
     const id = newId();
     await tx`insert into invitations (id, tenant_id, email, first_name, last_name, role_ids, invited_by, token_hash,
         expires_at)
@@ -63,7 +63,7 @@ export async function inviteUser(
 async function requireNoMember(tx: Tx, tenantId: string, email: string): Promise<void> {
   const [member] = await tx`
     select from users u join user_tenants l on l.user_id = u.id and l.tenant_id = ${tenantId}
-    where lower(u.email) = lower(${email}) and u.deleted_at is null`;
+    where mail_key(u.email) = mail_key(${email}) and u.deleted_at is null`;
   if (!member) return;
   throw problem(
     "USER_ALREADY_ASSIGNED",

@@ -71,7 +71,7 @@ export async function explainAccess(
     join role_permissions rp on rp.role_id = r.id
     join permissions p on p.id = rp.permission_id and p.deleted_at is null
     where t.id = ${facts.tenantId} and p.code = any(${sufficient}::text[]) and (${!isGlobal} or p.reach = 'Platform')
-    order by is_held desc, p.code <> ${o.permission}, lower(r.name), r.id`;
+    order by is_held desc, p.code <> ${o.permission}, same_text(r.name), r.id`;
   const roles = granting.map(({ isHeld, ...grant }) => ({ isHeld, grant }));
   const grants = roles.filter(({ isHeld }) => isHeld).map(({ grant }) => grant);
   const [known] = await q<{ description: string | null }[]>`
@@ -120,7 +120,7 @@ async function readFacts(q: Sql, userId: string, tenantId: string | null): Promi
     select t.id as tenant_id, t.name as tenant_name, t.is_active as tenant_active,
       (select l.is_active from user_tenants l where l.user_id = ${userId} and l.tenant_id = t.id) as link_active,
       array(select r.name from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
-        where h.user_id = ${userId} and h.tenant_id = t.id order by lower(r.name)) as roles
+        where h.user_id = ${userId} and h.tenant_id = t.id order by same_text(r.name)) as roles
     from tenants t
     where case when ${tenantId}::uuid is null then t.type = 'Platform' else t.id = ${tenantId}::uuid end
       and t.deleted_at is null`;

@@ -180,7 +180,7 @@ const readFirstUsers = (q: Sql, roleId: string, covering: string[]) =>
       array(select o.role_id::text from user_tenant_roles o
         where o.user_id = u.id and o.tenant_id = h.tenant_id and o.role_id = any(${covering}::uuid[])) as others
     from (select user_id, tenant_id from user_tenant_roles where role_id = ${roleId} order by user_id limit ${CANDIDATES}) h
-    join users u on u.id = h.user_id order by lower(u.email)`;
+    join users u on u.id = h.user_id order by mail_key(u.email)`;
 
 /** The lateral query is one look-up per user and stops at the limit; a join would check the sessions of all users. */
 const countSessions = (q: Sql, roleId: string): Promise<number> =>

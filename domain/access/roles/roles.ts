@@ -8,7 +8,7 @@ import { tenantNotFound } from "../tenants/tenants.ts";
 
 export const ROLE_SORTS = ["name", "createdAt", "userCount"] as const;
 /** SQL expression of each sort key. */
-const SORTS = { name: "lower(r.name)", createdAt: "r.created_at", userCount: "user_count" };
+const SORTS = { name: "same_text(r.name)", createdAt: "r.created_at", userCount: "user_count" };
 const byName = (q: Sql) => orderBy(q, SORTS.name, "r.id", "Ascending");
 
 /** A role of a tenant with its permissions. */

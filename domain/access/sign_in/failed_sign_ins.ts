@@ -21,7 +21,7 @@ const deviceSubject = (deviceId: string) => `device:${deviceId}`;
 const addressSubject = (address: string) => `address:${address}`;
 /** Lower-case, as users are looked up; hashed, because it may be a person's email at another service. */
 const emailSubject = (q: Sql, email: string) =>
-  q`'email:' || encode(sha256(convert_to(lower(${email}), 'UTF8')), 'hex')`;
+  q`'email:' || encode(sha256(convert_to(mail_key(${email}), 'UTF8')), 'hex')`;
 
 /** The account of a sign-in attempt. */
 export interface TriedAccount {

@@ -202,7 +202,7 @@ async function readAccount(q: Sql, { email, deviceToken = null }: SignIn): Promi
           else (${deviceLockEnd(q, q`d.id`)}) end
         - now()))::int as locked_for_seconds
     from (select ${email}::text as email) asked
-    left join users u on lower(u.email) = lower(asked.email)
+    left join users u on mail_key(u.email) = mail_key(asked.email)
     left join lateral (${knownDevice(q, q`u.id`, deviceToken)}) d on true`;
   if (!account) throw new Error("a left join of one row returned no row");
   return account;

@@ -15,7 +15,7 @@ export type HierarchyScope = typeof HIERARCHY_SCOPES[number];
 
 /** SQL expression of each sort key. */
 const SORTS = {
-  name: "lower(t.name)",
+  name: "same_text(t.name)",
   type: "t.type::text",
   createdAt: "t.created_at",
   userCount: "t.user_count",

@@ -14,6 +14,6 @@ export function metadataMistake(metadata: Metadata): string | null {
 
 /** Why metadata of `parseExactly` cannot be stored with all its digits; null if it can. */
 export function inexactMetadata(metadata: unknown): string | null {
-  const lost = lostDigits(metadata, "metadata");
-  return lost && `${lost} has more digits than a number of JSON keeps; send it as a text`;
+  const lost = lostDigits(metadata, ["metadata"]);
+  return lost && `${lost.path.join(".")}: ${lost.mistake}`;
 }

@@ -33,7 +33,7 @@ export async function createSystemAdmin(
  */
 export async function promoteToSystemAdmin(p: UserPlatform, email: string): Promise<string> {
   const [found] = await p.sql<{ id: string }[]>`
-    select id from users where lower(email) = lower(${email}) and deleted_at is null`;
+    select id from users where mail_key(email) = mail_key(${email}) and deleted_at is null`;
   if (!found) throw userNotFound(email);
   const link = await platformLink(p.sql);
   const { value, version } = await readAdminUser(p.sql, found.id);

@@ -70,7 +70,7 @@ export const userColumns = (q: Sql, tenantId: string | null) =>
   q`${commonColumns(q)},
   (select l.external_id from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId}) as external_id,
   array(select r.name from user_tenant_roles l join roles r on r.id = l.role_id and r.deleted_at is null
-    where l.user_id = u.id and l.tenant_id = ${tenantId} order by lower(r.name)) as roles`;
+    where l.user_id = u.id and l.tenant_id = ${tenantId} order by same_text(r.name)) as roles`;
 
 /** Columns of `AdminUser` over `users u`. */
 export const adminUserColumns = (q: Sql) =>
@@ -105,7 +105,7 @@ export const readTenantUser = (q: Sql, userId: string, tenantId: string): Promis
 
 /** Reads a user linked to the tenant by email, in any letter case. Throws USER_NOT_FOUND. */
 export const readTenantUserByEmail = (q: Sql, email: string, tenantId: string): Promise<Versioned<User>> =>
-  readLinkedUser(q, tenantId, q`lower(u.email) = lower(${email})`, email);
+  readLinkedUser(q, tenantId, q`mail_key(u.email) = mail_key(${email})`, email);
 
 async function readLinkedUser(
   q: Sql,
@@ -170,7 +170,7 @@ async function readLinks(
     select t.id as tenant_id, t.name as tenant_name, t.type as tenant_type, t.is_active as is_tenant_active,
       l.is_active, l.is_default, l.created_at,
       case when ${externalIdIn}::uuid is null or l.tenant_id = ${externalIdIn} then l.external_id end as external_id,
-      coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by lower(r.name))
+      coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by same_text(r.name))
         from user_tenant_roles h join roles r on r.id = h.role_id and r.deleted_at is null
         where h.user_id = l.user_id and h.tenant_id = l.tenant_id), '[]') as roles
     from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null
@@ -184,7 +184,7 @@ export async function readUserRoles(q: Sql, userId: string, tenantId: string): P
   return await q<Role[]>`
     select ${grantColumns(q)} from user_tenant_roles l
     join roles r on r.id = l.role_id and r.deleted_at is null
-    where l.user_id = ${userId} and l.tenant_id = ${tenantId} order by lower(r.name), r.id`;
+    where l.user_id = ${userId} and l.tenant_id = ${tenantId} order by same_text(r.name), r.id`;
 }
 
 /**

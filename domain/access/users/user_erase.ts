@@ -100,7 +100,7 @@ async function formerAddressesOnlyOf(tx: Tx, userId: string): Promise<string[]> 
   if (former.length === 0) return [];
   const free = await tx<{ address: string }[]>`
     select address from unnest(${former}::text[]) address where not exists (
-        select from users where lower(email) = lower(address) and id <> ${userId})
+        select from users where mail_key(email) = mail_key(address) and id <> ${userId})
       and not exists (select from users where phone_number = address and id <> ${userId})`;
   return free.map(({ address }) => address);
 }

@@ -60,7 +60,7 @@ function linkedUsers(q: Sql, { tenantId, externalId }: UserListRequest): SqlPart
 
 function roleHolders(q: Sql, roleName: string, tenantId: string | undefined): SqlPart {
   const held = q`select l.user_id from user_tenant_roles l join roles r on r.id = l.role_id`;
-  const named = q`lower(r.name) = lower(${roleName}) and r.deleted_at is null`;
+  const named = q`same_text(r.name) = same_text(${roleName}) and r.deleted_at is null`;
   if (tenantId !== undefined) return q`${held} where ${named} and r.tenant_id = ${tenantId}`;
   return q`${held} join tenants t on t.id = r.tenant_id where ${named} and t.is_active and t.deleted_at is null`;
 }
@@ -87,7 +87,7 @@ export function sortKeys(q: Sql, sortBy: UserListRequest["sortBy"]) {
 export function order(q: Sql, sortBy: UserListRequest["sortBy"], descending: boolean) {
   switch (sortBy) {
     case "email":
-      return descending ? q`lower(u.email) desc` : q`lower(u.email)`;
+      return descending ? q`mail_key(u.email) desc` : q`mail_key(u.email)`;
     case "firstName":
       return descending ? q`lower(u.first_name) desc, u.id desc` : q`lower(u.first_name), u.id`;
     case "lastName":

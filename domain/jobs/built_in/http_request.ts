@@ -7,6 +7,7 @@ import { traceparent } from "../../../infra/telemetry/trace_ids.ts";
 import { firstBytes } from "../../shared/text_bytes.ts";
 import { defineJob, type JobType, PermanentJobFailure, type SecretArg } from "../job_type.ts";
 import { hideSecrets } from "../secret_args.ts";
+import { cutText } from "../../shared/cut_text.ts";
 
 /** Characters of the response body kept as the job's output; well below the limit of an output. */
 const BODY_KEPT = 30_000;
@@ -70,7 +71,11 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
       throw error instanceof OutboundRefused ? new PermanentJobFailure(error.message) : error;
     });
     const { status } = answer;
-    const text = hideSecrets(httpRequest, { ...args, headers }, new TextDecoder().decode(answer.body));
+    const text = hideSecrets(
+      httpRequest,
+      { ...args, headers },
+      new TextDecoder().decode(answer.body, { stream: answer.isTruncated }),
+    );
     if (expectedStatuses ? !expectedStatuses.includes(status) : status < 200 || status > 299) {
       const expected = expectedStatuses?.join(", ") ?? "200 to 299";
       const kept = firstBytes(text.trim(), ERROR_BODY_KEPT);
@@ -80,7 +85,7 @@ export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
     return {
       status,
       contentType: answer.headers["content-type"] ?? null,
-      body: text.slice(0, BODY_KEPT),
+      body: cutText(text, BODY_KEPT),
       isTruncated: answer.isTruncated || text.length > BODY_KEPT,
     };
   },

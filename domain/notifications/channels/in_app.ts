@@ -4,6 +4,7 @@ import type { Content } from "../content.ts";
 import type { HeldNotification } from "../delivery_ledger.ts";
 import type { Provider } from "../failover.ts";
 import { insertUserNotifications } from "../in_app/write.ts";
+import { cutText } from "../../shared/cut_text.ts";
 
 const TITLE_LENGTH = 120;
 
@@ -17,7 +18,7 @@ export function inAppProviders(p: Platform, held: HeldNotification, content: Con
       const body = content.text ?? "";
       await insertUserNotifications(p, held, {
         userIds: ids.filter((id) => known.has(id)),
-        title: content.subject || body.slice(0, TITLE_LENGTH),
+        title: content.subject || cutText(body, TITLE_LENGTH),
         body,
       });
       return ids.map((id) =>

@@ -4,6 +4,7 @@ import type { HttpOut } from "../../../infra/http_out/http_out.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import type { DeliveryState } from "../status.ts";
 import type { SuppressionReason } from "../suppression.ts";
+import { storableText } from "../../shared/cut_text.ts";
 
 /** A request of a provider. */
 export interface FeedbackRequest {
@@ -82,16 +83,13 @@ export function reportOf(
   if (!reference) return [];
   return [{
     reference,
-    address: address === null ? null : storable(address),
+    address: address === null ? null : storableText(address),
     state,
     suppression: state === "Complained" ? "Complaint" : suppression,
-    detail: detail ? storable(detail.slice(0, DETAIL_LENGTH)) : null,
+    detail: detail ? storableText(detail, DETAIL_LENGTH) : null,
     at: readTime(at),
   }];
 }
-
-/** A provider's text without the characters that Postgres cannot store. */
-export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "");
 
 const ID = /^<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:@|$)/i;
 

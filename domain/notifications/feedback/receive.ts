@@ -3,9 +3,9 @@ import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { applyReports } from "./apply_reports.ts";
-import { storable } from "./feedback.ts";
 import { FEEDBACK_PATH, findAdapter } from "./adapters.ts";
 import { applyReply } from "./replies.ts";
+import { storableText } from "../../shared/cut_text.ts";
 
 /** How many reports of a request changed something, and how many did not: repeated, out of order, or not about our messages. */
 export interface FeedbackResult {
@@ -41,6 +41,6 @@ export async function receiveFeedback(
 /** Stores the receipt of a request. False if it is stored already. */
 async function isFirst(tx: Tx, provider: string, receipt: string): Promise<boolean> {
   const { count } = await tx`insert into notification_feedback_receipts (provider, receipt)
-    values (${provider}, ${storable(receipt.slice(0, 500))}) on conflict do nothing`;
+    values (${provider}, ${storableText(receipt, 500)}) on conflict do nothing`;
   return count === 1;
 }

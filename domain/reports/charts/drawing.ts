@@ -1,3 +1,5 @@
+import { cutText, graphemesOf } from "../../shared/cut_text.ts";
+
 /** A place from the left and the top of a drawing. */
 export type Point = readonly [x: number, y: number];
 
@@ -51,7 +53,7 @@ export interface Frame {
 export function fitText(text: string, width: number, { fontSize, widthOf }: Frame): string {
   const single = text.replaceAll(/\s+/g, " ").trim();
   if (widthOf(single) * fontSize <= width) return single;
-  const characters = [...single.slice(0, 400).toWellFormed()];
+  const characters = Array.from(graphemesOf(cutText(single, 400)), ({ segment }) => segment);
   let low = 0;
   let high = characters.length;
   while (low < high) {

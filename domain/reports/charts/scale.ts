@@ -47,8 +47,12 @@ function roundStep(rough: number, isWhole: boolean): number {
 /** 0.30000000000000004 as 0.3. */
 const withoutNoise = (value: number): number => Number(value.toPrecision(12));
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
-const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const compact = new Intl.NumberFormat("en", {
+  notation: "compact",
+  maximumSignificantDigits: 4,
+  signDisplay: "negative",
+});
+const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2, signDisplay: "negative" });
 const small = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
 const powerText = (value: number): string => value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");

@@ -47,7 +47,7 @@ const table = tableSource<Target, Record<string, never>, Record<string, never>>(
   },
   writable: {},
   search: "fold(name)",
-  sorts: { name: "lower(name)", createdAt: "created_at" },
+  sorts: { name: "same_text(name)", createdAt: "created_at" },
   filters: { kind: "kind" },
   softDeleted: false,
   notFound: NOT_FOUND,

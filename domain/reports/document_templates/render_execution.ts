@@ -5,6 +5,7 @@ import type { BlockInput } from "./make_blocks.ts";
 import { renderDocument } from "./render.ts";
 import { pinnedSource } from "./source.ts";
 import { readDocumentVersionById } from "./template.ts";
+import { cutText } from "../../shared/cut_text.ts";
 
 const MAX_NAME_LENGTH = 120;
 
@@ -26,6 +27,5 @@ export async function renderExecution(
 
 /** A title as the name of a file: without characters that file systems do not accept. */
 const fileNameOf = (title: string): string =>
-  title.replaceAll(/[\p{C}/\\:*?"<>|]+/gu, " ").replaceAll(/\s+/g, " ").slice(0, MAX_NAME_LENGTH)
-    .toWellFormed()
+  cutText(title.replaceAll(/[\p{C}/\\:*?"<>|]+/gu, " ").replaceAll(/\s+/g, " "), MAX_NAME_LENGTH)
     .replace(/^[. ]+/, "").trimEnd();

@@ -46,7 +46,7 @@ export const accessMatrixReport = defineReport({
     join permissions p on p.id = rp.permission_id and p.deleted_at is null
     where (${tenantIds}::uuid[] is null or l.tenant_id = any(${tenantIds}::uuid[]))
       and (${permission}::text is null or p.code = ${permission}::text)
-      and (${roleName}::text is null or lower(r.name) = lower(${roleName}::text))
+      and (${roleName}::text is null or same_text(r.name) = same_text(${roleName}::text))
       and (not ${onlyEffective}::boolean or (u.is_active and l.is_active and t.is_active))
     order by t.name, lower(u.email), r.name, p.code, u.id, r.id, p.id`,
 });

@@ -45,7 +45,7 @@ export const rolePermissionsReport = defineReport({
       on rp.role_id = r.id
     where r.deleted_at is null
       and (${tenantIds}::uuid[] is null or r.tenant_id = any(${tenantIds}::uuid[]))
-      and (${roleName}::text is null or lower(r.name) = lower(${roleName}::text))
+      and (${roleName}::text is null or same_text(r.name) = same_text(${roleName}::text))
       and (${isSystemRole}::boolean is null or r.is_system = ${isSystemRole}::boolean)
     order by t.name, r.name, p.code, t.id, r.id`,
 });

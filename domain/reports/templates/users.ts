@@ -44,7 +44,7 @@ export const usersReport = defineReport({
     join users u on u.id = l.user_id and u.deleted_at is null
     cross join lateral (
       select string_agg(r.name, ', ' order by r.name) as roles,
-        coalesce(bool_or(lower(r.name) = lower(${roleName}::text)), false) as holds_role
+        coalesce(bool_or(same_text(r.name) = same_text(${roleName}::text)), false) as holds_role
       from user_tenant_roles x join roles r on r.id = x.role_id and r.deleted_at is null
       where x.user_id = l.user_id and x.tenant_id = l.tenant_id
     ) held

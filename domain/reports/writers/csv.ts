@@ -4,8 +4,8 @@ import type { RowBatch } from "../rows.ts";
 import type { ReportWriter } from "./writer.ts";
 
 /**
- * Writes CSV (RFC 4180) with a byte order mark, so that spreadsheet programs read it as UTF-8. A text that looks like a
- * formula gets a leading apostrophe; numbers are unchanged, signs included. For speed, cells are copied as bytes and
+ * Writes CSV (RFC 4180) with a byte order mark, so that spreadsheet programs read it as UTF-8. What looks like a
+ * formula gets an apostrophe, as `csvText` says; numbers are unchanged, signs included. For speed, cells are copied as bytes and
  * never become strings. It has rows only: no groups, no totals. Several tables are separated by an empty line.
  */
 export const writeCsv: ReportWriter = async function* ({ parts }) {
@@ -22,12 +22,14 @@ const QUOTE = 0x22;
 const APOSTROPHE = 0x27;
 const COMMA = 0x2c;
 const SPACE = 0x20;
+const SEMICOLON = 0x3b;
+const TAB = 0x09;
 const CR = 0x0d;
 const LF = 0x0a;
 const TRUE = new TextEncoder().encode("true");
 const FALSE = new TextEncoder().encode("false");
 
-const SPECIAL = tableOf([QUOTE, COMMA, CR, LF]);
+const SPECIAL = tableOf([QUOTE, COMMA, SEMICOLON, TAB, CR, LF]);
 const FORMULA_START = tableOf([..."=+-@\t\r\n"].map((c) => c.charCodeAt(0)));
 /** Third UTF-8 byte of the full-width formula characters; their first bytes are 0xef 0xbc. */
 const WIDE_FORMULA_START = tableOf([0x9d, 0x8b, 0x8d, 0xa0]);
@@ -101,9 +103,11 @@ class LineWriter {
     const to = this.#to;
     let at = this.#at;
     to[at++] = QUOTE;
-    if (this.#looksLikeFormula(start)) to[at++] = APOSTROPHE;
+    let isStart = true;
     for (let i = start; i < end; i++) {
       const byte = from[i] ?? 0;
+      if (isStart && this.#looksLikeFormula(i)) to[at++] = APOSTROPHE;
+      isStart = byte === SEMICOLON || byte === TAB || (isStart && i > start && byte === QUOTE);
       if (byte === QUOTE) to[at++] = QUOTE;
       to[at++] = byte;
     }

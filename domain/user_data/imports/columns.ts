@@ -7,6 +7,12 @@ import { parseOrText } from "../../shared/exact_json.ts";
 import { optionalName } from "../../shared/name.ts";
 import { requireStorableText } from "../../shared/storable.ts";
 import { Problem } from "../../problems/problem.ts";
+import { storableText } from "../../shared/cut_text.ts";
+import { isMailAddress } from "../../../infra/mail/mail_address.ts";
+import { PHONE_EXPECTED, phoneNumberOf } from "../../shared/phone_number.ts";
+
+/** An error may name a member, and a file has members of any length. */
+const LONGEST_ERROR = 500;
 
 const text = (max: number) => z.string({ error: "expected a text" }).trim().min(1).max(max);
 /** In a file with shifted columns. A hash as a name would be shown wherever the user is. */
@@ -14,18 +20,12 @@ const NO_HASH = "expected no password hash; check the order of the columns";
 const holdsNoHash = (value: string) => !mayContainHash(value);
 const name = optionalName(100, "expected a text").refine(holdsNoHash, NO_HASH);
 
-const BOOLEANS: Record<string, boolean> = {
-  true: true,
-  1: true,
-  yes: true,
-  false: false,
-  0: false,
-  no: false,
-};
+const TRUE = ["true", "1", "yes"];
+const FALSE = ["false", "0", "no"];
 const isActive = z.union([z.boolean(), z.string().toLowerCase().trim()]).transform((value, context) => {
-  const known = typeof value === "boolean" ? value : BOOLEANS[value];
-  if (known === undefined) context.addIssue("expected true or false");
-  return known;
+  if (typeof value === "boolean") return value;
+  if (!TRUE.includes(value) && !FALSE.includes(value)) context.addIssue("expected true or false");
+  return TRUE.includes(value);
 });
 
 /** Names or ids: a list, or a text separated by `;`. */
@@ -57,12 +57,15 @@ function parsed(text: string): unknown {
 }
 
 const OF_USER = {
-  email: z.string({ error: "expected an email address" }).trim().pipe(
-    z.email({ error: "expected an email address" }).max(254),
-  ).optional(),
+  email: z.string({ error: "expected an email address" }).trim().normalize("NFC")
+    .refine(isMailAddress, "expected an email address").optional(),
   firstName: name.optional(),
   lastName: name.optional(),
-  phoneNumber: text(40).refine(holdsNoHash, NO_HASH).optional(),
+  phoneNumber: text(40).refine(holdsNoHash, NO_HASH).transform((value, context) => {
+    const number = phoneNumberOf(value);
+    if (number === null) context.addIssue(PHONE_EXPECTED);
+    return number ?? undefined;
+  }).optional(),
   externalId: text(200).refine((id) => !isAcceptedHash(id), NO_HASH).optional(), // a digest can be an id
   isActive: isActive.optional(),
   roles: roles.optional(),
@@ -90,8 +93,12 @@ export function checkRow(
   tenantId: string | null,
 ): CheckedRow {
   const values = Object.fromEntries(Object.entries(given).filter(([, value]) => !isEmpty(value)));
-  const shownEmail = typeof values.email === "string" ? values.email.slice(0, 254) : null;
-  const refuse = (errors: string[]) => ({ row, email: shownEmail && storable(shownEmail), errors });
+  const email = typeof values.email === "string" ? storableText(values.email, 254) : null;
+  const refuse = (errors: string[]) => ({
+    row,
+    email,
+    errors: errors.map((error) => storableText(error, LONGEST_ERROR)),
+  });
   if ("password" in values) return refuse(["password: plain passwords are not imported; use passwordHash"]);
   const shape = tenantId === null ? SHAPES.ofTenants : SHAPES.inTenant;
   const { success, data, error } = shape.safeParse(values);
@@ -122,5 +129,3 @@ function unstorable(value: unknown): string | null {
     return Object.entries(failure.extras.errors ?? {}).map(([field, why]) => `${field}: ${why}`).join("; ");
   }
 }
-
-const storable = (text: string): string => text.replaceAll("\0", "\ufffd").toWellFormed();

@@ -17,6 +17,7 @@ import { IMPORT_JOB } from "./import_job_name.ts";
 import { type RawRow, readRows } from "./read_rows.ts";
 import { storeResult } from "./result_file.ts";
 import { beginImport, lockImportAt, mayImport, type RunningImport } from "./user_import.ts";
+import { mailKey } from "../../../infra/mail/mail_address.ts";
 
 const BATCH = 2_000;
 const ATTEMPTS = 3;
@@ -152,7 +153,7 @@ function checkOnce(
   if ("errors" in checked) return fail(checked.email, checked.errors);
   const { user } = checked;
   const keys = [
-    ...user.email === undefined ? [] : [`email ${user.email.toLowerCase()}`],
+    ...user.email === undefined ? [] : [`email ${mailKey(user.email)}`],
     ...user.externalId === undefined ? [] : [`externalId ${user.externalId}`],
   ].map((key) => `${key} ${user.tenant.toLowerCase()}`);
   for (const key of keys) {

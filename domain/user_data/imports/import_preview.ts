@@ -8,6 +8,7 @@ import { CsvSplitter } from "./csv_stream.ts";
 import { ImportMistake } from "./import_mistake.ts";
 import { type RawRow, readRows } from "./read_rows.ts";
 import { readUserImport } from "./user_import.ts";
+import { cutText } from "../../shared/cut_text.ts";
 
 const FIRST_ROWS = 10;
 const MOST_FAILURES = 100;
@@ -75,7 +76,7 @@ const shown = (values: Record<string, unknown>): Record<string, string> =>
     Object.entries(values).map(([name, value]) => {
       if (/^password/i.test(name)) return [name, value ? HIDDEN_HASH : ""];
       const text = typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
-      return [withoutHashes(name), withoutHashes(text).slice(0, MOST_CHARACTERS)];
+      return [withoutHashes(name), cutText(withoutHashes(text), MOST_CHARACTERS)];
     }),
   );
 

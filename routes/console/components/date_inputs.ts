@@ -5,13 +5,15 @@ import { field, type Visit } from "../shared/page.ts";
 /**
  * Converts the value of a `date` or `datetime-local` input from the viewer's time zone to an ISO 8601 instant. Returns
  * undefined if it is empty or invalid. A time in a skipped daylight-saving hour moves one hour later.
- * @param dayEnds true: a date without time means its last millisecond.
+ * @param dayEnds true: a date without time means its last millisecond. A day may have a repeated hour at its end.
  */
 export function instantOf(v: Pick<Visit, "timeZone">, local: string, dayEnds = false): string | undefined {
   try {
     const isDay = /^\d{4}-\d{2}-\d{2}$/.test(local);
-    const wall = Temporal.PlainDateTime.from(isDay && dayEnds ? `${local}T23:59:59.999` : local);
-    return wall.toZonedDateTime(v.timeZone).toInstant().toString();
+    if (!isDay) return Temporal.PlainDateTime.from(local).toZonedDateTime(v.timeZone).toInstant().toString();
+    const day = Temporal.PlainDate.from(local);
+    const last = day.add({ days: 1 }).toZonedDateTime(v.timeZone).subtract({ milliseconds: 1 });
+    return (dayEnds ? last : day.toZonedDateTime(v.timeZone)).toInstant().toString();
   } catch {
     return undefined;
   }

@@ -17,6 +17,12 @@ export function Time({ v, at }: { v: Visit; at: string | null | undefined }) {
   return <time datetime={at} title={exactTime(v, at)} data-time>{relativeTime(v, at)}</time>;
 }
 
+/** The local time of an instant, to the millisecond. */
+export const timeOfDay = (v: Pick<Visit, "timeZone">, at: string): string =>
+  Temporal.Instant.from(at).toZonedDateTimeISO(v.timeZone).toPlainTime().toString({
+    smallestUnit: "millisecond",
+  });
+
 /** An instant as date and time in the viewer's time zone. */
 export function exactTime(v: Pick<Visit, "locale" | "timeZone">, at: string): string {
   return new Intl.DateTimeFormat(FORMAT_TAGS[v.locale], {
@@ -69,10 +75,11 @@ export const number = (v: Pick<Visit, "locale">, value: number): string =>
 /** "840 ms", "3.2 s", "4 min 10 s". */
 export function duration(v: Pick<Visit, "locale">, ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
-  if (ms < 1_000) return `${number(v, Math.round(ms * 10) / 10)} ms`;
-  if (ms < 60_000) return `${number(v, ms / 1_000)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  if (ms < 999.95) return `${number(v, Math.round(ms * 10) / 10)} ms`;
+  if (ms < 59_950) return `${number(v, ms / 1_000)} s`;
+  const seconds = Math.round(ms / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${number(v, hours / 24)} d`;
 }
@@ -81,7 +88,8 @@ export function duration(v: Pick<Visit, "locale">, ms: number | null | undefined
 export function bytes(v: Pick<Visit, "locale">, size: number | null | undefined): string {
   if (size === null || size === undefined) return "–";
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const step = size < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(size) / 10));
+  let step = size < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(size) / 10));
+  if (size / 1024 ** step >= 1_023.95 && step < units.length - 1) step++;
   return `${number(v, size / 1024 ** step)} ${units[step]}`;
 }
 

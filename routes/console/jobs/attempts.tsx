@@ -9,6 +9,7 @@ import {
   number,
   shortId,
   Time,
+  timeOfDay,
 } from "../components/values.tsx";
 import type { Page } from "../shared/api.ts";
 import type { Row } from "../shared/operations.ts";
@@ -104,7 +105,7 @@ function Log({ v, log }: { v: Visit; log: Page<LogLine> | null }) {
       <ol class="log-lines" aria-label={t.log} tabindex={0}>
         {log.items.map(({ at, level, message, fields }) => (
           <li class={`level-${/^(debug|info|warn|error)$/.exec(level)?.[0] ?? "info"}`}>
-            <time datetime={at} title={exactTime(v, at)}>{at.slice(11, 23)}</time> <b>{level}</b> {message}
+            <time datetime={at} title={exactTime(v, at)}>{timeOfDay(v, at)}</time> <b>{level}</b> {message}
             {fields && Object.keys(fields).length > 0 && <code>{` ${JSON.stringify(fields)}`}</code>}
           </li>
         ))}

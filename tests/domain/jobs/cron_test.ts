@@ -28,7 +28,10 @@ const CASES = `
   a repeated time in New York runs once | 30 1 * * * | America/New_York | 2026-10-31T12:00Z | 2026-11-01T05:30Z 2026-11-02T06:30Z
   a time in a repeated half hour runs once | 45 1 * * * | Australia/Lord_Howe | 2026-04-03T16:00Z | 2026-04-04T14:45Z 2026-04-05T15:15Z
   each of several repeated times runs once | */30 2 * * * | Europe/Berlin | 2026-10-24T12:00Z | 2026-10-25T00:00Z 2026-10-25T00:30Z 2026-10-26T01:00Z
-  after a start within the repeated hour, the next run follows that hour | */30 * * * * | Europe/Berlin | 2026-10-25T01:10Z | 2026-10-25T02:00Z 2026-10-25T02:30Z
+  every half hour is every half hour, also in a repeated hour | */30 * * * * | Europe/Berlin | 2026-10-25T00:10Z | 2026-10-25T00:30Z 2026-10-25T01:00Z 2026-10-25T01:30Z 2026-10-25T02:00Z
+  every second hour runs in both passes | 15 */2 * * * | Europe/Berlin | 2026-10-24T23:00Z | 2026-10-25T00:15Z 2026-10-25T01:15Z 2026-10-25T03:15Z
+  every quarter runs in a repeated half hour | */15 * * * * | Australia/Lord_Howe | 2026-04-04T14:40Z | 2026-04-04T14:45Z 2026-04-04T15:00Z 2026-04-04T15:15Z 2026-04-04T15:30Z
+  a start within the second pass goes on in it | */30 * * * * | Europe/Berlin | 2026-10-25T01:10Z | 2026-10-25T01:30Z 2026-10-25T02:00Z
   a zone without daylight saving time | 0 9 * * 1-5 | Asia/Kolkata | 2026-03-27T12:00Z | 2026-03-30T03:30Z 2026-03-31T03:30Z
   a day matches by its day of month or by its day of week | 0 0 13 * 5 | UTC | 2026-03-06T12:00Z | 2026-03-13T00:00Z 2026-03-20T00:00Z
   Sunday is 0 and 7 | 0 0 * * 7 | UTC | 2026-03-06T12:00Z | 2026-03-08T00:00Z
@@ -61,6 +64,8 @@ Deno.test("only five fields and IANA time zones are accepted", () => {
   for (const cron of ["* * * * * *", "@hourly", "* * * *", "", "? * * * *", "*/0 * * * *", "a b c d e"]) {
     assert.ok(scheduleMistakes(cron, "UTC").cronExpression, cron);
   }
+  const [reason] = scheduleMistakes("* * 32 13 *", "UTC").cronExpression ?? [];
+  assert.match(reason ?? "", /expected days from 1 to 31, found 32$/);
   for (const zone of ["", "+01:00", "Mars/Olympus", "UTC+1"]) {
     assert.ok(scheduleMistakes("* * * * *", zone).timeZoneId, zone);
   }

@@ -47,7 +47,7 @@ export function pageTexts(objects: PdfObjects): string[][] {
   return pageContents(objects).map((content) => {
     let font: string[] = [];
     const texts: string[] = [];
-    for (const [, name, glyphs] of content.matchAll(/\/(F\d+) [\d.]+ Tf|<((?:[0-9a-f]{4})+)>(?=Tj)/g)) {
+    for (const [, name, glyphs] of content.matchAll(/\/(F\d+) [\d.]+ Tf|<((?:[0-9a-f]{4})+)>(?=\]?T[jJ])/g)) {
       if (name !== undefined) font = fonts.get(name) ?? [];
       else {texts.push(
           (glyphs?.match(/..../g) ?? []).map((glyph) => font[parseInt(glyph, 16)] ?? "").join(""),

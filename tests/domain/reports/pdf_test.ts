@@ -7,6 +7,7 @@ import type { DocumentPart, ReportDocument } from "../../../domain/reports/docum
 import { FORMAT } from "../../../domain/reports/formats.ts";
 import type { Row } from "../../../domain/reports/rows.ts";
 import { TableLines, totalsOf } from "../../../domain/reports/table_lines.ts";
+import { Canvas } from "../../../domain/reports/writers/pdf/canvas.ts";
 import { breakLines } from "../../../domain/reports/writers/pdf/line_breaks.ts";
 import { writePdf } from "../../../domain/reports/writers/pdf/mod.ts";
 import { runsOf, widthOf } from "../../../domain/reports/writers/pdf/text_runs.ts";
@@ -145,12 +146,12 @@ Deno.test("text of scripts that need shaping can be copied", async () => {
 });
 
 Deno.test("lines are drawn left to right, wrap at spaces, inside words if necessary, and end in an ellipsis", () => {
-  assert.deepEqual(runsOf("one two"), [{ text: "one two", font: "sans" }]);
+  assert.deepEqual(runsOf("one two"), [{ text: "one two", font: "sans", direction: "ltr" }]);
   assert.deepEqual(runsOf("שלום עולם").map((run) => run.text), ["עולם", " ", "שלום"]);
   assert.deepEqual(runsOf("a 日本 😀").map(({ text, font }) => [text, font]), [
     ...[["a ", "sans"], ["日本 ", "cjk"], ["😀", "emoji"]],
   ]);
-  assert.deepEqual(runsOf("\u{10ffff}"), [{ text: "\ufffd", font: "sans" }]);
+  assert.deepEqual(runsOf("\u{10ffff}").map(({ text, font }) => [text, font]), [["\ufffd", "sans"]]);
   assert.deepEqual(runsOf(""), []);
   const lines = breakLines("a few words that go on " + "x".repeat(100), 10, 3);
   assert.equal(lines.length, 3);
@@ -218,6 +219,27 @@ async function written(parts: DocumentPart[], o: Partial<ReportDocument> = {}): 
   for await (const chunk of writePdf(document)) chunks.push(chunk);
   return pdfObjects(new Uint8Array(await new Blob(chunks).arrayBuffer()));
 }
+
+Deno.test("numbers within text from right to left keep the order of their digits", async () => {
+  const numbers = ["١٬٢٣٤٫٥٠", "۱٬۲۳۴٫۵۰", "٢٨/١١/٢٠٢٦", "۲۰۲۶/۱۱/۲۸"];
+  const rows = numbers.flatMap((number) => [rowOf(number), rowOf(`المبلغ ${number} ريال`)]);
+  const drawn = pageTexts(pdfObjects(await write(FORMAT.Pdf, rows))).flat().join("");
+  for (const number of numbers) assert.ok(drawn.split(number).length > 2, `${number} in ${drawn}`);
+});
+
+Deno.test("text is as wide as it was measured, so that it ends where it is aligned to", () => {
+  const size = { width: 600, height: 800, title: "", author: "", createdAt: new Date(0), language: "en" };
+  const canvas = new Canvas(size);
+  canvas.addPage();
+  for (
+    const text of [...TEXTS, "السلام عليكم ورحمة الله", "नरेन्द्र मोदी की क्षत्रिय", "١٬٢٣٤٫٥٠ ريال", "Ärger é"]
+  ) {
+    for (const font of ["sans", "bold"] as const) {
+      const drawn = canvas.text(text, 0, 0, { font, size: 10, color: "#000000" });
+      assert.ok(Math.abs(drawn - 10 * widthOf(text, font)) < 0.1, `${text}: ${drawn}`);
+    }
+  }
+});
 
 Deno.test("headings of groups stay with their rows and are repeated on the next page, for the eye only", async () => {
   const objects = await written([groupedTable(6, 22)]);

@@ -8,6 +8,7 @@ import type { Row } from "../../../domain/reports/rows.ts";
 import { CellBytes, isExactNumber } from "../../../domain/reports/writers/excel/cell_bytes.ts";
 import { cellText, columnLetters } from "../../../domain/reports/writers/excel/cell_text.ts";
 import { sheetName } from "../../../domain/reports/writers/excel/mod.ts";
+import { csvText } from "../../../domain/shared/csv_text.ts";
 import { contains } from "../../support/answers.ts";
 import { batchOf, COLUMNS, rowOf, TEXTS, write } from "./documents.ts";
 import { sheetsOf } from "./long_table.ts";
@@ -48,17 +49,18 @@ Deno.test("csv cells that a spreadsheet would read as a formula are made harmles
     assert.ok(document.includes(`'${start}cmd`), JSON.stringify(start));
   }
   assert.ok((await text(FORMAT.Csv, [rowOf("a")])).includes(",1,-12.50,true,"));
+  assert.equal(csvText("Bob;=1+1;x"), `"Bob;'=1+1;x"`, "a semicolon is a separator in other languages");
+  assert.equal(csvText('a;"@b\t-1'), `"a;""'@b\t'-1"`);
 });
 
 Deno.test("csv cells equal the text forms of the other formats, for every value", async () => {
   const reference = (cell: string | null, type: ColumnType) => {
     if (cell === null) return "";
     if (type !== "text") return stableText(cell, type);
-    const safe = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(cell) ? `'${cell}` : cell;
-    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    return csvText(cell);
   };
   const types = Object.values(COLUMNS).map(({ type }) => type);
-  const special = fc.constantFrom(..."=+-@\t\r\n\",'＝＋－＠！é😀 ");
+  const special = fc.constantFrom(..."=+-@\t\r\n\",;'＝＋－＠！é😀 ");
   const anyText = fc.array(fc.oneof(special, fc.string({ unit: "binary", maxLength: 4 })));
   const label = fc.option(anyText, { nil: null });
   const noon = "2026-01-31 12:00:00";

@@ -77,6 +77,7 @@ Deno.test("elements of a JSON file fail alone, and hostile ones stay data", asyn
     `[ 7, {"email":"a@b.test","colour":1}, {"email": broken}, [], {"password":"plain text password"},
     {"email":"a@b.test","firstName":"a\\u0000"}, {"email":"a@b.test","firstName":"a\\nb"},
     {"email":"a@b.test","lastName":"a\\ud800"}, {"metadata":{"id":${LONG}}}, {"email":"a@b.test","metadata":{"id":1.50}},
+    {"email":"a@b.test","isActive":"constructor"}, {"email":"a@b.test","x\\u0000y":1}, {"email":"a@b.test","x\\ud800y":1},
     {"email":"a@b.test","firstName":"a]b}\\"[","metadata":{"__proto__":{"x":1}}} ]`;
   match(await errorsOf(json), [
     /^expected a JSON object$/,
@@ -89,6 +90,9 @@ Deno.test("elements of a JSON file fail alone, and hostile ones stay data", asyn
     /well-formed/,
     new RegExp(`^metadata.id: ${LONG} .*send it as a text`),
     /^$/,
+    /^isActive: expected true or false$/,
+    /"xy"$/,
+    /"x\ufffdy"$/,
     /^$/,
   ]);
   const last = (await read(json)).at(-1);

@@ -41,9 +41,11 @@ Deno.test("a role is created with permissions, found at its Location, and audite
   assert.deepEqual(await auditOf(t, id), ["role.create"]);
 });
 
-Deno.test("a role name is unique in its tenant and the catalog, whatever its letter case", async () => {
+Deno.test("a role name is unique in its tenant and the catalog, whatever its letter case, form and invisible characters", async () => {
   await newRole("Caixa");
-  for (const name of ["CAIXA", "visitor"]) refused(await create({ name }), 409, "ROLE_ALREADY_EXISTS");
+  for (const name of ["CAIXA", "visitor", "Ca\u200bixa", "Ｃａｉｘａ"]) {
+    refused(await create({ name }), 409, "ROLE_ALREADY_EXISTS");
+  }
   assert.equal((await create({ name: "Caixa" }, stranger)).status, 201);
   const answers = await Promise.all(Array.from({ length: 4 }, () => create({ name: "Contested" })));
   assert.equal(answers.filter(({ status }) => status === 201).length, 1);

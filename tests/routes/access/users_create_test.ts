@@ -29,8 +29,8 @@ Deno.test("a user is created in the caller's tenant, and found by id and by emai
   assert.equal(created.status, 201);
   const path = `/api/v1/users/${created.body.id}`;
   assert.equal(created.headers.get("location"), path);
-  const { email: shown, appIds, isLockedOut } = created.body;
-  assert.deepEqual([shown, appIds, isLockedOut], [email, ["crm"], false]);
+  const { email: shown, phoneNumber, appIds, isLockedOut } = created.body;
+  assert.deepEqual([shown, phoneNumber, appIds, isLockedOut], [email, "+351910000000", ["crm"], false]);
   const read = await admin.get(path);
   assert.deepEqual([read.body, read.headers.get("etag")], [created.body, '"1"']);
   const byEmail = await admin.get(`/api/v1/users/by-email/${encodeURIComponent(email.toUpperCase())}`);
@@ -63,10 +63,19 @@ Deno.test("an email is unique whatever its letter case, across tenants, and stay
   assert.deepEqual(statuses(await atOnce(3, () => send({ email: racing }))), [201, 409, 409]);
 });
 
+Deno.test("an email is kept as it is given, and its domain is the same in Unicode and in ASCII", async () => {
+  const name = newUuid();
+  const [unicode, ascii] = [`r&d/${name}@müller.de`, `R&D/${name}@xn--mller-kva.de`];
+  assert.equal((await send({ email: unicode })).body.email, unicode);
+  assert.equal((await admin.get(`/api/v1/users/by-email/${encodeURIComponent(ascii)}`)).body.email, unicode);
+  refused(await send({ email: ascii }), 409, "USER_ALREADY_EXISTS");
+});
+
 Deno.test("emails, passwords, names and tenants have rules of their own", async () => {
   const email = "long.enough@example.test";
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ email: "no-address" }, /^email: /],
+    [{ phoneNumber: "912 345 678" }, /^phoneNumber: expected an international phone number such as/],
     [{ password: "short-one" }, /^password: expected 12 to 128 characters, found 9/],
     [
       { email, password: "Long.Enough@example.test" },

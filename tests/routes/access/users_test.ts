@@ -20,7 +20,7 @@ const versionOf = async (userId: string) =>
   (await sql<{ v: number }[]>`select security_version as v from users where id = ${userId}`)[0]?.v;
 
 Deno.test("an update keeps omitted members, and ends tokens only if it changes isActive", async () => {
-  const id = await createUser(admin, { phoneNumber: "123", appIds: ["crm"] });
+  const id = await createUser(admin, { phoneNumber: "+351123", appIds: ["crm"] });
   const put = (body: object, headers = {}) => admin.put(path(id), body, headers);
   const changed = await put({ firstName: " Bea ", lastName: null, phoneNumber: null });
   const { firstName, lastName, phoneNumber, appIds } = changed.body;

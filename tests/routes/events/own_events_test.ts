@@ -74,6 +74,18 @@ Deno.test("types of own events have another form than those of the service; data
   await publish(by, { text });
 });
 
+Deno.test("the data of an event keeps every member and digit, or is refused with the path of the number", async () => {
+  const by = await publisher();
+  const withData = (data: string) => by.post(PATH, `{"type":"invoice.paid","data":${data}}`);
+  const kept = '{"__proto__":{"a":1},"constructor":"x","n":0.1234567890123457,"large":9007199254740991}';
+  assert.equal(JSON.stringify((await accepted(withData(kept), 201)).data), kept);
+  assert.equal(JSON.stringify((await poll(by)).items[0]?.data), kept);
+  for (const lost of ["9007199254740993", "0.1234567890123456789", "1e400", "-123456789012345678901"]) {
+    const { status, body } = await withData(`{"orders":[{"id":${lost}}]}`);
+    assert.deepEqual([status, Object.keys(body.errors)], [400, ["data.orders.0.id"]]);
+  }
+});
+
 Deno.test("own events are delivered by signed webhooks", async () => {
   const h = await hookOf(t, { eventTypes: ["invoice.paid"] });
   const by = await t.actor({ tenantId: h.by.tenantId!, permissions: ["publish:events"] });

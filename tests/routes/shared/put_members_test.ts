@@ -27,7 +27,7 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
     assert.equal(status, 201, `${path} ${JSON.stringify(made)}`);
     return `${path}/${made.jobId ?? made.id}`;
   };
-  const person = { firstName: "Ana", lastName: "Silva", phoneNumber: "1", appIds: ["crm"] };
+  const person = { firstName: "Ana", lastName: "Silva", phoneNumber: "+3511", appIds: ["crm"] };
   const user = {
     ...person,
     email: `${crypto.randomUUID()}@example.test`,
@@ -113,7 +113,7 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
     [
       "/api/v1/auth/me",
       {},
-      { firstName: "Ana", lastName: "Silva", phoneNumber: "1" },
+      { firstName: "Ana", lastName: "Silva", phoneNumber: "+3511" },
       { firstName: "", lastName: "", phoneNumber: null },
     ],
     [

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { OpenIdIdentity } from "../../../../infra/openid.ts";
 import type { Tx } from "../../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../../audit/audit.ts";
@@ -6,6 +5,8 @@ import { type Problem, problem } from "../../../problems/problem.ts";
 import { newId } from "../../../shared/ids.ts";
 import { proveOwner } from "../../account/proved_owner.ts";
 import type { AccessPlatform } from "../../platform.ts";
+import { cutText } from "../../../shared/cut_text.ts";
+import { isMailAddress } from "../../../../infra/mail/mail_address.ts";
 
 /** Origin of a sign-in, for the audit log. */
 export interface Trace {
@@ -30,7 +31,7 @@ export async function resolveIdentity(
     return linked.id;
   }
   const { email } = identity;
-  if (!email || !isAscii(email) || !identity.isEmailVerified) {
+  if (!email || !isMailAddress(email) || !identity.isEmailVerified) {
     throw problem(
       "OIDC_EMAIL_UNVERIFIED_FORBIDDEN",
       "The provider returned no verified email for this identity.",
@@ -38,7 +39,7 @@ export async function resolveIdentity(
   }
   if (o.autoProvision) await createUser(tx, identity, email, o.trace);
   const [user] = await tx<{ id: string }[]>`
-    select id from users where lower(email) = lower(${email}) and is_active and deleted_at is null for no key update`;
+    select id from users where mail_key(email) = mail_key(${email}) and is_active and deleted_at is null for no key update`;
   if (!user) throw unknownUser();
   const { issuer, subject } = identity;
   const link = await tx`insert into user_identities (issuer, subject, user_id)
@@ -62,9 +63,6 @@ export async function resolveIdentity(
   );
 }
 
-/** Emails of users are. Lower case turns other letters into ASCII ones: `İ` into `i`, which is another's email. */
-const isAscii = (email: string): boolean => /^[\x21-\x7e]+$/.test(email);
-
 async function findLinkedUser(
   tx: Tx,
   { issuer, subject }: OpenIdIdentity,
@@ -78,9 +76,8 @@ async function findLinkedUser(
 
 /** Creates a user with a verified email, without password or tenant. Does nothing if the email is taken. */
 async function createUser(tx: Tx, identity: OpenIdIdentity, email: string, trace: Trace): Promise<void> {
-  if (!z.email().max(254).safeParse(email).success) return;
   const id = newId();
-  const [firstName, lastName] = [identity.firstName.slice(0, 100), identity.lastName.slice(0, 100)];
+  const [firstName, lastName] = [cutText(identity.firstName, 100), cutText(identity.lastName, 100)];
   const created = await tx`insert into users (id, email, first_name, last_name)
     values (${id}, ${email}, ${firstName}, ${lastName}) on conflict do nothing`;
   if (created.count === 0) return;

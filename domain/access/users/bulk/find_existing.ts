@@ -80,7 +80,7 @@ export async function findExisting(tx: Tx, rows: BulkRow[]): Promise<Existing> {
     select a.row, u.id as by_email, l.user_id as by_external_id
     from json_to_recordset(${named}::text::json)
       as a (row integer, email text, "externalId" text, "tenantId" uuid)
-    left join users u on lower(u.email) = lower(a.email)
+    left join users u on mail_key(u.email) = mail_key(a.email)
     left join user_tenants l on l.external_id = a."externalId" and l.tenant_id = a."tenantId"
     where u.id is not null or l.user_id is not null`;
   const ids = matches.flatMap(({ byEmail, byExternalId }) => [byEmail ?? [], byExternalId ?? []].flat());
@@ -109,9 +109,9 @@ async function findTenants(tx: Tx, rows: BulkRow[]): Promise<Map<string, FoundTe
   const { ids, names } = idsAndNames(rows.map(({ tenant }) => tenant));
   const tenants = await tx<Wanted<FoundTenant>[]>`
     select t.id, t.name, t.type = 'Platform' as is_platform, t.max_users, t.user_count, w.wanted
-    from tenants t left join unnest(${names}::text[]) w (wanted) on lower(w.wanted) = lower(t.name)
+    from tenants t left join unnest(${names}::text[]) w (wanted) on same_text(w.wanted) = same_text(t.name)
     where t.deleted_at is null and (t.id = any(${ids}::uuid[])
-      or lower(t.name) = any(array(select lower(n) from unnest(${names}::text[]) n)))
+      or same_text(t.name) = any(array(select same_text(n) from unnest(${names}::text[]) n)))
     order by t.id for no key update of t`;
   return new Map(
     tenants.flatMap(({ wanted, ...tenant }) => [tenant.id, wanted ?? []].flat().map((key) => [key, tenant])),
@@ -130,9 +130,9 @@ async function findRoles(
     select r.id, r.tenant_id, r.name, w.wanted, array(
       select p.code from role_permissions g join permissions p on p.id = g.permission_id and p.deleted_at is null
       where g.role_id = r.id) as codes
-    from roles r left join unnest(${names}::text[]) w (wanted) on lower(w.wanted) = lower(r.name)
+    from roles r left join unnest(${names}::text[]) w (wanted) on same_text(w.wanted) = same_text(r.name)
     where r.tenant_id = any(${tenantIds}::uuid[]) and r.deleted_at is null and (r.id = any(${ids}::uuid[])
-      or lower(r.name) = any(array(select lower(n) from unnest(${names}::text[]) n)))
+      or same_text(r.name) = any(array(select same_text(n) from unnest(${names}::text[]) n)))
     order by r.id for share of r`;
   return new Map(
     roles.flatMap(({ wanted, ...role }) =>

@@ -5,6 +5,7 @@ import type { BulkRow, Importer, RowResult } from "./bulk_row.ts";
 import { decide } from "./decide.ts";
 import { findExisting } from "./find_existing.ts";
 import { writeUsers } from "./write_users.ts";
+import { mailKey } from "../../../../infra/mail/mail_address.ts";
 
 /**
  * Creates and changes the users of many rows in one transaction, with a fixed number of statements. Rows that break a
@@ -34,7 +35,7 @@ function passesOf(rows: BulkRow[]): BulkRow[][] {
   const passes: BulkRow[][] = [];
   const seen = new Map<string, number>();
   for (const row of rows) {
-    const key = row.email?.toLowerCase() ?? `row ${row.row}`;
+    const key = row.email === undefined ? `row ${row.row}` : mailKey(row.email);
     const at = seen.get(key) ?? 0;
     seen.set(key, at + 1);
     (passes[at] ??= []).push(row);

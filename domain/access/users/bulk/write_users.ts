@@ -61,7 +61,7 @@ async function insertUsers(tx: Tx, users: PlannedUser[]): Promise<Set<string>> {
     select id, email, "passwordHash", "firstName", "lastName", "phoneNumber", "isActive", metadata
     from json_to_recordset(${asJson(rows)}::text::json) as x (id uuid, email text, "passwordHash" text,
       "firstName" text, "lastName" text, "phoneNumber" text, "isActive" boolean, metadata jsonb)
-    on conflict (lower(email)) do nothing returning id`;
+    on conflict (mail_key(email)) do nothing returning id`;
   return new Set(inserted.map(({ id }) => id));
 }
 

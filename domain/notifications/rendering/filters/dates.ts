@@ -4,8 +4,9 @@ import type { Filter } from "./filter.ts";
 import { describeValue } from "./text.ts";
 import { inZone, zoneProblem } from "./zones.ts";
 
-const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/;
-const ISO_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$/i;
+/** ISO 8601; the offset as Postgres prints it, `+00`, too. */
+const ISO =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(?:(Z)|([+-]\d{2}):?(\d{2})?)?)?$/i;
 const STYLES = ["short", "medium", "long", "full"] as const;
 const MAX_PATTERN = 100;
 const styles = new Map<string, Intl.DateTimeFormat>();
@@ -16,18 +17,20 @@ const patterns = new Map<string, DatePart[] | string>();
  * a time is shown as the same day in every time zone. @returns null if the value is not a date
  */
 function instantIn(value: unknown): { instant: Date; isBareDate: boolean } | null {
-  const isBareDate = typeof value === "string" && ISO_DATE.test(value);
-  const time = typeof value === "string" ? ISO_TIME.exec(value) : null;
-  const instant = value instanceof Date
-    ? value
-    : typeof value === "number"
+  const [, day = "", time, , hours, minutes = "00"] = typeof value === "string" ? ISO.exec(value) ?? [] : [];
+  const isBareDate = day !== "" && time === undefined;
+  const instant = value instanceof Date || typeof value === "number"
     ? new Date(value)
-    : isBareDate
-    ? new Date(`${value}T00:00:00Z`)
-    : time !== null
-    ? new Date(time[0].replace(" ", "T").toUpperCase() + (time[3] === undefined ? "Z" : ""))
+    : isDay(day)
+    ? new Date(`${day}T${time ?? "00:00"}${hours === undefined ? "Z" : `${hours}:${minutes}`}`)
     : null;
   return instant === null || Number.isNaN(instant.getTime()) ? null : { instant, isBareDate };
+}
+
+/** False for 30 February, which JavaScript reads as a day of March. */
+function isDay(day: string): boolean {
+  const midnight = new Date(`${day}T00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }
 
 function patternOf(pattern: string): DatePart[] | string {

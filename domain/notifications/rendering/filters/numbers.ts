@@ -27,6 +27,7 @@ function formatter(locale: string, currency: unknown, digits: unknown): Intl.Num
     `${locale}|${currency ?? ""}|${digits ?? ""}`,
     () =>
       new Intl.NumberFormat(locale, {
+        signDisplay: "negative", // an amount that is rounded to zero has no sign
         ...(currency === undefined ? {} : { style: "currency", currency: currency as string }),
         ...(digits === undefined
           ? {}

@@ -1,9 +1,8 @@
+import { graphemesOf } from "../../../shared/cut_text.ts";
 import { textOf } from "../values.ts";
 import { type Filter, type FilterContext, isBlank } from "./filter.ts";
 
 const MAX_TRUNCATED = 100_000;
-/** Created when first used: loading its tables takes tens of milliseconds. */
-let graphemes: Intl.Segmenter | undefined;
 
 const perText = (change: (text: string, locale: string) => string): Filter => ({
   minArguments: 0,
@@ -40,8 +39,7 @@ export const truncate: Filter = {
     if (text.length <= max) return text;
     let kept = 0;
     let count = 0;
-    graphemes ??= new Intl.Segmenter("und", { granularity: "grapheme" });
-    for (const { index } of graphemes.segment(text)) {
+    for (const { index } of graphemesOf(text)) {
       context.budget.charge(32);
       if (count === max - 1) kept = index;
       if (count === max) return text.slice(0, kept) + "…";

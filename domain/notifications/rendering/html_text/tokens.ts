@@ -6,18 +6,8 @@ export type HtmlToken =
   | { kind: "open"; name: string; attribute(name: string): string | null }
   | { kind: "close"; name: string };
 
-/** Elements whose content is not shown as text. */
-const HIDDEN = new Set([
-  "script",
-  "style",
-  "head",
-  "title",
-  "template",
-  "noscript",
-  "svg",
-  "object",
-  "select",
-]);
+/** Elements whose content is not shown as text. The end of `head` may be left out, and its other elements are empty. */
+const HIDDEN = new Set(["script", "style", "title", "template", "noscript", "svg", "object", "select"]);
 const ATTRIBUTE = /([^\s=>"'/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?/g;
 
 /** Splits HTML into tokens in one pass. What is not a tag is text. An unclosed tag or comment ends the document. */

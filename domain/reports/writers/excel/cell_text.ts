@@ -1,4 +1,5 @@
 import { escapeUTF8 } from "entities/escape";
+import { cutText } from "../../../shared/cut_text.ts";
 
 export const MAX_CELL_LENGTH = 32_767;
 // Spreadsheets write characters that XML does not allow as _x0001_. A text that already looks like this gets its
@@ -7,9 +8,7 @@ const NEEDS_ESCAPE = /(?![\t\n])\p{Cc}|[\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/u;
 
 /** A cell's text as XML: escaped and cut to MAX_CELL_LENGTH. */
 export function cellText(text: string): string {
-  const fitting = text.length > MAX_CELL_LENGTH
-    ? text.slice(0, MAX_CELL_LENGTH - 1).toWellFormed() + "…"
-    : text;
+  const fitting = text.length > MAX_CELL_LENGTH ? cutText(text, MAX_CELL_LENGTH - 1) + "…" : text;
   if (!NEEDS_ESCAPE.test(fitting)) return escapeUTF8(fitting);
   const escaped = fitting.replaceAll(
     new RegExp(NEEDS_ESCAPE, "gu"),

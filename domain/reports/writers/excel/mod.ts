@@ -17,6 +17,7 @@ import {
 import { TableSheets } from "./sheet.ts";
 import { STYLE, stylesPart } from "./styles.ts";
 import { relationsPart, SHEETML, XML_HEAD } from "./xml.ts";
+import { cutText } from "../../../shared/cut_text.ts";
 
 /**
  * Writes a workbook as a stream. Each table has a sheet with the logo and titles, a frozen head with filters, typed
@@ -133,7 +134,7 @@ export function sheetName(name: string, taken: string[]): string {
   const used = new Set(["history", ...taken.map((name) => name.toLowerCase())]);
   for (let number = 1;; number++) {
     const suffix = number === 1 ? "" : ` (${number})`;
-    const cut = plain.slice(0, 31 - suffix.length).replace(/[\ud800-\udbff]$/, "");
+    const cut = cutText(plain, 31 - suffix.length);
     const fitting = (trimmed(cut) || "Report") + suffix;
     if (!used.has(fitting.toLowerCase())) return fitting;
   }

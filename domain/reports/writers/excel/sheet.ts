@@ -8,6 +8,7 @@ import { columnLetters, textCell } from "./cell_text.ts";
 import { logoHeight } from "./drawings.ts";
 import { STYLE } from "./styles.ts";
 import { OFFICE, SHEETML, XML_HEAD, xmlText } from "./xml.ts";
+import { cutText } from "../../../shared/cut_text.ts";
 
 /** Maximum rows of a sheet. Further rows of a table go to another sheet. */
 const MAX_ROWS = 1_048_576;
@@ -216,10 +217,7 @@ export class TableSheets {
 
   #end(): string {
     const { layout, looks } = this.document;
-    const footer = looks.footer.slice(0, MAX_FOOTER).toWellFormed().replaceAll(/\s+/g, " ").replaceAll(
-      "&",
-      "&&",
-    );
+    const footer = footerText(looks.footer.replaceAll(/\s+/g, " "));
     return `<pageMargins left="0.4" right="0.4" top="0.5" bottom="0.5" header="0.3" footer="0.3"/>` +
       `<pageSetup paperSize="9" orientation="${layout}" fitToWidth="1" fitToHeight="0"/>` +
       `<headerFooter><oddFooter>&amp;L&amp;A&amp;C${
@@ -227,6 +225,14 @@ export class TableSheets {
       }&amp;RPage &amp;P of &amp;N</oddFooter></headerFooter>` +
       `${looks.logo ? `<drawing r:id="rId1"/>` : ""}</worksheet>`;
   }
+}
+
+/** A text with `&` as `&&`, which Excel counts as two of the characters that a footer may have. */
+function footerText(text: string, max = MAX_FOOTER): string {
+  const escaped = cutText(text, max).replaceAll("&", "&&");
+  return escaped.length <= MAX_FOOTER
+    ? escaped
+    : footerText(text, max - Math.ceil((escaped.length - MAX_FOOTER) / 2));
 }
 
 const widthOf = ({ type, width, title }: Column): number => Math.max(width ?? WIDTHS[type], title.length + 3);

@@ -6,7 +6,7 @@ import { PageContent } from "./page_content.ts";
 import { pdfDate, PdfFile, pdfText } from "./pdf_file.ts";
 import { PageTree } from "./page_tree.ts";
 import { type ElementOptions, type Role, StructureTree } from "./structure_tree.ts";
-import { hasRightToLeft, isPlain, runsOf, type Weight } from "./text_runs.ts";
+import { isPlain, type Run, runsOf, type Weight } from "./text_runs.ts";
 
 export interface CanvasOptions {
   /** Width and height of the pages in points. */
@@ -197,8 +197,9 @@ export class Canvas {
     let at = x;
     for (const run of runsOf(line)) {
       const font = run.font === "sans" ? style.font : run.font;
-      const draw = isUnshaped(run.text) ? this.#unshaped : this.#shaped;
-      at += draw.call(this, run.text, at, y, font, style.size);
+      at += isUnshaped(run.text)
+        ? this.#unshaped(run.text, at, y, font, style.size)
+        : this.#shaped(run, at, y, font, style.size);
     }
     return at - x;
   }
@@ -285,10 +286,10 @@ export class Canvas {
    * copy. Text from right to left gets none: readers order its glyphs themselves, and would reverse such a text.
    * @returns its width
    */
-  #shaped(text: string, x: number, y: number, font: FontName, size: number): number {
+  #shaped({ text, direction }: Run, x: number, y: number, font: FontName, size: number): number {
     const embedded = this.#select(font, size);
     const content = this.#content;
-    const isCopied = !hasRightToLeft(text);
+    const isCopied = direction === "ltr";
     if (isCopied) content.add(`/Span<</ActualText${pdfText(text)}>>BDC\n`);
     let pen = 0;
     let isOpen = false;
@@ -296,7 +297,7 @@ export class Canvas {
       if (isOpen) content.add(">]TJ\n");
       isOpen = false;
     };
-    for (const glyph of embedded.shape(text)) {
+    for (const glyph of embedded.shape(text, direction)) {
       const isMoved = glyph.x !== 0 || glyph.y !== 0;
       if (isMoved) end();
       if (!isOpen) {

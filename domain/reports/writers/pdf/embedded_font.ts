@@ -1,4 +1,4 @@
-import { type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
+import { type Direction, type FontName, loadFont } from "../../../../infra/fonts/fonts.ts";
 import { ascii, type PdfFile } from "./pdf_file.ts";
 
 /** A glyph with its place relative to the pen. Lengths are thousandths of the font size. */
@@ -58,8 +58,8 @@ export class EmbeddedFont {
   }
 
   /** Shapes a text, such as Arabic or Devanagari, with the tables of the font. */
-  shape(text: string): PlacedGlyph[] {
-    const { glyphs, positions } = this.#font.layout(text);
+  shape(text: string, direction: Direction): PlacedGlyph[] {
+    const { glyphs, positions } = this.#font.layout(text, direction);
     return glyphs.map(({ id, advanceWidth, codePoints }, i) => {
       const { xAdvance, xOffset, yOffset } = positions[i] ??
         { xAdvance: advanceWidth, xOffset: 0, yOffset: 0 };

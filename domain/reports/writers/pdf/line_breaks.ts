@@ -1,4 +1,5 @@
-import { decomposeMissing, graphemes, isPlain, type Weight, widthOf } from "./text_runs.ts";
+import { decomposeMissing, isPlain, type Weight, widthOf } from "./text_runs.ts";
+import { cutText, graphemesOf } from "../../../shared/cut_text.ts";
 
 const MAX_CHARACTERS = 2_000;
 
@@ -14,7 +15,7 @@ export function breakLines(
 ): string[] {
   if (given.length < 200 && isPlain(given) && widthOf(given, weight) <= width) return [given];
   const text = decomposeMissing(
-    given.length > MAX_CHARACTERS ? given.slice(0, MAX_CHARACTERS).toWellFormed() : given,
+    cutText(given, MAX_CHARACTERS),
   );
   if (text.length < 200 && !text.includes("\n") && widthOf(text, weight) <= width) return [printable(text)];
   const lines: string[] = [];
@@ -49,7 +50,7 @@ function* breakParagraph(paragraph: string, width: number, weight: Weight): Gene
       used += widthOf(word, weight);
       continue;
     }
-    for (const { segment: character } of graphemes.segment(word)) {
+    for (const { segment: character } of graphemesOf(word)) {
       const advance = widthOf(character, weight);
       if (line !== "" && used + advance > width) {
         yield line;
@@ -64,7 +65,7 @@ function* breakParagraph(paragraph: string, width: number, weight: Weight): Gene
 }
 
 function withEllipsis(lines: string[], width: number, weight: Weight): string[] {
-  let last = [...lines.at(-1) ?? ""];
+  let last = Array.from(graphemesOf(lines.at(-1) ?? ""), ({ segment }) => segment);
   while (last.length > 0 && widthOf(last.join("") + "…", weight) > width) last = last.slice(0, -1);
   return [...lines.slice(0, -1), last.join("").trimEnd() + "…"];
 }

@@ -6,6 +6,7 @@ import { COLORS, GAP, type PlacedColumn, type TableLayout } from "./layout.ts";
 import { breakLines } from "./line_breaks.ts";
 import { ASCENT, LINE, type Pages } from "./pages.ts";
 import { isPlain, widthOf } from "./text_runs.ts";
+import { cutText } from "../../../shared/cut_text.ts";
 
 const MAX_LINES = 8;
 /** Maximum length of a cell's replacement text; the same limit as in `breakLines`. */
@@ -224,4 +225,4 @@ export class TableRows {
  * right-to-left text in the wrong order.
  */
 const replacementText = (text: string, lines: string[]): string | null =>
-  lines.length === 1 && isPlain(text) ? null : text.slice(0, MAX_READ_TEXT).toWellFormed();
+  lines.length === 1 && isPlain(text) ? null : cutText(text, MAX_READ_TEXT);

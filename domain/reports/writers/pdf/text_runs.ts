@@ -1,10 +1,18 @@
+import { graphemesOf } from "../../../shared/cut_text.ts";
 import bidiFactory, { type Bidi } from "bidi-js";
-import { type FontName, loadFont, scriptFont } from "../../../../infra/fonts/fonts.ts";
+import {
+  type Direction,
+  type FontName,
+  isUnshaped,
+  loadFont,
+  scriptFont,
+} from "../../../../infra/fonts/fonts.ts";
 
-/** A part of a line in one font. Runs are drawn from left to right. */
+/** A part of a line in one font and direction. Runs are drawn from left to right. */
 export interface Run {
   text: string;
   font: FontName;
+  direction: Direction;
 }
 
 const PLAIN = /^[\x20-\x7e\u00a0-\u017f]*$/;
@@ -13,7 +21,6 @@ const PICTOGRAPH = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u;
 const FALLBACKS: FontName[] = ["sans", "symbols", "cjk", "emoji"];
 const MISSING = "\ufffd";
 
-export const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const bidi = (bidiFactory as unknown as () => Bidi)(); // the types wrongly describe an ES module
 
 /** Has the text only Latin characters of the main font? Then it needs no font or direction handling. */
@@ -24,12 +31,12 @@ export const hasRightToLeft = (text: string): boolean => RIGHT_TO_LEFT.test(text
 
 /** Splits a line by font and direction. Characters that no font has become the replacement character. */
 export function runsOf(line: string): Run[] {
-  if (isPlain(line)) return line === "" ? [] : [{ text: line, font: "sans" }];
-  if (!hasRightToLeft(line)) return byFont(line);
+  if (isPlain(line)) return line === "" ? [] : [{ text: line, font: "sans", direction: "ltr" }];
+  if (!hasRightToLeft(line)) return byFont(line, "ltr");
   return visualPieces(line).flatMap(({ text, isRightToLeft }) => {
-    if (!isRightToLeft) return byFont(text);
+    if (!isRightToLeft) return byFont(text, "ltr");
     // The canvas draws runs from left to right. So each word is a run, and the last word comes first.
-    return (text.match(/\s+|\S+/g) ?? []).reverse().flatMap((word) => byFont(word).reverse());
+    return (text.match(/\s+|\S+/g) ?? []).reverse().flatMap((word) => byFont(word, "rtl").reverse());
   });
 }
 
@@ -56,14 +63,14 @@ function visualPieces(line: string): { text: string; isRightToLeft: boolean }[] 
 const mirrored = (text: string): string =>
   Array.from(text, (character) => bidi.getMirroredCharacter(character) ?? character).join("");
 
-function byFont(text: string): Run[] {
+function byFont(text: string, direction: Direction): Run[] {
   const runs: Run[] = [];
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     const font = fontOf(segment);
     const last = runs.at(-1);
     const drawn = font ? segment : MISSING;
     if (last && (last.font === font || (segment === " " && last.font === "cjk"))) last.text += drawn;
-    else runs.push({ text: drawn, font: font ?? "sans" });
+    else runs.push({ text: drawn, font: font ?? "sans", direction });
   }
   return runs;
 }
@@ -90,8 +97,19 @@ export type Weight = "sans" | "bold";
 const advances = { sans: new Map<number, number>(), bold: new Map<number, number>() };
 const MAX_CACHED_ADVANCES = 70_000;
 
-/** The width of a text at font size 1: the sum of its characters. Good enough for line breaks and never too small. */
-export function widthOf(text: string, weight: Weight = "sans"): number {
+/** The width of a text at font size 1, as it is drawn in one line. */
+export const widthOf = (text: string, weight: Weight = "sans"): number =>
+  isUnshaped(text)
+    ? widthOfCharacters(text, weight)
+    : runsOf(text).reduce((sum, run) => sum + widthOfRun(run, weight), 0);
+
+function widthOfRun({ text, font, direction }: Run, weight: Weight): number {
+  if (isUnshaped(text)) return widthOfCharacters(text, weight);
+  const { layout, unitsPerEm } = loadFont(font === "sans" ? weight : font);
+  return layout(text, direction).positions.reduce((sum, { xAdvance }) => sum + xAdvance, 0) / unitsPerEm;
+}
+
+function widthOfCharacters(text: string, weight: Weight): number {
   const cached = advances[weight];
   let width = 0;
   for (const character of text) {

@@ -123,6 +123,7 @@ Deno.test("all required variables that are missing or null are named", () => {
 
 const HTML_TEXTS: [string, string, string][] = [
   ["paragraphs", "<p>One  <b>bold</b>\n word</p><p>Two<br>three</p>", "One bold word\n\nTwo\nthree"],
+  ["a head without an end", "<html><head><title>t</title><meta charset=utf-8><body>Dear Ann", "Dear Ann"],
   ["no text", "<head><title>t</title></head><style>p{}</style><!-- no -->a<script>1<2</script>b", "ab"],
   ["headings", "<h1>Title</h1>text<h2>Sub</h2><div>more</div>", "Title\n\ntext\n\nSub\n\nmore"],
   [

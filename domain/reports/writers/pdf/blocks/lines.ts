@@ -1,6 +1,7 @@
+import { graphemesOf } from "../../../../shared/cut_text.ts";
 import type { Span } from "../../../document_templates/blocks.ts";
 import { COLORS } from "../layout.ts";
-import { decomposeMissing, graphemes, type Weight, widthOf } from "../text_runs.ts";
+import { decomposeMissing, type Weight, widthOf } from "../text_runs.ts";
 import type { Ink } from "./piece.ts";
 
 /** A part of a line in one style. */
@@ -44,7 +45,7 @@ export function breakSpans(spans: Span[], width: number, { size, isBold = false 
       continue;
     }
     for (const fragment of word) {
-      for (const { segment } of graphemes.segment(fragment.text)) {
+      for (const { segment } of graphemesOf(fragment.text)) {
         const advance = widthOf(segment, fragment.weight) * size;
         if (line.length > 0 && used + advance > width) endLine();
         line.push({ ...fragment, text: segment });
