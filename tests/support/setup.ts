@@ -234,10 +234,10 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
           listeners.delete(look);
           reject(
             new Error(
-              `job ${jobId} did not reach ${statuses} in 20 s; last status: ${settledStatus.get(jobId)}`,
+              `job ${jobId} did not reach ${statuses} in 2 minutes; last status: ${settledStatus.get(jobId)}`,
             ),
           );
-        }, 20_000);
+        }, 120_000);
         const look = () => {
           const status = settledStatus.get(jobId);
           if (!status || !statuses.includes(status)) return;
