@@ -39,7 +39,7 @@ import { writeWithRetry } from "./write_retry.ts";
 /** From this attempt on, an attempt that a provider postponed (Retry-After) uses up a retry like any other failure. */
 const MAX_POSTPONED_ATTEMPTS = 50;
 
-const args = z.object({ notificationId: z.uuid() });
+const args = z.object({ notificationId: z.guid() });
 
 /** Delivers one message to its owed recipients. The retries of the job are the retries of the message. */
 export const deliveryJob = defineJob({

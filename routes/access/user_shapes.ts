@@ -28,7 +28,7 @@ const lockout = {
   }),
 };
 const person = {
-  id: z.uuid(),
+  id: z.guid(),
   email: z.string(),
   firstName: z.string(),
   lastName: z.string(),
@@ -58,8 +58,8 @@ export const AdminUserEditDto = z.object({
   updatedAt: timestamp,
   deletedAt,
   tenants: z.array(z.object({
-    tenantId: z.uuid(),
-    roleIds: z.array(z.uuid()),
+    tenantId: z.guid(),
+    roleIds: z.array(z.guid()),
     isDefault: z.boolean(),
     isActive: z.boolean(),
     externalId: ofLink,
@@ -67,14 +67,14 @@ export const AdminUserEditDto = z.object({
 }).meta({ id: "AdminUserEditDto" });
 
 export const UserTenantDto = z.object({
-  tenantId: z.uuid(),
+  tenantId: z.guid(),
   tenantName: z.string(),
   tenantType: z.string(),
   isTenantActive: z.boolean(),
   isActive: z.boolean(),
   isDefault: z.boolean(),
   externalId: ofLink,
-  roles: z.array(z.object({ id: z.uuid(), name: z.string() })),
+  roles: z.array(z.object({ id: z.guid(), name: z.string() })),
   createdAt: timestamp,
 }).meta({ id: "UserTenantDto" });
 
@@ -157,18 +157,18 @@ export const InviteUserRequest = z.object({
 }).meta({ id: "InviteUserDto" });
 
 export const InvitationDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   email: z.string(),
   firstName: z.string(),
   lastName: z.string(),
-  roles: z.array(z.object({ id: z.uuid(), name: z.string() })),
+  roles: z.array(z.object({ id: z.guid(), name: z.string() })),
   status: z.enum(INVITATION_STATUSES),
-  invitedBy: z.uuid(),
+  invitedBy: z.guid(),
   createdAt: timestamp,
   sentAt: timestamp.meta({ description: "When the newest link was mailed" }),
   expiresAt: timestamp,
   acceptedAt: timestamp.nullable(),
-  userId: z.uuid().nullable().meta({ description: "The user who accepted" }),
+  userId: z.guid().nullable().meta({ description: "The user who accepted" }),
 }).meta({ id: "InvitationDto" });
 
 /** Omitted fields keep their values; null clears a name, the phone number, the applications or the metadata. */

@@ -11,9 +11,9 @@ import { endpoint } from "../shared/endpoint.ts";
 import { anyObject, queryInteger, uuid } from "../shared/validation.ts";
 
 const EventDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   type: z.string(),
-  tenantId: z.uuid(),
+  tenantId: z.guid(),
   occurredAt: z.iso.datetime(),
   data: z.unknown(),
 }).meta({ id: "EventDto" });

@@ -40,7 +40,7 @@ const PartReservation = z.object({
 }).meta({ id: "FilePartReservation" });
 
 export const FileReservation = z.object({
-  fileId: z.uuid(),
+  fileId: z.guid(),
   uploadUrl: z.url().meta({ description: "PUT the content to this URL, directly to storage" }),
   uploadExpiresAt: time,
   requiredHeaders: z.record(z.string(), z.string()).meta({
@@ -66,8 +66,8 @@ export const CompleteFileRequest = z.object({
 });
 
 export const FileRecordDto = z.object({
-  id: z.uuid(),
-  tenantId: z.uuid().nullable().meta({ description: "null: a product file" }),
+  id: z.guid(),
+  tenantId: z.guid().nullable().meta({ description: "null: a product file" }),
   profile: z.string(),
   fileName: z.string(),
   declaredContentType: z.string(),
@@ -78,7 +78,7 @@ export const FileRecordDto = z.object({
   retentionClass: z.enum(RETENTION_CLASSES),
   retainUntil: time.nullable(),
   legalHold: z.boolean(),
-  legalHoldBy: z.uuid().nullable().meta({ description: "Who set the legal hold" }),
+  legalHoldBy: z.guid().nullable().meta({ description: "Who set the legal hold" }),
   legalHoldSince: time.nullable(),
   legalHoldReason: z.string().nullable(),
   purgesAt: time.nullable().meta({
@@ -90,11 +90,11 @@ export const FileRecordDto = z.object({
   }),
   purgeReason: z.string().nullable(),
   purgedAt: time.nullable(),
-  purgedBy: z.uuid().nullable(),
+  purgedBy: z.guid().nullable(),
   rejectionCode: z.string().nullable(),
   signatureName: z.string().nullable(),
   referenceCount: z.int(),
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: time,
   completedAt: time.nullable(),
   availableAt: time.nullable(),
@@ -140,11 +140,11 @@ export const ReferenceRequest = z.object({
 }).meta({ id: "ReferenceRequest" });
 
 export const FileReferenceDto = z.object({
-  referenceId: z.uuid(),
-  fileId: z.uuid(),
+  referenceId: z.guid(),
+  fileId: z.guid(),
   scope: z.string(),
   ownerId: z.string(),
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: time,
 }).meta({ id: "FileReference" });
 

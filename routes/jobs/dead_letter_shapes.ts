@@ -5,9 +5,9 @@ import { instant } from "../shared/validation.ts";
 import { timestamp } from "./shapes.ts";
 
 export const DeadLetterJobDto = z.object({
-  id: z.uuid(),
-  jobId: z.uuid(),
-  tenantId: z.uuid().nullable(),
+  id: z.guid(),
+  jobId: z.guid(),
+  tenantId: z.guid().nullable(),
   jobTypeName: z.string(),
   queue: z.string(),
   serializedArgs: z.string(),
@@ -15,7 +15,7 @@ export const DeadLetterJobDto = z.object({
   errorMessage: z.string().nullable(),
   failedAt: timestamp,
   retriedAt: timestamp.nullable(),
-  retriedJobId: z.uuid().nullable(),
+  retriedJobId: z.guid().nullable(),
 }).meta({ id: "DeadLetterJobDto" });
 
 export const DeadLetterGroupDto = z.object({
@@ -82,7 +82,7 @@ export const RetryManyResponse = z.object({
   matched: z.int(),
   retried: z.int(),
   dryRun: z.boolean(),
-  jobIds: z.array(z.uuid()).meta({ description: "Ids of the first 100 new jobs" }),
+  jobIds: z.array(z.guid()).meta({ description: "Ids of the first 100 new jobs" }),
 }).meta({ id: "RetryDeadLettersResponse" });
 
 export const PurgeRequest = z.object({
