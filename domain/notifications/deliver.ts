@@ -49,7 +49,7 @@ export const deliveryJob = defineJob({
   async run({ notificationId }, context: JobContext<NotificationPlatform>) {
     const { platform, db, jobId, createdBy, attempt, failures, maxRetries, signal } = context;
     const { holds, settlements } = deliveryBatches(db);
-    const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt, failures }));
+    const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt }));
     if (!held) return { skipped: "the message is not waiting for this job" };
     const isDigest = held.templateSlug === DIGEST_TEMPLATE;
     if (isDigest) await reopenDigest(platform, held.id);
