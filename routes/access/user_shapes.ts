@@ -81,7 +81,7 @@ export const UserTenantDto = z.object({
 /** A UUID that identifies something: the nil UUID is refused. */
 const namedId = uuid.refine((id) => id !== NIL, { error: "must not be empty" });
 
-const uniqueIds = z.array(namedId).max(1_000).transform((ids) => [...new Set(ids)]);
+const uniqueIds = z.array(namedId).transform((ids) => [...new Set(ids)]);
 const atMost50 = { error: "expected at most 50 different ids" };
 const optionalBoolean = (fallback: boolean) => z.boolean().nullish().transform((value) => value ?? fallback);
 
@@ -110,9 +110,13 @@ export const AddTenantUserRequest = z.object({
 })
   .meta({ id: "AddTenantUserDto" });
 
-export const SetRolesRequest = z.object({
-  roleIds: uniqueIds.pipe(z.array(z.string()).max(50, atMost50)).meta({ description: "Empty: none" }),
-}).meta({ id: "SetUserRolesDto" });
+/** Also takes the roles that the GET answers. */
+export const SetRolesRequest = z.preprocess(
+  (given) => Array.isArray(given) ? { roleIds: given.map((role) => role?.id) } : given,
+  z.object({
+    roleIds: uniqueIds.pipe(z.array(z.string()).max(50, atMost50)).meta({ description: "Empty: none" }),
+  }).meta({ id: "SetUserRolesDto" }),
+);
 
 const assignments = z.array(
   z.object({ tenantId: namedId, roleIds, isDefault, isActive: optionalBoolean(true), externalId }).meta({
@@ -146,6 +150,7 @@ export const CreateUserRequest = z.object({
   tenants: assignments.nullish().transform((links) => links ?? []),
   appIds: appIds.nullish().transform((ids) => ids ?? []),
   isActive: optionalBoolean(true),
+  externalId: externalId.meta({ description: `${EXTERNAL_ID}, if the user gets one link` }),
   metadata: metadata.nullish().transform((value) => value ?? {}),
 }).meta({ id: "CreateUserDto" });
 
