@@ -1,17 +1,24 @@
 import { z } from "zod";
 import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
-import { FILE_STATUSES, RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { FILE_STATUSES, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { MAX_PARTS } from "../../domain/files/parts.ts";
 import { isJobReason, PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
+import { isUuid } from "../../domain/shared/ids.ts";
+import type { FindInput } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
 import { enumName, instant, uuid } from "../shared/validation.ts";
 
 const time = z.iso.datetime();
 
-export const FileId = z.object({ id: uuid });
-/** `referenceId` is validated after the file was found for the caller. */
-export const FileReferenceId = z.object({ id: uuid, referenceId: z.string() });
-export const ReferenceId = z.object({ referenceId: uuid });
+/** Members of every route that names a file. */
+export const ofFile = {
+  params: z.object({ id: uuid }),
+  find: async ({ db, caller, params: { id = "" } }: FindInput<Caller>) => {
+    if (isUuid(id)) await readVisibleFile(db, caller, id);
+  },
+};
+export const FileReferenceId = ofFile.params.extend({ referenceId: uuid });
 
 export const ReserveFileRequest = z.object({
   profile: z.string().min(1).max(64),
@@ -109,17 +116,8 @@ export const FileProfileDto = z.object({
 export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ id: "FileDownload" });
 
 export const DownloadQuery = z.object({ purpose: enumName(DOWNLOAD_PURPOSES).default("download") });
-/** The query in the API document. Its values are validated after the file was found. */
-export const LateDownloadQuery = z.object({
-  purpose: z.unknown().optional().meta({ type: "string", enum: [...DOWNLOAD_PURPOSES], default: "download" }),
-});
 
 export const ScanAttemptsQuery = z.object(pageQuery(100, 100));
-/** The query in the API document. Its values are validated after the file was found. */
-export const LateScanAttemptsQuery = z.object({
-  page: z.unknown().optional().meta({ type: "integer", minimum: 1, default: 1 }),
-  pageSize: z.unknown().optional().meta({ type: "integer", minimum: 1, maximum: 100, default: 100 }),
-});
 
 export const ScanAttemptDto = z.object({
   attemptNumber: z.int(),
