@@ -161,7 +161,9 @@ Deno.test("purge deletes by filters and age, or everything with null, {} and an 
   await sql`update dead_letter_jobs set failed_at = now() - interval '10 days' where id = ${old ?? ""}`;
   const purged = async (body?: unknown) => (await purge(actor, body)).body.purged;
   const cases: [filter: unknown, purged: number][] = [
-    ...[11, 36_501, 3_000_000, 2 ** 31, 1e20].map((retentionDays) => [{ retentionDays }, 0] as [unknown, number]),
+    ...[11, 36_501, 3_000_000, 2 ** 31, 1e20].map((retentionDays) =>
+      [{ retentionDays }, 0] as [unknown, number]
+    ),
     [{ errorContains: "DISK", retentionDays: 9 }, 1],
     [{ errorContains: "disk", jobTypeName: "steward.echo" }, 1],
     [{ failedTo: "2020-01-01" }, 0],
