@@ -29,7 +29,7 @@ const BatchArgs = z.object({
   generation: z.int(),
   batch: z.int(),
   /** The last file of the previous batch; null in the first batch of a walk. */
-  after: z.object({ generation: z.int(), fileId: z.uuid() }).nullable(),
+  after: z.object({ generation: z.int(), fileId: z.guid() }).nullable(),
   /** How many files of this walk gave an error so far. */
   errors: z.int(),
 });

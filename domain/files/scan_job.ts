@@ -4,7 +4,7 @@ import { scanWithCrashGuard } from "./crashed_scan.ts";
 import type { FilePlatform } from "./platform.ts";
 import { SCAN_TIMEOUT_MS } from "./scan.ts";
 
-const ScanArgs = z.object({ fileId: z.uuid() });
+const ScanArgs = z.object({ fileId: z.guid() });
 
 /**
  * Scans one file. Engine and storage failures postpone the job (see `scanFile`); retries are for failures of the

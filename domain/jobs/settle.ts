@@ -264,7 +264,8 @@ async function writeOthers(q: Sql, workerId: string, settlements: Settlement[]):
     ), settled as (
       update jobs j set worker_id = null, failures = j.failures + e.counts,
         status = case when j.cancel_requested_at is not null then 'Cancelled' else e.next end::job_status,
-        last_error = coalesce(e.error, j.last_error), wait_reason = e.wait_reason,
+        last_error = case when e.execution = 'Abandoned' then j.last_error else coalesce(e.error, j.last_error) end,
+        wait_reason = e.wait_reason,
         outage_since = case when e.is_outage = 1 then coalesce(j.outage_since, statement_timestamp())
           when e.is_outage is null then j.outage_since end,
         due_at = case when e.next = 'DeadLettered' then j.due_at

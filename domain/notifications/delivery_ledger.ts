@@ -69,8 +69,6 @@ export interface Hold {
   id: string;
   jobId: string;
   attempt: number;
-  /** How often the job has failed before; becomes the retry count. */
-  failures: number;
 }
 
 /**
@@ -80,15 +78,15 @@ export interface Hold {
  * have not got it. A message whose content has expired is not taken.
  * The condition on the status is written as `case` so that no index can serve it. With an index on the status, the
  * planner underestimates the open messages of a large backlog and reads all of them for every batch.
+ * A run that follows another one counts as a retry, whatever ended that: a failure, an outage, or its death.
  * @returns in the given order; null if the run cannot take the message: it is cancelled, sent, or held by another job.
  */
 export async function holdNotifications(q: Sql, holds: Hold[]): Promise<(HeldNotification | null)[]> {
   const rows = await q<(HeldNotification & { isRevived: boolean })[]>`
     update notifications n set status = 'Sending', job_id = h.job_id, job_attempt = h.attempt,
-      retry_count = h.failures, updated_at = now()
+      retry_count = n.retry_count + (n.status not in ('Queued', 'Scheduled'))::int, updated_at = now()
     from unnest(${holds.map((h) => h.id)}::uuid[], ${holds.map((h) => h.jobId)}::uuid[],
-      ${holds.map((h) => h.attempt)}::int[], ${holds.map((h) => h.failures)}::int[])
-      as h (id, job_id, attempt, failures)
+      ${holds.map((h) => h.attempt)}::int[]) as h (id, job_id, attempt)
     where n.id = h.id and case when n.job_id = h.job_id
       then n.status in ('Queued', 'Scheduled', 'Failed') or n.status = 'Sending' and n.job_attempt < h.attempt
       else n.status = 'DeadLettered' and n.body_expired_at is null end

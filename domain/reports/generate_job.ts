@@ -5,7 +5,7 @@ import type { ReportPlatform } from "./platform.ts";
 import { describeFailure, isPermanentFailure, produceDocument, RunSuperseded } from "./produce.ts";
 import { beginRun, failRun, MAX_FAILURES, requeueRun, type Run } from "./run.ts";
 
-const args = z.object({ executionId: z.uuid() });
+const args = z.object({ executionId: z.guid() });
 const TIMEOUT_MS = 30 * 60_000;
 /** Without a slot after this time the job is postponed, so that it does not block its worker. */
 const SLOT_PATIENCE_MS = 2_000;

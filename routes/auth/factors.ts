@@ -49,7 +49,7 @@ export const factorRoutes = [
     answers: {
       200: {
         description: "The secret, and the URL for the QR code; shown only in this answer",
-        schema: z.object({ factorId: z.uuid(), secret: z.string(), otpauthUrl: z.string() }).meta({
+        schema: z.object({ factorId: z.guid(), secret: z.string(), otpauthUrl: z.string() }).meta({
           id: "NewTotpDto",
         }),
       },

@@ -56,7 +56,7 @@ const PutJobTypeRequest = z.object({
 
 const DeclaredJobTypeDto = z.object({
   name: z.string(),
-  tenantId: z.uuid().nullable().meta({ description: "Null: declared for all tenants" }),
+  tenantId: z.guid().nullable().meta({ description: "Null: declared for all tenants" }),
   description: z.string().nullable(),
   argsSchema: argsSchema.nullable(),
   timeoutSeconds: z.int(),
@@ -65,7 +65,7 @@ const DeclaredJobTypeDto = z.object({
   rateLimit: z.object({ count: z.int(), perSeconds: z.int(), key: z.string().nullable() }).nullable(),
   secretArgs: z.array(z.string()),
   push: z.object({ url: z.string() }).nullable(),
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
   secret: z.string().optional().meta({

@@ -53,7 +53,7 @@ const texts = templateTexts.nullish();
 const timestamp = z.iso.datetime();
 
 const summaryFields = {
-  id: z.uuid(),
+  id: z.guid(),
   slug: z.string(),
   name: z.string(),
   locale: z.string(),
@@ -73,16 +73,16 @@ const TemplateDto = z.object({ ...summaryFields, ...contentFields }).meta({ id: 
 const VersionItem = z.object({
   version: z.int(),
   changedAt: timestamp,
-  changedBy: z.uuid().nullable(),
+  changedBy: z.guid().nullable(),
 }).meta({ id: "DocumentTemplateVersionItem" });
 const VersionDto = z.object({
-  templateId: z.uuid(),
+  templateId: z.guid(),
   version: z.int(),
   name: z.string(),
   locale: z.string(),
   ...contentFields,
   changedAt: timestamp,
-  changedBy: z.uuid().nullable(),
+  changedBy: z.guid().nullable(),
 }).meta({ id: "DocumentTemplateVersionDto" });
 const SampleDto = z.object({
   slug: z.string(),

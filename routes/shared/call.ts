@@ -7,7 +7,7 @@ import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { hasLongNumber, lostDigits, parseExactly } from "../../domain/shared/exact_json.ts";
 import { decodeInTurns, nextTurn } from "../../domain/shared/in_turns.ts";
 import { MAX_DEPTH, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
-import { leaveOutNulls, shapeOf, unknownMembers } from "./body_members.ts";
+import { leaveOutNulls, type Shape, shapeOf, type UnknownMembers, unknownMembers } from "./body_members.ts";
 import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
@@ -29,6 +29,8 @@ export class Call {
   caller: Caller | null = null;
   /** The remaining quota of its caller, if requests are limited. */
   quota: Quota | null = null;
+  /** The members of the answers of its resource. */
+  answered: () => Shape | null = () => null;
   /** Unknown members of its body, as `tenants[0].colour`. */
   readonly ignoredMembers = new Set<string>();
   /** Releases its place among the requests, polls and streams of the instance. */
@@ -113,15 +115,20 @@ export class Call {
    * @throws VALIDATION_ERROR by field, also for an unknown member that looks like a known one
    */
   parseBody<S extends z.ZodType>(schema: S, value: unknown, at: (string | number)[] = []): z.output<S> {
-    const errors = this.findUnknownMembers(schema, value, at);
-    const result = schema.safeParse(value);
-    if (result.success && Object.keys(errors).length === 0) return result.data;
-    throw invalid({ ...result.error ? fieldErrors(schema, value, result.error) : {}, ...errors });
+    return parseMembers(schema, value, this.findUnknownMembers(schema, value, at));
+  }
+
+  /** Validates a query like `parseBody`. */
+  parseQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
+    return parseMembers(schema, query, this.#ignoreUnknown(unknownMembers(schema, query)));
   }
 
   /** Returns errors for unknown members of `value` that look like known ones. Records the others as ignored. */
   findUnknownMembers(schema: z.ZodType, value: unknown, at: (string | number)[] = []): FieldErrors {
-    const { errors, ignored } = unknownMembers(schema, value, at);
+    return this.#ignoreUnknown(unknownMembers(schema, value, at, this.answered));
+  }
+
+  #ignoreUnknown({ errors, ignored }: UnknownMembers): FieldErrors {
     for (const name of ignored) this.ignoredMembers.add(name);
     return errors;
   }
@@ -173,8 +180,9 @@ export class Call {
   /** Reads a raw body of one of these content types. @throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
   async readContent(types: readonly string[]): Promise<Uint8Array<ArrayBuffer>> {
     const given = this.request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-    if (!types.includes(given)) throw unreadable("Content-Type", given, types.join(" or "));
-    return await this.readBytes(given, false);
+    const isOther = given !== "" && !types.includes(given);
+    if (isOther) throw unreadable("Content-Type", given, types.join(" or "));
+    return await this.readBytes(given || types.join(" or "), false);
   }
 
   /** The raw body, read once. @throws BODY_TOO_LARGE, BODY_TIMED_OUT, VALIDATION_ERROR if it is incomplete */
@@ -204,6 +212,9 @@ export class Call {
     const bytes = await this.bytes();
     if (bytes.length === 0 && optional) return bytes;
     const { headers } = this.request;
+    if (bytes.length === 0 && !headers.has("content-type")) {
+      throw invalid({ body: [`expected ${expectedType}, found no body`] });
+    }
     const [type = "", ...parameters] = headers.get("content-type")?.toLowerCase().split(";") ?? [];
     const contentType = type.trim();
     if (
@@ -229,6 +240,13 @@ const unreadable = (what: string, found: string, expected: string, headers: Reco
     `The body's ${what} is ${found ? `"${found.slice(0, 100)}"` : "absent"}; expected ${expected}.`,
     { headers },
   );
+
+/** Validates `value`, whose unknown members have these errors. */
+function parseMembers<S extends z.ZodType>(schema: S, value: unknown, errors: FieldErrors): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success && Object.keys(errors).length === 0) return result.data;
+  throw invalid({ ...result.error ? fieldErrors(schema, value, result.error) : {}, ...errors });
+}
 
 /** Validates `value`. @throws VALIDATION_ERROR with all errors by field */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {

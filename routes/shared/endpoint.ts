@@ -52,6 +52,13 @@ export interface AnswerSpec {
   etag?: true;
 }
 
+export interface FindInput<C> {
+  db: Sql;
+  caller: C;
+  /** The parameters of the path as they were sent. */
+  params: Record<string, string>;
+}
+
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 export interface EndpointInput<C, P, Q, B> {
@@ -90,6 +97,11 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   /** Further description in the API document. */
   details?: string;
   access: Access<C>;
+  /**
+   * Throws if the caller may not know of what the path names. A request that any other check refuses, of headers, query and
+   * body too, is refused with this error instead.
+   */
+  find?(input: FindInput<C>): Promise<void>;
   params?: P;
   query?: Q;
   body?: B;

@@ -110,7 +110,7 @@ export const INTRODUCTION =
 - **Repeats.** Creating operations accept an \`Idempotency-Key\`. 429 and 503 have \`Retry-After\`.
 - **Traces.** A W3C \`traceparent\` is passed on to \`traceresponse\`, to jobs and to the log.
 - **Unknown members** of a JSON body and unknown parameters of a query are ignored and listed in \`Steward-Ignored-Members\`. One that looks like a known
-  one is refused with \`VALIDATION_ERROR\`, which names the known one.
+  one is refused with \`VALIDATION_ERROR\`, which names the known one, unless it is a member of the resource's own answers.
 - **Headers of every answer**: \`traceresponse\`, and \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
   \`RateLimit-Reset\` if requests are limited. Answers over 1 KB are compressed if \`Accept-Encoding\` allows it.
 - **Parts.** \`/openapi.json?area=Jobs\` is the document of the operations with that tag; \`area\` may be repeated.

@@ -52,7 +52,7 @@ export const optionalPhoneNumber = z.string().trim().max(40).nullish().transform
 
 /** A UUID, converted to lower case. */
 export const NO_UUID = "expected a UUID";
-export const uuid = z.uuid({ error: NO_UUID }).toLowerCase();
+export const uuid = z.guid({ error: NO_UUID }).toLowerCase();
 
 /** Trimmed text of 1 to `max` characters. */
 export const requiredText = (max: number) => z.string().trim().min(1).max(max);

@@ -25,7 +25,7 @@ import { deliverToSlack } from "./slack_delivery.ts";
 import { openTarget } from "./target_secrets.ts";
 import { deliverByWebhook } from "./webhook_delivery.ts";
 
-const args = z.object({ executionId: z.uuid() });
+const args = z.object({ executionId: z.guid() });
 const TIMEOUT_MS = 30 * 60_000;
 const MIN_WAIT_MS = 250;
 const MAX_WAIT_MS = 60_000;

@@ -56,7 +56,7 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^this code is reserved$/, "Este código está reservado. Use outro."],
   [
     /^expected (a code|action:resource) .*$/,
-    "Digite ação:recurso ou nomes com pontos, em minúsculas, como approve:invoices ou invoices.approve.",
+    "Digite ação:recurso, em minúsculas, como approve:invoices.",
   ],
   [
     /^expected 1 to 100 .* (starting|beginning) with a letter or digit$/,

@@ -21,7 +21,7 @@ const priceTags = defineSimpleResource({
   area: "Settings",
   managedBy: "manage:settings",
   shape: z.object({
-    id: z.uuid(),
+    id: z.guid(),
     label: z.string().min(1),
     note: z.string().nullable().default(null),
     amount: z.number(),
