@@ -5,7 +5,7 @@ import type { ProviderAnswer } from "../http_out/provider_http.ts";
 export type Verdict =
   | { kind: "accepted" }
   /** An error of this token or this message. Other tokens may succeed. */
-  | { kind: "refused"; reason: string; permanent: boolean; isDead: boolean }
+  | { kind: "refused"; reason: string; permanent: boolean; isDead: boolean; isTransient: boolean }
   /** The access token has expired or was revoked. */
   | { kind: "signed-out"; reason: string }
   /** An error of the service or the account. Other tokens would fail now too. */
@@ -40,13 +40,14 @@ export function readFcmAnswer({ status, json, retryAfterMs }: ProviderAnswer): V
     reason,
     permanent,
     isDead,
+    isTransient: status >= 500,
   });
   if (code === "UNREGISTERED") return refused(true, true);
   if (code === "SENDER_ID_MISMATCH") return refused(true);
   if (code === "THIRD_PARTY_AUTH_ERROR") return refused(false);
   if (status === 401) return { kind: "signed-out", reason };
   if (status === 429) return { kind: "halted", reason, retryAfterMs: retryAfterMs ?? QUOTA_PAUSE_MS };
-  if (status === 503) return { kind: "halted", reason, retryAfterMs };
+  if (status > 500) return { kind: "halted", reason, retryAfterMs, isUnreachable: true };
   if (status === 403 || status === 404) return { kind: "halted", reason, retryAfterMs: null };
   if (status === 400) {
     const fields = details.flatMap((detail) => detail.fieldViolations ?? []).map(({ field }) => field);

@@ -29,7 +29,7 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
       return tokens.map((token) =>
         taken.has(token)
           ? { accepted: true }
-          : { ...refusalOf(refusals.get(token)), retryAfterMs, isTransient: isUnreachable }
+          : { ...refusalOf(refusals.get(token), isUnreachable), retryAfterMs }
       );
     },
   }));
@@ -44,8 +44,11 @@ async function deleteDead(p: Platform, dead: string[]): Promise<void> {
   }
 }
 
-function refusalOf(refusal: RefusedToken | undefined): RecipientAnswer & { accepted: false } {
-  const { reason, permanent } = refusal ??
+function refusalOf(
+  refusal: RefusedToken | undefined,
+  isUnreachable: boolean,
+): RecipientAnswer & { accepted: false } {
+  const { reason, permanent, isTransient = false } = refusal ??
     { reason: "the message was not sent to this device in this attempt", permanent: false };
-  return { accepted: false, reason, permanent };
+  return { accepted: false, reason, permanent, isTransient: isTransient || isUnreachable };
 }

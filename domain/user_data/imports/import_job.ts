@@ -7,7 +7,7 @@ import { permissionsNow } from "../../access/users/bulk/importer.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { openFileContent } from "../../files/service_files.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
-import { outageOf } from "../../jobs/outage.ts";
+import { isLastFailure } from "../../jobs/outage.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { checkRow } from "./columns.ts";
@@ -41,10 +41,7 @@ export const importUsersJob = defineJob({
         await finish(context, begun, { status: "Failed", error: error.message });
         return { finished: true, status: "Failed" };
       }
-      if (context.signal.aborted) throw error;
-      const outage = context.waitsForDependencies ? outageOf(error) : null;
-      if (outage) throw outage;
-      if (context.failures < context.maxRetries) throw error;
+      if (!isLastFailure(context, error)) throw error;
       const reason = "The import stopped; the service's log has the reason under its trace id.";
       await finish(context, begun, { status: "Failed", error: reason });
       throw error;

@@ -306,13 +306,12 @@ Deno.test("a file that kills workers is scanned alone, then skipped until the si
     sql`insert into file_scan_runs (job_id, attempt_number, file_id, worker_id, is_alone)
       values (gen_random_uuid(), 1, ${deadly}, gen_random_uuid(), ${isAlone})`;
   const rows = async () => (await sql`select from file_scan_runs where file_id = any(${ids}::uuid[])`).length;
-  const scanned: string[] = [];
-  const scanGates: boolean[] = [];
+  const scanned: [text: string, isAlone: boolean][] = [];
   const engine = new Engine(21, {
     async scan(content) {
-      scanned.push(await textOf(content));
+      const text = await textOf(content);
       const leave = p.scanGate.enter();
-      scanGates.push(leave !== null);
+      if (/one|two/.test(text)) scanned.push([text, leave === null]);
       leave?.();
       return { verdict: "Clean" };
     },
@@ -325,16 +324,17 @@ Deno.test("a file that kills workers is scanned alone, then skipped until the si
   await missed(false);
   await missed(true);
   await missed(true);
-  assert.deepEqual(await run(batch), { Clean: 2 });
-  assert.deepEqual([scanned, scanGates, await rows()], [["deadly one", "good two"], [false, true], 0]);
+  await run(batch);
+  assert.deepEqual(scanned.splice(0), [["deadly one", true], ["good two", false]]);
+  assert.equal(await rows(), 0);
 
   const newer = withEngine(new Engine(22, engine.change));
   assert.equal(await startRescan(newer), "started");
   const last = (await batches()).at(-1)!;
   for (let n = 0; n < 3; n++) await missed(true);
   await assert.rejects(rescanBatch(newer, last, job), PostponeJob);
-  assert.deepEqual(await rescanBatch(newer, last, job), { Error: 1, Clean: 1 });
-  assert.deepEqual([scanned.slice(2), await rows()], [["good two"], 0]);
+  await rescanBatch(newer, last, job);
+  assert.deepEqual([scanned, await rows()], [[["good two", false]], 0]);
   assert.deepEqual(await statuses(...ids), ["Available", "Available"]);
   assert.equal((await verdicts(deadly))[0], "Error");
   assert.equal(await startRescan(newer), "already running", "errors are tried again later");
@@ -347,8 +347,8 @@ Deno.test("a running scan with newer signatures has a row while it runs", async 
   const rowsOf = async () => (await sql`select from file_scan_runs where file_id = ${id}`).length;
   const platform = withEngine(
     new Engine(23, {
-      async scan() {
-        rows.push(await rowsOf());
+      async scan(content) {
+        if (await textOf(content) === "seen") rows.push(await rowsOf());
         return { verdict: "Clean" };
       },
     }),

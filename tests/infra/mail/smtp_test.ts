@@ -64,6 +64,19 @@ Deno.test("a message arrives with its envelope, headers and attachment; Bcc reci
   assert(!raw.includes("hidden@example.test"));
 });
 
+Deno.test("an attachment that cannot be read fails the attempt with its own error", async () => {
+  await using receiver = await startReceiver();
+  const away = new Error("the store is away");
+  const unreadable = [
+    { ...attachment("a.csv", () => new ReadableStream()), open: () => Promise.reject(away) },
+    attachment("b.csv", () => new ReadableStream({ pull: (controller) => controller.error(away) })),
+  ];
+  for (const each of unreadable) {
+    await assert.rejects(send(receiver.url, { attachments: [each] }), away);
+  }
+  assert.equal(receiver.received.length, 0);
+});
+
 Deno.test("a rejected recipient, or rejected content, fails the message permanently with 5xx and temporarily with 4xx", async () => {
   let code = 0;
   await using receiver = await startReceiver();
