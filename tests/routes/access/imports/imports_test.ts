@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { permissionsNow } from "../../../../domain/access/users/bulk/importer.ts";
 import { transact } from "../../../../infra/postgres/postgres.ts";
 import { type Actor, setupShared } from "../../../support/setup.ts";
 import { auditOf, isSignedIn, refused } from "../answers.ts";
@@ -209,6 +210,23 @@ Deno.test("an import changes no user whose platform reach the importer lacks, li
     );
   }
   assert.equal(JSON.stringify(await stateOf()), before);
+});
+
+Deno.test("an import uses rights within the tenant that its maker got since, and no platform reach", async () => {
+  const now = ({ userId, tenantId }: Actor, permissions: string[] = []) =>
+    permissionsNow(sql, {
+      userId,
+      apiKeyId: null,
+      isServiceAccount: false,
+      actingTenantId: tenantId,
+      permissions,
+    });
+  const admin = await t.actor({ role: "Admin" });
+  assert.deepEqual([...await now(admin)].toSorted(), [...await now(admin, ["read:users"])].toSorted());
+  assert.ok((await now(admin)).has("update:users"));
+  const system = await now(t.systemAdmin);
+  assert.ok(system.has("read:users") && !system.has("admin:system"));
+  assert.ok((await now(t.systemAdmin, ["admin:system"])).has("admin:system"));
 });
 
 Deno.test("an import by who can give platform reach needs a recent sign-in of users with a second factor", async () => {
