@@ -27,10 +27,10 @@ export function createFcm(
       await forEachConcurrent(message.tokens, CONCURRENCY, async (token) => {
         const verdict = await sendOne(endpoint, access, message, token, signal);
         if (verdict.kind === "accepted") return void receipt.accepted.push(token);
-        const { permanent, isDead, isTransient } = verdict.kind === "refused"
+        const { permanent, isDead } = verdict.kind === "refused"
           ? verdict
-          : { permanent: false, isDead: false, isTransient: false };
-        receipt.refused.push({ token, reason: verdict.reason, permanent, isDead, isTransient });
+          : { permanent: false, isDead: false };
+        receipt.refused.push({ token, reason: verdict.reason, permanent, isDead });
         if (verdict.kind === "refused") return;
         if (verdict.kind === "halted" && verdict.isUnreachable) receipt.isUnreachable = true;
         if (verdict.kind === "halted" && verdict.retryAfterMs !== null) {

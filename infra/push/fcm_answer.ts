@@ -5,7 +5,7 @@ import type { ProviderAnswer } from "../http_out/provider_http.ts";
 export type Verdict =
   | { kind: "accepted" }
   /** An error of this token or this message. Other tokens may succeed. */
-  | { kind: "refused"; reason: string; permanent: boolean; isDead: boolean; isTransient: boolean }
+  | { kind: "refused"; reason: string; permanent: boolean; isDead: boolean }
   /** The access token has expired or was revoked. */
   | { kind: "signed-out"; reason: string }
   /** An error of the service or the account. Other tokens would fail now too. */
@@ -40,7 +40,6 @@ export function readFcmAnswer({ status, json, retryAfterMs }: ProviderAnswer): V
     reason,
     permanent,
     isDead,
-    isTransient: status >= 500,
   });
   if (code === "UNREGISTERED") return refused(true, true);
   if (code === "SENDER_ID_MISMATCH") return refused(true);

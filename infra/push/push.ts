@@ -15,8 +15,6 @@ export interface RefusedToken {
   permanent: boolean;
   /** True if the token is not valid any more, so every message would be refused. */
   isDead: boolean;
-  /** True if the provider has failed itself: the refusal will end without action. */
-  isTransient?: boolean;
 }
 
 /** The result for each token. A token in neither list was not tried. */
@@ -25,7 +23,7 @@ export interface PushReceipt {
   refused: RefusedToken[];
   /** The provider's Retry-After in milliseconds; null if absent. */
   retryAfterMs: number | null;
-  /** The provider could not be reached, did not answer, or answered that it has failed itself. This is why the remaining tokens were not tried. */
+  /** The provider could not be reached, did not answer, or is unavailable. This is why the remaining tokens were not tried. */
   isUnreachable?: boolean;
 }
 

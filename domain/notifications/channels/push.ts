@@ -29,7 +29,7 @@ export function pushProviders(p: Platform, held: HeldNotification, content: Cont
       return tokens.map((token) =>
         taken.has(token)
           ? { accepted: true }
-          : { ...refusalOf(refusals.get(token), isUnreachable), retryAfterMs }
+          : { ...refusalOf(refusals.get(token)), retryAfterMs, isTransient: isUnreachable }
       );
     },
   }));
@@ -44,11 +44,8 @@ async function deleteDead(p: Platform, dead: string[]): Promise<void> {
   }
 }
 
-function refusalOf(
-  refusal: RefusedToken | undefined,
-  isUnreachable: boolean,
-): RecipientAnswer & { accepted: false } {
-  const { reason, permanent, isTransient = false } = refusal ??
+function refusalOf(refusal: RefusedToken | undefined): RecipientAnswer & { accepted: false } {
+  const { reason, permanent } = refusal ??
     { reason: "the message was not sent to this device in this attempt", permanent: false };
-  return { accepted: false, reason, permanent, isTransient: isTransient || isUnreachable };
+  return { accepted: false, reason, permanent };
 }
