@@ -3,7 +3,7 @@ import { readConfig } from "../../../infra/config.ts";
 import { createLog } from "../../../infra/log.ts";
 import { openScanner } from "../../../infra/scanner/configured_scanner.ts";
 import { engineLikeClamd } from "../../support/clamd.ts";
-import { noise, stallAfter } from "../../support/content.ts";
+import { noise, stallAfter, streamOf } from "../../support/content.ts";
 import { gzip, packedBlanks, rawGzip, tar, withMethod, zip } from "../../support/samples.ts";
 import { blanks, bombs, nested } from "./bombs.ts";
 import { CLEAN, encode, scanBy, unavailable } from "./scanning.ts";
@@ -91,6 +91,6 @@ Deno.test("an archive that breaks off or is aborted gives no verdict, and neithe
   await cancelled;
   const gone = readConfig({ SCANNER: "clamd", CLAMD_HOST: "127.0.0.1", CLAMD_PORT: "1" });
   const away = openScanner(gone, { log: createLog("off"), onVerdict() {} });
-  await unavailable(away.scan(new Response(nested(1)).body!), /cannot connect/);
+  await unavailable(away.scan(streamOf(nested(1))), /cannot connect/);
   await away.close();
 });

@@ -70,28 +70,6 @@ Deno.test("a tenant administrator may then assign roles with it", async () => {
   assert.equal((await admin.put(path, { roleIds: [roleId] })).status, 200);
 });
 
-Deno.test("an assignment that waited for the change knows what the caller holds by it", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
-  const id = await newPermission("approve:waited");
-  const [role] = await sql<{ id: string }[]>`select id from roles
-    where tenant_id = ${admin.tenantId} and name = 'Admin' and is_system`;
-  const answers: ReturnType<typeof set>[] = [];
-  await transact(sql, async (tx) => {
-    await tx`select from roles where id = ${role?.id ?? ""} for no key update`;
-    for (
-      const send of [
-        () => set(id, ["Admin"]),
-        () => admin.put(`/api/v1/users/${user.userId}/roles`, { roleIds: [role?.id] }),
-      ]
-    ) {
-      answers.push(send());
-      await until(() => countLockWaits(sql), (waiting) => waiting >= answers.length);
-    }
-  });
-  for (const answer of answers) assert.equal((await answer).status, 200, JSON.stringify((await answer).body));
-});
-
 Deno.test("the same roles again change nothing; a stale If-Match is refused", async () => {
   const id = await newPermission("orders.again");
   const first = await set(id, ["Admin"]);
@@ -206,4 +184,26 @@ Deno.test("two simultaneous changes leave what the later one says, in every tena
   for (const tenantId of tenants) {
     assert.deepEqual(await rolesWith("orders.twice", tenantId), body.defaultRoles);
   }
+});
+
+Deno.test("an assignment that waited for the change knows what the caller holds by it", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
+  const id = await newPermission("approve:waited");
+  const [role] = await sql<{ id: string }[]>`select id from roles
+    where tenant_id = ${admin.tenantId} and name = 'Admin' and is_system`;
+  const answers: ReturnType<typeof set>[] = [];
+  await transact(sql, async (tx) => {
+    await tx`select from roles where id = ${role?.id ?? ""} for no key update`;
+    for (
+      const send of [
+        () => set(id, ["Admin"]),
+        () => admin.put(`/api/v1/users/${user.userId}/roles`, { roleIds: [role?.id] }),
+      ]
+    ) {
+      answers.push(send());
+      await until(() => countLockWaits(sql), (waiting) => waiting >= answers.length);
+    }
+  });
+  for (const answer of answers) assert.equal((await answer).status, 200, JSON.stringify((await answer).body));
 });

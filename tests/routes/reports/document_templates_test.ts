@@ -43,7 +43,7 @@ const preview = (bodyTemplate: string, data: Record<string, unknown> = {}) =>
 
 Deno.test("a preview that takes too long is refused with what to do instead", async () => {
   const o = { tenantId: ann.tenantId ?? "", language: null, data: { name: "Ana", sum: 1 } };
-  const given = { ...template(), locale: null, texts: null };
+  const given = { ...template(), locale: "en", texts: null };
   await assert.rejects(previewDocument(t.steward.platform, given, o, 0), {
     code: "REPORT_TOO_LARGE_FOR_SYNC",
     status: 400,
