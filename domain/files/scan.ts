@@ -21,8 +21,8 @@ export const SCAN_TIMEOUT_MS = 30 * 60_000;
 const MAX_RETRY_DELAY_MS = 10 * 60_000;
 /**
  * After how many unreadable attempts a file becomes Failed: few if storage says that the object is missing, many if
- * storage does not answer for it. While storage as a whole does not answer, none counts. Each error message is counted separately, so that one wrong answer after an outage does not
- * decide.
+ * storage does not answer for it. While storage as a whole does not answer, none counts. Each error message is counted
+ * separately, so that one wrong answer after an outage does not decide.
  */
 const ATTEMPTS_WHEN_GONE = 5;
 const ATTEMPTS_WHEN_UNAVAILABLE = 14;

@@ -170,8 +170,8 @@ export async function settleNotification(
 /**
  * Writes the results of runs in one statement: attempts, recipients and status. Attempts and recipients with outcome
  * Sent are always written. All other changes are written only if that same run still holds the message (fencing). A
- * direct message is sent by one process only, so its result also replaces the guess of the sweep that it was interrupted. For
- * each message that becomes DeadLettered it emits `notification.failed`. Idempotent.
+ * direct message is sent by one process only, so its result also replaces the guess of the sweep that it was interrupted.
+ * For each message that becomes DeadLettered it emits `notification.failed`. Idempotent.
  * @returns in the given order; false if the run no longer held its message.
  */
 export async function settleNotifications(tx: Tx, settlements: Settlement[]): Promise<boolean[]> {

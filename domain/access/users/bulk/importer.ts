@@ -15,8 +15,8 @@ export interface Requester {
 
 /**
  * The permissions that the requester holds; of those that they did not have at the request, only ones with tenant reach. A
- * key or service account gets no further ones. None if the user, the key or the service account is no longer
- * active: an import must not act for somebody who has lost access meanwhile.
+ * key or service account gets no further ones. None if the user, the key or the service account is no longer active: an
+ * import must not act for somebody who has lost access meanwhile.
  */
 export async function permissionsNow(q: Sql, o: Requester): Promise<ReadonlySet<string>> {
   if (o.isServiceAccount) {
