@@ -42,10 +42,6 @@ export interface Attempt {
   progress(percent: number, note?: string): void;
 }
 
-/** In a handler's `catch`: has the job now failed for the last time? An aborted attempt may run again. */
-export const isLastFailure = ({ failures, maxRetries, signal }: Attempt): boolean =>
-  failures >= maxRetries && !signal.aborted;
-
 /** Location of a secret in a job's arguments. */
 export interface SecretArg {
   /** Member names from the root, joined by dots; `*` matches every member at its level. */

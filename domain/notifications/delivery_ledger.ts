@@ -167,8 +167,9 @@ export async function settleNotification(
 
 /**
  * Writes the results of runs in one statement: attempts, recipients and status. Attempts and recipients with outcome
- * Sent are always written. All other changes are written only if that same run still holds the message (fencing). For
- * each message that becomes DeadLettered it emits `notification.failed`. Idempotent.
+ * Sent are always written. All other changes are written only if that same run still holds the message (fencing). A
+ * direct message is sent by one process only, so its result also replaces the guess of the sweep that it was interrupted.
+ * For each message that becomes DeadLettered it emits `notification.failed`. Idempotent.
  * @returns in the given order; false if the run no longer held its message.
  */
 export async function settleNotifications(tx: Tx, settlements: Settlement[]): Promise<boolean[]> {
@@ -180,8 +181,8 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
         template_locale text, subject text, html_body text, text_body text, waits_until timestamptz, attempts json,
         outcomes json)
     ), held as (
-      select e.*, n.status = 'Sending' and n.job_id is not distinct from e.job_id
-        and n.job_attempt = e.attempt as is_ours
+      select e.*, n.job_id is not distinct from e.job_id and n.job_attempt = e.attempt
+        and (n.status = 'Sending' or n.status = 'Failed' and e.job_id is null) as is_ours
       from ended e join notifications n on n.id = e.id order by n.id for update of n
     ), tried as (
       insert into notification_attempts (id, notification_id, provider_name, is_success, duration_ms, attempted_at, error_message)

@@ -79,5 +79,7 @@ export interface Resource<
   notFound: ProblemCode;
   /** Further error codes of create and update. */
   problems: ProblemCode[];
+  /** Further error codes of delete. */
+  deleteProblems: ProblemCode[];
   source: ResourceSource<z.output<R>, z.output<C>, z.output<U>>;
 }

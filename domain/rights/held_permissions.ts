@@ -1,4 +1,5 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
+import { type Caller, isProgram } from "./caller.ts";
 import { FILE_MODULE } from "./catalog.ts";
 
 /**
@@ -18,3 +19,14 @@ export const permissionCodes = (q: Sql, userId: string | SqlPart, tenantId: stri
       and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))
       and (${tenantId}::uuid is not null or p.reach = 'Platform' or p.code = any(${[...FILE_MODULE]}::text[]))
   order by p.code`;
+
+/**
+ * Those of `codes` that the caller does not hold. Their rights are read again if some are missing: the request's own may be
+ * older than a change of the roles that it reads, such as one of default roles.
+ */
+export async function notHeldNow(q: Sql, caller: Caller, codes: string[]): Promise<Set<string>> {
+  const missing = new Set(codes).difference(caller.permissions);
+  if (missing.size === 0 || isProgram(caller)) return missing;
+  const held = await q<{ code: string }[]>`${permissionCodes(q, caller.userId, caller.tenantId)}`;
+  return missing.difference(new Set(held.map(({ code }) => code)));
+}

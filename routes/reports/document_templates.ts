@@ -172,7 +172,12 @@ export const documentTemplateRoutes = [
       data: data.nullish().transform((given) => given ?? {}),
     }).meta({ id: "PreviewDocumentTemplateRequest" }),
     answers: PDF,
-    problems: ["DOCUMENT_TEMPLATE_INVALID", "DOCUMENT_TEMPLATE_VARIABLES_MISSING", "REPORT_BUSY_UNAVAILABLE"],
+    problems: [
+      "DOCUMENT_TEMPLATE_INVALID",
+      "DOCUMENT_TEMPLATE_VARIABLES_MISSING",
+      "REPORT_BUSY_UNAVAILABLE",
+      "REPORT_TOO_LARGE_FOR_SYNC",
+    ],
     async run({ platform, caller: { tenantId }, body: { data, language, ...given } }) {
       return pdf(await previewDocument(platform, given, { tenantId, language, data }));
     },
@@ -311,6 +316,7 @@ export const documentTemplateRoutes = [
       "DOCUMENT_TEMPLATE_INVALID",
       "DOCUMENT_TEMPLATE_VARIABLES_MISSING",
       "REPORT_BUSY_UNAVAILABLE",
+      "REPORT_TOO_LARGE_FOR_SYNC",
     ],
     async run({ db, platform, caller, params, body }) {
       const template = await readDocumentTemplate(db, caller.tenantId, params.id);

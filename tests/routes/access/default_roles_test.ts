@@ -204,3 +204,25 @@ Deno.test("a start updates the descriptions of catalog roles, except those that 
   assert.equal((await adminRole(admin.tenantId)).description, "Ours");
   assert.equal((await adminRole(other.tenantId)).description, description);
 });
+
+Deno.test("an assignment that waited for the change knows what the caller holds by it", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
+  const id = await newPermission("approve:waited");
+  const [role] = await sql<{ id: string }[]>`select id from roles
+    where tenant_id = ${admin.tenantId} and name = 'Admin' and is_system`;
+  const answers: ReturnType<typeof set>[] = [];
+  await transact(sql, async (tx) => {
+    await tx`select from roles where id = ${role?.id ?? ""} for no key update`;
+    for (
+      const send of [
+        () => set(id, ["Admin"]),
+        () => admin.put(`/api/v1/users/${user.userId}/roles`, { roleIds: [role?.id] }),
+      ]
+    ) {
+      answers.push(send());
+      await until(() => countLockWaits(sql), (waiting) => waiting >= answers.length);
+    }
+  });
+  for (const answer of answers) assert.equal((await answer).status, 200, JSON.stringify((await answer).body));
+});
