@@ -26,12 +26,13 @@ export class Quotas {
    */
   async countedCaller(spec: Endpoint, call: Call): Promise<Caller | null> {
     const find = async () => spec.access.needsCaller ? await callerOf(this.platform, call) : null;
-    if (spec.unlimited) return call.caller = await find();
     const caller = await find().catch((failure) => {
-      countRequest(this.#addresses, addressKey(call.ip), call);
+      if (!spec.unlimited) countRequest(this.#addresses, addressKey(call.ip), call);
       throw failure;
     });
     call.caller = caller;
+    if (caller) call.holding.belongTo(principalId(caller));
+    if (spec.unlimited) return caller;
     if (caller) countRequest(this.#callers, principalId(caller), call);
     else await this.#countStranger(spec, call);
     return caller;
@@ -41,8 +42,10 @@ export class Quotas {
   async #countStranger(spec: Endpoint, call: Call): Promise<void> {
     const isLimited = this.#callers || this.#addresses;
     const principal = isLimited ? await spec.principal?.(this.platform, call) : null;
-    if (principal) countRequest(this.#callers, principal, call);
-    else countRequest(this.#addresses, addressKey(call.ip), call);
+    if (principal) {
+      call.holding.belongTo(principal);
+      countRequest(this.#callers, principal, call);
+    } else countRequest(this.#addresses, addressKey(call.ip), call);
   }
 }
 

@@ -45,6 +45,13 @@ export const SHELL: Fault[] = [
     replacement: "if (size > 16 * maxBytes) throw",
   },
   {
+    name: "a request takes a place before its body has arrived",
+    area: "requests",
+    file: "routes/serve.ts",
+    text: 'if (spec.method !== "get") await call.bytes()',
+    replacement: 'if (spec.method === "get") await call.bytes()',
+  },
+  {
     name: "a resource of another tenant can be read",
     area: "requests",
     file: "domain/resources/table_source.ts",

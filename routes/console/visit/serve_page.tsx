@@ -78,7 +78,7 @@ class PageServing {
     const { p, answers } = this.parts;
     const { v } = this;
     if (!page.post || !isSameOrigin(this.asked.request, answers.baseUrl)) return await this.#stale(page);
-    const form = await readForm(this.asked.request, {
+    const form = await readForm(this.asked, {
       bytes: PAGE_FORM_BYTES,
       milliseconds: p.config.BODY_TIMEOUT_SECONDS * 1000,
       room: p.runningRequests,
