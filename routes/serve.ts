@@ -80,7 +80,7 @@ export async function serve(
   try {
     answer = await o.timeLimit.within(call, started, run({ spec, call, rawParams, refuse }, o));
   } catch (failure) {
-    answer = refuse(failure);
+    answer = refuse(o.quotas.countedFailure(failure, call));
   }
   const milliseconds = performance.now() - started;
   logSecurityEvent(spec, call, answer, o.platform.log);
@@ -102,8 +102,9 @@ export async function serve(
 }
 
 /**
- * Runs a request within the bounds of the instance. It takes its place when its body has arrived. What it holds is released when its work has ended, which may be long
- * after a refusal at the time limit. A stream holds its place until it ends.
+ * Runs a request within the bounds of the instance. It takes its place when its body has arrived. What it holds is
+ * released when its work has ended, which may be long after a refusal at the time limit. A stream holds its place until
+ * it ends.
  */
 async function run(served: Served, o: Pipeline): Promise<Answer> {
   const { spec, call } = served;

@@ -62,7 +62,7 @@ export interface RouteInput<C, P, Q, B> {
 export type RouteSpec<C, P, Q, B> =
   & Omit<
     EndpointSpec<C, P, Q, B, RouteInput<C, P, Q, B>>,
-    "lateBody" | "filePart" | "creates" | "problems" | "unlimited" | "skipsConnectionWait" | "mayWait"
+    "lateBody" | "filePart" | "creates" | "problems" | "unlimited" | "isReport" | "skipsConnectionWait" | "mayWait"
   >
   & {
     /** Accepts the Idempotency-Key header; the answer and the change commit together. For routes that create something. */

@@ -36,6 +36,8 @@ export class Call {
   readonly holding: Holding;
   /** True if X-Tenant-ID names another tenant than the token. The token decides. */
   ignoresTenantHeader = false;
+  /** Bytes of its body; 0 if none has arrived. */
+  bodySize = 0;
   #url: URL | undefined;
   #text = "";
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
@@ -97,6 +99,7 @@ export class Call {
     }
     if (isLarge) await nextTurn();
     if (raw.length > 2 * MAX_DEPTH) requireShallow(value);
+    if (isLarge) await nextTurn();
     if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
     if (this.request.method === "PUT") leaveOutNulls(schema, value);
     return this.parseBody(schema, value);
@@ -188,7 +191,9 @@ export class Call {
     if (!body) return new Uint8Array();
     const { room } = this.limits;
     const hold = (bytes: number) => room.takeBytes(this.holding, bytes);
-    return await room.receive(this.holding, () => readWithin(body, this.limits, hold));
+    const bytes = await room.receive(this.holding, () => readWithin(body, this.limits, hold));
+    this.bodySize = bytes.length;
+    return bytes;
   }
 
   /** Its body is no longer needed. */
