@@ -309,7 +309,7 @@ export const SETTINGS = {
   JOB_CONCURRENCY: {
     schema: z.coerce.number().int().min(0).max(1000),
     meaning:
-      "Jobs that this instance runs concurrently; a message delivery counts as a quarter; 0: runs no jobs",
+      "Jobs that this instance runs concurrently; a message delivery counts as a quarter; what one tenant takes beyond half of the places keeps no other tenant's jobs waiting, so up to half more may run; 0: runs no jobs",
     default: "20",
   },
   JOB_QUEUES: {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import { Claimer } from "../../../domain/jobs/claimer.ts";
+import { Places } from "../../../domain/jobs/places.ts";
 import { insertJobs, type NewJob } from "../../../domain/jobs/enqueue.ts";
 import { laneName, remoteKey } from "../../../domain/jobs/job_row.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
@@ -43,10 +44,10 @@ Deno.test("while a snapshot is held, claims do not read the entries of ended job
   const held = await holdSnapshot();
   await endJobs("held");
   const workerId = await openLease(sql, "test");
-  const claimer = new Claimer(sql, new JobTypes(), null, () => Infinity, () => {});
+  const claimer = new Claimer(sql, new JobTypes(), null, () => new Places(Infinity), () => {});
   const claim = async () => {
     claimer.searchAgain();
-    return (await claimer.claim(workerId, 1)).jobs[0]?.id;
+    return (await claimer.claim(workerId, new Places(1))).jobs[0]?.id;
   };
   const millisecondsOf = async (expected: string | undefined) => {
     const started = performance.now();

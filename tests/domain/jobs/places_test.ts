@@ -7,6 +7,7 @@ import { Worker } from "../../../domain/jobs/worker.ts";
 import { createLog } from "../../../infra/log.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { setup } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
@@ -187,3 +188,100 @@ Deno.test("claims alternate between tenants whatever the priorities; within a te
   const last = started.lastIndexOf("quiet low");
   assert.ok(last < 8, `the quiet tenant's last job began as number ${last + 1}: ${started.join(", ")}`);
 });
+
+Deno.test("long jobs of one tenant in all places, of any kind, keep no other tenant's jobs waiting", async () => {
+  const service = await setup({ JOB_CONCURRENCY: "4" });
+  const [busy, quiet] = [await service.actor(), await service.actor()];
+  const jobs: { id: string; by: typeof busy }[] = [];
+  try {
+    const enqueue = async (by: typeof busy, queue: string) => {
+      const serializedArgs = JSON.stringify({ milliseconds: 600_000 });
+      const sleep = {
+        jobTypeName: "steward.sleep",
+        serializedArgs,
+        argsTypeName: "Args",
+        queue,
+        maxRetries: 0,
+      };
+      const { status, body: { id } } = await by.post("/api/v1/jobs", sleep);
+      assert.equal(status, 201);
+      jobs.unshift({ id, by });
+    };
+    const running = async (by: typeof busy) =>
+      (await by.get("/api/v1/jobs?status=Processing")).body.totalCount as number;
+    for (let n = 0; n < 8; n++) await enqueue(busy, `queue-${n}`);
+    await until(async () => await running(busy) === 4);
+    for (let n = 0; n < 3; n++) await enqueue(quiet, "default");
+    await until(async () => await running(quiet) === 2);
+    assert.equal(await running(busy), 4);
+  } finally {
+    for (const { id, by } of jobs) {
+      const { status } = await by.post(`/api/v1/jobs/${id}/cancel`);
+      if (status !== 200) await by.post(`/api/v1/jobs/${id}/request-cancel`);
+    }
+    await service.stop();
+  }
+});
+
+Deno.test("a tenant holds at most half of a type's share while others wait, and the worker tells that it is stalled", async () => {
+  const gate = Promise.withResolvers<void>();
+  const running: (string | null)[] = [];
+  const silent = defineJob({
+    name: "test.silent",
+    args: z.object({}),
+    places: 1 / 4,
+    share: 1 / 2,
+    async run(_, { tenantId }) {
+      running.push(tenantId);
+      await gate.promise;
+    },
+  });
+  const types = new JobTypes();
+  types.register(silent);
+  const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()];
+  const enqueue = (tenantId: string, count: number) =>
+    transact(sql, (tx) =>
+      insertJobs(
+        { wakeUps: { at() {} } },
+        tx,
+        Array.from({ length: count }, () => ({
+          ...job(silent.name, "Normal", tenantId),
+          limitKey: limitKeyOf(silent),
+        })),
+      ));
+  const count = (tenantId: string) => running.filter((id) => id === tenantId).length;
+  await enqueue(busy, 10);
+  const worker = await Worker.start({
+    platform: t.steward.platform,
+    sql,
+    types,
+    log: createLog("off"),
+    host: "test",
+    concurrency: 2,
+    queues: null,
+    pollMs: 50,
+  });
+  try {
+    await until(() => count(busy) === 4);
+    assert.equal(worker.stallReason(), null);
+    const expected = /^4 jobs run, others may wait, and none has started or ended for/;
+    await until(() => expected.test(reasonIn(31_000, worker) ?? ""));
+    await enqueue(quiet, 10);
+    await until(() => count(quiet) === 2);
+    assert.equal(count(busy), 4);
+  } finally {
+    gate.resolve();
+    await worker.stop(10_000);
+  }
+});
+
+/** Why the worker is stalled if nothing changes for this time. */
+function reasonIn(ms: number, worker: Worker): string | null {
+  const { now } = performance;
+  performance.now = () => now.call(performance) + ms;
+  try {
+    return worker.stallReason();
+  } finally {
+    performance.now = now;
+  }
+}
