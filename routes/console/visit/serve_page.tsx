@@ -1,4 +1,5 @@
 import { Problem } from "../../../domain/problems/problem.ts";
+import { headerUrl } from "../../shared/answer.ts";
 import { proofOf } from "../account/proof_forms.tsx";
 import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "../account/step_up.tsx";
 import { downloadList } from "../lists/count_rows.ts";
@@ -160,7 +161,7 @@ class PageServing {
   async #goToPage(to: string): Promise<Response> {
     const { answers } = this.parts;
     return this.asked.request.headers.has("hx-request")
-      ? new Response(null, { headers: { "hx-redirect": answers.base + to } })
+      ? new Response(null, { headers: { "hx-redirect": headerUrl(answers.base + to) } })
       : await answers.goTo(to, []);
   }
 }
