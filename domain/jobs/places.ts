@@ -14,6 +14,8 @@ export class Places implements Room {
   #taken = 0;
   #beyondHalf = 0;
   readonly #takenBy = new Map<string | null, number>();
+  /** When a job of the tenant last gave back its places, as `performance.now()`. */
+  readonly #endedAt = new Map<string | null, number>();
   readonly #half: number;
 
   constructor(private readonly size: number) {
@@ -32,13 +34,24 @@ export class Places implements Room {
     return (this.#takenBy.get(tenantId) ?? 0) >= this.#half;
   }
 
+  /** True if the tenant holds half or more, and none of its jobs has ended for this time. */
+  rests(tenantId: string | null, ms: number): boolean {
+    return this.holdsHalf(tenantId) && performance.now() - (this.#endedAt.get(tenantId) ?? -Infinity) > ms;
+  }
+
+  /** True if such a tenant exists. */
+  doSomeRest(ms: number): boolean {
+    return [...this.#takenBy.keys()].some((tenantId) => this.rests(tenantId, ms));
+  }
+
   /** @param places negative: gives back */
   take(tenantId: string | null, places: number): void {
     const before = this.#takenBy.get(tenantId) ?? 0;
     const after = before + places;
     this.#taken += places;
     this.#beyondHalf += Math.max(0, after - this.#half) - Math.max(0, before - this.#half);
-    if (after === 0) this.#takenBy.delete(tenantId);
-    else this.#takenBy.set(tenantId, after);
+    if (places < 0) this.#endedAt.set(tenantId, performance.now());
+    if (after > 0) this.#takenBy.set(tenantId, after);
+    else for (const known of [this.#takenBy, this.#endedAt]) known.delete(tenantId);
   }
 }

@@ -236,11 +236,23 @@ export class Worker {
     if (prefetched.length > 0) this.#scheduleRelease();
     if (this.#state !== "Ready") return;
     const target = Math.min(MOST_PREFETCHED, Math.round(this.#completionRate.perMs * PREFETCH_MS));
-    const more = (places: number) => Math.min(LARGEST_CLAIM, Math.ceil(places) + target - prefetched.length);
-    const [open, free] = [more(this.#places.open), more(this.#places.free)];
-    // Jobs that are prefetched start soon: their lanes take turns, and `#takeNext` decides.
-    const holdsHalf = (tenantId: string | null) => target === 0 && this.#places.holdsHalf(tenantId);
-    if (open > 0 && prefetched.length <= target / 2) this.#query = this.#claim({ open, free, holdsHalf });
+    const open = Math.ceil(this.#places.open) + target - prefetched.length;
+    if (open > 0 && prefetched.length <= target / 2) this.#query = this.#claim(this.#roomOf(open, target));
+  }
+
+  /**
+   * Room for a claim. Long jobs of a tenant that holds half of the places are claimed only if they start at once: until
+   * they start, they would keep others from being prefetched. The lanes of tenants with short jobs take turns.
+   */
+  #roomOf(open: number, target: number): Room {
+    const places = this.#places;
+    const isFast = target >= this.o.concurrency;
+    const prefetches = places.doSomeRest(PREFETCH_HOLD_MS) ? 0 : target;
+    return {
+      open: Math.min(LARGEST_CLAIM, open),
+      free: Math.min(LARGEST_CLAIM, Math.ceil(places.free) + prefetches - this.#prefetched.length),
+      holdsHalf: (tenantId) => isFast ? places.rests(tenantId, PREFETCH_HOLD_MS) : places.holdsHalf(tenantId),
+    };
   }
 
   /** Takes the prefetched job that starts next: the first one of a tenant that holds less than half of the places. */

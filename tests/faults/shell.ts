@@ -38,6 +38,13 @@ export const SHELL: Fault[] = [
     replacement: "if (over > cost + 1e-6) {",
   },
   {
+    name: "requests with an invalid key count for nobody",
+    area: "requests",
+    file: "routes/shared/quotas.ts",
+    text: "if (call.quota || !(failure instanceof Problem) || failure.status >= 500) return failure;",
+    replacement: "if (call.quota || !(failure instanceof Problem) || failure.status >= 400) return failure;",
+  },
+  {
     name: "a body without a length may be too large",
     area: "requests",
     file: "routes/shared/call.ts",

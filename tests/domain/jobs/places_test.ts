@@ -211,6 +211,17 @@ Deno.test("long jobs of one tenant in all places, of any kind, keep no other ten
       (await by.get("/api/v1/jobs?status=Processing")).body.totalCount as number;
     for (let n = 0; n < 8; n++) await enqueue(busy, `queue-${n}`);
     await until(async () => await running(busy) === 4);
+    for (let n = 0; n < 30; n++) {
+      const echo = {
+        jobTypeName: "steward.echo",
+        serializedArgs: "{}",
+        argsTypeName: "Args",
+        queue: "default",
+      };
+      await quiet.post("/api/v1/jobs", echo);
+    }
+    const done = "/api/v1/jobs?status=Succeeded";
+    await until(async () => (await quiet.get(done)).body.totalCount === 30);
     for (let n = 0; n < 3; n++) await enqueue(quiet, "default");
     await until(async () => await running(quiet) === 2);
     assert.equal(await running(busy), 4);
