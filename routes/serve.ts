@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ServicePlatform } from "../domain/platform.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
-import { type Caller, isSystemAdmin, principalId } from "../domain/rights/caller.ts";
+import { type Caller, isSystemAdmin } from "../domain/rights/caller.ts";
 import { admit } from "../domain/rights/checks.ts";
 import { withDatabase } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
@@ -80,7 +80,7 @@ export async function serve(
   try {
     answer = await o.timeLimit.within(call, started, run({ spec, call, rawParams, refuse }, o));
   } catch (failure) {
-    answer = refuse(failure);
+    answer = refuse(o.quotas.countedFailure(failure, call));
   }
   const milliseconds = performance.now() - started;
   logSecurityEvent(spec, call, answer, o.platform.log);
@@ -102,21 +102,25 @@ export async function serve(
 }
 
 /**
- * Runs a request within the bounds of the instance. What it holds is released when its work has ended, which may be long
- * after a refusal at the time limit. A stream holds its place until it ends.
+ * Runs a request within the bounds of the instance. It takes its place when its body has arrived. What it holds is
+ * released when its work has ended, which may be long after a refusal at the time limit. A stream holds its place until
+ * it ends.
  */
 async function run(served: Served, o: Pipeline): Promise<Answer> {
   const { spec, call } = served;
   if (spec.skipsConnectionWait) return await answerOf(served, o);
   if (!hasOwnConnections(spec, o.platform)) requireConnection(o.platform);
-  if (!spec.mayWait) call.release = await o.platform.runningRequests.run(spec.waitsForOthers);
+  const { runningRequests } = o.platform;
+  const end = () => runningRequests.end(call.holding);
   let isStream = false;
   try {
+    if (spec.method !== "get") await call.bytes().catch(() => {}); // the failure is thrown to who reads the body
+    if (!spec.mayWait) await runningRequests.run(call.holding, spec.waitsForOthers);
     const answer = await answerOf(served, o);
     isStream = spec.mayWait === true && answer.body instanceof ReadableStream && !call.signal.aborted;
-    return isStream ? { ...answer, body: untilRead(answer.body as ReadableStream, call.release) } : answer;
+    return isStream ? { ...answer, body: untilRead(answer.body as ReadableStream, end) } : answer;
   } finally {
-    if (!isStream) call.release();
+    if (!isStream) end();
     call.releaseBody();
   }
 }
@@ -125,7 +129,7 @@ async function run(served: Served, o: Pipeline): Promise<Answer> {
 async function answerOf(served: Served, o: Pipeline): Promise<Answer> {
   const { spec, call, rawParams } = served;
   const presented = await o.quotas.countedCaller(spec, call);
-  if (spec.mayWait && presented) call.release = o.platform.runningRequests.wait(principalId(presented));
+  if (spec.mayWait && presented) o.platform.runningRequests.wait(call.holding);
   call.ignoresTenantHeader = namesOtherTenant(presented, call.request.headers);
   const caller = admit(spec.access, presented);
   try {

@@ -229,8 +229,6 @@ export interface SettleHooks {
 /** The job types of a service, by name. */
 export class JobTypes implements SettleHooks {
   #byName = new Map<string, AnyJobType>();
-  /** True if any type has a limit. Stored, because it is read every time jobs are settled. */
-  hasLimits = false;
   hasRateLimits = false;
   /** Registered with the types. */
   onDeadLettered?: OnDeadLettered;
@@ -248,7 +246,6 @@ export class JobTypes implements SettleHooks {
       if (this.#byName.has(type.name)) throw new Error(`two job types have the name ${type.name}`);
       this.#byName.set(type.name, type);
       if (type.rateLimit) requireRateLimit(type.name, type.rateLimit);
-      this.hasLimits ||= isLimited(type);
       this.hasRateLimits ||= type.rateLimit !== undefined;
     }
   }

@@ -68,6 +68,7 @@ export type RouteSpec<C, P, Q, B> =
     | "creates"
     | "problems"
     | "unlimited"
+    | "isReport"
     | "skipsConnectionWait"
     | "mayWait"
   >

@@ -129,12 +129,12 @@ const SettleResponse = z.object({
 const programOf = ({ headers }: Request): string | null =>
   headers.get("user-agent")?.trim().slice(0, MOST_PROGRAM_CHARACTERS) || null;
 
-/** Common members: rate limits would make a busy worker slower than its lease. */
+/** Common members. */
 const common = {
   method: "post",
   area: "Jobs",
   access: inServedTenantsOrService("work:jobs"),
-  unlimited: true,
+  isReport: true,
   exactNumbers: true,
 } as const;
 

@@ -1,8 +1,9 @@
 import { withTimeout } from "../../infra/timeout.ts";
 import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
+import { addressKey } from "../../domain/access/sign_in/address.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
-import type { RunningRequests } from "../../domain/requests/running_requests.ts";
+import { Holding, type RunningRequests } from "../../domain/requests/running_requests.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { hasLongNumber, lostDigits, parseExactly } from "../../domain/shared/exact_json.ts";
 import { decodeInTurns, nextTurn } from "../../domain/shared/in_turns.ts";
@@ -12,8 +13,8 @@ import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
 
-/** Counts the bytes of bodies in memory. `takeBytes` throws if there is no room. */
-export type BodyRoom = Pick<RunningRequests, "takeBytes" | "releaseBytes">;
+/** Counts bodies that arrive and their bytes in memory. `receive` and `takeBytes` throw if there is no room. */
+export type BodyRoom = Pick<RunningRequests, "receive" | "takeBytes" | "releaseBytes">;
 
 export interface BodyLimits {
   /** Maximum size. */
@@ -33,22 +34,25 @@ export class Call {
   answered: () => Shape | null = () => null;
   /** Unknown members of its body, as `tenants[0].colour`. */
   readonly ignoredMembers = new Set<string>();
-  /** Releases its place among the requests, polls and streams of the instance. */
-  release: () => void = () => {};
+  /** What it holds of the instance. */
+  readonly holding: Holding;
   /** True if X-Tenant-ID names another tenant than the token. The token decides. */
   ignoresTenantHeader = false;
+  /** Bytes of its body; 0 if none has arrived. */
+  bodySize = 0;
   #url: URL | undefined;
   #text = "";
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
   #ending: AbortController | undefined;
-  #heldBytes = 0;
 
   constructor(
     readonly request: Request,
     readonly traceId: string,
     readonly ip: string | null,
     private readonly limits: BodyLimits,
-  ) {}
+  ) {
+    this.holding = new Holding(addressKey(ip));
+  }
 
   /** Aborted at the time limit of the request: its answer is no longer used. */
   get signal(): AbortSignal {
@@ -98,6 +102,7 @@ export class Call {
     }
     if (isLarge) await nextTurn();
     if (raw.length > 2 * MAX_DEPTH) requireShallow(value);
+    if (isLarge) await nextTurn();
     if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
     const lost = exactNumbers ? null : lostDigits(this.exactBody());
     if (lost) throw invalid({ [lost.path.join(".") || "body"]: [lost.mistake] });
@@ -194,18 +199,17 @@ export class Call {
     const { headers, body } = this.request;
     const declared = Number(headers.get("content-length") ?? "0");
     if (declared > this.limits.bytes) throw tooLarge(this.limits.bytes);
-    return body ? await readWithin(body, this.limits, (bytes) => this.#hold(bytes)) : new Uint8Array();
-  }
-
-  #hold(bytes: number): void {
-    this.limits.room.takeBytes(bytes);
-    this.#heldBytes += bytes;
+    if (!body) return new Uint8Array();
+    const { room } = this.limits;
+    const hold = (bytes: number) => room.takeBytes(this.holding, bytes);
+    const bytes = await room.receive(this.holding, () => readWithin(body, this.limits, hold));
+    this.bodySize = bytes.length;
+    return bytes;
   }
 
   /** Its body is no longer needed. */
   releaseBody(): void {
-    this.limits.room.releaseBytes(this.#heldBytes);
-    this.#heldBytes = 0;
+    this.limits.room.releaseBytes(this.holding);
   }
 
   private async readBytes(expectedType: string, optional: boolean): Promise<Uint8Array<ArrayBuffer>> {

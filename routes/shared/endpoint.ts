@@ -133,8 +133,10 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   principal?(platform: ServicePlatform, call: Call): Promise<string | null>;
   /** True if pages of every origin may call it, whatever CORS_ORIGINS allows: browser clients of the OpenID provider. */
   anyOrigin?: true;
-  /** True if rate limits do not apply. */
+  /** True if rate limits do not apply, except to refused requests. */
   unlimited?: true;
+  /** True if programs report what they did to it: it counts for a quota of its own, by the size of its body. */
+  isReport?: true;
   /** True if it is answered also while requests wait too long for a database connection. */
   skipsConnectionWait?: true;
   /** True if it may wait long for something to happen: a poll or a stream. It does not count as a running request. */

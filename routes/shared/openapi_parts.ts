@@ -31,7 +31,10 @@ export const SHARED_HEADERS = {
     'Bearer realm="steward"',
   ),
   "Retry-After": count("Seconds after which to try again.", 5),
-  "RateLimit-Limit": count("Requests per minute; absent if requests are not limited.", 600),
+  "RateLimit-Limit": count(
+    "Requests per minute (reports of work: per six seconds); absent if requests are not limited.",
+    600,
+  ),
   "RateLimit-Remaining": count("Requests that remain now.", 599),
   "RateLimit-Reset": count("Seconds until the full quota is available.", 1),
 };
