@@ -33,6 +33,7 @@ const push = z.object({
 }).meta({ description: "Jobs are sent to this URL as Standard Webhooks, instead of being claimed" });
 const argsSchema = anyObject
   .meta({
+    type: ["object", "null"],
     description: "JSON Schema (2020-12) of the arguments; `format` is not checked",
     example: { type: "object" },
   });

@@ -35,6 +35,9 @@ export const anyObject = z.custom<Record<string, unknown>>(
   { error: "expected an object" },
 ).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
 
+/** An object of any members, null, or absent. The OpenAPI document shows the given `type`, not what zod wraps it in. */
+export const nullishObject = anyObject.meta({ type: ["object", "null"] }).nullish();
+
 /** An email address, trimmed. */
 export const mailAddress = z.string().trim().normalize("NFC").refine(
   isMailAddress,
