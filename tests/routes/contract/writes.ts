@@ -221,7 +221,7 @@ async function putOfNew(c: Contract, spec: Endpoint, { written }: Writes): Promi
   const made = written.find(({ spec: { method, path } }) => method === "post" && path === collection);
   if (!made) return null;
   const { by, answer: { body } } = made;
-  return await c.send(by, spec, { params: { [name]: body[name] ?? body.id }, body });
+  return await c.send(by, spec, { params: { [name]: body[name] ?? body.id ?? body.jobId }, body });
 }
 
 /** The PUT of what the GET, the PUT and the POST answer succeeds; that of the GET changes nothing and is not audited. */
