@@ -39,6 +39,7 @@ Deno.test({
       stderr: "null",
     }).spawn();
     url.port = String(port);
+    const cleanup: (() => Promise<void>)[] = [];
     try {
       await until(() => listens(port), Boolean, { what: "PgBouncer" });
       const service = await startServiceProcess({
@@ -46,10 +47,11 @@ Deno.test({
         DATABASE_LISTEN: "false",
         DATA_DIR: join(folder, "data"),
       });
+      cleanup.push(() => service.stop());
       const { code, out, err } = await runScriptProcess("tour", [], { env: { STEWARD_URL: service.url } });
       assert.equal(code, 0, out + err);
-      await service.stop();
     } finally {
+      for (const stop of cleanup) await stop();
       pooler.kill("SIGKILL");
       await pooler.status;
       await Deno.remove(folder, { recursive: true });
