@@ -3,7 +3,7 @@ import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { inEveryLanguage } from "../../support/worker_loops.ts";
 
-const t = await setup({ JOB_LEASE_SECONDS: "3" });
+const t = await setup({ JOB_LEASE_SECONDS: "9" });
 Deno.test.afterAll(() => t.stop());
 
 const LONG = { number: "A-1", pages: 1_000, secondsPerPage: 0.1 };
