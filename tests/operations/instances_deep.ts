@@ -291,11 +291,9 @@ Deno.test("a file whose scan kills its worker twice ends Failed; the file scanne
       await worker.ended;
       engine.hangAt("deadly");
     }
-    const since = performance.now();
     const last = await group.start({ JOB_CONCURRENCY: "4" });
     const statusOf = async (id?: string) => (await admin.get(`/api/v1/files/${id}`)).body.status;
     await until(() => statusOf(deadly), (status) => status === "Failed", { withinMs: 60_000 });
-    assert.ok(performance.now() - since < 60_000);
     await until(() => statusOf(beside), (status) => status === "Available", { withinMs: 60_000 });
     assert.equal(engine.hanging("deadly"), 2, "it was not scanned a third time");
     const { body } = await admin.get(`/api/v1/files/${deadly}/scan-attempts`);
