@@ -35,6 +35,9 @@ export const anyObject = z.custom<Record<string, unknown>>(
   { error: "expected an object" },
 ).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
 
+/** Like `anyObject`, but may be null or absent. The type says so, because that of a part is kept. */
+export const optionalObject = anyObject.nullish().meta({ type: ["object", "null"] });
+
 /** An email address, trimmed. */
 export const mailAddress = z.string().trim().normalize("NFC").refine(
   isMailAddress,
