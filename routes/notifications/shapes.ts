@@ -11,7 +11,7 @@ import {
   STATUSES,
 } from "../../domain/notifications/status.ts";
 import { templateTexts } from "../shared/template_texts.ts";
-import { anyObject, enumName, nullishObject, optionalText, uuid } from "../shared/validation.ts";
+import { anyObject, enumName, optionalObject, optionalText, uuid } from "../shared/validation.ts";
 
 const MOST_RECIPIENTS = 1_000;
 /** A longer body exceeds the size limit of a request. */
@@ -73,7 +73,7 @@ export const SendRequest = z.object({
   htmlBody: bodyText,
   textBody: bodyText,
   templateSlug: slug.nullish(),
-  templateData: nullishObject,
+  templateData: optionalObject,
   locale: optionalText(35),
   priority: priority.nullish(),
   category: z.string().trim().min(1).max(100).nullish(),

@@ -22,7 +22,7 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { accepted, type Answer, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { anyObject, nullishObject, requiredText, uuid } from "../shared/validation.ts";
+import { anyObject, optionalObject, requiredText, uuid } from "../shared/validation.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";
@@ -143,7 +143,7 @@ export const documentTemplateRoutes = [
       locale,
       ...templates,
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
-      sampleData: nullishObject.transform((sample) => sample ?? {}),
+      sampleData: optionalObject.transform((sample) => sample ?? {}),
       texts: texts.transform((given) => given ?? null),
     }).meta({ id: "CreateDocumentTemplateRequest" }),
     creates: "atomically",
@@ -169,7 +169,7 @@ export const documentTemplateRoutes = [
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
       texts: texts.transform((given) => given ?? null),
       language,
-      data: nullishObject.transform((given) => given ?? {}),
+      data: optionalObject.transform((given) => given ?? {}),
     }).meta({ id: "PreviewDocumentTemplateRequest" }),
     answers: PDF,
     problems: [
@@ -210,7 +210,7 @@ export const documentTemplateRoutes = [
       titleTemplate: title.optional(),
       bodyTemplate: body.optional(),
       requiredVariables: variables.nullish().transform((list) => list === null ? "" : list),
-      sampleData: nullishObject.transform((sample) => sample === null ? {} : sample),
+      sampleData: optionalObject.transform((sample) => sample === null ? {} : sample),
       texts,
     }).meta({ id: "UpdateDocumentTemplateRequest" }),
     answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
@@ -308,7 +308,7 @@ export const documentTemplateRoutes = [
     access: reading,
     params,
     bodyOptional: true,
-    body: z.object({ data: nullishObject.transform((given) => given ?? null), language })
+    body: z.object({ data: optionalObject.transform((given) => given ?? null), language })
       .meta({ id: "RenderDocumentTemplateRequest" }),
     answers: PDF,
     problems: [
@@ -335,7 +335,7 @@ export const documentTemplateRoutes = [
     access: inTenant("generate:documents"),
     params,
     body: z.object({
-      data: nullishObject.transform((given) => given ?? null),
+      data: optionalObject.transform((given) => given ?? null),
       items: z.array(
         z.object({
           data,

@@ -13,7 +13,7 @@ import { formatsOf } from "../../domain/reports/writers/mod.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { LAST_PAGE } from "../shared/paging.ts";
 import { pathOf } from "../shared/answer.ts";
-import { nullishObject, optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
+import { optionalObject, optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
 const parameterValue = z.union([z.string(), z.number(), z.boolean()]);
@@ -127,7 +127,7 @@ export const DownloadDto = z.object({ url: z.url(), expiresAt: timestamp }).meta
 const requestFields = {
   templateId: requiredText(100),
   format: formatValue.transform((value) => value as ReportFormat),
-  parameters: nullishObject.transform((value) => value ?? {}),
+  parameters: optionalObject.transform((value) => value ?? {}),
   requestedBy: optionalText(200),
 };
 export const GenerationRequest = z.object(requestFields).meta({ id: "ReportGenerationRequest" });

@@ -35,8 +35,8 @@ export const anyObject = z.custom<Record<string, unknown>>(
   { error: "expected an object" },
 ).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
 
-/** An object of any members, null, or absent. The OpenAPI document shows the given `type`, not what zod wraps it in. */
-export const nullishObject = anyObject.meta({ type: ["object", "null"] }).nullish();
+/** Like `anyObject`, but may be null or absent. The type says so, because that of a part is kept. */
+export const optionalObject = anyObject.nullish().meta({ type: ["object", "null"] });
 
 /** An email address, trimmed. */
 export const mailAddress = z.string().trim().normalize("NFC").refine(

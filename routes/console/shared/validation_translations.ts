@@ -55,7 +55,7 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^this is not the caller's current password$/, "Esta não é sua senha atual."],
   [/^this code is reserved$/, "Este código está reservado. Use outro."],
   [
-    /^expected (a code|action:resource) .*$/,
+    /^expected (a code|action:resource),? .*$/,
     "Digite ação:recurso, em minúsculas, como approve:invoices.",
   ],
   [

@@ -220,8 +220,9 @@ async function putOfNew(c: Contract, spec: Endpoint, { written }: Writes): Promi
   const [, collection, name = ""] = /^(.*)\/\{(\w+)\}$/.exec(spec.path) ?? [];
   const made = written.find(({ spec: { method, path } }) => method === "post" && path === collection);
   if (!made) return null;
-  const { by, answer: { body } } = made;
-  return await c.send(by, spec, { params: { [name]: body[name] ?? body.id ?? body.jobId }, body });
+  const { by, answer: { headers, body } } = made;
+  const id = headers.get("location")?.split("/").at(-1) ?? "";
+  return await c.send(by, spec, { params: { [name]: id }, body });
 }
 
 /** The PUT of what the GET, the PUT and the POST answer succeeds; that of the GET changes nothing and is not audited. */

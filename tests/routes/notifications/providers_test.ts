@@ -139,7 +139,7 @@ Deno.test("a direct email returns the mail server's answer, and is stored in eve
 Deno.test("a direct email can be sent only from the service's own domain", async () => {
   const before = receiver.received.length;
   const from = (fromAddress: string) => direct({ to: ["a@x.test"], fromAddress });
-  const others = "x.test mail.steward.test steward.test.x.test xsteward.test test localhost";
+  const others = "x.test mail.steward.test steward.test.x.test xsteward.test";
   for (const domain of others.split(" ")) {
     const answer = await from(`ceo@${domain}`);
     invalid(answer, "fromAddress");
