@@ -84,6 +84,8 @@ export function defineResource<
   if ("commands" in d) return { ...d, notFound, problems, query, source: d.commands };
   const { one, table, softDeleted, sorts } = d;
   const columns = { ...columnsOf(d.result), ...d.computed };
+  const writable = { ...columnsOf(d.create), ...columnsOf(d.update) };
+  const written = Object.values(writable).map((column) => `${table}.${column}`);
   const texts = fieldsOf(d.result, "string").filter((field) => !d.computed?.[field]);
   const source = tableSource<z.output<R>, z.output<C>, z.output<U>>({
     one,
@@ -94,11 +96,11 @@ export function defineResource<
     columns,
     numbers: fieldsOf(d.result, "number"),
     search: d.search ?? `fold(concat_ws(' ', ${texts.map((field) => columns[field]).join(", ") || "''"}))`,
-    writable: { ...columnsOf(d.create), ...columnsOf(d.update) },
+    writable,
     filters: columnsOf(query),
   });
   const sortable = Object.keys(sorts) as [string, ...string[]];
-  return { ...d, notFound, problems, query, sortable, source };
+  return { ...d, notFound, problems, query, sortable, written, source };
 }
 
 /** Declares a resource with one schema: the request body has the fields of the response without id and timestamps. */
