@@ -94,6 +94,10 @@ Deno.test("scripts find the embedded database of the running development service
   await writeEmbeddedDatabaseUrl(dataDir, env.DATABASE_URL);
   assert.equal((await Deno.stat(join(dataDir, "embedded-database.json"))).mode! & 0o077, 0);
   assert.equal((await ask({})).code, 0);
+  const process = await runScriptProcess("jobs", ["stats"], {
+    env: { DATABASE_URL: "", DATA_DIR: dataDir },
+  });
+  assert.equal(process.code, 0, `with the permissions of the task, outside of the checkout: ${process.err}`);
   assert.equal((await ask({ STEWARD_ENV: "production" })).code, 64);
   const empty = await createTestDatabase({ empty: true });
   await writeEmbeddedDatabaseUrl(dataDir, empty);

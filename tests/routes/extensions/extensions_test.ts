@@ -251,7 +251,7 @@ Deno.test("a foreign key between tables of tenants without the tenant is refused
   const order = (field: string) =>
     `resources: [defineSimpleResource({ one: "order", many: "orders", area: "A",
     managedBy: "manage:settings", table: "shop.orders", softDeleted: false, sorts: { id: "id" },
-    shape: z.object({ id: z.uuid(), ${field}: z.string() }) })]`;
+    shape: z.object({ id: z.uuid(), ${field}: z.string(), createdAt: z.string(), updatedAt: z.string() }) })]`;
   const keys = "note text, file_id uuid references public.files, owner_id uuid references public.users";
   assert.match(
     await start(keys, order("fileId")),
