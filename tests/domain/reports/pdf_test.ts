@@ -226,7 +226,7 @@ async function written(parts: DocumentPart[], o: Partial<ReportDocument> = {}): 
   return pdfObjects(new Uint8Array(await new Blob(chunks).arrayBuffer()));
 }
 
-Deno.test("built-in lists of up to 13 columns are A4, with a width for each column that holds a word", async () => {
+Deno.test("built-in lists of up to 13 columns are A4, with a width for each column that holds a word", () => {
   for (const template of BUILT_IN_REPORTS) {
     for (const part of template.parts) {
       if (part.kind !== "table") continue;
