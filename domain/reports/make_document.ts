@@ -88,18 +88,21 @@ function partsOf(
   source: DocumentSource,
   o: { chartsFirst: boolean; rows: { count: number }; wording: Wording },
 ): DocumentPart[] {
-  const { chartsFirst } = o;
+  const { chartsFirst, wording } = o;
   if (part.kind === "chart") {
     const { chart } = part;
-    return [{ kind: "chart", read: () => readPoints(chart, source.text(chart.title), source.rows(chart)) }];
+    return [{
+      kind: "chart",
+      read: () => readPoints(chart, source.text(chart.title), source.rows(chart), wording),
+    }];
   }
   const { table } = part;
   const { chart, columns } = table;
   if (!chart) return [tableOf(table, source, o, null)];
-  const tally = chartsFirst ? null : new Tally(chart, columns);
+  const tally = chartsFirst ? null : new Tally(chart, columns, wording);
   const read = async (): Promise<ChartData> => {
     if (tally?.isComplete) return tally.data();
-    const first = new Tally(chart, columns);
+    const first = new Tally(chart, columns, wording);
     for await (const batch of source.rows(table)) first.add(batch);
     return first.data();
   };

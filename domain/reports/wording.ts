@@ -99,8 +99,11 @@ export class Wording {
     if (decimals === null || decimals > 100) return cell;
     let format = this.#numbers.get(decimals);
     if (!format) {
-      const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-      format = new Intl.NumberFormat(this.language.locale ?? "en", digits);
+      format = new Intl.NumberFormat(this.language.locale ?? "en", {
+        minimumFractionDigits: decimals,
+        maximumFractionDigits: decimals,
+        useGrouping: decimals === 0 ? "min2" : "always", // a year has no separator
+      });
       this.#numbers.set(decimals, format);
     }
     return format.format(cell as Intl.StringNumericLiteral);

@@ -85,7 +85,8 @@ Deno.test("a job that succeeded is run again, and secrets in arguments are not p
 });
 
 Deno.test("scripts find the embedded database of the running development service, and never in production", async () => {
-  const dataDir = await Deno.makeTempDir({ prefix: "steward-cli-" });
+  // Deno reads files below /dev, where temporary folders may be, only with --allow-all
+  const dataDir = await Deno.makeTempDir({ dir: "/tmp", prefix: "steward-cli-" });
   const ask = (more: Record<string, string>) =>
     runScript("jobs", ["stats"], { env: { DATABASE_URL: "", DATA_DIR: dataDir, ...more } });
   const none = await ask({});
