@@ -6,6 +6,7 @@ import {
   pendingMigrations,
   summaryOf,
 } from "../infra/postgres/migrate.ts";
+import { requireTenantInKeys } from "../infra/postgres/tenant_keys.ts";
 import { connectPostgres } from "../infra/postgres/postgres.ts";
 import { bootstrap, type CatalogAdditions } from "./access/bootstrap.ts";
 import { setIdClock } from "./shared/ids.ts";
@@ -13,7 +14,8 @@ import { setIdClock } from "./shared/ids.ts";
 /**
  * Starts the database's clock, applies migrations if configured, and updates the catalog. Uses connections of its own:
  * connections opened before a migration do not know its new types.
- * @throws Error if the database cannot be used, or migrations are pending and MIGRATE_ON_START is off.
+ * @throws Error if the database cannot be used, migrations are pending and MIGRATE_ON_START is off, or a foreign key of an
+ * extension leaves out the tenant.
  */
 export async function prepareDatabase(
   config: Config,
@@ -33,6 +35,7 @@ export async function prepareDatabase(
     if (pending.length > 0) {
       throw new Error(`the database lacks ${summaryOf(pending)}; run \`deno task migrate\` before starting`);
     }
+    if (!config.MIGRATE_ON_START) await requireTenantInKeys(migrating, extensions.migrations);
   } finally {
     await migrating.end();
   }

@@ -8,6 +8,7 @@ import {
   nameServer,
   positive,
   safeUrl,
+  secretText,
   type Setting,
   smsUrls,
   urlList,
@@ -61,9 +62,9 @@ export const MESSAGE_SETTINGS = {
     optional: true,
   },
   NOTIFICATION_FEEDBACK_TWILIO: {
-    schema: z.string().min(16),
+    schema: secretText,
     meaning:
-      "Auth token of the Twilio account, which signs status callbacks and replies (STOP, START); absent: text messages have no feedback",
+      "Auth token (at least 16 characters) of the Twilio account, which signs status callbacks and replies (STOP, START); absent: text messages have no feedback",
     optional: true,
   },
   NOTIFICATION_FEEDBACK_SES: {
@@ -81,8 +82,8 @@ export const MESSAGE_SETTINGS = {
     optional: true,
   },
   NOTIFICATION_FEEDBACK_MAILGUN: {
-    schema: z.string().min(16),
-    meaning: "Webhook signing key of Mailgun; absent: none",
+    schema: secretText,
+    meaning: "Webhook signing key of Mailgun, at least 16 characters; absent: none",
     optional: true,
   },
   NOTIFICATION_FEEDBACK_POSTMARK: {

@@ -101,6 +101,6 @@ function printReady(config: Config, { url, parts }: { url: string; parts: string
   console.log(`  administrator  ${config.BOOTSTRAP_ADMIN_EMAIL} / ${config.BOOTSTRAP_ADMIN_PASSWORD}`);
   console.log(`  console        ${url}/console/`);
   console.log(`  reference      ${url}/docs`);
-  console.log(`  outbox         ${url}/dev/outbox`);
+  if (config.SMTP_URL === null) console.log(`  outbox         ${url}/dev/outbox`);
   console.log(`  embedded       ${parts.join(", ") || "nothing"} (data in ${config.DATA_DIR})`);
 }

@@ -29,6 +29,8 @@ export function isPublicKey(text: string): boolean {
   }
 }
 
+/** A secret that others choose. */
+export const secretText = z.string().min(16, "expected at least 16 characters");
 export const flag = z.stringbool();
 export const port = z.coerce.number().int().min(0).max(65_535);
 export const positive = z.coerce.number().int().min(1);

@@ -15,6 +15,7 @@ import {
   paths,
   port,
   positive,
+  secretText,
   type Setting,
   url,
 } from "./setting_shapes.ts";
@@ -297,8 +298,8 @@ export const SETTINGS = {
     optional: true,
   },
   METRICS_TOKEN: {
-    schema: z.string().min(16),
-    meaning: "Bearer token for /metrics; absent: METRICS_PUBLIC decides",
+    schema: secretText,
+    meaning: "Bearer token for /metrics, at least 16 characters; absent: METRICS_PUBLIC decides",
     optional: true,
   },
   METRICS_PUBLIC: {

@@ -1,5 +1,6 @@
 // Generates the typed client from the service's routes and packs it for npm: `deno task client`.
 import { join, resolve } from "node:path";
+import { settingText } from "../infra/config.ts";
 import { VERSION } from "../infra/version.ts";
 import { documentOfRoutes } from "./client/document.ts";
 import { generateClient } from "./client/generate.ts";
@@ -8,7 +9,8 @@ import { EXIT, readPlainArguments } from "./shared/plain_arguments.ts";
 const HELP = `Usage: deno task client [FOLDER]
 
 Generates the TypeScript client of this version of the service and packs it as steward-client-${VERSION}.tgz into FOLDER
-(default: the current folder; created if missing). Install it with: npm install ./steward-client-${VERSION}.tgz
+(default: the current folder; created if missing). STEWARD_EXTENSIONS names the modules of extensions, whose routes it
+then has too. Install it with: npm install ./steward-client-${VERSION}.tgz
 
 Example: deno task client ../my-product
 
@@ -18,7 +20,8 @@ const here = import.meta.dirname ?? ".";
 
 /** Writes the package's sources into `folder`, formatted and type-checked. */
 async function writeSources(folder: string): Promise<void> {
-  await Deno.writeTextFile(join(folder, "mod.ts"), generateClient(documentOfRoutes()));
+  const document = await documentOfRoutes(settingText("STEWARD_EXTENSIONS") ?? "");
+  await Deno.writeTextFile(join(folder, "mod.ts"), generateClient(document));
   for (const name of ["transport.ts", "helpers.ts", "work.ts", "work_types.ts", "README.md"]) {
     await Deno.copyFile(join(here, "client", name), join(folder, name));
   }

@@ -118,6 +118,24 @@ export async function openFileContent(
 }
 
 /**
+ * Opens the content of a file that the service itself wrote, also while it is scanned.
+ * @throws as `openFileContent` for a file in a further state
+ */
+export async function openOwnContent(
+  p: Pick<FilePlatform, "sql" | "objects">,
+  fileId: string,
+): Promise<ReadableStream<Uint8Array>> {
+  const file = await readFile(p.sql, fileId);
+  if (file.status !== "Scanning") return await p.objects.read(contentKey(file));
+  try {
+    return await p.objects.read(file.finalKey ?? file.stagingKey);
+  } catch (error) {
+    if ((await readFile(p.sql, fileId)).status === "Scanning") throw error;
+    return await openFileContent(p, fileId); // the scan has ended, and with it the staged object
+  }
+}
+
+/**
  * Signs a download URL of an Available file, valid for five minutes by default.
  * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */

@@ -14,10 +14,4 @@ export function stableText(cell: string, type: ColumnType): string {
   return type === "instant" ? isoInstant(cell) : cell;
 }
 
-/** A cell as human-readable text: booleans as yes/no, instants to the second. */
-export function readableText(cell: string, type: ColumnType): string {
-  if (type === "boolean") return cell === "t" ? "yes" : "no";
-  return type === "instant" ? cell.slice(0, 19) : cell;
-}
-
 export const isNumeric = (type: ColumnType): boolean => type === "integer" || type === "decimal";

@@ -3,6 +3,7 @@ import type { Column } from "./columns.ts";
 import type { Looks } from "../looks/looks.ts";
 import type { PageLayout } from "./report_template.ts";
 import type { Row, RowBatch } from "./rows.ts";
+import type { Wording } from "./wording.ts";
 
 /** What a writer gets: the texts of a document, and its parts in print order. */
 export interface ReportDocument {
@@ -15,6 +16,7 @@ export interface ReportDocument {
   looks: Looks;
   /** Name-value pairs above the parts: tenant, time of generation, requester and parameters. */
   facts: [string, string][];
+  wording: Wording;
   requestedBy: string | null;
   generatedAt: Date;
   /**
@@ -38,6 +40,7 @@ export interface DocumentTable {
   shown: number[];
   /** Which totals the rows below the table have, in print order; empty: none. */
   totals: Total[];
+  wording: Wording;
   /** The rows as Postgres sends them. Read either these or `lines`, and only once. */
   batches(): AsyncIterable<RowBatch>;
   /** What `lines` puts between the rows, for a writer that reads `batches`. */

@@ -1,4 +1,5 @@
 import type { ReportTemplate } from "./report_template.ts";
+import type { Wording } from "./wording.ts";
 
 interface Generation {
   parameters: Record<string, unknown>;
@@ -11,18 +12,22 @@ interface Generation {
 export function documentFacts(
   template: ReportTemplate,
   { parameters, tenantName, requestedBy, generatedAt }: Generation,
+  wording: Wording,
 ): [string, string][] {
+  const { words, timeZone } = wording;
   const given = Object.entries(template.parameters.shape)
     .filter(([name]) => parameters[name] !== undefined && parameters[name] !== null)
     .map(([name, shape]): [string, string] => [
       shape.meta()?.title ?? name,
-      typeof parameters[name] === "boolean" ? (parameters[name] ? "yes" : "no") : String(parameters[name]),
+      typeof parameters[name] === "boolean"
+        ? (parameters[name] ? words.yes : words.no)
+        : String(parameters[name]),
     ]);
   return [
-    ["Tenant", tenantName ?? "All tenants"],
-    ["Generated", `${generatedAt.toISOString().slice(0, 19).replace("T", " ")} UTC`],
-    ...(hasTimes(template) ? [["All times", "UTC"] as [string, string]] : []),
-    ...(requestedBy ? [["Requested by", requestedBy] as [string, string]] : []),
+    [words.tenant, tenantName ?? words.allTenants],
+    [words.generated, `${wording.instant(generatedAt)} ${timeZone}`],
+    ...(hasTimes(template) ? [[words.times, timeZone] as [string, string]] : []),
+    ...(requestedBy ? [[words.requestedBy, requestedBy] as [string, string]] : []),
     ...given,
   ];
 }

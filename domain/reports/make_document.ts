@@ -7,6 +7,7 @@ import type { ReportTemplate } from "./report_template.ts";
 import { type RowBatch, RowSource } from "./rows.ts";
 import { TableLines, type TableShape, totalsOf } from "./table_lines.ts";
 import type { ReportPart, TablePartDefinition } from "./template_parts.ts";
+import { type DocumentLanguage, Wording } from "./wording.ts";
 import { writerOf } from "./writers/mod.ts";
 
 /** The input of a document. Plain values only, because it is sent to another thread. */
@@ -22,6 +23,8 @@ export interface ReportInput {
   requestedBy: string | null;
   generatedAt: Date;
   looks: Looks;
+  /** Absent: English, UTC. */
+  language?: DocumentLanguage;
   /** A read replica of the service's own database, to be read instead of it; null: none now. */
   replicaUrl: string | null;
 }
@@ -59,14 +62,20 @@ export function documentOf(
   rows: { count: number },
 ): ReportDocument {
   const { looks, requestedBy, generatedAt, format } = input;
-  const parts = template.parts.flatMap((part) => partsOf(part, source, template.chartsFirst, rows));
+  // Excel and CSV hold values, whose form the reader's program chooses: UTC, as their facts say.
+  const isPrinted = format === FORMAT.Pdf || format === FORMAT.Html;
+  const { locale = null, timeZone = "UTC" } = input.language ?? {};
+  const wording = new Wording({ locale, timeZone: isPrinted ? timeZone : "UTC" });
+  const { chartsFirst } = template;
+  const parts = template.parts.flatMap((part) => partsOf(part, source, { chartsFirst, rows, wording }));
   return {
     title: source.text(template.title),
     subtitle: source.text(template.subtitle),
     name: template.name,
     layout: template.layout,
     looks,
-    facts: documentFacts(template, input),
+    facts: documentFacts(template, input, wording),
+    wording,
     requestedBy,
     generatedAt,
     parts: format === FORMAT.Csv ? parts.filter(({ kind }) => kind === "table") : parts,
@@ -77,24 +86,27 @@ export function documentOf(
 function partsOf(
   part: ReportPart,
   source: DocumentSource,
-  chartsFirst: boolean,
-  rows: { count: number },
+  o: { chartsFirst: boolean; rows: { count: number }; wording: Wording },
 ): DocumentPart[] {
+  const { chartsFirst, wording } = o;
   if (part.kind === "chart") {
     const { chart } = part;
-    return [{ kind: "chart", read: () => readPoints(chart, source.text(chart.title), source.rows(chart)) }];
+    return [{
+      kind: "chart",
+      read: () => readPoints(chart, source.text(chart.title), source.rows(chart), wording),
+    }];
   }
   const { table } = part;
   const { chart, columns } = table;
-  if (!chart) return [tableOf(table, source, rows, null)];
-  const tally = chartsFirst ? null : new Tally(chart, columns);
+  if (!chart) return [tableOf(table, source, o, null)];
+  const tally = chartsFirst ? null : new Tally(chart, columns, wording);
   const read = async (): Promise<ChartData> => {
     if (tally?.isComplete) return tally.data();
-    const first = new Tally(chart, columns);
+    const first = new Tally(chart, columns, wording);
     for await (const batch of source.rows(table)) first.add(batch);
     return first.data();
   };
-  const parts: DocumentPart[] = [tableOf(table, source, rows, tally), { kind: "chart", read }];
+  const parts: DocumentPart[] = [tableOf(table, source, o, tally), { kind: "chart", read }];
   return chartsFirst ? parts.reverse() : parts;
 }
 
@@ -103,10 +115,10 @@ function tableOf(
   // deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
   table: TablePartDefinition<any, string>,
   source: DocumentSource,
-  rows: { count: number },
+  { rows, wording }: { rows: { count: number }; wording: Wording },
   tally: Tally | null,
 ): DocumentTable {
-  const shape = shapeOf(table);
+  const shape = { ...shapeOf(table), wording };
   async function* batches(): AsyncGenerator<RowBatch> {
     for await (const batch of source.rows(table)) {
       rows.count += batch.count;
@@ -125,6 +137,7 @@ function tableOf(
     groups: shape.groups,
     shown: [...shape.columns.keys()].filter((position) => !shape.groups.includes(position)),
     totals: totalsOf(shape),
+    wording,
     batches,
     sections: () => new TableLines(shape),
     async *lines() {

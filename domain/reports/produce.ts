@@ -2,6 +2,7 @@ import { PostgresError } from "../../infra/postgres/failures.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { storeServiceFile } from "../files/service_files.ts";
 import { readLooks } from "../looks/looks.ts";
+import { readNotificationSettings } from "../notifications/templates/locales.ts";
 import { Problem } from "../problems/problem.ts";
 import { createDeliveries } from "./delivery/create_deliveries.ts";
 import { renderExecution } from "./document_templates/render_execution.ts";
@@ -56,12 +57,24 @@ async function inputOf(p: ReportPlatform, run: Run): Promise<{ input: DocumentIn
   const parameters = JSON.parse(run.parametersJson);
   const scope = await readScope(p.sql, template, run.tenantId, parameters);
   const looks = await readLooks(p, run.tenantId);
+  const { defaultLocale: locale, timeZoneId } = await readNotificationSettings(p.sql, run.tenantId);
+  const language = { locale, timeZone: timeZoneId ?? "UTC" };
   const generatedAt = p.clock.now();
   const at = generatedAt.toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "-");
   // A long query may conflict with changes that the replica receives. So later runs read the primary.
   const replicaUrl = run.attempts === 1 ? p.replica?.url() ?? null : null;
   return {
-    input: { templateId, format, parameters, ...scope, requestedBy, generatedAt, looks, replicaUrl },
+    input: {
+      templateId,
+      format,
+      parameters,
+      ...scope,
+      requestedBy,
+      generatedAt,
+      looks,
+      language,
+      replicaUrl,
+    },
     fileName: `${templateId}-${at}.${FORMATS[format].extension}`,
   };
 }

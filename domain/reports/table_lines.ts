@@ -1,19 +1,12 @@
-import { readableText } from "./cells.ts";
 import type { Column } from "./columns.ts";
 import type { BetweenLine, TableLine, TableSections } from "./document.ts";
 import { ColumnTotal } from "./exact_total.ts";
 import type { Row } from "./rows.ts";
 import type { Total } from "./template_parts.ts";
+import { Wording } from "./wording.ts";
 
-/** Totals in the order of their rows, with the names of these rows. */
-const TOTAL_LABELS: [Total, string][] = [
-  ["sum", "Total"],
-  ["count", "Count"],
-  ["average", "Average"],
-  ["min", "Lowest"],
-  ["max", "Highest"],
-];
-const NO_VALUE = "(none)";
+/** Totals in the order of their rows. */
+const TOTALS: Total[] = ["sum", "count", "average", "min", "max"];
 
 /** What the lines of a table are made of: positions of columns. */
 export interface TableShape {
@@ -21,12 +14,14 @@ export interface TableShape {
   groups: number[];
   /** The totals of each column by its position. */
   totals: ReadonlyMap<number, Total[]>;
+  /** Absent: English. */
+  wording?: Wording;
 }
 
 /** The totals that a table has, in the order of their rows. */
 export function totalsOf({ totals }: TableShape): Total[] {
   const wanted = new Set([...totals.values()].flat());
-  return TOTAL_LABELS.map(([total]) => total).filter((total) => wanted.has(total));
+  return TOTALS.filter((total) => wanted.has(total));
 }
 
 /** The totals of one group, or of the whole table. */
@@ -44,7 +39,10 @@ export class TableLines implements TableSections {
   /** The group values of the previous row; null before the first row. */
   #values: (string | null)[] | null = null;
 
+  readonly #wording: Wording;
+
   constructor(private readonly shape: TableShape) {
+    this.#wording = shape.wording ?? new Wording();
     this.#sections.push(this.#newSection());
   }
 
@@ -101,19 +99,28 @@ export class TableLines implements TableSections {
   }
 
   #addTotals({ rowCount, totals }: Section, level: number, lines: BetweenLine[]): void {
-    for (const [total, name] of TOTAL_LABELS) {
+    for (const total of TOTALS) {
       const own = totals.filter(({ collected }) => collected.total === total);
       if (own.length === 0) continue;
       const cells: Row = this.shape.columns.map(() => null);
       for (const { column, collected } of own) cells[column] = collected.text();
-      lines.push({ kind: "total", level, total, label: this.#label(name, level), cells, rowCount });
+      lines.push({
+        kind: "total",
+        level,
+        total,
+        label: this.#label(this.#wording.total(total), level),
+        cells,
+        rowCount,
+      });
     }
   }
 
   #label(name: string, level: number): string {
     const column = this.shape.groups[level - 1];
     if (column === undefined) return name;
-    return `${name}: ${groupText(this.#values?.[level - 1] ?? null, this.shape.columns[column])}`;
+    return `${name}: ${
+      this.#wording.group(this.#values?.[level - 1] ?? null, this.shape.columns[column]?.type)
+    }`;
   }
 
   #newSection(): Section {
@@ -129,7 +136,3 @@ export class TableLines implements TableSections {
     };
   }
 }
-
-/** The value of a group as text. */
-export const groupText = (value: string | null, column: Column | undefined): string =>
-  value === null || value === "" ? NO_VALUE : readableText(value, column?.type ?? "text");

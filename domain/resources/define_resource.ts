@@ -85,6 +85,8 @@ export function defineResource<
   if ("commands" in d) return { ...d, notFound, problems, deleteProblems: [], query, source: d.commands };
   const { one, table, softDeleted, sorts } = d;
   const columns = { ...columnsOf(d.result), ...d.computed };
+  const writable = { ...columnsOf(d.create), ...columnsOf(d.update) };
+  const written = Object.values(writable).map((column) => `${table}.${column}`);
   const texts = fieldsOf(d.result, "string").filter((field) => !d.computed?.[field]);
   const source = refusingViolations(tableSource<z.output<R>, z.output<C>, z.output<U>>({
     one,
@@ -95,7 +97,7 @@ export function defineResource<
     columns,
     numbers: fieldsOf(d.result, "number"),
     search: d.search ?? `fold(concat_ws(' ', ${texts.map((field) => columns[field]).join(", ") || "''"}))`,
-    writable: { ...columnsOf(d.create), ...columnsOf(d.update) },
+    writable,
     filters: columnsOf(query),
   }));
   const sortable = Object.keys(sorts) as [string, ...string[]];
@@ -106,6 +108,7 @@ export function defineResource<
     deleteProblems: ["RESOURCE_CONFLICT"],
     query,
     sortable,
+    written,
     source,
   };
 }

@@ -81,5 +81,7 @@ export interface Resource<
   problems: ProblemCode[];
   /** Further error codes of delete. */
   deleteProblems: ProblemCode[];
+  /** Columns that create and update write, such as `acme.orders.customer_id`; absent without a table. */
+  written?: string[];
   source: ResourceSource<z.output<R>, z.output<C>, z.output<U>>;
 }

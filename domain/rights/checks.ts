@@ -1,4 +1,5 @@
 import { problem } from "../problems/problem.ts";
+import { CATALOG_PERMISSIONS, CATALOG_ROLES } from "./catalog.ts";
 import { type Caller, holds, isProgram, isSystemAdmin, type TenantCaller } from "./caller.ts";
 
 /**
@@ -202,6 +203,19 @@ function requirePermission<C extends Caller>(caller: C, ...permissions: string[]
   if (permissions.length === 0 || permissions.some((permission) => holds(caller, permission))) return caller;
   throw problem(
     "MISSING_PERMISSION",
-    `The route needs ${permissions.join(" or ")}, which the caller does not hold.`,
+    `The route needs ${permissions.join(" or ")}, which the caller does not hold.${howToGet(permissions)}`,
   );
+}
+
+/** How a tenant gets a permission that none of its catalog roles has, so that its administrators cannot give it either. */
+export function howToGet(permissions: string[]): string {
+  const missing = CATALOG_PERMISSIONS.find(({ code, reach }) =>
+    reach === "Tenant" && permissions.includes(code) &&
+    !CATALOG_ROLES.some((role) => role.where === "everywhere" && role.permissions.includes(code))
+  );
+  return missing
+    ? ` The tenants' own roles lack it at first. A system administrator gives it to the Admin of every tenant: ` +
+      `PUT /api/v1/permissions/{id}/default-roles {"roles":["Admin"]}, with the id of ` +
+      `GET /api/v1/permissions/by-code/${missing.code}.`
+    : "";
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Pool, Tx } from "./postgres.ts";
 import { requireFeatures } from "./required_features.ts";
 import { ADVISORY_LOCKS } from "./advisory_locks.ts";
+import { requireTenantInKeys } from "./tenant_keys.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
 
@@ -13,6 +14,8 @@ export interface ExtensionMigrations {
   folder?: string;
   /** Values for the type `notification_channel`. A migration of this run cannot use them yet. */
   channels?: string[];
+  /** Columns that requests write, such as `acme.orders.customer_id`. */
+  written?: string[];
 }
 
 interface Migration {
@@ -38,6 +41,7 @@ class DryRunEnded extends Error {}
  * @param o.dryRun runs them and rolls back
  * @returns the names of the migrations that ran.
  * @throws Error if the file of an applied migration was changed: migrations are append-only.
+ * @throws Error if a foreign key of an extension leaves out the tenant
  */
 export async function migrate(
   sql: Pool,
@@ -54,6 +58,7 @@ export async function migrate(
     if (applied.length === 0) await requireFeatures(tx);
     const pending = pendingOf(migrations, applied);
     for (const migration of pending) await apply(tx, migration);
+    await requireTenantInKeys(tx, extensions);
     const missing = await missingChannels(tx, extensions);
     for (const channel of missing) await addChannel(tx, channel);
     names = [...pending.map(displayName), ...missing.map(channelName)];

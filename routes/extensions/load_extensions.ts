@@ -33,8 +33,9 @@ async function importExtension(given: string, module: string): Promise<Extension
 
 /** What extensions add to the database. */
 export const migrationsOf = (extensions: readonly LoadedExtension[]): ExtensionMigrations[] =>
-  extensions.map(({ name, migrations, channels = [] }) => ({
+  extensions.map(({ name, migrations, channels = [], resources = [] }) => ({
     extension: name,
     ...(migrations ? { folder: fileURLToPath(migrations) } : {}),
     channels: channels.map((channel) => channel.name),
+    written: resources.flatMap(({ written = [] }) => written),
   }));

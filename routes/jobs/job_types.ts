@@ -69,7 +69,8 @@ const DeclaredJobTypeDto = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
   secret: z.string().optional().meta({
-    description: "Signing key of pushes (Standard Webhooks); shown only when the type is declared",
+    description:
+      "Signing key of pushes (Standard Webhooks); shown only when `push` is set for the first time or again",
   }),
 }).meta({ id: "DeclaredJobTypeDto", description: "A job type whose handler runs outside of the service" });
 
@@ -123,22 +124,23 @@ export const jobTypeRoutes = [
     answers: {
       200: { description: "Changed, or unchanged", schema: DeclaredJobTypeDto, etag: true },
       201: {
-        description: "Declared; `secret` is shown only in this answer",
+        description: "Declared; with `push`, `secret` is shown only in this answer",
         schema: DeclaredJobTypeDto,
         etag: true,
       },
     },
     problems: ["JOB_TYPE_NAME_CONFLICT", "PRECONDITION_FAILED"],
     async run({ platform, caller, params: { name }, body, call }) {
-      const { value, version, secret } = await putJobType(
+      const { value, version, isNew, secret } = await putJobType(
         platform,
         caller,
         name,
         changeOf(body),
         call.ifMatch,
       );
-      if (secret === null) return okVersioned(value, version);
-      const answer = created({ ...value, secret }, `/api/v1/job-types/${name}`);
+      const shown = secret === null ? value : { ...value, secret };
+      if (!isNew) return okVersioned(shown, version);
+      const answer = created(shown, `/api/v1/job-types/${name}`);
       return { ...answer, headers: { ...answer.headers, etag: etagOf(version) } };
     },
   }),

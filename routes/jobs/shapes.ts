@@ -217,6 +217,9 @@ export const JobPauseStateDto = z.object({
 export const PauseRequest = z.object({ reason: optionalText(500) }).meta({ id: "PauseJobsRequest" });
 
 export const JobDetailDto = JobSummaryDto.extend({
+  progressPercent: z.number().nullable().meta({ description: "Of the last attempt, like `output`" }),
+  progressNote: z.string().nullable(),
+  output: z.string().nullable(),
   deadLetter: z.object({ id: z.guid(), retriedAt: timestamp.nullable(), retriedJobId: z.guid().nullable() })
     .nullable().meta({ description: "The dead letter of the job, and the job that it was retried as" }),
   names: z.record(z.string(), z.string()).meta({

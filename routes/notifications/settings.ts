@@ -1,14 +1,20 @@
 import { z } from "zod";
 import { inTenant } from "../../domain/rights/checks.ts";
-import { readDefaultLocale } from "../../domain/notifications/templates/locales.ts";
-import { setDefaultLocale } from "../../domain/notifications/templates/write.ts";
+import {
+  type NotificationSettings,
+  readNotificationSettings,
+} from "../../domain/notifications/templates/locales.ts";
+import { setNotificationSettings } from "../../domain/notifications/templates/write.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { requiredText } from "../shared/validation.ts";
 
 const area = "Notification templates";
-const Settings = z.object({ defaultLocale: z.string().nullable() }).meta({ id: "NotificationSettingsDto" });
+const Settings = z.object({
+  defaultLocale: z.string().nullable(),
+  timeZoneId: z.string().nullable().meta({ description: "Of times in reports; null: UTC" }),
+}).meta({ id: "NotificationSettingsDto" });
 
 /** The settings of a tenant for its templates. */
 export const notificationSettingsRoutes = [
@@ -17,28 +23,31 @@ export const notificationSettingsRoutes = [
     path: "/api/v1/notification-settings",
     area,
     id: "readNotificationSettings",
-    summary: "Read the fallback locale of the tenant's templates",
+    summary: "Read the fallback locale of the tenant's templates and reports, and the time zone of reports",
     access: inTenant("send:notifications"),
     answers: { 200: { etag: true, description: "The settings", schema: Settings } },
     problems: [],
-    run: async ({ db, caller }) => settingsAnswer(await readDefaultLocale(db, caller.tenantId)),
+    run: async ({ db, caller }) => settingsAnswer(await readNotificationSettings(db, caller.tenantId)),
   }),
   endpoint({
     method: "put",
     path: "/api/v1/notification-settings",
     area,
     id: "updateNotificationSettings",
-    summary: "Set the fallback locale of the tenant's templates; null removes it",
+    summary:
+      "Set the fallback locale of the tenant's templates and reports, and the time zone of reports; null removes either",
     access: inTenant("send:notifications"),
-    body: z.object({ defaultLocale: requiredText(35).nullable() }).meta({
+    body: z.object({
+      defaultLocale: requiredText(35).nullable(),
+      timeZoneId: requiredText(100).nullish().meta({ example: "America/Sao_Paulo" }),
+    }).meta({
       id: "UpdateNotificationSettingsRequest",
     }),
     answers: { 200: { etag: true, description: "The settings", schema: Settings } },
     problems: ["PRECONDITION_FAILED"],
     run: async ({ db, caller, body, call }) =>
-      settingsAnswer(await setDefaultLocale(db, caller.tenantId, body.defaultLocale, call.ifMatch)),
+      settingsAnswer(await setNotificationSettings(db, caller.tenantId, body, call.ifMatch)),
   }),
 ] as const;
 
-const settingsAnswer = (defaultLocale: string | null) =>
-  ok({ defaultLocale }, { etag: contentTag(defaultLocale) });
+const settingsAnswer = (settings: NotificationSettings) => ok(settings, { etag: contentTag(settings) });

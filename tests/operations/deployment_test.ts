@@ -111,6 +111,16 @@ Deno.test("image and compose.yaml use the same port and wait for an instance to 
   assert.ok(Number(/^(\d+)s$/.exec(steward?.stop_grace_period ?? "")?.[1]) >= drainSeconds + 5);
 });
 
+Deno.test("haproxy.cfg asks /readyz, waits for bodies, and repeats only requests that were not sent", async () => {
+  const lines = (await text("scripts/deploy/haproxy.cfg")).split("\n").map((line) =>
+    line.split("#")[0]?.trim()
+  );
+  const backends = lines.filter((line) => line?.startsWith("backend ")).length;
+  assert.equal(lines.filter((line) => line === "option httpchk GET /readyz").length, backends);
+  assert.ok(lines.includes("option http-buffer-request"));
+  assert.deepEqual(lines.filter((line) => line?.startsWith("retry-on")), ["retry-on conn-failure"]);
+});
+
 Deno.test("image and compose.yaml start existing files, with the permissions of the tasks in deno.json", async () => {
   const flags = (words: string[]) => words.filter((word) => word.startsWith("--allow"));
   const command: string[] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]");

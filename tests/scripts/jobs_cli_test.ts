@@ -85,7 +85,8 @@ Deno.test("a job that succeeded is run again, and secrets in arguments are not p
 });
 
 Deno.test("scripts find the embedded database of the running development service, and never in production", async () => {
-  const dataDir = await Deno.makeTempDir({ prefix: "steward-cli-" });
+  // Deno reads files below /dev, where temporary folders may be, only with --allow-all
+  const dataDir = await Deno.makeTempDir({ dir: "/tmp", prefix: "steward-cli-" });
   const ask = (more: Record<string, string>) =>
     runScript("jobs", ["stats"], { env: { DATABASE_URL: "", DATA_DIR: dataDir, ...more } });
   const none = await ask({});
@@ -94,6 +95,10 @@ Deno.test("scripts find the embedded database of the running development service
   await writeEmbeddedDatabaseUrl(dataDir, env.DATABASE_URL);
   assert.equal((await Deno.stat(join(dataDir, "embedded-database.json"))).mode! & 0o077, 0);
   assert.equal((await ask({})).code, 0);
+  const process = await runScriptProcess("jobs", ["stats"], {
+    env: { DATABASE_URL: "", DATA_DIR: dataDir },
+  });
+  assert.equal(process.code, 0, `with the permissions of the task, outside of the checkout: ${process.err}`);
   assert.equal((await ask({ STEWARD_ENV: "production" })).code, 64);
   const empty = await createTestDatabase({ empty: true });
   await writeEmbeddedDatabaseUrl(dataDir, empty);

@@ -8,6 +8,8 @@ import {
   hasRowForEachRoute,
   keepsFromOutsider,
   MARKER,
+  namer,
+  refersToNoneOfVictim,
   refusesWithoutToken,
   resourceRows,
   type Rows,
@@ -53,19 +55,25 @@ export async function startForTest(
   };
 }
 
+type Ids = (kind: string) => string;
+type Sample = (text: string, id: Ids) => Record<string, unknown>;
+
 /** What the isolation check needs to know about an extension. */
 export interface IsolationSpec {
   extension: Extension;
-  /** The body that creates an object of each resource, by the resource's `one`. Its free texts contain `text`. */
-  samples?: Record<string, (text: string) => Record<string, unknown>>;
+  /**
+   * The body that creates an object of each resource, by the resource's `one`. Its free texts contain `text`. `id` gives
+   * the id of the caller's object of a kind: of `objects`, or of a sample listed before.
+   */
+  samples?: Record<string, Sample>;
   /** How an outsider calls each route of the extension. The routes of resources get their rows from `samples`. */
   rows?: Rows;
   /** Parameters of each report that is not global, by its id. The victim's document must show a text of the victim. */
   reports?: Record<string, Record<string, unknown>>;
   /** The arguments with which an outsider enqueues each exposed job, by its name. `id` gives ids of the victim. */
-  jobs?: Record<string, (id: (kind: string) => string) => unknown>;
-  /** Creates further objects of the victim; returns their ids by kind. Their free texts contain `text`. */
-  objects?(victim: Actor, text: string): Promise<Record<string, string>>;
+  jobs?: Record<string, (id: Ids) => unknown>;
+  /** Creates further objects of the caller; returns their ids by kind. Their free texts contain `text`. */
+  objects?(caller: Actor, text: string): Promise<Record<string, string>>;
 }
 
 /**
@@ -74,13 +82,35 @@ export interface IsolationSpec {
  * show nothing of the victim, and no row of the victim may change or appear, neither in the tables of the extension nor
  * in those of the service.
  */
-export function checkTenantIsolation(service: ExtensionTest, spec: IsolationSpec): void {
+export function checkTenantIsolation(
+  service: Pick<ExtensionTest, "actor" | "nobody" | "settled" | "sql">,
+  spec: IsolationSpec,
+): void {
   const { extension, samples = {}, reports = {}, jobs = {}, objects } = spec;
   const { name, resources = [], permissions = [] } = extension;
   const rows = { ...spec.rows };
+  const parents = new Set(Object.values(samples).flatMap(parentsOf));
   for (const resource of resources) {
     const sample = samples[resource.one];
-    if (sample) Object.assign(rows, resourceRows(resource.one, resource, sample("OutsidersText")));
+    if (!sample) throw new Error(`${name}: the resource ${resource.one} has no member in \`samples\``);
+    const bodyOf = ({ own = {} }: World) => sample(OUTSIDERS, namer(own).id);
+    Object.assign(rows, resourceRows(resource.one, resource, bodyOf));
+  }
+  /** Creates the caller's `objects`, then those of the samples of `kinds`; returns their ids by kind. */
+  async function create(
+    by: Actor,
+    text: string,
+    kinds: ReadonlySet<string>,
+  ): Promise<Record<string, string>> {
+    const ids = { ...await objects?.(by, text) };
+    for (const [kind, sample] of Object.entries(samples)) {
+      const resource = resources.find(({ one }) => one === kind);
+      if (!resource) throw new Error(`${name}: \`samples\` names ${kind}, which is no resource`);
+      if (!kinds.has(kind)) continue;
+      const path = `/api/v1/${resource.path ?? resource.many}`;
+      ids[kind] = await createdId(by, path, sample(text, namer(ids).id));
+    }
+    return ids;
   }
   const { endpoints } = assemble([{ ...extension, module: name }], () => {
     throw new Error("these endpoints only describe the routes; the service runs its own");
@@ -94,12 +124,7 @@ export function checkTenantIsolation(service: ExtensionTest, spec: IsolationSpec
     ].map(({ code }) => code);
     const victim = await service.actor({ permissions: everything });
     const outsider = await service.actor({ permissions: everything });
-    const ids: Record<string, string> = {};
-    for (const { one, many, path = many } of resources) {
-      const sample = samples[one];
-      if (sample) ids[one] = await createdId(victim, `/api/v1/${path}`, sample(MARKER));
-    }
-    Object.assign(ids, await objects?.(victim, MARKER));
+    const ids = await create(victim, MARKER, new Set(Object.keys(samples)));
     world = {
       t: service,
       sql: service.sql,
@@ -107,6 +132,7 @@ export function checkTenantIsolation(service: ExtensionTest, spec: IsolationSpec
       victim,
       outsider,
       ids: { tenant: victim.tenantId ?? "", ...ids },
+      own: parents.size > 0 ? await create(outsider, `${OUTSIDERS}Parent`, parents) : {},
       absent: Object.fromEntries(["tenant", ...Object.keys(ids)].map((kind) => [kind, crypto.randomUUID()])),
       texts: [MARKER, victim.email],
       schemas: ["public", name],
@@ -132,6 +158,12 @@ export function checkTenantIsolation(service: ExtensionTest, spec: IsolationSpec
     Deno.test(`${name}: an outsider gets nothing of another tenant from ${endpoint.method} ${endpoint.path}`, () =>
       keepsFromOutsider(world, endpoint, row));
   }
+  for (const [kind, sample] of Object.entries(samples)) {
+    const route = endpoints.find(({ id }) => id === `create${kind.charAt(0).toUpperCase()}${kind.slice(1)}`);
+    if (!route || parentsOf(sample).length === 0) continue;
+    Deno.test(`${name}: an outsider's ${kind} cannot refer to objects of another tenant`, () =>
+      refersToNoneOfVictim(world, route, (id) => sample(OUTSIDERS, id)));
+  }
   for (const [id, parameters] of Object.entries(reports)) {
     Deno.test(`${name}: an outsider gets nothing of another tenant from the report ${id}`, () =>
       reportKeepsFromOutsider(world, id, parameters));
@@ -140,6 +172,19 @@ export function checkTenantIsolation(service: ExtensionTest, spec: IsolationSpec
     Deno.test(`${name}: an outsider gets and changes nothing of another tenant by the job ${job}`, () =>
       jobKeepsFromOutsider(world, service.settled, job, argsOf));
   }
+}
+
+/** In texts of the outsider's objects. */
+const OUTSIDERS = "OutsidersText";
+
+/** The kinds of objects that the sample names. */
+function parentsOf(sample: Sample): string[] {
+  const kinds: string[] = [];
+  sample("", (kind) => {
+    kinds.push(kind);
+    return crypto.randomUUID();
+  });
+  return kinds;
 }
 
 async function createdId(victim: Actor, path: string, body: unknown): Promise<string> {

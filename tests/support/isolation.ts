@@ -39,6 +39,8 @@ export interface World<K extends string = string> {
   outsider: Actor;
   /** The victim's objects by kind. */
   ids: Record<K, string>;
+  /** Objects of the outsider by kind, which the bodies of others name. */
+  own?: Record<string, string>;
   /** Names of the same form that do not exist. */
   absent: Record<K, string>;
   /** Texts that only the victim's rows contain. */
@@ -63,22 +65,27 @@ export function pathOf(path: string, { params = {}, query = {} }: Ask): string {
 export const send = (by: HttpClient, spec: Endpoint, ask: Ask, headers: Record<string, string> = {}) =>
   by.send(spec.method.toUpperCase(), pathOf(spec.path, ask), ask.body, headers);
 
-/** The rows of the six routes of a resource. @param kind kind of the object whose id the routes name */
+/**
+ * The rows of the six routes of a resource.
+ * @param kind kind of the object whose id the routes name
+ * @param bodyOf the body of create and update
+ */
 export function resourceRows<K extends string>(
   kind: K,
   { one, many, notFound }: { one: string; many: string; notFound: string },
-  body: Record<string, unknown>,
+  bodyOf: Record<string, unknown> | ((world: World<K>) => Record<string, unknown>),
 ): Rows<K> {
+  const body = typeof bodyOf === "function" ? bodyOf : () => bodyOf;
   const One = one.charAt(0).toUpperCase() + one.slice(1);
   const Many = many.charAt(0).toUpperCase() + many.slice(1);
-  const named = (body?: unknown): Row<K> => ({
-    names: (id) => ({ params: { id: id(kind) }, ...(body === undefined ? {} : { body }) }),
+  const named = (body?: (world: World<K>) => unknown): Row<K> => ({
+    names: (id, world) => ({ params: { id: id(kind) }, ...(body ? { body: body(world) } : {}) }),
     code: notFound,
   });
   return {
     [`list${Many}`]: { own: () => ({ query: { includeDeleted: "true" } }) },
     [`read${One}`]: named(),
-    [`create${One}`]: { own: () => ({ body }) },
+    [`create${One}`]: { own: (world) => ({ body: body(world) }) },
     [`create${Many}`]: {
       own: () => ({ body: { items: [], continueOnError: true } }),
       code: "VALIDATION_ERROR",
@@ -150,16 +157,34 @@ export async function askAsOutsider(world: World, spec: Endpoint, row: Row): Pro
   else assert.equal(said(answer, ids), said(control, absent), "the same as for what does not exist");
 }
 
+/** Checks that the outsider's object cannot refer to objects of the victim: they are refused like ones that do not exist. */
+export async function refersToNoneOfVictim(
+  world: World,
+  create: Endpoint,
+  bodyOf: (id: (kind: string) => string) => unknown,
+): Promise<void> {
+  const { outsider, ids, absent } = world;
+  const theirs = await send(outsider, create, { body: bodyOf(namer(ids).id) });
+  assert.ok(theirs.status >= 400, `expected a refusal, found ${said(theirs, ids)}`);
+  const none = await send(outsider, create, { body: bodyOf(namer(absent).id) });
+  assert.equal(said(theirs, ids), said(none, absent), "the same as for what does not exist");
+}
+
 /** Another caller like the outsider, for routes that end the caller's session. */
 const anotherOutsider = ({ t, outsider, permissions }: World): Promise<Actor> =>
   t.actor({ tenantId: outsider.tenantId ?? "", permissions });
 
-/** Names of the victim's objects or missing ones; remembers which were used. */
+/** Names of a caller's objects or missing ones; remembers which were used. */
 export function namer(names: Record<string, string>) {
   const used = new Set<string>();
   const id = (kind: string) => {
     const name = names[kind];
-    if (name === undefined) throw new Error(`the victim has no object of the kind "${kind}"`);
+    if (name === undefined) {
+      const known = Object.keys(names).join(", ");
+      throw new Error(
+        `the caller has no object of the kind "${kind}", only: ${known}; list its sample first`,
+      );
+    }
     used.add(name);
     return name;
   };

@@ -73,7 +73,7 @@ const LANGUAGES: Language[] = [
     name: "TypeScript",
     check: [Deno.execPath(), "--version"],
     async build(folder) {
-      await Deno.writeTextFile(join(folder, "mod.ts"), generateClient(documentOfRoutes()));
+      await Deno.writeTextFile(join(folder, "mod.ts"), generateClient(await documentOfRoutes()));
       for (const file of ["transport.ts", "helpers.ts", "work.ts", "work_types.ts"]) {
         await Deno.copyFile(join(CLIENT, file), join(folder, file));
       }

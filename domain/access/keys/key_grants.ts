@@ -1,6 +1,7 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
+import { howToGet } from "../../rights/checks.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
 
 /** Checks that the caller may give these permissions to a key. @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED */
@@ -9,7 +10,9 @@ export function requireMayGrant(caller: Pick<Caller, "permissions">, codes: stri
   if (notHeld.length === 0) return;
   throw problem(
     "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-    `The key cannot have the permissions ${notHeld.join(", ")}, which the caller does not hold.`,
+    `The key cannot have the permissions ${notHeld.join(", ")}, which the caller does not hold.${
+      howToGet(notHeld)
+    }`,
   );
 }
 

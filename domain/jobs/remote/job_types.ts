@@ -51,8 +51,9 @@ const DEFAULTS = {
   push: null,
 };
 
-/** The result of `putJobType`. `secret` is set if the type is new: it is shown only once. */
+/** The result of `putJobType`. `secret` is set if the change begins pushes: it is shown only once. */
 export interface PutJobType extends Versioned<DeclaredJobType> {
+  isNew: boolean;
   secret: string | null;
 }
 
@@ -74,19 +75,22 @@ export async function putJobType(
   return await transact(p.sql, async (tx) => {
     await lockName(tx, name);
     const before = await readRow(tx, name, ofTenant(tx, caller.tenantId));
-    if (!before || before.deletedAt) {
+    const isNew = !before || before.deletedAt !== null;
+    const secret = change.push && (isNew || before.pushUrl === null) ? newSigningSecret() : null;
+    if (isNew) {
       if (ifMatch !== null) requireVersion(ifMatch, before?.version ?? 0);
       await requireRoom(tx, caller.tenantId, name);
-      const secret = newSigningSecret();
-      await writeType(tx, caller, name, { ...DEFAULTS, ...change }, secret);
-      return { ...await audited(tx, caller, name, "create", null), secret };
+      await writeType(tx, caller, name, { ...DEFAULTS, ...change }, { isNew, secret });
+      return { ...await audited(tx, caller, name, "create", null), isNew, secret };
     }
     requireVersion(ifMatch, before.version);
     const former = declaredJobType(before);
     const changed = { ...former, ...change };
-    if (JSON.stringify(changed) === JSON.stringify(former)) return { ...valueOf(before), secret: null };
-    await writeType(tx, caller, name, changed, null);
-    return { ...await audited(tx, caller, name, "update", former), secret: null };
+    if (JSON.stringify(changed) === JSON.stringify(former)) {
+      return { ...valueOf(before), isNew, secret };
+    }
+    await writeType(tx, caller, name, changed, { isNew, secret });
+    return { ...await audited(tx, caller, name, "update", former), isNew, secret };
   });
 }
 
@@ -217,18 +221,17 @@ async function requireRoom(tx: Tx, tenantId: string | null, name: string): Promi
   }
 }
 
-/** Inserts or changes the row. @param secret that of a new type; null keeps the stored one */
+/** Inserts or changes the row. @param o.secret signs pushes from now on; null keeps the stored one, if the type is not new */
 async function writeType(
   tx: Tx,
   caller: Caller,
   name: string,
   type: Required<JobTypeChange>,
-  secret: string | null,
+  { isNew, secret }: Pick<PutJobType, "isNew" | "secret">,
 ): Promise<void> {
   const { description, timeoutSeconds, maxRetries, concurrency, rateLimit, secretArgs, push } = type;
   const schema = type.argsSchema === null ? null : JSON.stringify(type.argsSchema);
   const searchableArgs = markedPaths(type.argsSchema);
-  const isNew = secret !== null;
   const { count = null, perSeconds = null, key = null } = rateLimit ?? {};
   await tx`
     insert into job_types as t (id, tenant_id, name, description, args_schema, timeout_seconds, max_retries, concurrency,
@@ -244,7 +247,9 @@ async function writeType(
       secret_args = excluded.secret_args,
       masked_args = array(select distinct unnest(t.masked_args || excluded.masked_args) order by 1),
       searchable_args = excluded.searchable_args, push_url = excluded.push_url, version = t.version + 1, updated_at = now(), deleted_at = null,
-      signing_secret = case when ${isNew} then excluded.signing_secret else t.signing_secret end,
+      signing_secret = case when ${
+    isNew || secret !== null
+  } then excluded.signing_secret else t.signing_secret end,
       created_by = case when ${isNew} then excluded.created_by else t.created_by end,
       created_at = case when ${isNew} then now() else t.created_at end`;
   await lookAtBuckets(tx, name);

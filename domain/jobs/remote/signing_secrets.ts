@@ -20,7 +20,7 @@ export async function rotateSigningSecret(
     await tx`
       insert into job_type_old_secrets (job_type_id, secret, valid_until)
       select id, signing_secret, clock_timestamp() + make_interval(hours => ${OLD_SECRET_HOURS})
-      from job_types where id = ${id}`;
+      from job_types where id = ${id} and signing_secret <> ''`;
     await tx`update job_types set signing_secret = ${secret} where id = ${id}`;
     await recordAudit(tx, caller, {
       action: "jobType.rotate-secret",

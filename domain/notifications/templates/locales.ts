@@ -32,10 +32,24 @@ export function localeForms(tag: string | null): string[] {
   return parts.map((_, index) => parts.slice(0, parts.length - index).join("-"));
 }
 
-/** The tenant's default locale; null if none is set. */
-export async function readDefaultLocale(q: Sql, tenantId: string | null): Promise<string | null> {
-  if (tenantId === null) return null;
-  const [row] = await q<{ defaultLocale: string }[]>`
-    select default_locale from notification_settings where tenant_id = ${tenantId}`;
-  return row?.defaultLocale ?? null;
+/** What a tenant has set; null: nothing. */
+export interface NotificationSettings {
+  defaultLocale: string | null;
+  timeZoneId: string | null;
 }
+
+export async function readNotificationSettings(
+  q: Sql,
+  tenantId: string | null,
+): Promise<NotificationSettings> {
+  if (tenantId !== null) {
+    const [row] = await q<NotificationSettings[]>`
+      select default_locale, time_zone_id from notification_settings where tenant_id = ${tenantId}`;
+    if (row) return { ...row };
+  }
+  return { defaultLocale: null, timeZoneId: null };
+}
+
+/** The tenant's default locale; null if none is set. */
+export const readDefaultLocale = async (q: Sql, tenantId: string | null): Promise<string | null> =>
+  (await readNotificationSettings(q, tenantId)).defaultLocale;

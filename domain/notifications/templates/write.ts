@@ -1,5 +1,6 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
+import { requireSchedule } from "../../jobs/cron.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
@@ -7,7 +8,7 @@ import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { contentTag, requireTag, requireVersion } from "../../shared/version.ts";
 import type { NotificationPlatform } from "../platform.ts";
-import { canonicalLocale } from "./locales.ts";
+import { canonicalLocale, type NotificationSettings, readNotificationSettings } from "./locales.ts";
 import { type StoredTemplate, type TemplateContent, templateNotFound } from "./read.ts";
 import { requireValidTemplate } from "./render.ts";
 import { invalidateTemplates } from "./template_cache.ts";
@@ -191,29 +192,30 @@ function auditOf(
 }
 
 /**
- * Sets the tenant's default locale and returns its canonical form. Null removes it.
+ * Sets the tenant's default locale, and its time zone if one is given; returns both, the locale in its canonical form.
+ * Null removes either.
  * @throws VALIDATION_ERROR, PRECONDITION_FAILED
  */
-export async function setDefaultLocale(
+export async function setNotificationSettings(
   sql: Sql,
   tenantId: string,
-  locale: string | null,
+  given: { defaultLocale: string | null; timeZoneId?: string | null | undefined },
   ifMatch: string | null,
-): Promise<string | null> {
-  const canonical = locale === null ? null : canonicalLocale(locale, "defaultLocale");
-  await transact(sql, async (tx) => {
+): Promise<NotificationSettings> {
+  const defaultLocale = given.defaultLocale === null
+    ? null
+    : canonicalLocale(given.defaultLocale, "defaultLocale");
+  if (given.timeZoneId) requireSchedule("0 0 * * *", given.timeZoneId);
+  return await transact(sql, async (tx) => {
     // insert the row if it is missing, so that it can be locked
-    const { count: isFirst } = await tx`
-      insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical ?? ""})
-      on conflict (tenant_id) do nothing`;
-    const [former] = await tx<{ defaultLocale: string }[]>`
-      select default_locale from notification_settings where tenant_id = ${tenantId} for update`;
-    requireTag(ifMatch, contentTag(isFirst || !former ? null : former.defaultLocale));
-    await (canonical === null
-      ? tx`delete from notification_settings where tenant_id = ${tenantId}`
-      : tx`insert into notification_settings (tenant_id, default_locale) values (${tenantId}, ${canonical})
-          on conflict (tenant_id) do update set default_locale = excluded.default_locale, updated_at = now()`);
+    await tx`insert into notification_settings (tenant_id) values (${tenantId}) on conflict (tenant_id) do nothing`;
+    await tx`select from notification_settings where tenant_id = ${tenantId} for update`;
+    const former = await readNotificationSettings(tx, tenantId);
+    requireTag(ifMatch, contentTag(former));
+    const timeZoneId = given.timeZoneId === undefined ? former.timeZoneId : given.timeZoneId;
+    await tx`update notification_settings set default_locale = ${defaultLocale}, time_zone_id = ${timeZoneId},
+      updated_at = now() where tenant_id = ${tenantId}`;
     invalidateTemplates(tx);
+    return { defaultLocale, timeZoneId };
   });
-  return canonical;
 }

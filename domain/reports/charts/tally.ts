@@ -1,19 +1,15 @@
-import { readableText } from "../cells.ts";
 import type { Column } from "../columns.ts";
 import type { ChartData } from "../document.ts";
 import { ExactSum } from "../exact_total.ts";
 import type { RowBatch } from "../rows.ts";
 import type { Chart, ChartPartDefinition } from "../template_parts.ts";
+import type { Wording } from "../wording.ts";
 
 /** How many values are counted separately. Further values are counted together, so that memory stays bounded. */
 const MAX_VALUES = 5_000;
 /** Maximum number of bars or slices. The other values are combined in one more. */
 const MAX_CATEGORIES = 12;
-const NO_VALUE = "(none)";
 const OTHERS = "(others)";
-
-const labelOf = (cell: string | null, type: Column["type"]): string =>
-  cell === null || cell === "" ? NO_VALUE : readableText(cell, type);
 
 /** Collects the data of a table's chart while its rows are read. */
 export class Tally {
@@ -23,7 +19,11 @@ export class Tally {
   #by: number;
   #sum: number;
 
-  constructor(private readonly chart: Chart, private readonly columns: Record<string, Column>) {
+  constructor(
+    private readonly chart: Chart,
+    private readonly columns: Record<string, Column>,
+    private readonly wording: Wording,
+  ) {
     const names = Object.keys(columns);
     this.#by = names.indexOf(chart.by);
     this.#sum = chart.sum === undefined ? -1 : names.indexOf(chart.sum);
@@ -34,7 +34,7 @@ export class Tally {
     const type = this.columns[this.chart.by]?.type ?? "text";
     while (batch.next()) {
       const weight = this.#sum < 0 ? null : batch.text(this.#sum);
-      const given = labelOf(batch.text(this.#by), type);
+      const given = this.wording.group(batch.text(this.#by), type);
       const label = this.#values.has(given) || this.#values.size < MAX_VALUES ? given : OTHERS;
       let sum = this.#values.get(label);
       if (!sum) this.#values.set(label, sum = new ExactSum());
@@ -86,6 +86,7 @@ export async function readPoints(
   { kind, columns, label, values }: ChartPartDefinition<never, string>,
   title: string,
   batches: AsyncIterable<RowBatch>,
+  wording: Wording,
 ): Promise<ChartData> {
   const names = Object.keys(columns);
   const positions = [label, ...values].map((column) => names.indexOf(column));
@@ -104,7 +105,7 @@ export async function readPoints(
         data.omitted++;
         continue;
       }
-      data.labels.push(labelOf(name, type));
+      data.labels.push(wording.group(name, type));
       for (const [i, { values }] of data.series.entries()) values.push(finiteNumber(cells[i] ?? null));
     }
   }

@@ -1,7 +1,7 @@
 import { HIDDEN_HASH, withoutHashes } from "../../access/passwords/hash_like_texts.ts";
 import type { CsvRecord } from "../../access/permissions/csv.ts";
 import type { FilePlatform } from "../../files/platform.ts";
-import { openFileContent } from "../../files/service_files.ts";
+import { openFileContent, openOwnContent } from "../../files/service_files.ts";
 import { Problem, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { CsvSplitter } from "./csv_stream.ts";
@@ -31,7 +31,7 @@ export interface ImportPreview {
   rows: { row: number; values: Record<string, string>; outcome: string | null; error: string | null }[];
   /** The first 100 failed rows. */
   failures: RowOutcome[];
-  /** True if the outcomes are known: the import has completed and its result was scanned. */
+  /** True if the outcomes are known: the import has completed, and its result has not ended. */
   isComplete: boolean;
 }
 
@@ -82,7 +82,7 @@ const shown = (values: Record<string, unknown>): Record<string, string> =>
 
 /** The first rows of the imported file; none if the file has ended, or cannot be read as a whole. */
 async function readFirstRows(p: FilePlatform, fileId: string, tenantId: string): Promise<RawRow[]> {
-  const content = await openIfAvailable(p, fileId);
+  const content = await nullIfEnded(openFileContent(p, fileId));
   const rows: RawRow[] = [];
   if (content === null) return rows;
   try {
@@ -96,13 +96,13 @@ async function readFirstRows(p: FilePlatform, fileId: string, tenantId: string):
   return rows.slice(0, FIRST_ROWS);
 }
 
-/** The outcomes of the first rows and the first failures; null if the result cannot be read (yet or any more). */
+/** The outcomes of the first rows and the first failures; null if the result cannot be read any more. */
 async function readOutcomes(
   p: FilePlatform,
   fileId: string,
   failed: number,
 ): Promise<{ first: RowOutcome[]; failures: RowOutcome[] } | null> {
-  const content = await openIfAvailable(p, fileId);
+  const content = await nullIfEnded(openOwnContent(p, fileId));
   if (content === null) return null;
   const first: RowOutcome[] = [];
   const failures: RowOutcome[] = [];
@@ -124,10 +124,12 @@ async function* recordsOf(content: ReadableStream<Uint8Array>): AsyncGenerator<C
   yield* splitter.end();
 }
 
-/** The content of a file; null while it is scanned, and after it has ended. */
-async function openIfAvailable(p: FilePlatform, fileId: string): Promise<ReadableStream<Uint8Array> | null> {
+/** The content of a file; null if it has ended. */
+async function nullIfEnded(
+  content: Promise<ReadableStream<Uint8Array>>,
+): Promise<ReadableStream<Uint8Array> | null> {
   try {
-    return await openFileContent(p, fileId);
+    return await content;
   } catch (error) {
     if (error instanceof Problem && [404, 409].includes(error.status)) return null;
     throw error;

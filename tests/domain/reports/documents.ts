@@ -11,6 +11,7 @@ import {
 } from "../../../domain/reports/report_template.ts";
 import type { Looks } from "../../../domain/looks/looks.ts";
 import { documentOf } from "../../../domain/reports/make_document.ts";
+import type { DocumentLanguage } from "../../../domain/reports/wording.ts";
 import { type Row, RowBatch } from "../../../domain/reports/rows.ts";
 import { writerOf } from "../../../domain/reports/writers/mod.ts";
 import { z } from "zod";
@@ -86,6 +87,7 @@ export async function write(
   rows: Row[],
   batch = 100,
   template: ReportTemplate = TEMPLATE,
+  language?: DocumentLanguage,
 ): Promise<Uint8Array<ArrayBuffer>> {
   async function* batches() {
     for (let i = 0; i < rows.length; i += batch) {
@@ -100,6 +102,7 @@ export async function write(
     generatedAt: new Date("2026-03-01T10:20:30Z"),
     looks: LOOKS,
     replicaUrl: null,
+    ...(language ? { language } : {}),
   };
   const source = { rows: batches, text: (given: unknown) => String(given) };
   const write = await writerOf(format);

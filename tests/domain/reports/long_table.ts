@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { integer, text } from "../../../domain/reports/columns.ts";
 import type { DocumentTable, ReportDocument } from "../../../domain/reports/document.ts";
+import { Wording } from "../../../domain/reports/wording.ts";
 import { TableLines } from "../../../domain/reports/table_lines.ts";
 import { TableSheets } from "../../../domain/reports/writers/excel/sheet.ts";
 import { batchOf, LOOKS } from "./documents.ts";
@@ -8,6 +9,7 @@ import { batchOf, LOOKS } from "./documents.ts";
 /** Writes a table of one group with a total to sheets: their last rows, and their ends as XML. */
 export async function sheetsOf(count: number, maxRows?: number): Promise<{ ends: string[]; rows: number[] }> {
   const columns = [text("Group"), integer("N")];
+  const wording = new Wording();
   const shape = { columns, groups: [0], totals: new Map([[1, ["sum" as const]]]) };
   const size = Math.min(count, 1_000);
   const batch = batchOf(Array.from({ length: size }, () => ["g", "1"]));
@@ -18,6 +20,7 @@ export async function sheetsOf(count: number, maxRows?: number): Promise<{ ends:
     groups: [0],
     shown: [1],
     totals: ["sum"],
+    wording,
     async *batches() {
       for (let i = 0; i < count / size; i++) {
         batch.rewind();
@@ -34,6 +37,7 @@ export async function sheetsOf(count: number, maxRows?: number): Promise<{ ends:
     layout: "portrait",
     looks: LOOKS,
     facts: [],
+    wording,
     requestedBy: null,
     generatedAt: new Date(),
     parts: [table],

@@ -7,7 +7,11 @@ import type { DocumentPart, ReportDocument } from "../../../domain/reports/docum
 import { FORMAT } from "../../../domain/reports/formats.ts";
 import type { Row } from "../../../domain/reports/rows.ts";
 import { TableLines, totalsOf } from "../../../domain/reports/table_lines.ts";
+import { BUILT_IN_REPORTS } from "../../../domain/reports/templates/mod.ts";
+import { Wording } from "../../../domain/reports/wording.ts";
 import { Canvas } from "../../../domain/reports/writers/pdf/canvas.ts";
+import { columnWidths } from "../../../domain/reports/writers/pdf/blocks/column_widths.ts";
+import { layOutTable } from "../../../domain/reports/writers/pdf/layout.ts";
 import { breakLines } from "../../../domain/reports/writers/pdf/line_breaks.ts";
 import { writePdf } from "../../../domain/reports/writers/pdf/mod.ts";
 import { runsOf, widthOf } from "../../../domain/reports/writers/pdf/text_runs.ts";
@@ -180,6 +184,7 @@ function groupedTable(cities: number, size: number): DocumentPart {
     groups: [0, 1],
     shown: [2, 3, 4],
     totals: totalsOf(shape),
+    wording: new Wording(),
     batches: () => assert.fail("groups need lines"),
     sections: () => assert.fail("lines have the headings and totals"),
     async *lines() {
@@ -210,6 +215,7 @@ async function written(parts: DocumentPart[], o: Partial<ReportDocument> = {}): 
     layout: "landscape",
     looks: LOOKS,
     facts: [["Tenant", "Acme"]],
+    wording: new Wording(),
     requestedBy: null,
     generatedAt: new Date("2026-03-01T10:20:30Z"),
     parts,
@@ -219,6 +225,31 @@ async function written(parts: DocumentPart[], o: Partial<ReportDocument> = {}): 
   for await (const chunk of writePdf(document)) chunks.push(chunk);
   return pdfObjects(new Uint8Array(await new Blob(chunks).arrayBuffer()));
 }
+
+Deno.test("built-in lists of up to 13 columns are A4, with a width for each column that holds a word", () => {
+  for (const template of BUILT_IN_REPORTS) {
+    for (const part of template.parts) {
+      if (part.kind !== "table") continue;
+      const columns = Object.values(part.table.columns);
+      const { size, columns: placed } = layOutTable(columns, { layout: template.layout });
+      assert.equal(size, columns.length <= 13 ? "A4" : "A3", template.id);
+      assert.ok(placed.every(({ width }) => width > 20), template.id);
+    }
+  }
+});
+
+Deno.test("columns of a document share the width that their texts leave over", () => {
+  const cell = (text: string) => {
+    const spans = [{ text, isBold: false, isItalic: false, variable: null }];
+    return { isHead: false, align: null, columns: 1, spans };
+  };
+  const body = [[cell("Consulting in March"), cell("12"), cell("1,234.00")]];
+  const widths = [null, null, null];
+  const table = { kind: "table", lines: "rows", widths, head: [], body, foot: [] } as const;
+  const narrow = columnWidths({ ...table, widths, head: [], body, foot: [] }, 200, 9, 8);
+  const wide = columnWidths({ ...table, widths, head: [], body, foot: [] }, 400, 9, 8);
+  assert.deepEqual(wide.map((width, i) => Math.round(100 * width / (narrow[i] ?? 1))), [200, 200, 200]);
+});
 
 Deno.test("numbers within text from right to left keep the order of their digits", async () => {
   const numbers = ["١٬٢٣٤٫٥٠", "۱٬۲۳۴٫۵۰", "٢٨/١١/٢٠٢٦", "۲۰۲۶/۱۱/۲۸"];

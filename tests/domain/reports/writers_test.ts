@@ -108,11 +108,31 @@ Deno.test("a sheet has typed cells, a frozen head and a filter", async () => {
     `<pane ySplit="4" topLeftCell="A5" activePane="bottomLeft" state="frozen"/>`,
     `<autoFilter ref="A4:F6"/>`,
     `<c r="A5" t="inlineStr"><is><t>one</t></is></c><c r="B5"><v>7</v></c>`,
-    `<c r="C5"><v>-12.50</v></c><c r="D5" t="b" s="4"><v>1</v></c>`,
+    `<c r="C5" s="12"><v>-12.50</v></c><c r="D5" t="b" s="4"><v>1</v></c>`,
     `<row r="6"><c r="B6"><v>8</v></c>`, // no value is no cell
   );
   const times = /<c r="E5" s="2"><v>46053\.50000578\d*<\/v><\/c><c r="F5" s="3"><v>46081<\/v><\/c><\/row>/;
   assert.match(sheet, times);
+});
+
+Deno.test("cells of printed documents have the form of the tenant's language and time zone, with all digits", async () => {
+  const rows: Row[] = [["a", "1234567", "1234567.50", "t", "2026-01-31 02:00:00.5+00", "2026-02-28"]];
+  const printed = async (locale: string | null, timeZone: string) =>
+    new TextDecoder().decode(await write(FORMAT.Html, rows, 1, undefined, { locale, timeZone }));
+  contains(
+    await printed("pt-BR", "America/Sao_Paulo"),
+    '<html lang="pt-BR">',
+    "<dt>Gerado em</dt><dd>01/03/2026, 07:20:30 America/Sao_Paulo</dd>",
+    ...["1.234.567<", "1.234.567,50<", ">sim<", ">30/01/2026, 23:00:00<", ">28/02/2026<"],
+  );
+  contains(
+    await printed(null, "UTC"),
+    "<dt>Generated</dt><dd>2026-03-01 10:20:30 UTC</dd>",
+    ...["1,234,567<", "1,234,567.50<", ">yes<", ">2026-01-31 02:00:00<", ">2026-02-28<"],
+  );
+  const far: Row[] = [["a", "9007199254740993", "NaN", null, "infinity", "0044-03-15 BC"]];
+  const kept = new TextDecoder().decode(await write(FORMAT.Html, far));
+  contains(kept, "9,007,199,254,740,993<", ">NaN<", ">infinity<", ">0044-03-15 BC<");
 });
 
 Deno.test("values that a sheet cannot store are written as text", async () => {

@@ -59,6 +59,26 @@ Deno.test("a permission gets to the named roles of every tenant, present and fut
   assert.equal(status, 200, "no role has it any more");
 });
 
+Deno.test("an administrator of a tenant takes the first steps with jobs after what the refusals say", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const declare = () => admin.put("/api/v1/job-types/invoices.send", {});
+  const makeKey = () => admin.post("/api/v1/api-keys", { name: "mailer", permissions: ["work:jobs"] });
+  const steps = [[declare, "manage:job-types"], [makeKey, "manage:api-keys"], [
+    makeKey,
+    "work:jobs",
+  ]] as const;
+  for (const [step, code] of steps) {
+    const { status, body } = await step();
+    assert.equal(status, 403);
+    const way =
+      `PUT ${PERMISSIONS}/{id}/default-roles {"roles":["Admin"]}, with the id of GET ${PERMISSIONS}/by-code/${code}.`;
+    assert.ok(body.detail.endsWith(way), body.detail);
+    assert.equal((await set(await permissionId(code), ["Admin"])).status, 200);
+  }
+  assert.equal((await declare()).status, 201);
+  assert.equal((await makeKey()).status, 201);
+});
+
 Deno.test("a tenant administrator may then assign roles with it", async () => {
   const id = await newPermission("assign:orders");
   const admin = await t.actor({ role: "Admin" });

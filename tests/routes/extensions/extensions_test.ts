@@ -6,8 +6,10 @@ import { CSV, fetchDocument, reached, STATUS } from "../reports/support.ts";
 import { billingUrl } from "./billing.ts";
 import { servicesOf } from "../../../routes/extensions/services.ts";
 import { conformsToGenericContract } from "../resources/conformance.ts";
+import { checkTenantIsolation } from "../../support/extension_testing.ts";
 import { setup } from "../../support/setup.ts";
 
+const { default: acme } = await import("./acme/mod.ts"); // after billing.ts has set the URL that it reads
 const here = import.meta.dirname ?? ".";
 const t = await setup({ STEWARD_EXTENSIONS: join(here, "acme/mod.ts"), OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(() => t.stop());
@@ -155,7 +157,7 @@ const failureWith = (STEWARD_EXTENSIONS: string): Promise<string> =>
   );
 
 const kit =
-  'import { anyone, defineExtension, defineJob, defineRoute, noContent, z } from "@steward/steward";\n';
+  'import { anyone, defineExtension, defineJob, defineRoute, defineSimpleResource, noContent, z } from "@steward/steward";\n';
 const route = (more: string) =>
   `defineRoute({ method: "get", path: "/api/v1/acme", area: "A", id: "readAcme", summary: "s", access: anyone,
     answers: { 204: { description: "d" } }, problems: [], run: () => noContent(), ${more} })`;
@@ -217,6 +219,55 @@ const REFUSED: [member: string, mistake: string][] = [
     "readAcme names the unknown problem NOTHING; use defineProblems",
   ],
 ];
+
+Deno.test("a foreign key between tables of tenants without the tenant is refused at start, with what to declare", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "steward-extension-" });
+  const start = async (orders: string, resources = "") => {
+    const columns = "id uuid primary key, tenant_id uuid not null";
+    const sql =
+      `create table customers (${columns}, unique (id, tenant_id)); create table orders (${columns}, ${orders})`;
+    await Deno.mkdir(join(folder, "migrations"), { recursive: true });
+    await Deno.writeTextFile(join(folder, "migrations", "0001_orders.sql"), sql);
+    const module = join(folder, `${newId()}.ts`);
+    const declared = `name: "shop", migrations: new URL("./migrations/", import.meta.url), ${resources}`;
+    await Deno.writeTextFile(module, `${kit}export default defineExtension({ ${declared} });`);
+    return await setup({ STEWARD_EXTENSIONS: module }).then(
+      (started) => started.stop().then(() => "it started"),
+      (error: Error) => error.message,
+    );
+  };
+  const refused = await start("customer_id uuid references customers");
+  assert.match(
+    refused,
+    /^extension shop: .* shop\.orders \(customer_id\) to shop\.customers leaves out the tenant/,
+  );
+  assert.match(
+    refused,
+    /add foreign key \(customer_id, tenant_id\) references shop\.customers \(id, tenant_id\)/,
+  );
+  const whole = "foreign key (customer_id, tenant_id) references customers (id, tenant_id)";
+  assert.equal(await start(`customer_id uuid references customers, ${whole}`), "it started");
+
+  const order = (field: string) =>
+    `resources: [defineSimpleResource({ one: "order", many: "orders", area: "A",
+    managedBy: "manage:settings", table: "shop.orders", softDeleted: false, sorts: { id: "id" },
+    shape: z.object({ id: z.uuid(), ${field}: z.string(), createdAt: z.string(), updatedAt: z.string() }) })]`;
+  const keys = "note text, file_id uuid references public.files, owner_id uuid references public.users";
+  assert.match(
+    await start(keys, order("fileId")),
+    /\(file_id\) to public\.files .*; leave the field out of the bodies/,
+  );
+  assert.match(await start(keys, order("ownerId")), /\(owner_id\) to public\.users leaves out the tenant/);
+  assert.equal(await start(keys, order("note")), "it started");
+});
+
+checkTenantIsolation({ ...t, sql }, {
+  extension: { ...acme, routes: [], jobs: [], reports: [] },
+  samples: {
+    customer: (text) => ({ name: text, number: text }),
+    contact: (text, id) => ({ name: text, customerId: id("customer") }),
+  },
+});
 
 Deno.test("an extension with a mistake is refused at start by name", async () => {
   const startWith = (members: string) =>

@@ -41,15 +41,14 @@ Deno.test("a type is declared with defaults, read, changed and deleted", async (
   const name = newName();
   const { status, body, headers } = await tenant.put(at(name), {});
   assert.deepEqual([status, headers.get("location"), headers.get("etag")], [201, at(name), '"1"']);
-  const { secret, createdAt, updatedAt, ...shown } = body;
-  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  const { createdAt, updatedAt, ...shown } = body;
   assert.ok(createdAt && updatedAt);
   const nulls = { argsSchema: null, concurrency: null, rateLimit: null, push: null };
   const defaults = { ...nulls, timeoutSeconds: 300, maxRetries: 3, secretArgs: [] };
   const { tenantId, userId: createdBy } = tenant;
   assert.deepEqual(shown, { name, tenantId, description: null, ...defaults, createdBy });
   const again = await tenant.put(at(name), {});
-  assert.deepEqual([again.status, again.headers.get("etag"), again.body.secret], [200, '"1"', undefined]);
+  assert.deepEqual([again.status, again.headers.get("etag")], [200, '"1"']);
   const full = {
     description: "Sends an order",
     argsSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
@@ -62,9 +61,10 @@ Deno.test("a type is declared with defaults, read, changed and deleted", async (
   };
   const changed = await tenant.put(at(name), full);
   assert.deepEqual([changed.status, changed.headers.get("etag")], [200, '"2"']);
-  const { updatedAt: _, ...found } = changed.body;
+  const { updatedAt: _, secret, ...found } = changed.body;
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.deepEqual(found, { ...shown, createdAt, ...full });
-  assert.deepEqual((await tenant.get(at(name))).body, changed.body);
+  assert.deepEqual((await tenant.get(at(name))).body, { ...found, updatedAt: changed.body.updatedAt });
   const cleared = await tenant.put(at(name), {
     ...nulls,
     timeoutSeconds: null,
@@ -77,7 +77,6 @@ Deno.test("a type is declared with defaults, read, changed and deleted", async (
   assert.equal(refusal(await tenant.delete(at(name))), "404 JOB_TYPE_NOT_FOUND");
   const revived = await tenant.put(at(name), {});
   assert.equal(revived.status, 201);
-  assert.notEqual(revived.body.secret, secret);
   const audited = await auditOf(name);
   assert.equal(audited, "create,update,update,delete,create", "a PUT that changes nothing has no row");
 });
@@ -188,6 +187,20 @@ Deno.test("secret arguments are stored as given and shown as ***, also after the
   assert.deepEqual(seen.map(({ serializedArgs }) => serializedArgs), Array(7).fill(hidden));
 });
 
+Deno.test("a secret is shown when pushes begin, and not without them", async () => {
+  const name = newName();
+  const push = { url: "https://product.example/jobs" };
+  const put = async (body: unknown) => (await tenant.put(at(name), body)).body.secret;
+  assert.equal(await put({}), undefined);
+  const secret = await put({ push });
+  assert.match(secret, /^whsec_/);
+  assert.equal(await put({ push: { url: `${push.url}/new` } }), undefined);
+  assert.equal(await put({ push: null }), undefined);
+  const later = await put({ push });
+  assert.match(later, /^whsec_/);
+  assert.notEqual(later, secret);
+});
+
 Deno.test("a rotated secret replaces the first one, which also signs for a day; both are forgotten with the type", async () => {
   const name = newName();
   const { body: { secret } } = await tenant.put(at(name), { push: { url: "https://product.example/jobs" } });
@@ -209,6 +222,6 @@ Deno.test("a rotated secret replaces the first one, which also signs for a day; 
   assert.equal((await rotate(tenant, { "idempotency-key": "k2" })).status, 400);
   assert.equal(await auditOf(name), "create,rotate-secret,rotate-secret");
   await tenant.delete(at(name));
-  const again = await tenant.put(at(name), {});
+  const again = await tenant.put(at(name), { push: { url: "https://product.example/jobs" } });
   assert.deepEqual(await secrets(), [again.body.secret]);
 });

@@ -135,10 +135,13 @@ Deno.test("a running attempt is the first execution, cannot be cancelled, and ke
   const first = async () => (await executionsOf(actor, id))[0];
   const running = await until(first, (found) => found?.progressPercent === 40);
   assertHas(running, { status: "Processing", completedAt: null, progressNote: "half" });
+  const job = async () => (await actor.get(`${JOBS}/${id}`)).body;
+  assertHas(await job(), { progressPercent: 40, progressNote: "half", output: null });
   assert.equal(refusal(await call(id, "cancel")), "400 JOB_CANNOT_CANCEL");
   end.resolve("ended");
   await t.settled(id);
   assertHas(await first(), { status: "Succeeded", id: running.id, output: '"ended"' });
+  assertHas(await job(), { progressPercent: 40, output: '"ended"' });
   assert.equal(refusal(await call(id, "cancel")), "400 JOB_CANNOT_CANCEL");
 });
 

@@ -329,7 +329,7 @@ Deno.test("locales fall back from region to language to the tenant's default to 
   refused(await rendered("pt-BR"), 404, "NOTIFICATION_TEMPLATE_NOT_FOUND");
   await make("en");
   assert.equal(await found("pt-BR"), "en");
-  assert.deepEqual((await actor.get(settings)).body, { defaultLocale: null });
+  assert.deepEqual((await actor.get(settings)).body, { defaultLocale: null, timeZoneId: null });
   assert.equal(await prefer("fr_ca"), "fr-CA");
   assert.deepEqual([await found("pt-BR"), await found()], ["fr", "fr"]);
   await make("pt");
@@ -340,7 +340,7 @@ Deno.test("locales fall back from region to language to the tenant's default to 
   assert.deepEqual([await found("pt-BR"), await found("pt-BR-x-private")], ["pt-BR", "pt-BR"]);
   invalid(await actor.put(settings, { defaultLocale: "!" }), "defaultLocale");
   assert.equal(await prefer(null), null);
-  assert.deepEqual((await actor.get(settings)).body, { defaultLocale: null });
+  assert.deepEqual((await actor.get(settings)).body, { defaultLocale: null, timeZoneId: null });
   assert.equal(await found(), "en", "without a default of the tenant's own English is the last resort");
   invalid(await rendered("!"), "locale");
 });

@@ -71,6 +71,19 @@ Deno.test("the detail shows everything known about an execution", async () => {
   assert.equal((await analyst.get(`${REPORTS}/${unnamed}`)).body.requestedBy, analyst.email);
 });
 
+Deno.test("a report is printed in the language and time zone of the tenant's settings", async () => {
+  const by = await t.actor({ permissions: ["read:users", "send:notifications"] });
+  const set = (change: Record<string, unknown>) => by.put("/api/v1/notification-settings", change);
+  invalid(await set({ defaultLocale: "pt-BR", timeZoneId: "Brasilia" }), "timeZoneId");
+  const settings = { defaultLocale: "pt-BR", timeZoneId: "America/Sao_Paulo" };
+  assert.deepEqual((await set(settings)).body, settings);
+  assert.deepEqual((await set({ defaultLocale: "pt-BR" })).body, settings, "left out, the time zone stays");
+  const { body } = await request({ templateId: "users", format: HTML }, by);
+  const html = new TextDecoder().decode((await fetchDocument(by, body.id)).bytes);
+  assert.match(html, /<dt>Gerado em<\/dt><dd>\d\d\/\d\d\/\d{4}, [\d:]{8} America\/Sao_Paulo<\/dd>/);
+  assert.equal((await set({ defaultLocale: null, timeZoneId: null })).body.timeZoneId, null);
+});
+
 Deno.test("errors are checked in the order template, permission, format, parameters", async () => {
   const visitor = await t.actor();
   const bad = { format: 3, parameters: { isActive: "yes" } };

@@ -25,7 +25,8 @@ const PRESERVED = bytesOf(`" t="inlineStr"><is><t xml:space="preserve">`);
 const TEXT_END = bytesOf("</t></is></c>");
 const TRUE = bytesOf(`" t="b" s="${STYLE.boolean}"><v>1</v></c>`);
 const FALSE = bytesOf(`" t="b" s="${STYLE.boolean}"><v>0</v></c>`);
-const NUMBER = bytesOf(`"><v>`);
+const INTEGER = bytesOf(`"><v>`);
+const DECIMAL = bytesOf(`" s="${STYLE.decimal}"><v>`);
 const INSTANT = bytesOf(`" s="${STYLE.instant}"><v>`);
 const DATE = bytesOf(`" s="${STYLE.day}"><v>`);
 const CELL = bytesOf(`<c r="`);
@@ -90,7 +91,7 @@ export class CellBytes {
       case "integer":
       case "decimal":
         if (!isExact(from, start, end)) break;
-        this.#raw(NUMBER);
+        this.#raw(type === "integer" ? INTEGER : DECIMAL);
         this.#copy(from, start, end);
         this.#raw(NUMBER_END);
         return true;

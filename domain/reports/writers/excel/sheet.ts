@@ -86,8 +86,7 @@ export class TableSheets {
     }
     const bottom = this.#lastData;
     if (this.isDone) this.#between(this.#sections.end());
-    const hasFilter = groups.length === 0 || totals.length === 0;
-    const filter = hasFilter ? `<autoFilter ref="A${headRow}:${this.#letters.at(-1)}${bottom}"/>` : "";
+    const filter = `<autoFilter ref="A${headRow}:${this.#letters.at(-1)}${bottom}"/>`;
     xml.add(`</sheetData>${filter}${this.#end()}`);
     yield xml.take();
     this.#from = this.#from.map(() => null);
@@ -240,7 +239,13 @@ const widthOf = ({ type, width, title }: Column): number => Math.max(width ?? WI
 function styleOf(type: ColumnType, total: Total): number {
   if (total === "average") return STYLE.totalAverage;
   if (total === "count") return STYLE.total;
-  return type === "instant" ? STYLE.totalInstant : type === "date" ? STYLE.totalDay : STYLE.total;
+  return type === "instant"
+    ? STYLE.totalInstant
+    : type === "date"
+    ? STYLE.totalDay
+    : type === "decimal"
+    ? STYLE.totalDecimal
+    : STYLE.total;
 }
 
 const DAY_MS = 86_400_000;

@@ -18,12 +18,16 @@ export const STYLE = {
   totalInstant: 9,
   totalDay: 10,
   bold: 11,
+  /** With separators of thousands and all the decimals that a number has. */
+  decimal: 12,
+  totalDecimal: 13,
 } as const;
 
 /** [number format, font, fill, border] of each style. */
 const CELLS: [number, number, number, number][] = [
   ...[[0, 0, 0, 0], [0, 1, 2, 0], [164, 0, 0, 0], [165, 0, 0, 0], [166, 0, 0, 0], [0, 2, 0, 0], [0, 3, 0, 0]],
-  ...[[0, 4, 0, 1], [2, 4, 0, 1], [164, 4, 0, 1], [165, 4, 0, 1], [0, 4, 0, 0]],
+  ...[[0, 4, 0, 1], [4, 4, 0, 1], [164, 4, 0, 1], [165, 4, 0, 1], [0, 4, 0, 0]],
+  ...[[167, 0, 0, 0], [167, 4, 0, 1]],
 ] as [number, number, number, number][];
 
 const rgb = (colour: string): string => `FF${colour.slice(1).toUpperCase()}`;
@@ -38,9 +42,10 @@ export function stylesPart({ primaryColour, textColour }: Looks): string {
   const font = (inner: string, size: number) =>
     `<font>${inner.replace("$", `<sz val="${size}"/>`)}<name val="Calibri"/></font>`;
   return `${XML_HEAD}<styleSheet xmlns="${SHEETML}">` +
-    `<numFmts count="3"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>` +
+    `<numFmts count="4"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>` +
     `<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd"/>` +
-    `<numFmt numFmtId="166" formatCode="&quot;TRUE&quot;;&quot;TRUE&quot;;&quot;FALSE&quot;"/></numFmts>` +
+    `<numFmt numFmtId="166" formatCode="&quot;TRUE&quot;;&quot;TRUE&quot;;&quot;FALSE&quot;"/>` +
+    `<numFmt numFmtId="167" formatCode="#,##0.00###########"/></numFmts>` +
     `<fonts count="5">${font("$", 11)}${font(`<b/>$<color rgb="${rgb(textColour)}"/>`, 11)}` +
     `${font(`<b/>$<color rgb="${title}"/>`, 16)}${font(`$<color rgb="FF4A5568"/>`, 11)}${
       font("<b/>$", 11)

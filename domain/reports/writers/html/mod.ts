@@ -23,14 +23,14 @@ export const writeHtml: ReportWriter = async function* (document) {
   yield encoder.encode(`${footer === "" ? "" : `<footer>${escape(footer)}</footer>`}</main></body></html>\n`);
 };
 
-function headOf({ title, subtitle, facts, parts, layout, looks }: ReportDocument): string {
+function headOf({ title, subtitle, facts, parts, layout, looks, wording }: ReportDocument): string {
   const sizes = parts.flatMap((part) =>
     part.kind === "table" ? [layOutTable(part.columns, { layout, shown: part.shown }).size] : []
   );
   const paper = `${sizes.includes("A3") ? "A3" : "A4"} ${layout}`;
   const listed = facts.map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join("");
   return `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
+<html lang="${wording.tag}"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(title)}</title>
 <style>${styleOf(looks, paper)}</style></head><body><main>

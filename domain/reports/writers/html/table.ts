@@ -1,7 +1,7 @@
-import { isNumeric, isoInstant, readableText } from "../../cells.ts";
+import { isNumeric, isoInstant } from "../../cells.ts";
 import type { Column, ColumnType } from "../../columns.ts";
 import type { DocumentTable, GroupLine, RowLine, TableLine, TotalLine } from "../../document.ts";
-import { groupText } from "../../table_lines.ts";
+import type { Wording } from "../../wording.ts";
 import { escape } from "./escape.ts";
 
 /**
@@ -62,7 +62,7 @@ class TableBody {
     let text = this.#isOdd ? `<tr class="odd">` : "<tr>";
     this.#isOdd = !this.#isOdd;
     for (const [i, { type }] of this.#columns.entries()) {
-      text += htmlCell(cells[this.table.shown[i] ?? 0] ?? null, type);
+      text += htmlCell(cells[this.table.shown[i] ?? 0] ?? null, type, this.table.wording);
     }
     return text + "</tr>\n";
   }
@@ -71,7 +71,7 @@ class TableBody {
     const { columns, shown } = this.table;
     this.#isOdd = false;
     const begin = this.#last === null || this.#last === "group" ? "" : "</tbody><tbody>\n";
-    const heading = `${columns[column]?.title}: ${groupText(value, columns[column])}`;
+    const heading = `${columns[column]?.title}: ${this.table.wording.group(value, columns[column]?.type)}`;
     return `${begin}<tr class="group l${
       Math.min(level, 3)
     }"><th colspan="${shown.length}" scope="rowgroup">` +
@@ -80,7 +80,7 @@ class TableBody {
 
   /** The label takes the columns before the first total; if there is none, a row of its own. */
   #total({ level, total, label, cells }: TotalLine): string {
-    const { shown } = this.table;
+    const { shown, wording } = this.table;
     const begin = level === 0 && this.end === "tbody" ? "</tbody><tfoot>\n" : "";
     if (level === 0) this.end = "tfoot";
     const first = Math.max(0, shown.findIndex((position) => cells[position] !== null));
@@ -90,17 +90,19 @@ class TableBody {
     }</th>`;
     if (first === 0) text += `</tr>\n<tr class="sum">`;
     for (const [i, { type }] of this.#columns.entries()) {
-      if (i >= first) text += htmlCell(cells[shown[i] ?? 0] ?? null, total === "count" ? "integer" : type);
+      if (i >= first) {
+        text += htmlCell(cells[shown[i] ?? 0] ?? null, total === "count" ? "integer" : type, wording);
+      }
     }
     return `${begin}${text}</tr>\n`;
   }
 }
 
-function htmlCell(cell: string | null, type: ColumnType): string {
+function htmlCell(cell: string | null, type: ColumnType, wording: Wording): string {
   if (cell === null) return "<td></td>";
   if (type === "text") return `<td dir="auto">${escape(cell)}</td>`;
-  if (isNumeric(type)) return `<td class="n">${escape(cell)}</td>`;
-  const text = escape(readableText(cell, type));
+  const text = escape(wording.cell(cell, type));
+  if (isNumeric(type)) return `<td class="n">${text}</td>`;
   if (type === "instant") {
     return `<td class="t"><time datetime="${escape(isoInstant(cell))}">${text}</time></td>`;
   }

@@ -1,3 +1,4 @@
+import type { Wording } from "../../wording.ts";
 import { COLORS } from "./layout.ts";
 import { breakLines } from "./line_breaks.ts";
 import { LINE, type Pages } from "./pages.ts";
@@ -11,7 +12,12 @@ const STYLE = { font: "sans", size: SIZE, color: COLORS.soft } as const;
 export class Foot {
   readonly #lines: string[];
 
-  constructor(private readonly name: string, footer: string, private readonly width: number) {
+  constructor(
+    private readonly name: string,
+    footer: string,
+    private readonly width: number,
+    private readonly wording: Wording,
+  ) {
     const text = footer.split("\n").map((line) => line.trim()).filter((line) => line !== "").join(" · ");
     this.#lines = text === "" ? [] : breakLines(text, width / SIZE, MAX_FOOTER_LINES);
   }
@@ -22,7 +28,7 @@ export class Foot {
 
   draw({ canvas, number, frame }: Pages): void {
     let y = frame.bottom + SIZE * 2.5;
-    const page = `Page ${number} of `;
+    const page = this.wording.words.page(number);
     canvas.text(page, frame.left, y, STYLE);
     canvas.drawPlaceholder(frame.left + widthOf(page) * SIZE, y);
     const [name = ""] = breakLines(this.name, this.width * 0.7 / SIZE, 1);

@@ -46,6 +46,8 @@ const SIDES = { A4: [595.28, 841.89], A3: [841.89, 1190.55] } as const;
 const A4_CHARACTERS = { landscape: 210, portrait: 150 };
 /** Average character width, relative to the font size. */
 const CHARACTER = 0.55;
+/** To this width in characters, columns of text are narrowed before pages become larger. */
+const NARROW = 12;
 /** Width of the gap between two columns, in characters. */
 const GAPS = 2.5;
 /** Width of a bold character relative to a regular one. */
@@ -74,13 +76,26 @@ export function layOutTable(
   const wanted = drawn.map(({ width, type, title }) =>
     Math.max(Math.min(width ?? WIDTHS[type], 48), longestWord(title) * BOLD) + GAPS
   );
-  const total = wanted.reduce((sum, width) => sum + width, 0);
-  const size = o.size ?? (total > A4_CHARACTERS[layout] ? "A3" : "A4");
+  const least = drawn.map(({ type, title }, i) =>
+    type === "text"
+      ? Math.min(wanted[i] ?? 0, Math.max(NARROW, longestWord(title) * BOLD) + GAPS)
+      : wanted[i] ?? 0
+  );
+  const [all, needed] = [sumOf(wanted), sumOf(least)];
+  const most = A4_CHARACTERS[layout];
+  const size = o.size ?? (needed > most ? "A3" : "A4");
+  // Texts that do not fit on A4 beside each other break into more lines.
+  const given = size === "A3" || all <= most || needed >= most
+    ? wanted
+    : wanted.map((width, i) =>
+      (least[i] ?? 0) + (width - (least[i] ?? 0)) * (most - needed) / (all - needed)
+    );
+  const total = sumOf(given);
   const room = pageSize(size, layout).width - 2 * MARGIN;
   const fontSize = Math.round(Math.min(9, Math.max(6, room / (total * CHARACTER))) * 100) / 100;
   let x = MARGIN;
   const placed = drawn.map(({ title, type, position }, i) => {
-    const width = room * (wanted[i] ?? 0) / total;
+    const width = room * (given[i] ?? 0) / total;
     const column = { title, type, position, x, width, alignRight: isNumeric(type) };
     x += width;
     return column;
@@ -88,6 +103,8 @@ export function layOutTable(
   const headColor = o.looks?.primaryColour ?? DEFAULT_HEAD;
   return { size, fontSize, columns: placed, headColor, headTextColor: readableTextOn(headColor) };
 }
+
+const sumOf = (widths: number[]): number => widths.reduce((sum, width) => sum + width, 0);
 
 /** Length of the longest word of a title. Columns are at least as wide, so that no word is broken. */
 const longestWord = (title: string): number => Math.max(...title.split(" ").map((word) => word.length));

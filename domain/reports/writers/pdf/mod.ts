@@ -44,7 +44,7 @@ export const writePdf: ReportWriter = async function* (document) {
 };
 
 function beginPages(document: ReportDocument, size: "A4" | "A3"): { pages: Pages; foot: Foot } {
-  const { title, name, layout, looks, requestedBy, generatedAt } = document;
+  const { title, name, layout, looks, requestedBy, generatedAt, wording } = document;
   const { width, height } = pageSize(size, layout);
   const canvas = new Canvas({
     width,
@@ -52,9 +52,9 @@ function beginPages(document: ReportDocument, size: "A4" | "A3"): { pages: Pages
     title,
     author: requestedBy,
     createdAt: generatedAt,
-    language: "en",
+    language: wording.tag,
   });
-  const foot = new Foot(name, looks.footer, width - 2 * MARGIN);
+  const foot = new Foot(name, looks.footer, width - 2 * MARGIN, wording);
   const frame = {
     left: MARGIN,
     right: width - MARGIN,

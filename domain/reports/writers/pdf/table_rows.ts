@@ -1,6 +1,4 @@
-import { readableText } from "../../cells.ts";
 import type { DocumentTable, GroupLine, TableLine, TotalLine } from "../../document.ts";
-import { groupText } from "../../table_lines.ts";
 import type { Row } from "../../rows.ts";
 import { COLORS, GAP, type PlacedColumn, type TableLayout } from "./layout.ts";
 import { breakLines } from "./line_breaks.ts";
@@ -76,12 +74,12 @@ export class TableRows {
 
   /** @param isRepeated it stands on a further page of the group, where screen readers skip it */
   groupRow(group: GroupLine, isRepeated: boolean): TableRow {
-    const { columns } = this.table;
+    const { columns, wording } = this.table;
     const { fontSize } = this.layout;
     const { canvas, frame, width } = this.pages;
     const column = columns[group.column];
-    const suffix = isRepeated ? " (continued)" : "";
-    const text = `${column?.title ?? ""}: ${groupText(group.value, column)}${suffix}`;
+    const suffix = isRepeated ? ` ${wording.words.continued}` : "";
+    const text = `${column?.title ?? ""}: ${wording.group(group.value, column?.type)}${suffix}`;
     const indent = GAP + (group.level - 1) * INDENT;
     const lines = breakLines(text, (width - indent - GAP) / fontSize, 2, "bold");
     const above = isRepeated ? 0 : GAP;
@@ -185,7 +183,7 @@ export class TableRows {
 
   #cellText(row: Row, { position, type, width }: PlacedColumn, font: "sans" | "bold"): CellText {
     const cell = row[position] ?? null;
-    const text = cell === null ? "" : readableText(cell, type);
+    const text = cell === null ? "" : this.table.wording.cell(cell, type);
     const lines = text === ""
       ? []
       : breakLines(text, (width - 2 * GAP) / this.layout.fontSize, MAX_LINES, font);

@@ -98,6 +98,23 @@ const customers = defineSimpleResource({
   unique: { customers_number_unique: "The tenant already has a customer with this number." },
 });
 
+const contacts = defineSimpleResource({
+  one: "contact",
+  many: "contacts",
+  area: "Customers",
+  managedBy: "write:invoices",
+  shape: z.object({
+    id: z.uuid(),
+    customerId: z.uuid(),
+    name: z.string().min(1).max(200),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  }).meta({ id: "ContactDto" }),
+  table: "acme.contacts",
+  softDeleted: false,
+  sorts: { createdAt: "created_at" },
+});
+
 export default defineExtension({
   name: "acme",
   permissions: [
@@ -113,7 +130,7 @@ export default defineExtension({
     },
   },
   databases: { billing: process.env.ACME_BILLING_URL },
-  resources: [customers],
+  resources: [customers, contacts],
   reports: [payments],
   migrations: new URL("./migrations/", import.meta.url),
   personalData: {

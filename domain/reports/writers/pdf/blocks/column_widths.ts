@@ -7,8 +7,8 @@ const MEASURED_ROWS = 300;
 const MAX_WORD_SHARE = 0.5;
 
 /**
- * The widths of the columns: as given in per cent, and the others by their content. What is left over goes to the column
- * with the most text; what is missing is taken from all, but no word is broken while there is room.
+ * The widths of the columns: as given in per cent, and the others by their content. What is left over goes to all in
+ * proportion; what is missing is taken from all, but no word is broken while there is room.
  * @param padding of a cell, left and right together
  */
 export function columnWidths(table: TableBlock, width: number, fontSize: number, padding: number): number[] {
@@ -24,9 +24,7 @@ export function columnWidths(table: TableBlock, width: number, fontSize: number,
   const result = given.map((each) => (each ?? 0) * scale);
   if (open.length === 0) return result.map((each) => each * (width / Math.max(1, givenTotal * scale)));
   if (total <= room) {
-    const widest = open[wanted.indexOf(Math.max(...wanted))] ?? open[0] ?? 0;
-    for (const [i, column] of open.entries()) result[column] = wanted[i] ?? 0;
-    result[widest] = (result[widest] ?? 0) + room - total;
+    for (const [i, column] of open.entries()) result[column] = (wanted[i] ?? 0) * room / Math.max(1, total);
     return result;
   }
   const leastTotal = open.reduce((sum, column) => sum + (capped[column] ?? 0), 0);
