@@ -182,6 +182,9 @@ Deno.test("purge deletes by filters and age, or everything with null, {} and an 
     await failWith(actor, ["again"]);
     assert.equal(await purged(body), 1);
   }
+  await failWith(actor, ["again"]);
+  const { body } = await actor.post(`${DEAD_LETTERS}/purge?colour=blue`);
+  assert.equal(body.purged, 1, "an unknown parameter of the query is ignored");
   assert.equal(await left(other), 1);
   assert.equal((await t.systemAdmin.post(`${DEAD_LETTERS}/purge?tenantId=${other.tenantId}`)).body.purged, 1);
 });
