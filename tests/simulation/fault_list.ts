@@ -26,7 +26,7 @@ export const FAULTS: readonly PlantedFault[] = [
     name: "claim by id",
     from: "order by j.due_at, j.id limit",
     to: "order by j.id limit",
-    seed: 3,
+    seed: 5,
   },
   {
     name: "remote claim without order",
