@@ -8,7 +8,7 @@ export const FAULTS: readonly PlantedFault[] = [
     name: "settle without worker",
     from: `and ${FENCE} returning j.id, j.has_children, j.batch_id`,
     to: "and j.id = e.id and j.attempts = e.attempt returning j.id, j.has_children, j.batch_id",
-    seed: 61,
+    seed: 12,
   },
   {
     name: "failure without worker",
