@@ -8,7 +8,7 @@ export const FAULTS: readonly PlantedFault[] = [
     name: "settle without worker",
     from: `and ${FENCE} returning j.id, j.has_children, j.batch_id`,
     to: "and j.id = e.id and j.attempts = e.attempt returning j.id, j.has_children, j.batch_id",
-    seed: 61,
+    seed: 12,
   },
   {
     name: "failure without worker",
@@ -26,7 +26,7 @@ export const FAULTS: readonly PlantedFault[] = [
     name: "claim by id",
     from: "order by j.due_at, j.id limit",
     to: "order by j.id limit",
-    seed: 3,
+    seed: 5,
   },
   {
     name: "remote claim without order",
@@ -102,7 +102,7 @@ export const FAULTS: readonly PlantedFault[] = [
     from: "status = case when j.cancel_requested_at is not null then 'Cancelled' else e.next end::job_status",
     to: "status = e.next::job_status",
     needs: ["cancels"],
-    seed: 8,
+    seed: 10,
   },
   {
     name: "fan-in too early",
@@ -116,7 +116,7 @@ export const FAULTS: readonly PlantedFault[] = [
     from: "(b.status = 'Running' and not",
     to: "(b.status = 'Running' or false and not",
     needs: ["batches"],
-    seed: 5,
+    seed: 9,
   },
   {
     name: "batch job forgotten",
@@ -130,7 +130,7 @@ export const FAULTS: readonly PlantedFault[] = [
     from: "for no key update of r skip locked",
     to: "",
     needs: ["recurring"],
-    seed: 12,
+    seed: 48,
   },
   {
     name: "unique key ends early",
@@ -144,7 +144,7 @@ export const FAULTS: readonly PlantedFault[] = [
     from: "select pg_advisory_xact_lock(hashtextextended(",
     to: "select (hashtextextended(",
     needs: ["limited"],
-    seed: 5,
+    seed: 3,
   },
   {
     name: "limit counts the waiting",
@@ -165,7 +165,7 @@ export const FAULTS: readonly PlantedFault[] = [
     from: "+ coalesce((select starts.n from starts where starts.bucket = given.bucket), 0) as standing",
     to: "as standing",
     needs: ["rated"],
-    seed: 7,
+    seed: 8,
   },
   {
     name: "retry without token",
@@ -191,7 +191,7 @@ export const FAULTS: readonly PlantedFault[] = [
     name: "fold passes open transactions",
     from: "select xid from pg_snapshot_xip(pg_current_snapshot()) xid where",
     to: "select xid from pg_snapshot_xip(pg_current_snapshot()) xid where false and",
-    seed: 14,
+    seed: 4,
   },
   {
     name: "dead letter missing",
