@@ -3,6 +3,7 @@ import { failDeadTasks, listTaskJob } from "./console/run_list_task.ts";
 import { emitDeadLettered } from "./events/dead_letter_event.ts";
 import { eventsJobTypes } from "./events/job_types.ts";
 import { filesJobTypes } from "./files/job_types.ts";
+import { sampleJobTypes } from "./jobs/built_in/sample_jobs.ts";
 import type { AnyJobType } from "./jobs/job_type.ts";
 import { jobsJobTypes } from "./jobs/job_types.ts";
 import { looksJobTypes } from "./looks/job_types.ts";
@@ -33,8 +34,11 @@ export const allJobTypes: AnyJobType<ServicePlatform>[] = [
 
 /** Registers all job types of the service and of its extensions, and what follows the ends of their jobs. */
 export function registerJobTypes(platform: ServicePlatform, extensions: readonly AnyJobType[]): void {
-  const { jobTypes, jobEvents } = platform;
-  jobTypes.register(...allJobTypes, ...extensions);
+  const { config, jobTypes, jobEvents } = platform;
+  const own = config.isProduction
+    ? allJobTypes.filter((type) => !sampleJobTypes.includes(type))
+    : allJobTypes;
+  jobTypes.register(...own, ...extensions);
   jobTypes.attemptEvents = jobEvents;
   jobTypes.onDeadLettered = async (tx, deadLetters) => {
     await emitDeadLettered(tx, deadLetters);

@@ -132,13 +132,13 @@ export const SETTINGS = {
   MAX_RUNNING_REQUESTS: {
     schema: positive.max(100_000),
     meaning:
-      "Requests in work or waiting for their start on an instance at the same time, without polls and streams; further ones get 503",
+      "Requests in work or waiting for their start on an instance at the same time, without polls and streams, at most a fifth of them of one caller or address; further ones get 503",
     default: "1000",
   },
   MAX_WAITING_REQUESTS: {
     schema: positive.max(100_000),
     meaning:
-      "Polls and streams that are open on an instance at the same time, at most a fifth of them of one caller; further ones get 503",
+      "Polls and streams that are open on an instance at the same time, at most a fifth of them of one caller; as many bodies may be arriving, a fifth of them from one address; further ones get 503",
     default: "10000",
   },
   DIRECT_SEND_SECONDS: {
@@ -311,7 +311,7 @@ export const SETTINGS = {
   JOB_CONCURRENCY: {
     schema: z.coerce.number().int().min(0).max(1000),
     meaning:
-      "Jobs that this instance runs concurrently; a message delivery counts as a quarter; 0: runs no jobs",
+      "Jobs that this instance runs concurrently; a message delivery counts as a quarter; what one tenant takes beyond half of the places keeps no other tenant's jobs waiting, so up to half more may run; 0: runs no jobs",
     default: "20",
   },
   JOB_QUEUES: {

@@ -1,4 +1,5 @@
 import { decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { z } from "zod";
 import type { Clock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import {
@@ -16,8 +17,7 @@ const ACCESS_TYPE = "at+jwt";
 /** How far in the future a token may be issued, because clocks differ. Expiry has no tolerance. */
 const TOLERANCE_SECONDS = 30;
 const MAX_CACHED = 10_000;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
+const isUuid = (value: unknown): value is string => typeof value === "string" && z.regexes.guid.test(value);
 
 /** Claims of an access token for the service's own API. */
 export interface AccessClaims {

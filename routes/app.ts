@@ -28,7 +28,7 @@ export function createApp(o: AppOptions): Handle {
     timeLimit: new TimeLimit(config.REQUEST_TIMEOUT_SECONDS * 1000, stopping),
     quotas: new Quotas(o.platform, o),
   };
-  const app = new Hono<{ Bindings: { ip: string | null } }>();
+  const app = new Hono<{ Bindings: { ip: string | null } }>({ strict: false }); // a trailing slash is the same route
   const refuse = ({ req }: Context, failure: unknown) => {
     const traceId = traceIdOf(req.raw.headers);
     const { path } = req;
@@ -68,11 +68,20 @@ export function createApp(o: AppOptions): Handle {
     o.endpoints.filter(({ anyOrigin }) => anyOrigin).flatMap(({ path, alsoAt = [] }) => [path, ...alsoAt]),
   );
   const corsFor = (request: Request) =>
-    request.method === "OPTIONS" && open.has(pathOf(request).split("?")[0] ?? "") ? EVERY_ORIGIN : cors;
+    request.method === "OPTIONS" && open.has(pathOf(request).replace(/\/?(\?.*)?$/, ""))
+      ? EVERY_ORIGIN
+      : cors;
   return async (request, ip) => {
-    const preflight = corsFor(request)?.preflight(request);
-    return preflight ? addMissing(preflight, common) : await app.fetch(request, { ip });
+    const own = corsFor(request)?.preflight(request) ?? redirectOfPage(request);
+    return own ? addMissing(own, common) : await app.fetch(request, { ip });
   };
+}
+
+/** Redirects a browser to the path without a trailing slash, because the links of pages are relative to it. */
+function redirectOfPage(request: Request): Response | null {
+  const [, name, search = ""] = /\/([^/?]+)\/(\?.*)?$/.exec(pathOf(request)) ?? [];
+  const isPage = name && request.method === "GET" && request.headers.get("accept")?.includes("text/html");
+  return isPage ? new Response(null, { status: 308, headers: { location: `../${name}${search}` } }) : null;
 }
 
 /** Path and query of a request. A URL object would resolve `..` and replace backslashes. */

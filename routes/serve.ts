@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ServicePlatform } from "../domain/platform.ts";
 import type { OnceWork } from "../domain/requests/idempotency.ts";
-import { type Caller, principalId } from "../domain/rights/caller.ts";
+import { type Caller, isSystemAdmin } from "../domain/rights/caller.ts";
 import { admit } from "../domain/rights/checks.ts";
 import { withDatabase } from "../domain/shared/platform.ts";
 import { requireStorableText } from "../domain/shared/storable.ts";
@@ -9,7 +9,7 @@ import { mainPool, type Sql } from "../infra/postgres/postgres.ts";
 import { traceIdOf } from "../infra/telemetry/trace_ids.ts";
 import { nameRequestSpan } from "../infra/telemetry/tracing.ts";
 import type { Answer, Respond } from "./shared/answer.ts";
-import { shapeOf } from "./shared/body_members.ts";
+import { allMembers, type Shape, shapeOf } from "./shared/body_members.ts";
 import { BODY_LIMIT, Call, parse } from "./shared/call.ts";
 import { Cors } from "./shared/cors.ts";
 import { AREAS_WITH_ERROR_LISTS, type Endpoint } from "./shared/endpoint.ts";
@@ -80,7 +80,7 @@ export async function serve(
   try {
     answer = await o.timeLimit.within(call, started, run({ spec, call, rawParams, refuse }, o));
   } catch (failure) {
-    answer = refuse(failure);
+    answer = refuse(o.quotas.countedFailure(failure, call));
   }
   const milliseconds = performance.now() - started;
   logSecurityEvent(spec, call, answer, o.platform.log);
@@ -102,40 +102,61 @@ export async function serve(
 }
 
 /**
- * Runs a request within the bounds of the instance. What it holds is released when its work has ended, which may be long
- * after a refusal at the time limit. A stream holds its place until it ends.
+ * Runs a request within the bounds of the instance. It takes its place when its body has arrived. What it holds is
+ * released when its work has ended, which may be long after a refusal at the time limit. A stream holds its place until
+ * it ends.
  */
 async function run(served: Served, o: Pipeline): Promise<Answer> {
   const { spec, call } = served;
   if (spec.skipsConnectionWait) return await answerOf(served, o);
   if (!hasOwnConnections(spec, o.platform)) requireConnection(o.platform);
-  if (!spec.mayWait) call.release = await o.platform.runningRequests.run(spec.waitsForOthers);
+  const { runningRequests } = o.platform;
+  const end = () => runningRequests.end(call.holding);
   let isStream = false;
   try {
+    if (spec.method !== "get") await call.bytes().catch(() => {}); // the failure is thrown to who reads the body
+    if (!spec.mayWait) await runningRequests.run(call.holding, spec.waitsForOthers);
     const answer = await answerOf(served, o);
     isStream = spec.mayWait === true && answer.body instanceof ReadableStream && !call.signal.aborted;
-    return isStream ? { ...answer, body: untilRead(answer.body as ReadableStream, call.release) } : answer;
+    return isStream ? { ...answer, body: untilRead(answer.body as ReadableStream, end) } : answer;
   } finally {
-    if (!isStream) call.release();
+    if (!isStream) end();
     call.releaseBody();
   }
 }
 
-/** Checks the caller, the permission, the Idempotency-Key and the shape, in this order, and runs the endpoint. */
-async function answerOf({ spec, call, rawParams, refuse }: Served, o: Pipeline): Promise<Answer> {
+/** Checks the caller and the permission, then all else, and runs the endpoint. */
+async function answerOf(served: Served, o: Pipeline): Promise<Answer> {
+  const { spec, call, rawParams } = served;
+  const presented = await o.quotas.countedCaller(spec, call);
+  if (spec.mayWait && presented) o.platform.runningRequests.wait(call.holding);
+  call.ignoresTenantHeader = namesOtherTenant(presented, call.request.headers);
+  const caller = admit(spec.access, presented);
+  try {
+    return await answerAdmitted(served, { caller, presented }, o);
+  } catch (failure) {
+    await spec.find?.({ db: o.platform.sql, caller, params: rawParams });
+    throw failure;
+  }
+}
+
+/** Checks the Idempotency-Key and the shape, in this order, and runs the endpoint. */
+async function answerAdmitted(
+  { spec, call, rawParams, refuse }: Served,
+  { caller, presented }: { caller: unknown; presented: Caller | null },
+  o: Pipeline,
+): Promise<Answer> {
   const { request } = call;
   const { platform, endpoints } = o;
-  const presented = await o.quotas.countedCaller(spec, call);
-  if (spec.mayWait && presented) call.release = platform.runningRequests.wait(principalId(presented));
-  call.ignoresTenantHeader = namesOtherTenant(presented, request.headers);
-  const caller = admit(spec.access, presented);
   if (spec.showsSecret) requireNoKey(request.headers);
   const key = spec.creates ? idempotencyKey(request.headers) : null;
   const rawQuery = request.url.includes("?") ? queryValues(call.url.searchParams) : {};
+  if (!filtersByTenant(spec, presented)) delete rawQuery.tenantId;
   if (request.url.includes("%")) {
     requireStorableText(rawParams);
     requireStorableText(rawQuery);
   }
+  call.answered = () => answersOf(spec, endpoints);
   const params = spec.params && parse(spec.params, rawParams);
   const query = spec.query && parseQuery(spec, spec.query, rawQuery, call);
   const { bodyOptional: optional, exactNumbers } = spec;
@@ -177,20 +198,40 @@ const hasOwnConnections = (spec: Endpoint, { sql, pointReads }: ServicePlatform)
 const isOwnPool = (db: Sql, { sql, pointReads }: ServicePlatform): boolean => db === sql || db === pointReads;
 
 /**
- * Parses the query of a request. Unknown parameters of API routes are treated like unknown members of a body, except
- * `tenantId`, which names the context everywhere. The routes of protocols such as OAuth ignore what they do not know.
+ * True if the query parameter `tenantId` selects what a route answers. Otherwise it only names the context, or is not looked
+ * at because the token has a tenant: then only a holder of admin:system, who sees all tenants, selects by it.
+ */
+function filtersByTenant({ path, query }: Endpoint, caller: Caller | null): boolean {
+  if (!query || !shapeOf(query)?.members?.has("tenantId")) return false;
+  return !caller?.tokenTenantId || isSystemAdmin(caller) || path.startsWith("/api/v1/admin/");
+}
+
+const answerShapes = new WeakMap<Endpoint, Shape | null>();
+
+/** The members of all answers of the endpoint's resource, cached. */
+function answersOf(spec: Endpoint, endpoints: readonly Endpoint[]): Shape | null {
+  const known = answerShapes.get(spec);
+  if (known !== undefined) return known;
+  const answers = endpoints.filter((other) => collectionOf(other) === collectionOf(spec))
+    .flatMap(({ answers }) => Object.values(answers));
+  const shape = allMembers(answers.map(({ schema }) => schema ? shapeOf(schema) : null));
+  answerShapes.set(spec, shape);
+  return shape;
+}
+
+const collectionOf = ({ path }: Endpoint): string => path.replace(/\/\{\w+\}$/, "");
+
+/**
+ * Parses the query of a request. Unknown parameters of API routes are treated like unknown members of a body. The routes of
+ * protocols such as OAuth ignore what they do not know.
  * @throws VALIDATION_ERROR
  */
-function parseQuery<S extends z.ZodType>(
+const parseQuery = <S extends z.ZodType>(
   { path }: Endpoint,
   schema: S,
-  { tenantId, ...query }: Record<string, string | string[]>,
+  query: Record<string, string | string[]>,
   call: Call,
-): z.output<S> {
-  const isKnown = tenantId === undefined || shapeOf(schema)?.members?.has("tenantId");
-  const given = isKnown && tenantId !== undefined ? { ...query, tenantId } : query;
-  return path.startsWith("/api/") ? call.parseBody(schema, given) : parse(schema, given);
-}
+): z.output<S> => path.startsWith("/api/") ? call.parseQuery(schema, query) : parse(schema, query);
 
 /** True if X-Tenant-ID names another tenant than the token. The token decides, and a header tells the caller. */
 function namesOtherTenant(caller: Caller | null, headers: Headers): boolean {

@@ -1,6 +1,6 @@
 // Lists, enqueues and cancels background jobs directly in the database: `deno task jobs COMMAND`.
 import { httpRequest } from "../domain/jobs/built_in/http_request.ts";
-import { echo, fail, sleep } from "../domain/jobs/built_in/sample_jobs.ts";
+import { sampleJobTypes } from "../domain/jobs/built_in/sample_jobs.ts";
 import { cancelJob, retryJobNow } from "../domain/jobs/job_control.ts";
 import { enqueueRequestedJob } from "../domain/jobs/enqueue_requested.ts";
 import { type JobExecution, listExecutions } from "../domain/jobs/executions.ts";
@@ -146,6 +146,7 @@ function attemptLine({ attemptNumber, status, startedAt, durationMs, errorMessag
 /** The job types that this script can enqueue; it does not run them. */
 function builtInTypes(): JobTypes {
   const types = new JobTypes();
-  types.register(echo, sleep, fail, httpRequest);
+  const samples = Deno.env.get("STEWARD_ENV") === "production" ? [] : sampleJobTypes;
+  types.register(...samples, httpRequest);
   return types;
 }

@@ -11,7 +11,7 @@ const BATCH = 500;
 /** Constants of the job type, for code that enqueues it. */
 export const ANNOUNCE_JOB = { name: "access.announce-changes", maxRetries: 10 } as const;
 
-const args = z.object({ tenantId: z.uuid(), roleId: z.uuid().nullable() });
+const args = z.object({ tenantId: z.guid(), roleId: z.guid().nullable() });
 /** The role, or the tenant, whose users have other rights now. */
 export type ChangedAccess = z.output<typeof args>;
 

@@ -21,7 +21,7 @@ const ROWS_AT_ONCE = 25;
 /** Days until the file of a list is purged. */
 const FILE_DAYS = 7;
 
-const args = z.object({ taskId: z.uuid() });
+const args = z.object({ taskId: z.guid() });
 
 /** Does the work of a task. It may run again after a crash: then it continues after the last recorded rows. */
 export const listTaskJob = defineJob({

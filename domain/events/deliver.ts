@@ -13,7 +13,7 @@ const ANSWER_MS = 15_000;
 const ANSWER_KEPT_BYTES = 1024;
 /** An attempt may start this much before its due time. */
 const EARLY_MS = 1_000;
-const args = z.object({ deliveryId: z.uuid() });
+const args = z.object({ deliveryId: z.guid() });
 
 /**
  * Makes one attempt at a delivery. A failing receiver never fails the job: the job is postponed to the time of the next

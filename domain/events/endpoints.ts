@@ -39,7 +39,7 @@ export const signingSecret = z.string()
   .meta({ description: "Signing key (Standard Webhooks); shown only once" });
 
 const result = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   url: z.string(),
   description: z.string().nullable(),
   eventTypes: z.array(z.string()),
@@ -63,9 +63,9 @@ const result = z.object({
     successRate: z.number().nullable().meta({ description: "From 0 to 1; null: no attempt" }),
   }).meta({ id: "WebhookAttemptsDto", description: "Attempts of the last 24 hours, counted by whole hours" }),
   pausedAt: timestamp.nullable().meta({ description: "While it is set, deliveries wait" }),
-  pausedBy: z.uuid().nullable(),
+  pausedBy: z.guid().nullable(),
   pauseReason: z.string().nullable(),
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
   secret: signingSecret.optional(),

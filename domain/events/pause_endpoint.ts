@@ -76,7 +76,7 @@ export async function holdIfPaused(q: Sql, o: { id: string; endpointId: string }
 /** Gives held deliveries of an endpoint new jobs, unless it was paused again. Running twice does no harm. */
 export const releaseHeldJob = defineJob({
   name: "events.release-held",
-  args: z.object({ endpointId: z.uuid() }),
+  args: z.object({ endpointId: z.guid() }),
   maxRetries: 10,
   timeoutMs: 3_600_000,
   async run({ endpointId }, { platform: p, signal }: JobContext<EventPlatform>) {

@@ -1,4 +1,4 @@
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { type Caller, holds } from "../rights/caller.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
@@ -55,9 +55,9 @@ export async function publishEvent(
   });
 }
 
-/** The tenant of a published event: that of the request, or one of the tenants of the service account. */
+/** The tenant of a published event: that of the request, or without one, any that the caller serves. */
 async function publishingTenant(
-  p: Pick<RightsPlatform, "rights">,
+  p: Pick<RightsPlatform, "sql" | "rights">,
   caller: Caller,
   tenantId: string | undefined,
 ): Promise<string> {
@@ -69,15 +69,22 @@ async function publishingTenant(
     );
   }
   if (tenantId === undefined) throw invalid({ tenantId: ["expected the event's tenant, or X-Tenant-ID"] });
-  const held = await p.rights.keys.permissionsIn(caller.userId, tenantId);
+  const held = caller.serviceAccount
+    ? await p.rights.keys.permissionsIn(caller.userId, tenantId)
+    : await isActiveTenant(p.sql, tenantId) && caller;
   if (!held) {
     throw problem(
       "TENANT_FORBIDDEN",
-      `The service account does not act in tenant ${tenantId}, or the tenant is not active.`,
+      `The caller does not act in tenant ${tenantId}, or the tenant is not active.`,
     );
   }
   if (holds(held, PUBLISH)) return tenantId;
   throw problem("MISSING_PERMISSION", `The service account does not hold ${PUBLISH} in tenant ${tenantId}.`);
+}
+
+async function isActiveTenant(q: Sql, tenantId: string): Promise<boolean> {
+  const [tenant] = await q`select from tenants where id = ${tenantId} and is_active and deleted_at is null`;
+  return tenant !== undefined;
 }
 
 /** Reserves a key for the event. Returns the event that has it, if it is younger than 24 hours. */

@@ -52,7 +52,7 @@ export async function redeliverFailed(
 
 /** Deliveries that failed until a time: those that fail again later are not sent a third time. */
 type Failed = z.output<typeof failed>;
-const failed = z.object({ endpointId: z.uuid(), tenantId: z.uuid(), until: z.string() });
+const failed = z.object({ endpointId: z.guid(), tenantId: z.guid(), until: z.string() });
 
 const endOfFailures = async (tx: Tx): Promise<string> => {
   const [row] = await tx<{ until: string }[]>`select now()::timestamptz(3)::text as until`;

@@ -2,50 +2,58 @@ import { setTimeout as pause } from "node:timers/promises";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { withDatabase } from "../shared/platform.ts";
-import type { FileStatus } from "./file.ts";
-import { afterMissedScans, type MissedScans } from "./file_state.ts";
+import { afterMissedScans, LONE_DEATHS, type MissedScans } from "./file_state.ts";
 import type { FilePlatform } from "./platform.ts";
-import { scanFile, statusOf } from "./scan.ts";
-import { failScan } from "./verdict.ts";
 
 /** A scan waits so long while another one runs alone. */
 const BESIDE_ALONE_MS = 2_000;
 const RETRY_DATABASE_MS = 1_000;
-const MESSAGE = "The worker process died 2 times while it scanned the file.";
+/** Why a file was given up, shown to callers. */
+export const GIVEN_UP = `The worker process died ${LONE_DEATHS} times while it scanned only this file.`;
 
-type ScanJob = Pick<JobContext, "jobId" | "attempt" | "signal">;
+export type ScanJob = Pick<JobContext, "jobId" | "attempt" | "signal">;
 
 /**
  * Scans a file unless scanning it kills workers: see `afterMissedScans`. A row of `file_scan_runs` says that the scan is
  * running; the rows that dead workers left decide about the next scan.
- * @throws PostponeJob as `scanFile`, while another scan runs alone, and until a missing worker had time to come back
+ * @param o.giveUp decides the file without a scan
+ * @throws PostponeJob as `o.scan`, while another scan runs alone, and until a missing worker had time to come back
  */
-export async function scanWithCrashGuard(p: FilePlatform, fileId: string, job: ScanJob): Promise<FileStatus> {
-  const next = await transact(p.sql, async (tx) => {
+export async function scanWithCrashGuard<T>(
+  p: FilePlatform,
+  fileId: string,
+  job: ScanJob,
+  o: { scan(): Promise<T>; giveUp(p: FilePlatform): Promise<T> },
+): Promise<T> {
+  const decided = await transact(p.sql, async (tx) => {
     const next = afterMissedScans(await markMissedScans(tx, fileId));
-    if (next === "GiveUp") await failScan(withDatabase(p, tx), fileId, MESSAGE);
-    return next;
+    return next === "GiveUp" ? { next, result: await o.giveUp(withDatabase(p, tx)) } : { next };
   });
-  if (next === "AskAgain") {
+  if (decided.next === "AskAgain") {
     const leaseMs = p.config.JOB_LEASE_SECONDS * 1_000;
     throw new PostponeJob("The worker of the last scan may have lost only the database.", leaseMs);
   }
-  if (next === "GiveUp") {
-    await endScanRun(p, fileId, job);
-    return await statusOf(p, fileId);
+  if (decided.next === "GiveUp") {
+    await endScanRun(p, fileId, job, { isDecided: true });
+    return decided.result;
   }
-  const isAlone = next === "ScanAlone";
+  const isAlone = decided.next === "ScanAlone";
   const leave = isAlone ? await p.scanGate.enterAlone(job.signal) : p.scanGate.enter();
   if (!leave) throw new PostponeJob("A file whose worker died is scanned alone.", BESIDE_ALONE_MS);
   const started = startScanRun(p, fileId, job, isAlone);
   let ended: Promise<void> | undefined;
-  const end = () => ended ??= started.catch(() => {}).then(() => endScanRun(p, fileId, job));
-  job.signal.addEventListener("abort", end, { once: true });
+  const end = (isDecided: boolean) =>
+    ended ??= started.catch(() => {}).then(() => endScanRun(p, fileId, job, { isDecided }));
+  const abort = () => end(false);
+  job.signal.addEventListener("abort", abort, { once: true });
   try {
     await started;
-    return await scanFile(p, fileId, job.signal);
+    const result = await o.scan();
+    await end(true);
+    return result;
   } finally {
-    await end();
+    job.signal.removeEventListener("abort", abort);
+    await end(false);
     leave();
   }
 }
@@ -63,7 +71,7 @@ async function markMissedScans(tx: Tx, fileId: string): Promise<MissedScans> {
     where (r.job_id, r.attempt_number) = (gone.job_id, gone.attempt_number) returning is_alone, was_missed`;
   return {
     count: runs.length,
-    isAnyAlone: runs.some((run) => run.isAlone),
+    aloneCount: runs.filter((run) => run.isAlone).length,
     areAllKnown: runs.every((run) => run.wasMissed),
   };
 }
@@ -81,19 +89,19 @@ async function startScanRun(
 }
 
 /**
- * Deletes the row of a scan that ended or was aborted, and all rows of a file that is decided. Without the database it
+ * Deletes the row of a scan that ended or was aborted, and with a result all rows of the file. Without the database it
  * tries again until the service stops: a row that stays means that the worker died.
  */
 async function endScanRun(
   { sql, stopping, log }: Pick<FilePlatform, "sql" | "stopping" | "log">,
   fileId: string,
   { jobId, attempt }: ScanJob,
+  { isDecided }: { isDecided: boolean },
 ): Promise<void> {
   for (;;) {
     try {
       await sql`delete from file_scan_runs
-        where job_id = ${jobId} and attempt_number = ${attempt}
-          or file_id = ${fileId} and exists (select from files where id = ${fileId} and status <> 'Scanning')`;
+        where job_id = ${jobId} and attempt_number = ${attempt} or file_id = ${fileId} and ${isDecided}`;
       return;
     } catch (error) {
       log.warn("the end of a scan could not be stored", { fileId, error });

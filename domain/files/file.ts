@@ -1,6 +1,6 @@
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
-import type { Caller } from "../rights/caller.ts";
+import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import { type PurgeKind, purgeKindOf } from "./purge_reasons.ts";
 
@@ -120,9 +120,22 @@ function throwNotFound(): never {
 }
 
 /**
+ * Requires admin:system for a change of product files, in the platform tenant or without a tenant context.
+ * @throws MISSING_PERMISSION, FORBIDDEN if the caller acts in another tenant
+ */
+export async function requireProductManager(q: Sql, caller: Caller, action: string): Promise<void> {
+  if (isSystemAdmin(caller)) return;
+  const [other] = await q`select from tenants where id = ${caller.tenantId} and type <> 'Platform'`;
+  if (other) {
+    throw problem("FORBIDDEN", `${action} is refused: product files are managed in the platform tenant.`);
+  }
+  requireSystemAdmin(false, action);
+}
+
+/**
  * Requires admin:system, in addition to a route's own permission.
- * @param isAdmin for a product file: held in the tenant that the caller acts in (the platform's) or without a tenant;
- * for purging a Permanent file and releasing a legal hold, the platform tenant counts too: `holdsAdminSystemAnywhere`
+ * @param isAdmin for purging a Permanent file and releasing a legal hold, the platform tenant counts too:
+ * `holdsAdminSystemAnywhere`
  * @param action what the caller attempts; the message begins with it
  * @throws MISSING_PERMISSION
  */

@@ -1,24 +1,27 @@
 import { type Problem, problem } from "../problems/problem.ts";
 import type { FileRow } from "./file.ts";
 
-/** Scans of a Scanning file that have not ended and whose workers' leases are gone. */
+/** How many workers die while they scan nothing but one file, until it is given up. */
+export const LONE_DEATHS = 3;
+
+/** Scans of a file that have not ended and whose workers' leases are gone. */
 export interface MissedScans {
   count: number;
-  /** True if one of the workers ran no other scan. */
-  isAnyAlone: boolean;
+  /** Those whose worker ran no other scan. */
+  aloneCount: number;
   /** True if an earlier attempt found all of them missing: a worker that only lost the database would have come back. */
   areAllKnown: boolean;
 }
 
 /**
- * What follows for a Scanning file. One dead worker makes it suspect: it is scanned alone, because another file may have
- * killed the worker. Only a second one, which died while it scanned nothing but this file, makes it Failed.
+ * What follows for a file. A dead worker makes it suspect: it is scanned alone, because another file may have killed the
+ * worker. Only workers that died while they scanned nothing but this file count against it.
  */
 export function afterMissedScans(
-  { count, isAnyAlone, areAllKnown }: MissedScans,
+  { count, aloneCount, areAllKnown }: MissedScans,
 ): "Scan" | "ScanAlone" | "AskAgain" | "GiveUp" {
   if (count === 0) return "Scan";
-  if (count === 1 || !isAnyAlone) return "ScanAlone";
+  if (aloneCount < LONE_DEATHS) return "ScanAlone";
   return areAllKnown ? "GiveUp" : "AskAgain";
 }
 

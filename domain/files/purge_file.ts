@@ -2,7 +2,7 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit, recordAudits } from "../audit/audit.ts";
 import type { ProblemCode } from "../problems/catalogue.ts";
 import { type Problem, problem } from "../problems/problem.ts";
-import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
 import { holdsAdminSystemAnywhere } from "../rights/system_admin.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -12,6 +12,7 @@ import {
   type FileRow,
   type FileStatus,
   lockFile,
+  requireProductManager,
   requireSystemAdmin,
 } from "./file.ts";
 import { emitFilesPurged } from "./file_events.ts";
@@ -22,7 +23,7 @@ import { holdingScopes } from "./references.ts";
 /**
  * Destroys a file's content at a caller's request and keeps the row as a tombstone. Checks run in this order:
  * permissions, state, legal hold, references.
- * @throws FILE_NOT_FOUND, MISSING_PERMISSION, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT,
+ * @throws FILE_NOT_FOUND, MISSING_PERMISSION, FORBIDDEN, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT,
  * FILE_PURGED_CONFLICT, FILE_LEGAL_HOLD_CONFLICT, FILE_STILL_REFERENCED_CONFLICT
  */
 export async function purgeFile(
@@ -34,7 +35,7 @@ export async function purgeFile(
   const mayPurgePermanent = await holdsAdminSystemAnywhere(p.rights, caller);
   const tombstone = await transact(p.sql, async (tx) => {
     const file = await lockFile(tx, fileId);
-    if (file.tenantId === null) requireSystemAdmin(isSystemAdmin(caller), "Purging a product file");
+    if (file.tenantId === null) await requireProductManager(tx, caller, "Purging a product file");
     if (file.retentionClass === "Permanent") {
       requireSystemAdmin(mayPurgePermanent, "Purging a Permanent file");
     }

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
-import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
+import { defineJob, type JobContext } from "../jobs/job_type.ts";
+import { GIVEN_UP, type ScanJob, scanWithCrashGuard } from "./crashed_scan.ts";
 import { FIRST_ID } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { FilePlatform } from "./platform.ts";
@@ -20,7 +21,6 @@ const BATCH = 100;
 const BATCH_MS = 4 * 60_000;
 /** A walk that reports no progress for this long has lost its job; a new walk may start. */
 const WALK_EXPIRY_MS = SCAN_TIMEOUT_MS + 15 * 60_000;
-const PAUSE_BESIDE_ALONE_MS = 2_000;
 const PAUSE_WITHOUT_ENGINE_MS = 60_000;
 /** How long to wait before files that gave an error are tried again. */
 const PAUSE_AFTER_ERRORS_MS = 60 * 60_000;
@@ -29,7 +29,7 @@ const BatchArgs = z.object({
   generation: z.int(),
   batch: z.int(),
   /** The last file of the previous batch; null in the first batch of a walk. */
-  after: z.object({ generation: z.int(), fileId: z.uuid() }).nullable(),
+  after: z.object({ generation: z.int(), fileId: z.guid() }).nullable(),
   /** How many files of this walk gave an error so far. */
   errors: z.int(),
 });
@@ -49,8 +49,7 @@ export const rescanBatchJob = defineJob({
   args: BatchArgs,
   timeoutMs: SCAN_TIMEOUT_MS,
   concurrency: 1,
-  run: (args, { platform, signal, lostLeases }: JobContext<FilePlatform>) =>
-    rescanBatch(platform, args, signal, lostLeases),
+  run: (args, job: JobContext<FilePlatform>) => rescanBatch(job.platform, args, job),
 });
 
 /**
@@ -86,16 +85,13 @@ interface OutdatedFile {
 /**
  * Scans one batch and enqueues the next. A clean file gets the new generation, so a batch that runs again after a crash
  * continues where it stopped. Files that gave an error are skipped until the next walk.
- * @param lostLeases how many workers died during this batch. After the first crash the batch has one file only, so a
- * second crash shows which file is the cause; that file is skipped.
  * @returns outcome counts of the files, or why nothing was scanned
- * @throws PostponeJob while another scan runs alone on this instance
+ * @throws PostponeJob as `scanWithCrashGuard`
  */
 export async function rescanBatch(
   p: FilePlatform,
   args: BatchArgs,
-  signal: AbortSignal,
-  lostLeases = 0,
+  job: ScanJob,
 ): Promise<Partial<Record<RescanOutcome, number>> | string> {
   const { generation, after } = args;
   if (!await setWalk(p, args, { untilMs: WALK_EXPIRY_MS })) return "superseded";
@@ -104,22 +100,19 @@ export async function rescanBatch(
     await setWalk(p, args, { untilMs: PAUSE_WITHOUT_ENGINE_MS });
     return "the engine is unavailable or has other signatures";
   }
-  const size = lostLeases === 0 ? BATCH : 1;
   const files = await p.sql<OutdatedFile[]>`
     select id, scan_generation from files where status = 'Available' and scan_generation < ${generation}
       and (scan_generation, id) > (${after?.generation ?? -1}, ${after?.fileId ?? FIRST_ID})
-    order by scan_generation, id limit ${size}`;
+    order by scan_generation, id limit ${BATCH}`;
   const outcomes: Partial<Record<RescanOutcome, number>> = {};
   const endsAt = performance.now() + BATCH_MS;
   let last: OutdatedFile | undefined;
   for (const file of files) {
-    signal.throwIfAborted();
-    const leave = p.scanGate.enter();
-    if (!leave) throw new PostponeJob("A file whose worker died is scanned alone.", PAUSE_BESIDE_ALONE_MS);
-    const rescan = lostLeases < 2
-      ? rescanFile(p, file.id, { engine, generation }, signal)
-      : skipFile(p, file.id, { engine, generation });
-    const outcome = await rescan.finally(leave);
+    job.signal.throwIfAborted();
+    const outcome = await scanWithCrashGuard(p, file.id, job, {
+      scan: () => rescanFile(p, file.id, { engine, generation }, job.signal),
+      giveUp: (p) => skipFile(p, file.id, { engine, generation }, GIVEN_UP),
+    });
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
     if (outcome === "Error" && !await askEngine(p)) {
       await setWalk(p, args, { untilMs: PAUSE_WITHOUT_ENGINE_MS });
@@ -129,7 +122,7 @@ export async function rescanBatch(
     if (performance.now() > endsAt) break;
   }
   const errors = args.errors + (outcomes.Error ?? 0);
-  if (last && (last !== files.at(-1) || files.length === size)) {
+  if (last && (last !== files.at(-1) || files.length === BATCH)) {
     await enqueueNext(p, { ...args, errors, after: { generation: last.scanGeneration, fileId: last.id } });
   } else {
     await setWalk(p, args, { untilMs: errors > 0 ? PAUSE_AFTER_ERRORS_MS : null });

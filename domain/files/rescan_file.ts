@@ -101,11 +101,11 @@ export async function skipFile(
   p: Pick<Platform, "sql" | "clock">,
   fileId: string,
   { engine, generation }: EngineGeneration,
+  errorMessage: string,
 ): Promise<RescanOutcome> {
   return await transact(p.sql, async (tx) => {
     if (!await lockAvailable(tx, fileId)) return "Gone";
     const now = p.clock.now();
-    const errorMessage = "The worker process died more than once while it scanned the file.";
     return await recordSkipped(tx, fileId, {
       startedAt: now,
       completedAt: now,

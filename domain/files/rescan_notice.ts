@@ -6,7 +6,7 @@ import { findUsersInTenant } from "../rights/user_lookup.ts";
 import type { FileRow } from "./file.ts";
 import type { FilePlatform } from "./platform.ts";
 
-const NotifyArgs = z.object({ fileId: z.uuid() });
+const NotifyArgs = z.object({ fileId: z.guid() });
 const UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 const RECIPIENTS_PER_MESSAGE = 500;
 

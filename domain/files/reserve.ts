@@ -1,6 +1,6 @@
 import { invalid } from "../problems/problem.ts";
-import { type Caller, isSystemAdmin } from "../rights/caller.ts";
-import { requireSystemAdmin } from "./file.ts";
+import type { Caller } from "../rights/caller.ts";
+import { requireProductManager } from "./file.ts";
 import { newStagingKey } from "./object_keys.ts";
 import {
   askStorage,
@@ -41,7 +41,7 @@ export interface ReservationRequest {
 
 /**
  * Reserves a file and signs its upload URL. Checks run in this order: product file, profile, type, size, parts.
- * @throws MISSING_PERMISSION, FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE,
+ * @throws MISSING_PERMISSION, FORBIDDEN, FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE,
  * FILE_TOO_LARGE_UNPROCESSABLE; with parts also VALIDATION_ERROR, FILE_STORAGE_UNAVAILABLE
  */
 export async function reserveFile(
@@ -50,7 +50,7 @@ export async function reserveFile(
   o: ReservationRequest,
 ): Promise<Reservation> {
   const tenantId = o.isProduct ? null : caller.tenantId;
-  if (tenantId === null) requireSystemAdmin(isSystemAdmin(caller), "Reserving a product file");
+  if (tenantId === null) await requireProductManager(p.sql, caller, "Reserving a product file");
   const profile = requireCallersProfile(p, o.profile);
   requireContentType(profile, o.contentType);
   requireSize(profile, o.sizeBytes);

@@ -1,13 +1,14 @@
 import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { incoherent, problem } from "../problems/problem.ts";
-import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import type { Caller } from "../rights/caller.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
 import { holdsAdminSystemAnywhere } from "../rights/system_admin.ts";
 import { requireVersion } from "../shared/version.ts";
 import {
   type FileRow,
   lockFile,
+  requireProductManager,
   requireSystemAdmin,
   RETENTION_CLASSES,
   type RetentionClass,
@@ -49,7 +50,7 @@ export async function changeRetention(
     requireCoherence(next, change, p.clock.now());
     if (file.status === "Purged") throw purgedConflict(file);
     if (file.tenantId === null) {
-      requireSystemAdmin(isSystemAdmin(caller), "Changing the retention of a product file");
+      await requireProductManager(tx, caller, "Changing the retention of a product file");
     }
     if (file.legalHold && !next.legalHold) requireSystemAdmin(mayRelease, "Releasing a legal hold");
     requireNotShorter(file, next, p.clock.now());

@@ -1,4 +1,5 @@
 import {
+  type ObjectStore,
   ObjectStoreError,
   ObjectStoreRefused,
   ObjectStoreUnavailable,
@@ -20,8 +21,8 @@ export const SCAN_TIMEOUT_MS = 30 * 60_000;
 const MAX_RETRY_DELAY_MS = 10 * 60_000;
 /**
  * After how many unreadable attempts a file becomes Failed: few if storage says that the object is missing, many if
- * storage does not answer. Each error message is counted separately, so that one wrong answer after an outage does not
- * decide.
+ * storage does not answer for it. While storage as a whole does not answer, none counts. Each error message is counted
+ * separately, so that one wrong answer after an outage does not decide.
  */
 const ATTEMPTS_WHEN_GONE = 5;
 const ATTEMPTS_WHEN_UNAVAILABLE = 14;
@@ -112,12 +113,17 @@ async function postponeOrFail(
   failure: Failure,
   attempt: { startedAt: Date; engine: ScannerStatus | null },
 ): Promise<void> {
+  const isUnreadable = failure.isUnreadable && await answers(p.objects);
   const recorded = await recordFailedAttempt(p, file.id, {
     ...attempt,
     ...failure,
+    isUnreadable,
     delayAfterMs: (attemptNumber) => Math.min(MAX_RETRY_DELAY_MS, retryDelayMs(attemptNumber)),
   });
   if (!recorded) return; // another attempt has already decided the file
-  if (recorded.unreadableCount >= failure.attemptsAllowed) await failScan(p, file.id);
+  if (isUnreadable && recorded.unreadableCount >= failure.attemptsAllowed) await failScan(p, file.id);
   else throw new PostponeJob(failure.message, recorded.delayMs);
 }
+
+/** Does storage answer, accept the credentials and have the bucket? */
+const answers = (objects: ObjectStore): Promise<boolean> => objects.ping().then(() => true, () => false);

@@ -4,8 +4,9 @@ import { laneParts, REMOTE_MARK } from "./job_row.ts";
 import { LaneFloors } from "./lane_floors.ts";
 import { KnownPauses } from "./known_pauses.ts";
 import type { JobTypes } from "./job_type.ts";
-import { type CapacityFor, PushedLanes } from "./remote/pushed_lanes.ts";
-import { type ClaimPlan, findLanes, LaneTurns, limitPlan, nextSearchStart } from "./lanes.ts";
+import type { Room } from "./places.ts";
+import { PushedLanes, type RoomFor } from "./remote/pushed_lanes.ts";
+import { type ClaimPlan, findLanes, lanesFor, LaneTurns, limitPlan, nextSearchStart } from "./lanes.ts";
 
 /** Lanes are searched again after this time, so that new ones are found. */
 const SEARCH_AGAIN_MS = 100;
@@ -24,6 +25,8 @@ export class Claimer {
   #remembered: string[] = [];
   /** Whether they may be tried: once after each search, so that the other lanes get their turn. */
   #mayTryRemembered = false;
+  /** True if the last claim left due jobs, because the places they may take are full. */
+  #leftJobs = false;
 
   /**
    * @param queues queues to claim from; null: all.
@@ -34,7 +37,7 @@ export class Claimer {
     private readonly sql: Sql,
     private readonly types: JobTypes,
     queues: string[] | null,
-    private readonly capacityFor: CapacityFor,
+    private readonly roomFor: RoomFor,
     onPausesChanged: () => void,
     onFoundLate: () => void = () => {},
   ) {
@@ -43,7 +46,7 @@ export class Claimer {
       this.searchAgain();
       onFoundLate();
     });
-    this.#pushed = new PushedLanes(sql, capacityFor, this.#floors);
+    this.#pushed = new PushedLanes(sql, roomFor, this.#floors);
     const works = (lane: string) => queues === null || queues.includes(laneParts(lane).queue);
     this.#turns = new LaneTurns((lane) => works(lane) && !this.#pauses.isPaused(lane));
   }
@@ -53,17 +56,18 @@ export class Claimer {
     this.#searchedAt = -Infinity;
   }
 
-  /** Claims up to `limit` due jobs. An empty list means that no job is due that this worker may claim. */
-  async claim(workerId: string, limit: number): Promise<{ jobs: ClaimedJob[]; mayHaveMore: boolean }> {
+  /** Claims due jobs that fit into `room`. An empty list means that no job is due that this worker may claim. */
+  async claim(workerId: string, room: Room): Promise<{ jobs: ClaimedJob[]; mayHaveMore: boolean }> {
+    this.#leftJobs = false;
     if (!this.#pauses.isKnown) this.searchAgain();
     await this.#pauses.ensure(workerId);
     if (performance.now() - this.#searchedAt > SEARCH_AGAIN_MS) {
-      const jobs = await this.#takeRemembered(workerId, limit);
+      const jobs = await this.#takeRemembered(workerId, room);
       if (jobs.length > 0) return { jobs, mayHaveMore: true };
       await this.#search();
     }
     const mayBePaused = !this.#turns.isEmpty || this.#pauses.hasAny;
-    const jobs = await this.#takeTurns(workerId, limit);
+    const jobs = await this.#takeTurns(workerId, room);
     if (jobs.length === 0 && mayBePaused && await this.#pauses.readIfChanged(workerId)) {
       this.searchAgain();
       return { jobs, mayHaveMore: true };
@@ -71,17 +75,21 @@ export class Claimer {
     return { jobs, mayHaveMore: this.#mayHaveMore() };
   }
 
+  get leftJobs(): boolean {
+    return this.#leftJobs;
+  }
+
   /** Claims from the remembered lanes if no others are known. The next claim then searches. */
-  async #takeRemembered(workerId: string, limit: number): Promise<ClaimedJob[]> {
+  async #takeRemembered(workerId: string, room: Room): Promise<ClaimedJob[]> {
     if (!this.#turns.isEmpty || !this.#mayTryRemembered) return [];
     this.#mayTryRemembered = false;
     this.#turns.replace(this.#remembered);
-    return await this.#takeTurns(workerId, limit);
+    return await this.#takeTurns(workerId, room);
   }
 
-  /** Claims from the lanes in turn until some have jobs. */
-  async #takeTurns(workerId: string, limit: number): Promise<ClaimedJob[]> {
-    for (let plan = this.#turns.plan(limit); plan; plan = this.#turns.plan(limit)) {
+  /** Claims from the lanes in turn until some have jobs. Those without room are found again when a job has ended. */
+  async #takeTurns(workerId: string, room: Room): Promise<ClaimedJob[]> {
+    for (let plan = this.#turns.plan(room); plan; plan = this.#turns.plan(room)) {
       const { jobs, exhausted } = await this.#take(workerId, plan);
       this.#turns.drop(exhausted);
       if (jobs.length === 0) continue;
@@ -89,6 +97,8 @@ export class Claimer {
       this.#remembered = lanes.slice(0, REMEMBERED_LANES);
       return jobs;
     }
+    this.#leftJobs ||= !this.#turns.isEmpty;
+    this.#turns.replace([]);
     return [];
   }
 
@@ -112,9 +122,13 @@ export class Claimer {
     if (lane.startsWith(REMOTE_MARK)) return await this.#pushed.claim(workerId, plan);
     const { limitKey } = laneParts(lane);
     if (limitKey === null) return await this.#takeUnlimited(workerId, plan);
-    const capacity = this.capacityFor(this.types.get(limitKey) ?? {}, (job) => job.jobTypeName === limitKey);
-    if (capacity <= 0) return { jobs: [], exhausted: plan.lanes };
-    const limited = limitPlan(plan, capacity);
+    const room = this.roomFor(this.types.get(limitKey) ?? {}, (job) => job.jobTypeName === limitKey);
+    const { lanes, limit } = lanesFor(room, plan.lanes);
+    if (limit <= 0) {
+      this.#leftJobs = true;
+      return { jobs: [], exhausted: plan.lanes };
+    }
+    const limited = limitPlan({ ...plan, lanes }, limit);
     const maxRunning = this.types.get(limitKey)?.concurrency;
     return maxRunning === undefined
       ? await claimFromLanes(this.sql, workerId, limited, [], this.#floors)

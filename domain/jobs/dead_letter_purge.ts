@@ -7,6 +7,9 @@ import { countRows } from "../shared/read_page.ts";
 import { requireVersion } from "../shared/version.ts";
 import { auditActor, type JobActor, type JobReach, jobReach, within } from "./reach.ts";
 
+/** Nothing is older; more days lead to times that the database does not have. */
+const MOST_DAYS = 36_500;
+
 export interface Purge {
   reach: JobReach;
   /** Deletes only what failed more than this many days ago; null: of any age. */
@@ -30,9 +33,10 @@ export async function purgeDeadLetters(
   o: Purge,
 ): Promise<{ purged: number; matched?: number }> {
   const { reach, retentionDays, filter, expectedCount, dryRun } = o;
+  const daysBack = Math.min(retentionDays ?? 0, MOST_DAYS);
   return await transact(sql, async (tx) => {
     const chosen = tx`${filter ? matches(tx, { filter, reach }) : within(tx, reach)}
-      ${retentionDays === null ? tx`` : tx`and failed_at < now() - make_interval(days => ${retentionDays})`}`;
+      ${retentionDays === null ? tx`` : tx`and failed_at < now() - make_interval(days => ${daysBack})`}`;
     if (dryRun || expectedCount !== null) {
       const matched = await countRows(tx, tx`dead_letter_jobs where ${chosen}`);
       requireCount(matched, expectedCount);

@@ -2,6 +2,7 @@ import { type Sql, transact, whenCommitted } from "../../infra/postgres/postgres
 import { invalid, Problem, problem } from "../problems/problem.ts";
 import { holds, isProgram } from "../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../shared/bulk.ts";
+import { lostDigits, parseExactly } from "../shared/exact_json.ts";
 import { newId } from "../shared/ids.ts";
 import { requireShallow } from "../shared/storable.ts";
 import { lockParents } from "./continuations.ts";
@@ -206,9 +207,14 @@ export function requireMayEnqueue(type: AnyJobType | undefined, caller: JobActor
   );
 }
 
-/** @throws VALIDATION_ERROR when the arguments are not JSON, nested too deep, or do not fit the type */
+/**
+ * @throws VALIDATION_ERROR when the arguments are not JSON, nested too deep, do not fit the type, or have a number with more
+ * digits than the code of this service would receive
+ */
 export function requireFittingArgs(type: AnyJobType, serializedArgs: string): void {
   const value = requireJson(serializedArgs);
+  const lost = type.remote ? null : lostDigits(parseExactly(serializedArgs));
+  if (lost) throw invalid({ serializedArgs: [`${lost.path.join(".") || "value"}: ${lost.mistake}`] });
   const fit = type.args.safeParse(value);
   if (fit.success) return requireNoHidden(type, value);
   throw invalid({

@@ -42,10 +42,6 @@ export interface Attempt {
   progress(percent: number, note?: string): void;
 }
 
-/** In a handler's `catch`: has the job now failed for the last time? An aborted attempt may run again. */
-export const isLastFailure = ({ failures, maxRetries, signal }: Attempt): boolean =>
-  failures >= maxRetries && !signal.aborted;
-
 /** Location of a secret in a job's arguments. */
 export interface SecretArg {
   /** Member names from the root, joined by dots; `*` matches every member at its level. */
@@ -233,8 +229,6 @@ export interface SettleHooks {
 /** The job types of a service, by name. */
 export class JobTypes implements SettleHooks {
   #byName = new Map<string, AnyJobType>();
-  /** True if any type has a limit. Stored, because it is read every time jobs are settled. */
-  hasLimits = false;
   hasRateLimits = false;
   /** Registered with the types. */
   onDeadLettered?: OnDeadLettered;
@@ -252,7 +246,6 @@ export class JobTypes implements SettleHooks {
       if (this.#byName.has(type.name)) throw new Error(`two job types have the name ${type.name}`);
       this.#byName.set(type.name, type);
       if (type.rateLimit) requireRateLimit(type.name, type.rateLimit);
-      this.hasLimits ||= isLimited(type);
       this.hasRateLimits ||= type.rateLimit !== undefined;
     }
   }

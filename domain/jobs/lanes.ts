@@ -1,6 +1,7 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
 import { laneParts, REMOTE_MARK } from "./job_row.ts";
+import type { Room } from "./places.ts";
 
 /** Maximum number of lanes one search finds; the next search continues after them. */
 const LANES_AT_ONCE = 1_000;
@@ -79,13 +80,14 @@ export class LaneTurns {
   }
 
   /**
-   * The next claim of at most `limit` jobs; null if no lane is known. Lanes of a limited type are claimed separately,
-   * because only their running jobs are counted.
+   * The next claim that fits into `room`; null if no lane is known that may have more jobs. Lanes of a limited type are
+   * claimed separately, because only their running jobs are counted.
    */
-  plan(limit: number): ClaimPlan | null {
-    if (this.isEmpty) return null;
-    const turn = this.#lanes.findIndex((lane) => lane > this.#lastServed);
-    const inTurn = turn > 0 ? [...this.#lanes.slice(turn), ...this.#lanes.slice(0, turn)] : this.#lanes;
+  plan(room: Room): ClaimPlan | null {
+    const { lanes: known, limit } = lanesFor(room, this.#lanes);
+    if (this.isEmpty || limit <= 0) return null;
+    const turn = known.findIndex((lane) => lane > this.#lastServed);
+    const inTurn = turn > 0 ? [...known.slice(turn), ...known.slice(0, turn)] : known;
     const limitKeys = inTurn.map((lane) => laneParts(lane).limitKey);
     const alike = limitKeys.findIndex((limitKey) => limitKey !== limitKeys[0]);
     const lanes = inTurn.slice(0, alike < 0 ? limit : Math.min(limit, alike));
@@ -98,6 +100,12 @@ export class LaneTurns {
     const gone = new Set(exhausted);
     this.#lanes = this.#lanes.filter((lane) => !gone.has(lane));
   }
+}
+
+/** The lanes that get the room, and how much: those of tenants that hold less than half of the places, else all. */
+export function lanesFor(room: Room, lanes: string[]): { lanes: string[]; limit: number } {
+  const first = lanes.filter((lane) => !room.holdsHalf(laneParts(lane).tenantId));
+  return first.length > 0 ? { lanes: first, limit: room.open } : { lanes, limit: room.free };
 }
 
 /** Reduces a plan to at most `maxJobs` jobs; `maxJobs` is at least 1. */

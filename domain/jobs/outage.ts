@@ -1,6 +1,6 @@
 import { ObjectStoreUnavailable } from "../../infra/objectstore/objectstore.ts";
 import { databaseFailure } from "../../infra/postgres/failures.ts";
-import { DependencyUnavailable } from "./job_type.ts";
+import { type Attempt, DependencyUnavailable } from "./job_type.ts";
 
 /** Converts an error of an unavailable database or object store to DependencyUnavailable; null for any other error. */
 export function outageOf(error: unknown): DependencyUnavailable | null {
@@ -15,11 +15,15 @@ export function outageOf(error: unknown): DependencyUnavailable | null {
     : null;
 }
 
-/** Runs a job's work and rethrows outage errors as DependencyUnavailable, so that the job waits until the outage ends. */
-export async function rethrowOutages<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw outageOf(error) ?? error;
-  }
-}
+/** Does the job wait for the end of what caused the error? True also for a busy database, which another query may reach. */
+export const isOutage = (error: unknown): boolean =>
+  outageOf(error) !== null || databaseFailure(error) !== null;
+
+/**
+ * In a handler's `catch`: has the job now failed for the last time? An aborted attempt may run again, and an outage counts
+ * for nothing while the job may wait for its end.
+ */
+export const isLastFailure = (
+  { failures, maxRetries, signal, waitsForDependencies }: Attempt,
+  error: unknown,
+): boolean => failures >= maxRetries && !signal.aborted && !(waitsForDependencies && isOutage(error));

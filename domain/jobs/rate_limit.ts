@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Tx } from "../../infra/postgres/postgres.ts";
+import { parseLongNumbers } from "../shared/exact_json.ts";
 
 /** A token bucket: at most `count` jobs start at once, and `count` per `perSeconds` seconds. */
 export interface RateLimit {
@@ -33,7 +34,9 @@ export function bucketOf(type: Limited | undefined, serializedArgs: string): str
   if (!type?.rateLimit) return null;
   const { key = null } = type.rateLimit;
   const owner = type.remote?.tenantId ? `@${type.remote.tenantId}` : "";
-  return `${type.name}${owner}${key === null ? "" : `#${hashOf(valueAt(JSON.parse(serializedArgs), key))}`}`;
+  return `${type.name}${owner}${
+    key === null ? "" : `#${hashOf(valueAt(parseLongNumbers(serializedArgs), key))}`
+  }`;
 }
 
 /** The type of a bucket, and the tenant that declared it; null: the service, or declared for all tenants. */

@@ -1,4 +1,5 @@
 // Arguments by whose values jobs can be found. A path is the member names from the root, joined by dots.
+import { isExactNumber, parseLongNumbers } from "../shared/exact_json.ts";
 import type { AnyJobType, JobType } from "./job_type.ts";
 
 /** Maximum number of searchable arguments of a type. */
@@ -15,9 +16,10 @@ type Marked = Pick<JobType, "searchableArgs" | "secretArgs">;
 export function searchKeysOf(type: Marked | undefined, serializedArgs: string): string[] | null {
   const paths = type?.searchableArgs?.filter((path) => !isSecret(type, path)) ?? [];
   if (paths.length === 0) return null;
-  const args = JSON.parse(serializedArgs);
+  const args = parseLongNumbers(serializedArgs);
   const keys = paths.flatMap((path) =>
-    [valueAt(args, path)].flat().slice(0, MAX_VALUES).filter(isSearchable).map((value) => `${path}=${value}`)
+    [valueAt(args, path)].flat().slice(0, MAX_VALUES).filter(isSearchable)
+      .map((value) => `${path}=${typeof value === "string" ? value : JSON.stringify(value)}`)
   );
   return keys.length === 0 ? null : [...new Set(keys)];
 }
@@ -33,7 +35,7 @@ function valueAt(args: unknown, path: string): unknown {
 }
 
 function isSearchable(value: unknown): boolean {
-  if (typeof value === "number" || typeof value === "boolean") return true;
+  if (typeof value === "number" || typeof value === "boolean" || isExactNumber(value)) return true;
   return typeof value === "string" && value.length <= SEARCH_VALUE_LENGTH && !value.includes("\0") &&
     value.isWellFormed();
 }

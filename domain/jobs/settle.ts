@@ -1,4 +1,3 @@
-import { databaseFailure } from "../../infra/postgres/failures.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { newId } from "../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
@@ -15,6 +14,7 @@ import {
   type SettleHooks,
 } from "./job_type.ts";
 import { storableText } from "../shared/cut_text.ts";
+import { isOutage, outageOf } from "./outage.ts";
 
 const FIRST_DELAY_MS = 5_000;
 const LONGEST_DELAY_MS = 3_600_000;
@@ -72,10 +72,11 @@ export const postponed = (job: ClaimedJob, reason: string, delayMs: number, time
 });
 
 /**
- * The settlement for a thrown error: a retry after a growing delay, a postponement, or a dead letter. A database that
- * is unavailable, full or busy counts as an unavailable dependency.
+ * The settlement for a thrown error: a retry after a growing delay, a postponement, or a dead letter. This is the one rule
+ * for outages: a dependency that is unavailable, also a busy database, is waited for, whatever the job is.
  */
-export function failed(job: ClaimedJob, error: unknown, times: Times): Settlement {
+export function failed(job: ClaimedJob, thrown: unknown, times: Times): Settlement {
+  const error = outageOf(thrown) ?? thrown;
   const message = messageOf(error);
   if (error instanceof PostponeJob) return postponed(job, message, error.delayMs, times);
   const base = {
@@ -86,15 +87,21 @@ export function failed(job: ClaimedJob, error: unknown, times: Times): Settlemen
     output: null,
     ...times,
   };
-  const isOutage = error instanceof DependencyUnavailable || databaseFailure(error) !== null;
-  if (isOutage && waitsForDependencies(job)) {
+  const isAway = isOutage(error);
+  if (isAway && waitsForDependencies(job)) {
     const askedMs = error instanceof DependencyUnavailable ? error.retryAfterMs : 0;
     const delayMs = Math.max(outagePauseMs(job.outageMs ?? 0), askedMs);
-    return { ...base, next: "Failed", countsAsFailure: false, isOutage, delayMs };
+    return { ...base, next: "Failed", countsAsFailure: false, isOutage: isAway, delayMs };
   }
   const isLast = error instanceof PermanentJobFailure || job.failures >= job.maxRetries;
   const delayMs = isLast ? 0 : retryDelayMs(job.failures + 1);
-  return { ...base, next: isLast ? "DeadLettered" : "Failed", countsAsFailure: true, isOutage, delayMs };
+  return {
+    ...base,
+    next: isLast ? "DeadLettered" : "Failed",
+    countsAsFailure: true,
+    isOutage: isAway,
+    delayMs,
+  };
 }
 
 /** True if the job may still wait for an unavailable dependency without using up a retry. */
@@ -264,7 +271,8 @@ async function writeOthers(q: Sql, workerId: string, settlements: Settlement[]):
     ), settled as (
       update jobs j set worker_id = null, failures = j.failures + e.counts,
         status = case when j.cancel_requested_at is not null then 'Cancelled' else e.next end::job_status,
-        last_error = coalesce(e.error, j.last_error), wait_reason = e.wait_reason,
+        last_error = case when e.execution = 'Abandoned' then j.last_error else coalesce(e.error, j.last_error) end,
+        wait_reason = e.wait_reason,
         outage_since = case when e.is_outage = 1 then coalesce(j.outage_since, statement_timestamp())
           when e.is_outage is null then j.outage_since end,
         due_at = case when e.next = 'DeadLettered' then j.due_at

@@ -9,6 +9,7 @@ import { AttemptNotes } from "./attempt_notes.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { Claimer } from "./claimer.ts";
 import type { PlaceLimits } from "./job_type.ts";
+import { Places, type Room } from "./places.ts";
 import { CompletionRate } from "./completion_rate.ts";
 import type { SettledJob } from "./job_row.ts";
 import type { JobTypes } from "./job_type.ts";
@@ -31,7 +32,7 @@ export interface WorkerOptions {
   host: string;
   /**
    * Number of places for jobs that run at once. Most jobs take one place; see `places` of a job type. A job starts if
-   * any part of a place is free.
+   * any part of a place is free. See `Places` for what one tenant may take.
    */
   concurrency: number;
   /** Queues to claim from; null: all. */
@@ -67,7 +68,7 @@ const PREFETCH_MAX_HOLD_MS = 1_000;
 const RETRY_DATABASE_MS = 1_000;
 /** Claims normally take milliseconds. Without a successful claim for this time, the worker is stalled. */
 const CLAIM_STALLED_MS = 3_000;
-/** If all places are taken and no job ends for this time, the worker is stalled. */
+/** If jobs may wait and none starts or ends for this time, the worker is stalled. */
 const PLACES_STALLED_MS = 30_000;
 
 /** A claimed job that waits for a free place. */
@@ -90,15 +91,17 @@ export class Worker {
   #claimMayBeLost = false;
   readonly #prefetched: PrefetchedJob[] = [];
   readonly #running = new Set<Attempt>();
-  #placesTaken = 0;
+  readonly #places: Places;
+  /** True if jobs of several tenants were prefetched. */
+  #isMixed = false;
   #fillsSoon = false;
   #pauseChanges = 0;
   /** True if prefetched jobs were claimed before the last pause or resume. */
   #mayBePaused = false;
   #started = 0;
-  /** Since when claims have failed, and since when all places are taken and no job has ended. */
+  /** Since when claims have failed, and since when jobs may wait and none has started or ended. */
   #unclaimedSince: number | null = null;
-  #fullSince: number | null = null;
+  #waitingSince: number | null = null;
   #poll: ReturnType<typeof setInterval> | undefined;
   #release: ReturnType<typeof setTimeout> | undefined;
   readonly #completionRate = new CompletionRate();
@@ -109,12 +112,13 @@ export class Worker {
 
   private constructor(private readonly o: WorkerOptions) {
     const { sql, log, types, queues, host, leaseSeconds = LEASE_SECONDS } = o;
+    this.#places = new Places(o.concurrency);
     this.#notes = new AttemptNotes(sql, log);
     this.#claimer = new Claimer(
       sql,
       types,
       queues,
-      (limits, counts) => this.#capacityFor(limits, counts),
+      (limits, counts) => this.#roomFor(limits, counts),
       () => this.#onPausesChanged(),
       () => this.wake(),
     );
@@ -159,10 +163,12 @@ export class Worker {
   /** Why no job could start for some time; null if jobs can start. */
   stallReason(): string | null {
     const seconds = (since: number | null) => (performance.now() - (since ?? Infinity)) / 1000;
-    const [unclaimed, full] = [seconds(this.#unclaimedSince), seconds(this.#fullSince)];
+    const [unclaimed, waiting] = [seconds(this.#unclaimedSince), seconds(this.#waitingSince)];
     if (unclaimed > CLAIM_STALLED_MS / 1000) return `no job could be claimed for ${Math.round(unclaimed)} s`;
-    if (full > PLACES_STALLED_MS / 1000) {
-      return `all ${this.o.concurrency} places are taken and no job has ended for ${Math.round(full)} s`;
+    if (waiting > PLACES_STALLED_MS / 1000) {
+      return `${this.busy} jobs run, others may wait, and none has started or ended for ${
+        Math.round(waiting)
+      } s`;
     }
     return null;
   }
@@ -217,38 +223,59 @@ export class Worker {
 
   /** Starts prefetched jobs while places are free, and claims more if needed. */
   #fillPlaces(): void {
-    const { concurrency } = this.o;
     const prefetched = this.#prefetched;
     if (this.#state === "Draining" || !this.#lease.isSafe) return;
     if (this.#mayBePaused) {
       if (!this.#isQuerying) this.#query = this.#releasePrefetched();
       return;
     }
-    while (this.#placesTaken < concurrency) {
-      const next = prefetched.shift();
-      if (!next) break;
+    for (let next = this.#takeNext(); next; next = this.#takeNext()) {
       next.job.waitedMs = Math.max(0, next.job.waitedMs) + performance.now() - next.since;
       this.#start(next.job);
     }
     if (prefetched.length > 0) this.#scheduleRelease();
     if (this.#state !== "Ready") return;
     const target = Math.min(MOST_PREFETCHED, Math.round(this.#completionRate.perMs * PREFETCH_MS));
-    const wanted = concurrency + target - Math.floor(this.#placesTaken) - prefetched.length;
-    if (wanted > 0 && prefetched.length <= target / 2) this.#query = this.#claim(wanted);
+    const open = Math.ceil(this.#places.open) + target - prefetched.length;
+    if (open > 0 && prefetched.length <= target / 2) this.#query = this.#claim(this.#roomOf(open, target));
+  }
+
+  /**
+   * Room for a claim. Long jobs of a tenant that holds half of the places are claimed only if they start at once: until
+   * they start, they would keep others from being prefetched. The lanes of tenants with short jobs take turns.
+   */
+  #roomOf(open: number, target: number): Room {
+    const places = this.#places;
+    const isFast = target >= this.o.concurrency;
+    const prefetches = places.doSomeRest(PREFETCH_HOLD_MS) ? 0 : target;
+    return {
+      open: Math.min(LARGEST_CLAIM, open),
+      free: Math.min(LARGEST_CLAIM, Math.ceil(places.free) + prefetches - this.#prefetched.length),
+      holdsHalf: (tenantId) => isFast ? places.rests(tenantId, PREFETCH_HOLD_MS) : places.holdsHalf(tenantId),
+    };
+  }
+
+  /** Takes the prefetched job that starts next: the first one of a tenant that holds less than half of the places. */
+  #takeNext(): PrefetchedJob | undefined {
+    if (this.#places.open <= 0) return undefined;
+    const inQuestion = this.#isMixed ? this.#prefetched : this.#prefetched.slice(0, 1);
+    const first = inQuestion.findIndex(({ job }) => !this.#places.holdsHalf(job.tenantId));
+    if (first < 0 && this.#places.free <= 0) return undefined;
+    return this.#prefetched.splice(Math.max(0, first), 1)[0];
   }
 
   #start(job: ClaimedJob): void {
-    const { types, platform, upkeepPlatform, concurrency } = this.o;
+    const { types, platform, upkeepPlatform } = this.o;
     const attempt = runAttempt(job, { types, notes: this.#notes, platform, upkeepPlatform });
     const { places = 1 } = job.type ?? types.get(job.jobTypeName) ?? {};
     this.#running.add(attempt);
     this.#started++;
-    this.#placesTaken += places;
-    this.#fullSince = this.#placesTaken >= concurrency ? performance.now() : null;
+    this.#places.take(job.tenantId, places);
+    this.#waitingSince = this.#places.free <= 0 ? performance.now() : null;
     attempt.settlement.then((settlement) => {
       this.#running.delete(attempt);
-      this.#placesTaken -= places;
-      this.#fullSince = null;
+      this.#places.take(job.tenantId, -places);
+      this.#waitingSince = null;
       this.#completionRate.count();
       if (settlement) this.#settler.add(settlement);
       else this.wake(); // a receiver holds the job, so another one may fit
@@ -266,7 +293,7 @@ export class Worker {
     });
   }
 
-  async #claim(wanted: number): Promise<void> {
+  async #claim(room: Room): Promise<void> {
     this.#on("claim");
     this.#isWokenMeanwhile = this.#hasRoomMeanwhile = false;
     this.#unclaimedSince ??= performance.now();
@@ -275,7 +302,7 @@ export class Worker {
     const pauseChanges = this.#pauseChanges;
     try {
       await this.#recoverLostClaim();
-      const { jobs, mayHaveMore } = await this.#claimer.claim(workerId, Math.min(LARGEST_CLAIM, wanted));
+      const { jobs, mayHaveMore } = await this.#claimer.claim(workerId, room);
       this.#unclaimedSince = null;
       const searchesAgain = this.#isWokenMeanwhile || this.#hasRoomMeanwhile && !mayHaveMore;
       if (searchesAgain) this.#claimer.searchAgain();
@@ -286,6 +313,8 @@ export class Worker {
         const since = performance.now();
         this.o.onClaimed?.(jobs.length);
         this.#prefetched.push(...jobs.map((job) => ({ job, since })));
+        this.#isMixed = new Set(this.#prefetched.map(({ job }) => job.tenantId)).size > 1;
+        if (this.#claimer.leftJobs) this.#waitingSince ??= since;
       }
     } catch (error) {
       this.o.log.error("due jobs could not be claimed", { error });
@@ -305,10 +334,13 @@ export class Worker {
     this.#claimMayBeLost = false;
   }
 
-  /** How many more jobs fit into a share of the places. @param counts true for the held jobs that share them */
-  #capacityFor({ share = Infinity, places = 1 }: PlaceLimits, counts: (job: ClaimedJob) => boolean): number {
-    const held = [...this.#prefetched, ...this.#running].filter(({ job }) => counts(job));
-    return Math.max(1, Math.floor(this.o.concurrency * share / places)) - held.length;
+  /** Room for more jobs in a share of the places. @param counts true for the held jobs that share them */
+  #roomFor({ share = Infinity, places = 1 }: PlaceLimits, counts: (job: ClaimedJob) => boolean): Room {
+    const shared = new Places(Math.max(1, Math.floor(this.o.concurrency * share / places)));
+    for (const { job } of [...this.#prefetched, ...this.#running]) {
+      if (counts(job)) shared.take(job.tenantId, 1);
+    }
+    return shared;
   }
 
   /** Gives back prefetched jobs that do not start in time. */
@@ -350,12 +382,11 @@ export class Worker {
   }
 
   #onChanged(jobs: SettledJob[]): void {
-    const { onSettled, onDueLater, types } = this.o;
+    const { onSettled, onDueLater } = this.o;
     onSettled?.(jobs);
     for (const { status, dueInMs } of jobs) {
       if (status === "Failed" || status === "Scheduled") onDueLater?.(dueInMs);
     }
-    if (!types.hasLimits && !jobs.some((job) => job.status === "Enqueued")) return;
     if (this.#isQuerying) this.#hasRoomMeanwhile = true;
     else if (this.#state === "Waiting") this.wake();
   }

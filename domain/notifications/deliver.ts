@@ -39,7 +39,7 @@ import { writeWithRetry } from "./write_retry.ts";
 /** From this attempt on, an attempt that a provider postponed (Retry-After) uses up a retry like any other failure. */
 const MAX_POSTPONED_ATTEMPTS = 50;
 
-const args = z.object({ notificationId: z.uuid() });
+const args = z.object({ notificationId: z.guid() });
 
 /** Delivers one message to its owed recipients. The retries of the job are the retries of the message. */
 export const deliveryJob = defineJob({
@@ -49,7 +49,7 @@ export const deliveryJob = defineJob({
   async run({ notificationId }, context: JobContext<NotificationPlatform>) {
     const { platform, db, jobId, createdBy, attempt, failures, maxRetries, signal } = context;
     const { holds, settlements } = deliveryBatches(db);
-    const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt, failures }));
+    const held = await throwIfLocked(holds.add({ id: notificationId, jobId, attempt }));
     if (!held) return { skipped: "the message is not waiting for this job" };
     const isDigest = held.templateSlug === DIGEST_TEMPLATE;
     if (isDigest) await reopenDigest(platform, held.id);

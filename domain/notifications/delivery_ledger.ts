@@ -69,8 +69,6 @@ export interface Hold {
   id: string;
   jobId: string;
   attempt: number;
-  /** How often the job has failed before; becomes the retry count. */
-  failures: number;
 }
 
 /**
@@ -80,15 +78,15 @@ export interface Hold {
  * have not got it. A message whose content has expired is not taken.
  * The condition on the status is written as `case` so that no index can serve it. With an index on the status, the
  * planner underestimates the open messages of a large backlog and reads all of them for every batch.
+ * A run that follows another one counts as a retry, whatever ended that: a failure, an outage, or its death.
  * @returns in the given order; null if the run cannot take the message: it is cancelled, sent, or held by another job.
  */
 export async function holdNotifications(q: Sql, holds: Hold[]): Promise<(HeldNotification | null)[]> {
   const rows = await q<(HeldNotification & { isRevived: boolean })[]>`
     update notifications n set status = 'Sending', job_id = h.job_id, job_attempt = h.attempt,
-      retry_count = h.failures, updated_at = now()
+      retry_count = n.retry_count + (n.status not in ('Queued', 'Scheduled'))::int, updated_at = now()
     from unnest(${holds.map((h) => h.id)}::uuid[], ${holds.map((h) => h.jobId)}::uuid[],
-      ${holds.map((h) => h.attempt)}::int[], ${holds.map((h) => h.failures)}::int[])
-      as h (id, job_id, attempt, failures)
+      ${holds.map((h) => h.attempt)}::int[]) as h (id, job_id, attempt)
     where n.id = h.id and case when n.job_id = h.job_id
       then n.status in ('Queued', 'Scheduled', 'Failed') or n.status = 'Sending' and n.job_attempt < h.attempt
       else n.status = 'DeadLettered' and n.body_expired_at is null end
@@ -169,8 +167,9 @@ export async function settleNotification(
 
 /**
  * Writes the results of runs in one statement: attempts, recipients and status. Attempts and recipients with outcome
- * Sent are always written. All other changes are written only if that same run still holds the message (fencing). For
- * each message that becomes DeadLettered it emits `notification.failed`. Idempotent.
+ * Sent are always written. All other changes are written only if that same run still holds the message (fencing). A
+ * direct message is sent by one process only, so its result also replaces the guess of the sweep that it was interrupted.
+ * For each message that becomes DeadLettered it emits `notification.failed`. Idempotent.
  * @returns in the given order; false if the run no longer held its message.
  */
 export async function settleNotifications(tx: Tx, settlements: Settlement[]): Promise<boolean[]> {
@@ -182,8 +181,8 @@ export async function settleNotifications(tx: Tx, settlements: Settlement[]): Pr
         template_locale text, subject text, html_body text, text_body text, waits_until timestamptz, attempts json,
         outcomes json)
     ), held as (
-      select e.*, n.status = 'Sending' and n.job_id is not distinct from e.job_id
-        and n.job_attempt = e.attempt as is_ours
+      select e.*, n.job_id is not distinct from e.job_id and n.job_attempt = e.attempt
+        and (n.status = 'Sending' or n.status = 'Failed' and e.job_id is null) as is_ours
       from ended e join notifications n on n.id = e.id order by n.id for update of n
     ), tried as (
       insert into notification_attempts (id, notification_id, provider_name, is_success, duration_ms, attempted_at, error_message)

@@ -22,7 +22,7 @@ const TEXT_LENGTH = 600;
 /** Characters that are read of a stored body. It is longer than TEXT_LENGTH because much of HTML is markup. */
 const READ_LENGTH = 100_000;
 
-const args = z.object({ digestId: z.uuid() });
+const args = z.object({ digestId: z.guid() });
 
 interface Item {
   id: string;

@@ -1,6 +1,7 @@
 import type { Log } from "../../infra/log.ts";
 import { oneLine } from "../../infra/mail/message_safety.ts";
 import { inSpan } from "../../infra/telemetry/tracing.ts";
+import { isOutage, outageOf } from "../jobs/outage.ts";
 import { Problem } from "../problems/problem.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import type { HeldRecipient } from "./delivery_ledger.ts";
@@ -114,15 +115,17 @@ async function answersOf(
   }
 }
 
-/** The answer for each recipient of a call that threw. Unexpected errors are logged. */
+/** The answer for each recipient of a call that threw. Unexpected errors are logged; an outage is temporary. */
 export function failureAnswer(error: unknown, provider: string, log: Log): RecipientAnswer {
   const failed = error instanceof ProviderFailed
     ? error
-    : { permanent: false, isUnavailable: true, isTransient: false };
+    : { permanent: false, isUnavailable: true, isTransient: isOutage(error) };
   const isPublic = error instanceof ProviderFailed || error instanceof Problem;
   if (!isPublic) log.warn("a provider failed", { provider, error });
   // the message of an internal error may contain host names of the service
-  const reason = isPublic ? shorten(error.message) : "the message could not be handed over";
+  const reason = isPublic
+    ? shorten(error.message)
+    : outageOf(error)?.message ?? "the message could not be handed over";
   const { permanent, isUnavailable, isTransient } = failed;
   return { accepted: false, reason, permanent, isUnavailable, isTransient };
 }

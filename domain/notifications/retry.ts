@@ -20,7 +20,7 @@ export async function retryNotification(
 ): Promise<NotificationResult> {
   return await transact(p.sql, async (tx) => {
     const [row] = await tx<{ priority: NotificationPriority; jobId: string | null }[]>`
-      update notifications set status = 'Queued', retry_count = 0, job_attempt = 0, updated_at = now()
+      update notifications set status = 'Queued', retry_count = retry_count + 1, job_attempt = 0, updated_at = now()
       where id = ${id} and tenant_id is not distinct from ${sender.tenantId}::uuid
         and status in ('Failed', 'DeadLettered') and body_expired_at is null
       returning priority, job_id`;

@@ -14,7 +14,7 @@ export interface UnsubscribeClaim {
 const LIFE_SECONDS = 365 * 24 * 60 * 60;
 /** Part of the signed text, so that a signature made for another purpose is not valid here. */
 const PURPOSE = "steward unsubscribe 1";
-const claims = z.tuple([z.uuid(), z.string().min(1), z.int(), z.uuid().nullable().default(null)]);
+const claims = z.tuple([z.guid(), z.string().min(1), z.int(), z.guid().nullable().default(null)]);
 const keys = new WeakMap<Pool, Promise<Uint8Array>>();
 
 /** Signs a token for the claim, valid for a year. It consists of letters, digits, `-`, `_` and one dot. */

@@ -109,8 +109,8 @@ export const REPORT_PROBLEMS = {
   REPORT_TOO_LARGE_FOR_SYNC: entry(
     400,
     "Report takes too long for a synchronous request",
-    "A synchronous generation may take 60 seconds; this report would take longer.",
-    "Use generate-async.",
+    "A synchronous generation may take 60 seconds, the preview of a document 30; this one would take longer.",
+    "Use generate-async; for a document, generate.",
     "The report takes longer than one minute. Choose “In the background”.",
     "O relatório demora mais de um minuto. Escolha “Em segundo plano”.",
   ),

@@ -2,6 +2,14 @@ import { type CatalogueEntry, entry } from "./entry.ts";
 
 /** Problems of the generic resources. */
 export const RESOURCE_PROBLEMS = {
+  RESOURCE_CONFLICT: entry(
+    409,
+    "Other records exclude the change",
+    "Nothing was changed: other records refer to this one, or one of them excludes its values.",
+    "Change or delete the other records first, or use other values.",
+    "Other records refer to this one, or exclude its values. Change them first.",
+    "Outros registros referem-se a este ou excluem seus valores. Altere-os primeiro.",
+  ),
   APPLICATION_NOT_FOUND: entry(
     404,
     "Application not found",

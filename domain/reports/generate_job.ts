@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { defineJob, type JobContext, PermanentJobFailure, PostponeJob } from "../jobs/job_type.ts";
-import { outageOf, rethrowOutages } from "../jobs/outage.ts";
+import { outageOf } from "../jobs/outage.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { describeFailure, isPermanentFailure, produceDocument, RunSuperseded } from "./produce.ts";
 import { beginRun, failRun, MAX_FAILURES, requeueRun, type Run } from "./run.ts";
 
-const args = z.object({ executionId: z.uuid() });
+const args = z.object({ executionId: z.guid() });
 const TIMEOUT_MS = 30 * 60_000;
 /** Without a slot after this time the job is postponed, so that it does not block its worker. */
 const SLOT_PATIENCE_MS = 2_000;
@@ -17,23 +17,22 @@ export const generateJob = defineJob({
   timeoutMs: TIMEOUT_MS,
   // The execution counts failed runs (MAX_FAILURES). The job's retries are for runs that a crash interrupted.
   maxRetries: 10,
-  run: ({ executionId }, context: JobContext<ReportPlatform>) =>
-    rethrowOutages(async () => {
-      const { slots } = context.platform.reports;
-      const release = await slots.takeWithin(SLOT_PATIENCE_MS, context.signal);
-      if (!release) {
-        throw new PostponeJob("the maximum number of reports is running", 1_000 * (1 + slots.waiting));
+  async run({ executionId }, context: JobContext<ReportPlatform>) {
+    const { slots } = context.platform.reports;
+    const release = await slots.takeWithin(SLOT_PATIENCE_MS, context.signal);
+    if (!release) {
+      throw new PostponeJob("the maximum number of reports is running", 1_000 * (1 + slots.waiting));
+    }
+    try {
+      const run = await beginRun(context.platform, executionId);
+      if (!run) {
+        return { generated: false };
       }
-      try {
-        const run = await beginRun(context.platform, executionId);
-        if (!run) {
-          return { generated: false };
-        }
-        return await generate(run, context);
-      } finally {
-        release();
-      }
-    }),
+      return await generate(run, context);
+    } finally {
+      release();
+    }
+  },
 });
 
 async function generate(run: Run, context: JobContext<ReportPlatform>): Promise<unknown> {

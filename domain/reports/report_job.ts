@@ -5,7 +5,6 @@ import { Problem } from "../problems/problem.ts";
 import { DeliveryOptionsShape } from "./delivery/options.ts";
 import { requireReceiver } from "./delivery/receivers.ts";
 import type { ReportFormat } from "./formats.ts";
-import { rethrowOutages } from "../jobs/outage.ts";
 import type { ReportPlatform } from "./platform.ts";
 import { checkRequest, queueReport } from "./request_report.ts";
 import { readRequester } from "./requester.ts";
@@ -27,22 +26,20 @@ export const reportJob = defineJob({
   exposed: true,
   actsForCreator: true,
   run: (request, { platform, db, jobId, tenantId, createdBy }: JobContext<ReportPlatform>) =>
-    rethrowOutages(() =>
-      transact(db, async (tx) => {
-        const [existing] = await tx`select from report_executions where id = ${jobId}`;
-        if (existing) return { executionId: jobId };
-        const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
-        if (!requester) {
-          throw new PermanentJobFailure("The job's creator is no longer an active user of the tenant.");
-        }
-        try {
-          const checked = checkRequest(platform, requester, { ...request, requestedBy: null });
-          await requireReceiver(platform, tx, tenantId, checked.delivery);
-          await queueReport(platform, tx, requester, checked, { id: jobId });
-        } catch (error) {
-          throw error instanceof Problem ? new PermanentJobFailure(error.message) : error;
-        }
-        return { executionId: jobId };
-      })
-    ),
+    transact(db, async (tx) => {
+      const [existing] = await tx`select from report_executions where id = ${jobId}`;
+      if (existing) return { executionId: jobId };
+      const requester = await readRequester(tx, { userId: createdBy, tenantId, traceId: null });
+      if (!requester) {
+        throw new PermanentJobFailure("The job's creator is no longer an active user of the tenant.");
+      }
+      try {
+        const checked = checkRequest(platform, requester, { ...request, requestedBy: null });
+        await requireReceiver(platform, tx, tenantId, checked.delivery);
+        await queueReport(platform, tx, requester, checked, { id: jobId });
+      } catch (error) {
+        throw error instanceof Problem ? new PermanentJobFailure(error.message) : error;
+      }
+      return { executionId: jobId };
+    }),
 });

@@ -6,6 +6,7 @@ import { wakeAt } from "../jobs/enqueue.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { definedMembers } from "../shared/defined_members.ts";
+import { lostDigits, parseExactly } from "../shared/exact_json.ts";
 import { newId } from "../shared/ids.ts";
 import { requireShallow, requireStorableText } from "../shared/storable.ts";
 import { requireVersion } from "../shared/version.ts";
@@ -246,6 +247,8 @@ function readJson(field: string, json: string): unknown {
   }
   requireShallow(value, field);
   requireStorableText(value, field);
+  const lost = lostDigits(parseExactly(json));
+  if (lost) throw invalid({ [[field, ...lost.path].join(".")]: [lost.mistake] });
   return value;
 }
 

@@ -1,12 +1,12 @@
 // Quotas that refill at a constant rate (GCRA). The state is one number per key, in memory; each instance counts alone.
 import { problem } from "../problems/problem.ts";
 
-const WINDOW_MS = 60_000;
+const MINUTE_MS = 60_000;
 const MAX_KEYS = 50_000;
 
 /** State of a quota after a request. */
 export interface Quota {
-  /** Requests per minute; also the maximum burst. */
+  /** Requests per window, which is a minute unless given; also the maximum burst. */
   limit: number;
   remaining: number;
   /** Seconds until the quota is full again. */
@@ -15,35 +15,46 @@ export interface Quota {
   retryAfterSeconds: number | null;
 }
 
-/** Limits the requests per minute of each key. */
+/** Limits the requests of each key. */
 export class RateLimit {
   /** When each key's quota is full again, in ms. Ordered by last use, least recent first. */
   #fullAt = new Map<string, number>();
 
-  /** @param now a monotonic clock, in ms. */
-  constructor(private readonly perMinute: number, private readonly now = () => performance.now()) {}
+  /**
+   * @param limit requests that refill in `windowMs`
+   * @param now a monotonic clock, in ms.
+   */
+  constructor(
+    private readonly limit: number,
+    private readonly now = () => performance.now(),
+    private readonly windowMs = MINUTE_MS,
+  ) {}
 
-  /** Takes one request from the key's quota, if any is left. */
-  take(key: string): Quota {
+  /**
+   * Takes a request from the key's quota, if any is left.
+   * @param amount number of requests that it counts as. More than are left refill before the next one is allowed.
+   */
+  take(key: string, amount = 1): Quota {
     const now = this.now();
-    const cost = WINDOW_MS / this.perMinute;
+    const cost = this.windowMs / this.limit;
     const known = this.#fullAt.get(key);
-    const fullAt = Math.max(known ?? now, now) + cost;
-    const over = fullAt - now - WINDOW_MS;
+    const begin = Math.max(known ?? now, now);
+    const over = begin + cost - now - this.windowMs;
     if (over > 1e-6) {
       return {
-        limit: this.perMinute,
+        limit: this.limit,
         remaining: 0,
-        resetSeconds: Math.ceil((fullAt - cost - now) / 1000),
+        resetSeconds: Math.ceil((begin - now) / 1000),
         retryAfterSeconds: Math.max(1, Math.ceil(over / 1000)),
       };
     }
+    const fullAt = begin + amount * cost;
     if (known === undefined) this.#evict(now);
     else this.#fullAt.delete(key);
     this.#fullAt.set(key, fullAt);
     return {
-      limit: this.perMinute,
-      remaining: Math.floor((1e-6 - over) / cost),
+      limit: this.limit,
+      remaining: Math.max(0, Math.floor((now + this.windowMs - fullAt + 1e-6) / cost)),
       resetSeconds: Math.ceil((fullAt - now) / 1000),
       retryAfterSeconds: null,
     };
@@ -69,7 +80,7 @@ export function requireQuota({ limit, retryAfterSeconds }: Quota): void {
   if (retryAfterSeconds === null) return;
   throw problem(
     "RATE_LIMITED",
-    `This caller or address sent more than ${limit} requests per minute.`,
+    `This caller or address has used up its quota of ${limit} requests.`,
     {
       headers: { "retry-after": String(retryAfterSeconds) },
     },

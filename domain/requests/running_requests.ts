@@ -8,15 +8,15 @@ const LONGEST_WAIT_MS = 3_000;
 /** A request in work for this time no longer keeps others from starting. */
 const LONG_MS = 250;
 const TICK_MS = 50;
-/** Share of the polls and streams that one caller may open. */
-const SHARE_OF_CALLER = 1 / 5;
+/** Share of everything bounded that one caller, or one address whose caller is not known, may hold. */
+const SHARE_OF_OWNER = 1 / 5;
 
 export interface RequestBounds {
   /** Requests in work or waiting for their start at the same time. */
   running: number;
   /** Of these, those in work since a short time. */
   started: number;
-  /** Polls and streams that are open at the same time. */
+  /** Polls and streams that are open at the same time, and as many bodies that are arriving. */
   waiting: number;
   /** Bytes of the bodies that are in memory at the same time. */
   bodyBytes: number;
@@ -36,17 +36,81 @@ export const requestBounds = (
   bodyBytes: BODY_BYTES,
 });
 
-/** Gives back what a request took. Further calls do nothing. */
-export type Release = () => void;
+/** Something of which an instance has only so much. */
+class Supply {
+  #taken = 0;
+  readonly #takenBy = new Map<string, number>();
 
-/** A request in work. */
-interface Started {
-  /** When it started, as `performance.now()`. */
-  since: number;
+  constructor(private readonly size: number, private readonly name: string) {}
+
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** @throws INSTANCE_BUSY_UNAVAILABLE */
+  take(owner: string, amount: number): void {
+    this.requireShare(owner, amount);
+    if (this.#taken + amount > this.size) {
+      throw busy(`This instance already has ${this.#taken} ${this.name}.`);
+    }
+    this.#taken += amount;
+    this.#add(owner, amount);
+  }
+
+  /** @throws INSTANCE_BUSY_UNAVAILABLE */
+  requireShare(owner: string, amount: number): void {
+    const own = this.#takenBy.get(owner) ?? 0;
+    if (own + amount <= Math.ceil(this.size * SHARE_OF_OWNER)) return;
+    throw busy(`The caller or its address already has ${own} ${this.name} on this instance.`);
+  }
+
+  move(from: string, to: string, amount: number): void {
+    this.#add(from, -amount);
+    this.#add(to, amount);
+  }
+
+  release(owner: string, amount: number): void {
+    this.#taken -= amount;
+    this.#add(owner, -amount);
+  }
+
+  #add(owner: string, amount: number): void {
+    const own = (this.#takenBy.get(owner) ?? 0) + amount;
+    if (own === 0) this.#takenBy.delete(owner);
+    else this.#takenBy.set(owner, own);
+  }
+}
+
+/** What one request holds. It counts for the address of the request, and for its caller once that is known. */
+export class Holding {
+  /** When its work started, as `performance.now()`. */
+  since = 0;
+  readonly #amounts = new Map<Supply, number>();
+
+  constructor(private owner: string) {}
+
+  /** @throws INSTANCE_BUSY_UNAVAILABLE */
+  take(supply: Supply, amount = 1): void {
+    supply.take(this.owner, amount);
+    this.#amounts.set(supply, (this.#amounts.get(supply) ?? 0) + amount);
+  }
+
+  /** @throws INSTANCE_BUSY_UNAVAILABLE if the share of `owner` is used up */
+  belongTo(owner: string): void {
+    for (const [supply, amount] of this.#amounts) supply.requireShare(owner, amount);
+    for (const [supply, amount] of this.#amounts) supply.move(this.owner, owner, amount);
+    this.owner = owner;
+  }
+
+  /** Gives back all that it took of `supply`. */
+  release(supply: Supply): void {
+    supply.release(this.owner, this.#amounts.get(supply) ?? 0);
+    this.#amounts.delete(supply);
+  }
 }
 
 interface Queued {
-  request: Started;
+  request: Holding;
   /** When it is refused, as `performance.now()`. */
   until: number;
   start(): void;
@@ -55,7 +119,7 @@ interface Queued {
 
 /**
  * Bounds what the requests of an instance hold, so that neither memory nor the time in queues grows without limit. A
- * request that would exceed a bound is refused at once.
+ * request that would exceed a bound, or the share of its caller or address, is refused at once.
  *
  * Requests start in the order of their arrival. Only a few more than there are database connections are in work at the
  * same time: a request of several statements would otherwise wait for each of them behind all other requests. One that
@@ -63,25 +127,35 @@ interface Queued {
  * server, does not keep others from starting.
  */
 export class RunningRequests {
-  #running = 0;
-  #waiting = 0;
-  #bodyBytes = 0;
+  readonly #running: Supply;
+  readonly #waiting: Supply;
+  readonly #arriving: Supply;
+  readonly #bodyBytes: Supply;
   /** Those that started a short time ago, oldest first. */
-  readonly #started = new Set<Started>();
+  readonly #started = new Set<Holding>();
   readonly #queue: Queued[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #waitingOf = new Map<string, number>();
 
-  constructor(private readonly bounds: RequestBounds) {}
+  constructor(private readonly bounds: RequestBounds) {
+    this.#running = new Supply(bounds.running, "requests in work");
+    this.#waiting = new Supply(bounds.waiting, "open polls and streams");
+    this.#arriving = new Supply(bounds.waiting, "bodies that are arriving");
+    this.#bodyBytes = new Supply(bounds.bodyBytes, "bytes of bodies");
+  }
 
   /** Number of requests in work or waiting for their start, without polls and streams. */
   get running(): number {
-    return this.#running;
+    return this.#running.taken;
   }
 
   /** Number of open polls and streams. */
   get waiting(): number {
-    return this.#waiting;
+    return this.#waiting.taken;
+  }
+
+  /** Number of bodies that are arriving. */
+  get arriving(): number {
+    return this.#arriving.taken;
   }
 
   /**
@@ -89,23 +163,15 @@ export class RunningRequests {
    * @param startsAtOnce for a request that may wait for other servers: only the number of all requests bounds it
    * @throws INSTANCE_BUSY_UNAVAILABLE
    */
-  async run(startsAtOnce = false): Promise<Release> {
-    if (this.#running >= this.bounds.running) {
-      throw busy(`This instance already processes ${this.#running} requests.`);
-    }
-    this.#running++;
-    if (startsAtOnce) return once(() => this.#running--);
-    const request = { since: performance.now() };
+  async run(request: Holding, startsAtOnce = false): Promise<void> {
+    request.take(this.#running);
+    if (startsAtOnce) return;
+    request.since = performance.now();
     if (this.#queue.length === 0 && this.#hasRoom(request.since)) this.#started.add(request);
     else await this.#wait(request);
-    return once(() => {
-      this.#running--;
-      this.#started.delete(request);
-      this.#startNext();
-    });
   }
 
-  #wait(request: Started): Promise<void> {
+  #wait(request: Holding): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#queue.push({ request, until: request.since + LONGEST_WAIT_MS, start: resolve, refuse: reject });
     this.#timer ??= setInterval(() => this.#startNext(), TICK_MS);
@@ -120,7 +186,7 @@ export class RunningRequests {
         this.#started.add(first.request);
         first.start();
       } else if (now >= first.until) {
-        this.#running--;
+        first.request.release(this.#running);
         first.refuse(busy(`The request waited ${LONGEST_WAIT_MS} ms for others on this instance.`));
       } else return;
       this.#queue.shift();
@@ -137,45 +203,38 @@ export class RunningRequests {
     return this.#started.size < this.bounds.started;
   }
 
-  /** Admits a poll or stream of a caller. @throws INSTANCE_BUSY_UNAVAILABLE */
-  wait(callerId: string): Release {
-    const { waiting } = this.bounds;
-    const own = this.#waitingOf.get(callerId) ?? 0;
-    if (own >= Math.ceil(waiting * SHARE_OF_CALLER)) {
-      throw busy(`The caller already has ${own} open polls and streams on this instance.`);
+  /** Admits a poll or stream. @throws INSTANCE_BUSY_UNAVAILABLE */
+  wait(request: Holding): void {
+    request.take(this.#waiting);
+  }
+
+  /** The request has ended: its place is free. */
+  end(request: Holding): void {
+    request.release(this.#running);
+    request.release(this.#waiting);
+    this.#started.delete(request);
+    this.#startNext();
+  }
+
+  /** Reads a body, whose parts `read` counts with `takeBytes`. @throws INSTANCE_BUSY_UNAVAILABLE */
+  async receive<T>(request: Holding, read: () => Promise<T>): Promise<T> {
+    request.take(this.#arriving);
+    try {
+      return await read();
+    } finally {
+      request.release(this.#arriving);
     }
-    if (this.#waiting >= waiting) {
-      throw busy(`This instance already has ${this.#waiting} open polls and streams.`);
-    }
-    this.#waiting++;
-    this.#waitingOf.set(callerId, own + 1);
-    return once(() => {
-      this.#waiting--;
-      const left = (this.#waitingOf.get(callerId) ?? 1) - 1;
-      if (left === 0) this.#waitingOf.delete(callerId);
-      else this.#waitingOf.set(callerId, left);
-    });
   }
 
   /** Counts a part of a body that was received. @throws INSTANCE_BUSY_UNAVAILABLE */
-  takeBytes(bytes: number): void {
-    if (this.#bodyBytes + bytes > this.bounds.bodyBytes) {
-      throw busy(`The bodies of other requests already take ${this.#bodyBytes} bytes on this instance.`);
-    }
-    this.#bodyBytes += bytes;
+  takeBytes(request: Holding, bytes: number): void {
+    request.take(this.#bodyBytes, bytes);
   }
 
-  releaseBytes(bytes: number): void {
-    this.#bodyBytes -= bytes;
+  /** The body of the request is no longer needed. */
+  releaseBytes(request: Holding): void {
+    request.release(this.#bodyBytes);
   }
-}
-
-function once(release: () => void): Release {
-  let isDone = false;
-  return () => {
-    if (!isDone) release();
-    isDone = true;
-  };
 }
 
 const busy = (reason: string): Problem =>

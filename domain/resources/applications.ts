@@ -13,7 +13,7 @@ export const applications = defineResource({
   area: "Applications",
   managedBy: "manage:applications",
   result: z.object({
-    id: z.uuid(),
+    id: z.guid(),
     code: z.string(),
     name: z.string(),
     description: z.string().nullable(),

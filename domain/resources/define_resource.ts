@@ -5,6 +5,7 @@ import type { CatalogueEntry } from "../problems/entry.ts";
 import type { ResourceLabels } from "./labels.ts";
 import type { Resource, ResourceSource } from "./resource.ts";
 import { tableSource } from "./table_source.ts";
+import { refusingViolations } from "./violations.ts";
 
 export type Shape = z.ZodObject;
 
@@ -81,13 +82,13 @@ export function defineResource<
   for (const code of problems) {
     if (!isProblemCode(code)) throw new Error(`resource ${d.one}: its error code ${code} is unknown`);
   }
-  if ("commands" in d) return { ...d, notFound, problems, query, source: d.commands };
+  if ("commands" in d) return { ...d, notFound, problems, deleteProblems: [], query, source: d.commands };
   const { one, table, softDeleted, sorts } = d;
   const columns = { ...columnsOf(d.result), ...d.computed };
   const writable = { ...columnsOf(d.create), ...columnsOf(d.update) };
   const written = Object.values(writable).map((column) => `${table}.${column}`);
   const texts = fieldsOf(d.result, "string").filter((field) => !d.computed?.[field]);
-  const source = tableSource<z.output<R>, z.output<C>, z.output<U>>({
+  const source = refusingViolations(tableSource<z.output<R>, z.output<C>, z.output<U>>({
     one,
     table,
     softDeleted,
@@ -98,9 +99,18 @@ export function defineResource<
     search: d.search ?? `fold(concat_ws(' ', ${texts.map((field) => columns[field]).join(", ") || "''"}))`,
     writable,
     filters: columnsOf(query),
-  });
+  }));
   const sortable = Object.keys(sorts) as [string, ...string[]];
-  return { ...d, notFound, problems, query, sortable, written, source };
+  return {
+    ...d,
+    notFound,
+    problems: [...problems, "RESOURCE_CONFLICT"],
+    deleteProblems: ["RESOURCE_CONFLICT"],
+    query,
+    sortable,
+    written,
+    source,
+  };
 }
 
 /** Declares a resource with one schema: the request body has the fields of the response without id and timestamps. */

@@ -79,6 +79,8 @@ export interface Resource<
   notFound: ProblemCode;
   /** Further error codes of create and update. */
   problems: ProblemCode[];
+  /** Further error codes of delete. */
+  deleteProblems: ProblemCode[];
   /** Columns that create and update write, such as `acme.orders.customer_id`; absent without a table. */
   written?: string[];
   source: ResourceSource<z.output<R>, z.output<C>, z.output<U>>;

@@ -9,7 +9,7 @@ export const settings = defineSimpleResource({
   area: "Settings",
   managedBy: "manage:settings",
   shape: z.object({
-    id: z.uuid(),
+    id: z.guid(),
     key: requiredName(200),
     value: z.string().max(100_000),
     description: z.string().max(2000).nullable().default(null),

@@ -171,8 +171,15 @@ export function inTenantOrService(permission?: string): Access<Caller> {
   };
 }
 
-/** Like `inTenantOrService`, for a permission of the file module, which admin:system does not include. */
-export const inFileModule = (permission: string): Access<Caller> => inTenantOrService(permission);
+/**
+ * Like `inTenantOrService`, for a permission of the file module, which admin:system does not include. Without a tenant
+ * context, it is the permission held in the platform tenant, and product files are meant.
+ */
+export const inFileModule = (permission: string): Access<Caller> => ({
+  ...inTenantOrService(permission),
+  admit: (caller) =>
+    caller && holds(caller, permission) ? caller : inTenantOrService(permission).admit(caller),
+});
 
 function requireCaller(caller: Caller | null): Caller {
   if (caller) return caller;

@@ -1,15 +1,15 @@
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
+import { type Caller, isProgram } from "./caller.ts";
 import { FILE_MODULE } from "./catalog.ts";
 
 /**
  * Query for the codes of a user's permissions in a tenant. They need an active link to an active tenant.
- * @param tenantId null: no tenant context. Then only permissions of the platform tenant count that have platform reach
- * or, for holders of admin:system, belong to the file module (for files that belong to no tenant).
+ * @param tenantId null: no tenant context. Then only permissions of the platform tenant count that have platform reach or
+ * belong to the file module (for files that belong to no tenant).
  */
 export const permissionCodes = (q: Sql, userId: string | SqlPart, tenantId: string | null) =>
   q`
-  select distinct held.code from (
-    select p.code, p.reach, bool_or(p.code = 'admin:system') over () as is_system_admin from user_tenants l
+  select distinct p.code from user_tenants l
     join tenants t on t.id = l.tenant_id and t.is_active and t.deleted_at is null
     join user_tenant_roles r on r.user_id = l.user_id and r.tenant_id = l.tenant_id
     join roles ro on ro.id = r.role_id and ro.deleted_at is null
@@ -17,7 +17,16 @@ export const permissionCodes = (q: Sql, userId: string | SqlPart, tenantId: stri
     join permissions p on p.id = rp.permission_id and p.deleted_at is null
     where l.user_id = ${userId} and l.is_active
       and l.tenant_id = coalesce(${tenantId}::uuid, (select id from tenants where type = 'Platform'))
-  ) held
-  where ${tenantId}::uuid is not null or held.reach = 'Platform'
-    or held.is_system_admin and held.code = any(${[...FILE_MODULE]}::text[])
-  order by held.code`;
+      and (${tenantId}::uuid is not null or p.reach = 'Platform' or p.code = any(${[...FILE_MODULE]}::text[]))
+  order by p.code`;
+
+/**
+ * Those of `codes` that the caller does not hold. Their rights are read again if some are missing: the request's own may be
+ * older than a change of the roles that it reads, such as one of default roles.
+ */
+export async function notHeldNow(q: Sql, caller: Caller, codes: string[]): Promise<Set<string>> {
+  const missing = new Set(codes).difference(caller.permissions);
+  if (missing.size === 0 || isProgram(caller)) return missing;
+  const held = await q<{ code: string }[]>`${permissionCodes(q, caller.userId, caller.tenantId)}`;
+  return missing.difference(new Set(held.map(({ code }) => code)));
+}

@@ -72,7 +72,10 @@ export class Rights {
       sessions = new TtlCache<SessionRights>({ ttlMs: FRESH_MS, maxEntries: MAX_CACHED_SESSIONS });
       this.#users.set(userId, sessions);
     }
-    return await sessions.read(`${sessionId} ${tenantId}`, () => this.#load(userId, sessionId, tenantId));
+    return await sessions.read(
+      `${sessionId} ${tenantId}`,
+      () => this.readUncached(this.sql, { userId, sessionId, tenantId }),
+    );
   }
 
   /** Invalidates the cached rights of users on every instance after `tx` commits. */
@@ -88,8 +91,12 @@ export class Rights {
     else for (const userId of userIds) this.#users.delete(userId);
   }
 
-  async #load(userId: string, sessionId: string, tenantId: string | null): Promise<SessionRights> {
-    const { sql, rules } = this;
+  /** Returns the rights of a session as they are in the database, for changes that must not rely on the cache. */
+  async readUncached(
+    sql: Sql,
+    { userId, sessionId, tenantId }: { userId: string; sessionId: string; tenantId: string | null },
+  ): Promise<SessionRights> {
+    const { rules } = this;
     const [row] = await sql<SessionRow[]>`
       select s.revoked_at is not null or s.expires_at < now() as revoked,
         u.is_active and u.deleted_at is null as usable,

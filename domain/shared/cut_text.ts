@@ -10,9 +10,8 @@ export const graphemesOf = (text: string): Intl.Segments =>
 /** The start of a text: at most `max` UTF-16 code units, without a part of a character (grapheme) at its end. */
 export function cutText(text: string, max: number): string {
   if (text.length <= max) return text;
-  const from = Math.max(0, max - LONGEST_CHARACTER);
-  const end = graphemesOf(text.slice(from, max + LONGEST_CHARACTER)).containing(max - from)?.index ?? 0;
-  return text.slice(0, end > 0 ? from + end : max).toWellFormed();
+  const end = graphemesOf(text.slice(0, max + LONGEST_CHARACTER)).containing(max)?.index ?? 0;
+  return text.slice(0, end > 0 && max - end < LONGEST_CHARACTER ? end : max).toWellFormed();
 }
 
 /** A text as Postgres stores it: without NUL characters and lone surrogates, and cut to `max` UTF-16 code units. */

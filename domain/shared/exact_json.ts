@@ -25,6 +25,15 @@ export function parseExactly(text: string): unknown {
   return hasLongNumber(text) ? reviveExactly(text, (_, value) => value) : JSON.parse(text);
 }
 
+/** As `parseExactly`, but numbers that lose no digits are numbers, however they were written. */
+export function parseLongNumbers(text: string): unknown {
+  if (!hasLongNumber(text)) return JSON.parse(text);
+  return reviveExactly(
+    text,
+    (_, value) => isExactNumber(value) && !lostDigits(value) ? Number(JSON.stringify(value)) : value,
+  );
+}
+
 /** `JSON.parse` with a reviver that gets numbers as `parseExactly` returns them. */
 export function reviveExactly(text: string, revive: (name: string, value: unknown) => unknown): unknown {
   const exact = (name: string, value: unknown, { source }: { source?: string }) => {

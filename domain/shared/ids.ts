@@ -1,4 +1,5 @@
 import { v7, validate, version } from "uuid";
+import { z } from "zod";
 import { type Clock, systemClock } from "../../infra/clock.ts";
 
 const ids = { clock: systemClock, ms: 0, sequence: 0 };
@@ -16,10 +17,8 @@ export function newId(): string {
   return v7({ msecs: ids.ms, seq: ids.sequence });
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Whether a text is a UUID of any version, in upper or lower case. */
-export const isUuid = (text: string): boolean => UUID.test(text);
+/** Whether a text is a UUID of any version and variant, in upper or lower case, as `z.guid()` accepts it. */
+export const isUuid = (text: string): boolean => z.regexes.guid.test(text);
 
 /** Whether a text is a UUIDv7, as `newId` makes them. */
 export const isTimeOrderedId = (text: string): boolean => validate(text) && version(text) === 7;

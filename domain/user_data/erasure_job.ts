@@ -23,7 +23,7 @@ const USERS_AT_ONCE = 50;
 /** Erases what areas keep about a user or a tenant. Each step may run again; a crash repeats it under the next attempt. */
 export const eraseDataJob = defineJob({
   name: "steward.erase-data",
-  args: z.object({ requestId: z.uuid() }),
+  args: z.object({ requestId: z.guid() }),
   timeoutMs: 6 * 60 * 60_000,
   maxRetries: 10,
   concurrency: 2,

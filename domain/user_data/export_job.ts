@@ -23,7 +23,7 @@ const EXPORT_DAYS = 7;
  */
 export const exportDataJob = defineJob({
   name: "steward.export-data",
-  args: z.object({ requestId: z.uuid() }),
+  args: z.object({ requestId: z.guid() }),
   timeoutMs: 2 * 60 * 60_000,
   maxRetries: 3,
   concurrency: 2,

@@ -1,4 +1,5 @@
-import { isLastFailure, type JobContext } from "../jobs/job_type.ts";
+import type { JobContext } from "../jobs/job_type.ts";
+import { isLastFailure } from "../jobs/outage.ts";
 import { type DataRequestRow, failRequest, readRequestRow, startRequest } from "./data_request.ts";
 import type { UserDataPlatform } from "./platform.ts";
 
@@ -19,7 +20,7 @@ export async function runRequest<T>(
   try {
     return await work(request);
   } catch (error) {
-    if (isLastFailure(context)) await failRequest(db, requestId, message);
+    if (isLastFailure(context, error)) await failRequest(db, requestId, message);
     throw error;
   }
 }

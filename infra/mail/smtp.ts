@@ -31,8 +31,12 @@ export function createSmtpTransport(
   });
   const running = new Set<Promise<unknown>>();
 
-  const deliver = async (message: MailMessage, signal: AbortSignal): Promise<MailReceipt> => {
-    const info = await pool.sendMail({ ...compose(message), date: clock.now(), signal });
+  const deliver = async (
+    message: MailMessage,
+    signal: AbortSignal,
+    unreadable: (error: unknown) => void,
+  ): Promise<MailReceipt> => {
+    const info = await pool.sendMail({ ...compose(message, unreadable), date: clock.now(), signal });
     return {
       accepted: info.accepted,
       refused: (info.rejectedErrors ?? []).map(refusedRecipient),
@@ -50,12 +54,14 @@ export function createSmtpTransport(
       const abort = () => stop.abort();
       signal?.addEventListener("abort", abort);
       if (signal?.aborted) abort();
-      const delivery = deliver(safe, stop.signal);
+      const faults: unknown[] = []; // of attachments: nodemailer passes on only their text
+      const delivery = deliver(safe, stop.signal, (error) => faults.push(error));
       running.add(delivery);
       const attempted = `Sending <${safe.messageId}> through ${server}`;
       try {
         return await delivery;
       } catch (error) {
+        if (faults.length > 0) throw faults[0];
         if (stop.signal.reason === TIMED_OUT) {
           const timedOut = `was not finished within ${settings.sendTimeout} ms`;
           const reason = "the mail server did not finish in time";
@@ -112,7 +118,8 @@ function poolOptions(settings: SmtpSettings, ca: string | undefined) {
   };
 }
 
-function compose(message: MailMessage) {
+/** @param unreadable is called with an error of an attachment's content */
+function compose(message: MailMessage, unreadable: (error: unknown) => void) {
   return {
     messageId: `<${message.messageId}>`,
     from: mailbox(message.from),
@@ -137,7 +144,7 @@ function compose(message: MailMessage) {
       ...(attachment.contentId
         ? { contentDisposition: "inline" as const, cid: attachment.contentId }
         : { contentDisposition: "attachment" as const }),
-      content: Readable.from(contentOf(attachment)),
+      content: Readable.from(contentOf(attachment, unreadable)),
     })),
     xMailer: false as const,
   };
@@ -160,6 +167,14 @@ function mailbox({ address, displayName }: MailAddress) {
 }
 
 /** The content is opened when nodemailer reads it, so that messages waiting in the pool keep no file open. */
-async function* contentOf(attachment: MailAttachment): AsyncGenerator<Uint8Array> {
-  yield* await attachment.open();
+async function* contentOf(
+  attachment: MailAttachment,
+  unreadable: (error: unknown) => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* await attachment.open();
+  } catch (error) {
+    unreadable(error);
+    throw error;
+  }
 }

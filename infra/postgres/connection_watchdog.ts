@@ -47,7 +47,7 @@ export class ConnectionWatchdog {
 
   /** Opens a connection and watches it until it closes. */
   open(): WatchedSocket {
-    const socket = this.o.server.openWatched();
+    const socket = this.o.server.openWatched(this.o.pooled);
     const watched = { socket, askAt: 0, idle: 0 };
     this.#watched.add(watched);
     this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS);

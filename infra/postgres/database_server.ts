@@ -62,9 +62,9 @@ export class DatabaseServer {
     throw failure;
   }
 
-  /** A socket for the driver. It opens in the background. */
-  openWatched(): WatchedSocket {
-    return new WatchedSocket(this.open());
+  /** A socket for the driver. It opens in the background. @param pooled true behind a pooler in transaction mode */
+  openWatched(pooled = false): WatchedSocket {
+    return new WatchedSocket(this.open(), pooled);
   }
 
   /** Runs `query` on a new connection and closes it. */

@@ -9,6 +9,7 @@ const FATAL = ["SFAT", "SPAN"];
 /** Message types sent by the client. */
 const SYNC = 0x53;
 const QUERY = 0x51;
+const PARSE = 0x50;
 const FLUSH = 0x48;
 /** Message types that may end an answer. */
 const ANSWERS = [READY_FOR_QUERY, ROW_DESCRIPTION, NO_DATA, ERROR_RESPONSE];
@@ -35,6 +36,16 @@ export class ProtocolTracker {
   #seenLength = 0;
   /** Bytes of the current message that have not arrived yet. */
   #left = 0;
+
+  /** Whether something was sent: the startup message is the first. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Whether a query was sent that has not ended; false while only a description is due. */
+  get hasOpenQuery(): boolean {
+    return this.#owed.includes("ReadyForQuery");
+  }
 
   /** Milliseconds since the server last sent something while an answer is due; 0 if no answer is due. */
   silentMs(): number {
@@ -99,6 +110,22 @@ export class ProtocolTracker {
     if (kind === BACKEND_KEY_DATA) this.backendPid = uint32(this.#seen, HEAD);
     this.#seenLength = 0;
   }
+}
+
+/** Whether the first of these messages starts a query. */
+export const startsQuery = (bytes: Uint8Array): boolean => bytes[0] === QUERY || bytes[0] === PARSE;
+
+/** Divides complete messages before each that starts a query. */
+export function splitAtQueries(bytes: Uint8Array): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let from = 0;
+  for (let at = 0; at + HEAD <= bytes.length; at += 1 + uint32(bytes, at + 1)) {
+    if (at > from && startsQuery(bytes.subarray(at))) {
+      parts.push(bytes.subarray(from, at));
+      from = at;
+    }
+  }
+  return [...parts, bytes.subarray(from)];
 }
 
 const uint32 = (bytes: Uint8Array, at: number): number =>

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import { ProtocolTracker } from "./protocol_tracker.ts";
+import { ProtocolTracker, splitAtQueries, startsQuery } from "./protocol_tracker.ts";
 
 /** How long the server may take to close its side after `end`. */
 const END_MS = 2_000;
@@ -15,15 +15,39 @@ export class WatchedSocket extends EventEmitter {
   readonly tracker = new ProtocolTracker();
   #inner: Socket | null = null;
   #unsent: [bytes: Uint8Array, done: (() => void) | undefined][] = [];
+  /** Queries that wait for the end of the one before, and what was written behind them. */
+  #held: [bytes: Uint8Array, done: (() => void) | undefined][] = [];
   #ending: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(opening: Promise<Socket>) {
+  /**
+   * @param pooled true behind a pooler in transaction mode: then a query is sent when the one before has ended. With that
+   *   end, PgBouncer gives the server connection away, and what the driver had sent behind it would never be answered.
+   */
+  constructor(opening: Promise<Socket>, private readonly pooled = false) {
     super();
     // Not at once: postgres.js takes over a new socket in later microtasks, and crashes if it closes before.
     opening.then((inner) => this.#open(inner), (error) => setTimeout(() => this.fail(error)));
   }
 
   write(bytes: Uint8Array, done?: () => void): boolean {
+    if (!this.pooled || !this.tracker.hasBegun) return this.#send(bytes, done);
+    const parts = splitAtQueries(bytes);
+    parts.forEach((part, n) => this.#held.push([part, n === parts.length - 1 ? done : undefined]));
+    return this.#sendHeld();
+  }
+
+  /** Sends what waits, up to a query behind one that has not ended. */
+  #sendHeld(): boolean {
+    let isDrained = true;
+    for (let next = this.#held[0]; next !== undefined; next = this.#held[0]) {
+      if (startsQuery(next[0]) && this.tracker.hasOpenQuery) break;
+      this.#held.shift();
+      isDrained = this.#send(...next);
+    }
+    return isDrained;
+  }
+
+  #send(bytes: Uint8Array, done?: () => void): boolean {
     this.tracker.sent(bytes);
     if (this.#inner) return this.#inner.write(bytes, done);
     this.#unsent.push([bytes, done]);
@@ -64,6 +88,7 @@ export class WatchedSocket extends EventEmitter {
     inner.setKeepAlive(true, KEEPALIVE_MS);
     inner.on("data", (bytes: Uint8Array) => {
       const fatal = this.tracker.received(bytes);
+      this.#sendHeld();
       if (fatal !== 0) this.emit("data", bytes.subarray(0, fatal ?? bytes.length));
       // The driver keeps the error message of a query that ends with its connection, and fails the first query of the next
       // connection with it. Remove this once the driver forgets it (`errorResponse` in its connection.js).

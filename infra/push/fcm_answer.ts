@@ -46,7 +46,7 @@ export function readFcmAnswer({ status, json, retryAfterMs }: ProviderAnswer): V
   if (code === "THIRD_PARTY_AUTH_ERROR") return refused(false);
   if (status === 401) return { kind: "signed-out", reason };
   if (status === 429) return { kind: "halted", reason, retryAfterMs: retryAfterMs ?? QUOTA_PAUSE_MS };
-  if (status === 503) return { kind: "halted", reason, retryAfterMs };
+  if (status > 500) return { kind: "halted", reason, retryAfterMs, isUnreachable: true };
   if (status === 403 || status === 404) return { kind: "halted", reason, retryAfterMs: null };
   if (status === 400) {
     const fields = details.flatMap((detail) => detail.fieldViolations ?? []).map(({ field }) => field);

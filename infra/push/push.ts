@@ -23,7 +23,7 @@ export interface PushReceipt {
   refused: RefusedToken[];
   /** The provider's Retry-After in milliseconds; null if absent. */
   retryAfterMs: number | null;
-  /** The provider could not be reached or did not answer. This is why the remaining tokens were not tried. */
+  /** The provider could not be reached, did not answer, or is unavailable. This is why the remaining tokens were not tried. */
   isUnreachable?: boolean;
 }
 

@@ -24,7 +24,8 @@ const earlyAnswerMs = 2_000;
 
 /**
  * ClamAV's daemon over TCP (`INSTREAM`). Each scan has its own connection. Content is streamed with constant memory.
- * Without `AlertExceedsMax yes`, clamd reports content beyond MaxFileSize or MaxScanSize as clean. So set this option,
+ * clamd calls some content clean that it did not scan wholly. `withArchiveLimits` rejects such archives. Without
+ * `AlertExceedsMax yes`, content beyond MaxFileSize or MaxScanSize is also reported as clean. So set this option,
  * and raise StreamMaxLength, MaxFileSize and MaxScanSize to the largest accepted file size.
  */
 export function clamdScanner(options: ClamdOptions): Scanner {

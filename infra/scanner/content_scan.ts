@@ -58,7 +58,7 @@ export class ContentScan implements Sink {
     opening.set(this.#opening ?? []);
     opening.set(bytes, this.#opening?.length);
     this.#opening = opening;
-    if (opening.length >= BLOCK_BYTES) this.#begin(opening);
+    if (opening.length >= OPENING_BYTES) this.#begin(opening);
   }
 
   #begin(opening: Uint8Array): void {
@@ -83,6 +83,12 @@ export class ContentScan implements Sink {
     if (this.#reading.next().done) this.#input = null;
   }
 }
+
+/** How many first bytes of content show whether it is an archive. */
+export const OPENING_BYTES = BLOCK_BYTES;
+
+/** Is content with these first bytes an archive whose entries are read? */
+export const isArchive = (opening: Uint8Array): boolean => readerOf(opening) !== null;
 
 /** Returns the archive reader for content with these first bytes; null if it is not an archive. */
 function readerOf(opening: Uint8Array): Reader | null {

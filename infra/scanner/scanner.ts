@@ -1,6 +1,6 @@
 /**
  * The result of a scan. Without a definite result, `ScanUnavailable` is thrown instead. Rejected: the content is an
- * archive beyond the engine's limits, so scanning it again will not help.
+ * archive beyond the limits, so scanning it again will not help.
  */
 export type ScanVerdict =
   | { verdict: "Clean" }

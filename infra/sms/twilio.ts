@@ -46,5 +46,6 @@ function refusalOf({ status, json, retryAfterMs }: ProviderAnswer): SmsRefused {
   if (status === 400) {
     return new SmsRefused(reason, { permanent: code !== undefined && PERMANENT.includes(code) });
   }
-  return new SmsRefused(reason, { stopsBatch: true, retryAfterMs });
+  const isUnreachable = status === 429 || status >= 500;
+  return new SmsRefused(reason, { stopsBatch: true, retryAfterMs, isUnreachable });
 }

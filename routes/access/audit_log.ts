@@ -7,13 +7,13 @@ import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { queryInstant, uuid } from "../shared/validation.ts";
 
 const AuditEntryDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   at: z.iso.datetime(),
-  actorId: z.uuid().nullable().meta({ description: "Null: the service itself or a CLI script" }),
+  actorId: z.guid().nullable().meta({ description: "Null: the service itself or a CLI script" }),
   actorEmail: z.string().nullable(),
   serviceAccount: z.string().nullable().meta({ description: "Name of the service account that acted" }),
-  apiKeyId: z.uuid().nullable().meta({ description: "The actor's API key, if the request used one" }),
-  tenantId: z.uuid().nullable(),
+  apiKeyId: z.guid().nullable().meta({ description: "The actor's API key, if the request used one" }),
+  tenantId: z.guid().nullable(),
   action: z.string(),
   targetType: z.string(),
   targetId: z.string(),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { checkAccess } from "../../domain/access/permissions/check_access.ts";
-import { inServedTenants } from "../../domain/rights/checks.ts";
+import { inServedTenantsOrService } from "../../domain/rights/checks.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
@@ -19,16 +19,17 @@ export const checkAccessRoutes = [
     details:
       "Permissions count like in the service's own checks: those of the user's roles in that tenant, by an active link; " +
       "admin:system includes all except those of the file module. Not allowed are users without a link, unknown users and " +
-      "tenants in which the caller does not act. A service account without X-Tenant-ID asks about all its tenants. " +
+      "tenants in which the caller does not act. Without a tenant, a service account asks about all its tenants, and a " +
+      "holder of admin:system about every tenant. " +
       "Drop all kept answers about a user at every event `user.access-changed` of the user, also if its `version` is not " +
       "new. Ask again if the `version` of a later answer is older than that of the last event.",
-    access: inServedTenants("check:access"),
+    access: inServedTenantsOrService("check:access"),
     body: z.object({
       checks: z.array(z.object({
         userId: uuid,
         tenantId: uuid,
         permission: z.string().min(1).max(100).meta({
-          description: "Such as `read:users` or `orders.approve`",
+          description: "Such as `read:users` or `approve:orders`",
         }),
       })).max(MOST_CHECKS),
     }).meta({ id: "AccessCheckRequest" }),

@@ -4,19 +4,19 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { requiredText } from "../shared/validation.ts";
 
 export const DataRequestDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   kind: z.enum(DATA_REQUEST_KINDS),
-  userId: z.uuid().nullable(),
-  tenantId: z.uuid().nullable(),
+  userId: z.guid().nullable(),
+  tenantId: z.guid().nullable(),
   status: z.enum(DATA_REQUEST_STATUSES),
   step: z.string().nullable().meta({ description: "What is done now: the name of an area" }),
   reason: z.string().nullable(),
-  fileId: z.uuid().nullable().meta({
+  fileId: z.guid().nullable().meta({
     description:
       "File of a completed export. Only the user who asked for it can read and download it, for 7 days",
   }),
   errorMessage: z.string().nullable(),
-  requestedBy: z.uuid().nullable(),
+  requestedBy: z.guid().nullable(),
   createdAt: z.iso.datetime(),
   completedAt: z.iso.datetime().nullable(),
 }).meta({ id: "DataRequestDto" });

@@ -8,18 +8,18 @@ import { uuid } from "../shared/validation.ts";
 import { userIdPath } from "./user_shapes.ts";
 
 const AccessGrantDto = z.object({
-  tenantId: z.uuid(),
+  tenantId: z.guid(),
   tenantName: z.string(),
-  roleId: z.uuid(),
+  roleId: z.guid(),
   roleName: z.string(),
   permission: z.string(),
 }).meta({ id: "AccessGrantDto" });
 
 const AccessExplanationDto = z.object({
-  userId: z.uuid(),
+  userId: z.guid(),
   email: z.string(),
   permission: z.string(),
-  tenantId: z.uuid().nullable(),
+  tenantId: z.guid().nullable(),
   tenantName: z.string().nullable(),
   description: z.string().nullable().meta({ description: "What the permission allows" }),
   isAllowed: z.boolean(),

@@ -17,12 +17,12 @@ const REACHES = ["Platform", "Tenant"] as const;
 const timestamp = z.iso.datetime();
 
 export const PermissionDetailsDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   code: z.string(),
   description: z.string().nullable(),
   category: z.string(),
   reach: z.enum(REACHES),
-  tenantId: z.uuid().nullable().meta({ description: "The tenant that created it; null: the catalog" }),
+  tenantId: z.guid().nullable().meta({ description: "The tenant that created it; null: the catalog" }),
   isSystem: z.boolean().meta({ description: "The service itself uses it" }),
   roleCount: z.int().meta({
     description: "Number of roles with it: of the token's tenant; of all tenants with admin:system",

@@ -9,13 +9,13 @@ const timestamp = z.iso.datetime();
 const search = z.string().max(200).optional();
 
 export const RoleDto = z.object({
-  id: z.uuid(),
-  tenantId: z.uuid().meta({ description: "The tenant of the role; it can be assigned only there" }),
+  id: z.guid(),
+  tenantId: z.guid().meta({ description: "The tenant of the role; it can be assigned only there" }),
   tenantName: z.string(),
   name: z.string(),
   description: z.string().nullable(),
   isSystemRole: z.boolean().meta({ description: "The role belongs to the catalog" }),
-  permissions: z.array(z.object({ id: z.uuid(), code: z.string() })),
+  permissions: z.array(z.object({ id: z.guid(), code: z.string() })),
   createdAt: timestamp,
   updatedAt: timestamp,
 }).meta({ id: "RoleDto" });
@@ -65,7 +65,7 @@ export const PreviewRoleDto = z.object({
 }).meta({ id: "PreviewRoleDto" });
 
 const PreviewedPermissionDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   code: z.string(),
   description: z.string().nullable(),
   userCount: z.int().meta({
@@ -80,7 +80,7 @@ export const RolePreviewDto = z.object({
   affectedCount: z.int().meta({ description: "Users who would gain or lose a permission" }),
   sessionCount: z.int().meta({ description: "Open sessions that would end; counted up to 1,000" }),
   users: z.array(z.object({
-    id: z.uuid(),
+    id: z.guid(),
     email: z.string(),
     firstName: z.string(),
     lastName: z.string(),

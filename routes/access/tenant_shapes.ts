@@ -20,11 +20,11 @@ const timestamp = z.iso.datetime();
 const search = z.string().max(200).optional();
 
 export const TenantDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   name: z.string(),
   type: z.enum(TENANT_TYPES),
   isActive: z.boolean(),
-  parentTenantId: z.uuid().nullable(),
+  parentTenantId: z.guid().nullable(),
   maxUsers: z.int().nullable().meta({ description: "Maximum number of active users; null: no limit" }),
   userCount: z.int(),
   requireSecondFactor: z.boolean().meta({

@@ -18,8 +18,8 @@ import { userIdPath } from "./user_shapes.ts";
 const instant = z.iso.datetime();
 
 const UserImportDto = z.object({
-  id: z.uuid(),
-  fileId: z.uuid(),
+  id: z.guid(),
+  fileId: z.guid(),
   dryRun: z.boolean(),
   status: z.enum(IMPORT_STATUSES),
   total: z.int().nullable().meta({ description: "Rows of the file; null until it was read once" }),
@@ -28,10 +28,10 @@ const UserImportDto = z.object({
   unchanged: z.int(),
   failed: z.int(),
   error: z.string().nullable().meta({ description: "Why the import failed as a whole" }),
-  resultFileId: z.uuid().nullable().meta({
+  resultFileId: z.guid().nullable().meta({
     description: "A CSV file with the outcome of each row; it is scanned before it can be downloaded",
   }),
-  createdBy: z.uuid(),
+  createdBy: z.guid(),
   createdAt: instant,
   startedAt: instant.nullable(),
   finishedAt: instant.nullable(),
@@ -73,7 +73,7 @@ const StartImportRequest = z.object({
 const started = {
   202: {
     description: "The import runs in the background",
-    schema: z.object({ importId: z.uuid() }).meta({ id: "UserImportStarted" }),
+    schema: z.object({ importId: z.guid() }).meta({ id: "UserImportStarted" }),
   },
 };
 const FILE_PROBLEMS = [

@@ -28,7 +28,7 @@ const lockout = {
   }),
 };
 const person = {
-  id: z.uuid(),
+  id: z.guid(),
   email: z.string(),
   firstName: z.string(),
   lastName: z.string(),
@@ -58,8 +58,8 @@ export const AdminUserEditDto = z.object({
   updatedAt: timestamp,
   deletedAt,
   tenants: z.array(z.object({
-    tenantId: z.uuid(),
-    roleIds: z.array(z.uuid()),
+    tenantId: z.guid(),
+    roleIds: z.array(z.guid()),
     isDefault: z.boolean(),
     isActive: z.boolean(),
     externalId: ofLink,
@@ -67,21 +67,21 @@ export const AdminUserEditDto = z.object({
 }).meta({ id: "AdminUserEditDto" });
 
 export const UserTenantDto = z.object({
-  tenantId: z.uuid(),
+  tenantId: z.guid(),
   tenantName: z.string(),
   tenantType: z.string(),
   isTenantActive: z.boolean(),
   isActive: z.boolean(),
   isDefault: z.boolean(),
   externalId: ofLink,
-  roles: z.array(z.object({ id: z.uuid(), name: z.string() })),
+  roles: z.array(z.object({ id: z.guid(), name: z.string() })),
   createdAt: timestamp,
 }).meta({ id: "UserTenantDto" });
 
 /** A UUID that identifies something: the nil UUID is refused. */
 const namedId = uuid.refine((id) => id !== NIL, { error: "must not be empty" });
 
-const uniqueIds = z.array(namedId).max(1_000).transform((ids) => [...new Set(ids)]);
+const uniqueIds = z.array(namedId).transform((ids) => [...new Set(ids)]);
 const atMost50 = { error: "expected at most 50 different ids" };
 const optionalBoolean = (fallback: boolean) => z.boolean().nullish().transform((value) => value ?? fallback);
 
@@ -110,9 +110,13 @@ export const AddTenantUserRequest = z.object({
 })
   .meta({ id: "AddTenantUserDto" });
 
-export const SetRolesRequest = z.object({
-  roleIds: uniqueIds.pipe(z.array(z.string()).max(50, atMost50)).meta({ description: "Empty: none" }),
-}).meta({ id: "SetUserRolesDto" });
+/** Also takes the roles that the GET answers. */
+export const SetRolesRequest = z.preprocess(
+  (given) => Array.isArray(given) ? { roleIds: given.map((role) => role?.id) } : given,
+  z.object({
+    roleIds: uniqueIds.pipe(z.array(z.string()).max(50, atMost50)).meta({ description: "Empty: none" }),
+  }).meta({ id: "SetUserRolesDto" }),
+);
 
 const assignments = z.array(
   z.object({ tenantId: namedId, roleIds, isDefault, isActive: optionalBoolean(true), externalId }).meta({
@@ -146,6 +150,7 @@ export const CreateUserRequest = z.object({
   tenants: assignments.nullish().transform((links) => links ?? []),
   appIds: appIds.nullish().transform((ids) => ids ?? []),
   isActive: optionalBoolean(true),
+  externalId: externalId.meta({ description: `${EXTERNAL_ID}, if the user gets one link` }),
   metadata: metadata.nullish().transform((value) => value ?? {}),
 }).meta({ id: "CreateUserDto" });
 
@@ -157,18 +162,18 @@ export const InviteUserRequest = z.object({
 }).meta({ id: "InviteUserDto" });
 
 export const InvitationDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   email: z.string(),
   firstName: z.string(),
   lastName: z.string(),
-  roles: z.array(z.object({ id: z.uuid(), name: z.string() })),
+  roles: z.array(z.object({ id: z.guid(), name: z.string() })),
   status: z.enum(INVITATION_STATUSES),
-  invitedBy: z.uuid(),
+  invitedBy: z.guid(),
   createdAt: timestamp,
   sentAt: timestamp.meta({ description: "When the newest link was mailed" }),
   expiresAt: timestamp,
   acceptedAt: timestamp.nullable(),
-  userId: z.uuid().nullable().meta({ description: "The user who accepted" }),
+  userId: z.guid().nullable().meta({ description: "The user who accepted" }),
 }).meta({ id: "InvitationDto" });
 
 /** Omitted fields keep their values; null clears a name, the phone number, the applications or the metadata. */

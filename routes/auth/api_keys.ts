@@ -16,15 +16,15 @@ import { listQuery, pagedResultOf } from "../shared/paging.ts";
 import { instant, uuid } from "../shared/validation.ts";
 
 const key = {
-  id: z.uuid(),
+  id: z.guid(),
   name: z.string(),
   start: z.string().meta({ description: "The first characters of the key, to identify it" }),
   permissions: z.array(z.string()),
-  createdBy: z.uuid(),
+  createdBy: z.guid(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
   revokedAt: z.iso.datetime().nullable(),
-  revokedBy: z.uuid().nullable(),
+  revokedBy: z.guid().nullable(),
   lastUsedAt: z.iso.datetime().nullable().meta({ description: "Exact to the minute" }),
   lastUsedIp: z.string().nullable(),
 };

@@ -5,7 +5,7 @@ const timestamp = z.iso.datetime();
 const encoded = z.string().regex(/^[A-Za-z0-9_-]+$/, "expected base64url").max(20_000);
 
 export const FactorDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   kind: z.enum(["totp", "passkey"]),
   name: z.string(),
   createdAt: timestamp,

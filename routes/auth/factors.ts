@@ -13,7 +13,6 @@ import {
   NewPasskeyAnswerDto,
   OwnFactorsDto,
   PasskeyOptions,
-  password,
   RecoveryCodesDto,
   totpCode,
 } from "./factor_shapes.ts";
@@ -49,7 +48,7 @@ export const factorRoutes = [
     answers: {
       200: {
         description: "The secret, and the URL for the QR code; shown only in this answer",
-        schema: z.object({ factorId: z.uuid(), secret: z.string(), otpauthUrl: z.string() }).meta({
+        schema: z.object({ factorId: z.guid(), secret: z.string(), otpauthUrl: z.string() }).meta({
           id: "NewTotpDto",
         }),
       },
@@ -117,15 +116,22 @@ export const factorRoutes = [
     alsoAt: ["/auth/factors/{id}"],
     area,
     id: "removeFactor",
-    summary: "Remove one of the caller's factors, with the password or a factor in the body",
+    summary:
+      "Remove one of the caller's factors, after a proof by a factor in the body or by a recent step-up",
     details:
-      "With the last factor, the recovery codes are removed too. Options for a passkey: POST /api/v1/auth/step-up/options.",
+      "The password alone is never enough. With the last factor, the recovery codes are removed too. " +
+      "Options for a passkey: POST /api/v1/auth/step-up/options.",
     access: own,
     params: z.object({ id: uuid }),
-    body: z.object({ password, ...factorProof }).meta({ id: "RemoveFactorRequest" }),
+    body: z.object(factorProof).meta({ id: "RemoveFactorRequest" }),
     bodyOptional: true,
     answers: { 204: { description: "Removed" } },
-    problems: ["FACTOR_NOT_FOUND", "ACCOUNT_LOCKED_UNAUTHORIZED", "FACTOR_UNAVAILABLE"],
+    problems: [
+      "FACTOR_NOT_FOUND",
+      "STEP_UP_REQUIRED_FORBIDDEN",
+      "ACCOUNT_LOCKED_UNAUTHORIZED",
+      "FACTOR_UNAVAILABLE",
+    ],
     async run({ platform, caller, params, body }) {
       await removeFactor(platform, caller, params.id, body);
       return noContent();

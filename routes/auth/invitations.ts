@@ -33,9 +33,9 @@ const accepted = {
   200: {
     description: "The person is a user of the tenant and can sign in",
     schema: z.object({
-      userId: z.uuid(),
+      userId: z.guid(),
       email: z.string(),
-      tenantId: z.uuid(),
+      tenantId: z.guid(),
       tenantName: z.string(),
     }).meta({ id: "AcceptedInvitationDto" }),
   },

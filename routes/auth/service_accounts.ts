@@ -24,12 +24,12 @@ const secret = z.string().meta({
   description: "The secret, shown only in this answer. Send it as `Authorization: Bearer`",
 });
 const account = {
-  id: z.uuid(),
+  id: z.guid(),
   clientId: z.string(),
   name: z.string(),
   start: z.string().meta({ description: "The first characters of the secret, to identify it" }),
   permissions: z.array(z.string()),
-  tenants: z.union([z.literal("all"), z.array(z.uuid())]),
+  tenants: z.union([z.literal("all"), z.array(z.guid())]),
   ...keyRecord,
   lastUsedIp: z.string().nullable(),
 };
@@ -148,7 +148,7 @@ export const serviceAccountRoutes = [
     answers: {
       200: {
         description: "The new secret, shown only in this answer",
-        schema: z.object({ id: z.uuid(), clientId: z.string(), secret }).meta({
+        schema: z.object({ id: z.guid(), clientId: z.string(), secret }).meta({
           id: "ServiceAccountSecretDto",
         }),
       },

@@ -4,7 +4,7 @@ import { z } from "zod";
 const timestamp = z.iso.datetime();
 
 export const OwnTenantDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   name: z.string(),
   type: z.string(),
   isDefault: z.boolean(),
@@ -12,7 +12,7 @@ export const OwnTenantDto = z.object({
 
 export const ProfileDto = z.object({
   user: z.object({
-    id: z.uuid(),
+    id: z.guid(),
     email: z.string(),
     firstName: z.string(),
     lastName: z.string(),
@@ -23,7 +23,7 @@ export const ProfileDto = z.object({
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
-  tenant: z.object({ id: z.uuid(), name: z.string(), type: z.string() }).nullable(),
+  tenant: z.object({ id: z.guid(), name: z.string(), type: z.string() }).nullable(),
   permissions: z.array(z.string()),
   tenants: z.array(OwnTenantDto).meta({ description: "Tenants the user can switch to, the default first" }),
 }).meta({
@@ -49,7 +49,7 @@ export const SignInDto = ProfileDto.extend({
 }).meta({ id: "SignInDto" });
 
 export const OwnSessionDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   createdAt: timestamp,
   authenticatedAt: timestamp.meta({ description: "Last sign-in or step-up in this session" }),
   amr: z.array(z.string()).meta({ description: "How the user signed in (RFC 8176); `fed`: by a provider" }),
@@ -68,11 +68,11 @@ export const OpenIdProviderDto = z.object({
 
 /** Who made a service account or OAuth client, whether it is revoked, and when it was used. */
 export const keyRecord = {
-  createdBy: z.uuid(),
+  createdBy: z.guid(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   revokedAt: z.iso.datetime().nullable(),
-  revokedBy: z.uuid().nullable(),
+  revokedBy: z.guid().nullable(),
   lastUsedAt: z.iso.datetime().nullable().meta({ description: "Exact to the minute" }),
 };
 

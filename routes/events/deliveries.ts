@@ -11,8 +11,8 @@ import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, optionalText, uuid } from "../shared/validation.ts";
 
 const WebhookDeliveryDto = z.object({
-  id: z.uuid().meta({ description: "Also the `webhook-id` of every attempt" }),
-  endpointId: z.uuid(),
+  id: z.guid().meta({ description: "Also the `webhook-id` of every attempt" }),
+  endpointId: z.guid(),
   eventType: z.string(),
   status: z.enum(DELIVERY_STATUSES),
   body: z.string().meta({ description: "The JSON that is sent" }),
@@ -93,7 +93,7 @@ export const deliveryRoutes = [
         schema: z.object({
           matched: z.int().meta({ description: `Failed deliveries, counted up to ${MOST_REDELIVERED}` }),
           redelivered: z.int().meta({ description: "Deliveries that are due now" }),
-          jobId: z.uuid().nullable().meta({ description: "The job that sends them, if there are many" }),
+          jobId: z.guid().nullable().meta({ description: "The job that sends them, if there are many" }),
         }).meta({ id: "RedeliverFailedResponse" }),
       },
     },

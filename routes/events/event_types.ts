@@ -7,7 +7,7 @@ import { endpoint } from "../shared/endpoint.ts";
 const EventTypeDto = z.object({
   type: z.string(),
   description: z.string(),
-  example: z.object({ type: z.string(), timestamp: z.iso.datetime(), tenantId: z.uuid(), data: z.unknown() })
+  example: z.object({ type: z.string(), timestamp: z.iso.datetime(), tenantId: z.guid(), data: z.unknown() })
     .meta({ description: "An example body" }),
 }).meta({ id: "EventTypeDto" });
 

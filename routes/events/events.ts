@@ -3,7 +3,7 @@ import { pollEvents } from "../../domain/events/feed/poll.ts";
 import { MAX_TYPE_LENGTH } from "../../domain/events/own_types.ts";
 import { PUBLISH, publishEvent } from "../../domain/events/publish.ts";
 import { servedTenants } from "../../domain/rights/caller.ts";
-import { admit, inServedTenants } from "../../domain/rights/checks.ts";
+import { admit, inServedTenantsOrService } from "../../domain/rights/checks.ts";
 import { requiredName } from "../../domain/shared/name.ts";
 import { created, ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
@@ -11,16 +11,16 @@ import { endpoint } from "../shared/endpoint.ts";
 import { anyObject, queryInteger, uuid } from "../shared/validation.ts";
 
 const EventDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   type: z.string(),
-  tenantId: z.uuid(),
+  tenantId: z.guid(),
   occurredAt: z.iso.datetime(),
   data: z.unknown(),
 }).meta({ id: "EventDto" });
 
 const path = "/api/v1/events";
 const area = "Events";
-const polling = inServedTenants("read:events");
+const polling = inServedTenantsOrService("read:events");
 const types = z.union([z.string(), z.array(z.string())])
   .transform((given) =>
     [...new Set([given].flat().flatMap((part) => part.split(",")))].filter((type) => type !== "")
@@ -35,11 +35,11 @@ export const eventRoutes = [
     path,
     area,
     id: "publishEvent",
-    access: inServedTenants(PUBLISH),
+    access: inServedTenantsOrService(PUBLISH),
     summary: "Publish an event of your own type; it is delivered like built-in events",
     details:
       "With `key`, the same type and key within 24 hours is the same event: the answer is 200 with that event. " +
-      "A service account without X-Tenant-ID names the tenant in `tenantId`.",
+      "Without a tenant, a service account names one of its tenants in `tenantId`, and a holder of admin:system any tenant.",
     creates: "atomically",
     body: z.object({
       type: z.string().min(1).max(MAX_TYPE_LENGTH).meta({
@@ -73,8 +73,8 @@ export const eventRoutes = [
     details:
       "Without `after`, it starts with the oldest event that is kept (30 days). Send `next` as the `after` of " +
       "the next request. No event is skipped, also if its transaction commits late. If there is no event, the request " +
-      "waits up to `waitSeconds` for one; then `items` is empty. A service account without X-Tenant-ID gets the events " +
-      "of all its tenants, also of those that are switched off.",
+      "waits up to `waitSeconds` for one; then `items` is empty. Without a tenant, a service account gets the events of all " +
+      "its tenants, also of those that are switched off, and a holder of admin:system those of all tenants but the platform.",
     query: z.object({
       after: z.string().regex(/^\d{1,15}$/, "expected the `next` of an earlier answer").default("0")
         .transform(Number)

@@ -62,7 +62,15 @@ export interface RouteInput<C, P, Q, B> {
 export type RouteSpec<C, P, Q, B> =
   & Omit<
     EndpointSpec<C, P, Q, B, RouteInput<C, P, Q, B>>,
-    "lateBody" | "filePart" | "creates" | "problems" | "unlimited" | "skipsConnectionWait" | "mayWait"
+    | "find"
+    | "lateBody"
+    | "filePart"
+    | "creates"
+    | "problems"
+    | "unlimited"
+    | "isReport"
+    | "skipsConnectionWait"
+    | "mayWait"
   >
   & {
     /** Accepts the Idempotency-Key header; the answer and the change commit together. For routes that create something. */
@@ -121,7 +129,7 @@ export const defineChannel = (channel: ExtensionChannel): ExtensionChannel => ch
 
 /** A permission with tenant reach that an extension adds to the catalog. */
 export interface ExtensionPermission {
-  /** `action:resource` or names with dots, such as `read:invoices` or `invoices.read`. */
+  /** `action:resource`, such as `read:invoices`. */
   code: string;
   category: string;
   description: string;

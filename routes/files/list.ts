@@ -6,20 +6,12 @@ import { PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
 import { listFiles } from "../../domain/files/list.ts";
 import { listReferences } from "../../domain/files/references.ts";
 import { ok } from "../shared/answer.ts";
-import { parse } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
-import { FileId, FileProfileDto, FileRecordDto, FileReferenceDto } from "./shapes.ts";
+import { FileProfileDto, FileRecordDto, FileReferenceDto, ofFile } from "./shapes.ts";
 
 const access = inFileModule("read:files");
-
-const PageQuery = z.object(pageQuery());
-/** The query in the API document. Its values are validated after the file was found. */
-const LatePageQuery = z.object({
-  page: z.unknown().optional().meta({ type: "integer", minimum: 1, default: 1 }),
-  pageSize: z.unknown().optional().meta({ type: "integer", minimum: 1, maximum: 100, default: 20 }),
-});
 
 /** Lists of files, upload profiles and references of a file. */
 export const listRoutes = [
@@ -73,13 +65,13 @@ export const listRoutes = [
     id: "listFileReferences",
     summary: "List the references of a file, oldest first",
     access,
-    params: FileId,
-    query: LatePageQuery,
+    ...ofFile,
+    query: z.object(pageQuery()),
     answers: { 200: { description: "A page of references", schema: pagedResultOf(FileReferenceDto) } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ db, caller, params, query }) {
       const file = await readVisibleFile(db, caller, params.id);
-      return ok(await listReferences(db, caller, file, parse(PageQuery, query)));
+      return ok(await listReferences(db, caller, file, query));
     },
   }),
 ] as const;

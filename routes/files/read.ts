@@ -5,15 +5,12 @@ import { listScanAttempts } from "../../domain/files/scan_attempts.ts";
 import { readScannerStatus } from "../../domain/files/scanner_status.ts";
 import { z } from "zod";
 import { ok, okVersioned } from "../shared/answer.ts";
-import { parse } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import {
   DownloadQuery,
   FileDownload,
-  FileId,
   FileRecordDto,
-  LateDownloadQuery,
-  LateScanAttemptsQuery,
+  ofFile,
   ScanAttemptDto,
   ScanAttemptsQuery,
   ScannerStatusDto,
@@ -43,7 +40,7 @@ export const readRoutes = [
     isPointRead: true,
     summary: "Read the record of a file of any status, also of a purged file",
     access,
-    params: FileId,
+    ...ofFile,
     answers: { 200: { etag: true, description: "The file", schema: FileRecordDto } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ db, caller, params }) {
@@ -58,8 +55,8 @@ export const readRoutes = [
     id: "giveDownloadUrl",
     summary: "Get a short-lived download URL of the content",
     access,
-    params: FileId,
-    query: LateDownloadQuery,
+    ...ofFile,
+    query: DownloadQuery,
     answers: { 200: { description: "The URL and its expiry", schema: FileDownload } },
     problems: [
       "FILE_NOT_FOUND",
@@ -70,8 +67,7 @@ export const readRoutes = [
     ],
     async run({ platform, db, caller, params, query }) {
       const file = await readVisibleFile(db, caller, params.id);
-      const { purpose } = parse(DownloadQuery, query);
-      return ok(await giveDownloadUrl(platform, caller, file, purpose));
+      return ok(await giveDownloadUrl(platform, caller, file, query.purpose));
     },
   }),
   endpoint({
@@ -81,13 +77,13 @@ export const readRoutes = [
     id: "listScanAttempts",
     summary: "List the scan attempts of a file, newest first",
     access,
-    params: FileId,
-    query: LateScanAttemptsQuery,
+    ...ofFile,
+    query: ScanAttemptsQuery,
     answers: { 200: { description: "The attempts", schema: z.array(ScanAttemptDto) } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ db, caller, params, query }) {
       const file = await readVisibleFile(db, caller, params.id);
-      return ok(await listScanAttempts(db, file.id, parse(ScanAttemptsQuery, query)));
+      return ok(await listScanAttempts(db, file.id, query));
     },
   }),
 ] as const;

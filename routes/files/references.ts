@@ -3,9 +3,8 @@ import { readVisibleFile } from "../../domain/files/file.ts";
 import { referenceFile, releaseReference } from "../../domain/files/references.ts";
 import { SERVICE_SCOPES } from "../../domain/files/service_scopes.ts";
 import { created, noContent } from "../shared/answer.ts";
-import { parse } from "../shared/call.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { FileId, FileReferenceDto, FileReferenceId, ReferenceId, ReferenceRequest } from "./shapes.ts";
+import { FileReferenceDto, FileReferenceId, ofFile, ReferenceRequest } from "./shapes.ts";
 
 const access = inFileModule("upload:files");
 
@@ -22,8 +21,8 @@ export const referenceRoutes = [
         Object.values(SERVICE_SCOPES).join(", ")
       }.`,
     access,
-    params: FileId,
-    lateBody: ReferenceRequest,
+    ...ofFile,
+    body: ReferenceRequest,
     creates: "atomically",
     answers: {
       201: { description: "The reference; an existing one for the same owner", schema: FileReferenceDto },
@@ -35,10 +34,9 @@ export const referenceRoutes = [
       "FILE_PURGED_CONFLICT",
       "FORBIDDEN",
     ],
-    async run({ platform, db, caller, params, call }) {
+    async run({ platform, db, caller, params, body }) {
       const file = await readVisibleFile(db, caller, params.id);
-      const owner = await call.readJson(ReferenceRequest);
-      const reference = await referenceFile(platform, caller, file.id, owner);
+      const reference = await referenceFile(platform, caller, file.id, body);
       return created(reference, `/api/v1/files/${file.id}/references/${reference.referenceId}`);
     },
   }),
@@ -51,13 +49,13 @@ export const referenceRoutes = [
     details:
       "The service releases its own references itself, such as those of reports. Here they answer 404.",
     access,
+    ...ofFile,
     params: FileReferenceId,
     answers: { 204: { description: "The reference is released" } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ platform, db, caller, params }) {
       const file = await readVisibleFile(db, caller, params.id);
-      const { referenceId } = parse(ReferenceId, params);
-      await releaseReference(platform, caller, file.id, referenceId);
+      await releaseReference(platform, caller, file.id, params.referenceId);
       return noContent();
     },
   }),

@@ -4,9 +4,9 @@ import { purgeFile } from "../../domain/files/purge_file.ts";
 import { changeRetention } from "../../domain/files/retention.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { FileId, FileRecordDto, PurgeRequest, RetentionRequest } from "./shapes.ts";
+import { FileRecordDto, ofFile, PurgeRequest, RetentionRequest } from "./shapes.ts";
 
-/** Retention and purge of a file. The body is read after the file was found for the caller. */
+/** Retention and purge of a file. */
 export const retentionRoutes = [
   endpoint({
     method: "put",
@@ -15,8 +15,8 @@ export const retentionRoutes = [
     id: "changeRetention",
     summary: "Extend the retention of a file, or set or release its legal hold",
     access: inFileModule("retain:files"),
-    params: FileId,
-    lateBody: RetentionRequest,
+    ...ofFile,
+    body: RetentionRequest,
     answers: { 200: { etag: true, description: "The file", schema: FileRecordDto } },
     problems: [
       "FILE_NOT_FOUND",
@@ -25,10 +25,9 @@ export const retentionRoutes = [
       "PRECONDITION_FAILED",
       "FORBIDDEN",
     ],
-    async run({ platform, db, caller, params, call }) {
+    async run({ platform, db, caller, params, body, call }) {
       const { id } = await readVisibleFile(db, caller, params.id);
-      const change = await call.readJson(RetentionRequest);
-      const file = await changeRetention(platform, caller, id, change, call.ifMatch);
+      const file = await changeRetention(platform, caller, id, body, call.ifMatch);
       return okVersioned(fileRecord(file), file.version);
     },
   }),
@@ -40,8 +39,8 @@ export const retentionRoutes = [
     waitsForOthers: true,
     summary: "Delete the content; the record stays as a tombstone",
     access: inFileModule("purge:files"),
-    params: FileId,
-    lateBody: PurgeRequest,
+    ...ofFile,
+    body: PurgeRequest,
     answers: { 200: { description: "The tombstone", schema: FileRecordDto } },
     problems: [
       "FILE_NOT_FOUND",
@@ -52,10 +51,9 @@ export const retentionRoutes = [
       "FILE_PURGED_CONFLICT",
       "FORBIDDEN",
     ],
-    async run({ platform, db, caller, params, call }) {
+    async run({ platform, db, caller, params, body }) {
       const { id } = await readVisibleFile(db, caller, params.id);
-      const { reason } = await call.readJson(PurgeRequest, { optional: true }); // without a body the reason is missing: 400
-      return ok(await purgeFile(platform, caller, id, reason));
+      return ok(await purgeFile(platform, caller, id, body.reason));
     },
   }),
 ] as const;

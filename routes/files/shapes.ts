@@ -1,17 +1,24 @@
 import { z } from "zod";
 import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
-import { FILE_STATUSES, RETENTION_CLASSES } from "../../domain/files/file.ts";
+import { FILE_STATUSES, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { MAX_PARTS } from "../../domain/files/parts.ts";
 import { isJobReason, PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
+import type { Caller } from "../../domain/rights/caller.ts";
+import { isUuid } from "../../domain/shared/ids.ts";
+import type { FindInput } from "../shared/endpoint.ts";
 import { pageQuery } from "../shared/paging.ts";
 import { enumName, instant, uuid } from "../shared/validation.ts";
 
 const time = z.iso.datetime();
 
-export const FileId = z.object({ id: uuid });
-/** `referenceId` is validated after the file was found for the caller. */
-export const FileReferenceId = z.object({ id: uuid, referenceId: z.string() });
-export const ReferenceId = z.object({ referenceId: uuid });
+/** Members of every route that names a file. */
+export const ofFile = {
+  params: z.object({ id: uuid }),
+  find: async ({ db, caller, params: { id = "" } }: FindInput<Caller>) => {
+    if (isUuid(id)) await readVisibleFile(db, caller, id);
+  },
+};
+export const FileReferenceId = ofFile.params.extend({ referenceId: uuid });
 
 export const ReserveFileRequest = z.object({
   profile: z.string().min(1).max(64),
@@ -40,7 +47,7 @@ const PartReservation = z.object({
 }).meta({ id: "FilePartReservation" });
 
 export const FileReservation = z.object({
-  fileId: z.uuid(),
+  fileId: z.guid(),
   uploadUrl: z.url().meta({ description: "PUT the content to this URL, directly to storage" }),
   uploadExpiresAt: time,
   requiredHeaders: z.record(z.string(), z.string()).meta({
@@ -66,8 +73,8 @@ export const CompleteFileRequest = z.object({
 });
 
 export const FileRecordDto = z.object({
-  id: z.uuid(),
-  tenantId: z.uuid().nullable().meta({ description: "null: a product file" }),
+  id: z.guid(),
+  tenantId: z.guid().nullable().meta({ description: "null: a product file" }),
   profile: z.string(),
   fileName: z.string(),
   declaredContentType: z.string(),
@@ -78,7 +85,7 @@ export const FileRecordDto = z.object({
   retentionClass: z.enum(RETENTION_CLASSES),
   retainUntil: time.nullable(),
   legalHold: z.boolean(),
-  legalHoldBy: z.uuid().nullable().meta({ description: "Who set the legal hold" }),
+  legalHoldBy: z.guid().nullable().meta({ description: "Who set the legal hold" }),
   legalHoldSince: time.nullable(),
   legalHoldReason: z.string().nullable(),
   purgesAt: time.nullable().meta({
@@ -90,11 +97,11 @@ export const FileRecordDto = z.object({
   }),
   purgeReason: z.string().nullable(),
   purgedAt: time.nullable(),
-  purgedBy: z.uuid().nullable(),
+  purgedBy: z.guid().nullable(),
   rejectionCode: z.string().nullable(),
   signatureName: z.string().nullable(),
   referenceCount: z.int(),
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: time,
   completedAt: time.nullable(),
   availableAt: time.nullable(),
@@ -109,17 +116,8 @@ export const FileProfileDto = z.object({
 export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ id: "FileDownload" });
 
 export const DownloadQuery = z.object({ purpose: enumName(DOWNLOAD_PURPOSES).default("download") });
-/** The query in the API document. Its values are validated after the file was found. */
-export const LateDownloadQuery = z.object({
-  purpose: z.unknown().optional().meta({ type: "string", enum: [...DOWNLOAD_PURPOSES], default: "download" }),
-});
 
 export const ScanAttemptsQuery = z.object(pageQuery(100, 100));
-/** The query in the API document. Its values are validated after the file was found. */
-export const LateScanAttemptsQuery = z.object({
-  page: z.unknown().optional().meta({ type: "integer", minimum: 1, default: 1 }),
-  pageSize: z.unknown().optional().meta({ type: "integer", minimum: 1, maximum: 100, default: 100 }),
-});
 
 export const ScanAttemptDto = z.object({
   attemptNumber: z.int(),
@@ -140,11 +138,11 @@ export const ReferenceRequest = z.object({
 }).meta({ id: "ReferenceRequest" });
 
 export const FileReferenceDto = z.object({
-  referenceId: z.uuid(),
-  fileId: z.uuid(),
+  referenceId: z.guid(),
+  fileId: z.guid(),
   scope: z.string(),
   ownerId: z.string(),
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: time,
 }).meta({ id: "FileReference" });
 

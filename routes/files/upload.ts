@@ -4,7 +4,7 @@ import { fileRecord } from "../../domain/files/file.ts";
 import { reserveFile } from "../../domain/files/reserve.ts";
 import { created, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { CompleteFileRequest, FileId, FileRecordDto, FileReservation, ReserveFileRequest } from "./shapes.ts";
+import { CompleteFileRequest, FileRecordDto, FileReservation, ofFile, ReserveFileRequest } from "./shapes.ts";
 
 /** Reserves and confirms uploads. The client sends the content directly to storage. */
 export const uploadRoutes = [
@@ -38,7 +38,7 @@ export const uploadRoutes = [
     waitsForOthers: true,
     summary: "Confirm an upload; starts the scan",
     access: inFileModule("upload:files"),
-    params: FileId,
+    ...ofFile,
     // read only for a reservation with parts; other confirmations have no body
     lateBody: CompleteFileRequest,
     bodyOptional: true,

@@ -26,12 +26,12 @@ const byId = z.object({ id: uuid });
 
 const continuation = z.object({
   jobTypeName: z.string(),
-  jobId: z.uuid().nullable().meta({ description: "null until it is enqueued" }),
+  jobId: z.guid().nullable().meta({ description: "null until it is enqueued" }),
 }).nullable();
 
 const JobBatchDto = z.object({
-  id: z.uuid(),
-  tenantId: z.uuid().nullable(),
+  id: z.guid(),
+  tenantId: z.guid().nullable(),
   name: z.string().nullable(),
   status: z.enum(BATCH_STATUSES),
   totalJobs: z.int(),
@@ -40,7 +40,7 @@ const JobBatchDto = z.object({
   }),
   onAllSucceeded: continuation,
   onAnyFailed: continuation,
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: timestamp,
   endedAt: timestamp.nullable().meta({ description: "When its outcome was known; other jobs may still run" }),
 }).meta({ id: "JobBatchDto", description: "A batch of jobs" });

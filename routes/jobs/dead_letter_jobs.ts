@@ -148,7 +148,7 @@ export const deadLetterRoutes = [
     run: async ({ db, caller, query, body, call }) =>
       ok(
         await purgeDeadLetters(db, caller, {
-          ...readPurge(body, call.ignoredMembers.size > 0),
+          ...readPurge(body, [...call.ignoredMembers].some((name) => !call.url.searchParams.has(name))),
           reach: jobReach(caller, query.tenantId),
         }),
       ),

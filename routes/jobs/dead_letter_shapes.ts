@@ -5,9 +5,9 @@ import { instant } from "../shared/validation.ts";
 import { timestamp } from "./shapes.ts";
 
 export const DeadLetterJobDto = z.object({
-  id: z.uuid(),
-  jobId: z.uuid(),
-  tenantId: z.uuid().nullable(),
+  id: z.guid(),
+  jobId: z.guid(),
+  tenantId: z.guid().nullable(),
   jobTypeName: z.string(),
   queue: z.string(),
   serializedArgs: z.string(),
@@ -15,7 +15,7 @@ export const DeadLetterJobDto = z.object({
   errorMessage: z.string().nullable(),
   failedAt: timestamp,
   retriedAt: timestamp.nullable(),
-  retriedJobId: z.uuid().nullable(),
+  retriedJobId: z.guid().nullable(),
 }).meta({ id: "DeadLetterJobDto" });
 
 export const DeadLetterGroupDto = z.object({
@@ -60,8 +60,10 @@ const filters = {
   failedTo: instant,
 };
 const FILTERS = Object.keys(filters) as (keyof typeof filters)[];
-const all = z.boolean().default(false).meta({ description: "Required if no filter is given" });
-const dryRun = z.boolean().default(false).meta({ description: "Only counts" });
+const all = z.boolean().nullish();
+const dryRun = z.boolean().nullish().transform((value) => value ?? false).meta({
+  description: "Only counts",
+});
 
 const NO_FILTER = `expected one of ${FILTERS.join(", ")}, or all: true`;
 
@@ -71,7 +73,7 @@ export const RetryManyRequest = z.object({
   errorContains: orNull(filters.errorContains),
   failedFrom: orNull(filters.failedFrom),
   failedTo: orNull(filters.failedTo),
-  all,
+  all: all.meta({ description: "Required if no filter is given" }),
   dryRun,
 }).refine(
   (body) => body.all || FILTERS.some((name) => body[name] !== null),
@@ -82,11 +84,15 @@ export const RetryManyResponse = z.object({
   matched: z.int(),
   retried: z.int(),
   dryRun: z.boolean(),
-  jobIds: z.array(z.uuid()).meta({ description: "Ids of the first 100 new jobs" }),
+  jobIds: z.array(z.guid()).meta({ description: "Ids of the first 100 new jobs" }),
 }).meta({ id: "RetryDeadLettersResponse" });
 
 export const PurgeRequest = z.object({
-  retentionDays: z.int().min(0).max(36_500).nullish(),
+  retentionDays: z.number().min(0).refine(Number.isInteger, "expected an integer").nullish().meta({
+    type: ["integer", "null"],
+    minimum: 0,
+    description: "Only what failed more than so many days ago",
+  }),
   jobTypeName: filters.jobTypeName.nullish(),
   errorPattern: filters.errorPattern.nullish(),
   errorContains: filters.errorContains.nullish(),
@@ -95,13 +101,13 @@ export const PurgeRequest = z.object({
   expectedCount: z.int().min(0).nullish().meta({
     description: "The number that must match; otherwise 409 and nothing is deleted",
   }),
-  all: all.unwrap().optional(),
-  dryRun: dryRun.unwrap().optional(),
+  all,
+  dryRun,
 }).meta({
   id: "PurgeDeadLettersRequest",
   description:
-    "An empty body, or retentionDays null without a filter, purges all. A filter matches only dead letters " +
-    "that were not retried, like the groups.",
+    "Without an age and a filter, purges all; null counts as absent. A filter matches only dead letters that were not " +
+    "retried, like the groups. If it has an unknown member, only `all: true` purges all.",
 });
 
 export const PurgeResponse = z.object({
@@ -112,22 +118,19 @@ export const PurgeResponse = z.object({
 /**
  * Reads which dead letters a purge selects.
  * @param hasUnknown true if the body has unknown members: a misspelled filter must not purge everything
- * @throws VALIDATION_ERROR when the body selects nothing, is not empty, and does not ask for all
+ * @throws VALIDATION_ERROR when the body selects nothing, but has an unknown member or `all: false`
  */
 export function readPurge(body: z.output<typeof PurgeRequest>, hasUnknown: boolean) {
   const { retentionDays, expectedCount, dryRun, all, ...filters } = body;
   const isFiltered = Object.values(filters).some((value) => !isAbsent(value));
-  const isEmpty = Object.values(body).every((value) => value === undefined) && !hasUnknown;
-  const isWithoutAge = retentionDays === null && !hasUnknown &&
-    Object.values(filters).every((value) => value === undefined);
-  if (!isFiltered && isAbsent(retentionDays) && !isEmpty && !isWithoutAge && !all) {
+  if (!isFiltered && isAbsent(retentionDays) && (all ?? !hasUnknown) === false) {
     throw invalid({ all: [NO_FILTER] });
   }
   const { jobTypeName, errorPattern, errorContains, failedFrom, failedTo } = filters;
   return {
     retentionDays: retentionDays ?? null,
     expectedCount: expectedCount ?? null,
-    dryRun: dryRun ?? false,
+    dryRun,
     filter: !isFiltered ? null : {
       jobTypeName: jobTypeName ?? null,
       errorPattern: errorPattern ?? null,

@@ -13,7 +13,7 @@ import { rotateSigningSecret } from "../../domain/jobs/remote/signing_secrets.ts
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { anyObject } from "../shared/validation.ts";
+import { anyObject, optionalObject } from "../shared/validation.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 
 const timestamp = z.iso.datetime();
@@ -31,15 +31,15 @@ const rateLimit = z.object({
 const push = z.object({
   url: z.url({ protocol: /^https?$/, error: "expected an http or https URL" }).max(2_000),
 }).meta({ description: "Jobs are sent to this URL as Standard Webhooks, instead of being claimed" });
-const argsSchema = anyObject
-  .meta({
-    description: "JSON Schema (2020-12) of the arguments; `format` is not checked",
-    example: { type: "object" },
-  });
+const ARGS_SCHEMA = {
+  type: ["object", "null"],
+  description: "JSON Schema (2020-12) of the arguments; `format` is not checked",
+  example: { type: "object" },
+} as const;
 
 const PutJobTypeRequest = z.object({
   description: z.string().max(2_000).nullish(),
-  argsSchema: argsSchema.nullish(),
+  argsSchema: optionalObject.meta({ ...ARGS_SCHEMA }),
   timeoutSeconds: z.int().min(1).max(604_800).nullish(),
   maxRetries: z.int().min(0).max(25).nullish(),
   concurrency: z.int().min(1).max(100_000).nullish(),
@@ -56,16 +56,16 @@ const PutJobTypeRequest = z.object({
 
 const DeclaredJobTypeDto = z.object({
   name: z.string(),
-  tenantId: z.uuid().nullable().meta({ description: "Null: declared for all tenants" }),
+  tenantId: z.guid().nullable().meta({ description: "Null: declared for all tenants" }),
   description: z.string().nullable(),
-  argsSchema: argsSchema.nullable(),
+  argsSchema: anyObject.nullable().meta({ ...ARGS_SCHEMA }),
   timeoutSeconds: z.int(),
   maxRetries: z.int(),
   concurrency: z.int().nullable(),
   rateLimit: z.object({ count: z.int(), perSeconds: z.int(), key: z.string().nullable() }).nullable(),
   secretArgs: z.array(z.string()),
   push: z.object({ url: z.string() }).nullable(),
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
   secret: z.string().optional().meta({

@@ -71,7 +71,7 @@ const unique = {
 const serializedArgs = z.string({ error: "expected a string that holds JSON" });
 
 export const JobSummaryDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   jobTypeName: z.string(),
   argsTypeName: z.string().nullable(),
   serializedArgs: z.string(),
@@ -91,12 +91,12 @@ export const JobSummaryDto = z.object({
   cancelRequestedAt: timestamp.nullable().meta({
     description: "When a caller asked to stop the running job",
   }),
-  parentJobId: z.uuid().nullable().meta({ description: "The only parent; null for several" }),
-  parentJobIds: z.array(z.uuid()).meta({ description: "All parents" }),
-  batchId: z.uuid().nullable(),
+  parentJobId: z.guid().nullable().meta({ description: "The only parent; null for several" }),
+  parentJobIds: z.array(z.guid()).meta({ description: "All parents" }),
+  batchId: z.guid().nullable(),
   recurringJobId: z.string().nullable(),
-  tenantId: z.uuid().nullable(),
-  createdBy: z.uuid().nullable(),
+  tenantId: z.guid().nullable(),
+  createdBy: z.guid().nullable(),
   uniqueKey: z.string().nullable(),
 }).meta({ id: "JobSummaryDto", description: "A background job" });
 
@@ -131,15 +131,15 @@ export const BulkEnqueueResponse = bulkResponseOf(JobSummaryDto).extend({
 }).meta({ id: "BulkEnqueueResponse" });
 
 export const JobExecutionDto = z.object({
-  id: z.uuid(),
-  jobId: z.uuid(),
+  id: z.guid(),
+  jobId: z.guid(),
   attemptNumber: z.int(),
   status: z.enum(["Processing", "Succeeded", "Failed", "Abandoned"]),
   startedAt: timestamp,
   completedAt: timestamp.nullable(),
   durationMs: z.number().nullable(),
   errorMessage: z.string().nullable(),
-  workerId: z.uuid(),
+  workerId: z.guid(),
   output: z.string().nullable(),
   progressPercent: z.number().nullable(),
   progressNote: z.string().nullable(),
@@ -220,7 +220,7 @@ export const JobDetailDto = JobSummaryDto.extend({
   progressPercent: z.number().nullable().meta({ description: "Of the last attempt, like `output`" }),
   progressNote: z.string().nullable(),
   output: z.string().nullable(),
-  deadLetter: z.object({ id: z.uuid(), retriedAt: timestamp.nullable(), retriedJobId: z.uuid().nullable() })
+  deadLetter: z.object({ id: z.guid(), retriedAt: timestamp.nullable(), retriedJobId: z.guid().nullable() })
     .nullable().meta({ description: "The dead letter of the job, and the job that it was retried as" }),
   names: z.record(z.string(), z.string()).meta({
     description: "Names of `createdBy` and `tenantId`, by id, if the caller may see them",
@@ -242,7 +242,7 @@ export const JobQueueDto = z.object({
 }).meta({ id: "JobQueueDto" });
 
 export const JobWorkerDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   host: z.string(),
   startedAt: timestamp,
   heartbeatAt: timestamp,
@@ -252,10 +252,10 @@ export const JobWorkerDto = z.object({
     description: "Product and version, as its User-Agent names them; null: it did not say",
   }),
   jobs: z.array(z.object({
-    id: z.uuid(),
+    id: z.guid(),
     jobTypeName: z.string(),
     queue: z.string(),
-    tenantId: z.uuid().nullable(),
+    tenantId: z.guid().nullable(),
     startedAt: timestamp.nullable(),
   })).meta({ description: "The ten jobs that it has held longest" }),
 }).meta({ id: "JobWorkerDto", description: "An instance or a process of a caller that runs jobs" });
@@ -292,7 +292,7 @@ export const RecurringJobDto = z.object({
   isPaused: z.boolean(),
   nextRunAt: timestamp.nullable(),
   lastRunAt: timestamp.nullable(),
-  lastJobId: z.uuid().nullable(),
+  lastJobId: z.guid().nullable(),
   lastStatus: z.enum(JOB_STATUSES).nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,

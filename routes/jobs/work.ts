@@ -93,10 +93,10 @@ const ClaimResponse = z.object({
   }),
   jobs: z.array(
     z.object({
-      jobId: z.uuid(),
+      jobId: z.guid(),
       attempt: z.int().meta({ description: "Names this attempt in heartbeats and settlements" }),
       jobTypeName: z.string(),
-      tenantId: z.uuid().nullable(),
+      tenantId: z.guid().nullable(),
       args: z.unknown(),
       attempts: z.int().meta({ description: "Failed attempts that count against maxRetries" }),
       maxRetries: z.int(),
@@ -109,7 +109,7 @@ const ClaimResponse = z.object({
 
 const HeartbeatResponse = z.object({
   jobs: z.array(z.object({
-    jobId: z.uuid(),
+    jobId: z.guid(),
     attempt: z.int(),
     state: z.enum(["held", "lost", "cancel"]),
     leaseUntil: timestamp.nullable().meta({ description: "Null: lost" }),
@@ -119,7 +119,7 @@ const HeartbeatResponse = z.object({
 
 const SettleResponse = z.object({
   jobs: z.array(z.object({
-    jobId: z.uuid(),
+    jobId: z.guid(),
     attempt: z.int(),
     result: z.enum(["settled", "lost", "conflict"]),
   })),
@@ -129,12 +129,12 @@ const SettleResponse = z.object({
 const programOf = ({ headers }: Request): string | null =>
   headers.get("user-agent")?.trim().slice(0, MOST_PROGRAM_CHARACTERS) || null;
 
-/** Common members: rate limits would make a busy worker slower than its lease. */
+/** Common members. */
 const common = {
   method: "post",
   area: "Jobs",
   access: inServedTenantsOrService("work:jobs"),
-  unlimited: true,
+  isReport: true,
   exactNumbers: true,
 } as const;
 

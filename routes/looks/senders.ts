@@ -23,7 +23,7 @@ const write = inTenant("manage:settings");
 const params = z.object({ id: uuid });
 
 const NotificationSenderDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   address: z.string(),
   name: z.string().nullable(),
   method: z.enum(SENDER_METHODS),

@@ -40,7 +40,7 @@ const PreferencesRequest = z.object({
 });
 
 const NotificationPreferencesDto = z.object({
-  userId: z.uuid(),
+  userId: z.guid(),
   timeZoneId: z.string(),
   quietHours: z.object({ from: z.string(), to: z.string() }).nullable(),
   categories: z.array(z.object({

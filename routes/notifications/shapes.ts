@@ -11,7 +11,7 @@ import {
   STATUSES,
 } from "../../domain/notifications/status.ts";
 import { templateTexts } from "../shared/template_texts.ts";
-import { anyObject, enumName, optionalText, uuid } from "../shared/validation.ts";
+import { anyObject, enumName, optionalObject, optionalText, uuid } from "../shared/validation.ts";
 
 const MOST_RECIPIENTS = 1_000;
 /** A longer body exceeds the size limit of a request. */
@@ -73,7 +73,7 @@ export const SendRequest = z.object({
   htmlBody: bodyText,
   textBody: bodyText,
   templateSlug: slug.nullish(),
-  templateData: templateData.nullish(),
+  templateData: optionalObject,
   locale: optionalText(35),
   priority: priority.nullish(),
   category: z.string().trim().min(1).max(100).nullish(),
@@ -85,20 +85,20 @@ export const SendRequest = z.object({
 }).meta({ id: "SendNotificationRequest" });
 
 export const NotificationResultDto = z.object({
-  notificationId: z.uuid(),
+  notificationId: z.guid(),
   status: z.enum(STATUSES),
   statusDisplay: z.string(),
 }).meta({ id: "NotificationResultDto" });
 
 const common = {
-  id: z.uuid(),
+  id: z.guid(),
   channel: channelName,
   channelDisplay: z.string(),
   status: z.enum(STATUSES),
   statusDisplay: z.string(),
   priority: z.enum(NOTIFICATION_PRIORITIES),
   subject: z.string().nullable(),
-  retryCount: z.int(),
+  retryCount: z.int().meta({ description: "Repeated attempts, whatever the reason" }),
   scheduledAt: timestamp.nullable(),
   sentAt: timestamp.nullable(),
   createdAt: timestamp,
@@ -138,7 +138,7 @@ export const NotificationDetailDto = z.object({
   fromAddress: z.string().nullable(),
   fromName: z.string().nullable(),
   replyTo: z.string().nullable(),
-  maxRetries: z.int(),
+  maxRetries: z.int().meta({ description: "Repeats after failures; those after outages do not count" }),
   lastError: z.string().nullable(),
   category: z.string().nullable(),
   deliveryState: reportedState,
@@ -146,7 +146,7 @@ export const NotificationDetailDto = z.object({
     address: z.string(),
     displayName: z.string().nullable(),
     kind: z.enum(["to", "cc", "bcc"]),
-    userId: z.uuid().nullable(),
+    userId: z.guid().nullable(),
     status: z.enum(RECIPIENT_STATUSES),
     reason: z.enum(SKIP_REASONS).nullable().meta({ description: "Reason of status Skipped" }),
     deliverAfter: timestamp.nullable().meta({ description: "End of the quiet hours it waits for" }),
@@ -156,7 +156,7 @@ export const NotificationDetailDto = z.object({
     deliveryStateAt: timestamp.nullable(),
     deliveryDetail: z.string().nullable().meta({ description: "The provider's reason" }),
     suppression: z.object({
-      id: z.uuid(),
+      id: z.guid(),
       reason: z.enum(SUPPRESSION_REASONS),
       detail: z.string().nullable(),
       since: timestamp,
@@ -167,7 +167,7 @@ export const NotificationDetailDto = z.object({
     }).nullable().meta({ id: "RecipientSuppressionDto", description: "Set while the address is suppressed" }),
   })),
   attachments: z.array(z.object({
-    fileId: z.uuid(),
+    fileId: z.guid(),
     fileName: z.string(),
     contentType: z.string(),
     inline: z.boolean(),
@@ -198,7 +198,7 @@ export const NotificationStatsDto = z.object({
 }).meta({ id: "NotificationStatsDto" });
 
 export const NotificationTemplateDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   slug: z.string(),
   name: z.string(),
   locale: z.string(),
@@ -235,14 +235,14 @@ export const NotificationTemplateDetailDto = NotificationTemplateDto.extend({
 const versionMade = {
   version: z.int(),
   changedAt: timestamp,
-  changedBy: z.uuid().nullable().meta({ description: "The user; null: the service itself" }),
+  changedBy: z.guid().nullable().meta({ description: "The user; null: the service itself" }),
 };
 export const NotificationTemplateVersionItem = z.object(versionMade)
   .meta({ id: "NotificationTemplateVersionItem" });
 
 /** A template that uses a layout or partial. */
 export const TemplateUseDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   slug: z.string(),
   name: z.string(),
   locale: z.string(),
@@ -251,7 +251,7 @@ export const TemplateUseDto = z.object({
 }).meta({ id: "TemplateUseDto" });
 
 export const NotificationTemplateVersionDto = z.object({
-  templateId: z.uuid(),
+  templateId: z.guid(),
   ...versionMade,
   name: z.string(),
   locale: z.string(),
@@ -285,8 +285,8 @@ export const RenderedNotification = z.object({
 }).meta({ id: "RenderedNotification" });
 
 export const UserNotificationDto = z.object({
-  id: z.uuid(),
-  userId: z.uuid(),
+  id: z.guid(),
+  userId: z.guid(),
   title: z.string(),
   body: z.string(),
   icon: z.string().nullable(),
@@ -298,8 +298,8 @@ export const UserNotificationDto = z.object({
 }).meta({ id: "UserNotificationDto" });
 
 export const UserDeviceDto = z.object({
-  id: z.uuid(),
-  userId: z.uuid(),
+  id: z.guid(),
+  userId: z.guid(),
   platform: z.string().nullable(),
   createdAt: timestamp,
 }).meta({

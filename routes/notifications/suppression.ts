@@ -22,13 +22,13 @@ const params = z.object({ id: uuid });
 const channel = enumName(SUPPRESSED_CHANNELS);
 
 const NotificationSuppressionDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   channel: z.enum(SUPPRESSED_CHANNELS),
   address: z.string(),
   reason: z.enum(SUPPRESSION_REASONS),
   detail: z.string().nullable(),
-  notificationId: z.uuid().nullable().meta({ description: "The message whose bounce caused it" }),
-  createdBy: z.uuid().nullable(),
+  notificationId: z.guid().nullable().meta({ description: "The message whose bounce caused it" }),
+  createdBy: z.guid().nullable(),
   createdAt: z.iso.datetime(),
 }).meta({ id: "NotificationSuppressionDto" });
 

@@ -12,7 +12,7 @@ import {
 } from "../../domain/notifications/templates/render.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { optionalText, requiredText, uuid } from "../shared/validation.ts";
+import { optionalObject, optionalText, requiredText, uuid } from "../shared/validation.ts";
 import {
   bodyText,
   NotificationResultDto,
@@ -69,7 +69,7 @@ export const templateRenderingRoutes = [
     details: "A user may send ten tests a minute. Without `data` the mail has sample data.",
     access: byPerson(access),
     params,
-    body: z.object({ data: templateData.nullish(), locale: optionalText(35) }).meta({
+    body: z.object({ data: optionalObject, locale: optionalText(35) }).meta({
       id: "SendTemplateTestRequest",
     }),
     bodyOptional: true,
@@ -93,7 +93,7 @@ export const templateRenderingRoutes = [
     waitsForOthers: true,
     summary: "Render a template without sending",
     access,
-    body: z.object({ templateSlug: slug, locale: optionalText(35), data: templateData.nullish() })
+    body: z.object({ templateSlug: slug, locale: optionalText(35), data: optionalObject })
       .meta({ id: "RenderNotificationTemplateRequest" }),
     answers: { 200: { description: "The rendered texts", schema: RenderedNotification } },
     problems: [
@@ -118,7 +118,7 @@ export const templateRenderingRoutes = [
       textBodyTemplate: bodyText,
       locale: requiredText(35).nullish().transform((tag) => tag ?? "en"),
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
-      data: templateData.nullish(),
+      data: optionalObject,
       useSampleData: z.boolean().nullish().meta({
         description: "True: without `data`, every variable gets a fitting value",
       }),

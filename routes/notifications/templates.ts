@@ -75,7 +75,7 @@ export const templateRoutes = [
     access,
     params,
     body: z.object({
-      templateId: uuid,
+      templateId: uuid.nullish().meta({ description: "The id in the path, if it is sent" }),
       name: requiredName(200).nullish().transform((value) => value ?? undefined),
       subjectTemplate: kept(1_000),
       htmlBodyTemplate: kept(1_000_000),

@@ -54,9 +54,9 @@ const given = {
 };
 
 const client = {
-  id: z.uuid(),
+  id: z.guid(),
   clientId: z.string(),
-  tenantId: z.uuid().nullable().meta({
+  tenantId: z.guid().nullable().meta({
     description: "The tenant whose users may sign in; null: every tenant's",
   }),
   name: z.string(),
@@ -179,7 +179,7 @@ export const clientRoutes = [
     answers: {
       200: {
         description: "The new secret, shown only in this answer",
-        schema: z.object({ id: z.uuid(), clientId: z.string(), secret }).meta({ id: "OAuthClientSecretDto" }),
+        schema: z.object({ id: z.guid(), clientId: z.string(), secret }).meta({ id: "OAuthClientSecretDto" }),
       },
     },
     problems: [...changed, "OAUTH_CLIENT_PUBLIC_CONFLICT"],

@@ -6,7 +6,7 @@ import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 
 const ConnectedClientDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   name: z.string(),
   allowedScopes: z.array(z.string()).meta({
     description: "Empty for a first-party client, which does not ask",

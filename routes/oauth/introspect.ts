@@ -20,7 +20,7 @@ const IntrospectionDto = z.object({
   token_type: z.literal("Bearer").optional(),
   sub: optional,
   client_id: optional,
-  tenant_id: z.uuid().optional(),
+  tenant_id: z.guid().optional(),
   ver: z.int().optional().meta({ description: "As in `user.access-changed` and the access check" }),
   permissions: z.array(z.string()).optional().meta({ description: "Those of now, in the tenant" }),
   iss: optional,

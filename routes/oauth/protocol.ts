@@ -45,10 +45,11 @@ export async function oauthAnswer(work: () => Promise<Answer>): Promise<Answer> 
 
 /** RFC 6750, 3: a refused token is described in the header. RFC 6749, 5.2: a refused client learns how to authenticate. */
 function refusal({ error, message }: OAuthError): Answer {
+  const quoted = message.replaceAll(/[^\x20-\x7e]|["\\]/g, "'");
   const challenge: Partial<Record<OAuthError["error"], string>> = {
     invalid_client: 'Basic realm="steward"',
-    invalid_token: `Bearer realm="steward", error="${error}", error_description="${message}"`,
-    insufficient_scope: `Bearer realm="steward", error="${error}", error_description="${message}"`,
+    invalid_token: `Bearer realm="steward", error="${error}", error_description="${quoted}"`,
+    insufficient_scope: `Bearer realm="steward", error="${error}", error_description="${quoted}"`,
   };
   const header = challenge[error];
   return {

@@ -33,8 +33,8 @@ const TokenDto = z.object({
 }).meta({ id: "OAuthTokens" });
 
 const UserInfoDto = z.object({
-  sub: z.uuid(),
-  tenant_id: z.uuid().optional(),
+  sub: z.guid(),
+  tenant_id: z.guid().optional(),
   name: z.string().optional(),
   given_name: z.string().optional(),
   family_name: z.string().optional(),

@@ -43,7 +43,7 @@ const OverviewDto = z.object({
   }),
   reports: z.object({
     latest: z.array(z.object({
-      id: z.uuid(),
+      id: z.guid(),
       reportName: z.string(),
       status: z.int(),
       deliveryStatus: z.enum(DELIVERY_STATUSES).nullable(),

@@ -22,7 +22,7 @@ import { requiredName } from "../../domain/shared/name.ts";
 import { accepted, type Answer, created, etagOf, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { anyObject, requiredText, uuid } from "../shared/validation.ts";
+import { anyObject, optionalObject, requiredText, uuid } from "../shared/validation.ts";
 import { templateTexts } from "../shared/template_texts.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/version_differences.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";
@@ -53,7 +53,7 @@ const texts = templateTexts.nullish();
 const timestamp = z.iso.datetime();
 
 const summaryFields = {
-  id: z.uuid(),
+  id: z.guid(),
   slug: z.string(),
   name: z.string(),
   locale: z.string(),
@@ -73,16 +73,16 @@ const TemplateDto = z.object({ ...summaryFields, ...contentFields }).meta({ id: 
 const VersionItem = z.object({
   version: z.int(),
   changedAt: timestamp,
-  changedBy: z.uuid().nullable(),
+  changedBy: z.guid().nullable(),
 }).meta({ id: "DocumentTemplateVersionItem" });
 const VersionDto = z.object({
-  templateId: z.uuid(),
+  templateId: z.guid(),
   version: z.int(),
   name: z.string(),
   locale: z.string(),
   ...contentFields,
   changedAt: timestamp,
-  changedBy: z.uuid().nullable(),
+  changedBy: z.guid().nullable(),
 }).meta({ id: "DocumentTemplateVersionDto" });
 const SampleDto = z.object({
   slug: z.string(),
@@ -143,7 +143,7 @@ export const documentTemplateRoutes = [
       locale,
       ...templates,
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
-      sampleData: data.nullish().transform((sample) => sample ?? {}),
+      sampleData: optionalObject.transform((sample) => sample ?? {}),
       texts: texts.transform((given) => given ?? null),
     }).meta({ id: "CreateDocumentTemplateRequest" }),
     creates: "atomically",
@@ -169,10 +169,15 @@ export const documentTemplateRoutes = [
       requiredVariables: variables.nullish().transform((list) => list ?? ""),
       texts: texts.transform((given) => given ?? null),
       language,
-      data: data.nullish().transform((given) => given ?? {}),
+      data: optionalObject.transform((given) => given ?? {}),
     }).meta({ id: "PreviewDocumentTemplateRequest" }),
     answers: PDF,
-    problems: ["DOCUMENT_TEMPLATE_INVALID", "DOCUMENT_TEMPLATE_VARIABLES_MISSING", "REPORT_BUSY_UNAVAILABLE"],
+    problems: [
+      "DOCUMENT_TEMPLATE_INVALID",
+      "DOCUMENT_TEMPLATE_VARIABLES_MISSING",
+      "REPORT_BUSY_UNAVAILABLE",
+      "REPORT_TOO_LARGE_FOR_SYNC",
+    ],
     async run({ platform, caller: { tenantId }, body: { data, language, ...given } }) {
       return pdf(await previewDocument(platform, given, { tenantId, language, data }));
     },
@@ -205,7 +210,7 @@ export const documentTemplateRoutes = [
       titleTemplate: title.optional(),
       bodyTemplate: body.optional(),
       requiredVariables: variables.nullish().transform((list) => list === null ? "" : list),
-      sampleData: data.nullish().transform((sample) => sample === null ? {} : sample),
+      sampleData: optionalObject.transform((sample) => sample === null ? {} : sample),
       texts,
     }).meta({ id: "UpdateDocumentTemplateRequest" }),
     answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
@@ -303,7 +308,7 @@ export const documentTemplateRoutes = [
     access: reading,
     params,
     bodyOptional: true,
-    body: z.object({ data: data.nullish().transform((given) => given ?? null), language })
+    body: z.object({ data: optionalObject.transform((given) => given ?? null), language })
       .meta({ id: "RenderDocumentTemplateRequest" }),
     answers: PDF,
     problems: [
@@ -311,6 +316,7 @@ export const documentTemplateRoutes = [
       "DOCUMENT_TEMPLATE_INVALID",
       "DOCUMENT_TEMPLATE_VARIABLES_MISSING",
       "REPORT_BUSY_UNAVAILABLE",
+      "REPORT_TOO_LARGE_FOR_SYNC",
     ],
     async run({ db, platform, caller, params, body }) {
       const template = await readDocumentTemplate(db, caller.tenantId, params.id);
@@ -329,7 +335,7 @@ export const documentTemplateRoutes = [
     access: inTenant("generate:documents"),
     params,
     body: z.object({
-      data: data.nullish().transform((given) => given ?? null),
+      data: optionalObject.transform((given) => given ?? null),
       items: z.array(
         z.object({
           data,

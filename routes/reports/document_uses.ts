@@ -6,7 +6,7 @@ import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
 
 const DocumentUseDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   slug: z.string(),
   name: z.string(),
   locale: z.string(),

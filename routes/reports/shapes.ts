@@ -13,7 +13,7 @@ import { formatsOf } from "../../domain/reports/writers/mod.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { LAST_PAGE } from "../shared/paging.ts";
 import { pathOf } from "../shared/answer.ts";
-import { anyObject, optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
+import { optionalObject, optionalText, queryInteger, requiredText, uuid } from "../shared/validation.ts";
 
 const timestamp = z.iso.datetime();
 const parameterValue = z.union([z.string(), z.number(), z.boolean()]);
@@ -50,7 +50,7 @@ export const TemplateItemDto = z.object({
 }).meta({ id: "ReportTemplateItemDto" });
 
 const summaryFields = {
-  id: z.uuid(),
+  id: z.guid(),
   templateId: z.string(),
   reportName: z.string(),
   format: formatValue,
@@ -65,7 +65,7 @@ export const ExecutionSummaryDto = z.object(summaryFields).meta({ id: "ReportExe
 export const ExecutionDetailDto = z.object({
   ...summaryFields,
   parametersJson: z.string(),
-  storedFileId: z.uuid().nullable(),
+  storedFileId: z.guid().nullable(),
   fileStatus: z.enum(FILE_STATUSES).nullable().meta({
     description: "Status of that file; the document can be downloaded while it is Available",
   }),
@@ -75,8 +75,8 @@ export const ExecutionDetailDto = z.object({
   errorMessage: z.string().nullable(),
   startedAt: timestamp.nullable(),
   requestedBy: z.string().nullable(),
-  scheduleId: z.uuid().nullable(),
-  burstId: z.uuid().nullable().meta({ description: "Common id of the executions of one burst" }),
+  scheduleId: z.guid().nullable(),
+  burstId: z.guid().nullable().meta({ description: "Common id of the executions of one burst" }),
   burstValue: z.string().nullable().meta({ description: "The burst value of this execution" }),
   downloadCount: z.int(),
   expiresAt: timestamp.nullable().meta({
@@ -87,7 +87,7 @@ export const ExecutionDetailDto = z.object({
     z.object({
       method: z.int(),
       recipient: z.string(),
-      targetId: z.uuid().nullable(),
+      targetId: z.guid().nullable(),
       status: z.enum(["Owed", "Delivered", "Failed"]),
       errorMessage: z.string().nullable(),
       attempts: z.int(),
@@ -97,24 +97,24 @@ export const ExecutionDetailDto = z.object({
 }).meta({ id: "ReportExecutionDetailDto" });
 
 export const GenerationResultDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   templateId: z.string(),
   reportName: z.string(),
   format: formatValue,
   status: statusValue,
   fileName: z.string().nullable(),
   fileSizeBytes: z.int().nullable(),
-  storedFileId: z.uuid().nullable(),
+  storedFileId: z.guid().nullable(),
   generationDuration: duration,
   createdAt: timestamp,
 }).meta({ id: "ReportGenerationResultDto" });
 
 export const TrackingDto = z.object({
-  id: z.uuid(),
-  trackingId: z.uuid(),
+  id: z.guid(),
+  trackingId: z.guid(),
   status: statusValue,
   statusUrl: z.string(),
-  burstId: z.uuid().optional(),
+  burstId: z.guid().optional(),
   burstUrl: z.string().optional(),
 }).meta({
   id: "ReportTrackingDto",
@@ -127,7 +127,7 @@ export const DownloadDto = z.object({ url: z.url(), expiresAt: timestamp }).meta
 const requestFields = {
   templateId: requiredText(100),
   format: formatValue.transform((value) => value as ReportFormat),
-  parameters: anyObject.nullish().transform((value) => value ?? {}),
+  parameters: optionalObject.transform((value) => value ?? {}),
   requestedBy: optionalText(200),
 };
 export const GenerationRequest = z.object(requestFields).meta({ id: "ReportGenerationRequest" });
@@ -241,7 +241,7 @@ function printDuration(ms: number | null): string | null {
 }
 
 export const ScheduleDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   templateId: z.string(),
   name: z.string(),
   description: z.string().nullable(),
@@ -254,11 +254,11 @@ export const ScheduleDto = z.object({
   isActive: z.boolean(),
   nextRunAt: timestamp.nullable(),
   lastRunAt: timestamp.nullable(),
-  lastExecutionId: z.uuid().nullable(),
+  lastExecutionId: z.guid().nullable(),
   lastStatus: statusValue.nullable(),
   lastDeliveryStatus: deliveryStatusValue,
   failuresInARow: z.int().meta({ description: "Failed runs since the last successful one" }),
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
 }).meta({ id: "ReportScheduleDto" });

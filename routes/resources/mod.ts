@@ -11,7 +11,7 @@ import { resourceRoutes } from "./resource_routes.ts";
 
 /** All generic resources. To add one, declare it in domain/resources and list it here. */
 const ApplicationUsageDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   code: z.string(),
   name: z.string(),
   userCount: z.int(),

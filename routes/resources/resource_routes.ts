@@ -150,7 +150,7 @@ function routesOf(r: Resource): Endpoint[] {
       access: changing,
       params,
       answers: { 204: { description: "Deleted" } },
-      problems: [r.notFound, "PRECONDITION_FAILED"],
+      problems: [r.notFound, "PRECONDITION_FAILED", ...r.deleteProblems],
       async run({ db, caller, params, call }) {
         await transact(db, (tx) => r.source.remove(tx, caller, params.id, call.ifMatch));
         return noContent();

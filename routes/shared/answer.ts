@@ -50,6 +50,10 @@ export const text = (body: string, contentType: string, headers: Record<string, 
   body,
 });
 
+/** A URL as the value of a header: what is not visible ASCII is percent-encoded. */
+export const headerUrl = (url: string): string =>
+  url.toWellFormed().replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
+
 /** The strong ETag of a version number. */
 export const etagOf = (version: number): string => `"${version}"`;
 
@@ -118,7 +122,10 @@ export function responder({ baseUrl, isSecure, cors }: AnswerSetting) {
     const all: Record<string, string> = { ...standing, ...headers, traceresponse: traceResponse(traceId) };
     if (more) Object.assign(all, more);
     if (cors) Object.assign(all, cors.headers(request));
-    if (headers.location?.startsWith("/")) all.location = (prefix ??= pathOf(baseUrl())) + headers.location;
+    if (headers.location) {
+      const isOwn = headers.location.startsWith("/");
+      all.location = (isOwn ? prefix ??= pathOf(baseUrl()) : "") + headerUrl(headers.location);
+    }
     const isOfOneEncoding = all.etag !== undefined; // a strong ETag names the bytes of the body
     if (
       mayCompress && !isOfOneEncoding && typeof payload === "string" &&

@@ -114,8 +114,29 @@ export interface UnknownMembers {
 
 type Path = readonly (string | number)[];
 
-/** Finds the unknown members of `value`. @param at path of `value` in the body */
-export function unknownMembers(schema: z.ZodType, value: unknown, at: Path = []): UnknownMembers {
+/** The members of all these shapes. */
+export const allMembers = (shapes: readonly (Shape | null)[]): Shape | null => shapes.reduce(either, null);
+
+/** Does the shape have the member or element at this path? */
+function hasAt(shape: Shape | null | undefined, [part, ...rest]: Path): boolean {
+  if (part === undefined) return true;
+  if (!shape) return false;
+  if (typeof part === "number") return shape.elements !== undefined && hasAt(shape.elements, rest);
+  const member = shape.members?.get(part);
+  return member !== undefined && hasAt(member.shape, rest);
+}
+
+/**
+ * Finds the unknown members of `value`.
+ * @param at path of `value` in the body
+ * @param answered the members of the resource's own answers: these are ignored, also if they look like known ones
+ */
+export function unknownMembers(
+  schema: z.ZodType,
+  value: unknown,
+  at: Path = [],
+  answered: () => Shape | null = () => null,
+): UnknownMembers {
   const found: UnknownMembers = { errors: {}, ignored: [] };
   const depth = at.length;
   let compared = 0;
@@ -148,7 +169,7 @@ export function unknownMembers(schema: z.ZodType, value: unknown, at: Path = [])
         continue;
       }
       const near = meant(shape, shape.members, name);
-      if (near !== undefined) {
+      if (near !== undefined && !hasAt(answered(), [...path, name])) {
         found.errors[[...path.slice(depth), name].join(".")] = [
           `unknown member \`${name}\`; did you mean \`${near}\`?`,
         ];

@@ -1,19 +1,20 @@
 import { withTimeout } from "../../infra/timeout.ts";
 import type { z } from "zod";
 import { type FieldErrors, invalid, Problem, problem } from "../../domain/problems/problem.ts";
+import { addressKey } from "../../domain/access/sign_in/address.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
-import type { RunningRequests } from "../../domain/requests/running_requests.ts";
+import { Holding, type RunningRequests } from "../../domain/requests/running_requests.ts";
 import type { Quota } from "../../domain/requests/rate_limit.ts";
 import { hasLongNumber, lostDigits, parseExactly } from "../../domain/shared/exact_json.ts";
 import { decodeInTurns, nextTurn } from "../../domain/shared/in_turns.ts";
 import { MAX_DEPTH, requireShallow, requireStorableText } from "../../domain/shared/storable.ts";
-import { leaveOutNulls, shapeOf, unknownMembers } from "./body_members.ts";
+import { leaveOutNulls, type Shape, shapeOf, type UnknownMembers, unknownMembers } from "./body_members.ts";
 import { fieldErrors } from "./validation.ts";
 
 export const BODY_LIMIT = 1024 * 1024;
 
-/** Counts the bytes of bodies in memory. `takeBytes` throws if there is no room. */
-export type BodyRoom = Pick<RunningRequests, "takeBytes" | "releaseBytes">;
+/** Counts bodies that arrive and their bytes in memory. `receive` and `takeBytes` throw if there is no room. */
+export type BodyRoom = Pick<RunningRequests, "receive" | "takeBytes" | "releaseBytes">;
 
 export interface BodyLimits {
   /** Maximum size. */
@@ -29,24 +30,29 @@ export class Call {
   caller: Caller | null = null;
   /** The remaining quota of its caller, if requests are limited. */
   quota: Quota | null = null;
+  /** The members of the answers of its resource. */
+  answered: () => Shape | null = () => null;
   /** Unknown members of its body, as `tenants[0].colour`. */
   readonly ignoredMembers = new Set<string>();
-  /** Releases its place among the requests, polls and streams of the instance. */
-  release: () => void = () => {};
+  /** What it holds of the instance. */
+  readonly holding: Holding;
   /** True if X-Tenant-ID names another tenant than the token. The token decides. */
   ignoresTenantHeader = false;
+  /** Bytes of its body; 0 if none has arrived. */
+  bodySize = 0;
   #url: URL | undefined;
   #text = "";
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
   #ending: AbortController | undefined;
-  #heldBytes = 0;
 
   constructor(
     readonly request: Request,
     readonly traceId: string,
     readonly ip: string | null,
     private readonly limits: BodyLimits,
-  ) {}
+  ) {
+    this.holding = new Holding(addressKey(ip));
+  }
 
   /** Aborted at the time limit of the request: its answer is no longer used. */
   get signal(): AbortSignal {
@@ -96,6 +102,7 @@ export class Call {
     }
     if (isLarge) await nextTurn();
     if (raw.length > 2 * MAX_DEPTH) requireShallow(value);
+    if (isLarge) await nextTurn();
     if (!anyText && (raw.includes("\\u") || raw.includes("\0"))) requireStorableText(value);
     const lost = exactNumbers ? null : lostDigits(this.exactBody());
     if (lost) throw invalid({ [lost.path.join(".") || "body"]: [lost.mistake] });
@@ -113,15 +120,20 @@ export class Call {
    * @throws VALIDATION_ERROR by field, also for an unknown member that looks like a known one
    */
   parseBody<S extends z.ZodType>(schema: S, value: unknown, at: (string | number)[] = []): z.output<S> {
-    const errors = this.findUnknownMembers(schema, value, at);
-    const result = schema.safeParse(value);
-    if (result.success && Object.keys(errors).length === 0) return result.data;
-    throw invalid({ ...result.error ? fieldErrors(schema, value, result.error) : {}, ...errors });
+    return parseMembers(schema, value, this.findUnknownMembers(schema, value, at));
+  }
+
+  /** Validates a query like `parseBody`. */
+  parseQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
+    return parseMembers(schema, query, this.#ignoreUnknown(unknownMembers(schema, query)));
   }
 
   /** Returns errors for unknown members of `value` that look like known ones. Records the others as ignored. */
   findUnknownMembers(schema: z.ZodType, value: unknown, at: (string | number)[] = []): FieldErrors {
-    const { errors, ignored } = unknownMembers(schema, value, at);
+    return this.#ignoreUnknown(unknownMembers(schema, value, at, this.answered));
+  }
+
+  #ignoreUnknown({ errors, ignored }: UnknownMembers): FieldErrors {
     for (const name of ignored) this.ignoredMembers.add(name);
     return errors;
   }
@@ -173,8 +185,9 @@ export class Call {
   /** Reads a raw body of one of these content types. @throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
   async readContent(types: readonly string[]): Promise<Uint8Array<ArrayBuffer>> {
     const given = this.request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-    if (!types.includes(given)) throw unreadable("Content-Type", given, types.join(" or "));
-    return await this.readBytes(given, false);
+    const isOther = given !== "" && !types.includes(given);
+    if (isOther) throw unreadable("Content-Type", given, types.join(" or "));
+    return await this.readBytes(given || types.join(" or "), false);
   }
 
   /** The raw body, read once. @throws BODY_TOO_LARGE, BODY_TIMED_OUT, VALIDATION_ERROR if it is incomplete */
@@ -186,24 +199,26 @@ export class Call {
     const { headers, body } = this.request;
     const declared = Number(headers.get("content-length") ?? "0");
     if (declared > this.limits.bytes) throw tooLarge(this.limits.bytes);
-    return body ? await readWithin(body, this.limits, (bytes) => this.#hold(bytes)) : new Uint8Array();
-  }
-
-  #hold(bytes: number): void {
-    this.limits.room.takeBytes(bytes);
-    this.#heldBytes += bytes;
+    if (!body) return new Uint8Array();
+    const { room } = this.limits;
+    const hold = (bytes: number) => room.takeBytes(this.holding, bytes);
+    const bytes = await room.receive(this.holding, () => readWithin(body, this.limits, hold));
+    this.bodySize = bytes.length;
+    return bytes;
   }
 
   /** Its body is no longer needed. */
   releaseBody(): void {
-    this.limits.room.releaseBytes(this.#heldBytes);
-    this.#heldBytes = 0;
+    this.limits.room.releaseBytes(this.holding);
   }
 
   private async readBytes(expectedType: string, optional: boolean): Promise<Uint8Array<ArrayBuffer>> {
     const bytes = await this.bytes();
     if (bytes.length === 0 && optional) return bytes;
     const { headers } = this.request;
+    if (bytes.length === 0 && !headers.has("content-type")) {
+      throw invalid({ body: [`expected ${expectedType}, found no body`] });
+    }
     const [type = "", ...parameters] = headers.get("content-type")?.toLowerCase().split(";") ?? [];
     const contentType = type.trim();
     if (
@@ -229,6 +244,13 @@ const unreadable = (what: string, found: string, expected: string, headers: Reco
     `The body's ${what} is ${found ? `"${found.slice(0, 100)}"` : "absent"}; expected ${expected}.`,
     { headers },
   );
+
+/** Validates `value`, whose unknown members have these errors. */
+function parseMembers<S extends z.ZodType>(schema: S, value: unknown, errors: FieldErrors): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success && Object.keys(errors).length === 0) return result.data;
+  throw invalid({ ...result.error ? fieldErrors(schema, value, result.error) : {}, ...errors });
+}
 
 /** Validates `value`. @throws VALIDATION_ERROR with all errors by field */
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {

@@ -52,6 +52,13 @@ export interface AnswerSpec {
   etag?: true;
 }
 
+export interface FindInput<C> {
+  db: Sql;
+  caller: C;
+  /** The parameters of the path as they were sent. */
+  params: Record<string, string>;
+}
+
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 export interface EndpointInput<C, P, Q, B> {
@@ -90,6 +97,11 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   /** Further description in the API document. */
   details?: string;
   access: Access<C>;
+  /**
+   * Throws if the caller may not know of what the path names. A request that any other check refuses, of headers, query and
+   * body too, is refused with this error instead.
+   */
+  find?(input: FindInput<C>): Promise<void>;
   params?: P;
   query?: Q;
   body?: B;
@@ -121,8 +133,10 @@ export interface EndpointSpec<C, P, Q, B, I = EndpointInput<C, P, Q, B>> {
   principal?(platform: ServicePlatform, call: Call): Promise<string | null>;
   /** True if pages of every origin may call it, whatever CORS_ORIGINS allows: browser clients of the OpenID provider. */
   anyOrigin?: true;
-  /** True if rate limits do not apply. */
+  /** True if rate limits do not apply, except to refused requests. */
   unlimited?: true;
+  /** True if programs report what they did to it: it counts for a quota of its own, by the size of its body. */
+  isReport?: true;
   /** True if it is answered also while requests wait too long for a database connection. */
   skipsConnectionWait?: true;
   /** True if it may wait long for something to happen: a poll or a stream. It does not count as a running request. */

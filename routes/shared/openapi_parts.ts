@@ -31,7 +31,10 @@ export const SHARED_HEADERS = {
     'Bearer realm="steward"',
   ),
   "Retry-After": count("Seconds after which to try again.", 5),
-  "RateLimit-Limit": count("Requests per minute; absent if requests are not limited.", 600),
+  "RateLimit-Limit": count(
+    "Requests per minute (reports of work: per six seconds); absent if requests are not limited.",
+    600,
+  ),
   "RateLimit-Remaining": count("Requests that remain now.", 599),
   "RateLimit-Reset": count("Seconds until the full quota is available.", 1),
 };
@@ -110,7 +113,7 @@ export const INTRODUCTION =
 - **Repeats.** Creating operations accept an \`Idempotency-Key\`. 429 and 503 have \`Retry-After\`.
 - **Traces.** A W3C \`traceparent\` is passed on to \`traceresponse\`, to jobs and to the log.
 - **Unknown members** of a JSON body and unknown parameters of a query are ignored and listed in \`Steward-Ignored-Members\`. One that looks like a known
-  one is refused with \`VALIDATION_ERROR\`, which names the known one.
+  one is refused with \`VALIDATION_ERROR\`, which names the known one, unless it is a member of the resource's own answers.
 - **Headers of every answer**: \`traceresponse\`, and \`RateLimit-Limit\`, \`RateLimit-Remaining\` and
   \`RateLimit-Reset\` if requests are limited. Answers over 1 KB are compressed if \`Accept-Encoding\` allows it.
 - **Parts.** \`/openapi.json?area=Jobs\` is the document of the operations with that tag; \`area\` may be repeated.

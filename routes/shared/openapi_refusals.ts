@@ -75,7 +75,7 @@ export function refusalCodes(spec: Endpoint): Set<ProblemCode> {
     ...accessProblems(spec),
     ...(spec.creates ? KEY_PROBLEMS : []),
     ...(readsBody ? BODY_PROBLEMS : []),
-    ...(spec.unlimited ? [] : ["RATE_LIMITED"] as const),
+    "RATE_LIMITED",
     ...spec.problems,
     "INTERNAL_ERROR",
     "REQUEST_TIMED_OUT_UNAVAILABLE",

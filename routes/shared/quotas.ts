@@ -1,54 +1,74 @@
 import { addressKey } from "../../domain/access/sign_in/address.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
+import { Problem } from "../../domain/problems/problem.ts";
 import { type Quota, RateLimit, requireQuota } from "../../domain/requests/rate_limit.ts";
 import { type Caller, principalId } from "../../domain/rights/caller.ts";
 import type { Call } from "./call.ts";
 import { callerOf } from "./caller_of.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Quotas of callers, and of addresses for requests without a valid token. */
+/** A quota for reports refills ten times as fast: a busy worker sends many. */
+const REPORTS_WINDOW_MS = 6_000;
+/** A report counts once more for each of these bytes: a long one takes as much work as hundreds of short ones. */
+const REPORT_BYTES = 8 * 1024;
+
+/** Quotas of callers, and of addresses for requests without a valid token. Null: no limit. */
+interface Limits {
+  callers: RateLimit | null;
+  addresses: RateLimit | null;
+}
+
+/** The quotas of an instance. Each caller has one. Requests without a valid token share that of their address. */
 export class Quotas {
-  /** Null: no limit. */
-  readonly #callers: RateLimit | null;
-  readonly #addresses: RateLimit | null;
+  readonly #requests: Limits;
+  readonly #reports: Limits;
 
   constructor(private readonly platform: ServicePlatform, o: { unlimited?: boolean | undefined }) {
     const { RATE_LIMIT_PER_MINUTE, RATE_LIMIT_ANONYMOUS_PER_MINUTE } = platform.config;
-    const limit = (perMinute: number) => perMinute > 0 && !o.unlimited ? new RateLimit(perMinute) : null;
-    this.#callers = limit(RATE_LIMIT_PER_MINUTE);
-    this.#addresses = limit(RATE_LIMIT_ANONYMOUS_PER_MINUTE);
+    const limits = (windowMs?: number): Limits => {
+      const of = (count: number) =>
+        count > 0 && !o.unlimited ? new RateLimit(count, undefined, windowMs) : null;
+      return { callers: of(RATE_LIMIT_PER_MINUTE), addresses: of(RATE_LIMIT_ANONYMOUS_PER_MINUTE) };
+    };
+    this.#requests = limits();
+    this.#reports = limits(REPORTS_WINDOW_MS);
   }
 
   /**
-   * The caller of the request, or null. Each caller has a quota. Requests without a valid token share the quota of their
-   * address.
-   * @throws RATE_LIMITED, and what `authenticate` throws
+   * The caller of the request, or null. Counts the request, and what it holds, for the caller.
+   * @throws RATE_LIMITED, INSTANCE_BUSY_UNAVAILABLE, and what `authenticate` throws
    */
   async countedCaller(spec: Endpoint, call: Call): Promise<Caller | null> {
-    const find = async () => spec.access.needsCaller ? await callerOf(this.platform, call) : null;
-    if (spec.unlimited) return call.caller = await find();
-    const caller = await find().catch((failure) => {
-      countRequest(this.#addresses, addressKey(call.ip), call);
-      throw failure;
-    });
-    call.caller = caller;
-    if (caller) countRequest(this.#callers, principalId(caller), call);
-    else await this.#countStranger(spec, call);
+    const caller = call.caller = spec.access.needsCaller ? await callerOf(this.platform, call) : null;
+    const { callers, addresses } = spec.isReport ? this.#reports : this.#requests;
+    const isLimited = !spec.unlimited && (callers ?? addresses) !== null;
+    const principal = caller ? principalId(caller) : isLimited && await spec.principal?.(this.platform, call);
+    if (principal) call.holding.belongTo(principal);
+    if (!isLimited) return caller;
+    const amount = spec.isReport ? 1 + Math.floor(call.bodySize / REPORT_BYTES) : 1;
+    if (principal) count(callers, principal, call, amount);
+    else count(addresses, addressKey(call.ip), call, amount);
     return caller;
   }
 
-  /** Counts a request without a caller: for the client that it authenticates, else for its address. */
-  async #countStranger(spec: Endpoint, call: Call): Promise<void> {
-    const isLimited = this.#callers || this.#addresses;
-    const principal = isLimited ? await spec.principal?.(this.platform, call) : null;
-    if (principal) countRequest(this.#callers, principal, call);
-    else countRequest(this.#addresses, addressKey(call.ip), call);
+  /**
+   * Counts a request that was refused before it was counted, such as one with an invalid token, for its address.
+   * @returns the failure, or RATE_LIMITED
+   */
+  countedFailure(failure: unknown, call: Call): unknown {
+    if (call.quota || !(failure instanceof Problem) || failure.status >= 500) return failure;
+    try {
+      count(this.#requests.addresses, addressKey(call.ip), call);
+      return failure;
+    } catch (limited) {
+      return limited;
+    }
   }
 }
 
-function countRequest(limit: RateLimit | null, key: string, call: Call): void {
+function count(limit: RateLimit | null, key: string, call: Call, amount?: number): void {
   if (!limit) return;
-  call.quota = limit.take(key);
+  call.quota = limit.take(key, amount);
   requireQuota(call.quota);
 }
 

@@ -35,6 +35,9 @@ export const anyObject = z.custom<Record<string, unknown>>(
   { error: "expected an object" },
 ).meta({ type: "object", propertyNames: { type: "string" }, additionalProperties: {} });
 
+/** Like `anyObject`, but may be null or absent. The type says so, because that of a part is kept. */
+export const optionalObject = anyObject.nullish().meta({ type: ["object", "null"] });
+
 /** An email address, trimmed. */
 export const mailAddress = z.string().trim().normalize("NFC").refine(
   isMailAddress,
@@ -52,7 +55,7 @@ export const optionalPhoneNumber = z.string().trim().max(40).nullish().transform
 
 /** A UUID, converted to lower case. */
 export const NO_UUID = "expected a UUID";
-export const uuid = z.uuid({ error: NO_UUID }).toLowerCase();
+export const uuid = z.guid({ error: NO_UUID }).toLowerCase();
 
 /** Trimmed text of 1 to `max` characters. */
 export const requiredText = (max: number) => z.string().trim().min(1).max(max);

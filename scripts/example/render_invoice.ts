@@ -13,7 +13,7 @@ interface Invoice {
 /** Makes the PDF of an invoice, stores it as a file that the invoice holds, and emits `invoice.rendered`. */
 export const renderInvoice = defineJob({
   name: "invoice.render",
-  args: z.object({ invoiceId: z.uuid() }),
+  args: z.object({ invoiceId: z.guid() }),
   async run({ invoiceId }, { db, tenantId, createdBy, steward }) {
     const [invoice] = await db<Invoice[]>`
       select number, customer, amount::text, due_on::text, file_id from invoicing.invoices

@@ -30,7 +30,7 @@ const PROBLEMS = defineProblems({
   },
 });
 
-const params = z.object({ id: z.uuid() });
+const params = z.object({ id: z.guid() });
 
 /** Marks a draft as sent, enqueues its PDF and announces it; all of it or nothing. */
 export const sendInvoice = defineRoute({
@@ -41,7 +41,7 @@ export const sendInvoice = defineRoute({
   summary: "Send an invoice",
   access: inTenant("write:invoices"),
   params,
-  answers: { 202: { description: "The job that makes the PDF", schema: z.object({ jobId: z.uuid() }) } },
+  answers: { 202: { description: "The job that makes the PDF", schema: z.object({ jobId: z.guid() }) } },
   problems: [invoices.notFound, PROBLEMS.INVOICE_SENT_CONFLICT],
   run: ({ db, caller, params: { id }, steward }) =>
     transact(db, async (tx) => {

@@ -19,8 +19,8 @@ export const finishNote = defineRoute({
   id: "finishSampleNote",
   summary: "Finish a note",
   access: inTenant("write:sample-notes"),
-  params: z.object({ id: z.uuid() }),
-  answers: { 202: { description: "The job that clears the note", schema: z.object({ jobId: z.uuid() }) } },
+  params: z.object({ id: z.guid() }),
+  answers: { 202: { description: "The job that clears the note", schema: z.object({ jobId: z.guid() }) } },
   problems: [notes.notFound, PROBLEMS.SAMPLE_NOTE_DONE_CONFLICT],
   run: ({ db, caller, params: { id }, steward }) =>
     transact(db, async (tx) => {

@@ -8,7 +8,7 @@ export const notes = defineSimpleResource({
   area: "Notes",
   managedBy: "write:sample-notes",
   shape: z.object({
-    id: z.uuid(),
+    id: z.guid(),
     title: z.string().min(1).max(200),
     isDone: z.boolean().default(false),
     createdAt: z.iso.datetime(),

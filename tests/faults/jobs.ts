@@ -2,6 +2,13 @@ import type { Fault } from "./list.ts";
 
 export const JOBS: Fault[] = [
   {
+    name: "a tenant with long jobs in all places keeps the jobs of others waiting",
+    area: "jobs",
+    file: "domain/jobs/places.ts",
+    text: "return this.free + this.#beyondHalf;",
+    replacement: "return this.free;",
+  },
+  {
     name: "claims take the latest due job first",
     area: "jobs",
     file: "domain/jobs/claim.ts",

@@ -38,11 +38,25 @@ export const SHELL: Fault[] = [
     replacement: "if (over > cost + 1e-6) {",
   },
   {
+    name: "requests with an invalid key count for nobody",
+    area: "requests",
+    file: "routes/shared/quotas.ts",
+    text: "if (call.quota || !(failure instanceof Problem) || failure.status >= 500) return failure;",
+    replacement: "if (call.quota || !(failure instanceof Problem) || failure.status >= 400) return failure;",
+  },
+  {
     name: "a body without a length may be too large",
     area: "requests",
     file: "routes/shared/call.ts",
     text: "if (size > maxBytes) throw",
     replacement: "if (size > 16 * maxBytes) throw",
+  },
+  {
+    name: "a request takes a place before its body has arrived",
+    area: "requests",
+    file: "routes/serve.ts",
+    text: 'if (spec.method !== "get") await call.bytes()',
+    replacement: 'if (spec.method === "get") await call.bytes()',
   },
   {
     name: "a resource of another tenant can be read",
@@ -215,7 +229,7 @@ export const SHELL: Fault[] = [
     file: "infra/signing_keys.ts",
     text: "return [...present, await generateTokenKey(algorithm)];",
     replacement: "return [await generateTokenKey(algorithm), ...present];",
-    tests: ["infra/signing", "scripts/rotate"],
+    tests: ["scripts/rotate"],
   },
   {
     name: "a purge without an option deletes all dead letters",

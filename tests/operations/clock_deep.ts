@@ -13,6 +13,7 @@ import { type Instances, startInstances } from "../support/instances.ts";
 import { Browser, CLIENT_SECRET, type OidcProvider, startOidcProvider } from "../support/oidc.ts";
 import { pdf } from "../support/samples.ts";
 import { signInAdministrator } from "../support/service_process.ts";
+import { until } from "../support/until.ts";
 
 const HOUR_S = 3_600;
 const PUBLIC_URL = "https://steward.test/base";
@@ -66,13 +67,14 @@ class TwoClocks {
 
   /** Waits until a job has ended. Only the instance with the wrong clock runs jobs. */
   async ended(id: string): Promise<{ status: string; startedAt: Date; createdAt: Date }> {
-    for (const since = performance.now(); performance.now() - since < 20_000;) {
-      const [job] = await this.sql<{ status: string; startedAt: Date; createdAt: Date }[]>`
-        select status, started_at, created_at from jobs where id = ${id} and completed_at is not null`;
-      if (job) return job;
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
-    throw new Error(`job ${id} did not end`);
+    const jobs = await until(
+      () =>
+        this.sql<{ status: string; startedAt: Date; createdAt: Date }[]>`
+          select status, started_at, created_at from jobs where id = ${id} and completed_at is not null`,
+      ({ count }) => count > 0,
+      { what: `the end of job ${id}` },
+    );
+    return jobs[0] ?? assert.fail();
   }
 
   async sweep(admin: HttpClient): Promise<void> {
@@ -86,9 +88,12 @@ class TwoClocks {
   }
 }
 
-const near = (found: string | Date, expected: number, what: string, withinMs = 5_000) => {
+/** More than a busy machine is late, and much less than a clock is off. */
+const TOLERANCE_MS = 60_000;
+
+const near = (found: string | Date, expected: number, what: string) => {
   const off = new Date(found).getTime() - expected;
-  assert.ok(Math.abs(off) < withinMs, `${what} is ${off} ms off`);
+  assert.ok(Math.abs(off) < TOLERANCE_MS, `${what} is ${off} ms off`);
 };
 
 async function checkTimes(w: TwoClocks): Promise<void> {
@@ -201,7 +206,7 @@ async function checkTimes(w: TwoClocks): Promise<void> {
   const times = answers.map(({ body }) => body.createdAt);
   assert.deepEqual(times, times.toSorted(), "createdAt is in the order of creation");
   const delayMs = (await w.ended(answers[3]?.body.id)).startedAt.getTime() - dueAt.getTime();
-  assert.ok(delayMs >= 0 && delayMs < 4_000, `the job started ${delayMs} ms after it was due`);
+  assert.ok(delayMs >= 0 && delayMs < TOLERANCE_MS, `the job started ${delayMs} ms after it was due`);
   const jobId = `j-${crypto.randomUUID()}`;
   const before = await w.now();
   const recurring = await atOff.post("/api/v1/recurring-jobs", {

@@ -5,6 +5,7 @@ import { findProgram } from "../support/processes.ts";
 import { createTestDatabase } from "../support/cluster.ts";
 import { startServiceProcess } from "../support/service_process.ts";
 import { runScriptProcess } from "../support/run_script.ts";
+import { until } from "../support/until.ts";
 
 const pgbouncer = findProgram("pgbouncer");
 
@@ -38,17 +39,19 @@ Deno.test({
       stderr: "null",
     }).spawn();
     url.port = String(port);
+    const cleanup: (() => Promise<void>)[] = [];
     try {
-      await reachable(port);
+      await until(() => listens(port), Boolean, { what: "PgBouncer" });
       const service = await startServiceProcess({
         DATABASE_URL: url.href,
         DATABASE_LISTEN: "false",
         DATA_DIR: join(folder, "data"),
       });
+      cleanup.push(() => service.stop());
       const { code, out, err } = await runScriptProcess("tour", [], { env: { STEWARD_URL: service.url } });
       assert.equal(code, 0, out + err);
-      await service.stop();
     } finally {
+      for (const stop of cleanup) await stop();
       pooler.kill("SIGKILL");
       await pooler.status;
       await Deno.remove(folder, { recursive: true });
@@ -56,12 +59,8 @@ Deno.test({
   },
 });
 
-async function reachable(port: number): Promise<void> {
-  for (const since = performance.now(); performance.now() - since < 10_000;) {
-    const connection = await Deno.connect({ hostname: "127.0.0.1", port }).catch(() => null);
-    connection?.close();
-    if (connection) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("PgBouncer did not start");
+async function listens(port: number): Promise<boolean> {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port }).catch(() => null);
+  connection?.close();
+  return connection !== null;
 }

@@ -16,6 +16,19 @@ Deno.test("an unknown route is a 404 problem, a wrong method is a 405 with Allow
   assert.equal(wrong.headers.get("allow"), "POST");
 });
 
+Deno.test("a trailing slash is the same route, and browsers are redirected to the path of a page", async () => {
+  const { status, body } = await t.systemAdmin.get("/api/v1/users/?pageSize=1");
+  assert.deepEqual([status, body.pageSize], [200, 1]);
+  assert.equal((await t.systemAdmin.get(`/api/v1/users/${t.systemAdmin.userId}/`)).status, 200);
+  assert.equal((await t.nobody.post("/auth/login/", {})).body.code, "VALIDATION_ERROR");
+  assert.equal((await t.nobody.delete("/auth/login/")).headers.get("allow"), "POST");
+  assert.equal((await t.nobody.get("/api/v1/nothing/")).body.code, "ROUTE_NOT_FOUND");
+  const headers = { accept: "text/html" };
+  const page = await fetch(`${t.url}/docs/?a=b`, { headers, redirect: "manual" });
+  await page.body?.cancel();
+  assert.deepEqual([page.status, page.headers.get("location")], [308, "../docs?a=b"]);
+});
+
 Deno.test("the type of a problem is a page that explains it, as JSON or HTML", async () => {
   const { body } = await t.nobody.get("/api/v1/nothing");
   const page = await t.nobody.get(new URL(body.type).pathname);
@@ -45,6 +58,9 @@ Deno.test("malformed JSON, another content type and an oversized body have diffe
   assert.equal(malformed.body.code, "VALIDATION_ERROR");
   const type = await t.nobody.post("/auth/login", "{}", { "content-type": "text/plain" });
   assert.equal(type.status, 415);
+  for (const path of ["/auth/login", "/api/v1/permissions/import/file", "/oauth/token"]) {
+    assert.equal((await t.systemAdmin.post(path)).status, 400, path);
+  }
   const large = await t.nobody.post("/auth/login", JSON.stringify({ email: "x".repeat(1_100_000) }));
   assert.equal(large.status, 413);
   assert.equal(large.body.code, "BODY_TOO_LARGE");

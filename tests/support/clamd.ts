@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { freePort } from "../../infra/embedded/free_port.ts";
 import { findProgram } from "./processes.ts";
 
@@ -85,4 +86,49 @@ async function answersPing(port: number): Promise<boolean> {
     await new Promise((resolve) => setTimeout(resolve, 50));
     return false;
   }
+}
+
+/** A scan engine with clamd's protocol that calls everything clean. It never answers for content with certain words in it. */
+export function engineLikeClamd() {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const hung: string[] = [];
+  let words: string[] = [];
+  let scans = 0;
+  const answer = async (conn: Deno.TcpConn) => {
+    let asked = Buffer.alloc(0);
+    const buffer = new Uint8Array(65_536);
+    for (let read = await conn.read(buffer); read !== null; read = await conn.read(buffer)) {
+      asked = Buffer.concat([asked, buffer.subarray(0, read)]);
+      const isVersion = asked.indexOf("zVERSION\0") === 0;
+      if (!isVersion && !isWholeStream(asked)) continue;
+      const word = isVersion ? undefined : words.find((each) => asked.includes(each));
+      if (word !== undefined) hung.push(word);
+      else {
+        scans += isVersion ? 0 : 1;
+        await conn.write(new TextEncoder().encode(isVersion ? "ClamAV 1.4.6\0" : "stream: OK\0"));
+      }
+    }
+  };
+  (async () => {
+    for await (const conn of listener) answer(conn).catch(() => {}).finally(() => conn.close());
+  })();
+  return {
+    port: listener.addr.port,
+    hangAt: (...given: string[]) => void (words = given),
+    /** How many contents were received wholly and called clean. */
+    scans: () => scans,
+    /** How many scans of content with this word hung. */
+    hanging: (word: string) => hung.filter((each) => each === word).length,
+    close: () => listener.close(),
+  };
+}
+
+/** Does a command end with an empty frame? Before that, clamd scans nothing. */
+function isWholeStream(asked: Buffer): boolean {
+  for (let at = "zINSTREAM\0".length; at + 4 <= asked.length;) {
+    const length = asked.readUInt32BE(at);
+    if (length === 0) return true;
+    at += 4 + length;
+  }
+  return false;
 }

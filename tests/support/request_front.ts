@@ -5,6 +5,9 @@ export interface SeenRequest {
   body: any;
   /** Milliseconds, by `performance.now()`. */
   at: number;
+  /** What the service answered; absent: nothing yet, or it was not asked. */
+  // deno-lint-ignore no-explicit-any -- tests look into bodies of every shape
+  answer?: any;
 }
 
 /**
@@ -34,7 +37,11 @@ export async function requestFront(target: string) {
     const { pathname } = new URL(request.url);
     const text = await request.text().catch(() => ""); // the worker was killed
     if (text === "") return new Response(null, { status: 400 });
-    const one = { verb: pathname.split("/").at(-1) ?? "", body: JSON.parse(text), at: performance.now() };
+    const one: SeenRequest = {
+      verb: pathname.split("/").at(-1) ?? "",
+      body: JSON.parse(text),
+      at: performance.now(),
+    };
     seen.push(one);
     const fault = await front.fault(one);
     if (fault instanceof Response) return fault;
@@ -42,6 +49,7 @@ export async function requestFront(target: string) {
     const answer = await fetch(target + pathname, { method, headers, body: text, signal }).catch(() => null);
     if (!answer) return new Response(null, { status: 502 }); // the worker has closed its connection
     const body = await answer.text();
+    one.answer = JSON.parse(body);
     const cut = body.slice(0, -1);
     const sent = fault === "pass" ? body : fault === "cut the answer" ? cut : stalling(cut);
     return new Response(sent, { status: answer.status, headers: { "content-type": "application/json" } });

@@ -56,17 +56,21 @@ export class RunReports {
     this.#databases = Number(await until(read, Boolean, { what: "the end of the test databases" }));
   }
 
-  /** Prints the slowest files, the skipped tests, and the processor time by cause; then the last line of the run. */
+  /** Prints the slowest files, the processor time by cause, skipped and failed tests; then the last line of the run. */
   print(failed: number): void {
     const slowest = this.files.toSorted((a, b) => b.processor - a.processor).slice(0, SLOWEST);
     console.log(`\nThe slowest files: seconds on the clock, and of processor time\n`);
     for (const { file, wall, processor } of slowest) console.log(`${columns(wall, processor)}  ${file}`);
-    const skipped = this.files.flatMap(({ file, ignored }) => ignored.map((name) => `  ${file}: ${name}`));
-    if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.join("\n")}`);
     console.log(`\nProcessor seconds\n`);
     for (const [cause, seconds] of this.#byCause()) {
       console.log(`${seconds.toFixed(0).padStart(6)}  ${cause}`);
     }
+    const skipped = this.files.flatMap(({ file, ignored }) => ignored.map((name) => `  ${file}: ${name}`));
+    if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.join("\n")}`);
+    const names = this.files.flatMap(({ file, failures }) =>
+      failures.map(({ test }) => `  ${file}: ${test}`)
+    );
+    if (names.length > 0) console.log(`\nFailed:\n${names.join("\n")}`);
     const minutes = ((performance.now() - this.#began) / 60_000).toFixed(1);
     const passed = this.files.reduce((sum, { passed }) => sum + passed, 0);
     console.log(

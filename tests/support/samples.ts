@@ -159,6 +159,15 @@ export const withGzipName = (plain: Uint8Array): Uint8Array =>
     plain.subarray(10),
   );
 
+/** The same zip of one entry, which claims another compression method. */
+export function withMethod(plain: Uint8Array, method: number): Uint8Array {
+  const changed = plain.slice();
+  const view = new DataView(changed.buffer);
+  view.setUint16(8, method, true);
+  view.setUint16(view.getUint32(changed.length - 6, true) + 10, method, true);
+  return changed;
+}
+
 /** A tar (POSIX ustar) of these files. */
 export function tar(files: [name: string, content: Uint8Array][]): Uint8Array {
   const blocks = files.flatMap(([name, content]) => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { JWK } from "jose";
 import { join } from "node:path";
 import { createCatalogRoles } from "../../domain/access/roles/default_roles.ts";
 import { openSession } from "../../domain/access/sign_in/sessions.ts";
@@ -8,6 +9,7 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { type Config, processEnv, readConfig } from "../../infra/config.ts";
 import { createLog } from "../../infra/log.ts";
 import { HASH_COST } from "../../infra/passwords.ts";
+import { readTokenKeys, writeTokenKeys } from "../../infra/signing_keys.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { startSteward, type Steward, type StewardOptions } from "../../main.ts";
 import { createTestDatabase } from "./cluster.ts";
@@ -128,6 +130,7 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
       ...(o.clock ? { clock: o.clock } : {}),
       onSettled: on.settled,
     });
+  await shareProviderKey(dataDir);
   const steward = await start(config);
   const { sql } = steward.platform;
   const signing = o.clock ? steward.platform : withLongTokens(steward.platform);
@@ -234,10 +237,10 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
           listeners.delete(look);
           reject(
             new Error(
-              `job ${jobId} did not reach ${statuses} in 20 s; last status: ${settledStatus.get(jobId)}`,
+              `job ${jobId} did not reach ${statuses} in 2 minutes; last status: ${settledStatus.get(jobId)}`,
             ),
           );
-        }, 20_000);
+        }, 120_000);
         const look = () => {
           const status = settledStatus.get(jobId);
           if (!status || !statuses.includes(status)) return;
@@ -252,6 +255,8 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
       await proxy?.stop();
       await Promise.all(others.map((instance) => instance.stop(2_000)));
       await steward.stop(2_000);
+      providerKeys ??= await readTokenKeys(dataDir, "RS256");
+      dataFolders.delete(dataDir);
       await Deno.remove(dataDir, { recursive: true });
     },
   };
@@ -285,6 +290,17 @@ export async function setupShared(
     systemAdmin: await service.actor({ role: "SystemAdmin" }),
     stop: () => isOneOfSeveralFiles() ? Promise.resolve() : service.stop(),
   };
+}
+
+/** The key of the OpenID provider, which a service makes at its first use. Making one takes a second. */
+let providerKeys: JWK[] | null = null;
+const dataFolders = new Set<string>();
+
+/** A new service takes the key that another one of this process made. */
+async function shareProviderKey(dataDir: string): Promise<void> {
+  for (const folder of dataFolders) providerKeys ??= await readTokenKeys(folder, "RS256");
+  if (providerKeys) await writeTokenKeys(dataDir, providerKeys);
+  dataFolders.add(dataDir);
 }
 
 /** Signs access tokens with a lifetime of `ACTOR_TOKEN_SECONDS`. */

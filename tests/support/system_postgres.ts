@@ -63,7 +63,7 @@ export async function startSystemPostgres(o: { host?: string } = {}): Promise<Sy
     ]);
     const server = new Deno.Command(command, { args, stdin: "null", stdout: "null", stderr: "null" }).spawn();
     const isReady = () => succeeds(`${folder}/pg_isready`, "-q", "-h", "127.0.0.1", "-p", String(port));
-    await until(isReady, Boolean, { what: "Postgres", withinMs: 20_000 });
+    await until(isReady, Boolean, { what: "Postgres" });
     return server;
   };
   const stop = async (name: string, server: Deno.ChildProcess) => {

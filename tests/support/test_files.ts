@@ -166,11 +166,15 @@ class TestFile {
   }
 
   #fail(test: string, error: unknown): void {
-    this.#failures.push({
-      test,
-      error: error instanceof Error ? error.stack ?? String(error) : String(error),
-    });
+    this.#failures.push({ test, error: described(error) });
   }
+}
+
+/** An error with its stack and its causes. */
+function described(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = error.stack ?? String(error);
+  return error.cause === undefined ? text : `${text}\nCaused by: ${described(error.cause)}`;
 }
 
 async function runHooks(hooks: Hook[]): Promise<void> {

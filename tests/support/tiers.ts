@@ -13,6 +13,10 @@ export const isDeclaring = (file: string): boolean => DECLARING.test(relative(TE
 
 /** Deep tests that measure time or memory. They run one after the other, when all others have ended. */
 const ALONE = [
+  "domain/access/permissions/csv_deep.ts",
+  "domain/jobs/due_times_deep.ts",
+  "domain/notifications/rendering/hostile_deep.ts",
+  "domain/reports/markup_time_deep.ts",
   "infra/foreign_hashes_deep.ts",
   "infra/objectstore/memory_deep.ts",
   "infra/postgres/connection_wait_deep.ts",
@@ -22,6 +26,10 @@ const ALONE = [
   "routes/auth/password_time_deep.ts",
   "routes/console/recipients_time_deep.ts",
   "routes/files/corpus_deep.ts",
+  "routes/notifications/template_rendering_deep.ts",
+  "routes/shared/hostile_requests_deep.ts",
+  "scripts/backends_deep.ts",
+  "scripts/workers/graceful_stop_deep.ts",
 ];
 export const isAlone = (file: string): boolean => ALONE.includes(relative(TESTS, file).replaceAll("\\", "/"));
 

@@ -15,7 +15,7 @@ export async function until<T>(
   isDone: (answer: T) => unknown = Boolean,
   o: { what?: string; withinMs?: number } = {},
 ): Promise<T> {
-  const { what = "the expected state", withinMs = 30_000 } = o;
+  const { what = "the expected state", withinMs = 120_000 } = o;
   for (const since = performance.now();;) {
     const answer = await ask();
     if (isDone(answer)) return answer;

@@ -11,6 +11,9 @@ import { until } from "./until.ts";
 const CLIENT = join(import.meta.dirname ?? ".", "../../scripts/client");
 const LOOPS = join(CLIENT, "workers");
 
+/** Six workers at a time wait for answers that a test stalls for many seconds. */
+const REACHED_WITHIN_MS = 120_000;
+
 interface Language {
   name: string;
   /** Succeeds if the language can be used. */
@@ -201,6 +204,7 @@ class LoopUnderTest {
   reaches = (id: string, status: string) =>
     until(() => this.read(id), (job) => job.status === status, {
       what: `${this.language.name}: ${status}`,
+      withinMs: REACHED_WITHIN_MS,
     });
 
   /** Number of jobs of the worker's tenant by status. */

@@ -60,7 +60,7 @@ export async function requestEmailChange(
 /** Mails the link that confirms a new email. It works once, within 30 minutes. The email is not in the job's arguments. */
 export const emailChangeMailJob = defineJob({
   name: "steward.email-change-mail",
-  args: z.object({ changeId: z.uuid() }),
+  args: z.object({ changeId: z.guid() }),
   run: ({ changeId }, { platform }: JobContext<AccessPlatform>) => mailLink(platform, changeId),
 });
 

@@ -11,13 +11,13 @@ import { invalid, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { lockExistingUser } from "../users/user_lock.ts";
 import { newChallenge, passkeySite, takeChallenge } from "./challenges.ts";
+import { type Amr, endSessions } from "../sign_in/sessions.ts";
 import { recordFactorChange } from "./factor_changes.ts";
 import { type Factor, factorColumns } from "./factor_list.ts";
 import { acceptStep, decryptSecret, factorSecrets } from "./prove.ts";
 import { replaceRecoveryCodes } from "./recovery_codes.ts";
-import { raiseSession } from "./session_proof.ts";
+import { lockProvedUser, raiseSession } from "./session_proof.ts";
 import { describeTotp, matchingStep, newTotpSecret } from "./totp.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 
@@ -38,7 +38,7 @@ export interface NewTotp {
 export async function startTotp(p: AccessPlatform, caller: Caller): Promise<NewTotp> {
   const box = factorSecrets(p);
   return await transact(p.sql, async (tx) => {
-    const { email } = await lockExistingUser(tx, caller.userId);
+    const { email } = await lockProvedUser(p, tx, caller);
     await requireNoTotp(tx, caller.userId);
     await tx`delete from user_factors
       where user_id = ${caller.userId} and kind = 'totp' and confirmed_at is null`;
@@ -71,7 +71,7 @@ export async function confirmTotp(
   o: { factorId: string; code: string },
 ): Promise<string[]> {
   return await transact(p.sql, async (tx) => {
-    await lockExistingUser(tx, caller.userId);
+    await lockProvedUser(p, tx, caller);
     const [totp] = await tx<{ id: string; secret: string }[]>`
       select id, secret from user_factors where id = ${o.factorId} and user_id = ${caller.userId}
         and kind = 'totp' and confirmed_at is null`;
@@ -81,8 +81,7 @@ export async function confirmTotp(
     await acceptStep(tx, totp.id, step);
     await tx`update user_factors set confirmed_at = now() where id = ${totp.id}`;
     const recoveryCodes = await replaceRecoveryCodes(tx, caller.userId);
-    await recordFactorAdded(p, tx, caller, { kind: "totp", id: totp.id });
-    await raiseSession(p, tx, caller, ["otp", "mfa"]);
+    await finishAdding(p, tx, caller, { kind: "totp", id: totp.id }, ["otp", "mfa"]);
     return recoveryCodes;
   });
 }
@@ -91,7 +90,7 @@ export async function confirmTotp(
 export async function startPasskey(p: AccessPlatform, caller: Caller): Promise<NewPasskeyRequest> {
   const site = passkeySite(p);
   return await transact(p.sql, async (tx) => {
-    const user = await lockExistingUser(tx, caller.userId);
+    const user = await lockProvedUser(p, tx, caller);
     const known = await knownPasskeys(tx, user.id);
     const challenge = await newChallenge(tx, { purpose: "add", userId: user.id });
     return await newPasskeyRequest({
@@ -132,7 +131,7 @@ export async function addPasskey(
   const { userId } = caller;
   const passkey = await verifiedPasskey(p, userId, o.passkey);
   return await transact(p.sql, async (tx) => {
-    await lockExistingUser(tx, userId);
+    await lockProvedUser(p, tx, caller);
     await knownPasskeys(tx, userId);
     const { credentialId, publicKey, signCount, isSynced } = passkey;
     const transports = o.passkey.response.transports ?? [];
@@ -145,8 +144,7 @@ export async function addPasskey(
     if (!factor) throw new Error("an insert returned no row");
     const codes = await tx`select from recovery_codes where user_id = ${userId} limit 1`;
     const recoveryCodes = codes.length > 0 ? null : await replaceRecoveryCodes(tx, userId);
-    await recordFactorAdded(p, tx, caller, factor);
-    await raiseSession(p, tx, caller, [isSynced ? "swk" : "hwk", "user", "mfa"]);
+    await finishAdding(p, tx, caller, factor, [isSynced ? "swk" : "hwk", "user", "mfa"]);
     return { factor, recoveryCodes };
   });
 }
@@ -170,14 +168,23 @@ async function verifiedPasskey(
   }
 }
 
-async function recordFactorAdded(
+/** The first factor ends the user's other sessions, because they lack it. The caller's session has it from now on. */
+async function finishAdding(
   p: AccessPlatform,
   tx: Tx,
   caller: Caller,
   { kind, id }: Pick<Factor, "kind" | "id">,
+  amr: Amr[],
 ): Promise<void> {
+  const { userId, sessionId } = caller;
+  const others = await tx`select from user_factors
+    where user_id = ${userId} and id <> ${id} and confirmed_at is not null limit 1`;
+  if (others.length === 0) {
+    await endSessions(p, tx, { userId, exceptSessionId: sessionId, reason: "first second factor added" });
+  }
   const after = { kind, factorId: id };
-  await recordFactorChange(p, tx, caller, { userId: caller.userId, change: "add-factor", after });
+  await recordFactorChange(p, tx, caller, { userId, change: "add-factor", after });
+  await raiseSession(p, tx, caller, amr);
 }
 
 /** The error for a factor that the caller does not have. */

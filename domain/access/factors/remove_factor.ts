@@ -1,38 +1,37 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { invalid } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
-import { requireOwnPassword, requireSessionUnlocked } from "../account/own_password.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { lockExistingUser } from "../users/user_lock.ts";
 import { factorNotFound } from "./add_factor.ts";
 import { recordFactorChange } from "./factor_changes.ts";
-import { proveFactor, requireOneProof } from "./prove.ts";
+import { type FactorProof, PROOFS, proveFactor, requireOneProof } from "./prove.ts";
 import { replaceRecoveryCodes } from "./recovery_codes.ts";
-import { lowerSessions } from "./session_proof.ts";
-import { refuseProof, type StepUp } from "./step_up.ts";
+import { lockProvedUser, lowerSessions } from "./session_proof.ts";
+import { refuseProof } from "./step_up.ts";
 
 /**
- * Removes one of the caller's factors, with the password or a factor. With the last one, the recovery codes go too.
- * @throws FACTOR_NOT_FOUND, VALIDATION_ERROR, ACCOUNT_LOCKED_UNAUTHORIZED, FACTOR_UNAVAILABLE
+ * Removes one of the caller's factors, with a proof by a factor in `proof` or in the last minutes of the session. With the
+ * last one, the recovery codes go too.
+ * @throws FACTOR_NOT_FOUND, STEP_UP_REQUIRED_FORBIDDEN, VALIDATION_ERROR, ACCOUNT_LOCKED_UNAUTHORIZED, FACTOR_UNAVAILABLE
  */
 export async function removeFactor(
   p: AccessPlatform,
   caller: Caller,
   factorId: string,
-  { password, ...proof }: StepUp,
+  proof: FactorProof,
 ): Promise<void> {
   const { userId } = caller;
   const [existing] = await p.sql`select from user_factors where id = ${factorId} and user_id = ${userId}`;
   if (!existing) throw factorNotFound(factorId, "factor");
-  if (password === undefined) requireOneProof(proof);
-  else if (Object.values(proof).some((value) => value !== undefined)) {
-    throw invalid({ password: ["expected the password or a factor, found both"] });
-  } else await requireOwnPassword(p, caller, password);
+  const isProofSent = PROOFS.some((name) => proof[name] !== undefined);
+  if (isProofSent) requireOneProof(proof);
   const removed = await transact(p.sql, async (tx) => {
-    await lockExistingUser(tx, userId);
-    if (password !== undefined) await requireSessionUnlocked(tx, caller.sessionId);
-    if (password === undefined && !await proveFactor(p, tx, userId, proof)) return false;
+    if (!isProofSent) await lockProvedUser(p, tx, caller);
+    else {
+      await lockExistingUser(tx, userId);
+      if (!await proveFactor(p, tx, userId, proof)) return false;
+    }
     const [factor] = await tx<{ kind: string; isConfirmed: boolean }[]>`
       delete from user_factors where id = ${factorId} and user_id = ${userId}
       returning kind, confirmed_at is not null as is_confirmed`;
@@ -66,7 +65,7 @@ async function hasAnyFactor(tx: Tx, userId: string): Promise<boolean> {
 export async function renewRecoveryCodes(p: AccessPlatform, caller: Caller): Promise<string[]> {
   const { userId } = caller;
   return await transact(p.sql, async (tx) => {
-    await lockExistingUser(tx, userId);
+    await lockProvedUser(p, tx, caller);
     if (!await hasAnyFactor(tx, userId)) throw factorNotFound("(any)", "second factor");
     const codes = await replaceRecoveryCodes(tx, userId);
     await recordFactorChange(p, tx, caller, { userId, change: "renew-recovery-codes" });

@@ -62,7 +62,8 @@ async function find(q: Sql, caller: Caller, questions: AccessQuestion[]): Promis
   const sufficient = [...new Set([...codes].flatMap(sufficientFor))];
   const userIds = [...new Set(questions.map(({ userId }) => userId))];
   const tenantIds = [...new Set(questions.map(({ tenantId }) => tenantId))];
-  const ofCaller = served === "all" ? q`t.type <> 'Platform'` : q`t.id = any(${[...served]}::uuid[])`;
+  const ofAll = caller.serviceAccount ? q`t.type <> 'Platform'` : q`true`;
+  const ofCaller = served === "all" ? ofAll : q`t.id = any(${[...served]}::uuid[])`;
   const [found] = await q<[Found]>`
     with held as materialized (
       select h.user_id as "userId", h.tenant_id as "tenantId", h.role_id as "roleId", r.access_version as version

@@ -1,6 +1,6 @@
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
-import { sufficientFor } from "../../rights/catalog.ts";
+import { FILE_MODULE, sufficientFor } from "../../rights/catalog.ts";
 import { readTenantUser, userNotFound } from "../users/user_details.ts";
 
 /** How many roles that grant a permission are named. */
@@ -27,7 +27,7 @@ export interface AccessExplanation {
   userId: string;
   email: string;
   permission: string;
-  /** Null: as with a global token, for which only platform-reach permissions count. */
+  /** Null: as with a global token, for which only platform-reach permissions and those of the file module count. */
   tenantId: string | null;
   tenantName: string | null;
   /** What the permission allows; null: it does not exist there, or has no description. */
@@ -70,7 +70,8 @@ export async function explainAccess(
     join roles r on r.tenant_id = t.id and r.deleted_at is null
     join role_permissions rp on rp.role_id = r.id
     join permissions p on p.id = rp.permission_id and p.deleted_at is null
-    where t.id = ${facts.tenantId} and p.code = any(${sufficient}::text[]) and (${!isGlobal} or p.reach = 'Platform')
+    where t.id = ${facts.tenantId} and p.code = any(${sufficient}::text[]) and (${!isGlobal}
+      or p.reach = 'Platform' or p.code = any(${[...FILE_MODULE]}::text[]))
     order by is_held desc, p.code <> ${o.permission}, same_text(r.name), r.id`;
   const roles = granting.map(({ isHeld, ...grant }) => ({ isHeld, grant }));
   const grants = roles.filter(({ isHeld }) => isHeld).map(({ grant }) => grant);

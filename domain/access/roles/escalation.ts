@@ -2,6 +2,7 @@ import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin } from "../../rights/caller.ts";
 import { requireStepUp } from "../../rights/checks.ts";
+import { notHeldNow } from "../../rights/held_permissions.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
 
 /** How many users who hold a missing permission are checked. */
@@ -30,7 +31,10 @@ export async function requireMayAssignRoles(q: Sql, acting: Acting, roleIds: str
   const isStepUpDue = Boolean(acting.proof?.hasFactor && !acting.proof.isRecent);
   if (isSystemAdmin(acting) && !isStepUpDue) return;
   const given = await permissionsOfRoles(q, roleIds);
-  const notHeld = isSystemAdmin(acting) ? [] : given.filter(({ code }) => !acting.permissions.has(code));
+  const notHeldCodes = isSystemAdmin(acting)
+    ? new Set<string>()
+    : await notHeldNow(q, acting, given.map(({ code }) => code));
+  const notHeld = given.filter(({ code }) => notHeldCodes.has(code));
   if (notHeld.length === 0 && given.some(({ reach }) => reach === "Platform") && isStepUpDue) {
     requireStepUp(acting);
   }

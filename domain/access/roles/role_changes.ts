@@ -72,8 +72,8 @@ export async function updateRole(
     requireVersion(ifMatch, role.version);
     const { value: before } = await readRole(tx, caller.tenantId, id);
     const { name = role.name, description = role.description } = change;
-    if (name !== role.name || change.permissionIds && !hasExactly(before, change.permissionIds)) {
-      requireOwnRole(role, "renamed or given other permissions");
+    if (name !== role.name || change.permissionIds) {
+      requireOwnRole(role, "renamed or given a list of permissions");
     }
     const regranted = change.permissionIds
       ? await replacePermissions(p, tx, caller, before, change.permissionIds)
@@ -137,11 +137,6 @@ async function replacePermissions(
     added: await requireGrantable(tx, caller, [...wanted].filter((id) => !had.has(id))),
     removed: role.permissions.filter(({ id }) => !wanted.has(id)),
   });
-}
-
-function hasExactly({ permissions }: Role, ids: string[]): boolean {
-  const wanted = new Set(ids);
-  return wanted.size === permissions.length && permissions.every(({ id }) => wanted.has(id));
 }
 
 const audited = ({ name, description, permissions }: Role) => ({

@@ -1,6 +1,6 @@
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { problem } from "../../problems/problem.ts";
+import { invalid, problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";
 import { newId } from "../../shared/ids.ts";
@@ -27,6 +27,8 @@ export interface NewUser {
   isActive: boolean;
   metadata?: Metadata;
   tenants: Assignment[];
+  /** The user's id in another system, for the only link. */
+  externalId?: string | null | undefined;
 }
 
 /**
@@ -39,9 +41,10 @@ export interface NewUser {
 export async function createUser(
   p: UserPlatform & PasswordPlatform,
   acting: Acting,
-  user: NewUser,
+  given: NewUser,
   o: { audited: string | null; rolesOf: string | null },
 ): Promise<Versioned<User>> {
+  const user = withLinkIds(given);
   const tenantNames = await p.sql<{ name: string }[]>`
     select name from tenants where id = any(${user.tenants.map((link) => link.tenantId)}::uuid[])`;
   const owner = { ...user, tenantNames: tenantNames.map(({ name }) => name) };
@@ -69,6 +72,18 @@ export async function createUser(
     await emitUserCreated(p, tx, { id, ...user }, user.tenants);
     return await readUser(tx, id, o.rolesOf);
   });
+}
+
+/** The user with its external id in its link. @throws VALIDATION_ERROR if the user has not exactly one link */
+function withLinkIds({ externalId, ...user }: NewUser): NewUser {
+  if (externalId === null || externalId === undefined) return user;
+  const [link, ...others] = user.tenants;
+  if (!link || others.length > 0 || (link.externalId ?? externalId) !== externalId) {
+    throw invalid({
+      externalId: ["it belongs to a link: expected exactly one, or the ids of several in `tenants`"],
+    });
+  }
+  return { ...user, tenants: [{ ...link, externalId }] };
 }
 
 /**

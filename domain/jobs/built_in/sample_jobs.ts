@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { defineJob } from "../job_type.ts";
+import { type AnyJobType, defineJob } from "../job_type.ts";
 
 const LONGEST_SLEEP_MS = 10 * 60_000;
 
 /** Returns its arguments. The smallest possible job, for tests. */
-export const echo = defineJob({
+const echo = defineJob({
   name: "steward.echo",
   args: z.unknown(),
   exposed: true,
@@ -12,7 +12,7 @@ export const echo = defineJob({
 });
 
 /** Waits for the given time and reports progress. */
-export const sleep = defineJob({
+const sleep = defineJob({
   name: "steward.sleep",
   args: z.object({ milliseconds: z.int().min(0).max(LONGEST_SLEEP_MS) }),
   exposed: true,
@@ -29,12 +29,15 @@ export const sleep = defineJob({
 });
 
 /** Always fails with the given message. */
-export const fail = defineJob({
+const fail = defineJob({
   name: "steward.fail",
   args: z.object({ message: z.string().min(1).max(2_000).default("The job failed as requested.") }),
   exposed: true,
   run: ({ message }) => Promise.reject(new Error(message)),
 });
+
+/** Job types for tests and trials. They exist in development only: any caller may fill the places of an instance with them. */
+export const sampleJobTypes: AnyJobType[] = [echo, sleep, fail];
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -66,6 +66,9 @@ export async function claimWork(
   const since = performance.now();
   const found = await p.workPolls.wait(asked, request.waitSeconds * 1000, o.gone);
   const isOld = performance.now() - since > AUTHENTICATED_MS;
+  if (found.length === 0 && requestId !== null) {
+    return (await findClaimed(p.sql, workerId, requestId)).map(workItem); // by a simultaneous claim
+  }
   const jobs = isOld && found.length > 0 ? await stillServed(p, found, served, o.renew) : found;
   p.metrics.jobsClaimed.add([], jobs.length);
   return jobs.map(workItem);

@@ -3,7 +3,8 @@ import { type Claim, type ClaimedJob, claimFromLanes, claimLimited } from "../cl
 import type { LaneFloors } from "../lane_floors.ts";
 import { REMOTE_MARK } from "../job_row.ts";
 import { type AnyJobType, limitKeyOf, type PlaceLimits } from "../job_type.ts";
-import { type ClaimPlan, limitPlan } from "../lanes.ts";
+import { type ClaimPlan, lanesFor, limitPlan } from "../lanes.ts";
+import type { Room } from "../places.ts";
 import { findDueLanes, LANES_AT_ONCE } from "./due_lanes.ts";
 import { type NamedRow, readPushedRows, remoteType } from "./find_job_types.ts";
 import { push } from "./push.ts";
@@ -15,8 +16,8 @@ const SHARE = 1 / 2;
 /** Fraction of the places that pushes of one type take, so that a slow receiver does not block the others. */
 const TYPE_SHARE = 1 / 4;
 
-/** How many more jobs with these limits a worker may claim. @param counts true for the held jobs that share the places */
-export type CapacityFor = (limits: PlaceLimits, counts: (job: ClaimedJob) => boolean) => number;
+/** Room of a worker for more jobs with these limits. @param counts true for the held jobs that share the places */
+export type RoomFor = (limits: PlaceLimits, counts: (job: ClaimedJob) => boolean) => Room;
 
 /** The lanes whose jobs the service pushes to their receivers. Its workers claim them like others. */
 export class PushedLanes {
@@ -27,7 +28,7 @@ export class PushedLanes {
 
   constructor(
     private readonly sql: Sql,
-    private readonly capacityFor: CapacityFor,
+    private readonly roomFor: RoomFor,
     private readonly floors: LaneFloors,
   ) {}
 
@@ -46,10 +47,10 @@ export class PushedLanes {
     const row = this.#rowOf(plan.lanes[0] ?? "");
     if (!row) return { jobs: [], exhausted: plan.lanes };
     const type = pushedType(row);
-    const lanes = plan.lanes.filter((lane) => this.#rowOf(lane) === row);
-    const capacity = this.#capacityOf(row);
-    if (capacity <= 0) return { jobs: [], exhausted: lanes };
-    const own = limitPlan({ ...plan, lanes }, capacity);
+    const ofType = plan.lanes.filter((lane) => this.#rowOf(lane) === row);
+    const { lanes, limit } = lanesFor(this.#roomOf(row), ofType);
+    if (limit <= 0) return { jobs: [], exhausted: ofType };
+    const own = limitPlan({ ...plan, lanes }, limit);
     const { jobs, exhausted } = type.concurrency === undefined
       ? await claimFromLanes(this.sql, workerId, own, [], this.floors)
       : await claimLimited(
@@ -62,13 +63,17 @@ export class PushedLanes {
     return { jobs: jobs.map((job) => ({ ...job, type })), exhausted };
   }
 
-  #capacityOf({ name, tenantId }: NamedRow): number {
-    const ofType = this.capacityFor(
+  #roomOf({ name, tenantId }: NamedRow): Room {
+    const ofType = this.roomFor(
       { places: PLACES, share: TYPE_SHARE },
       ({ type }) => type?.name === name && type.remote?.tenantId === tenantId,
     );
-    const ofAll = this.capacityFor({ places: PLACES, share: SHARE }, ({ type }) => type !== undefined);
-    return Math.min(ofType, ofAll);
+    const ofAll = this.roomFor({ places: PLACES, share: SHARE }, ({ type }) => type !== undefined);
+    return {
+      open: Math.min(ofType.open, ofAll.open),
+      free: Math.min(ofType.free, ofAll.free),
+      holdsHalf: (tenant) => ofType.holdsHalf(tenant) || ofAll.holdsHalf(tenant),
+    };
   }
 
   #rowOf(lane: string): NamedRow | undefined {

@@ -10,6 +10,9 @@ const COST_OF_ANY = 20;
 const COST = "x-steward-cost";
 const TOO_COSTLY = "too large to be checked against the schema of the job type";
 
+/** The only `$schema`. The validator of a schema does not know it, because it has no meta-schema. */
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
 type Schema = Record<string, unknown>;
 type Mistake = { path: string[]; message: string };
 
@@ -21,8 +24,10 @@ const meta = new Ajv2020({ strict: false, logger: false, validateFormats: false 
  * @throws Error if the schema is not valid
  */
 export function compileSchema(schema: Schema): (value: unknown) => Mistake | null {
+  const { $schema = DIALECT, ...rest } = schema;
+  if ($schema !== DIALECT && $schema !== `${DIALECT}#`) throw new Error(`$schema must be ${DIALECT}`);
   if (!meta.validateSchema(schema)) throw new Error(meta.errorsText(meta.errors, { dataVar: "schema" }));
-  const validate = ownAjv().compile(withCosts(schema));
+  const validate = ownAjv().compile(withCosts(rest));
   return (value) => {
     try {
       if (withBudget(() => validate(value))) return null;

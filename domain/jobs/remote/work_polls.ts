@@ -39,7 +39,7 @@ interface Poll extends WorkRequest {
   /** After this round of searches they were; null before its first search. */
   lastRound: number | null;
   isGone: boolean;
-  answer(jobs: ClaimedWork[]): void;
+  answer(jobs: ClaimedWork[] | Promise<ClaimedWork[]>): void;
   fail(error: unknown): void;
 }
 
@@ -92,14 +92,15 @@ export class WorkPolls {
   }
 
   /**
-   * Resolves with claimed jobs, or with none after `waitMs` or when the service stops.
+   * Resolves with claimed jobs, or with none after `waitMs` or when the service stops. A poll that this one repeats ends,
+   * because its client may no longer wait for it, even if its connection looks open; it gets the answer of this one.
    * @param gone aborted when the client has gone: jobs claimed for it are given back, unless its requestId finds them
    */
   wait(request: WorkRequest, waitMs: number, gone: AbortSignal): Promise<ClaimedWork[]> {
     if (this.#isStopped || gone.aborted) return Promise.resolve([]);
     this.workers.called(request.workerId, { name: request.worker, program: request.program });
-    this.#endRepeated(request);
-    return new Promise((resolve, reject) => {
+    const repeated = this.#repeatedBy(request);
+    const answered = new Promise<ClaimedWork[]>((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer);
         gone.removeEventListener("abort", onGone);
@@ -129,14 +130,13 @@ export class WorkPolls {
       this.#polls.add(poll);
       this.wake();
     });
+    for (const poll of repeated) poll.answer(answered);
+    return answered;
   }
 
-  /** Ends the poll that a request repeats: its client no longer waits for it, even if its connection looks open. */
-  #endRepeated({ workerId, requestId }: Claimant): void {
-    if (requestId === null) return;
-    for (const poll of this.#polls) {
-      if (poll.requestId === requestId && poll.workerId === workerId) poll.answer([]);
-    }
+  #repeatedBy({ workerId, requestId }: Claimant): Poll[] {
+    if (requestId === null) return [];
+    return [...this.#polls].filter((poll) => poll.requestId === requestId && poll.workerId === workerId);
   }
 
   /** Searches for due jobs now, if polls wait. */

@@ -1,5 +1,6 @@
 import { OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { forEachConcurrent } from "../../../infra/http_out/provider_http.ts";
+import { isOutage } from "../../jobs/outage.ts";
 import { shownAddress } from "../addresses.ts";
 import type { ChannelProvider } from "./channel_provider.ts";
 import type { Content } from "../content.ts";
@@ -90,6 +91,6 @@ async function sendTo(
     log.warn("a provider failed", {
       error: safe(error instanceof Error ? error.stack ?? "" : String(error)),
     });
-    return { ...UNTRIED, reason: "the message could not be handed over" };
+    return { ...UNTRIED, reason: "the message could not be handed over", isTransient: isOutage(error) };
   }
 }

@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { HttpOut } from "../../../infra/http_out/http_out.ts";
 import { invalid, problem } from "../../problems/problem.ts";
+import { isUuid } from "../../shared/ids.ts";
 import type { DeliveryState } from "../status.ts";
 import type { SuppressionReason } from "../suppression.ts";
 import { storableText } from "../../shared/cut_text.ts";
@@ -91,11 +92,11 @@ export function reportOf(
   }];
 }
 
-const ID = /^<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:@|$)/i;
-
 /** The id in a Message-ID or in metadata; null if it is not one of ours. */
-const readReference = (text: string | null | undefined): string | null =>
-  text ? ID.exec(text.trim())?.[1]?.toLowerCase() ?? null : null;
+function readReference(text: string | null | undefined): string | null {
+  const [id = ""] = text?.trim().replace(/^</, "").split("@") ?? [];
+  return isUuid(id) ? id.toLowerCase() : null;
+}
 
 /** An instant from ISO 8601 or seconds; null if it is neither. */
 function readTime(value: unknown): Date | null {

@@ -17,7 +17,9 @@ import { requireTemplateVersion } from "./versions.ts";
 export type NewTemplate = TemplateContent & Pick<StoredTemplate, "slug">;
 type Writer = Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl">;
 /** A change of a template. A member that is left out stays unchanged; null removes a text. */
-export type TemplateChange = { templateId: string } & Partial<Omit<NewTemplate, "slug" | "locale" | "kind">>;
+export type TemplateChange =
+  & { templateId?: string | null | undefined }
+  & Partial<Omit<NewTemplate, "slug" | "locale" | "kind">>;
 
 /**
  * Creates a template in the caller's tenant.
@@ -59,7 +61,7 @@ export async function updateTemplate(
   { templateId, ...change }: TemplateChange,
   ifMatch: string | null,
 ): Promise<StoredTemplate> {
-  if (templateId !== id) {
+  if ((templateId ?? id) !== id) {
     throw invalid({ templateId: [`found ${templateId}; expected ${id}, the id in the path`] });
   }
   return await changeTemplate(p, caller, id, definedMembers(change), ifMatch);

@@ -3,6 +3,11 @@ import type { ClientKind } from "./client.ts";
 /** Hosts of the user's own device, where http is safe (RFC 8252). */
 const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::([1-9]\d{0,4}))?(?=[/?]|$)/;
 const HIGHEST_PORT = 65_535;
+/**
+ * A host name or address, as `URL.hostname`. A URL may have other characters in its host, such as the `;` and `,` that
+ * separate the parts of a header.
+ */
+export const PLAIN_HOST = /^([\w.-]+|\[[\da-f:.]+\])$/i;
 
 const isLoopback = (uri: string): boolean => {
   const match = LOOPBACK.exec(uri);
@@ -22,6 +27,9 @@ export function redirectUriFault(uri: string, kind: ClientKind): string | null {
   if (!parsed) return "expected an absolute URI";
   if (uri.includes("#")) return "expected no fragment";
   if (parsed.username || parsed.password || /^[^/?]*\/\/[^/?]*@/.test(uri)) return "expected no user name";
+  if (parsed.hostname !== "" && !PLAIN_HOST.test(parsed.hostname)) {
+    return "expected a host of letters, digits, dots and dashes";
+  }
   if (parsed.protocol === "https:" && /^https:\/\/[^/?]/.test(uri)) return null;
   if (isLoopback(uri)) return null;
   if (kind === "public" && /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:/.test(uri)) return null;

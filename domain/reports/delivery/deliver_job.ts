@@ -4,7 +4,6 @@ import type { FileRecord } from "../../files/file.ts";
 import { readFileState } from "../../files/service_files.ts";
 import { defineJob, DependencyUnavailable, type JobContext, PostponeJob } from "../../jobs/job_type.ts";
 import { listDeliveries } from "../execution.ts";
-import { rethrowOutages } from "../../jobs/outage.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { rejectDocument } from "../run.ts";
 import { deliverToBucket } from "./bucket_delivery.ts";
@@ -25,7 +24,7 @@ import { deliverToSlack } from "./slack_delivery.ts";
 import { openTarget } from "./target_secrets.ts";
 import { deliverByWebhook } from "./webhook_delivery.ts";
 
-const args = z.object({ executionId: z.uuid() });
+const args = z.object({ executionId: z.guid() });
 const TIMEOUT_MS = 30 * 60_000;
 const MIN_WAIT_MS = 250;
 const MAX_WAIT_MS = 60_000;
@@ -43,7 +42,7 @@ export const deliverJob = defineJob({
   args,
   timeoutMs: TIMEOUT_MS, // a large document is copied to another bucket
   run: ({ executionId }, context: JobContext<ReportPlatform>) =>
-    rethrowOutages(() => deliverDocument(context.platform, executionId, context)),
+    deliverDocument(context.platform, executionId, context),
 });
 
 async function deliverDocument(

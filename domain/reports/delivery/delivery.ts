@@ -1,4 +1,5 @@
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { cutText } from "../../shared/cut_text.ts";
 import type { Platform } from "../../shared/platform.ts";
 import type { Execution } from "../execution.ts";
 import { STATUS } from "../formats.ts";
@@ -93,7 +94,7 @@ export async function finishDelivery(
     const failed = rows.filter((row) => row.status === "Failed");
     const delivered = rows.length - failed.length;
     const reasons = failed.map((row) => `${row.recipient}: ${row.errorMessage}`).join("; ");
-    const message = `Delivery failed for ${failed.length} of ${rows.length}: ${reasons}`.slice(0, 4_000);
+    const message = cutText(`Delivery failed for ${failed.length} of ${rows.length}: ${reasons}`, 4_000);
     const result = failed.length === 0 ? DELIVERED : { ...undelivered(delivered), errorMessage: message };
     // An instance of an earlier version leaves null instead of Pending.
     const [ended] = await tx<Execution[]>`

@@ -28,7 +28,7 @@ export const DeliveryOptionsShape = z.object({
   webhookFormat: z.enum(WEBHOOK_FORMATS).nullish().transform(absentIfNull).meta({
     description: "What is posted to webhookUrl: a signed message (standard, the default) or a Slack message",
   }),
-  targetId: z.uuid({ error: "expected a UUID" }).toLowerCase().nullish().transform(absentIfNull).meta({
+  targetId: z.guid({ error: "expected a UUID" }).toLowerCase().nullish().transform(absentIfNull).meta({
     description: "A report target of the tenant: for Storage one of kind s3, for Webhook one of kind slack",
   }),
   targetPath: optionalText(500).meta({

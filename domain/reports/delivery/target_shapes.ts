@@ -30,7 +30,7 @@ const secrets = {
 };
 
 export const TargetDto = z.object({
-  id: z.uuid(),
+  id: z.guid(),
   name: z.string(),
   kind: z.enum(TARGET_KINDS),
   endpoint: z.string().nullable(),
@@ -41,7 +41,7 @@ export const TargetDto = z.object({
   accessKeyId: z.string().nullable(),
   secretAccessKey: hidden,
   webhookUrl: hidden,
-  createdBy: z.uuid().nullable(),
+  createdBy: z.guid().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
 }).meta({ id: "ReportTargetDto" });

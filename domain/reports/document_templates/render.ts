@@ -7,6 +7,7 @@ import {
 import { missingVariables } from "../../notifications/rendering/required_variables.ts";
 import type { PartReader } from "../../notifications/templates/parts.ts";
 import { renderSource } from "../../notifications/templates/render.ts";
+import { type Problem, problem } from "../../problems/problem.ts";
 import type { ReportPlatform } from "../platform.ts";
 import { takeSlot } from "../request_slot.ts";
 import type { BlockInput } from "./make_blocks.ts";
@@ -84,12 +85,13 @@ export async function renderDocument(
 /**
  * Draws a template with the current versions of its partials while the caller waits.
  * @param o.language null: the tenant's default
- * @throws as `renderDocument`; VALIDATION_ERROR, REPORT_BUSY_UNAVAILABLE
+ * @throws as `renderDocument`; VALIDATION_ERROR, REPORT_BUSY_UNAVAILABLE, REPORT_TOO_LARGE_FOR_SYNC after `limitMs`
  */
 export async function previewDocument(
   p: ReportPlatform,
   given: GivenDocument,
   o: { tenantId: string; language: string | null; data: Record<string, unknown> },
+  limitMs = PREVIEW_MS,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { tenantId, data } = o;
   const { source } = await givenSource(p, tenantId, given, o.language);
@@ -97,15 +99,25 @@ export async function previewDocument(
   const input = await renderDocument(p, source, rendering);
   const release = await takeSlot(p);
   try {
-    const signal = AbortSignal.timeout(PREVIEW_MS);
+    const signal = AbortSignal.timeout(limitMs);
     const chunks: Uint8Array<ArrayBuffer>[] = [];
     await withProblems(async () => {
       for await (const chunk of p.reports.threads.make(input, { signal, stopping: p.stopping })) {
         chunks.push(chunk.slice());
       }
+    }).catch((error) => {
+      throw signal.aborted ? previewTooLarge(limitMs) : error;
     });
     return new Uint8Array(await new Blob(chunks).arrayBuffer());
   } finally {
     release();
   }
 }
+
+const previewTooLarge = (limitMs: number): Problem =>
+  problem(
+    "REPORT_TOO_LARGE_FOR_SYNC",
+    `The preview was not ready within ${
+      limitMs / 1000
+    } s; use less data, or generate the document in the background.`,
+  );

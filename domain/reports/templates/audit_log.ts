@@ -15,7 +15,7 @@ export const auditLogReport = defineReport({
       title: "Action",
       description: "Only this action, such as user.update",
     }),
-    actorId: z.uuid().optional().meta({ title: "Actor", description: "Only changes made by this user" }),
+    actorId: z.guid().optional().meta({ title: "Actor", description: "Only changes made by this user" }),
   }),
   columns: {
     at: instant("At"),

@@ -104,10 +104,14 @@ class LineWriter {
     let at = this.#at;
     to[at++] = QUOTE;
     let isStart = true;
+    let isLineStart = false;
     for (let i = start; i < end; i++) {
       const byte = from[i] ?? 0;
-      if (isStart && this.#looksLikeFormula(i)) to[at++] = APOSTROPHE;
+      const isBreak = byte === CR || byte === LF;
+      const isRead = isStart || (isLineStart && !isBreak && byte !== TAB);
+      if (isRead && this.#looksLikeFormula(i)) to[at++] = APOSTROPHE;
       isStart = byte === SEMICOLON || byte === TAB || (isStart && i > start && byte === QUOTE);
+      isLineStart = isBreak || (isLineStart && byte === QUOTE);
       if (byte === QUOTE) to[at++] = QUOTE;
       to[at++] = byte;
     }

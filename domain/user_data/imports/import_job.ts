@@ -1,5 +1,5 @@
 import { PostgresError } from "../../../infra/postgres/failures.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { withoutHashes } from "../../access/passwords/hash_like_texts.ts";
 import type { BulkRow, Importer, RowResult } from "../../access/users/bulk/bulk_row.ts";
 import { importUsers } from "../../access/users/bulk/import_users.ts";
@@ -7,7 +7,7 @@ import { permissionsNow } from "../../access/users/bulk/importer.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { openFileContent } from "../../files/service_files.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
-import { outageOf } from "../../jobs/outage.ts";
+import { isLastFailure } from "../../jobs/outage.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { checkRow } from "./columns.ts";
@@ -42,10 +42,7 @@ export const importUsersJob = defineJob({
         await finish(context, begun, { status: "Failed", error: error.message });
         return { finished: true, status: "Failed" };
       }
-      if (context.signal.aborted) throw error;
-      const outage = context.waitsForDependencies ? outageOf(error) : null;
-      if (outage) throw outage;
-      if (context.failures < context.maxRetries) throw error;
+      if (!isLastFailure(context, error)) throw error;
       const reason = "The import stopped; the service's log has the reason under its trace id.";
       await finish(context, begun, { status: "Failed", error: reason });
       throw error;
@@ -58,19 +55,19 @@ const finish = ({ platform }: Context, o: RunningImport, ending: ImportEnding): 
 
 async function runImport(begun: RunningImport, context: Context): Promise<unknown> {
   const { platform } = context;
-  const importer = await importerOf(begun, context);
+  await importerOf(platform.sql, begun);
   const total = begun.total ?? await countRows(begun, context);
   const from = begun.isDryRun ? await restart(begun, context) : begun.position;
-  await importRows(begun, { importer, total, from }, context);
+  await importRows(begun, { total, from }, context);
   const resultFileId = await storeResult(platform, begun);
   await finish(context, begun, { status: "Completed", resultFileId });
   return { finished: true, status: "Completed", total };
 }
 
 /** The importer with the permissions they still have. @throws ImportMistake without the right to import */
-async function importerOf(o: RunningImport, { db }: Context): Promise<Importer> {
+async function importerOf(q: Sql, o: RunningImport): Promise<Importer> {
   const { createdBy: userId, apiKeyId, tenantId, traceId } = o;
-  const permissions = await permissionsNow(db, { ...o, userId });
+  const permissions = await permissionsNow(q, { ...o, userId });
   if (!mayImport(permissions, tenantId)) {
     throw new ImportMistake("who started the import may no longer import users");
   }
@@ -106,7 +103,7 @@ interface Batch {
 
 async function importRows(
   o: RunningImport,
-  { importer, total, from }: { importer: Importer; total: number; from: number },
+  { total, from }: { total: number; from: number },
   context: Context,
 ): Promise<void> {
   const { platform, signal } = context;
@@ -118,7 +115,7 @@ async function importRows(
   const write = async () => {
     signal.throwIfAborted();
     const dry = o.isDryRun ? linked : null;
-    linked = await writeBatch(platform, o, { importer, batch, position, dry });
+    linked = await writeBatch(platform, o, { batch, position, dry });
     position += batch.users.length + batch.failed.length;
     batch = { users: [], failed: [] };
     context.progress(Math.floor(position / Math.max(1, total) * 100), `${position} of ${total} rows`);
@@ -169,7 +166,6 @@ function checkOnce(
 }
 
 interface BatchInput {
-  importer: Importer;
   batch: Batch;
   position: number;
   dry: Map<string, number> | null;
@@ -209,10 +205,11 @@ const hidingHashes = ({ email, errors, ...result }: RowResult): RowResult => ({
 async function tryBatch(
   p: ImportPlatform,
   o: RunningImport,
-  { importer, batch, position, dry }: BatchInput,
+  { batch, position, dry }: BatchInput,
 ): Promise<Map<string, number>> {
   return await transact(p.sql, async (tx) => {
     if (!await lockImportAt(tx, o.id, position)) throw new ImportSuperseded("another run has gone on");
+    const importer = await importerOf(tx, o);
     const linked = new Map(dry);
     const imported = await importUsers(p, tx, importer, batch.users, dry && linked);
     const results = [...batch.failed, ...imported].map(hidingHashes);

@@ -2,7 +2,7 @@ import { BeyondLimits } from "./budget.ts";
 import type { Entries, Sink } from "./entries.ts";
 import { inflate } from "./inflate.ts";
 import type { Input, Steps } from "./input.ts";
-import { ZipDirectories } from "./zip_directories.ts";
+import { type ReadEntry, ZipDirectories } from "./zip_directories.ts";
 import { LARGE, sizeIn64 } from "./zip64.ts";
 
 const LOCAL = 0x04034b50;
@@ -23,7 +23,8 @@ const discard: Sink = { push() {}, end() {} };
 
 /**
  * Reads a zip from its beginning, entry by entry. Then compares the entries with the central directory, which most
- * programs use to open a zip. Skips entries that are encrypted or compressed with another method than deflate.
+ * programs use to open a zip. Skips entries that are encrypted or compressed with another method than deflate; what the
+ * directory says of their size counts as unpacked, because an engine may know the method.
  * @throws BeyondLimits if the directory lists an entry that was not read: another program would unpack other content.
  */
 export function* readZip(input: Input, entries: Entries): Steps {
@@ -32,15 +33,15 @@ export function* readZip(input: Input, entries: Entries): Steps {
     const record = yield* findRecord(input);
     const at = input.position;
     if (record === LOCAL) {
-      const packed = yield* readEntry(input, entries);
-      if (packed === null) return;
-      directories.addEntry(at, packed);
+      const entry = yield* readEntry(input, entries);
+      if (entry === null) return;
+      directories.addEntry(at, entry);
     } else if (record === DIRECTORY) {
       const header = yield* input.take(46);
       const lengths = header && [28, 30, 32].map((field) => header.getUint16(field, true));
       const variable = lengths && (yield* input.take(lengths.reduce((sum, length) => sum + length)));
       if (!variable) return;
-      directories.addLine(at, input.position, header, variable, lengths);
+      entries.unpacked(directories.addLine(at, input.position, header, variable, lengths));
     } else if (record === END_64) {
       const end = yield* input.take(56);
       if (!end) return;
@@ -71,8 +72,8 @@ function* findRecord(input: Input): Steps<number | null> {
   }
 }
 
-/** Reads the entry at the current position. @returns its packed size; null if the content ends inside its header. */
-function* readEntry(input: Input, entries: Entries): Steps<number | null> {
+/** Reads the entry at the current position. @returns null if the content ends inside its header */
+function* readEntry(input: Input, entries: Entries): Steps<ReadEntry | null> {
   const header = yield* input.take(30);
   const nameBytes = header?.getUint16(26, true) ?? 0;
   const variable = header && (yield* input.take(nameBytes + header.getUint16(28, true)));
@@ -92,7 +93,7 @@ function* readEntry(input: Input, entries: Entries): Steps<number | null> {
     ? yield* readUpToDescriptor(input, sink)
     : yield* readStored(input, known, sink);
   content.end();
-  return packed;
+  return { packed, isReadable };
 }
 
 function* readStored(input: Input, size: number, sink: Sink): Steps<number> {

@@ -6,20 +6,31 @@ const mismatch = () =>
     "The directory of an archive does not match its entries: different programs would unpack different content.",
   );
 
+/** An entry that was read. */
+export interface ReadEntry {
+  packed: number;
+  /** False: encrypted, or compressed with an unknown method. */
+  isReadable: boolean;
+}
+
 /** Compares the entries read from a zip with its central directories. */
 export class ZipDirectories {
-  /** Packed size by offset of the entry. */
-  #entries = new Map<number, number>();
+  /** By offset. */
+  #entries = new Map<number, ReadEntry>();
   /** Start and end offsets of directories. */
   #directories: { from: number; to: number }[] = [];
   #end64: number | null = null;
 
-  addEntry(at: number, packed: number): void {
-    this.#entries.set(at, packed);
+  addEntry(at: number, entry: ReadEntry): void {
+    this.#entries.set(at, entry);
   }
 
-  /** Checks a directory line: it must refer to an entry that was read. @throws BeyondLimits */
-  addLine(at: number, to: number, header: DataView, variable: DataView, lengths: number[]): void {
+  /**
+   * Checks a directory line: it must refer to an entry that was read.
+   * @returns the unpacked size that it declares for an unreadable entry, else 0
+   * @throws BeyondLimits
+   */
+  addLine(at: number, to: number, header: DataView, variable: DataView, lengths: number[]): number {
     const [nameBytes = 0, extraBytes = 0] = lengths;
     const extra = new DataView(variable.buffer, variable.byteOffset + nameBytes, extraBytes);
     const numbers = numbersOf64(extra);
@@ -27,13 +38,15 @@ export class ZipDirectories {
       const short = header.getUint32(field, true);
       return short === LARGE ? numbers.shift() ?? LARGE : short;
     };
-    read(24); // the unpacked size, which comes first in the extra field if it is large
+    const unpacked = read(24); // comes first in the extra field if it is large
     const packed = read(20);
     const offset = read(42);
-    if (this.#entries.get(offset) !== packed) throw mismatch();
+    const entry = this.#entries.get(offset);
+    if (entry?.packed !== packed) throw mismatch();
     const last = this.#directories.at(-1);
     if (last?.to === at) last.to = to;
     else this.#directories.push({ from: at, to });
+    return entry.isReadable ? 0 : unpacked;
   }
 
   /** @throws BeyondLimits */

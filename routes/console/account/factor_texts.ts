@@ -72,11 +72,10 @@ export const factorTexts = sectionTexts({
     "Estes códigos só são mostrados agora. Guarde-os em um lugar seguro. Cada um entra uma vez, se perder os outros fatores.",
   ],
   passkeyAdded: ["The passkey was added.", "A chave de acesso foi adicionada."],
-  removeFactor: ["Remove", "Remover"],
   removeTitle: (name: string) => [`Remove “${name}”`, `Remover “${name}”`],
-  removeText: [
-    "Confirm with your password or one of your factors.",
-    "Confirme com sua senha ou com um dos seus fatores.",
+  removeConfirm: [
+    "Remove this factor? It can no longer sign you in.",
+    "Remover este fator? Ele não servirá mais para entrar.",
   ],
   factorRemoved: ["The factor was removed.", "O fator foi removido."],
   secondFactorText: ["Confirm the sign-in with your second factor.", "Confirme o login com o segundo fator."],

@@ -9,17 +9,13 @@ import { optionalField } from "../shared/page.ts";
 import { accountTexts } from "./texts.ts";
 import { factorTexts } from "./factor_texts.ts";
 
-/**
- * Forms by which the viewer proves who they are: password and code, or a passkey.
- * @param isEither the password or the code is enough, each in its own form
- */
-export function ProofForms({ locale, action, choice, refusal, label, isEither = false, children }: {
+/** Forms by which the viewer proves who they are: password and code, or a passkey. */
+export function ProofForms({ locale, action, choice, refusal, label, children }: {
   locale: Locale;
   action: string;
   choice: Answer<"readStepUpChoice">;
   refusal: Refusal | null;
   label: string;
-  isEither?: boolean;
   /** Hidden fields of each form. */
   children: Child;
 }) {
@@ -56,15 +52,6 @@ export function ProofForms({ locale, action, choice, refusal, label, isEither = 
         required
       />
     );
-  const form = (...inputs: Child[]) => (
-    <form class="card form" method="post" action={action}>
-      {children}
-      {inputs}
-      <button type="submit" class={`button ${isEither ? "danger" : "primary"}`} name="do" value="prove">
-        {label}
-      </button>
-    </form>
-  );
   return (
     <div class="stack">
       <FormRefusal refusal={refusal} known={["password", "code", "recoveryCode"]} />
@@ -80,7 +67,12 @@ export function ProofForms({ locale, action, choice, refusal, label, isEither = 
           {children}
         </PasskeyForm>
       )}
-      {isEither ? form(password || code) : form(password, code)}
+      <form class="card form" method="post" action={action}>
+        {children}
+        {password}
+        {code}
+        <button type="submit" class="button primary" name="do" value="prove">{label}</button>
+      </form>
     </div>
   );
 }

@@ -1,18 +1,24 @@
 import type { NewPasskeyInput } from "../../auth/factor_shapes.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { ActionButton, ButtonLink, CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
+import {
+  ActionButton,
+  ButtonLink,
+  CsrfField,
+  DeleteButton,
+  FormRefusal,
+  TextField,
+} from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "../components/passkey_form.tsx";
 import { QrCode } from "../components/qr_code.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { done, formPage, type Sent } from "../shared/actions.ts";
+import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { clientRequestOf } from "../shared/client_request.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type View, type Visit } from "../shared/page.ts";
 import { factorTexts } from "./factor_texts.ts";
-import { removeFactorPage } from "./remove_factor.tsx";
 
 const PATH = "account/security";
 /** The address of a page about factors, with the client's request that the viewer came with. */
@@ -37,7 +43,7 @@ export const securityPages: ConsolePage[] = [
     path: `${PATH}/recovery-codes`,
     post: async (v: Visit) => codesView(v, (await v.api.call("renewRecoveryCodes")).recoveryCodes),
   },
-  removeFactorPage,
+  action(`${PATH}/{id}/remove`, "removeFactor", showing(PATH, factorTexts, "factorRemoved")),
 ].map((page) => ({ ...page, forEnrolling: true }));
 
 async function securityView(v: Visit): Promise<View> {
@@ -100,13 +106,12 @@ function factorColumns(v: Visit): Column<Factor>[] {
     timeColumn(v, t.added, "createdAt"),
     timeColumn(v, t.lastUsed, "lastUsedAt"),
     actionsColumn(v, ({ id, kind, name }) => (
-      <a
-        class="button danger"
-        href={`${PATH}/${id}/remove`}
-        aria-label={t.removeTitle(kind === "totp" ? t.totp : name)}
-      >
-        {t.removeFactor}
-      </a>
+      <DeleteButton
+        v={v}
+        action={`${PATH}/${id}/remove`}
+        label={t.removeTitle(kind === "totp" ? t.totp : name)}
+        confirm={t.removeConfirm}
+      />
     )),
   ];
 }

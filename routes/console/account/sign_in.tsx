@@ -53,7 +53,7 @@ export class SignIn {
     let email = "";
     let factorToken = "";
     try {
-      const form = await readForm(request, {
+      const form = await readForm(asked, {
         bytes: SIGN_IN_FORM_BYTES,
         milliseconds: this.p.config.BODY_TIMEOUT_SECONDS * 1000,
         room: this.p.runningRequests,

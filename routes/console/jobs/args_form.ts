@@ -112,9 +112,9 @@ export function readArgs(
     if (arg.kind === "text" || arg.kind === "choice") args[arg.name] = text;
     else if (arg.kind === "yesNo") args[arg.name] = text === "true";
     else if (arg.kind === "json") {
-      if (isJson(text)) args[arg.name] = JSON.parse(text);
+      if (isJson(text)) args[arg.name] = jsonIn(text);
       else errors[nameOf(arg)] = [texts.notJson];
-    } else if (Number.isFinite(Number(text))) args[arg.name] = Number(text);
+    } else if (Number.isFinite(Number(text))) args[arg.name] = jsonIn(text) ?? Number(text);
     else errors[nameOf(arg)] = [texts.notNumber];
   }
   return { serializedArgs: JSON.stringify(args), errors };

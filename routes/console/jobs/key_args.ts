@@ -1,4 +1,6 @@
 import { MARK } from "../../../domain/jobs/searchable_args.ts";
+import { cutText } from "../../../domain/shared/cut_text.ts";
+import { isExactNumber } from "../../../domain/shared/exact_json.ts";
 import { jsonIn } from "../shared/json.ts";
 
 const SHOWN = 2;
@@ -15,7 +17,8 @@ export function keyArgs(serializedArgs: string, schema: Record<string, unknown> 
   const paths = Array.isArray(mark) && mark.length > 0 ? mark.map(String) : Object.keys(args);
   return paths.flatMap((path) => {
     const value = path.split(".").reduce<unknown>(memberOf, args);
-    return isPlain(value) ? [`${path}: ${shortened(String(value))}`] : [];
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return isPlain(value) ? [`${path}: ${shortened(text)}`] : [];
   }).slice(0, SHOWN).join(" · ");
 }
 
@@ -23,7 +26,7 @@ const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 
 const isPlain = (value: unknown): boolean =>
-  ["string", "number", "boolean"].includes(typeof value) && value !== "";
+  isExactNumber(value) || ["string", "number", "boolean"].includes(typeof value) && value !== "";
 
 const shortened = (text: string): string =>
-  text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}…` : text;
+  text.length > VALUE_LENGTH ? `${cutText(text, VALUE_LENGTH)}…` : text;

@@ -1,7 +1,16 @@
 import { ActionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, DataTable } from "../components/table.tsx";
-import { CodeBlock, CopyValue, duration, exactDay, Facts, shortId, Time } from "../components/values.tsx";
+import {
+  CodeBlock,
+  CopyValue,
+  duration,
+  exactDay,
+  Facts,
+  number,
+  shortId,
+  Time,
+} from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
 import { action, showing } from "../shared/actions.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
@@ -178,7 +187,7 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
         [t.created, <Time v={v} at={message.createdAt} />],
         message.scheduledAt && [t.scheduledFor, <Time v={v} at={message.scheduledAt} />],
         [t.sent, <Time v={v} at={message.sentAt} />],
-        [t.retries, t.of(message.retryCount, message.maxRetries)],
+        [t.retries, number(v, message.retryCount)],
         slug && [
           t.template,
           <a href={`templates${searchOf({ search: slug })}`}>

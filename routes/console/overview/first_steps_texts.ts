@@ -29,8 +29,8 @@ export const firstStepsTexts = defineTexts({
   messageHint: ["To yourself, to see that messages arrive.", "Para você, para ver se as mensagens chegam."],
   job: ["Run the first job", "Executar a primeira tarefa"],
   jobHint: [
-    "steward.echo does nothing but return its arguments.",
-    "steward.echo só devolve seus argumentos.",
+    "In development, steward.echo does nothing but return its arguments.",
+    "No desenvolvimento, steward.echo só devolve seus argumentos.",
   ],
   key: ["Create an API key", "Criar uma chave de API"],
   keyHint: ["With it, your programs call the API.", "Com ela, seus programas chamam a API."],

@@ -222,7 +222,7 @@ function bodyOf(form: FormData, inputs: Input[]): Record<string, unknown> {
     if (text === "") {
       return nullable ? [[name, null]] : kind === "text" || kind === "long text" ? [[name, ""]] : [];
     }
-    if (kind === "number") return [[name, Number.isNaN(Number(text)) ? text : Number(text)]];
+    if (kind === "number") return [[name, Number.isNaN(Number(text)) ? text : jsonIn(text) ?? Number(text)]];
     const value = kind === "json" ? jsonIn(text) : text;
     return [[name, value === undefined ? text : value]]; // the API refuses a text that is not JSON
   }));

@@ -1,3 +1,4 @@
+import { cutText } from "../../../domain/shared/cut_text.ts";
 import { type Api, Refusal } from "../shared/api.ts";
 import type { Answer, OperationId } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
@@ -55,7 +56,7 @@ export const KINDS: readonly Kind[] = [
   ]),
   kind("dead-letters", "readDeadLetter", ({ jobTypeName, errorMessage }) => [
     jobTypeName,
-    errorMessage?.slice(0, 120),
+    errorMessage && cutText(errorMessage, 120),
   ]),
   kind("roles", "readRole", ({ name, description }) => [name, description]),
   kind("permissions", "readPermission", ({ code, description }) => [code, description]),

@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { ServicePlatform } from "../../../domain/platform.ts";
+import { headerUrl } from "../../shared/answer.ts";
 import { sharedAssets } from "./assets.ts";
 import { commonTexts } from "./common_texts.ts";
 import { cookieWriter, readCookies } from "./cookies.ts";
@@ -47,7 +48,7 @@ export class Answers {
   /** Redirects to an address relative to the console. */
   async goTo(to: string, cookies: string[]): Promise<Response> {
     if (to.startsWith("../")) return await this.#redirectByPage(to, cookies);
-    const headers = new Headers({ location: this.base + to });
+    const headers = new Headers({ location: headerUrl(this.base + to) });
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(null, { status: 303, headers });
   }

@@ -12,13 +12,13 @@ export const SIGN_IN_FORM_BYTES = 64 * 1024;
  * @throws Problem if the body is too large, too slow or malformed.
  */
 export async function readForm(
-  request: Request,
+  { request, ip }: { request: Request; ip: string | null },
   limits: BodyLimits,
 ): Promise<FormData> {
   const type = request.headers.get("content-type") ?? "";
   const isForm = /^(application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(type);
   if (!isForm) return new FormData();
-  const call = new Call(request, "", null, limits);
+  const call = new Call(request, "", ip, limits);
   try {
     const bytes = await call.bytes();
     const form = await new Response(bytes, { headers: { "content-type": type } }).formData();

@@ -1,7 +1,11 @@
-/** The value of a JSON text; undefined: it is not JSON. */
+import { hasLongNumber, parseExactly } from "../../../domain/shared/exact_json.ts";
+import { isShallow } from "../../../domain/shared/storable.ts";
+
+/** The value of a JSON text, with its numbers as `parseExactly` returns them; undefined: it is not JSON. */
 export function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value = JSON.parse(text);
+    return hasLongNumber(text) && isShallow(value) ? parseExactly(text) : value;
   } catch {
     return undefined;
   }

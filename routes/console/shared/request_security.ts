@@ -1,3 +1,4 @@
+import { PLAIN_HOST } from "../../../domain/oauth/clients/redirect_uris.ts";
 import type { Config } from "../../../infra/config.ts";
 
 /**
@@ -25,11 +26,12 @@ export function contentPolicy(config: Config, formTarget = "", style = ""): Reco
   };
 }
 
-/** The origin of a URL for the policy; its scheme if it has no origin, like that of a native app. */
+/** The origin of a URL for the policy; its scheme if it has no origin, like that of a native app; "" if neither fits. */
 function sourceOf(url: string): string {
   const parsed = URL.parse(url);
   if (!parsed) return "";
-  return parsed.origin === "null" ? parsed.protocol : parsed.origin;
+  if (parsed.origin === "null") return parsed.protocol;
+  return PLAIN_HOST.test(parsed.hostname) ? parsed.origin : "";
 }
 
 /** Origin of signed upload URLs, for connect-src. With the bucket in the host name, a wildcard hides the bucket. */

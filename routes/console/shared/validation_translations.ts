@@ -55,8 +55,8 @@ const PORTUGUESE: [english: RegExp, portuguese: string][] = [
   [/^this is not the caller's current password$/, "Esta não é sua senha atual."],
   [/^this code is reserved$/, "Este código está reservado. Use outro."],
   [
-    /^expected (a code|action:resource) .*$/,
-    "Digite ação:recurso ou nomes com pontos, em minúsculas, como approve:invoices ou invoices.approve.",
+    /^expected (a code|action:resource),? .*$/,
+    "Digite ação:recurso, em minúsculas, como approve:invoices.",
   ],
   [
     /^expected 1 to 100 .* (starting|beginning) with a letter or digit$/,

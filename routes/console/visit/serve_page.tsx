@@ -1,4 +1,5 @@
 import { Problem } from "../../../domain/problems/problem.ts";
+import { headerUrl } from "../../shared/answer.ts";
 import { proofOf } from "../account/proof_forms.tsx";
 import { formAsText, interruptedBy, resumedForm, STEP_UP, stepUpView } from "../account/step_up.tsx";
 import { downloadList } from "../lists/count_rows.ts";
@@ -78,7 +79,7 @@ class PageServing {
     const { p, answers } = this.parts;
     const { v } = this;
     if (!page.post || !isSameOrigin(this.asked.request, answers.baseUrl)) return await this.#stale(page);
-    const form = await readForm(this.asked.request, {
+    const form = await readForm(this.asked, {
       bytes: PAGE_FORM_BYTES,
       milliseconds: p.config.BODY_TIMEOUT_SECONDS * 1000,
       room: p.runningRequests,
@@ -160,7 +161,7 @@ class PageServing {
   async #goToPage(to: string): Promise<Response> {
     const { answers } = this.parts;
     return this.asked.request.headers.has("hx-request")
-      ? new Response(null, { headers: { "hx-redirect": answers.base + to } })
+      ? new Response(null, { headers: { "hx-redirect": headerUrl(answers.base + to) } })
       : await answers.goTo(to, []);
   }
 }

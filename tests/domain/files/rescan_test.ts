@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { rescanBatch, startRescan } from "../../../domain/files/rescan.ts";
+import { rescanBatch, rescanBatchJob, startRescan } from "../../../domain/files/rescan.ts";
 import { rescanFile } from "../../../domain/files/rescan_file.ts";
 import { generationOf, readRescanProgress, requestRescan } from "../../../domain/files/rescan_generation.ts";
 import { notifyOwners } from "../../../domain/files/rescan_notice.ts";
@@ -15,6 +15,7 @@ import {
 } from "../../../infra/scanner/scanner.ts";
 import { ALL, Uploading } from "../../routes/files/uploading.ts";
 import { has, pluck } from "../../support/answers.ts";
+import { jobContext } from "../../support/job_context.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { utf8 } from "../../support/samples.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -27,6 +28,8 @@ const actor = await t.actor({ permissions: [...ALL, "read:users"] });
 const p = t.steward.platform;
 const { sql } = p;
 const never = new AbortController().signal;
+/** Of a batch that runs by hand. */
+const job = { jobId: crypto.randomUUID(), attempt: 1, signal: never };
 type Platform = typeof p;
 
 /** An engine that knows the signature `bad` from version 2 on. */
@@ -85,7 +88,7 @@ async function walk(platform: Platform): Promise<void> {
   for (let done = (await batches()).length - 1;; done++) {
     const batch = (await batches())[done];
     if (!batch) return;
-    await rescanBatch(platform, batch, never);
+    await rescanBatch(platform, batch, job);
   }
 }
 
@@ -236,9 +239,9 @@ for (const [where, change] of Object.entries(KILLED)) {
     assert.equal(await startRescan(platform), "started");
     const batch = (await batches()).at(-1);
     assert.ok(batch);
-    const killed = rescanBatch({ ...platform, ...change() }, batch, never);
+    const killed = rescanBatch({ ...platform, ...change() }, batch, job);
     await killed.catch((error) => assert.ok(error instanceof Killed));
-    await Promise.all([rescanBatch(platform, batch, never), rescanBatch(platform, batch, never)]);
+    await Promise.all([rescanBatch(platform, batch, job), rescanBatch(platform, batch, job)]);
     assert.deepEqual(await statuses(good, bad), ["Available", "Infected"]);
     assert.deepEqual((await verdicts(bad)).filter((verdict: string) => verdict === "Infected"), ["Infected"]);
     assert.equal((await noticesOf(bad)).length, 1);
@@ -270,13 +273,13 @@ Deno.test("many instances start only one rescan; of a batch that runs twice one 
   assert.ok(first);
   const soon = withEngine(engine, { objects, ...later(60 * 60_000) });
   assert.equal(await startRescan(soon), "started", "the first one gave no sign of life for too long");
-  assert.equal(await rescanBatch(platform, first, never), "superseded");
+  assert.equal(await rescanBatch(platform, first, job), "superseded");
   const [, second] = (await batches()).slice(before);
   assert.ok(second);
-  await Promise.all([rescanBatch(platform, second, never), rescanBatch(platform, second, never)]);
+  await Promise.all([rescanBatch(platform, second, job), rescanBatch(platform, second, job)]);
   const third = (await batches()).slice(before + 2);
   assert.equal(third.length, 1, "one next batch");
-  await rescanBatch(platform, third[0]!, never);
+  await rescanBatch(platform, third[0]!, job);
   assert.equal((await batches()).length, before + 3);
   assert.equal(await startRescan(platform), "nothing outdated");
   await sql`update files set status = 'Purged', purge_reason = 'x', purged_at = now() where staging_key like 'many/%'`;
@@ -295,32 +298,75 @@ Deno.test("an operator can rescan everything although the signatures have not ch
   assert.equal((await readRescanProgress(sql)).outdatedFiles, 0);
 });
 
-Deno.test("a file that kills workers is found and skipped until the signatures change", async () => {
-  const ids = [await available("deadly one"), await available("good two")];
-  const platform = withEngine(new Engine(21), later(0));
+Deno.test("a file that kills workers is scanned alone, then skipped until the signatures change; lost leases of the batch count for nothing", async () => {
+  await upToDate(new Engine(20));
+  const ids = [await available("deadly one", new Engine(20)), await available("good two", new Engine(20))];
+  const [deadly = ""] = ids;
+  const missed = (isAlone: boolean) =>
+    sql`insert into file_scan_runs (job_id, attempt_number, file_id, worker_id, is_alone)
+      values (gen_random_uuid(), 1, ${deadly}, gen_random_uuid(), ${isAlone})`;
+  const rows = async () => (await sql`select from file_scan_runs where file_id = any(${ids}::uuid[])`).length;
+  const scanned: [text: string, isAlone: boolean][] = [];
+  const engine = new Engine(21, {
+    async scan(content) {
+      const text = await textOf(content);
+      const leave = p.scanGate.enter();
+      if (["deadly one", "good two"].includes(text)) scanned.push([text, leave === null]);
+      leave?.();
+      return { verdict: "Clean" };
+    },
+  });
+  const platform = withEngine(engine);
   assert.equal(await startRescan(platform), "started");
-  const last = async () => (await batches()).at(-1)!;
-  const outdated = async () => {
-    const generation = await generationOf(sql, await platform.scanner.status());
-    const rows = await sql<{ id: string }[]>`select id from files
-      where id = any(${ids}::uuid[]) and scan_generation < ${generation} order by scan_generation, id`;
-    return rows.map(({ id }) => id);
-  };
-  while ((await outdated()).length === 2) { // the files of earlier tests come first
-    assert.notEqual(await rescanBatch(platform, await last(), never, 1), "superseded");
-  }
-  const [next = ""] = await outdated();
-  const { scans } = platform.scanner as Engine;
-  await rescanBatch(platform, await last(), never, 2);
-  assert.equal((platform.scanner as Engine).scans, scans, "not scanned");
-  assert.deepEqual(await outdated(), []);
-  assert.deepEqual(await statuses(next), ["Available"]);
-  assert.equal((await verdicts(next))[0], "Error");
+  const run = async (batch: number) =>
+    await rescanBatchJob.run((await batches()).at(batch)!, jobContext(platform, { lostLeases: 5 }));
+  const batch = (await batches()).length - 1;
+  await missed(false);
+  await missed(true);
+  await missed(true);
+  await run(batch);
+  assert.deepEqual(scanned.splice(0), [["deadly one", true], ["good two", false]]);
+  assert.equal(await rows(), 0);
+
+  const newer = withEngine(new Engine(22, engine.change));
+  assert.equal(await startRescan(newer), "started");
+  const last = (await batches()).at(-1)!;
+  for (let n = 0; n < 3; n++) await missed(true);
+  await assert.rejects(rescanBatch(newer, last, job), PostponeJob);
+  await rescanBatch(newer, last, job);
+  assert.deepEqual([scanned, await rows()], [[["good two", false]], 0]);
+  assert.deepEqual(await statuses(...ids), ["Available", "Available"]);
+  assert.equal((await verdicts(deadly))[0], "Error");
+  assert.equal(await startRescan(newer), "nothing outdated");
+});
+
+Deno.test("a running scan with newer signatures has a row while it runs", async () => {
+  await upToDate(new Engine(22));
+  const id = await available("seen", new Engine(22));
+  const rows: number[] = [];
+  const rowsOf = async () => (await sql`select from file_scan_runs where file_id = ${id}`).length;
+  const platform = withEngine(
+    new Engine(23, {
+      async scan(content) {
+        if (await textOf(content) === "seen") rows.push(await rowsOf());
+        return { verdict: "Clean" };
+      },
+    }),
+  );
+  assert.equal(await startRescan(platform), "started");
+  const worker = crypto.randomUUID();
+  await sql`insert into job_workers (id, host) values (${worker}, 'test')`;
+  const [claimed] = await sql<{ id: string }[]>`update jobs set status = 'Processing', worker_id = ${worker},
+    attempts = 1, started_at = now() where id = (select id from jobs where job_type_name = 'files.rescan-batch'
+    order by id desc limit 1) returning id`;
+  assert.ok(claimed);
+  await rescanBatch(platform, (await batches()).at(-1)!, { ...job, jobId: claimed.id });
+  assert.deepEqual([rows, await rowsOf()], [[1], 0]);
 });
 
 Deno.test("a file that the engine does not read to its end stays Available and is not scanned again", async () => {
   const id = await available("an archive");
-  const rejecting = new Engine(22, {
+  const rejecting = new Engine(23, {
     scan: () => Promise.resolve({ verdict: "Rejected", reason: "Too deep." }),
   });
   await walk(withEngine(rejecting, later(2 * 60 * 60_000)));
@@ -332,9 +378,9 @@ Deno.test("a file that the engine does not read to its end stays Available and i
 
 Deno.test("a batch waits while a first scan runs alone on the instance", async () => {
   await available("waits");
-  const platform = withEngine(new Engine(23), later(4 * 60 * 60_000));
+  const platform = withEngine(new Engine(24), later(4 * 60 * 60_000));
   assert.equal(await startRescan(platform), "started");
   const leave = await p.scanGate.enterAlone(never);
-  await assert.rejects(rescanBatch(platform, (await batches()).at(-1)!, never), PostponeJob);
+  await assert.rejects(rescanBatch(platform, (await batches()).at(-1)!, job), PostponeJob);
   leave?.();
 });

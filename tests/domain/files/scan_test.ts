@@ -223,6 +223,15 @@ Deno.test("temporary rejections of the store, or one 404 after an outage, fail n
   assert.equal(await attempt(after), "Available");
 });
 
+Deno.test("while the store as a whole does not answer, no attempt counts, however many there are", async () => {
+  const away = () => Promise.reject(new ObjectStoreUnavailable("timeout"));
+  for (const error of [new ObjectStoreUnavailable("timeout"), new ObjectNotFound("gone")]) {
+    const id = await upload();
+    await postponed(15, id, { objects: storeWith({ read: () => Promise.reject(error), ping: away }) });
+    assert.equal(await attempt(id), "Available");
+  }
+});
+
 Deno.test("if the engine gets newer signatures during a scan, the file is scanned again with them", async () => {
   const id = await upload();
   const { databaseVersion: before } = await p.scanner.status();

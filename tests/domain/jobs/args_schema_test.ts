@@ -127,3 +127,13 @@ Deno.test("hostile schemas and arguments end soon", async () => {
   });
   assert.deepEqual(patterns("x".repeat(500_000)), TOO_LARGE);
 });
+
+Deno.test("a schema may name its dialect, which must be 2020-12", async () => {
+  const $schema = "https://json-schema.org/draft/2020-12/schema";
+  for (const dialect of [$schema, `${$schema}#`]) {
+    assert.deepEqual((await check({ $schema: dialect, type: "integer" }))("x"), [": must be integer"]);
+  }
+  for (const other of ["http://json-schema.org/draft-07/schema#", "2020-12", 5, null]) {
+    await assert.rejects(check({ $schema: other }), /./);
+  }
+});

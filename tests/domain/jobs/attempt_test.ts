@@ -5,6 +5,7 @@ import type { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
 import { defineJob, type JobContext, JobTypes } from "../../../domain/jobs/job_type.ts";
 import type { Settlement } from "../../../domain/jobs/settle.ts";
 import { firstIdOf } from "../../../domain/shared/ids.ts";
+import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { NO_PLATFORM } from "../../support/job_context.ts";
@@ -63,12 +64,13 @@ Deno.test("code that throws, or an output that cannot be serialized as JSON, fai
   }
 });
 
-Deno.test("an unreachable, full or busy database is not counted as the job's failure", async () => {
+Deno.test("an object store that does not answer, or an unreachable, full or busy database, is not counted as the job's failure", async () => {
   const sql = connectPostgres(await createTestDatabase({ empty: true }), { max: 1 });
   const refused = connectPostgres("postgres://nobody@127.0.0.1:1/nothing", { max: 1 });
   const raising = (code: string) => () => sql.unsafe(`do $$ begin raise sqlstate '${code}'; end $$`);
   const troubles = ["40001", "40P01", "55P03", "57014", "53100", "53200", "58030", "57P03"].map(raising);
-  for (const run of [...troubles, () => refused`select 1`]) {
+  const noStore = () => Promise.reject(new ObjectStoreUnavailable("reading an object: timeout"));
+  for (const run of [...troubles, () => refused`select 1`, noStore]) {
     const { next, countsAsFailure, delayMs } = await settle(run);
     assert.deepEqual([next, countsAsFailure], ["Failed", false]);
     assert.ok(delayMs >= 1_600 && delayMs <= 2_400, String(delayMs));

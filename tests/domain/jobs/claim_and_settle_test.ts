@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { AttemptNotes } from "../../../domain/jobs/attempt_notes.ts";
 import { claimFromLanes } from "../../../domain/jobs/claim.ts";
+import { Places } from "../../../domain/jobs/places.ts";
 import { Claimer } from "../../../domain/jobs/claimer.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { laneName } from "../../../domain/jobs/job_row.ts";
@@ -34,9 +35,9 @@ const claimFrom = async (queue: string, workerId: string, take = 5) =>
 
 Deno.test("after a wake-up, lanes of the last claim come first once; then all lanes have their turn", async () => {
   const workerId = await openLease(sql, "test");
-  const claimer = new Claimer(sql, new JobTypes(), ["first", "second"], () => Infinity, () => {});
+  const claimer = new Claimer(sql, new JobTypes(), ["first", "second"], () => new Places(Infinity), () => {});
   const claim = async () => {
-    const { jobs, mayHaveMore } = await claimer.claim(workerId, 1);
+    const { jobs, mayHaveMore } = await claimer.claim(workerId, new Places(1));
     return { queues: jobs.map(({ serializedArgs }) => JSON.parse(serializedArgs).queue), mayHaveMore };
   };
   const wake = () => claimer.searchAgain();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import { Claimer } from "../../../domain/jobs/claimer.ts";
+import { Places } from "../../../domain/jobs/places.ts";
 import { laneName, remoteKey } from "../../../domain/jobs/job_row.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { LaneFloors } from "../../../domain/jobs/lane_floors.ts";
@@ -105,10 +106,10 @@ async function assertSkips(claim: () => Promise<string | undefined>, lane: strin
 Deno.test("while a snapshot is held, claims do not read the entries of ended jobs, and miss no job", async () => {
   await using held = await endJobs(laneName("held"));
   const workerId = await openLease(sql, "test");
-  const claimer = new Claimer(slow, new JobTypes(), null, () => Infinity, () => {});
+  const claimer = new Claimer(slow, new JobTypes(), null, () => new Places(Infinity), () => {});
   const claim = async () => {
     claimer.searchAgain();
-    return (await claimer.claim(workerId, 1)).jobs[0]?.id;
+    return (await claimer.claim(workerId, new Places(1))).jobs[0]?.id;
   };
   await assertSkips(claim, laneName("held"));
   const others = [await enqueue({ queue: "first" }), await enqueue({ queue: "iron" })];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { laneName } from "../../../domain/jobs/job_row.ts";
 import { LaneTurns } from "../../../domain/jobs/lanes.ts";
+import { Places } from "../../../domain/jobs/places.ts";
 
 const turnsOf = (...names: string[]): LaneTurns => {
   const turns = new LaneTurns(() => true);
@@ -12,7 +13,7 @@ Deno.test("a claim never requests more jobs than there are free places", () => {
   for (const limit of [1, 2, 4, 7, 500]) {
     for (const lanes of [1, 2, 3, 5, 8]) {
       const plan = turnsOf(...Array.from({ length: lanes }, (_, n) => laneName("default", null, String(n))))
-        .plan(limit);
+        .plan(new Places(limit));
       assert.ok(plan && plan.take >= 1 && plan.take * plan.lanes.length <= limit, `${lanes} for ${limit}`);
     }
   }
@@ -22,13 +23,13 @@ Deno.test("lanes of a limited type are claimed apart from all others, and each g
   const plain = [laneName("a", null, "t1"), laneName("default", null, "t1"), laneName("default", null, "t2")];
   const limited = [laneName("default", "one", "t1"), laneName("default", "two", "t1")];
   const turns = turnsOf(...plain, ...limited);
-  const claims = Array.from({ length: 4 }, () => turns.plan(10)?.lanes);
+  const claims = Array.from({ length: 4 }, () => turns.plan(new Places(10))?.lanes);
   assert.deepEqual(claims, [[plain[0]], [limited[0]], [limited[1]], [plain[1], plain[2], plain[0]]]);
 });
 
 Deno.test("every lane gets its turn, whatever the sort order of the database", () => {
   const names = ["b||", "a-b||", "a||", "ab||"];
   const turns = turnsOf(...names);
-  const served = names.map(() => turns.plan(1)?.lanes[0]);
+  const served = names.map(() => turns.plan(new Places(1))?.lanes[0]);
   assert.deepEqual(served.toSorted(), names.toSorted());
 });

@@ -24,6 +24,9 @@ Deno.test("the bucket of a job is named by its type, the type's owner and the va
   assert.equal(of({ list: [{ id: 1 }] }), of({ list: [{ id: 1, x: 2 }, 3] }));
   assert.notEqual(of({ list: [{ id: 1 }] }), of({ list: [{ id: "1" }] }));
   assert.equal(of({}), of(null));
+  const withId = (id: string) => bucketOf(keyed, `{"list":[{"id":${id}}]}`);
+  assert.notEqual(withId("9007199254740993"), withId("9007199254740992"));
+  assert.equal(withId("1e2"), withId("100"));
   assert.equal(of({ list: { constructor: 1 } }), of("text"));
 });
 

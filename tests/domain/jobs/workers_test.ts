@@ -171,6 +171,60 @@ Deno.test("a worker that has no free place does not hold long jobs behind a burs
   await w.hasSettled(1_050);
 });
 
+Deno.test("long jobs of one tenant in all places keep no other tenant's jobs waiting", async () => {
+  const [busy, quiet] = [gated(), gated()];
+  const [busyId, quietId] = [crypto.randomUUID(), crypto.randomUUID()];
+  const [long, small, other] = [
+    typeOf("test.busy", busy.run),
+    typeOf("test.quick"),
+    typeOf("test.quiet", quiet.run),
+  ];
+  await enqueue(jobsOf(8, long, { tenantId: busyId }));
+  await using w = await startWorker([long, small, other], { concurrency: 4 });
+  await until(() => busy.count.running === 4);
+  await enqueue(jobsOf(30, small, { tenantId: quietId }), w.worker);
+  await w.hasSettled(30);
+  await enqueue(jobsOf(3, other, { tenantId: quietId }), w.worker);
+  await until(() => quiet.count.running === 2);
+  assert.equal(busy.count.running, 4);
+  busy.count.open();
+  quiet.count.open();
+  await w.hasSettled(41);
+});
+
+Deno.test("a tenant holds at most half of a type's share while others wait, and the worker tells that it is stalled", async () => {
+  const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()];
+  const gate = Promise.withResolvers<void>();
+  const running: (string | null)[] = [];
+  const silent = typeOf("test.silent", async (_, { tenantId }) => {
+    running.push(tenantId);
+    await gate.promise;
+  }, { places: 1 / 4, share: 1 / 2 });
+  const count = (tenantId: string) => running.filter((id) => id === tenantId).length;
+  await enqueue(jobsOf(10, silent, { tenantId: busy }));
+  await using w = await startWorker([silent], { concurrency: 2 });
+  await until(() => count(busy) === 4);
+  assert.equal(w.worker.stallReason(), null);
+  const expected = /^4 jobs run, others may wait, and none has started or ended for/;
+  await until(() => expected.test(reasonIn(31_000, w.worker) ?? ""));
+  await enqueue(jobsOf(10, silent, { tenantId: quiet }), w.worker);
+  await until(() => count(quiet) === 2);
+  assert.equal(count(busy), 4);
+  gate.resolve();
+  await w.hasSettled(20);
+});
+
+/** Why the worker is stalled if nothing changes for this time. */
+function reasonIn(ms: number, worker: Worker): string | null {
+  const { now } = performance;
+  performance.now = () => now.call(performance) + ms;
+  try {
+    return worker.stallReason();
+  } finally {
+    performance.now = now;
+  }
+}
+
 Deno.test("a worker of chosen queues takes no jobs of other queues", async () => {
   const queued = typeOf("test.queued");
   await enqueue(["mail", "reports", "mail", "default"].map((queue) => jobOf(queued, { queue })));

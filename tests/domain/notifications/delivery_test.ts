@@ -88,14 +88,14 @@ Deno.test("without a provider a message fails with that reason, and is dead-lett
   failure(await run(id), /No provider is configured/);
   assert.equal((await read(id)).status, "Failed");
   failure(await run(id, { attempt: 4, failures: 3 }), /PermanentJobFailure/);
-  has(await read(id), { status: "DeadLettered", retryCount: 3 });
+  has(await read(id), { status: "DeadLettered", retryCount: 1 });
 });
 
 Deno.test("if a worker dies after the server took the mail, the mail is sent again with the same Message-ID", async () => {
   const server = taking();
   use(server);
   const id = await queue(mail());
-  const [held] = await holdNotifications(p.sql, [{ id, jobId: await jobOf(id), attempt: 1, failures: 0 }]);
+  const [held] = await holdNotifications(p.sql, [{ id, jobId: await jobOf(id), attempt: 1 }]);
   assert.ok(held, "the first worker takes it, its server takes the mail, and it dies here");
   assert.equal((await read(id)).status, "Sending");
   await run(id, { attempt: 2 });
@@ -224,6 +224,7 @@ Deno.test("a message whose file is missing is dead-lettered with the reason, and
 async function whileSending(
   seconds: number,
   during: (first: Promise<HttpAnswer>, send: () => Promise<HttpAnswer>) => Promise<unknown>,
+  attempts: [name: string, isSuccess: boolean][] = [["slow", true]],
 ): Promise<HttpAnswer> {
   const gate = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
@@ -240,7 +241,8 @@ async function whileSending(
     gate.resolve();
     const id = (await first).body.notificationId;
     const { body } = await until(() => ann.get(`${path}/${id}`), ({ body }) => body.status === "Sent");
-    assert.deepEqual(attemptsOf(body), [["slow", true]]);
+    assert.deepEqual(attemptsOf(body).toSorted(), attempts);
+    assert.equal(body.lastError, null);
     const again = await send();
     assert.equal(server.took.length, 1);
     return again;
@@ -262,6 +264,21 @@ Deno.test("a slow mail server blocks neither a direct mail's request nor its Ide
     assert.equal(await settleInterrupted(p), 0);
   });
   has(again, { status: 200, body: { status: "Sent", statusDisplay: "Sent" } });
+});
+
+Deno.test("the outcome of a direct mail replaces the guess of the sweep, so the answer is final", async () => {
+  const again = await whileSending(30, async () => {
+    await until(
+      async () => {
+        await p.sql`update notifications set updated_at = now() - interval '1 minute'
+        where status = 'Sending' and job_id is null`;
+        return await settleInterrupted(p);
+      },
+      (settled) => settled === 1,
+      { what: "the sweep, which finds no heartbeat" },
+    );
+  }, [["slow", true], ["unknown", false]]);
+  has(again, { status: 200, body: { status: "Sent" } });
 });
 
 Deno.test("the outcome of a direct mail is written although another request took over its Idempotency-Key", async () => {

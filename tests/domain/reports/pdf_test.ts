@@ -256,6 +256,9 @@ Deno.test("numbers within text from right to left keep the order of their digits
   const rows = numbers.flatMap((number) => [rowOf(number), rowOf(`المبلغ ${number} ريال`)]);
   const drawn = pageTexts(pdfObjects(await write(FORMAT.Pdf, rows))).flat().join("");
   for (const number of numbers) assert.ok(drawn.split(number).length > 2, `${number} in ${drawn}`);
+  const seen = (line: string) => runsOf(line).map(({ text }) => text.replaceAll("\u200f", "")).join("");
+  assert.equal(seen("\u200f1,234.50\u00a0\u200f₪"), "₪\u00a01,234.50", "an amount in Hebrew");
+  assert.equal(seen("\u061c-\u200f١٬٢٣"), "١٬٢٣-", "a mark that no font has is not drawn");
 });
 
 Deno.test("text is as wide as it was measured, so that it ends where it is aligned to", () => {

@@ -26,6 +26,15 @@ Deno.test("a full quota may be used in one burst and refills one request at a ti
   assert.equal(limit.take("a").remaining, 5);
 });
 
+Deno.test("a request that counts as more than are left is taken, and they refill before the next one", () => {
+  let now = 0;
+  const limit = new RateLimit(10, () => now, 1_000);
+  assert.equal(limit.take("a", 25).remaining, 0);
+  assert.equal(limit.take("a").retryAfterSeconds, 2);
+  now += 1_600;
+  assert.equal(limit.take("a").retryAfterSeconds, null);
+});
+
 Deno.test("each key has its own quota", () => {
   const limit = new RateLimit(1, () => 0);
   assert.equal(limit.take("a").retryAfterSeconds, null);

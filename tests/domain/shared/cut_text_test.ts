@@ -10,6 +10,11 @@ Deno.test("a text is cut between characters, never inside one", () => {
   for (const [text, max, expected] of cases) assert.equal(cutText(text, max), expected);
   assert.equal(cutText(`${"x".repeat(500)}👨‍👩‍👧‍👦`, 505), "x".repeat(500));
   assert.equal(
+    cutText(`a${"🇵🇹".repeat(200)}`, 303),
+    `a${"🇵🇹".repeat(75)}`,
+    "flags are pairs from the first one on",
+  );
+  assert.equal(
     cutText(`a${"\u0301".repeat(5_000)}`, 300).length,
     300,
     "a character that is longer than the text may be",

@@ -107,19 +107,21 @@ Deno.test("a connection cut during DATA is a temporary failure, and the transpor
   assert.equal(attempts, 1);
 });
 
-Deno.test("a message whose attachment cannot be read completely is not delivered", async () => {
+Deno.test("a message whose attachment cannot be read completely is not delivered, and fails with the attachment's error", async () => {
   await using receiver = await startReceiver();
+  const away = new Error("the object store failed");
   let pulls = 0;
   const broken = () =>
     new ReadableStream<Uint8Array>({
       pull(controller) {
         if (pulls++ < 3) controller.enqueue(new Uint8Array(1_000));
-        else controller.error(new Error("the object store failed"));
+        else controller.error(away);
       },
     });
-  const error = await failure(send(receiver.url, { attachments: [attachment("a.bin", broken)] }));
-  assert.equal(error.permanent, false);
-  assert.match(error.message, /object store failed/);
+  const closed = { ...attachment("b.bin", broken), open: () => Promise.reject(away) };
+  for (const each of [attachment("a.bin", broken), closed]) {
+    await assert.rejects(send(receiver.url, { attachments: [each] }), away);
+  }
   assert.deepEqual(receiver.received, []);
 });
 

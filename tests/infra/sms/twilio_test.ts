@@ -56,6 +56,7 @@ Deno.test("a rejection is permanent or temporary, and may stop the batch", async
   for (const [to, permanent, stopsBatch, reason] of rejections) {
     const error = await refusal(sms.send({ to, text: "x" }));
     assert.deepEqual([error.permanent, error.stopsBatch], [permanent, stopsBatch], to);
+    assert.equal(error.isUnreachable, /429|500/.test(to), "an outage");
     assert.equal(error.retryAfterMs, to.endsWith("429") ? 12_000 : null);
     assert.match(error.message, reason);
   }

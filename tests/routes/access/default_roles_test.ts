@@ -35,26 +35,26 @@ async function rolesWith(code: string, tenantId: string | null): Promise<string[
 Deno.test("a permission gets to the named roles of every tenant, present and future, and no session ends", async () => {
   const admin = await t.actor({ role: "Admin" });
   const visitor = await t.actor({ role: "Visitor" });
-  const id = await newPermission("orders.approve");
+  const id = await newPermission("approve:orders");
   const created = await systemAdmin.get(`${PERMISSIONS}/${id}`);
   assert.deepEqual(created.body.defaultRoles, []);
   const answer = await set(id, ["visitor", "Admin", "admin"]);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   assert.deepEqual(answer.body.defaultRoles, ["Admin", "Visitor"]);
   assert.notEqual(answer.headers.get("etag"), created.headers.get("etag"));
-  assert.ok((await codesOf(admin)).includes("orders.approve"), "the token from before has it");
-  assert.ok((await codesOf(visitor)).includes("orders.approve"));
+  assert.ok((await codesOf(admin)).includes("approve:orders"), "the token from before has it");
+  assert.ok((await codesOf(visitor)).includes("approve:orders"));
   const later = await t.actor({ role: "Admin" });
-  assert.ok((await codesOf(later)).includes("orders.approve"), "a later tenant has it");
-  assert.deepEqual(await rolesWith("orders.approve", t.platformTenantId), ["Admin", "Visitor"]);
+  assert.ok((await codesOf(later)).includes("approve:orders"), "a later tenant has it");
+  assert.deepEqual(await rolesWith("approve:orders", t.platformTenantId), ["Admin", "Visitor"]);
   assert.ok((await auditOf(t, id)).includes("permission.default-roles"));
 
   assert.deepEqual((await set(id, ["Visitor"])).body.defaultRoles, ["Visitor"]);
-  assert.ok(!(await codesOf(admin)).includes("orders.approve"), "it is taken away at once");
+  assert.ok(!(await codesOf(admin)).includes("approve:orders"), "it is taken away at once");
   assert.ok(await isSignedIn(admin), "and the session goes on");
-  assert.deepEqual(await rolesWith("orders.approve", admin.tenantId), ["Visitor"]);
+  assert.deepEqual(await rolesWith("approve:orders", admin.tenantId), ["Visitor"]);
   assert.deepEqual((await set(id, [])).body.defaultRoles, []);
-  assert.deepEqual(await rolesWith("orders.approve", later.tenantId), []);
+  assert.deepEqual(await rolesWith("approve:orders", later.tenantId), []);
   const { status } = await systemAdmin.delete(`${PERMISSIONS}/${id}`);
   assert.equal(status, 200, "no role has it any more");
 });
@@ -80,7 +80,7 @@ Deno.test("an administrator of a tenant takes the first steps with jobs after wh
 });
 
 Deno.test("a tenant administrator may then assign roles with it", async () => {
-  const id = await newPermission("orders.assign");
+  const id = await newPermission("assign:orders");
   const admin = await t.actor({ role: "Admin" });
   const user = await t.actor({ tenantId: admin.tenantId ?? "" });
   const roleId = await idOf(admin.post("/api/v1/roles", { name: "Assigner", permissionIds: [id] }));
@@ -91,7 +91,7 @@ Deno.test("a tenant administrator may then assign roles with it", async () => {
 });
 
 Deno.test("the same roles again change nothing", async () => {
-  const id = await newPermission("orders.again");
+  const id = await newPermission("again:orders");
   const first = await set(id, ["Admin"]);
   const second = await set(id, ["Admin"]);
   assert.equal(second.headers.get("etag"), first.headers.get("etag"));
@@ -99,10 +99,10 @@ Deno.test("the same roles again change nothing", async () => {
 });
 
 Deno.test("which roles and permissions are refused", async () => {
-  const id = await newPermission("orders.refused");
+  const id = await newPermission("refused:orders");
   for (const roles of [["SystemAdmin"], ["Clerk"]]) refused(await set(id, roles), 400, "VALIDATION_ERROR");
   const maker = await t.actor({ permissions: ["create:permissions"] });
-  refused(await set(await newPermission("own.thing", maker), ["Admin"]), 404, "PERMISSION_NOT_FOUND");
+  refused(await set(await newPermission("own:thing", maker), ["Admin"]), 404, "PERMISSION_NOT_FOUND");
   for (const code of ["admin:system", "manage:all-users", "manage:all-tenants"]) {
     refused(await set(await permissionId(code), ["Admin"]), 409, "PERMISSION_SYSTEM_PROTECTED_CONFLICT");
   }
@@ -112,14 +112,14 @@ Deno.test("which roles and permissions are refused", async () => {
 });
 
 Deno.test("a start keeps what was set; a grant that is declared no more can be removed", async () => {
-  const id = await newPermission("orders.kept");
+  const id = await newPermission("kept:orders");
   await set(id, ["GroupAdmin"]);
   const extension = {
-    permissions: [{ code: "shop.sell", category: "Shop", description: "Sell", reach: "Tenant" as const }],
-    roleGrants: [{ roleName: "Admin", code: "shop.sell" }],
+    permissions: [{ code: "sell:shop", category: "Shop", description: "Sell", reach: "Tenant" as const }],
+    roleGrants: [{ roleName: "Admin", code: "sell:shop" }],
   };
   await bootstrap({ sql, config }, extension);
-  const selling = await permissionId("shop.sell");
+  const selling = await permissionId("sell:shop");
   const shown = async (id: string) => (await systemAdmin.get(`${PERMISSIONS}/${id}`)).body.defaultRoles;
   assert.deepEqual([await shown(id), await shown(selling)], [["GroupAdmin"], ["Admin"]]);
   refused(await set(selling, []), 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
@@ -131,7 +131,7 @@ Deno.test("a start keeps what was set; a grant that is declared no more can be r
 });
 
 Deno.test("a tenant that is created meanwhile has the permission too", async () => {
-  const id = await newPermission("orders.raced");
+  const id = await newPermission("race:orders");
   const tenantId = newId();
   let answer: ReturnType<typeof set> | undefined;
   await transact(sql, async (tx) => {
@@ -141,16 +141,16 @@ Deno.test("a tenant that is created meanwhile has the permission too", async () 
     await until(async () => (await countLockWaits(sql, "advisory")) > 0);
   });
   assert.equal((await answer)?.status, 200);
-  assert.deepEqual(await rolesWith("orders.raced", tenantId), ["Admin"]);
+  assert.deepEqual(await rolesWith("race:orders", tenantId), ["Admin"]);
 
   let creating: Promise<string> | undefined;
   await transact(sql, async (tx) => {
     await lockDefaultRoles(tx, "exclusive");
-    await tx`insert into default_role_permissions values ('Visitor', 'orders.raced', false)`;
+    await tx`insert into default_role_permissions values ('Visitor', 'race:orders', false)`;
     creating = t.tenant();
     await until(async () => (await countLockWaits(sql, "advisory")) > 0);
   });
-  assert.deepEqual(await rolesWith("orders.raced", (await creating) ?? null), ["Admin", "Visitor"]);
+  assert.deepEqual(await rolesWith("race:orders", (await creating) ?? null), ["Admin", "Visitor"]);
 });
 
 Deno.test("role.changed and user.access-changed tell it, with the version that the users keep", async () => {
@@ -158,7 +158,7 @@ Deno.test("role.changed and user.access-changed tell it, with the version that t
   const made = await systemAdmin.post("/api/v1/service-accounts", account);
   const poller = new HttpClient(t.url, made.body.secret);
   const admins = [await t.actor({ role: "Admin" }), await t.actor({ role: "Admin" })];
-  const id = await newPermission("orders.told");
+  const id = await newPermission("tell:orders");
   let { next } = (await poller.get("/api/v1/events?limit=1000&types=none.such")).body;
   await set(id, ["Admin"]);
   const seen = new Set<string>();
@@ -171,7 +171,7 @@ Deno.test("role.changed and user.access-changed tell it, with the version that t
       if (type === "user.access-changed") {
         assert.equal(data.version, 1);
         seen.add(data.userId);
-      } else if (data.permissions.includes("orders.told")) granting.add(tenantId);
+      } else if (data.permissions.includes("tell:orders")) granting.add(tenantId);
     }
     next = body.next;
     return admins.every(({ userId }) => seen.has(userId));
@@ -181,12 +181,12 @@ Deno.test("role.changed and user.access-changed tell it, with the version that t
 });
 
 Deno.test("two simultaneous changes leave what the later one says, in every tenant", async () => {
-  const id = await newPermission("orders.twice");
+  const id = await newPermission("twice:orders");
   const tenants = await Promise.all([1, 2].map(() => t.tenant()));
   await Promise.all([["Admin"], ["Visitor"], [], ["Admin", "GroupAdmin"]].map((roles) => set(id, roles)));
   const { body } = await systemAdmin.get(`${PERMISSIONS}/${id}`);
   for (const tenantId of tenants) {
-    assert.deepEqual(await rolesWith("orders.twice", tenantId), body.defaultRoles);
+    assert.deepEqual(await rolesWith("twice:orders", tenantId), body.defaultRoles);
   }
 });
 
@@ -223,4 +223,26 @@ Deno.test("a start updates the descriptions of catalog roles, except those that 
   await bootstrap({ sql, config });
   assert.equal((await adminRole(admin.tenantId)).description, "Ours");
   assert.equal((await adminRole(other.tenantId)).description, description);
+});
+
+Deno.test("an assignment that waited for the change knows what the caller holds by it", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const user = await t.actor({ tenantId: admin.tenantId ?? "" });
+  const id = await newPermission("approve:waited");
+  const [role] = await sql<{ id: string }[]>`select id from roles
+    where tenant_id = ${admin.tenantId} and name = 'Admin' and is_system`;
+  const answers: ReturnType<typeof set>[] = [];
+  await transact(sql, async (tx) => {
+    await tx`select from roles where id = ${role?.id ?? ""} for no key update`;
+    for (
+      const send of [
+        () => set(id, ["Admin"]),
+        () => admin.put(`/api/v1/users/${user.userId}/roles`, { roleIds: [role?.id] }),
+      ]
+    ) {
+      answers.push(send());
+      await until(() => countLockWaits(sql), (waiting) => waiting >= answers.length);
+    }
+  });
+  for (const answer of answers) assert.equal((await answer).status, 200, JSON.stringify((await answer).body));
 });

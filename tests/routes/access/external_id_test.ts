@@ -36,6 +36,24 @@ Deno.test("an external id is set at creation, shown by every read and found by t
   assert.deepEqual(await found(t.systemAdmin, `externalId=${externalId}&tenantId=${other}`, all), []);
 });
 
+Deno.test("an external id beside the links belongs to the only link", async () => {
+  const all = "/api/v1/admin/users";
+  const second = await t.tenant();
+  for (const at of ["/api/v1/users", all]) {
+    const externalId = newText();
+    const links = at === all ? link(undefined) : {};
+    const { status, body } = await t.systemAdmin.post(at, newUser({ externalId, ...links }));
+    assert.equal(status, 201, JSON.stringify(body));
+    assert.deepEqual(await found(t.systemAdmin, `externalId=${externalId}`, all), [body.id]);
+  }
+  const several = { tenants: [{ tenantId }, { tenantId: second }] };
+  for (const links of [{ tenants: [] }, several, link("another")]) {
+    const answer = await t.systemAdmin.post(all, newUser({ externalId: newText(), ...links }));
+    refused(answer, 400, "VALIDATION_ERROR");
+    assert.match(answer.body.errors[0], /^externalId: it belongs to a link/);
+  }
+});
+
 Deno.test("an external id is unique in its tenant only, also for simultaneous requests", async () => {
   const externalId = newText();
   await made(externalId);

@@ -71,7 +71,7 @@ Deno.test("empty ids and too many roles are rejected before any other check", as
 Deno.test("repeated role ids count once, also against the limit of 50", async () => {
   const { tenantId, roleId } = await tenantWithRole();
   const { status, body } = await linkTo(await user(), tenantId, [
-    ...Array(60).fill(roleId),
+    ...Array(1_500).fill(roleId),
     roleId.toUpperCase(),
   ]);
   assert.deepEqual([status, body.tenants[0].roleIds], [201, [roleId]]);

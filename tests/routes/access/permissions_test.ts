@@ -50,7 +50,7 @@ Deno.test("a permission created with admin:system in the platform tenant belongs
   refused(await admin.get(`${PERMISSIONS}/by-code/audit:desks`), 404, "PERMISSION_NOT_FOUND");
 });
 
-Deno.test("a code is action:resource or has dots, which make it a code of its own", async () => {
+Deno.test("a code is action:resource; both parts may have digits, hyphens, dots and underscores", async () => {
   const wrong = [
     ...[
       "",
@@ -59,28 +59,25 @@ Deno.test("a code is action:resource or has dots, which make it a code of its ow
       "read:users:all",
       "read:",
       ":users",
-      "1read:x",
       "read:_x",
       "read: x",
       "réad:x",
     ],
     ...[
       "a:b\n",
-      "orders.",
-      ".orders",
-      "orders..approve",
-      "orders.Approve",
-      "orders.1st",
-      "orders.approve:all",
+      "orders.approve",
+      ".read:x",
+      "read:.x",
+      "read:-x",
     ],
-    ...["approve:orders.all", `a:${"b".repeat(99)}`, `a.${"b".repeat(99)}`, "switch:any-group-tenant"],
+    ...[`a:${"b".repeat(99)}`, "switch:any-group-tenant"],
   ];
   for (const code of wrong) refused(await create(code), 400, "VALIDATION_ERROR", code);
-  for (const code of ["orders.lines.approve-all", "orders.approve", "approve:orders"]) {
+  for (const code of ["read:big_data", "approve:order.line", "3d-print:2nd.floor_", `a:${"b".repeat(98)}`]) {
     await idOf(create(code));
+    assert.equal((await admin.get(`${PERMISSIONS}/by-code/${code}`)).body.code, code);
+    refused(await create(code), 409, "PERMISSION_ALREADY_EXISTS");
   }
-  assert.equal((await admin.get(`${PERMISSIONS}/by-code/orders.approve`)).body.code, "orders.approve");
-  refused(await create("orders.approve"), 409, "PERMISSION_ALREADY_EXISTS");
 });
 
 Deno.test("a code exists either in the catalog or in tenants, never in both", async () => {

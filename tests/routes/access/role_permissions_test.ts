@@ -72,10 +72,11 @@ Deno.test("catalog roles can get more permissions but cannot lose any, be rename
   const visitor = await systemRole("Visitor");
   const { body: before } = await admin.get(`${ROLES}/with-permissions?ids=${visitor}`);
   const held = before.items[0].permissions.map(({ id }: { id: string }) => id);
-  for (const permissionIds of [held.slice(0, 1), [...held, permission("purge:files")]]) {
-    refused(await admin.put(`${ROLES}/${visitor}`, { permissionIds }), 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
+  for (const permissionIds of [held.slice(0, 1), [...held, permission("purge:files")], held]) {
+    const answer = await admin.put(`${ROLES}/${visitor}`, { permissionIds });
+    refused(answer, 409, "ROLE_SYSTEM_PROTECTED_CONFLICT");
   }
-  const same = { name: "Visitor", description: "May look around", permissionIds: held.toReversed() };
+  const same = { name: "Visitor", description: "May look around" };
   for (const body of [same, { description: "May look around" }, {}, { permissionIds: null }]) {
     const described = await admin.put(`${ROLES}/${visitor}`, body);
     assert.equal(described.status, 200, JSON.stringify(described.body));

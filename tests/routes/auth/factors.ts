@@ -40,16 +40,20 @@ export interface AppUser extends Person {
   client: HttpClient;
 }
 
-/** Adds an authenticator app to the caller. Its code of the previous time step (`step`) is used up then. */
+/**
+ * Adds an authenticator app to the caller. Its code of the previous time step (`step`) is used up then. With the real
+ * time, use step 0: the code of the previous one may be too old when the request arrives.
+ */
 export async function addApp(
   client: HttpClient,
   { now, step = -1 }: { now?: () => number; step?: number } = {},
-): Promise<Pick<AppUser, "app" | "factorId" | "recoveryCodes">> {
+): Promise<Pick<AppUser, "app" | "factorId" | "recoveryCodes"> & { usedCode: string }> {
   const path = "/api/v1/auth/factors/totp";
   const { secret, factorId } = await accepted(client.post(path), 200);
   const app = new TestApp(secret, now);
-  const confirmed = await accepted(client.post(`${path}/confirm`, { factorId, code: app.code(step) }), 200);
-  return { app, factorId, recoveryCodes: confirmed.recoveryCodes };
+  const usedCode = app.code(step);
+  const confirmed = await accepted(client.post(`${path}/confirm`, { factorId, code: usedCode }), 200);
+  return { app, factorId, recoveryCodes: confirmed.recoveryCodes, usedCode };
 }
 
 /** A new user who signed in and added an authenticator app. */

@@ -2,9 +2,20 @@ import assert from "node:assert/strict";
 import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
-import { addApp, appUser, finish, half, setupFactors, TestApp } from "./factors.ts";
+import { TestAuthenticator } from "../../support/authenticator.ts";
+import {
+  addApp,
+  addPasskey,
+  ageSignIns,
+  appUser,
+  finish,
+  half,
+  setupFactors,
+  siteOf,
+  TestApp,
+} from "./factors.ts";
 import { resetTokenFor, subjectsTo, withJobs } from "./mails.ts";
-import { PASSWORD, racing, signedIn, signIn, withToken } from "./people.ts";
+import { bearer, PASSWORD, racing, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupFactors();
 const { sql } = t.steward.platform;
@@ -187,20 +198,47 @@ Deno.test("the secret is stored encrypted and never logged", async () => {
   assert.ok(!t.logs.some((line) => line.includes(secret)));
 });
 
-Deno.test("a factor is removed with the password or a factor, and only its owner's", async () => {
+Deno.test("a factor is removed after a proof by a factor, never by the password alone, and only by its owner", async () => {
   const [user, other] = [await appUser(t), await appUser(t)];
   const attempt = (body?: unknown, by = user.client) => remove(user.factorId, body, by);
   const password = PASSWORD;
-  await refused("400 VALIDATION_ERROR", attempt(), attempt({ password, code: user.app.code() }));
-  assert.match((await attempt({ password: "wrong" })).body.errors[0], /^password: /);
-  assert.match((await attempt({ code: user.app.code(7) })).body.errors[0], /^code: /);
-  await refused("404 FACTOR_NOT_FOUND", attempt({ password }, other.client));
-  await accepted(attempt({ password }), 204);
-  await refused("404 FACTOR_NOT_FOUND", attempt({ password }));
+  await refused("404 FACTOR_NOT_FOUND", attempt({ code: other.app.code() }, other.client));
+  await sql`update sessions set amr = '{pwd}' where user_id = ${user.id}`; // a recent sign-in that lacks the factor
+  t.steward.platform.rights.invalidate([user.id]);
+  await refused("403 STEP_UP_REQUIRED_FORBIDDEN", attempt({ password }), attempt());
+  await ageSignIns(t, other.id);
+  await refused("403 STEP_UP_REQUIRED_FORBIDDEN", remove(other.factorId, { password }, other.client));
+  const [recoveryCode] = user.recoveryCodes;
+  await refused("400 VALIDATION_ERROR", attempt({ recoveryCode, code: user.app.code() }));
+  assert.match((await attempt({ password, code: user.app.code(7) })).body.errors[0], /^code: /);
+  await accepted(attempt({ recoveryCode }), 204);
+  await refused("404 FACTOR_NOT_FOUND", attempt({ recoveryCode }));
   const left = await accepted(user.client.get(FACTORS));
   assert.deepEqual(left, { factors: [], recoveryCodesLeft: 0, isLimited: false });
   await accepted(signIn(t, user.email));
-  await accepted(remove(other.factorId, { code: other.app.code() }, other.client), 204);
+  await accepted(other.client.post("/auth/step-up", { password, code: other.app.code() }));
+  await accepted(remove(other.factorId, undefined, other.client), 204);
+});
+
+Deno.test("the first factor ends the user's other sessions, also those that change factors at the same time", async () => {
+  const user = await signedIn(t);
+  const other = bearer(t, await signIn(t, user.email));
+  const options = await accepted(other.post(`${FACTORS}/passkey/options`));
+  const passkey = new TestAuthenticator(siteOf(other)).create(options);
+  const { factorId, secret } = await accepted(user.me.post(`${FACTORS}/totp`));
+  const app = new TestApp(secret);
+  const raced = await racing(
+    t,
+    user.id,
+    () => user.me.post(`${FACTORS}/totp/confirm`, { factorId, code: app.code(-1) }),
+    () => other.post(`${FACTORS}/passkey/verify`, { passkey }),
+    () => other.post(`${FACTORS}/recovery-codes`),
+  );
+  assert.deepEqual(raced, ["200", "401 TOKEN_REVOKED", "401 TOKEN_REVOKED"]);
+  await refused("401 TOKEN_REVOKED", other.get("/auth/me"));
+  const third = bearer(t, await finish(t, await half(t, user), { code: app.code() }));
+  await addPasskey(user.me);
+  await accepted(third.get("/auth/me")); // further factors end nothing
 });
 
 Deno.test("an administrator removes the factors of a user who lost them", async () => {

@@ -103,7 +103,27 @@ Deno.test("a tenant named by a global token needs a link", async () => {
 
 Deno.test("without a tenant nobody else has access, whatever permissions they have in the platform tenant", async () => {
   const other = await t.actor({ tenantId: t.platformTenantId, permissions: EVERYTHING, global: true });
-  await refused("403 FORBIDDEN", ...PATHS.map((path) => other.get(`/api/v1${path}`)));
+  const others = PATHS.filter((path) => path !== "/files");
+  await refused("403 FORBIDDEN", ...others.map((path) => other.get(`/api/v1${path}`)));
+});
+
+Deno.test("without a tenant admin:system publishes events of any tenant, polls them, and asks access checks", async () => {
+  const { tenantId = "", userId } = foreign;
+  const type = `thing.n${crypto.randomUUID()}`;
+  await refused("400 VALIDATION_ERROR", admin.post("/api/v1/events", { type, data: {} }));
+  await refused("403 TENANT_FORBIDDEN", admin.post("/api/v1/events", { type, data: {}, tenantId: userId }));
+  await accepted(admin.post("/api/v1/events", { type, data: {}, tenantId }), 201);
+  const { items } = await accepted(admin.get(`/api/v1/events?types=${type}`));
+  assert.deepEqual(items.map((event: { tenantId: string }) => event.tenantId), [tenantId]);
+  const checks = [{ userId, tenantId, permission: "read:files" }];
+  const { results } = await accepted(admin.post("/api/v1/access/check", { checks }));
+  assert.equal(results[0].allowed, true);
+  const [other] = [await t.actor({ permissions: ["publish:events", "read:events"], global: true })];
+  await refused(
+    "403 FORBIDDEN",
+    other.post("/api/v1/events", { type, data: {}, tenantId }),
+    other.get("/api/v1/events"),
+  );
 });
 
 Deno.test("product files can be used without a tenant by the file permissions of the platform tenant", async () => {
@@ -126,6 +146,9 @@ Deno.test("product files can be used without a tenant by the file permissions of
   const hold = (by: Actor) => by.put(`${path}/retention`, { legalHold: true });
   await refused(missing, hold(global));
   await accepted(hold(await globalWith("retain:files")));
+  const ordinary = await t.actor({ tenantId: t.platformTenantId, permissions: EVERYTHING, global: true });
+  assert.equal((await accepted(ordinary.get(path))).tenantId, null);
+  await refused(missing, ordinary.post("/api/v1/files", FILE), hold(ordinary));
   // a tenant's file permissions give nothing in the service's context
   const elsewhere = await t.actor({ role: "SystemAdmin", global: true });
   await holdToo(elsewhere.userId, linked.tenantId ?? "", linked.roleId ?? "");

@@ -91,6 +91,22 @@ Deno.test("header and query are ignored when the token has a tenant, even if mal
     const { tenant } = await accepted(user.me.get(`${ME}?tenantId=${id}`, inTenant(id)));
     assert.equal(tenant.id, mine);
   }
+  const lists = [
+    "jobs",
+    "jobs/counts",
+    "jobs/batches",
+    "recurring-jobs",
+    "dead-letter-jobs",
+    "audit-log",
+    "roles",
+  ];
+  for (const list of lists) {
+    for (const id of [foreign, "no-uuid", "a%00b", "1&tenantId=2"]) {
+      const answer = await user.me.get(`/api/v1/${list}?tenantId=${id}`);
+      await accepted(answer);
+      assert.equal(answer.headers.get("steward-ignored-members"), null);
+    }
+  }
 });
 
 Deno.test("without a tenant only platform-reach permissions of the platform tenant count", async () => {
@@ -101,7 +117,7 @@ Deno.test("without a tenant only platform-reach permissions of the platform tena
   };
   assert.deepEqual((await permissionsOf({ role: "SystemAdmin" })).permissions, ["admin:system"]);
   const ordinary = await permissionsOf({ role: "Admin", tenantId: t.platformTenantId });
-  assert.deepEqual(ordinary.permissions, []);
+  assert.deepEqual(ordinary.permissions, ["read:files", "upload:files"], "for product files");
   await refused("403 MISSING_PERMISSION", ordinary.client.get("/api/v1/admin/users"));
   assert.deepEqual((await permissionsOf({ permissions: ["manage:all-users"] })).permissions, []);
 });

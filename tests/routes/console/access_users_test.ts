@@ -80,7 +80,7 @@ Deno.test("an administrator removes the second factors of a user who lost the ph
   for (const viewer of [admin, t.systemAdmin]) {
     const user = await t.actor({ role: "Visitor", tenantId });
     assert.equal(await offers(viewer, user.userId), false, "the user has none");
-    await addApp(user, { now: Date.now });
+    await addApp(user, { now: Date.now, step: 0 });
     const browser = await browse(t, viewer);
     await browser.visit(`users/${user.userId}`);
     await browser.press("Remove second factors");
@@ -88,7 +88,7 @@ Deno.test("an administrator removes the second factors of a user who lost the ph
     assert.equal((await user.get("/api/v1/auth/me")).status, 401, "the sessions have ended");
   }
   const owner = await t.actor({ tenantId });
-  await addApp(owner, { now: Date.now });
+  await addApp(owner, { now: Date.now, step: 0 });
   assert.equal(await offers(await t.actor({ tenantId, permissions: ["read:users"] }), owner.userId), false);
 });
 

@@ -19,7 +19,6 @@ const NO_PAGES = [
   "permissions/import/template",
   "report-runs/{id}/download",
   "templates/{id}/versions/{version}/body",
-  "account/security/{id}/remove", // only for the owner of a factor; see security_test.ts
 ];
 
 /** The pages that the console declares, in a sitemap like its own. */

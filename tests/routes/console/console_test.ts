@@ -40,6 +40,15 @@ Deno.test("the sign-in page never redirects to another site", async () => {
   }
 });
 
+Deno.test("after the sign-in, an address of any characters is percent-encoded in the header", async () => {
+  const user = await person(t);
+  const to = "jobs?searchTerm=Å½\n\u017d";
+  const browser = new PlainBrowser(t);
+  await browser.visit(`sign-in?to=${encodeURIComponent(to)}`);
+  const page = await browser.press("Sign in", { email: user.email, Password: PASSWORD });
+  assert.match(page.address, /^\/console\/jobs\?searchTerm=%C3%85%C2%BD%0A%C5%BD/);
+});
+
 Deno.test("the account page changes names and passwords, shows errors, and ends sessions", async () => {
   const user = await person(t);
   const other = new PlainBrowser(t);

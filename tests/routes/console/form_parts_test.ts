@@ -22,6 +22,7 @@ import {
   readArgs,
   typedOf,
 } from "../../../routes/console/jobs/args_form.ts";
+import { keyArgs } from "../../../routes/console/jobs/key_args.ts";
 
 const said = { notJson: "not JSON", notNumber: "not a number" };
 const schema = z.object({
@@ -72,6 +73,11 @@ Deno.test("typed values become arguments; empty fields are left out", () => {
   assert.equal(again["arg.count"], "3");
   assert.equal(again["arg.loud"], "false");
   assert.deepEqual(JSON.parse(again["arg.tags"] ?? ""), ["a"]);
+  const exact = '{"name":"","count":9007199254740993,"tags":[1e400]}';
+  const shown = typedOf(fields, exact);
+  assert.equal(shown["arg.count"], "9007199254740993");
+  assert.equal(readArgs(fields, form(shown), said).serializedArgs, exact);
+  assert.equal(keyArgs(exact, undefined), "count: 9007199254740993");
 });
 
 Deno.test("errors appear at their fields, both local ones and those of the API", () => {

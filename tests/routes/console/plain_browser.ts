@@ -237,8 +237,9 @@ export class PlainBrowser {
   /** Opens the shown page again until it shows a text. */
   async waitFor(text: string): Promise<ShownPage> {
     const { address } = this.page;
-    const look = () => this.#go(new URL(address, this.t.url), {});
-    return await until(look, (page) => page.text.includes(text), { what: `"${text}" on ${address}` });
+    const look = async () => (await this.#go(new URL(address, this.t.url), {})).text;
+    await until(look, (shown) => shown.includes(text), { what: `"${text}" on ${address}` });
+    return this.page;
   }
 }
 

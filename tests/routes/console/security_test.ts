@@ -41,8 +41,10 @@ Deno.test("an authenticator app is added with its first code, asked for, and rem
   assert.equal((await again.press("Confirm", { [CODE]: "000000" }, CODE)).status, 401);
   await again.press("Confirm", { "Recovery code": codes[0] ?? "" }, "Recovery code");
   assert.equal(again.page.heading, "Sign-in security");
-  await again.follow("Remove “");
-  await again.press("Remove", { "Current password": PASSWORD });
+  await ageSignIns(t, user.id);
+  await again.press("Remove “Authenticator app”");
+  assert.equal(again.page.heading, "Confirm it is you");
+  await again.press("Confirm", { "Current password": PASSWORD, [CODE]: app.code() });
   again.page.shows("The factor was removed.");
   assert.equal((await sql`select from user_factors where user_id = ${user.id}`).length, 0);
 });

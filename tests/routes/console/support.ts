@@ -77,10 +77,10 @@ export class Viewing {
     assert.deepEqual(found, [], `${this.page.url()} is not accessible`);
   }
 
-  /** Fails if a text of the page's main part has too little contrast in the other theme. */
-  async requireContrastIn(theme: "light" | "dark"): Promise<void> {
+  /** Fails if a text of the page's main part, or of another one, has too little contrast in the other theme. */
+  async requireContrastIn(theme: "light" | "dark", within = "main"): Promise<void> {
     await this.page.emulateMedia({ colorScheme: theme });
-    await this.requireAccessible({ type: "rule", values: ["color-contrast"] }, "main");
+    await this.requireAccessible({ type: "rule", values: ["color-contrast"] }, within);
     await this.page.emulateMedia({ colorScheme: theme === "dark" ? "light" : "dark" });
   }
 

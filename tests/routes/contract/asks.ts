@@ -278,8 +278,3 @@ export const CASES: Record<string, Case> = {
   })),
   settleWork: { ask: ({ job }) => ({ body: { jobs: [{ jobId: job, attempt: 1, outcome: "failed" }] } }) },
 };
-
-/** Endpoints whose PUT does not take what their GET answers, though it should. */
-export const NOT_YET: Record<string, string> = {
-  updateNotificationTemplate: "its body needs templateId, which the answer calls id",
-};

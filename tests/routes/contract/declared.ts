@@ -56,6 +56,7 @@ function lineOf(spec: Endpoint, document: OpenApiDocument): string {
     ...spec.problems.includes("PRECONDITION_FAILED") ? ["If-Match"] : [],
     ...spec.bodyLimit ? [`${spec.bodyLimit} bytes`] : [],
     ...spec.unlimited ? ["unlimited"] : [],
+    ...spec.isReport ? ["report"] : [],
     answers.join(", "),
     ...query.length > 0 ? [`query ${query.join(", ")}`] : [],
     ...bodies.map((body) => spec.bodyOptional ? `${body}, optional` : body),

@@ -179,7 +179,7 @@ const REFUSED: [member: string, mistake: string][] = [
   ],
   [
     'permissions: [{ code: "Read:All", category: "c", description: "d" }]',
-    'permissions: "Read:All": expected action:resource or names with dots, in lower-case letters',
+    'permissions: "Read:All": expected action:resource, such as',
   ],
   ['tenantRoles: { Admin: ["read:nothing"] }', 'tenantRoles: the permission "read:nothing" is not declared'],
   [

@@ -23,7 +23,7 @@ const reserve = (change: Record<string, unknown>, headers = {}) =>
 Deno.test("a number of parts that the storage does not accept is rejected, after the other errors of a reservation", async () => {
   invalid(await reserve({ parts: 21 }), "parts");
   const mistakes: [change: Record<string, unknown>, expected: string][] = [
-    [{ isProduct: true }, "403 MISSING_PERMISSION"],
+    [{ isProduct: true }, "403 FORBIDDEN"],
     [{ profile: "x" }, "400 FILE_PROFILE_UNKNOWN"],
     [{ contentType: "a/b" }, "422 FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE"],
     [{ sizeBytes: 201 * MIB }, "422 FILE_TOO_LARGE_UNPROCESSABLE"],

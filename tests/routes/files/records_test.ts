@@ -120,12 +120,12 @@ Deno.test("retention and purge of a product file also need admin:system", async 
   const path = `/api/v1/files/${await files.fileIn("Available", { tenantId: null })}`;
   const hold = () => actor.put(`${path}/retention`, { legalHold: true });
   const purge = (by = actor) => by.post(`${path}/purge`, { reason: "x" });
-  await refused(DENIED, hold(), purge());
+  await refused("403 FORBIDDEN", hold(), purge());
   await refused(INCOHERENT, actor.put(`${path}/retention`, { retainUntil: iso(-1) }));
   await accepted(admin.put(`${path}/retention`, { retainUntil: iso(1) }));
   await accepted(purge(admin));
   await refused("409 FILE_PURGED_CONFLICT", hold());
-  await refused(DENIED, purge());
+  await refused("403 FORBIDDEN", purge());
 });
 
 interface Rule {
@@ -138,7 +138,8 @@ interface Rule {
 
 /** The order of the checks: permission, hold, references. A future retention date does not prevent a purge. */
 function expectedOf(rule: Rule): string {
-  if ((rule.isProduct || rule.retentionClass === "Permanent") && !rule.isAdmin) return "MISSING_PERMISSION";
+  if (rule.isProduct && !rule.isAdmin) return "FORBIDDEN";
+  if (rule.retentionClass === "Permanent" && !rule.isAdmin) return "MISSING_PERMISSION";
   if (rule.legalHold) return "FILE_LEGAL_HOLD_CONFLICT";
   if (rule.isReferenced) return "FILE_STILL_REFERENCED_CONFLICT";
   return "Purged";

@@ -45,6 +45,20 @@ const ROUTES: Record<string, [call: Call, expected: string[]]> = {
     byState("201"),
   ],
   "reference with a bad body": [(who, path) => who.post(`${path}/references`, { scope: 7 }), INVALID],
+  "get with NUL in the query": [(who, path) => who.get(`${path}?x=%00`), INVALID],
+  "scan-attempts, misspelt page": [(who, path) => who.get(`${path}/scan-attempts?page_size=1`), INVALID],
+  "reference with a bad key": [
+    (who, path) => who.post(`${path}/references`, { scope: "a", ownerId: "b" }, { "idempotency-key": " " }),
+    INVALID,
+  ],
+  "reference with a large body": [
+    (who, path) => who.post(`${path}/references`, { scope: "x".repeat(1_100_000) }),
+    ["413 BODY_TOO_LARGE"],
+  ],
+  "reference as text": [
+    (who, path) => who.post(`${path}/references`, "a", { "content-type": "text/plain" }),
+    ["415 UNSUPPORTED_MEDIA_TYPE"],
+  ],
   "release": [(who, path) => who.delete(`${path}/references/${anId}`), ["404 FILE_NOT_FOUND"]],
   "release of no UUID": [(who, path) => who.delete(`${path}/references/nonsense`), INVALID],
   "retention": [

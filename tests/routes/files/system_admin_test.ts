@@ -74,10 +74,19 @@ Deno.test("an API key of a system administrator in a tenant does not act as one"
 Deno.test("a product file stays out of reach of a system administrator who acts in a tenant", async () => {
   const admin = await systemAdminIn();
   const path = `/api/v1/files/${await files.fileIn("Available", { tenantId: null })}`;
-  const denied = "403 MISSING_PERMISSION";
-  await refused(
-    denied,
+  const answers = await Promise.all([
     admin.put(`${path}/retention`, { legalHold: true }),
     admin.post(`${path}/purge`, { reason: "x" }),
-  );
+    admin.post("/api/v1/files", {
+      profile: "document",
+      fileName: "a.txt",
+      contentType: "text/plain",
+      sizeBytes: 1,
+      isProduct: true,
+    }),
+  ]);
+  await refused("403 FORBIDDEN", ...answers);
+  for (const { body } of answers) {
+    assert.match(body.detail, /product files are managed in the platform tenant/);
+  }
 });

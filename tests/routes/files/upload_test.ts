@@ -157,7 +157,7 @@ const reserve = (change: Record<string, unknown>) => actor.post("/api/v1/files",
 Deno.test("the checks of a reservation: body, permission, profile, type, size", async () => {
   const [invalid, denied, unknown] = [
     "400 VALIDATION_ERROR",
-    "403 MISSING_PERMISSION",
+    "403 FORBIDDEN",
     "400 FILE_PROFILE_UNKNOWN",
   ];
   const refusals: [change: Record<string, unknown>, expected: string][] = [

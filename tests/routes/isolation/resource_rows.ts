@@ -11,7 +11,7 @@ export const resourceRows: Rows = {
   ...resource("setting", setting, { key: "o", value: "O" }),
   readTenantLooks: { own: () => ({}) },
   updateTenantLooks: { own: () => ({ body: { productName: "O" } }) },
-  setTenantLogo: { own: () => ({}), code: "UNSUPPORTED_MEDIA_TYPE" },
+  setTenantLogo: { own: () => ({}), code: "VALIDATION_ERROR" },
   removeTenantLogo: { own: () => ({}), code: "TENANT_LOGO_NOT_FOUND" },
   showTenantLogo: { open: "the logo is public: mails and hosted pages show it" },
   listNotificationSenders: { own: () => ({}) },

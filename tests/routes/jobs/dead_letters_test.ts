@@ -161,7 +161,9 @@ Deno.test("purge deletes by filters and age, or everything with null, {} and an 
   await sql`update dead_letter_jobs set failed_at = now() - interval '10 days' where id = ${old ?? ""}`;
   const purged = async (body?: unknown) => (await purge(actor, body)).body.purged;
   const cases: [filter: unknown, purged: number][] = [
-    [{ retentionDays: 11 }, 0],
+    ...[11, 36_501, 3_000_000, 2 ** 31, 1e20].map((retentionDays) =>
+      [{ retentionDays }, 0] as [unknown, number]
+    ),
     [{ errorContains: "DISK", retentionDays: 9 }, 1],
     [{ errorContains: "disk", jobTypeName: "steward.echo" }, 1],
     [{ failedTo: "2020-01-01" }, 0],
@@ -170,10 +172,19 @@ Deno.test("purge deletes by filters and age, or everything with null, {} and an 
   for (const [filter, expected] of cases) {
     assert.equal(await purged(filter), expected, JSON.stringify(filter));
   }
-  for (const body of [undefined, {}, { retentionDays: 0 }, { retentionDays: null }]) {
+  for (const retentionDays of [-1, 1.5, "9"]) {
+    assert.equal((await purge(actor, { retentionDays })).status, 400);
+  }
+  const nulls = { retentionDays: null, jobTypeName: null, failedFrom: null, all: null, dryRun: null };
+  for (
+    const body of [undefined, null, {}, nulls, { retentionDays: 0 }, { expectedCount: 1 }, { dryRun: false }]
+  ) {
     await failWith(actor, ["again"]);
     assert.equal(await purged(body), 1);
   }
+  await failWith(actor, ["again"]);
+  const { body } = await actor.post(`${DEAD_LETTERS}/purge?colour=blue`);
+  assert.equal(body.purged, 1, "an unknown parameter of the query is ignored");
   assert.equal(await left(other), 1);
   assert.equal((await t.systemAdmin.post(`${DEAD_LETTERS}/purge?tenantId=${other.tenantId}`)).body.purged, 1);
 });
@@ -204,18 +215,16 @@ Deno.test("a group is purged with the count that the groups show; a wrong count 
   assertHas(audit?.after, { purged: 2, errorPattern });
 });
 
-Deno.test("an empty filter purges nothing without all: true", async () => {
+Deno.test("an unknown filter purges nothing without all: true", async () => {
   const actor = await t.actor();
   await failWith(actor, ["x", "y"]);
-  const empty = [{ errorPattern: null, errorContains: null }, { dryRun: true }, { all: false }, {
-    expectedCount: 2,
-  }];
-  const mixed = [{ retentionDays: null, type: "steward.fail" }, { retentionDays: null, jobTypeName: null }];
-  for (const body of [...empty, { colour: "blue" }, ...mixed]) {
+  const mixed = [{ retentionDays: null, type: "steward.fail" }, { dryRun: true, colour: null }];
+  for (const body of [{ all: false }, { colour: "blue" }, ...mixed]) {
     const refused = await purge(actor, body);
     assert.equal(refusal(refused), "400 VALIDATION_ERROR", JSON.stringify(body));
     assert.match(refused.body.errors.all[0], /all: true/);
   }
   assert.equal(await left(actor), 2);
+  assert.equal((await purge(actor, { dryRun: true })).body.matched, 2);
   assert.equal((await purge(actor, { all: true, expectedCount: 2 })).body.purged, 2);
 });

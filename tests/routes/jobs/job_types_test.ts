@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { readSigningSecrets } from "../../../domain/jobs/remote/signing_secrets.ts";
+import { JobTypes } from "../../../domain/jobs/job_type.ts";
+import { registerJobTypes } from "../../../domain/job_types.ts";
 import { setupShared } from "../../support/setup.ts";
 import { assertHas, jobOf, JOBS, readJob, RECURRING, refusal } from "./job_calls.ts";
 
@@ -22,6 +24,18 @@ async function auditOf(name: string): Promise<string> {
   for (const { row } of rows) assert.ok(!row.includes("whsec_"));
   return rows.map(({ action }) => action.replace("jobType.", "")).join();
 }
+
+Deno.test("the sample types exist in development only", () => {
+  const namesIn = (isProduction: boolean) => {
+    const jobTypes = new JobTypes();
+    const { platform } = t.steward;
+    registerJobTypes({ ...platform, jobTypes, config: { ...platform.config, isProduction } }, []);
+    return jobTypes.exposedNames();
+  };
+  const samples = ["steward.echo", "steward.fail", "steward.sleep"];
+  assert.deepEqual(namesIn(true), namesIn(false).filter((name) => !samples.includes(name)));
+  assert.ok(samples.every((name) => namesIn(false).includes(name)));
+});
 
 Deno.test("a type is declared with defaults, read, changed and deleted", async () => {
   const name = newName();

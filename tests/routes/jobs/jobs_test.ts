@@ -67,6 +67,7 @@ Deno.test("types that callers may not enqueue, arguments that do not fit and unk
   const refused: [field: string, change: Record<string, unknown>][] = [
     ["serializedArgs", { serializedArgs: "{" }],
     ["serializedArgs", { jobTypeName: "steward.sleep", serializedArgs: '{"milliseconds":-1}' }],
+    ["serializedArgs", { serializedArgs: '{"orders":[{"id":9007199254740993}]}' }],
     ["parentJobId", { parentJobId: foreign }],
   ];
   for (const [field, change] of refused) {

@@ -87,6 +87,10 @@ Deno.test("a declared type marks searchable arguments in its JSON Schema", async
   const job = await enqueue({ shop: "north", pin: "1234", order: { number: 5 } }, actor, "orders.ship");
   assert.deepEqual(await listed("args.shop=north&jobTypeName=orders.ship"), [job]);
   assert.deepEqual(await listed("args.order.number=5"), [job]);
+  const serializedArgs = '{"order":{"number":9007199254740993}}';
+  const { body: long } = await actor.post(JOBS, { jobTypeName: "orders.ship", serializedArgs });
+  assert.deepEqual(await listed("args.order.number=9007199254740993"), [long.id]);
+  assert.deepEqual(await listed("args.order.number=9007199254740992"), []);
   assert.deepEqual(await listed("args.pin=1234"), [], "a secret");
   assert.equal((await actor.put("/api/v1/job-types/orders.ship", { argsSchema: {} })).status, 200);
   const unmarked = await enqueue({ shop: "north" }, actor, "orders.ship");

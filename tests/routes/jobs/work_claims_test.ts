@@ -85,6 +85,21 @@ Deno.test("a repeated claim with its requestId gets the same jobs while they are
 });
 
 inOneInstance(
+  "simultaneous claims with one requestId get the same jobs",
+  "polls wait in the memory of an instance",
+  async () => {
+    const type = await declare();
+    const ids = await enqueueMany(tenant, type, [1, 2, 3]);
+    for (const waitSeconds of [0, 30]) {
+      const claim = { requestId: crypto.randomUUID(), waitSeconds };
+      const answers = await Promise.all(Array.from({ length: 5 }, () => worker.claim([type], claim)));
+      for (const jobs of answers) assert.deepEqual(jobIdsOf(jobs).toSorted(), ids.toSorted());
+      await worker.settle(answers[0] ?? [], "released");
+    }
+  },
+);
+
+inOneInstance(
   "a repeated claim ends the waiting one, so that it takes no jobs for a client that has gone",
   "polls wait in the memory of an instance",
   async () => {

@@ -100,6 +100,7 @@ for (const [outcome, { status, execution, afterCancelRequest }] of Object.entrie
     if (outcome === "released") {
       const again = await claim(name, id);
       assertHas(again[0], { attempt: 2, attempts: 0 }); // released counts for nothing
+      assertHas(await read(id), { lastError: null });
       assert.deepEqual(await worker.settle(jobs, "released"), ["settled"]);
       assert.deepEqual(await worker.settle(jobs, "succeeded"), ["conflict"]);
       assert.deepEqual(await worker.settle(again, "succeeded"), ["settled"]);

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { sweepAttachments } from "../../../domain/notifications/attachments.ts";
+import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { has, invalid, pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { until } from "../../support/until.ts";
 import { ALL, Uploading } from "../files/uploading.ts";
-import { delivered, email, hurry, path, settledDetail, to } from "./notifications.ts";
+import { delivered, email, hurry, nextAttempt, path, settledDetail, to } from "./notifications.ts";
 import { mailTo, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
@@ -73,6 +74,25 @@ Deno.test("the sweep releases the files of messages that ended while their proce
   await platform.sql`update notifications set status = 'Sent' where id = ${body.notificationId}`;
   await sweepAttachments(platform);
   assert.equal(await held(list.id), 0);
+});
+
+Deno.test("a mail with an attachment waits for the end of an outage of the store, and uses up no retry", async () => {
+  const away = () => Promise.reject(new ObjectStoreUnavailable("reading an object: timeout"));
+  let notificationId = "";
+  {
+    using _ = t.replace(({ objects }) => objects, { read: away });
+    const message = email({ ...to("outage@x.test"), attachments: [{ fileId: list.id }] });
+    ({ body: { notificationId } } = await ann.post(`${path}/send`, message));
+    for (let attempt = 1; attempt <= 6; attempt++) {
+      const detail = await nextAttempt(t, ann, notificationId, attempt);
+      assert.equal(detail.status, "Failed");
+      assert.equal(detail.deliveryAttempts[0].errorMessage, "The object store does not answer.");
+    }
+  }
+  await hurry(t, notificationId);
+  const detail = await settledDetail(t, ann, notificationId, ["Succeeded"]);
+  assert.equal(detail.status, "Sent");
+  assert.equal(mailTo("outage@x.test").length, 1);
 });
 
 Deno.test("a file that is infected in the meantime is not sent: the message is dead-lettered with the reason", async () => {

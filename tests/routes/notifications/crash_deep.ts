@@ -49,8 +49,11 @@ Deno.test.afterAll(async () => {
 });
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const mailsOf = (id: string) => arrived.filter((raw) => raw.includes(`Message-ID: <${id}@steward.test>`));
-const attemptsOf = (detail: { deliveryAttempts: unknown[] }) =>
-  pluck(detail.deliveryAttempts, "providerName", "isSuccess");
+/** The first and the last attempt: on a busy machine, the heir's lease may end too, which adds one between them. */
+const attemptsOf = (detail: { deliveryAttempts: unknown[] }) => {
+  const all = pluck(detail.deliveryAttempts, "providerName", "isSuccess");
+  return [all.at(0), all.at(-1)];
+};
 const read = async (id: string) => (await ann.get(`${path}/${id}`)).body;
 const sentDetail = (id: string) => until(() => read(id), ({ status }) => status === "Sent");
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { tenantWithLooks } from "../looks/hosted.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 import { TestApp } from "../auth/factors.ts";
 import { bearer, PASSWORD, person, signIn } from "../auth/people.ts";
 import { FormBrowser, left, type Shown, shown } from "./browser.ts";
@@ -73,6 +74,23 @@ Deno.test("refusing goes back to the client, and the question comes again; its a
   const stays = shown(await browser.submit(signOut, "stay"));
   assert.ok(stays.url.pathname.startsWith("/console/"));
   await asks(browser); // still signed in
+});
+
+Deno.test("the host of a redirect URI adds nothing to the policy of the question", async () => {
+  const { browser } = await signedInBrowser(t);
+  const { sql } = t.steward.platform;
+  const stored = await makeClient(systemAdmin, { firstParty: false, name: "Stored before" });
+  for (const uri of ["https://x;sandbox/", "https://x,script-src/", "https://'unsafe-inline'/"]) {
+    await sql`update oauth_clients set redirect_uris = array[${uri}] where client_id = ${stored.clientId}`;
+    const page = await until(
+      async () => await browser.show(authorizeUrl(t, stored, { redirect_uri: uri })),
+      ({ html }) => html.includes("Allow Stored before?"),
+    );
+    assert.match(
+      page.headers.get("content-security-policy") ?? "",
+      /; form-action 'self'; base-uri 'self'; frame-/,
+    );
+  }
 });
 
 Deno.test("no other page can answer for the user, or frame the question", async () => {

@@ -36,8 +36,14 @@ Deno.test("a report whose process is killed again and again while it generates i
     const { id } = await generateLater(actor, { templateId: "trickle", parameters: { slowRows: 200 } });
     const read = async () =>
       (await sql`select run_id, attempts, job_id from report_executions where id = ${id}`)[0];
-    /** Runs the job now: the lost lease is found first; the test does not wait for its retry. */
-    const retry = async () => void await actor.post(`/api/v1/jobs/${(await read())?.jobId}/retry-now`);
+    /**
+     * Runs the job now: the lost lease is found first; the test does not wait for its retry. A job that is locked when its
+     * lease ends is found by the sweep, which runs once a minute.
+     */
+    const retry = async () => {
+      await t.steward.sweep();
+      await actor.post(`/api/v1/jobs/${(await read())?.jobId}/retry-now`);
+    };
     const files = () => sql`select id, status from files where tenant_id = ${actor.tenantId} order by id`;
     for (let crash = 1; crash <= CRASHES; crash++) {
       const settings = { ...TEMPLATES, ...shared, DATA_DIR: dataDir, JOB_LEASE_SECONDS: "1" };

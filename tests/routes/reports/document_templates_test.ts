@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { previewDocument } from "../../../domain/reports/document_templates/render.ts";
 import { pages, pageTexts, pdfObjects, textOf, withRole } from "../../domain/reports/pdf_objects.ts";
 import { has, invalid, pluck } from "../../support/answers.ts";
 import type { Actor } from "../../support/setup.ts";
@@ -39,6 +40,16 @@ const made = ({ bodyTemplate = BODY, ...change }: Record<string, unknown> = {}, 
 const drawn = (path: string, body: unknown) => drawnBy(t, ann, `${DOCUMENTS}/${path}`, body);
 const preview = (bodyTemplate: string, data: Record<string, unknown> = {}) =>
   drawn("preview", { titleTemplate: "A title", bodyTemplate, data });
+
+Deno.test("a preview that takes too long is refused with what to do instead", async () => {
+  const o = { tenantId: ann.tenantId ?? "", language: null, data: { name: "Ana", sum: 1 } };
+  const given = { ...template(), locale: "en", texts: null };
+  await assert.rejects(previewDocument(t.steward.platform, given, o, 0), {
+    code: "REPORT_TOO_LARGE_FOR_SYNC",
+    status: 400,
+    message: /not ready within 0 s; .* in the background/,
+  });
+});
 
 Deno.test("a document template is created, read, changed with a higher version, restored and deleted", async () => {
   const { id, ...rest } = await made({ slug: "life", locale: "pt_br" });

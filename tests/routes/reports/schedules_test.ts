@@ -88,6 +88,7 @@ Deno.test("a schedule that could not run is rejected field by field", async () =
     [{ parametersJson: '{"level":1}' }, "parameters.level"],
     [{ cronExpression: "never" }, "cronExpression"],
     [{ parametersJson: JSON.stringify({ level: "\0" }) }, "parametersJson.level"],
+    [{ parametersJson: '{"level":0.1234567890123456789}' }, "parametersJson.level"],
     [{ deliveryOptionsJson: lone }, "deliveryOptionsJson.emailSubject"],
     [{ parametersJson: `{"a":${"[".repeat(300)}${"]".repeat(300)}}` }, "parametersJson"],
   ];

@@ -12,8 +12,10 @@ const t = await setup();
 const p = t.steward.platform;
 await p.sql`create table price_tags (
   id uuid primary key, tenant_id uuid not null references tenants (id), label text not null, note text,
-  amount numeric not null, rate numeric(9, 4), written numeric, version integer not null default 1,
-  created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now())`;
+  amount numeric not null, rate numeric(9, 4), written numeric, parent_id uuid, version integer not null default 1,
+  created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now(),
+  unique (tenant_id, id), foreign key (tenant_id, parent_id) references price_tags (tenant_id, id),
+  constraint price_tags_note check (note <> 'refused'), constraint price_tags_label unique (label, rate))`;
 const priceTags = defineSimpleResource({
   one: "priceTag",
   many: "priceTags",
@@ -21,12 +23,13 @@ const priceTags = defineSimpleResource({
   area: "Settings",
   managedBy: "manage:settings",
   shape: z.object({
-    id: z.uuid(),
+    id: z.guid(),
     label: z.string().min(1),
     note: z.string().nullable().default(null),
     amount: z.number(),
     rate: z.number().nullable().default(null),
     written: z.string().nullable().default(null),
+    parentId: z.uuid().nullable().default(null),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
   }).meta({ id: "PriceTagDto" }),
@@ -57,6 +60,7 @@ const ask = async (method: string, path: string, body?: unknown) => {
   return { status: answer.status, text, body: text === "" ? null : JSON.parse(text) };
 };
 const PATH = "/api/v1/price-tags";
+const CONFLICT = "RESOURCE_CONFLICT";
 
 Deno.test("a numeric column is answered as declared, with every digit", async () => {
   const made = await ask("POST", PATH, { label: "Chá", amount: 19.9, rate: 0.0625, written: "1.50" });
@@ -88,6 +92,32 @@ Deno.test("its not-found error is derived, and has its page", async () => {
   assert.deepEqual([none.status, none.body.code], [404, "PRICE_TAG_NOT_FOUND"]);
   const page = await ask("GET", "/problems/PRICE_TAG_NOT_FOUND");
   assert.deepEqual([page.status, page.body.title], [200, "No such price tag"]);
+});
+
+Deno.test("values that a constraint or the type of a column refuses are mistakes of the request, also in bulk", async () => {
+  const made = await ask("POST", PATH, { label: "Parent", amount: 1, rate: 1 });
+  const child = { label: "Child", amount: 1, parentId: made.body.id };
+  const one = `${PATH}/${(await ask("POST", PATH, child)).body.id}`;
+  const unknown = { ...child, parentId: crypto.randomUUID() };
+  const refused = (answer: Awaited<ReturnType<typeof ask>>) =>
+    `${answer.status} ${answer.body.code} ${Object.keys(answer.body.errors ?? {})}`;
+  const cases: [expected: string, method: string, path: string, body?: unknown][] = [
+    ["400 VALIDATION_ERROR parentId", "POST", PATH, unknown],
+    ["400 VALIDATION_ERROR parentId", "PUT", one, unknown],
+    ["400 VALIDATION_ERROR price_tags_note", "PUT", one, { ...child, note: "refused" }],
+    ["400 VALIDATION_ERROR value", "PUT", one, { ...child, written: "twelve" }],
+    [`409 ${CONFLICT} `, "POST", PATH, { ...child, label: "Parent", rate: 1 }],
+    [`409 ${CONFLICT} `, "DELETE", `${PATH}/${made.body.id}`],
+  ];
+  for (const [expected, method, path, body] of cases) {
+    assert.equal(refused(await ask(method, path, body)), expected);
+  }
+  const bulk = await ask("POST", `${PATH}/bulk`, { items: [unknown, child], continueOnError: true });
+  assert.deepEqual([bulk.status, bulk.body.succeeded, bulk.body.failures[0].code], [
+    200,
+    1,
+    "VALIDATION_ERROR",
+  ]);
 });
 
 Deno.test("a problem code without a page is rejected where the resource is declared", () => {

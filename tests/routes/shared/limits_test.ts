@@ -54,6 +54,35 @@ inOneInstance(
   },
 );
 
+inOneInstance(
+  "reports of work have a quota of their own for each caller, which long ones use up",
+  COUNTS,
+  async () => {
+    const [one, two] = [
+      await t.actor({ permissions: ["work:jobs"] }),
+      await t.actor({ permissions: ["work:jobs"] }),
+    ];
+    const long = { jobs: [], padding: "x".repeat(5 * 1024 * 1024) };
+    assert.equal((await one.post("/api/v1/work/heartbeat", long)).status, 200);
+    for (const verb of ["heartbeat", "settle"]) {
+      const { status, body, headers } = await one.post(`/api/v1/work/${verb}`, { jobs: [] });
+      assert.deepEqual([status, body.code], [429, "RATE_LIMITED"]);
+      assert.ok(Number(headers.get("retry-after")) > 60);
+    }
+    assert.equal((await one.get("/api/v1/auth/me")).status, 200, "other requests have another quota");
+    assert.equal((await two.post("/api/v1/work/heartbeat", { jobs: [] })).status, 200);
+  },
+);
+
+inOneInstance("a request with an invalid key counts for its address on every route", COUNTS, async () => {
+  const forged = t.nobody.with({ authorization: "Bearer sk_unknown", ...from("192.0.2.7") });
+  for (const verb of ["claim", "heartbeat", "settle", "heartbeat", "settle"]) {
+    assert.equal((await forged.post(`/api/v1/work/${verb}`, { jobs: [] })).status, 401);
+  }
+  assert.equal((await forged.post("/api/v1/work/heartbeat", { jobs: [] })).status, 429);
+  assert.equal((await t.nobody.get("/healthz", from("192.0.2.7"))).status, 200);
+});
+
 Deno.test("health checks are never limited", async () => {
   for (let n = 0; n < 12; n++) {
     const { status, headers } = await t.nobody.get("/healthz", from("192.0.2.1"));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import { RunningRequests } from "../../../domain/requests/running_requests.ts";
+import { Holding, RunningRequests } from "../../../domain/requests/running_requests.ts";
 import { anyone } from "../../../domain/rights/checks.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
@@ -15,8 +15,10 @@ import { inOneInstance } from "../../support/in_one_instance.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const RUNNING = 5;
+const RUNNING = 10;
 const WAITING = 20;
+/** A caller or an address holds a fifth. */
+const RUNNING_OF_ONE = 2;
 const OF_CALLER = 4;
 const url = await createDatabaseForLongLocks();
 const t = await setup({
@@ -24,11 +26,13 @@ const t = await setup({
   DATABASE_POOL: String(2 * RUNNING), // the metrics page needs connections while requests hold some
   MAX_RUNNING_REQUESTS: String(RUNNING),
   MAX_WAITING_REQUESTS: String(WAITING),
+  TRUSTED_PROXIES: "1",
   JOB_CONCURRENCY: "0",
 });
 Deno.test.afterAll(() => t.stop());
 const COUNTS = "every instance counts for itself";
 const { runningRequests } = t.steward.platform;
+const from = (address: string) => ({ "x-forwarded-for": address });
 
 function assertBusy({ status, body, headers }: Awaited<ReturnType<HttpClient["get"]>>): void {
   assert.deepEqual([status, body.code], [503, "INSTANCE_BUSY_UNAVAILABLE"]);
@@ -41,13 +45,26 @@ inOneInstance(
   async () => {
     const other = connectPostgres(url, { max: 1 });
     const id = await t.tenant();
-    const rename = () => t.systemAdmin.put(`/api/v1/tenants/${id}`, { name: `Renamed ${id}` });
+    const rename = (by: HttpClient, address: string) =>
+      by.put(`/api/v1/tenants/${id}`, { name: `Renamed ${id}` }, from(address));
+    const others = await Promise.all(Array.from({ length: 4 }, () => t.actor({ role: "SystemAdmin" })));
     const held = await transact(other, async (tx) => {
       await tx`select from tenants where id = ${id} for update`;
-      const held = Array.from({ length: RUNNING }, rename);
-      await until(() => runningRequests.running === RUNNING);
+      const held: ReturnType<typeof rename>[] = [];
+      const hold = async (by: HttpClient, n: number) => {
+        for (let i = 0; i < RUNNING_OF_ONE; i++) {
+          held.push(rename(by, `192.0.2.${n}`));
+          await until(() => runningRequests.running === held.length);
+        }
+      };
+      await hold(t.systemAdmin, 1);
       assertBusy(await t.systemAdmin.get("/api/v1/auth/me"));
-      assertBusy(await t.nobody.post("/api/v1/auth/login", { email: "a@b.test", password: "x" }));
+      assert.equal((await others[0]?.get("/api/v1/auth/me"))?.status, 200, "others at the address go on");
+      for (const [n, by] of others.entries()) await hold(by, 2 + n);
+      assertBusy(await t.systemAdmin.get("/api/v1/auth/me"));
+      assertBusy(
+        await t.nobody.post("/api/v1/auth/login", { email: "a@b.test", password: "x" }, from("192.0.2.9")),
+      );
       for (const path of ["/healthz", "/openapi.json"]) {
         assert.equal((await t.nobody.get(path)).status, 200, path);
       }
@@ -63,6 +80,27 @@ inOneInstance(
 );
 
 inOneInstance(
+  "a request takes no place before its body has arrived, and one address waits for a share of all bodies",
+  COUNTS,
+  async () => {
+    const login = { email: "a@b.test", password: "x" };
+    const sendsOn = (address: string) => t.nobody.post("/auth/login", login, from(address));
+    const stalled = await Promise.all(
+      Array.from({ length: OF_CALLER * 2 }, (_, n) => stall(`198.51.100.${n % 2}`)),
+    );
+    await until(() => runningRequests.arriving === stalled.length);
+    assert.equal(runningRequests.running, 0);
+    assertBusy(await sendsOn("198.51.100.0"));
+    assert.equal((await t.nobody.get("/api/v1/auth/me", from("198.51.100.0"))).status, 401);
+    assert.equal((await sendsOn("198.51.100.2")).status, 401);
+    assert.equal((await t.systemAdmin.get("/api/v1/auth/me")).status, 200);
+    for (const connection of stalled) connection.close();
+    await until(() => runningRequests.arriving === 0);
+    assert.equal((await sendsOn("198.51.100.0")).status, 401);
+  },
+);
+
+inOneInstance(
   "polls and streams are bounded for each caller and for the instance, and count until they end",
   COUNTS,
   async () => {
@@ -71,7 +109,8 @@ inOneInstance(
     assert.equal(runningRequests.waiting, OF_CALLER);
     assert.equal(runningRequests.running, 0, "a stream is not a running request");
     assertBusy(await one.get(`/api/v1/user-notifications/stream?userId=${one.userId}`));
-    const programs = await Promise.all(Array.from({ length: 4 }, () => account(["read:events"])));
+    const programs: HttpClient[] = [];
+    for (let n = 0; n < 4; n++) programs.push(await account(["read:events"]));
     const stop = new AbortController();
     const polls = Array.from(
       { length: WAITING - OF_CALLER },
@@ -99,8 +138,14 @@ inOneInstance(
 Deno.test("requests start in the order of their arrival, and those that wait for others at once", async () => {
   const requests = new RunningRequests({ running: 4, started: 1, waiting: 1, bodyBytes: 1 });
   const order: string[] = [];
+  let owners = 0;
+  const start = async (startsAtOnce = false) => {
+    const request = new Holding(`owner ${owners++}`);
+    await requests.run(request, startsAtOnce);
+    return () => requests.end(request);
+  };
   const run = async (name: string) => {
-    const release = await requests.run();
+    const release = await start();
     order.push(name);
     return release;
   };
@@ -112,7 +157,7 @@ Deno.test("requests start in the order of their arrival, and those that wait for
   (await second)();
   const last = await third;
   assert.deepEqual(order, ["first", "second", "third"]);
-  (await requests.run(true))();
+  (await start(true))();
   assert.equal(requests.running, 1, "one that waits for others starts at once");
   last();
   assert.equal(requests.running, 0);
@@ -120,7 +165,9 @@ Deno.test("requests start in the order of their arrival, and those that wait for
 
 Deno.test("a request that waits too long for its start is refused", async () => {
   const requests = new RunningRequests({ running: 100, started: 1, waiting: 1, bodyBytes: 1 });
-  const ends = await Promise.allSettled(Array.from({ length: 50 }, () => requests.run()));
+  const ends = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, n) => requests.run(new Holding(`${n}`))),
+  );
   const refused = ends.filter(({ status }) => status === "rejected");
   assert.ok(refused.length > 30, `${refused.length} were refused`);
   for (const end of refused) {
@@ -131,19 +178,20 @@ Deno.test("a request that waits too long for its start is refused", async () => 
 
 Deno.test("a request that runs long does not keep others from starting", async () => {
   const requests = new RunningRequests({ running: 4, started: 1, waiting: 1, bodyBytes: 1 });
-  const long = await requests.run();
-  const next = await until(() => requests.run().catch(() => null), (release) => release !== null);
-  next?.();
-  long();
+  const [long, next] = [new Holding("long"), new Holding("next")];
+  await requests.run(long);
+  await until(() => requests.run(next).then(() => true, () => false));
+  requests.end(next);
+  requests.end(long);
   assert.equal(requests.running, 0);
 });
 
-Deno.test("bodies beyond the memory for all of them get 503, until others have ended", async () => {
+Deno.test("bodies beyond the memory for those of an address get 503, until others have ended", async () => {
   const runningRequests = new RunningRequests({
     running: 10,
     started: 10,
     waiting: 10,
-    bodyBytes: 1_000,
+    bodyBytes: 3_500,
   });
   const stopping = new AbortController();
   const proceed = Promise.withResolvers<void>();
@@ -177,25 +225,35 @@ Deno.test("bodies beyond the memory for all of them get 503, until others have e
       },
     })],
   });
-  const send = (letter: string) =>
+  const send = (letter: string, address = "192.0.2.1") =>
     handle(
       new Request("http://x/work", {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ text: letter.repeat(600) }),
       }),
-      null,
+      address,
     );
   const first = send("a");
   await started.promise;
   const refused = await send("b");
   assert.deepEqual([refused.status, (await refused.json()).code], [503, "INSTANCE_BUSY_UNAVAILABLE"]);
+  assert.equal((await send("b", "192.0.2.2")).status, 200);
   proceed.resolve();
   assert.equal((await first).status, 200);
   assert.equal((await send("b")).status, 200);
   assert.equal((await send("b")).status, 200, "a request that has ended holds nothing");
   stopping.abort();
 });
+
+/** Opens a connection of this address that sends the start of a body. */
+async function stall(address: string): Promise<Deno.TcpConn> {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
+  const head = `POST /auth/login HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\n`;
+  const body = "content-type: application/json\r\ncontent-length: 1000\r\n\r\n{";
+  await connection.write(new TextEncoder().encode(head + body));
+  return connection;
+}
 
 /** Opens a stream and waits for its first bytes. */
 async function openStream(actor: Actor): Promise<ReadableStreamDefaultReader<Uint8Array>> {

@@ -133,3 +133,18 @@ Deno.test("members of a JSON text in a body are checked like the body's own", as
   const ignored = await put("deliveryOptionsJson", { ...delivery, colour: "red" });
   assert.deepEqual([ignored.status, ignored.headers.get(IGNORED)], [204, "deliveryOptionsJson.colour"]);
 });
+
+Deno.test("a PUT takes what the POST and the PUT of the resource answer, and names what it ignored", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  let { body: role } = await admin.post("/api/v1/roles", { name: "Round trip", permissionIds: [] });
+  for (const _ of [1, 2]) {
+    const put = await admin.put(`/api/v1/roles/${role.id}`, role);
+    assert.equal(put.status, 200, JSON.stringify(put.body));
+    assert.match(put.headers.get(IGNORED) ?? "", /\bpermissions\b/);
+    role = put.body;
+  }
+  const misspelt = await admin.put(`/api/v1/roles/${role.id}`, { ...role, permissionId: [] });
+  assert.deepEqual(misspelt.body.errors, [
+    "permissionId: unknown member `permissionId`; did you mean `permissionIds`?",
+  ]);
+});

@@ -6,7 +6,7 @@ import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { CLERK, columnsWith, ended } from "./support.ts";
 
-const MESSAGES = 5_000;
+const MESSAGES = 1_000;
 const t = await setup({ JOB_CONCURRENCY: "0", JOB_LEASE_SECONDS: "2" });
 Deno.test.afterAll(() => t.stop());
 const { sql, config } = t.steward.platform;

@@ -26,5 +26,5 @@ inEveryLanguage(t, "1,000 jobs succeed although the worker is killed in the midd
   assert.ok(most <= 2 && repeated <= 200, `${repeated} jobs ran again, at most ${most} times`);
   const claims = loop.front.of("claim").length;
   assert.ok(claims < JOBS, `${claims} claims for ${JOBS} jobs`);
-  assert.ok(await loop.stop() < 5);
+  await loop.stop();
 });

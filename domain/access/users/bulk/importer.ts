@@ -1,4 +1,5 @@
 import type { Sql } from "../../../../infra/postgres/postgres.ts";
+import { PLATFORM_REACH } from "../../../rights/catalog.ts";
 import { permissionCodes } from "../../../rights/held_permissions.ts";
 import { loadPermissionsIn } from "../../../rights/service_account_rights.ts";
 
@@ -13,8 +14,9 @@ export interface Requester {
 }
 
 /**
- * The permissions that the requester had and still has. None if the user, the key or the service account is no longer
- * active: an import must not act for somebody who has lost access meanwhile.
+ * The permissions that the requester holds; of those that they did not have at the request, only ones with tenant reach. A
+ * key or service account gets no further ones. None if the user, the key or the service account is no longer active: an
+ * import must not act for somebody who has lost access meanwhile.
  */
 export async function permissionsNow(q: Sql, o: Requester): Promise<ReadonlySet<string>> {
   if (o.isServiceAccount) {
@@ -28,5 +30,6 @@ export async function permissionsNow(q: Sql, o: Requester): Promise<ReadonlySet<
         where id = ${o.apiKeyId} and revoked_at is null and (expires_at is null or expires_at > now()))) as is_live
     from users u where u.id = ${o.userId}`;
   const codes = new Set(row?.isLive ? row.codes : []);
-  return new Set(o.permissions.filter((code) => codes.has(code)));
+  const gained = o.apiKeyId === null ? codes.difference(PLATFORM_REACH) : new Set<string>();
+  return new Set(o.permissions.filter((code) => codes.has(code))).union(gained);
 }

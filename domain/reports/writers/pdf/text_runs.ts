@@ -16,10 +16,13 @@ export interface Run {
 }
 
 const PLAIN = /^[\x20-\x7e\u00a0-\u017f]*$/;
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+/** The marks of direction too: amounts in Hebrew have such marks and often no letter. */
+const RIGHT_TO_LEFT =
+  /[\u200f\u202b\u202e\u2067\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const PICTOGRAPH = /\p{Extended_Pictographic}|\p{Regional_Indicator}/u;
 const FALLBACKS: FontName[] = ["sans", "symbols", "cjk", "emoji"];
 const MISSING = "\ufffd";
+const INVISIBLE = /^\p{Default_Ignorable_Code_Point}+$/u;
 
 const bidi = (bidiFactory as unknown as () => Bidi)(); // the types wrongly describe an ES module
 
@@ -29,7 +32,7 @@ export const isPlain = (text: string): boolean => PLAIN.test(text);
 /** Has the text characters that are written from right to left? */
 export const hasRightToLeft = (text: string): boolean => RIGHT_TO_LEFT.test(text);
 
-/** Splits a line by font and direction. Characters that no font has become the replacement character. */
+/** Splits a line by font and direction. Visible characters that no font has become the replacement character. */
 export function runsOf(line: string): Run[] {
   if (isPlain(line)) return line === "" ? [] : [{ text: line, font: "sans", direction: "ltr" }];
   if (!hasRightToLeft(line)) return byFont(line, "ltr");
@@ -67,6 +70,7 @@ function byFont(text: string, direction: Direction): Run[] {
   const runs: Run[] = [];
   for (const { segment } of graphemesOf(text)) {
     const font = fontOf(segment);
+    if (font === null && INVISIBLE.test(segment)) continue;
     const last = runs.at(-1);
     const drawn = font ? segment : MISSING;
     if (last && (last.font === font || (segment === " " && last.font === "cjk"))) last.text += drawn;

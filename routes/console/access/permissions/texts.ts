@@ -13,8 +13,8 @@ export const permissionTexts = sectionTexts({
   builtin: ["Built-in", "Predefinida"],
   custom: ["Custom", "Personalizada"],
   codeHint: [
-    "In lower case: action:resource, such as approve:invoices, or names with dots, such as invoices.approve. It cannot be changed later.",
-    "Em minúsculas: ação:recurso, como approve:invoices, ou nomes com pontos, como invoices.approve. Não pode ser alterado depois.",
+    "In lower case: action:resource, such as approve:invoices. It cannot be changed later.",
+    "Em minúsculas: ação:recurso, como approve:invoices. Não pode ser alterado depois.",
   ],
   defaultRoles: ["Roles of every tenant", "Papéis de todos os inquilinos"],
   defaultRolesOf: (code: string) => [

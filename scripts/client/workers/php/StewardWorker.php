@@ -127,6 +127,7 @@ final class StewardWorker
             $job->finish(['outcome' => 'failed', 'error' => self::cut((string) $error, self::ERROR_BYTES)]);
         } finally {
             $this->isHandling = false;
+            $this->setAlarm();
         }
     }
 
@@ -151,6 +152,8 @@ final class StewardWorker
     /** The handler did not end in the grace time. PHP cannot end it alone, so the process ends. */
     private function releaseAndExit(): never
     {
+        $this->isHandling = false;
+        $this->setAlarm();
         foreach ($this->held as $job) {
             $job->reason ??= 'stopping';
             $job->finish(['outcome' => 'released']);
@@ -161,11 +164,12 @@ final class StewardWorker
         exit(0);
     }
 
+    /** Sets the next call of `report` during a handler. A signal after it could end PHP while it shuts down, with a failure. */
     private function setAlarm(): void
     {
-        if ($this->isHandling && function_exists('pcntl_alarm')) {
+        if (function_exists('pcntl_alarm')) {
             $next = min(max($this->nextBeat, $this->sendsFrom), $this->stopsAt ?? INF);
-            pcntl_alarm((int) max(1, ceil($next - microtime(true))));
+            pcntl_alarm($this->isHandling ? (int) max(1, ceil($next - microtime(true))) : 0);
         }
     }
 

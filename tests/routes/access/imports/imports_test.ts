@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { FileStatus } from "../../../../domain/files/file.ts";
+import { permissionsNow } from "../../../../domain/access/users/bulk/importer.ts";
 import { transact } from "../../../../infra/postgres/postgres.ts";
 import { has, pluck } from "../../../support/answers.ts";
 import { type Actor, setupShared } from "../../../support/setup.ts";
@@ -199,6 +200,22 @@ Deno.test("an import changes neither the importer's activity nor a user whose pl
   const lines = await importing.result(importer, await importing.run(importer, csv));
   rows.forEach(([row, why], at) => assert.match(lines[at]?.[3] ?? "", why, row));
   assert.equal(JSON.stringify(await stateOf()), before);
+});
+
+Deno.test("an import uses rights within the tenant that its maker got since, and no platform reach", async () => {
+  const now = ({ userId, tenantId }: Actor, permissions: string[] = []) =>
+    permissionsNow(sql, {
+      userId,
+      apiKeyId: null,
+      isServiceAccount: false,
+      actingTenantId: tenantId,
+      permissions,
+    });
+  const admin = await t.actor({ role: "Admin" });
+  assert.deepEqual([...await now(admin)].toSorted(), [...await now(admin, ["read:users"])].toSorted());
+  assert.ok((await now(admin)).has("update:users"));
+  assert.ok(!(await now(t.systemAdmin)).has("admin:system"));
+  assert.ok((await now(t.systemAdmin, ["admin:system"])).has("admin:system"));
 });
 
 Deno.test("an import by who can give platform reach needs a recent sign-in of users with a second factor", async () => {

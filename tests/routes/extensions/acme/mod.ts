@@ -32,12 +32,12 @@ const PROBLEMS = defineProblems({
   },
 });
 
-const InvoiceDto = z.object({ id: z.uuid(), number: z.string() }).meta({ id: "InvoiceDto" });
-const params = z.object({ id: z.uuid() });
+const InvoiceDto = z.object({ id: z.guid(), number: z.string() }).meta({ id: "InvoiceDto" });
+const params = z.object({ id: z.guid() });
 
 const pay = defineJob({
   name: "invoice.pay",
-  args: z.object({ invoiceId: z.uuid() }),
+  args: z.object({ invoiceId: z.guid() }),
   exposed: true,
   permission: "write:invoices",
   async run({ invoiceId }, { db, tenantId, steward, log }) {
@@ -85,7 +85,7 @@ const customers = defineSimpleResource({
   },
   managedBy: "write:invoices",
   shape: z.object({
-    id: z.uuid(),
+    id: z.guid(),
     number: z.string().min(1).max(20),
     name: z.string().min(1).max(200),
     credit: z.number().default(0),
@@ -185,7 +185,7 @@ export default defineExtension({
       summary: "Pay an invoice",
       access: inTenant("write:invoices"),
       params,
-      answers: { 200: { description: "The job that pays it", schema: z.object({ jobId: z.uuid() }) } },
+      answers: { 200: { description: "The job that pays it", schema: z.object({ jobId: z.guid() }) } },
       problems: [PROBLEMS.INVOICE_UNKNOWN, PROBLEMS.INVOICE_PAID_CONFLICT],
       async run({ db, caller, params, steward }) {
         const [invoice] = await db<{ paidAt: Date | null }[]>`

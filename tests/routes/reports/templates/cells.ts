@@ -16,7 +16,7 @@ export default ({ boolean, date, decimal, defineReport, instant, integer, text, 
       level: z.enum(["low", "high"]).default("low"),
       ratio: z.number().optional(),
       day: z.iso.date().optional(),
-      owner: z.uuid().optional(),
+      owner: z.guid().optional(),
     }),
     columns: {
       content: text("Content, and more"),

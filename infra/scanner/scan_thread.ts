@@ -2,26 +2,28 @@ import { ScanUnavailable } from "./scanner.ts";
 import type { WindowSizes } from "./scan_window.ts";
 import { withTimeout } from "../timeout.ts";
 import type { RuleSet } from "./yara_rules.ts";
-import type { FromWorker, ToWorker } from "./yara_worker.ts";
+import type { FromWorker, ToWorker } from "./scan_worker.ts";
 
 /** State of a scan: the first rule that matched, and why the content is beyond the archive limits; null if neither. */
 export type ScanState = Exclude<FromWorker, { failed: string }>;
 
 let compiledModule: Promise<WebAssembly.Module> | undefined;
 
-/** The engine's WebAssembly module, compiled once per process and shared by all threads. */
-function wasmModule(): Promise<WebAssembly.Module> {
+/** The WebAssembly module of YARA-X, compiled once per process and shared by all threads. @throws ScanUnavailable */
+function loadedModule(): Promise<WebAssembly.Module> {
   const file = new URL("yara_x_js_bg.wasm", import.meta.resolve("@virustotal/yara-x"));
   compiledModule ??= Deno.readFile(file).then((bytes) => WebAssembly.compile(bytes));
-  compiledModule.catch(() => compiledModule = undefined);
-  return compiledModule;
+  return compiledModule.catch((cause) => {
+    compiledModule = undefined;
+    throw new ScanUnavailable(`YARA-X: cannot load the engine: ${cause}`, { cause });
+  });
 }
 
 /**
- * A worker thread with compiled rules. It runs one scan at a time. After any failure (a crash, a timeout, an abort
+ * A worker thread, with compiled rules or none. It runs one scan at a time. After any failure (a crash, a timeout, an abort
  * during a step) the thread is terminated and `usable` is false.
  */
-export class YaraThread {
+export class ScanThread {
   #worker: Worker;
   #pending: PromiseWithResolvers<FromWorker> | undefined;
   #usable = true;
@@ -29,7 +31,7 @@ export class YaraThread {
 
   private constructor(stepTimeoutMs: number) {
     this.#stepTimeoutMs = stepTimeoutMs;
-    this.#worker = new Worker(import.meta.resolve("./yara_worker.ts"), { type: "module", name: "yara" });
+    this.#worker = new Worker(import.meta.resolve("./scan_worker.ts"), { type: "module", name: "scan" });
     this.#worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#pending?.resolve(data);
     this.#worker.onerror = (event) => {
       event.preventDefault();
@@ -38,13 +40,15 @@ export class YaraThread {
     };
   }
 
-  /** Starts a thread and compiles the rules in it. @throws ScanUnavailable */
-  static async start(rules: RuleSet, sizes: WindowSizes, stepTimeoutMs: number): Promise<YaraThread> {
-    const module = await wasmModule().catch((cause) => {
-      throw new ScanUnavailable(`YARA-X: cannot load the engine: ${cause}`, { cause });
-    });
-    const thread = new YaraThread(stepTimeoutMs);
-    await thread.step({ do: "load", module, sources: rules.sources, sizes });
+  /**
+   * Starts a thread and compiles the rules in it.
+   * @param rules null: the thread only checks archive limits
+   * @throws ScanUnavailable
+   */
+  static async start(rules: RuleSet | null, sizes: WindowSizes, stepTimeoutMs: number): Promise<ScanThread> {
+    const compiled = rules && { module: await loadedModule(), sources: rules.sources };
+    const thread = new ScanThread(stepTimeoutMs);
+    await thread.step({ do: "load", rules: compiled, sizes });
     return thread;
   }
 
@@ -58,9 +62,11 @@ export class YaraThread {
     try {
       this.#worker.postMessage(message, message.do === "feed" ? [message.bytes.buffer] : []);
       const late = () =>
-        new ScanUnavailable(`YARA-X: the step "${message.do}" took longer than ${this.#stepTimeoutMs} ms`);
+        new ScanUnavailable(
+          `scan thread: the step "${message.do}" took longer than ${this.#stepTimeoutMs} ms`,
+        );
       const answer = await withTimeout(this.#stepTimeoutMs, this.#pending.promise, late, signal);
-      if ("failed" in answer) throw new ScanUnavailable(`YARA-X: ${answer.failed}`);
+      if ("failed" in answer) throw new ScanUnavailable(`scan thread: ${answer.failed}`);
       return answer;
     } catch (error) {
       this.terminate();

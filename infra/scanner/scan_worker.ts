@@ -5,6 +5,11 @@ import { type ArchiveLimits, BeyondLimits, Budget } from "./archives/budget.ts";
 import { ContentScan } from "./content_scan.ts";
 import type { WindowSizes } from "./scan_window.ts";
 
+interface Rules {
+  module: WebAssembly.Module;
+  sources: { namespace: string; text: string }[];
+}
+
 /**
  * Messages to the worker. `begin`, any number of `feed`, and `finish` make one scan. `begin` discards an unfinished
  * scan.
@@ -12,8 +17,8 @@ import type { WindowSizes } from "./scan_window.ts";
 export type ToWorker =
   | {
     do: "load";
-    module: WebAssembly.Module;
-    sources: { namespace: string; text: string }[];
+    /** Null: only archive limits are checked. */
+    rules: Rules | null;
     sizes: WindowSizes;
   }
   | { do: "begin"; limits: ArchiveLimits }
@@ -32,7 +37,8 @@ interface YaraResult {
   matches: { identifier: string; isPrivate: boolean }[];
 }
 
-let scanner: Scanner | undefined;
+/** Null without rules. */
+let scanner: Scanner | null = null;
 let sizes: WindowSizes;
 let scan: ContentScan | undefined;
 let budget: Budget;
@@ -40,11 +46,10 @@ let fedBytes = 0;
 let matched: string | null = null;
 let beyondLimits: string | null = null;
 
-function load(message: Extract<ToWorker, { do: "load" }>): void {
-  initSync({ module: message.module });
-  sizes = message.sizes;
+function compile({ module, sources }: Rules): Scanner {
+  initSync({ module });
   using compiler = new Compiler();
-  for (const { namespace, text } of message.sources) {
+  for (const { namespace, text } of sources) {
     compiler.newNamespace(namespace);
     try {
       compiler.addSource(text);
@@ -54,12 +59,11 @@ function load(message: Extract<ToWorker, { do: "load" }>): void {
       );
     }
   }
-  scanner = compiler.build().scanner();
+  return compiler.build().scanner();
 }
 
 function matchPiece(piece: Uint8Array): void {
-  if (matched !== null) return;
-  if (scanner === undefined) throw new Error("content arrived before the rules");
+  if (matched !== null || scanner === null) return;
   const result: YaraResult = scanner.scan(piece);
   if (!result.valid) throw new Error(`YARA-X reported ${result.errors.join("; ")}`);
   matched = result.matches.find((match) => !match.isPrivate)?.identifier ?? null;
@@ -68,7 +72,9 @@ function matchPiece(piece: Uint8Array): void {
 function handle(message: ToWorker): void {
   switch (message.do) {
     case "load":
-      return load(message);
+      sizes = message.sizes;
+      scanner = message.rules && compile(message.rules);
+      return;
     case "begin":
       matched = beyondLimits = null;
       fedBytes = 0;

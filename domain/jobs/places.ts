@@ -1,0 +1,57 @@
+/** How much more fits into some places: `free` for tenants that hold half of them or more, `open` for the others. */
+export interface Room {
+  open: number;
+  free: number;
+  holdsHalf(tenantId: string | null): boolean;
+}
+
+/**
+ * Places of a worker, and how many of them the jobs of each tenant take. A tenant that holds half of them gets more only
+ * while no other tenant's jobs wait. What it holds beyond half then counts as free for the others, whose jobs start at
+ * once: until it ends, more jobs run than there are places, at most half more.
+ */
+export class Places implements Room {
+  #taken = 0;
+  #beyondHalf = 0;
+  readonly #takenBy = new Map<string | null, number>();
+  /** When a job of the tenant last gave back its places, as `performance.now()`. */
+  readonly #endedAt = new Map<string | null, number>();
+  readonly #half: number;
+
+  constructor(private readonly size: number) {
+    this.#half = Math.max(1, size / 2);
+  }
+
+  get free(): number {
+    return this.size - this.#taken;
+  }
+
+  get open(): number {
+    return this.free + this.#beyondHalf;
+  }
+
+  holdsHalf(tenantId: string | null): boolean {
+    return (this.#takenBy.get(tenantId) ?? 0) >= this.#half;
+  }
+
+  /** True if the tenant holds half or more, and none of its jobs has ended for this time. */
+  rests(tenantId: string | null, ms: number): boolean {
+    return this.holdsHalf(tenantId) && performance.now() - (this.#endedAt.get(tenantId) ?? -Infinity) > ms;
+  }
+
+  /** True if such a tenant exists. */
+  doSomeRest(ms: number): boolean {
+    return [...this.#takenBy.keys()].some((tenantId) => this.rests(tenantId, ms));
+  }
+
+  /** @param places negative: gives back */
+  take(tenantId: string | null, places: number): void {
+    const before = this.#takenBy.get(tenantId) ?? 0;
+    const after = before + places;
+    this.#taken += places;
+    this.#beyondHalf += Math.max(0, after - this.#half) - Math.max(0, before - this.#half);
+    if (places < 0) this.#endedAt.set(tenantId, performance.now());
+    if (after > 0) this.#takenBy.set(tenantId, after);
+    else for (const known of [this.#takenBy, this.#endedAt]) known.delete(tenantId);
+  }
+}

@@ -1,0 +1,91 @@
+import { ARCHIVE_LIMITS, type ArchiveLimits } from "./archives/budget.ts";
+import { isArchive, OPENING_BYTES } from "./content_scan.ts";
+import { ScanThread } from "./scan_thread.ts";
+import { ScanThreads } from "./scan_threads.ts";
+import type { Scanner, ScanOptions, ScanVerdict } from "./scanner.ts";
+
+/** Within the limits that clamd has by default or in `scripts/deploy/clamd.conf`, so that it can scan all of it. */
+const LIMITS: ArchiveLimits = { ...ARCHIVE_LIMITS, entries: 10_000, unpackedBytes: 300_000_000 };
+const STEP_TIMEOUT_MS = 60_000;
+/** Without rules nothing is matched, so the content needs no window. */
+const SIZES = { window: 64 * 1024, overlap: 0, head: 0 };
+
+/**
+ * Rejects archives beyond `LIMITS`, for an engine that scans as much of them as it likes and calls them clean. The content
+ * is read once: threads of this process unpack it while the engine receives it. The engine gets the end of the content,
+ * which starts its scan, only after the limits are kept. Files of the service may unpack to any size.
+ */
+export function withArchiveLimits(engine: Scanner): Scanner {
+  // No scan waits for a thread: storage closes connections that idle. The jobs bound the scans.
+  const o = { threads: Infinity };
+  const threads = new ScanThreads(() => ScanThread.start(null, SIZES, STEP_TIMEOUT_MS), o);
+  return {
+    ...engine,
+    async scan(content, o = {}): Promise<ScanVerdict> {
+      if (o.isOwn) return await engine.scan(content, o);
+      const { opening, whole } = await peek(content);
+      if (!isArchive(opening)) return await engine.scan(whole, o);
+      return await scanArchive(whole, o);
+    },
+    async close(): Promise<void> {
+      threads.close();
+      await engine.close();
+    },
+  };
+
+  async function scanArchive(content: ReadableStream<Uint8Array>, o: ScanOptions): Promise<ScanVerdict> {
+    const reader = content.getReader();
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    const scanned = engine.scan(readable, o);
+    scanned.catch(() => {});
+    /** Waits until the engine has taken what was written, or has ended. */
+    const taken = async (written: Promise<void>) => {
+      written.catch(() => {});
+      await Promise.race([written, scanned]);
+    };
+    const unpacked = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        await taken(writer.write(value));
+        controller.enqueue(value);
+      },
+    }, { highWaterMark: 0 });
+    try {
+      const { beyondLimits } = await threads.scan(unpacked, LIMITS, o.signal);
+      if (beyondLimits !== null) return { verdict: "Rejected", reason: beyondLimits };
+      await taken(writer.close());
+      return await scanned;
+    } finally {
+      writer.abort(new Error("the scan has ended")).catch(() => {});
+      reader.cancel().catch(() => {});
+    }
+  }
+}
+
+/** Reads the first bytes of content. @returns them, and the content with them */
+async function peek(
+  content: ReadableStream<Uint8Array>,
+): Promise<{ opening: Uint8Array; whole: ReadableStream<Uint8Array> }> {
+  const reader = content.getReader();
+  const opening = new Uint8Array(OPENING_BYTES);
+  const read: Uint8Array[] = [];
+  let length = 0;
+  while (length < OPENING_BYTES) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    opening.set(value.subarray(0, OPENING_BYTES - length), length);
+    length += Math.min(value.length, OPENING_BYTES - length);
+    read.push(value);
+  }
+  const whole = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = read.shift() ?? (await reader.read()).value;
+      if (next) controller.enqueue(next);
+      else controller.close();
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }, { highWaterMark: 0 });
+  return { opening: opening.subarray(0, length), whole };
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { readConfig } from "../../../infra/config.ts";
+import { createLog } from "../../../infra/log.ts";
+import { openScanner } from "../../../infra/scanner/configured_scanner.ts";
+import { engineLikeClamd } from "../../support/clamd.ts";
+import { noise, stallAfter, streamOf } from "../../support/content.ts";
+import { gzip, packedBlanks, rawGzip, tar, withMethod, zip } from "../../support/samples.ts";
+import { blanks, bombs, nested } from "./bombs.ts";
+import { CLEAN, encode, scanBy, unavailable } from "./scanning.ts";
+
+// clamd would call all of this clean.
+const engine = engineLikeClamd();
+const config = readConfig({ SCANNER: "clamd", CLAMD_HOST: "127.0.0.1", CLAMD_PORT: String(engine.port) });
+const scanner = openScanner(config, { log: createLog("off"), onVerdict() {} });
+const scan = scanBy(scanner);
+Deno.test.afterAll(async () => {
+  await scanner.close();
+  engine.close();
+});
+
+const rejected: { name: string; reason: RegExp; content: () => Uint8Array }[] = [
+  ...bombs.filter(({ reason }) => !/entries/.test(reason.source)),
+  {
+    name: "10,001 entries",
+    reason: /more than 10000 entries/,
+    content: () => zip(Array.from({ length: 10_001 }, (_, n) => [`${n}`, ""])),
+  },
+  {
+    name: "a gigabyte",
+    reason: /more than 300000000 bytes/,
+    content: () => zip([["a", packedBlanks(52)]]),
+  },
+  {
+    name: "a gigabyte in a gzip",
+    reason: /more than 300000000 bytes/,
+    content: () => rawGzip(packedBlanks(52).packed),
+  },
+  {
+    name: "sixteen zips of sixteen zips of blanks",
+    reason: /more than 100 times/,
+    content: () => copies(copies(zip([["a", blanks(100_000)]]))),
+  },
+  {
+    name: "a gigabyte that is compressed with another method",
+    reason: /more than 300000000 bytes/,
+    content: () => withMethod(zip([["a", { packed: noise(1_000), sizeBytes: 2 ** 30 }]]), 12),
+  },
+];
+const copies = (inner: Uint8Array) => zip(Array.from({ length: 16 }, (_, n) => [`${n}.zip`, inner]));
+
+for (const { name, reason, content } of rejected) {
+  Deno.test(`with clamd too, an archive with ${name} is rejected before the engine scans it`, async () => {
+    const scans = engine.scans();
+    const found = await scan(content());
+    assert.match(found.verdict === "Rejected" ? found.reason : found.verdict, reason);
+    assert.equal(engine.scans(), scans);
+  });
+}
+
+Deno.test("an engine receives archives within the limits, other content, and files of the service", async () => {
+  const scans = engine.scans();
+  const contents = [
+    nested(3),
+    zip(Array.from({ length: 10_000 }, (_, n) => [`${n}`, ""])),
+    gzip(tar([["a", noise(3_000_000)]])),
+    encode("PK"),
+    new Uint8Array(0),
+    noise(1_000_000),
+  ];
+  for (const content of contents) {
+    for (const chunk of [content.length < 10_000 ? 1 : 1_000, 65_536]) {
+      assert.deepEqual(await scan(content, chunk), CLEAN);
+    }
+  }
+  assert.deepEqual(await scan(nested(4), undefined, { isOwn: true }), CLEAN);
+  assert.equal(engine.scans(), scans + 2 * contents.length + 1);
+});
+
+Deno.test("an archive that breaks off or is aborted gives no verdict, and neither does an engine that is away", async () => {
+  const broken = new Error("object gone");
+  let pulls = 0;
+  const breaking = new ReadableStream<Uint8Array>({
+    pull: (c) => pulls++ === 0 ? c.enqueue(nested(1).subarray(0, 600)) : c.error(broken),
+  });
+  await assert.rejects(scanner.scan(breaking), broken);
+  const stop = new AbortController();
+  const { stream, cancelled } = stallAfter(zip([["a", noise(5_000)]]));
+  const running = scanner.scan(stream, { signal: stop.signal });
+  stop.abort(new Error("shutting down"));
+  await assert.rejects(running, /shutting down/);
+  await cancelled;
+  const gone = readConfig({ SCANNER: "clamd", CLAMD_HOST: "127.0.0.1", CLAMD_PORT: "1" });
+  const away = openScanner(gone, { log: createLog("off"), onVerdict() {} });
+  await unavailable(away.scan(streamOf(nested(1))), /cannot connect/);
+  await away.close();
+});
