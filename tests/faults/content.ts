@@ -118,8 +118,8 @@ export const CONTENT: Fault[] = [
     name: "a PDF page has the number of the one before",
     area: "reports",
     file: "domain/reports/writers/pdf/foot.ts",
-    text: "const page = `Page ${number} of `;",
-    replacement: "const page = `Page ${number - 1} of `;",
+    text: "this.wording.words.page(number)",
+    replacement: "this.wording.words.page(number - 1)",
   },
   {
     name: "the totals of an outer group end with an inner one",
