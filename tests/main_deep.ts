@@ -55,9 +55,11 @@ Deno.test("a start that fails says why and leaves nothing running", async () => 
   taken.close();
 });
 
-Deno.test("it stops gracefully while its database is unreachable", () =>
-  withService({}, async (service) => {
+Deno.test("it stops gracefully while its database is unreachable; with a mail server it names no outbox", () =>
+  withService({ SMTP_URL: "smtp://127.0.0.1:9" }, async (service) => {
     await service.ready;
+    await until(() => service.output().includes("embedded "));
+    assert.doesNotMatch(service.output(), /outbox/);
     const pid = await Deno.readTextFile(join(service.folder, "postgres", "postmaster.pid"));
     Deno.kill(Number(pid.split("\n")[0]), "SIGKILL");
     service.kill("SIGTERM");

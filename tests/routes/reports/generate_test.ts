@@ -293,7 +293,7 @@ Deno.test("html has the parts in order, with groups, exact totals, the tenant's 
     /<img src="data:image\/png;base64,[A-Za-z0-9+/=]+" width="400" height="100" alt="Acme &amp; Co">/;
   assert.match(html, image);
   const total =
-    /<tfoot>\n<tr class="sum l0"><th colspan="4" scope="row">Total<\/th><td class="n">3002.40<\/td>/;
+    /<tfoot>\n<tr class="sum l0"><th colspan="4" scope="row">Total<\/th><td class="n">3,002.40<\/td>/;
   assert.match(html, total);
   const texts = [
     "--head: #0b6e4f; --head-text: #ffffff;",
@@ -301,7 +301,7 @@ Deno.test("html has the parts in order, with groups, exact totals, the tenant's 
     "@page { size: A4 portrait;",
     `<th colspan="5" scope="rowgroup">Region: &lt;East&gt; &amp; &quot;West&quot;</th>`,
     `<th colspan="5" scope="rowgroup">Region: (none)</th>`,
-    `<td class="n">12345678901234.46</td>`, // the sum is not a double
+    `<td class="n">12,345,678,901,234.46</td>`, // the sum is not a double
     "(none): 1,290.6; &lt;East&gt; &amp; &quot;West&quot;: 930.6; South: 570.6; North: 210.6",
   ];
   for (const text of texts) assert.ok(html.includes(text), text);
