@@ -1,4 +1,4 @@
-import { domainToASCII } from "node:url";
+import { domainToASCII, domainToUnicode } from "node:url";
 
 const LOCAL = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u;
@@ -24,6 +24,13 @@ export function mailKey(address: string): string {
   const at = address.lastIndexOf("@");
   const domain = address.slice(at + 1);
   return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase();
+}
+
+/** The ways to write an email address: as it is, and with its domain in ASCII and in Unicode. */
+export function mailForms(address: string): string[] {
+  const key = mailKey(address);
+  const domain = key.slice(key.lastIndexOf("@") + 1);
+  return [...new Set([address, key, key.slice(0, -domain.length) + domainToUnicode(domain)])];
 }
 
 /** The domain of an email address, normalized for comparison. */
