@@ -13,7 +13,18 @@ export function isMailAddress(text: string): boolean {
   const [local, domain] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
   const labels = domain.split(".");
   return text.length <= MAX_LENGTH && local.length <= 64 && LOCAL.test(local) && labels.length > 1 &&
-    labels.every((label) => LABEL.test(label)) && domainToASCII(domain) !== "";
+    labels.every((label) => LABEL.test(label) && hasOneKey(label)) && domainToASCII(domain) !== "";
+}
+
+/**
+ * False for the rare letters whose lower case the database and the domain name system see differently, such as `İ`: the
+ * address would count as the one of another domain.
+ */
+function hasOneKey(label: string): boolean {
+  if (!/[^\0-\x7f]/.test(label)) return true;
+  const letters = Array.from(label.normalize("NFKC"), (letter) => letter.toLowerCase());
+  const isSame = domainToUnicode(domainToASCII(label)) === letters.join("").normalize("NFKC");
+  return isSame && !label.includes("İ");
 }
 
 /**
