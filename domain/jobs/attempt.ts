@@ -1,4 +1,5 @@
 import { inTrace } from "../../infra/telemetry/tracing.ts";
+import { cutText } from "../shared/cut_text.ts";
 import { newId, timeOfId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { AttemptNotes, AttemptReporter } from "./attempt_notes.ts";
@@ -126,5 +127,5 @@ function readArgs(job: ClaimedJob, shape: ArgsShape): { success: boolean; value?
 /** The stored form of a result: JSON, cut at 65,536 characters. */
 function printOutput(output: unknown): string | null {
   if (output === undefined) return null;
-  return (JSON.stringify(output) ?? "null").slice(0, OUTPUT_LENGTH);
+  return cutText(JSON.stringify(output) ?? "null", OUTPUT_LENGTH);
 }

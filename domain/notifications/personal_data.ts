@@ -11,6 +11,7 @@ import { passOver, untilDone } from "../shared/batches.ts";
 
 const RECIPIENTS_AT_ONCE = 10_000;
 
+const loweredOf = (addresses: string[]) => addresses.map((address) => address.toLowerCase());
 const keysOf = (addresses: string[]) => addresses.map((address) => addressKey("Email", address));
 
 /** Messages to a person, in-app notifications, preferences, devices and suppressed addresses. */
@@ -24,7 +25,7 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
         case when not n.is_confidential then n.text_body end as text_body, n.template_slug,
         case when not n.is_confidential then n.template_data end as template_data, n.created_at
       from notification_recipients r join notifications n on n.id = r.notification_id
-      where (r.user_id = ${userId} or lower(r.address) = any(${keysOf(addresses)}::text[]))
+      where (r.user_id = ${userId} or lower(r.address) = any(${loweredOf(addresses)}::text[]))
         and ${ofTenant(q, tenantId, "n.tenant_id")} order by r.id`,
     "in-app": (q, { userId, tenantId }) =>
       q`
@@ -144,7 +145,7 @@ async function eraseReceived(p: ErasingPlatform, { userIds, addresses }: ErasedP
       select id, notification_id,
         (user_id = any(${userIds}::uuid[]) or lower(address) = any(${[
       ...userIds,
-      ...keysOf(addresses),
+      ...loweredOf(addresses),
     ]}::text[])) is true as is_theirs
       from notification_recipients where id > ${after} order by id limit ${RECIPIENTS_AT_ONCE}`;
     const theirs = rows.filter(({ isTheirs }) => isTheirs);

@@ -1,3 +1,4 @@
+import { mailKey } from "../../infra/mail/mail_address.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { type FieldErrors, invalid } from "../problems/problem.ts";
 import { type AddressedUser, findUsersByEmail, findUsersInTenant, fullName } from "../rights/user_lookup.ts";
@@ -52,8 +53,8 @@ export async function withKnownUsers(
   if (channel === "InApp") return recipients.map((r) => ({ ...r, userId: r.address.toLowerCase() }));
   if (channel !== "Email" || !category) return recipients;
   const users = await findUsersByEmail(q, tenantId, recipients.map((recipient) => recipient.address));
-  const byEmail = new Map(users.map((user) => [user.email.toLowerCase(), user.id]));
-  return recipients.map((r) => ({ ...r, userId: byEmail.get(r.address.toLowerCase()) ?? null }));
+  const byEmail = new Map(users.map((user) => [mailKey(user.email), user.id]));
+  return recipients.map((r) => ({ ...r, userId: byEmail.get(mailKey(r.address)) ?? null }));
 }
 
 /** The users' valid addresses of the channel by user id. Empty for push, which uses devices. */

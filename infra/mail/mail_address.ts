@@ -1,4 +1,4 @@
-import { domainToASCII } from "node:url";
+import { domainToASCII, domainToUnicode } from "node:url";
 
 const LOCAL = /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?$/u;
@@ -13,7 +13,18 @@ export function isMailAddress(text: string): boolean {
   const [local, domain] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
   const labels = domain.split(".");
   return text.length <= MAX_LENGTH && local.length <= 64 && LOCAL.test(local) && labels.length > 1 &&
-    labels.every((label) => LABEL.test(label)) && domainToASCII(domain) !== "";
+    labels.every((label) => LABEL.test(label) && hasOneKey(label)) && domainToASCII(domain) !== "";
+}
+
+/**
+ * False for the rare letters whose lower case the database and the domain name system see differently, such as `İ`: the
+ * address would count as the one of another domain.
+ */
+function hasOneKey(label: string): boolean {
+  if (!/[^\0-\x7f]/.test(label)) return true;
+  const letters = Array.from(label.normalize("NFKC"), (letter) => letter.toLowerCase());
+  const isSame = domainToUnicode(domainToASCII(label)) === letters.join("").normalize("NFKC");
+  return isSame && !label.includes("İ");
 }
 
 /**
@@ -24,6 +35,13 @@ export function mailKey(address: string): string {
   const at = address.lastIndexOf("@");
   const domain = address.slice(at + 1);
   return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase();
+}
+
+/** The ways to write an email address: as it is, and with its domain in ASCII and in Unicode. */
+export function mailForms(address: string): string[] {
+  const key = mailKey(address);
+  const domain = key.slice(key.lastIndexOf("@") + 1);
+  return [...new Set([address, key, key.slice(0, -domain.length) + domainToUnicode(domain)])];
 }
 
 /** The domain of an email address, normalized for comparison. */

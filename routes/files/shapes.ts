@@ -22,7 +22,7 @@ export const FileReferenceId = ofFile.params.extend({ referenceId: uuid });
 
 export const ReserveFileRequest = z.object({
   profile: z.string().min(1).max(64),
-  fileName: z.string().max(1024).refine((name) => name.trim() !== "", "expected a name"),
+  fileName: z.string().normalize("NFC").max(1024).refine((name) => name.trim() !== "", "expected a name"),
   contentType: z.string().max(255).regex(
     /^[\x21-\x7e]+( [\x21-\x7e]+)*$/,
     "expected a media type of printable ASCII without leading, trailing or double spaces",

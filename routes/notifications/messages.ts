@@ -111,7 +111,7 @@ export const messageRoutes = [
       recipient: search.optional().meta({ description: "An address or its beginning, in any letter case" }),
       userId: uuid.optional(),
       templateSlug: slug.optional(),
-      category: search.optional(),
+      category: search.normalize("NFC").optional(),
       deliveryState: deliveryState.optional(),
     }),
     answers: { 200: { description: "A page of messages", schema: pagedResultOf(NotificationSummaryDto) } },

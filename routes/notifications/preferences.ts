@@ -6,6 +6,7 @@ import { readPreferences, writePreferences } from "../../domain/notifications/pr
 import { okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { uuid } from "../shared/validation.ts";
+import { category } from "./shapes.ts";
 
 const path = "/api/v1/user-notifications/preferences";
 const area = "Notifications";
@@ -26,7 +27,7 @@ const PreferencesRequest = z.object({
   timeZoneId: z.string().min(1).max(100).meta({ example: "Europe/Lisbon" }),
   quietHours: z.object({ from: clock, to: clock }).nullish(),
   categories: z.array(z.object({
-    category: z.string().trim().min(1).max(100),
+    category,
     channels: perChannel(wanted),
   })).max(MOST_CATEGORIES).nullish().transform((value) => value === null ? [] : value),
   digest: z.object({

@@ -36,6 +36,8 @@ export const slug = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, {
   error: "expected 1 to 100 letters, digits, dots, hyphens or underscores, beginning with a letter or digit",
 });
 export const templateData = anyObject;
+/** In NFC: the preferences of a user name the categories too. */
+export const category = z.string().trim().normalize("NFC").min(1).max(100);
 
 /** An http(s) URL, or a path of the client. Browsers read `/\` as `//`, the start of a host. */
 const actionUrl = z.string().max(2_000).regex(/^(https?:\/\/[^\s]+|\/(?![/\\])[^\s]*)$/, {
@@ -76,7 +78,7 @@ export const SendRequest = z.object({
   templateData: optionalObject,
   locale: optionalText(35),
   priority: priority.nullish(),
-  category: z.string().trim().min(1).max(100).nullish(),
+  category: category.nullish(),
   icon: optionalText(200),
   actionUrl: actionUrl.nullish(),
 }).refine(({ recipients, userIds }) => recipients.length + userIds.length > 0, {

@@ -26,7 +26,7 @@ export const userNotificationRoutes = [
       ...ofUser,
       ...pageQuery(),
       isRead: queryBoolean.optional(),
-      category: z.string().max(100).optional().meta({ description: "Case-insensitive" }),
+      category: z.string().normalize("NFC").max(100).optional().meta({ description: "Case-insensitive" }),
     }),
     answers: { 200: { description: "A page", schema: pagedResultOf(UserNotificationDto) } },
     problems: ["NOTIFICATION_INAPP_FORBIDDEN"],

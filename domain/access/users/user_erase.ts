@@ -1,3 +1,4 @@
+import { mailForms } from "../../../infra/mail/mail_address.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { formerAddresses } from "../../audit/personal_data.ts";
 import { problem } from "../../problems/problem.ts";
@@ -90,8 +91,7 @@ async function anonymize(
       where created_by = ${userId} and revoked_at is null`;
   });
   if (!user.deletedAt) await emitUserDeleted(p, tx, { id: userId, email: erasedEmail(userId) });
-  const addresses = [user.email, ...user.phoneNumber === null ? [] : [user.phoneNumber]];
-  return { userId, addresses: [...new Set([...addresses, ...former])], tenantId: null };
+  return { userId, addresses: [...new Set([...writtenAddresses(user), ...former])], tenantId: null };
 }
 
 /** Former addresses of a user that no other user has by now. */
@@ -102,7 +102,7 @@ async function formerAddressesOnlyOf(tx: Tx, userId: string): Promise<string[]> 
     select address from unnest(${former}::text[]) address where not exists (
         select from users where mail_key(email) = mail_key(address) and id <> ${userId})
       and not exists (select from users where phone_number = address and id <> ${userId})`;
-  return free.map(({ address }) => address);
+  return free.flatMap(({ address }) => address.includes("@") ? mailForms(address) : [address]);
 }
 
 /** Checks who may export a user's data, and locks the user against an erasure. @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN as for a change of the user */
@@ -118,11 +118,16 @@ export async function requireExportable(
   await requireReach(tx, caller, user, within, "l.is_active");
 }
 
-/** The addresses of a user now, to find the user's messages. */
+const writtenAddresses = ({ email, phoneNumber }: Pick<ErasableUser, "email" | "phoneNumber">): string[] => [
+  ...mailForms(email),
+  ...phoneNumber === null ? [] : [phoneNumber],
+];
+
+/** The addresses of a user now, in the ways to write them, to find the user's messages. */
 export async function addressesOf(q: Sql, userId: string): Promise<string[]> {
   const [user] = await q<{ email: string; phoneNumber: string | null }[]>`
     select email, phone_number from users where id = ${userId} and erased_at is null`;
-  return user ? [user.email, ...user.phoneNumber === null ? [] : [user.phoneNumber]] : [];
+  return user ? writtenAddresses(user) : [];
 }
 
 async function requireErasable(tx: Tx, caller: Caller, user: ErasableUser, within: string | null) {

@@ -58,7 +58,7 @@ const rank = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state);
 async function findRecipients(tx: Tx, reports: DeliveryReport[]): Promise<Found[]> {
   return await tx<Found[]>`
     with given as (
-      select n::int - 1 as index, reference, lower(address) as address
+      select n::int - 1 as index, reference, mail_key(address) as address
       from unnest(${reports.map(({ reference }) => reference)}::uuid[], ${
     reports.map(({ address }) => address)
   }::text[])
@@ -68,7 +68,7 @@ async function findRecipients(tx: Tx, reports: DeliveryReport[]): Promise<Found[
     from given g join notification_recipients r on r.id = g.reference
     union all
     select g.index, r.id, r.notification_id
-    from given g join notification_recipients r on r.notification_id = g.reference and lower(r.address) = g.address
+    from given g join notification_recipients r on r.notification_id = g.reference and mail_key(r.address) = g.address
     order by recipient_id`;
 }
 

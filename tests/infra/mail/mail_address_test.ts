@@ -17,7 +17,13 @@ const INVALID = [
   ..."ann|ann@|@example.com|ann@localhost|a..b@example.com|.a@example.com|a.@example.com|a b@example.com"
     .split("|"),
   ...['"a b"@example.com', "ann@example..com", "ann@-a.com", "ann@a-.com", "ann@a@b.com", "änn@example.com"],
-  ...["ann@exa mple.com", "ann@[127.0.0.1]", "ann@exam\u0000ple.com", `${"l".repeat(65)}@example.com`],
+  ...[
+    "ann@exa mple.com",
+    "ann@[127.0.0.1]",
+    "ann@gİthub.com",
+    "ann@exam\u0000ple.com",
+    `${"l".repeat(65)}@example.com`,
+  ],
 ];
 
 Deno.test("what a mail server accepts is an email address, with its domain in Unicode or ASCII", () => {
@@ -26,10 +32,12 @@ Deno.test("what a mail server accepts is an email address, with its domain in Un
 });
 
 Deno.test("the database compares addresses as the service does: in lower case, with ASCII domains", async () => {
+  const letters = Array.from({ length: 0x2000 }, (_, code) => `a@x${String.fromCharCode(code)}y.example`);
   const sql = connectPostgres(await createTestDatabase(), { max: 1 });
   const rows = await sql<{ address: string; key: string }[]>`
     select address, mail_key(address) as key from unnest(${[
     ...VALID,
+    ...letters.filter(isMailAddress),
     "Ann@MÜLLER.de".normalize("NFD"),
   ]}::text[]) address`;
   await sql.end();

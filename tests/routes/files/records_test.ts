@@ -273,7 +273,7 @@ Deno.test("every filter works alone and combined with others", async () => {
     bytes: three,
     profile: "image",
     contentType: "image/png",
-    fileName: "Relatório_100%.png",
+    fileName: "Relatório_100%.png".normalize("NFD"),
   });
   await sql`update files set created_at = '2026-01-15T12:00:00Z' where id = ${purged}`;
   const found = async (query: string, expected: string[], why?: string) => {
@@ -297,6 +297,7 @@ Deno.test("every filter works alone and combined with others", async () => {
   await found(`createdBy=${actor.userId.toUpperCase()}`, [own]);
   await found("search=RELATORIO_100%25", [own], "wildcards are letters like any");
   await found("search=relatorio%25png", []);
+  has(await accepted(actor.get(`/api/v1/files/${own}`)), { fileName: "Relatório_100%.png" });
   await found("fromDate=2026-01-15T12:00:00Z&toDate=2026-01-15T12:00:00Z", [purged]);
   await found("toDate=2026-01-15", []);
   await found("status=&search=", [purged, held, brief, own], "empty is absent");

@@ -51,6 +51,13 @@ Deno.test("a job is enqueued, runs, and stores its execution", async () => {
   assert.equal(refusal(await actor.get(`${JOBS}/${body.id}/executions/2/log`)), "404 JOB_NOT_FOUND");
 });
 
+Deno.test("a long output is cut between characters", async () => {
+  const serializedArgs = JSON.stringify(`${"x".repeat(64 * 1024 - 2)}🇵🇹`);
+  const { body } = await actor.post(JOBS, echo({ serializedArgs }));
+  assert.equal(await t.settled(body.id), "Succeeded");
+  assert.equal((await executionsOf(actor, body.id))[0].output, serializedArgs.slice(0, 64 * 1024 - 1));
+});
+
 Deno.test("with a global token only a system administrator enqueues jobs: the service's own", async () => {
   assert.equal(refusal(await (await t.actor({ global: true })).post(JOBS, echo())), "403 FORBIDDEN");
   const { body } = await (await t.actor({ role: "SystemAdmin", global: true })).post(JOBS, echo());

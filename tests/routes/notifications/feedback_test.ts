@@ -92,6 +92,14 @@ Deno.test("a state only becomes stronger, and each change is reported once", asy
   has(stats, { deliveredNotifications: 0, bouncedNotifications: 0, complainedNotifications: 1 });
 });
 
+Deno.test("a report may name the address with its domain in ASCII, as it was sent", async () => {
+  const bob = await sender();
+  const id = await mailed(bob, "ida@bücher.test");
+  const bounce = { recipient: "ida@xn--bcher-kva.test", state: "Bounced", isPermanent: true };
+  assert.deepEqual(await reported({ messageId: messageId(id), ...bounce }), [1, 0]);
+  assert.deepEqual(await suppressed(bob), { "ida@bücher.test": "HardBounce" });
+});
+
 Deno.test("a soft bounce suppresses nothing, and a repeated hard bounce does not suppress a lifted address", async () => {
   const bob = await sender();
   const soft = await mailed(bob, "soft@x.test");

@@ -217,6 +217,32 @@ Deno.test("messages to a former address are erased too, unless another user has 
   assert.deepEqual(await Promise.all(sent.map(addressOf)), ["erased", second, "erased"]);
 });
 
+Deno.test("messages to the address are erased, whether its domain is written in ASCII or in Unicode", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const mark = crypto.randomUUID().slice(0, 8);
+  const forms = [`Ida.${mark}@BÜCHER.example`, `ida.${mark}@xn--bcher-kva.example`];
+  const user = await createUser(clerk, { email: forms[0], firstName: "Ida" });
+  const recipients = forms.map((address) => ({ address }));
+  const sent = await Promise.all(recipients.map(async (recipient) => {
+    const message = {
+      channel: "Email",
+      category: "news",
+      recipients: [recipient],
+      subject: "To",
+      textBody: "Dear Ida",
+    };
+    const { body } = await clerk.post("/api/v1/notifications/send", message);
+    const [{ userId, address }] =
+      (await accepted(clerk.get(`/api/v1/notifications/${body.notificationId}`))).recipients;
+    assert.deepEqual([userId, address], [user, recipient.address], "their preferences apply");
+    return body.notificationId as string;
+  }));
+  await erase(clerk, user);
+  const left = await sql`
+    select distinct address from notification_recipients where notification_id = any(${sent}::uuid[])`;
+  assert.deepEqual([...left], [{ address: "erased" }]);
+});
+
 Deno.test("a failed message is sent again to its other recipients only, and to nobody if there is no other", async () => {
   const clerk = await t.actor({ permissions: CLERK });
   const mark = crypto.randomUUID().slice(0, 8);
