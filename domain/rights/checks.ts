@@ -126,7 +126,7 @@ export function inTenant(...permissions: string[]): Access<TenantCaller> {
  * A caller with a tenant context, or a service account without one, which then serves all its tenants; both need
  * `permission`.
  */
-export function inServedTenants(permission: string): Access<Caller> {
+function inServedTenants(permission: string): Access<Caller> {
   return {
     permissions: [permission],
     needsCaller: true,

@@ -43,7 +43,7 @@ export const arrayTypes = Object.fromEntries(
  * Returns the array literal: numbers bare, other elements quoted, null as NULL. A value that is not an array becomes a
  * string.
  */
-export function printArray(values: unknown): string {
+function printArray(values: unknown): string {
   if (!Array.isArray(values)) return String(values);
   return `{${values.map(printElement).join(",")}}`;
 }
@@ -58,7 +58,7 @@ function printElement(value: unknown): string {
 }
 
 /** Parses the literal of a one-dimensional array. */
-export function parseArray<T>(literal: string, parse: (text: string) => T): (T | null)[] {
+function parseArray<T>(literal: string, parse: (text: string) => T): (T | null)[] {
   const values: (T | null)[] = [];
   const element = /"((?:[^"\\]|\\.)*)"|([^,{}"]+)/gs;
   for (const [, quoted, bare] of literal.matchAll(element)) {
