@@ -84,13 +84,13 @@ Deno.test("an invalid schedule, type or argument is rejected by name", async () 
   }
 });
 
-Deno.test("arguments nested too deep are refused, also with a masked secret and a long number", async () => {
+Deno.test("arguments nested too deep are refused, also with a masked secret", async () => {
   const sender = await t.actor({ permissions: ["run:http-requests"] });
   const jobTypeName = "steward.http-request";
   const args = (authorization: string, levels: number) => ({
     jobTypeName,
     serializedArgs: `{"url":"https://example.com/","headers":{"authorization":"${authorization}"},
-      "more":${"[".repeat(levels)}12345678901234567890${"]".repeat(levels)}}`,
+      "more":${"[".repeat(levels)}1${"]".repeat(levels)}}`,
   });
   const { jobId } = (await sender.post(RECURRING, spec(args("secret", 199)))).body;
   const change = (levels: number) =>
