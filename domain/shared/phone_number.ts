@@ -1,3 +1,5 @@
+import { invalid } from "../problems/problem.ts";
+
 const E164 = /^\+[1-9]\d{1,14}$/;
 /** What people write between the digits. The zero of `+44 (0)20` is dialled only within the country. */
 const SEPARATORS = /\(0\)|[\s().\-/\u2010-\u2015]/g;
@@ -10,4 +12,18 @@ export const isPhoneNumber = (text: string): boolean => E164.test(text);
 export function phoneNumberOf(text: string): string | null {
   const digits = text.replaceAll(SEPARATORS, "");
   return isPhoneNumber(digits) ? digits : null;
+}
+
+/**
+ * The phone number that a change stores. One that is not changed may be in a form that older versions accepted.
+ * @throws VALIDATION_ERROR if it is not international
+ */
+export function changedPhoneNumber<G extends string | null | undefined>(
+  given: G,
+  stored: string | null,
+): G | string {
+  if (typeof given !== "string" || given === stored) return given;
+  const number = phoneNumberOf(given);
+  if (number === null) throw invalid({ phoneNumber: [PHONE_EXPECTED] });
+  return number;
 }

@@ -6,12 +6,13 @@ import { USER_SORTS } from "../../domain/access/users/user_list_parts.ts";
 import { deletedAt, listQuery } from "../shared/paging.ts";
 import {
   anyObject,
+  givenPhoneNumber,
   mailAddress,
-  optionalPhoneNumber,
   queryBoolean,
   requiredText,
   uuid,
 } from "../shared/validation.ts";
+import { PHONE_EXPECTED, phoneNumberOf } from "../../domain/shared/phone_number.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const timestamp = z.iso.datetime();
@@ -146,7 +147,11 @@ export const CreateUserRequest = z.object({
   isPasswordEncrypted: optionalBoolean(false),
   firstName: name.nullish().transform((value) => value ?? ""),
   lastName: name.nullish().transform((value) => value ?? ""),
-  phoneNumber: optionalPhoneNumber.transform((value) => value ?? null),
+  phoneNumber: givenPhoneNumber.transform((value, context) => {
+    const number = value ? phoneNumberOf(value) : null;
+    if (value && number === null) context.addIssue(PHONE_EXPECTED);
+    return number;
+  }),
   tenants: assignments.nullish().transform((links) => links ?? []),
   appIds: appIds.nullish().transform((ids) => ids ?? []),
   isActive: optionalBoolean(true),
@@ -180,7 +185,7 @@ export const InvitationDto = z.object({
 const changes = {
   firstName: name.nullish().transform((value) => value === null ? "" : value),
   lastName: name.nullish().transform((value) => value === null ? "" : value),
-  phoneNumber: optionalPhoneNumber,
+  phoneNumber: givenPhoneNumber,
   appIds: appIds.nullish().transform((value) => value === null ? [] : value),
   isActive: z.boolean().nullish().transform((value) => value ?? undefined),
   metadata: metadata.nullish().transform((value) => value === null ? {} : value),

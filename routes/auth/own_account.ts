@@ -8,7 +8,7 @@ import { readProfile, updateOwnProfile } from "../../domain/access/account/profi
 import { noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
-import { optionalPhoneNumber, queryIds, queryInteger, uuid } from "../shared/validation.ts";
+import { givenPhoneNumber, queryIds, queryInteger, uuid } from "../shared/validation.ts";
 import { OwnSessionDto, OwnTenantDto, ProfileDto } from "./shapes.ts";
 
 const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
@@ -70,7 +70,7 @@ export const ownAccountRoutes = [
     body: z.object({
       firstName: name,
       lastName: name,
-      phoneNumber: optionalPhoneNumber,
+      phoneNumber: givenPhoneNumber,
     }).meta({ id: "UpdateMeRequest", description: "Omitted fields keep their values; null clears them" }),
     answers: { 200: { etag: true, description: "The caller", schema: ProfileDto } },
     problems: ["PRECONDITION_FAILED"],

@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { FieldErrors } from "../../domain/problems/problem.ts";
 import { shapeOf } from "./body_members.ts";
 import { isMailAddress } from "../../infra/mail/mail_address.ts";
-import { PHONE_EXPECTED, phoneNumberOf } from "../../domain/shared/phone_number.ts";
 
 /**
  * The messages of a failed parse of `value` by dotted field name; `body` for the whole value. A repeated parameter of a
@@ -45,13 +44,10 @@ export const mailAddress = z.string().trim().normalize("NFC").refine(
 )
   .meta({ format: "email", maxLength: 254 });
 
-/** A phone number, converted to E.164 form; null for an empty text. */
-export const optionalPhoneNumber = z.string().trim().max(40).nullish().transform((value, context) => {
-  if (!value) return value === undefined ? undefined : null;
-  const number = phoneNumberOf(value);
-  if (number === null) context.addIssue(PHONE_EXPECTED);
-  return number;
-});
+/** A phone number as it is given; null for an empty text. `changedPhoneNumber` checks it. */
+export const givenPhoneNumber = z.string().trim().max(40).nullish().transform((value) =>
+  value === undefined ? undefined : value || null
+);
 
 /** A UUID, converted to lower case. */
 export const NO_UUID = "expected a UUID";

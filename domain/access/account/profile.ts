@@ -8,6 +8,7 @@ import { requireVersion } from "../../shared/version.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { ownTenantOrder, ownTenants } from "./own_tenants.ts";
 import { lockUser } from "../users/user_lock.ts";
+import { changedPhoneNumber } from "../../shared/phone_number.ts";
 
 /** The signed-in user, as the sign-in routes return it. */
 export interface Profile {
@@ -85,7 +86,9 @@ export async function updateOwnProfile(
     const after = {
       firstName: change.firstName ?? firstName,
       lastName: change.lastName ?? lastName,
-      phoneNumber: change.phoneNumber === undefined ? phoneNumber : change.phoneNumber,
+      phoneNumber: change.phoneNumber === undefined
+        ? phoneNumber
+        : changedPhoneNumber(change.phoneNumber, phoneNumber),
     };
     if (JSON.stringify(before) !== JSON.stringify(after)) {
       await tx`update users set first_name = ${after.firstName}, last_name = ${after.lastName},

@@ -19,6 +19,7 @@ import {
   requireNotSelf,
   type UserPlatform,
 } from "./user_lock.ts";
+import { changedPhoneNumber } from "../../shared/phone_number.ts";
 
 /** Fields to change; absent ones keep their value. */
 export interface UserChange {
@@ -124,9 +125,10 @@ async function writeUser(
   tx: Tx,
   acting: Acting,
   user: LockedUser & Pick<TenantUserChange, "externalId">,
-  change: TenantUserChange,
+  given: TenantUserChange,
   links: { before: Assignment[]; after: Assignment[]; rightsChanged: boolean } | null = null,
 ): Promise<void> {
+  const change = { ...given, phoneNumber: changedPhoneNumber(given.phoneNumber, user.phoneNumber) };
   const differing = FIELDS.filter((name) =>
     change[name] !== undefined && !isDeepStrictEqual(change[name], user[name])
   );

@@ -1,8 +1,8 @@
 -- The form in which texts are compared: without compatibility forms, letter case, invisible characters and repeated white
--- space. Greek has two small sigmas, which are one letter.
+-- space. The two small sigmas of Greek are one letter; `ß` is `ss`, as in capitals.
 create function same_text(value text) returns text language sql immutable parallel safe strict as $$
   select case when value !~ '[^ -~]|  ' then lower(value) else regexp_replace(regexp_replace(
-    replace(lower(normalize(value, NFKC)), 'ς', 'σ'),
+    replace(replace(lower(normalize(value, NFKC)), 'ς', 'σ'), 'ß', 'ss'),
     '[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+',
     '', 'g'), '\s+', ' ', 'g') end
 $$;

@@ -34,6 +34,15 @@ Deno.test("an update keeps omitted members, and ends tokens only if it changes i
   assert.deepEqual(statuses(answers), [200, 412, 412], "of simultaneous changes of one version");
 });
 
+Deno.test("a phone number that an older version stored stays until it is changed, then it must be international", async () => {
+  const id = await createUser(admin);
+  await sql`update users set phone_number = '912 345 678' where id = ${id}`;
+  const put = (phoneNumber: string) => admin.put(path(id), { phoneNumber, firstName: "Bea" });
+  assert.equal((await put("912 345 678")).body.phoneNumber, "912 345 678");
+  refused(await put("912 345 679"), 400, "VALIDATION_ERROR");
+  assert.equal((await put("+351 912 345 678")).body.phoneNumber, "+351912345678");
+});
+
 Deno.test("a user who is active in other tenants can be changed only with permission for all users", async () => {
   const id = await createUser(admin);
   const elsewhere = await linkElsewhere(id);
