@@ -3,19 +3,16 @@ import { join } from "node:path";
 import type { Pool, Tx } from "./postgres.ts";
 import { requireFeatures } from "./required_features.ts";
 import { ADVISORY_LOCKS } from "./advisory_locks.ts";
-import { requireTenantInKeys } from "./tenant_keys.ts";
+import { requireTenantInKeys, type WrittenSchema } from "./tenant_keys.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
 
 /** What an extension adds to the database. It is added after the service's migrations. */
-export interface ExtensionMigrations {
-  extension: string;
+export interface ExtensionMigrations extends WrittenSchema {
   /** Folder of files such as `0001_invoices.sql`. They run in the schema of the extension's name. */
   folder?: string;
   /** Values for the type `notification_channel`. A migration of this run cannot use them yet. */
   channels?: string[];
-  /** Columns that requests write, such as `acme.orders.customer_id`. */
-  written?: string[];
 }
 
 interface Migration {

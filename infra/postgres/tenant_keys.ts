@@ -1,5 +1,11 @@
-import type { ExtensionMigrations } from "./migrate.ts";
 import type { Pool, Tx } from "./postgres.ts";
+
+/** The schema of an extension. */
+export interface WrittenSchema {
+  extension: string;
+  /** Columns that requests write, such as `acme.orders.customer_id`. */
+  written?: string[];
+}
 
 /** A foreign key without the tenant. */
 interface OpenKey {
@@ -19,7 +25,7 @@ interface OpenKey {
  */
 export async function requireTenantInKeys(
   sql: Pool | Tx,
-  extensions: readonly ExtensionMigrations[],
+  extensions: readonly WrittenSchema[],
 ): Promise<void> {
   const [key] = await sql<OpenKey[]>`
     with foreign_keys as (

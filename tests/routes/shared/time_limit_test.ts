@@ -40,7 +40,12 @@ const platformOf = (settings: Partial<ServicePlatform["config"]>, stopping: Abor
     log,
     metrics: { countRequest() {} },
     connectionWait: { isTooLong: false, countArrival() {} },
-    runningRequests: { run: () => () => {}, takeBytes() {}, releaseBytes() {} },
+    runningRequests: {
+      run() {},
+      end() {},
+      takeBytes() {},
+      releaseBytes() {},
+    },
     stopping,
     config: {
       PUBLIC_URL: null,
