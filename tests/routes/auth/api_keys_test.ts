@@ -124,6 +124,7 @@ Deno.test("a revoked key is rejected at once on all instances, an expired one is
   for (const each of both) await accepted(each.get(USERS));
   await accepted(by.delete(path), 204);
   await refused("401 TOKEN_REVOKED", ...both.map((each) => each.get(USERS)));
+  await refused("404 API_KEY_NOT_FOUND", by.get(`${PATH}/${crypto.randomUUID()}`));
   const revoked = await accepted(by.get(path));
   assert.equal(revoked.revokedBy, by.userId);
   await accepted(by.delete(path), 204); // revoking again changes nothing
