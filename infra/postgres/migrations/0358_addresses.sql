@@ -50,18 +50,23 @@ begin
   return result;
 end $$;
 
--- Two email addresses are the same if their keys are equal: in lower case, with the domain in its ASCII form.
-create function mail_key(address text) returns text language plpgsql immutable strict parallel safe as $$
+-- The key of an address with other letters than those of ASCII.
+create function unicode_mail_key(address text) returns text language plpgsql immutable strict parallel safe as $$
 declare
   at constant int := length(address) - position('@' in reverse(address)) + 1;
 begin
-  if address !~ '[^\x01-\x7f]' then return lower(address); end if;
   return lower(left(address, at)) || (
     select string_agg(case when label ~ '[^\x01-\x7f]' then 'xn--' || public.punycode(label) else label end, '.' order by i)
     from unnest(string_to_array(normalize(lower(normalize(substr(address, at + 1), NFKC)), NFKC), '.'))
       with ordinality t (label, i)
   );
 end $$;
+
+-- Two email addresses are the same if their keys are equal: in lower case, with the domain in its ASCII form. Not strict, so
+-- that the planner puts its body in its place; the key of null is null.
+create function mail_key(address text) returns text language sql immutable parallel safe as $$
+  select case when address ~ '[^\x01-\x7f]' then public.unicode_mail_key(address) else lower(address) end
+$$;
 
 drop index users_email_unique;
 create unique index users_email_unique on users (mail_key(email));

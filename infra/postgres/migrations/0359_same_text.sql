@@ -1,14 +1,19 @@
 -- The form in which texts are compared: without compatibility forms, letter case, invisible characters and repeated white
--- space. The two small sigmas of Greek are one letter; `ß` is `ss`, as in capitals.
-create function same_text(value text) returns text language sql immutable parallel safe strict as $$
-  select case when value !~ '[^ -~]|  ' then lower(value) else regexp_replace(regexp_replace(
+-- space. The two small sigmas of Greek are one letter; `ß` is `ss`, as in capitals. Not strict, so that the planner
+-- puts its body in its place; the form of null is null.
+create function unicode_same_text(value text) returns text language sql immutable parallel safe strict as $$
+  select regexp_replace(regexp_replace(
     replace(replace(lower(normalize(value, NFKC)), 'ς', 'σ'), 'ß', 'ss'),
     '[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+',
-    '', 'g'), '\s+', ' ', 'g') end
+    '', 'g'), '\s+', ' ', 'g')
+$$;
+create function same_text(value text) returns text language sql immutable parallel safe as $$
+  select case when value ~ '[^ -~]|  ' then public.unicode_same_text(value) else lower(value) end
 $$;
 
-create or replace function fold(value text) returns text language sql immutable parallel safe strict as $$
-  select lower(public.unaccent('public.unaccent'::regdictionary, public.same_text(value)))
+create or replace function fold(value text) returns text language sql immutable parallel safe as $$
+  select case when value ~ '[^ -~]|  '
+    then lower(public.unaccent('public.unaccent'::regdictionary, public.unicode_same_text(value))) else lower(value) end
 $$;
 
 -- Stored search texts that have another form now. An update of a column computes them again.
