@@ -1,7 +1,7 @@
 import { type Problem, problem } from "../problems/problem.ts";
 import type { FileRow } from "./file.ts";
 
-/** How many workers die while they scan nothing but one file, until it is given up. */
+/** A file is given up when this number of workers died while they scanned nothing else. */
 export const LONE_DEATHS = 3;
 
 /** Scans of a file that have not ended and whose workers' leases are gone. */

@@ -39,9 +39,8 @@ function firstRepeated(
 ): Temporal.ZonedDateTime | null {
   const now = Temporal.Instant.fromEpochMilliseconds(after.getTime()).toZonedDateTimeISO(at.timeZoneId);
   if (now.offsetNanoseconds <= at.offsetNanoseconds) return null; // the clock does not go back
-  const change = now.getTimeZoneTransition("next");
-  const next = change &&
-    pattern.nextRun(new Date(wallClock(new Date(change.epochMilliseconds), at.timeZoneId).getTime() - 1));
+  const change = now.getTimeZoneTransition("next")?.toPlainDateTime().toZonedDateTime("UTC");
+  const next = change && pattern.nextRun(new Date(change.epochMilliseconds - 1));
   const repeated = next ? lastInstantOf(localTime(next, "UTC"), at.timeZoneId) : null;
   return repeated && repeated.epochMilliseconds < at.epochMilliseconds ? repeated : null;
 }

@@ -95,8 +95,9 @@ export class Wording {
   }
 
   #number(cell: string): string {
-    const decimals = /^-?\d+(?:\.(\d+))?$/.exec(cell)?.[1]?.length ?? (/^-?\d+$/.test(cell) ? 0 : null);
-    if (decimals === null || decimals > 100) return cell;
+    const plain = /^-?\d+(?:\.(\d{1,100}))?$/.exec(cell);
+    if (!plain) return cell;
+    const decimals = plain[1]?.length ?? 0;
     let format = this.#numbers.get(decimals);
     if (!format) {
       format = new Intl.NumberFormat(this.language.locale ?? "en", {

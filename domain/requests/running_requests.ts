@@ -81,7 +81,7 @@ class Supply {
   }
 }
 
-/** What one request holds. It counts for the address of the request, and for its caller once that is known. */
+/** The places and bytes that one request holds. They count for the address of the request, and for its caller once that is known. */
 export class Holding {
   /** When its work started, as `performance.now()`. */
   since = 0;

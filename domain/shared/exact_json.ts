@@ -68,7 +68,7 @@ export function parseOrText(text: string): unknown {
 
 /**
  * Finds a number in a value of `parseExactly` that would lose digits as a double. `1.0` and `1e3` lose none.
- * @returns its path in the value, and what is wrong with it; null if there is none
+ * @returns the path of the first such number, and a message about it; null if all numbers keep their digits
  */
 export function lostDigits(value: unknown, path: string[] = []): { path: string[]; mistake: string } | null {
   if (isExactNumber(value)) {

@@ -17,7 +17,7 @@ export function newId(): string {
   return v7({ msecs: ids.ms, seq: ids.sequence });
 }
 
-/** Whether a text is a UUID of any version and variant, in upper or lower case, as `z.guid()` accepts it. */
+/** True for a UUID of any version and variant, in upper or lower case, as `z.guid()` accepts it. */
 export const isUuid = (text: string): boolean => z.regexes.guid.test(text);
 
 /** Whether a text is a UUIDv7, as `newId` makes them. */

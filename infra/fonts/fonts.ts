@@ -167,9 +167,11 @@ function withSafeLayout(font: ParsedFont): LoadedFont {
   return Object.assign(Object.create(font) as LoadedFont, {
     layout(text: string, direction: Direction): GlyphRun {
       const key = direction + text;
-      const run = known.get(key) ?? shape(text, direction);
-      if (known.size >= MAX_KNOWN_LAYOUTS) known.clear();
-      known.set(key, run);
+      let run = known.get(key);
+      if (!run) {
+        if (known.size >= MAX_KNOWN_LAYOUTS) known.clear();
+        known.set(key, run = shape(text, direction));
+      }
       return run;
     },
   });

@@ -37,12 +37,12 @@ export class ProtocolTracker {
   /** Bytes of the current message that have not arrived yet. */
   #left = 0;
 
-  /** Whether something was sent: the startup message is the first. */
+  /** True after something was sent. The startup message is the first. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** Whether a query was sent that has not ended; false while only a description is due. */
+  /** True while a query has not ended; false if only a description is due. */
   get hasOpenQuery(): boolean {
     return this.#owed.includes("ReadyForQuery");
   }
@@ -112,7 +112,7 @@ export class ProtocolTracker {
   }
 }
 
-/** Whether the first of these messages starts a query. */
+/** True if the first of these messages starts a query. */
 export const startsQuery = (bytes: Uint8Array): boolean => bytes[0] === QUERY || bytes[0] === PARSE;
 
 /** Divides complete messages before each that starts a query. */

@@ -29,7 +29,7 @@ export class ScanThreads {
   readonly #waiting: (() => void)[] = [];
   #places: number;
 
-  /** @param start starts a thread, when there is none */
+  /** @param start starts a thread. It is called when no thread is idle. */
   constructor(
     private readonly start: () => Promise<ScanThread>,
     private readonly o: Pick<ScanThreadOptions, "threads" | "idleTimeoutMs">,
@@ -100,7 +100,7 @@ export class ScanThreads {
     else this.#places++;
   }
 
-  /** Returns an idle thread; undefined if there is none. Removes threads that have died. */
+  /** Removes the threads that have died, and returns an idle one; undefined if all are busy. */
   #usableIdle(): ScanThread | undefined {
     const thread = this.#idle.pop();
     if (thread === undefined || thread.usable) return thread;

@@ -12,7 +12,7 @@ import {
   requiredText,
   uuid,
 } from "../shared/validation.ts";
-import { PHONE_EXPECTED, phoneNumberOf } from "../../domain/shared/phone_number.ts";
+import { internationalNumber } from "../../domain/shared/phone_number.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const timestamp = z.iso.datetime();
@@ -147,11 +147,7 @@ export const CreateUserRequest = z.object({
   isPasswordEncrypted: optionalBoolean(false),
   firstName: name.nullish().transform((value) => value ?? ""),
   lastName: name.nullish().transform((value) => value ?? ""),
-  phoneNumber: givenPhoneNumber.transform((value, context) => {
-    const number = value ? phoneNumberOf(value) : null;
-    if (value && number === null) context.addIssue(PHONE_EXPECTED);
-    return number;
-  }),
+  phoneNumber: givenPhoneNumber.transform((value) => value ?? null).pipe(internationalNumber.nullable()),
   tenants: assignments.nullish().transform((links) => links ?? []),
   appIds: appIds.nullish().transform((ids) => ids ?? []),
   isActive: optionalBoolean(true),

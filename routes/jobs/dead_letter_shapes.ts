@@ -91,7 +91,7 @@ export const PurgeRequest = z.object({
   retentionDays: z.number().min(0).refine(Number.isInteger, "expected an integer").nullish().meta({
     type: ["integer", "null"],
     minimum: 0,
-    description: "Only what failed more than so many days ago",
+    description: "Only dead letters that failed more than this number of days ago",
   }),
   jobTypeName: filters.jobTypeName.nullish(),
   errorPattern: filters.errorPattern.nullish(),

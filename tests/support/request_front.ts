@@ -1,13 +1,14 @@
+// deno-lint-ignore no-explicit-any -- tests look into bodies of every shape
+type Body = any;
+
 /** A request to `/api/v1/work/…` as the front saw it. */
 export interface SeenRequest {
   verb: string;
-  // deno-lint-ignore no-explicit-any -- tests look into bodies of every shape
-  body: any;
+  body: Body;
   /** Milliseconds, by `performance.now()`. */
   at: number;
   /** What the service answered; absent: nothing yet, or it was not asked. */
-  // deno-lint-ignore no-explicit-any -- tests look into bodies of every shape
-  answer?: any;
+  answer?: Body;
 }
 
 /**

@@ -32,7 +32,7 @@ export function localeForms(tag: string | null): string[] {
   return parts.map((_, index) => parts.slice(0, parts.length - index).join("-"));
 }
 
-/** What a tenant has set; null: nothing. */
+/** Settings of a tenant for its messages and documents; null: not set. */
 export interface NotificationSettings {
   defaultLocale: string | null;
   timeZoneId: string | null;

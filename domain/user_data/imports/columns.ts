@@ -9,7 +9,7 @@ import { requireStorableText } from "../../shared/storable.ts";
 import { Problem } from "../../problems/problem.ts";
 import { storableText } from "../../shared/cut_text.ts";
 import { isMailAddress } from "../../../infra/mail/mail_address.ts";
-import { PHONE_EXPECTED, phoneNumberOf } from "../../shared/phone_number.ts";
+import { internationalNumber } from "../../shared/phone_number.ts";
 
 /** An error may name a member, and a file has members of any length. */
 const LONGEST_ERROR = 500;
@@ -61,11 +61,7 @@ const OF_USER = {
     .refine(isMailAddress, "expected an email address").optional(),
   firstName: name.optional(),
   lastName: name.optional(),
-  phoneNumber: text(40).refine(holdsNoHash, NO_HASH).transform((value, context) => {
-    const number = phoneNumberOf(value);
-    if (number === null) context.addIssue(PHONE_EXPECTED);
-    return number ?? undefined;
-  }).optional(),
+  phoneNumber: text(40).refine(holdsNoHash, NO_HASH).pipe(internationalNumber).optional(),
   externalId: text(200).refine((id) => !isAcceptedHash(id), NO_HASH).optional(), // a digest can be an id
   isActive: isActive.optional(),
   roles: roles.optional(),

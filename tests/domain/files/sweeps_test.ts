@@ -70,7 +70,7 @@ interface Kept {
   releasedDaysAgo?: number;
 }
 const TEMPORARY = { retentionClass: "Temporary", retainDays: 5 };
-/** A file is collected so many days from now. */
+/** A file, and in how many days from now it is collected. */
 const KEPT: [name: string, file: Kept, days: number][] = [
   ["Standard, never held", {}, 30],
   ["Standard, with a date after its grace", { retainDays: 60 }, 60],

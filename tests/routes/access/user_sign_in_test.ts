@@ -127,7 +127,7 @@ Deno.test("an administrator has a reset link mailed to the owner, who chooses th
   assert.deepEqual(await auditOf(t, subject.userId), ["user.send-password-reset", "user.reset-password"]);
 });
 
-Deno.test("a reset link is sent by whoever may change the user", async () => {
+Deno.test("callers who may change the user can send a reset link", async () => {
   const outsider = await t.actor();
   await sql`insert into user_tenants (user_id, tenant_id) values (${outsider.userId}, ${tenantId})`;
   refused(await sendLink(admin, outsider.userId), 403, "CROSS_TENANT_FORBIDDEN");

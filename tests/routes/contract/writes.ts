@@ -25,7 +25,7 @@ const WITH: Partial<Record<Kind, Kind[]>> = {
   webhookDelivery: ["webhookEndpoint"],
   deadLetter: ["job"],
 };
-/** Two requests are so many numbers apart: a multiple of the values that objects have in turn, so that all have the first. */
+/** The distance between the numbers of two requests. Objects take values in turn; after this distance, the first is next. */
 const STEP = 30;
 let n = 0;
 

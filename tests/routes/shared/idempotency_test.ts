@@ -66,9 +66,9 @@ Deno.test("a rejected request frees its key, so that it can be corrected and sen
   const key = keyed();
   assert.equal((await admin.post("/api/v1/users", { email: 7 }, key)).body.code, "VALIDATION_ERROR");
   assert.equal((await admin.post("/api/v1/users", taken, key)).body.code, "USER_ALREADY_EXISTS");
-  const mended = await admin.post("/api/v1/users", newUser(), key);
-  assert.equal(mended.status, 201);
-  assert.equal(mended.headers.get("idempotency-replayed"), null);
+  const corrected = await admin.post("/api/v1/users", newUser(), key);
+  assert.equal(corrected.status, 201);
+  assert.equal(corrected.headers.get("idempotency-replayed"), null);
 });
 
 Deno.test("a replay needs the token and the permission of the request itself", async () => {
