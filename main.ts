@@ -130,7 +130,12 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
     eventTypes: extensions.eventTypes,
     eventFeed,
     jobEvents: new JobEvents(sql, pointReads),
-    workPolls: new WorkPolls({ sql, log, leaseSeconds: config.JOB_LEASE_SECONDS }),
+    workPolls: new WorkPolls({
+      sql,
+      log,
+      leaseSeconds: config.JOB_LEASE_SECONDS,
+      onClaimed: (jobs) => metrics.jobsClaimed.add([], jobs),
+    }),
     // Extensions come first: their tables may refer to those of the areas.
     personalData: [...extensions.personalData, ...allPersonalData],
     ...createWriters({ sql, wakeUps }),

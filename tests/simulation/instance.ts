@@ -37,7 +37,7 @@ export function simulatedPlatform(o: InstanceOptions, host: Host): JobPlatform {
   const jobTypes = new JobTypes();
   jobTypes.register(...simulatedTypes(o.handlers));
   const log = logOf(`${host.name}: `, o.note);
-  const workPolls = new WorkPolls({ sql, log, leaseSeconds: LEASE_SECONDS });
+  const workPolls = new WorkPolls({ sql, log, leaseSeconds: LEASE_SECONDS, onClaimed() {} });
   const platform = {
     sql,
     jobTypes,
@@ -47,7 +47,6 @@ export function simulatedPlatform(o: InstanceOptions, host: Host): JobPlatform {
     jobWriter: new JobWriter(sql),
     wakeUps: { at: o.wakeAt },
     config: { JOB_LEASE_SECONDS: LEASE_SECONDS },
-    metrics: { jobsClaimed: { add() {} } },
   };
   return platform as unknown as JobPlatform;
 }

@@ -119,13 +119,22 @@ const workOf = (
   { taker: _t, position: _p, lane: _l, priority: _q, waitedMs: _w, ...job }: ClaimedRow,
 ): ClaimedWork => job;
 
-/** The jobs that an earlier claim with the same requestId took and that the worker still holds. */
-export async function findClaimed(sql: Sql, workerId: string, requestId: string): Promise<ClaimedWork[]> {
-  return await sql<ClaimedWork[]>`
-    select ${sql.unsafe(COLUMNS)} from jobs j
-    where j.status = 'Processing' and j.worker_id = ${workerId} and j.claim_request_id = ${requestId}
-      and j.lease_until > now()
+/** The jobs that earlier claims with the same requestIds took and that their workers still hold, by poll. */
+export async function findClaimed<T extends Claimant>(sql: Sql, polls: T[]): Promise<Map<T, ClaimedWork[]>> {
+  const repeatable = polls.filter(({ requestId }) => requestId !== null);
+  if (repeatable.length === 0) return new Map();
+  const rows = await sql<(ClaimedWork & { number: number })[]>`
+    select ${sql.unsafe(COLUMNS)}, c.number::int
+    from unnest(${repeatable.map(({ workerId }) => workerId)}::uuid[],
+      ${repeatable.map(({ requestId }) => requestId)}::uuid[]) with ordinality as c (worker, request, number)
+    join jobs j on j.worker_id = c.worker and j.claim_request_id = c.request
+    where j.status = 'Processing' and j.lease_until > now()
     order by j.priority, j.due_at, j.id`;
+  const byNumber = Map.groupBy(rows, ({ number }) => number);
+  return new Map(repeatable.flatMap((poll, index) => {
+    const jobs = byNumber.get(index + 1);
+    return jobs ? [[poll, jobs.map(({ number: _n, ...job }) => job)]] : [];
+  }));
 }
 
 /** Gives back jobs whose claimant has gone. The attempt keeps its number, because its answer may have arrived. */

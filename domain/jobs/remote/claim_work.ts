@@ -38,7 +38,7 @@ export interface WorkItem {
   traceparent: string | null;
 }
 
-type Parts = Pick<JobPlatform, "sql" | "workPolls" | "metrics">;
+type Parts = Pick<JobPlatform, "sql" | "workPolls">;
 
 /** After a longer wait the caller is authenticated again. A change of rights takes effect within a second anyway. */
 const AUTHENTICATED_MS = 500;
@@ -60,17 +60,14 @@ export async function claimWork(
   const served = await tenantsServed(p.sql, caller);
   await requireClaimable(p.sql, types, { caller, served });
   const workerId = v5(`${caller.tenantId ?? ""} ${worker}`, principalId(caller));
-  const claimed = requestId === null ? [] : await findClaimed(p.sql, workerId, requestId);
-  if (claimed.length > 0) return claimed.map(workItem);
   const asked = { types, queues, max, worker, program, workerId, requestId, served, caller };
   const since = performance.now();
-  const found = await p.workPolls.wait(asked, request.waitSeconds * 1000, o.gone);
+  let found = await p.workPolls.wait(asked, request.waitSeconds * 1000, o.gone);
   const isOld = performance.now() - since > AUTHENTICATED_MS;
-  if (found.length === 0 && requestId !== null) {
-    return (await findClaimed(p.sql, workerId, requestId)).map(workItem); // by a simultaneous claim
+  if (isOld && found.length === 0) {
+    found = (await findClaimed(p.sql, [asked])).get(asked) ?? []; // by a simultaneous claim at another instance
   }
   const jobs = isOld && found.length > 0 ? await stillServed(p, found, served, o.renew) : found;
-  p.metrics.jobsClaimed.add([], jobs.length);
   return jobs.map(workItem);
 }
 

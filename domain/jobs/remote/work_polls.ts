@@ -6,7 +6,7 @@ import { countRunning, type RunningLimit, withinLimit } from "../claim.ts";
 import { laneParts, remoteKey } from "../job_row.ts";
 import { LaneFloors } from "../lane_floors.ts";
 import { readPausedWork } from "../known_pauses.ts";
-import { type Claimant, type ClaimedWork, claimSlots, giveBackClaimed } from "./claim_slots.ts";
+import { type Claimant, type ClaimedWork, claimSlots, findClaimed, giveBackClaimed } from "./claim_slots.ts";
 import { findDueLanes, lanePrefixes, LANES_AT_ONCE } from "./due_lanes.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "./find_job_types.ts";
 import { type DueLane, handOut, type Slot } from "./hand_out.ts";
@@ -64,7 +64,9 @@ export class WorkPolls {
   #round = 0;
   #lastServed = "";
 
-  constructor(private readonly o: { sql: Sql; log: Log; leaseSeconds: number }) {
+  constructor(
+    private readonly o: { sql: Sql; log: Log; leaseSeconds: number; onClaimed(jobs: number): void },
+  ) {
     const waiting = () =>
       [...this.#polls].map(({ workerId, worker, program }) => ({
         id: workerId,
@@ -185,8 +187,10 @@ export class WorkPolls {
   #isSearchedFor = ({ lastRound }: Poll): boolean => lastRound !== null && lastRound < this.#round;
 
   /** @returns how many jobs were claimed; `missed`: others had locked all jobs, or more lanes were not searched yet */
-  async #claimFor(polls: Poll[]): Promise<{ claimed: number; missed: boolean }> {
+  async #claimFor(all: Poll[]): Promise<{ claimed: number; missed: boolean }> {
     const { sql } = this.o;
+    const polls = await this.#withoutRepeats(all);
+    if (polls.length === 0) return { claimed: 0, missed: false };
     const byKey = [...Map.groupBy(polls, ({ key }) => key).values()];
     const prefixes = new Set(
       byKey.flatMap(([first]) => first ? lanePrefixes(first.types, first.served) : []),
@@ -208,6 +212,17 @@ export class WorkPolls {
     const types = new Map(lanes.map((lane) => [lane.lane, lane.type]));
     const claimed = await this.#claim(slots, types, version);
     return { claimed, missed: slots.length > 0 && claimed === 0 || this.#searchAfter !== "" };
+  }
+
+  /**
+   * Answers polls that repeat an answered one with its jobs.
+   * @returns the other polls
+   */
+  async #withoutRepeats(polls: Poll[]): Promise<Poll[]> {
+    const unsearched = polls.filter(({ lastRound }) => lastRound === null);
+    const found = await findClaimed(this.o.sql, unsearched);
+    for (const [poll, jobs] of found) poll.answer(jobs);
+    return polls.filter((poll) => !found.has(poll));
   }
 
   /** The lanes whose type still exists and is not pushed, with the room that limited types have. */
@@ -280,6 +295,7 @@ export class WorkPolls {
       else if (!poll.isGone || poll.requestId === null) unwanted.push(...jobs);
     }
     if (unwanted.length > 0) await giveBackClaimed(sql, unwanted);
+    this.o.onClaimed(claimed - unwanted.length);
     return claimed;
   }
 }
