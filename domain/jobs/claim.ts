@@ -4,7 +4,8 @@ import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { AnyJobType } from "./job_type.ts";
 import type { PausedType } from "./known_pauses.ts";
 import { type LaneFloors, sinceFloor } from "./lane_floors.ts";
-import { type ClaimPlan, limitPlan } from "./lanes.ts";
+import { type ClaimPlan, lanesFor, limitPlan } from "./lanes.ts";
+import { Places, type Room } from "./places.ts";
 import { runBatches } from "../shared/batches.ts";
 
 const PROMOTED_AT_ONCE = 1_000;
@@ -145,7 +146,10 @@ export async function claimLimited(
     sql,
     limit,
     none,
-    (tx, capacity) => claimFromLanes(tx, workerId, limitPlan(plan, capacity), [], floors),
+    (tx, room) => {
+      const { lanes, limit: capacity } = lanesFor(room, plan.lanes);
+      return claimFromLanes(tx, workerId, limitPlan({ ...plan, lanes }, capacity), [], floors);
+    },
   );
 }
 
@@ -156,7 +160,7 @@ export interface RunningLimit {
 }
 
 /**
- * Runs `claim` with the number of jobs that may start. An advisory lock serializes the claims of one limit, so that each
+ * Runs `claim` with the room for jobs that may start. An advisory lock serializes the claims of one limit, so that each
  * count includes the jobs of the claim before. A claim holds the lock for milliseconds. If it is held longer, that
  * instance has frozen, and this type is skipped until the lanes are searched again.
  * @returns `none` if no job may start
@@ -165,14 +169,13 @@ export async function withinLimit<T>(
   sql: Sql,
   limit: RunningLimit,
   none: T,
-  claim: (tx: Tx, capacity: number) => Promise<T>,
+  claim: (tx: Tx, room: Room) => Promise<T>,
 ): Promise<T> {
   const claiming = transact(sql, async (tx) => {
     tx.unsafe(`set local lock_timeout = ${LIMIT_LOCK_MS}`).execute(); // a failure fails the whole transaction
     await lockNamed(tx, "runningJobs", limit.key);
-    const running = await countRunning(tx, [limit.key]);
-    const capacity = limit.maxRunning - (running.get(limit.key) ?? 0);
-    return capacity <= 0 ? none : await claim(tx, capacity);
+    const room = (await readRooms(tx, [limit])).get(limit.key);
+    return room && room.free > 0 ? await claim(tx, room) : none;
   });
   return await claiming.catch((error) => {
     if (isLockTimeout(error)) return none;
@@ -180,12 +183,18 @@ export async function withinLimit<T>(
   });
 }
 
-/** Number of running jobs by limit key. */
-export async function countRunning(q: Sql, limitKeys: string[]): Promise<Map<string, number>> {
-  const rows = await q<{ limitKey: string; n: number }[]>`
-    select limit_key, count(*)::int as n from jobs
-    where status = 'Processing' and limit_key = any(${limitKeys}::text[]) group by limit_key`;
-  return new Map(rows.map(({ limitKey, n }) => [limitKey, n]));
+/** How many more jobs may run, by limit key. None runs beyond a limit, whatever one tenant holds. */
+export async function readRooms(q: Sql, limits: RunningLimit[]): Promise<Map<string, Room>> {
+  const rows = await q<{ limitKey: string; tenantId: string | null; n: number }[]>`
+    select limit_key, tenant_id, count(*)::int as n from jobs
+    where status = 'Processing' and limit_key = any(${limits.map(({ key }) => key)}::text[])
+    group by limit_key, tenant_id`;
+  const places = new Map(limits.map(({ key, maxRunning }) => [key, new Places(maxRunning)]));
+  for (const { limitKey, tenantId, n } of rows) places.get(limitKey)?.take(tenantId, n);
+  return new Map([...places].map(([key, of]) => {
+    const { free } = of;
+    return [key, { free, open: free, holdsHalf: (tenantId) => of.holdsHalf(tenantId) }];
+  }));
 }
 
 /** Sets Scheduled and Failed jobs that are due to Enqueued; returns how many. */

@@ -93,14 +93,17 @@ export class Claimer {
       const { jobs, exhausted } = await this.#take(workerId, plan);
       this.#turns.drop(exhausted);
       if (jobs.length === 0) continue;
-      const lanes = plan.lanes.filter((lane) => !lane.startsWith(REMOTE_MARK));
-      this.#remembered = lanes.slice(0, REMEMBERED_LANES);
+      this.#remembered = plan.lanes.filter(this.#isUnlimited).slice(0, REMEMBERED_LANES);
       return jobs;
     }
     this.#leftJobs ||= !this.#turns.isEmpty;
     this.#turns.replace([]);
     return [];
   }
+
+  /** Lanes of a limited type are not remembered, because other tenants' jobs may come first. */
+  #isUnlimited = (lane: string): boolean =>
+    !lane.startsWith(REMOTE_MARK) && this.types.get(laneParts(lane).limitKey ?? "")?.concurrency === undefined;
 
   #mayHaveMore(): boolean {
     if (this.#turns.isEmpty && this.#searchFrom !== "") this.searchAgain();

@@ -19,7 +19,7 @@ export const generateJob = defineJob({
   maxRetries: 10,
   async run({ executionId }, context: JobContext<ReportPlatform>) {
     const { slots } = context.platform.reports;
-    const release = await slots.takeWithin(SLOT_PATIENCE_MS, context.signal);
+    const release = await slots.takeWithin(context.tenantId, SLOT_PATIENCE_MS, context.signal);
     if (!release) {
       throw new PostponeJob("the maximum number of reports is running", 1_000 * (1 + slots.waiting));
     }

@@ -33,7 +33,7 @@ export async function generateNow(
   const checked = checkRequest(p, requester, request);
   const earlier = once?.isRepeat ? await findInterrupted(p.sql, once.id) : null;
   if (earlier?.status === STATUS.Completed) return earlier;
-  const release = await takeSlot(p);
+  const release = await takeSlot(p, requester.tenantId);
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(tooLarge(limitMs)), limitMs);
   try {

@@ -5,12 +5,19 @@ import type { ReportPlatform } from "./platform.ts";
 const RETRY_AFTER_S = 10;
 
 /** Takes a slot for a document that the caller waits for. @throws REPORT_BUSY_UNAVAILABLE */
-export async function takeSlot(p: Pick<ReportPlatform, "reports">): Promise<() => void> {
+export async function takeSlot(
+  p: Pick<ReportPlatform, "reports">,
+  tenantId: string | null,
+): Promise<() => void> {
   const { slots, slotWaitMs, mostWaiting } = p.reports;
+  const waiting = slots.waitingOf(tenantId);
+  if (waiting > 0 && waiting >= mostWaiting / 2) {
+    throw busy(`The maximum number of reports is running, and ${waiting} others of the tenant wait already.`);
+  }
   if (slots.waiting >= mostWaiting) {
     throw busy(`The maximum number of reports is running, and ${slots.waiting} others wait already.`);
   }
-  const release = await slots.takeWithin(slotWaitMs);
+  const release = await slots.takeWithin(tenantId, slotWaitMs);
   if (release) return release;
   throw busy(`The maximum number of reports is running, and none ended within ${slotWaitMs / 1000} s.`);
 }

@@ -1,7 +1,12 @@
-/** A semaphore: up to `count` holders at once; others wait in first-in, first-out order. */
+/**
+ * A semaphore: up to `count` holders at once. The next slot goes to the tenant that holds the fewest, among equals to the
+ * one that waits longest for its turn; within a tenant to the first that came.
+ */
 export class Slots {
   #free: number;
-  #waiting: (() => void)[] = [];
+  readonly #held = new Map<string | null, number>();
+  /** In the order of the tenants' turns. */
+  readonly #waiting = new Map<string | null, (() => void)[]>();
 
   constructor(count: number) {
     this.#free = count;
@@ -9,7 +14,12 @@ export class Slots {
 
   /** How many are waiting. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.values().reduce((sum, { length }) => sum + length, 0);
+  }
+
+  /** How many of the tenant are waiting. */
+  waitingOf(tenantId: string | null): number {
+    return this.#waiting.get(tenantId)?.length ?? 0;
   }
 
   /**
@@ -17,41 +27,64 @@ export class Slots {
    * @returns a function that gives the slot back; calling it again does nothing
    * @throws the signal's reason if it is aborted while waiting; then no slot is taken
    */
-  async take(signal: AbortSignal): Promise<() => void> {
+  async take(tenantId: string | null, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#free > 0) this.#free--;
-    else await this.#wait(signal);
+    if (this.#free > 0) this.#hold(tenantId, 1);
+    else await this.#wait(tenantId, signal);
     let released = false;
     return () => {
       if (released) return;
       released = true;
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
+      this.#hold(tenantId, -1);
+      this.#next()?.();
     };
   }
 
   /** Like `take`, but waits at most `ms`. @returns null if no slot became free */
-  async takeWithin(ms: number, signal?: AbortSignal): Promise<(() => void) | null> {
+  async takeWithin(
+    tenantId: string | null,
+    ms: number,
+    signal?: AbortSignal,
+  ): Promise<(() => void) | null> {
     const limit = AbortSignal.timeout(ms);
-    return await this.take(signal ? AbortSignal.any([signal, limit]) : limit).catch((reason) => {
+    return await this.take(tenantId, signal ? AbortSignal.any([signal, limit]) : limit).catch((reason) => {
       if (reason === limit.reason) return null;
       throw reason;
     });
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
+  #hold(tenantId: string | null, slots: 1 | -1): void {
+    const held = (this.#held.get(tenantId) ?? 0) + slots;
+    this.#free -= slots;
+    if (held > 0) this.#held.set(tenantId, held);
+    else this.#held.delete(tenantId);
+  }
+
+  #next(): (() => void) | undefined {
+    const heldBy = (tenantId: string | null) => this.#held.get(tenantId) ?? 0;
+    const [next] = [...this.#waiting.keys()].toSorted((a, b) => heldBy(a) - heldBy(b));
+    return next === undefined ? undefined : this.#waiting.get(next)?.[0];
+  }
+
+  #wait(tenantId: string | null, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const turn = () => {
-        signal.removeEventListener("abort", leave);
+      const start = () => {
+        leave();
+        this.#hold(tenantId, 1);
         resolve();
       };
       const leave = () => {
-        this.#waiting = this.#waiting.filter((waiting) => waiting !== turn);
+        signal.removeEventListener("abort", abort);
+        const others = this.#waiting.get(tenantId)?.filter((each) => each !== start) ?? [];
+        this.#waiting.delete(tenantId); // its next turn comes after the other tenants'
+        if (others.length > 0) this.#waiting.set(tenantId, others);
+      };
+      const abort = () => {
+        leave();
         reject(signal.reason);
       };
-      this.#waiting.push(turn);
-      signal.addEventListener("abort", leave, { once: true });
+      this.#waiting.set(tenantId, [...this.#waiting.get(tenantId) ?? [], start]);
+      signal.addEventListener("abort", abort, { once: true });
     });
   }
 }

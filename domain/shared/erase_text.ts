@@ -27,7 +27,7 @@ export async function eraseAddresses(sql: Sql, texts: ErasableTexts, addresses: 
   const escaped = needles.map((needle) => needle.replaceAll(/[^A-Za-z0-9@]/g, "\\$&"));
   // A dot may end the sentence, or the domain goes on: a@x.com is not a@x.com.br.
   // In JSON, the address may begin after an escape: "\na@x.com" is the address in a new line.
-  const begins = "(?:(?<![A-Za-z0-9._%+-])|(?<=\\\\[bfnrt])|(?<=\\\\u[0-9a-fA-F]{4}))";
+  const begins = "(?:(?<![A-Za-z0-9._%+&-])|(?<=\\\\[bfnrt])|(?<=\\\\u[0-9a-fA-F]{4}))";
   const wholeAddress = `${begins}(?:${escaped.join("|")})(?!\\.?[A-Za-z0-9-])`;
   const keys = Object.keys(texts.key);
   const columns = Object.keys(texts.columns);

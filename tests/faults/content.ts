@@ -153,8 +153,8 @@ export const CONTENT: Fault[] = [
     name: "the slot of a report is not given back",
     area: "reports",
     file: "domain/reports/slots.ts",
-    text: "else this.#free++;",
-    replacement: "else if (this.#free > 0) this.#free++;",
+    text: "this.#hold(tenantId, -1);",
+    replacement: "if (this.#free > 0) this.#hold(tenantId, -1);",
   },
   {
     name: "stored deliveries of all tenants share a folder",

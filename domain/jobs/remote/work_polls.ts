@@ -2,10 +2,11 @@ import type { Log } from "../../../infra/log.ts";
 import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
 import { mainPool, type Sql } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
-import { countRunning, type RunningLimit, withinLimit } from "../claim.ts";
+import { readRooms, type RunningLimit, withinLimit } from "../claim.ts";
 import { laneParts, remoteKey } from "../job_row.ts";
 import { LaneFloors } from "../lane_floors.ts";
 import { readPausedWork } from "../known_pauses.ts";
+import { lanesFor } from "../lanes.ts";
 import { type Claimant, type ClaimedWork, claimSlots, findClaimed, giveBackClaimed } from "./claim_slots.ts";
 import { findDueLanes, lanePrefixes, LANES_AT_ONCE } from "./due_lanes.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "./find_job_types.ts";
@@ -225,7 +226,10 @@ export class WorkPolls {
     return polls.filter((poll) => !found.has(poll));
   }
 
-  /** The lanes whose type still exists and is not pushed, with the room that limited types have. */
+  /**
+   * The lanes whose type still exists and is not pushed, with the room that limited types have. Where others wait, without
+   * those of a tenant that holds half of a limit.
+   */
   async #typed(found: DueLane[]): Promise<TypedLane[]> {
     const names = found.map(({ lane }) => typeNameOf(lane));
     const rows = await readRowsNamed(this.o.sql, names);
@@ -237,16 +241,16 @@ export class WorkPolls {
       lanes.flatMap(({ type }) => limitOf(type) ?? []).map((limit) => [limit.key, limit]),
     );
     if (limits.size === 0) return lanes;
-    const running = await countRunning(this.o.sql, [...limits.keys()]);
-    const rooms = new Map(
-      [...limits].map(([key, { maxRunning }]) =>
-        [key, { left: maxRunning - (running.get(key) ?? 0) }] as const
-      ),
+    const rooms = await readRooms(this.o.sql, [...limits.values()]);
+    const lefts = new Map([...rooms].map(([key, { free }]) => [key, { left: free }]));
+    const byLimit = Map.groupBy(lanes, ({ type }) => limitOf(type)?.key);
+    const first = new Set([...byLimit].flatMap(([key = "", own]) => {
+      const [room, names] = [rooms.get(key), own.map(({ lane }) => lane)];
+      return room ? lanesFor(room, names).lanes : names;
+    }));
+    return lanes.flatMap((due) =>
+      first.has(due.lane) ? [{ ...due, room: lefts.get(limitOf(due.type)?.key ?? "") }] : []
     );
-    return lanes.map((lane) => {
-      const room = rooms.get(limitOf(lane.type)?.key ?? "");
-      return room ? { ...lane, room } : lane;
-    });
   }
 
   /** The lanes after the one that was served last come first. */
@@ -281,7 +285,7 @@ export class WorkPolls {
           sql,
           limit,
           new Map<Poll, ClaimedWork[]>(),
-          (tx, capacity) => claimSlots(tx, own.slice(0, capacity), how),
+          (tx, { free }) => claimSlots(tx, own.slice(0, free), how),
         )
         : await claimSlots(sql, own, how);
       for (const [poll, jobs] of taken) {

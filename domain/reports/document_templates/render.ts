@@ -97,7 +97,7 @@ export async function previewDocument(
   const { source } = await givenSource(p, tenantId, given, o.language);
   const rendering = { tenantId, key: null, data, requestedBy: null, maxWaiting: MAX_WAITING };
   const input = await renderDocument(p, source, rendering);
-  const release = await takeSlot(p);
+  const release = await takeSlot(p, tenantId);
   try {
     const signal = AbortSignal.timeout(limitMs);
     const chunks: Uint8Array<ArrayBuffer>[] = [];

@@ -138,6 +138,32 @@ Deno.test("a type's limit of concurrent jobs holds across workers", async () => 
   assert.equal(most, 2);
 });
 
+Deno.test("of a type's concurrency too, a tenant gets no more than half while others wait", async () => {
+  const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()];
+  const [gates, started]: [(() => void)[], (string | null)[]] = [[], []];
+  const limited = typeOf("test.limited-in-turn", async (_, { tenantId }) => {
+    started.push(tenantId);
+    const gate = Promise.withResolvers<void>();
+    gates.push(gate.resolve);
+    await gate.promise;
+  }, { concurrency: 4 });
+  await enqueue(jobsOf(8, limited, { tenantId: busy }));
+  await using w = await startWorker([limited], { concurrency: 8 });
+  await until(() => started.length === 4);
+  await enqueue(jobsOf(4, limited, { tenantId: quiet }), w.worker);
+  for (const count of [5, 6]) {
+    gates.shift()?.();
+    await until(() => started.length === count);
+  }
+  assert.deepEqual(started, [busy, busy, busy, busy, quiet, quiet]);
+  await until(() => {
+    for (const open of gates.splice(0)) open();
+    return started.length === 12;
+  });
+  for (const open of gates) open();
+  await w.hasSettled(12);
+});
+
 Deno.test("claims alternate between tenants whatever the priorities; within a tenant priority goes before due time", async () => {
   const started: string[] = [];
   const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()].sort();

@@ -134,9 +134,9 @@ const never = new AbortController().signal;
 Deno.test("slots are assigned up to their number, then in the order of the requests", async () => {
   const slots = new Slots(1);
   const order: string[] = [];
-  const first = await slots.take(never);
-  const second = slots.take(never).then((release) => (order.push("second"), release));
-  const third = slots.take(never).then((release) => (order.push("third"), release));
+  const first = await slots.take(null, never);
+  const second = slots.take(null, never).then((release) => (order.push("second"), release));
+  const third = slots.take(null, never).then((release) => (order.push("third"), release));
   assert.equal(slots.waiting, 2);
   first();
   first(); // a second release has no effect
@@ -144,18 +144,36 @@ Deno.test("slots are assigned up to their number, then in the order of the reque
   (await third)();
   assert.deepEqual(order, ["second", "third"]);
   assert.equal(slots.waiting, 0);
-  (await slots.take(never))();
+  (await slots.take(null, never))();
 });
 
 Deno.test("a request that stops waiting takes no slot", async () => {
   const slots = new Slots(1);
-  const release = await slots.take(never);
+  const release = await slots.take(null, never);
   const patience = new AbortController();
-  const waiting = slots.take(patience.signal);
+  const waiting = slots.take(null, patience.signal);
   patience.abort(new Error("no longer"));
   await assert.rejects(waiting, /no longer/);
-  await assert.rejects(slots.take(patience.signal), /no longer/);
+  await assert.rejects(slots.take(null, patience.signal), /no longer/);
   assert.equal(slots.waiting, 0);
   release();
-  (await slots.take(never))();
+  (await slots.take(null, never))();
+});
+
+Deno.test("the next slot goes to the tenant that holds the fewest, then in turn", async () => {
+  const slots = new Slots(2);
+  const order: string[] = [];
+  const held = [await slots.take("busy", never), await slots.take("busy", never)];
+  for (const tenant of ["busy", "busy", "busy", "quiet", "other"]) {
+    void slots.take(tenant, never).then((release) => {
+      order.push(tenant);
+      held.push(release);
+    });
+  }
+  assert.deepEqual([slots.waiting, slots.waitingOf("busy")], [5, 3]);
+  for (let release; (release = held.shift());) {
+    release();
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  assert.deepEqual(order, ["quiet", "busy", "other", "busy", "busy"]);
 });

@@ -138,6 +138,25 @@ Deno.test("a type with a concurrency never runs more at once, and other types go
   assert.ok(most <= 3, String(most));
 });
 
+Deno.test("of a type's concurrency, a tenant gets no more than half while others wait", async () => {
+  const platform = await t.actor({ role: "SystemAdmin", global: true });
+  const [type, everywhere] = [
+    await declareType(platform, { concurrency: 4 }),
+    new RemoteWorker(platform, "all"),
+  ];
+  const quiet = await t.actor({ permissions });
+  await enqueueMany(tenant, type, Array(8).fill({}));
+  const held = await everywhere.claim([type], { max: 50 });
+  assert.equal(held.length, 4);
+  await enqueueMany(quiet, type, Array(4).fill({}));
+  const next: (string | null)[] = [];
+  for (const job of held.slice(0, 3)) {
+    await everywhere.settle([job], "succeeded");
+    next.push(...(await everywhere.claim([type])).map(({ tenantId }) => tenantId));
+  }
+  assert.deepEqual(next, [quiet.tenantId, quiet.tenantId, tenant.tenantId]);
+});
+
 Deno.test("a claim answers at most 4 MiB of arguments, and at least one job", async () => {
   const type = await declare();
   for (let n = 0; n < 6; n++) await enqueue(type, "x".repeat(900_000));

@@ -187,7 +187,7 @@ Deno.test("a slow store does not delay the answer beyond the limit, and a docume
 /** Leaves one slot, which is taken until `release`. */
 async function takeTheSlot(settings: object) {
   const slots = new Slots(1);
-  const release = await slots.take(new AbortController().signal);
+  const release = await slots.take(null, new AbortController().signal);
   const restore = t.replace(({ reports }) => reports, { slots, ...settings });
   return { slots, release, [Symbol.dispose]: restore };
 }
@@ -204,12 +204,12 @@ Deno.test("if no slot becomes free, the caller gets Retry-After and nothing is w
 });
 
 Deno.test("requests for reports wait for a slot up to a number; further ones get Retry-After at once", async () => {
-  using taken = await takeTheSlot({ mostWaiting: 2 });
+  using taken = await takeTheSlot({ mostWaiting: 4 });
   const waiting = [cells(), cells()];
   await until(() => taken.slots.waiting === 2);
   const before = await count();
   for (const answer of await Promise.all([cells(), cells(), cells()])) {
-    refused(answer, 503, "REPORT_BUSY_UNAVAILABLE", /2 others wait already/);
+    refused(answer, 503, "REPORT_BUSY_UNAVAILABLE", /2 others of the tenant wait already/);
     assert.equal(answer.headers.get("retry-after"), "10");
   }
   assert.equal(await count(), before);

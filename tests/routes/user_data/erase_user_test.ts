@@ -169,7 +169,7 @@ Deno.test("the address goes from reasons, and longer addresses of others stay", 
   const clerk = await t.actor({ permissions: CLERK });
   const mark = crypto.randomUUID().slice(0, 8);
   const email = `rita.${mark}@firm.example`;
-  const others = [`${email}.br`, `ana${email}`, `${email}-x.br`];
+  const others = [`${email}.br`, `ana${email}`, `ana&${email}`, `${email}-x.br`];
   const user = await createUser(clerk, { email, firstName: "Rita" });
   const sent = await clerk.post("/api/v1/notifications/send", {
     channel: "Email",
