@@ -103,7 +103,8 @@ export class Claimer {
 
   /** Lanes of a limited type are not remembered, because other tenants' jobs may come first. */
   #isUnlimited = (lane: string): boolean =>
-    !lane.startsWith(REMOTE_MARK) && this.types.get(laneParts(lane).limitKey ?? "")?.concurrency === undefined;
+    !lane.startsWith(REMOTE_MARK) &&
+    this.types.get(laneParts(lane).limitKey ?? "")?.concurrency === undefined;
 
   #mayHaveMore(): boolean {
     if (this.#turns.isEmpty && this.#searchFrom !== "") this.searchAgain();

@@ -1,3 +1,4 @@
+import { mailForms } from "../../infra/mail/mail_address.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { belongsTo } from "../shared/belongs_to.ts";
 import { limitTo } from "../shared/list_order.ts";
@@ -9,7 +10,7 @@ import { tenantKeyOf } from "./tenant_key.ts";
 
 /** Conditions on a message that no stored count covers. */
 export interface MessageSearch {
-  /** The beginning of a recipient's address, in any letter case. */
+  /** The beginning of a recipient's address, in any letter case; the domain in ASCII or in Unicode. */
   recipient?: string | undefined;
   /** A user who is a recipient. */
   userId?: string | undefined;
@@ -48,10 +49,17 @@ export function messageConditions(q: Sql, filter: SearchFilter) {
 
 /** SQL conditions on `notification_recipients`: an index on the tenant and the address or user serves them. */
 function recipientConditions(q: Sql, { tenantId, recipient, userId }: SearchFilter) {
-  const prefix = recipient?.toLowerCase().slice(0, INDEXED_CHARACTERS);
-  const address = q`left(lower(address), 320)`;
+  const forms = recipient === undefined
+    ? []
+    : mailForms(recipient.toLowerCase()).map((form) => beginsWith(q, form));
   return q`tenant_key = ${tenantKeyOf(tenantId)} ${userId ? q`and user_id = ${userId}` : q``}
-    ${prefix ? q`and ${address} ~>=~ ${prefix} and ${address} ~<~ ${prefix + LAST}` : q``}`;
+    ${forms.length > 0 ? q`and (${forms.reduce((left, right) => q`${left} or ${right}`)})` : q``}`;
+}
+
+function beginsWith(q: Sql, text: string) {
+  const address = q`left(lower(address), 320)`;
+  const prefix = text.slice(0, INDEXED_CHARACTERS);
+  return q`${address} ~>=~ ${prefix} and ${address} ~<~ ${prefix + LAST}`;
 }
 
 /** True if only the recipients decide, so that `notifications` need not be read. */

@@ -13,8 +13,12 @@ export function isMailAddress(text: string): boolean {
   const [local, domain] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
   const labels = domain.split(".");
   return text.length <= MAX_LENGTH && local.length <= 64 && LOCAL.test(local) && labels.length > 1 &&
-    labels.every((label) => LABEL.test(label) && hasOneKey(label)) && domainToASCII(domain) !== "";
+    labels.every((label) => LABEL.test(label) && hasOneKey(label) && isShort(label)) &&
+    domainToASCII(domain) !== "";
 }
+
+/** RFC 1035: at most 63 octets. Longer ones are in no domain name. */
+const isShort = (label: string): boolean => domainToASCII(label).length <= 63;
 
 /**
  * False for the rare letters whose lower case the database and the domain name system see differently, such as `İ`: the
@@ -37,11 +41,12 @@ export function mailKey(address: string): string {
   return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase();
 }
 
-/** The ways to write an email address: as it is, and with its domain in ASCII and in Unicode. */
+/** The ways to write an email address: as it is, and with its domain in ASCII and in Unicode. Other texts have one. */
 export function mailForms(address: string): string[] {
+  if (!/@./s.test(address)) return [address];
   const key = mailKey(address);
   const domain = key.slice(key.lastIndexOf("@") + 1);
-  return [...new Set([address, key, key.slice(0, -domain.length) + domainToUnicode(domain)])];
+  return [...new Set([address, key, key.slice(0, -domain.length) + (domainToUnicode(domain) || domain)])];
 }
 
 /** The domain of an email address, normalized for comparison. */

@@ -102,7 +102,7 @@ async function formerAddressesOnlyOf(tx: Tx, userId: string): Promise<string[]> 
     select address from unnest(${former}::text[]) address where not exists (
         select from users where mail_key(email) = mail_key(address) and id <> ${userId})
       and not exists (select from users where phone_number = address and id <> ${userId})`;
-  return free.flatMap(({ address }) => address.includes("@") ? mailForms(address) : [address]);
+  return free.flatMap(({ address }) => mailForms(address));
 }
 
 /** Checks who may export a user's data, and locks the user against an erasure. @throws USER_NOT_FOUND, CROSS_TENANT_FORBIDDEN as for a change of the user */

@@ -1,3 +1,4 @@
+import { mailForms } from "../../../infra/mail/mail_address.ts";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { allOf, matches, type SortDirection } from "../../shared/list_order.ts";
 import type { PageRequest } from "../../shared/paging.ts";
@@ -34,13 +35,21 @@ export function selected(q: Sql, o: UserListRequest, strategy: Strategy): SqlPar
   const { isActive, isLockedOut, roleName } = o;
   const unlocked = q`(u.lockout_expires_at is null or u.lockout_expires_at <= now())`;
   return allOf(q, [
-    matches(q, "u.search_text", o.search),
+    found(q, o.search),
     !o.includeDeleted && q`u.deleted_at is null`,
     isActive !== undefined && (isActive ? q`u.is_active` : q`not u.is_active`),
     isLockedOut !== undefined && (isLockedOut ? q`u.lockout_expires_at > now()` : unlocked),
     (o.tenantId ?? o.externalId) !== undefined && among(q, strategy, linkedUsers(q, o)),
     roleName !== undefined && among(q, strategy, roleHolders(q, roleName, o.tenantId)),
   ]);
+}
+
+/** SQL condition: the user matches the search text. Of an email address, whether its domain is in ASCII or in Unicode. */
+function found(q: Sql, search: string | undefined): SqlPart {
+  const forms = mailForms(search?.trim().toLowerCase() ?? "").map((form) =>
+    matches(q, "u.search_text", form)
+  );
+  return q`(${forms.reduce((left, right) => q`${left} or ${right}`)})`;
 }
 
 /** SQL condition: the user is in the result of `userIds`, a query of `l.user_id`. */

@@ -23,6 +23,8 @@ const INVALID = [
     "ann@gİthub.com",
     "ann@exam\u0000ple.com",
     `${"l".repeat(65)}@example.com`,
+    `ann@${"d".repeat(64)}.com`,
+    `ann@${"ü".repeat(60)}.de`,
   ],
 ];
 

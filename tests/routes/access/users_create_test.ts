@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { hash } from "@node-rs/argon2";
 import { parseForeignHash } from "../../../infra/foreign_hashes.ts";
 import { isAcceptedHash, needsRehash } from "../../../infra/passwords.ts";
+import { pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { atOnce, invalid, refused, statuses } from "./answers.ts";
 import { ADMIN, BCRYPT, catalogRole, createUser, insertRole, newEmail, newUser, PASSWORD } from "./users.ts";
@@ -68,6 +69,10 @@ Deno.test("an email is kept as it is given, and its domain is the same in Unicod
   const [unicode, ascii] = [`r&d/${name}@müller.de`, `R&D/${name}@xn--mller-kva.de`];
   assert.equal((await send({ email: unicode })).body.email, unicode);
   assert.equal((await admin.get(`/api/v1/users/by-email/${encodeURIComponent(ascii)}`)).body.email, unicode);
+  for (const search of [ascii, unicode, `${name}@MÜLLER.de`, `${name}@`]) {
+    const { items } = (await admin.get(`/api/v1/users?search=${encodeURIComponent(search)}`)).body;
+    assert.deepEqual(pluck(items, "email"), [unicode], search);
+  }
   refused(await send({ email: ascii }), 409, "USER_ALREADY_EXISTS");
 });
 

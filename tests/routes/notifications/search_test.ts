@@ -23,8 +23,11 @@ Deno.test("messages are found by the address of any recipient or its beginning, 
   const cc = to("ana.silva@y.test").recipients;
   const two = await sent(ann, email({ ...to("bob@x.test", "ana.santos@x.test"), cc }));
   const sms = await sent(ann, { channel: "Sms", ...to("+351911111111"), textBody: "Hi" });
+  const unicode = await sent(ann, email(to("ida@bücher.test")));
   const cases: [query: string, ...ids: string[]][] = [
     ["ana.silva@x.test", one],
+    ["Ida@BÜCHER.test", unicode],
+    ["ida@xn--bcher-kva.test", unicode],
     ["ANA.S", two, one],
     ["ana.silva@", two, one],
     ["silva"], // not the middle of an address
