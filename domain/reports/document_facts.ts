@@ -18,7 +18,7 @@ export function documentFacts(
   const given = Object.entries(template.parameters.shape)
     .filter(([name]) => parameters[name] !== undefined && parameters[name] !== null)
     .map(([name, shape]): [string, string] => [
-      shape.meta()?.title ?? name,
+      wording.text(shape.meta()?.title ?? name),
       typeof parameters[name] === "boolean"
         ? (parameters[name] ? words.yes : words.no)
         : String(parameters[name]),

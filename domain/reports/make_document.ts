@@ -65,13 +65,15 @@ export function documentOf(
   // Excel and CSV hold values, whose form the reader's program chooses: UTC, as their facts say.
   const isPrinted = format === FORMAT.Pdf || format === FORMAT.Html;
   const { locale = null, timeZone = "UTC" } = input.language ?? {};
-  const wording = new Wording({ locale, timeZone: isPrinted ? timeZone : "UTC" });
+  // Programs read CSV, so its header stays the same in every language.
+  const translations = format === FORMAT.Csv ? {} : template.translations;
+  const wording = new Wording({ locale, timeZone: isPrinted ? timeZone : "UTC" }, translations);
   const { chartsFirst } = template;
   const parts = template.parts.flatMap((part) => partsOf(part, source, { chartsFirst, rows, wording }));
   return {
-    title: source.text(template.title),
-    subtitle: source.text(template.subtitle),
-    name: template.name,
+    title: wording.text(source.text(template.title)),
+    subtitle: wording.text(source.text(template.subtitle)),
+    name: wording.text(template.name),
     layout: template.layout,
     looks,
     facts: documentFacts(template, input, wording),
@@ -93,7 +95,7 @@ function partsOf(
     const { chart } = part;
     return [{
       kind: "chart",
-      read: () => readPoints(chart, source.text(chart.title), source.rows(chart), wording),
+      read: () => readPoints(chart, wording.text(source.text(chart.title)), source.rows(chart), wording),
     }];
   }
   const { table } = part;
@@ -118,7 +120,7 @@ function tableOf(
   { rows, wording }: { rows: { count: number }; wording: Wording },
   tally: Tally | null,
 ): DocumentTable {
-  const shape = { ...shapeOf(table), wording };
+  const shape = shapeOf(table, wording);
   async function* batches(): AsyncGenerator<RowBatch> {
     for await (const batch of source.rows(table)) {
       rows.count += batch.count;
@@ -132,7 +134,7 @@ function tableOf(
   }
   return {
     kind: "table",
-    title: table.title === undefined ? null : source.text(table.title),
+    title: table.title === undefined ? null : wording.text(source.text(table.title)),
     columns: shape.columns,
     groups: shape.groups,
     shown: [...shape.columns.keys()].filter((position) => !shape.groups.includes(position)),
@@ -148,14 +150,18 @@ function tableOf(
   };
 }
 
-// deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
-function shapeOf({ columns, groupBy = [], totals = {} }: TablePartDefinition<any, string>): TableShape {
+function shapeOf(
+  // deno-lint-ignore no-explicit-any -- the parameters' types are lost in the registry
+  { columns, groupBy = [], totals = {} }: TablePartDefinition<any, string>,
+  wording: Wording,
+): TableShape & { wording: Wording } {
   const names = Object.keys(columns);
   return {
-    columns: Object.values(columns),
+    columns: Object.values(columns).map((column) => ({ ...column, title: wording.text(column.title) })),
     groups: groupBy.map((column) => names.indexOf(column)),
     totals: new Map(
       Object.entries(totals).map(([column, wanted]) => [names.indexOf(column), [wanted ?? []].flat()]),
     ),
+    wording,
   };
 }

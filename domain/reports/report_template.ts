@@ -9,6 +9,7 @@ import {
   type ReportText,
   type TableDefinition,
 } from "./template_parts.ts";
+import type { Translations } from "./wording.ts";
 
 export { boolean, type Column, type ColumnType, date, decimal, instant, integer, text } from "./columns.ts";
 export type { Chart, QueryInput, QueryParameters, ReportQuery, ReportScope } from "./template_parts.ts";
@@ -39,6 +40,8 @@ interface ReportHead<P extends z.ZodObject> {
   title?: ReportText<z.output<P>>;
   /** The line below the heading; absent: `description`. */
   subtitle?: ReportText<z.output<P>>;
+  /** Texts of the printed and Excel documents by language (`pt`) and text; the others stay as they are declared. */
+  translations?: Translations;
   /** Of PDF, print and sheets; absent: landscape. */
   layout?: PageLayout;
   /** True: the chart of a table stands before it. Its query then runs twice, in one snapshot. */
@@ -68,6 +71,7 @@ export interface ReportTemplate extends Omit<ReportHead<z.ZodObject>, "title" | 
   subtitle: ReportText<any>;
   layout: PageLayout;
   chartsFirst: boolean;
+  translations: Translations;
   parts: ReportPart[];
 }
 
@@ -76,6 +80,7 @@ const HEAD_MEMBERS = [
   "name",
   "description",
   "version",
+  "translations",
   "permissions",
   "isGlobal",
   "database",
@@ -132,6 +137,7 @@ export function defineReport<P extends z.ZodObject, C extends string>(
     subtitle: given.subtitle ?? description,
     layout,
     chartsFirst: given.chartsFirst ?? false,
+    translations: given.translations ?? {},
     parts,
     ...(isGlobal === undefined ? {} : { isGlobal }),
     ...(database === undefined ? {} : { database }),

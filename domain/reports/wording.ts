@@ -8,6 +8,9 @@ export interface DocumentLanguage {
   timeZone: string;
 }
 
+/** Texts of a report by language, such as `pt`, and by the text as it is declared. */
+export type Translations = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
 const ENGLISH = {
   tenant: "Tenant",
   allTenants: "All tenants",
@@ -17,6 +20,8 @@ const ENGLISH = {
   yes: "yes",
   no: "no",
   none: "(none)",
+  rows: "Rows",
+  others: "(others)",
   continued: "(continued)",
   page: (page: number) => `Page ${page} of `,
   sum: "Total",
@@ -34,6 +39,8 @@ const PORTUGUESE: typeof ENGLISH = {
   yes: "sim",
   no: "não",
   none: "(nenhum)",
+  rows: "Linhas",
+  others: "(outros)",
   continued: "(continuação)",
   page: (page) => `Página ${page} de `,
   sum: "Total",
@@ -58,7 +65,10 @@ export class Wording {
   /** By the number of decimals. */
   readonly #numbers = new Map<number, Intl.NumberFormat>();
 
-  constructor(private readonly language: DocumentLanguage = { locale: null, timeZone: "UTC" }) {
+  constructor(
+    private readonly language: DocumentLanguage = { locale: null, timeZone: "UTC" },
+    private readonly translations: Translations = {},
+  ) {
     const { locale, timeZone } = language;
     this.words = /^pt\b/i.test(locale ?? "") ? PORTUGUESE : ENGLISH;
     this.tag = locale ?? "en";
@@ -72,6 +82,11 @@ export class Wording {
 
   instant(at: Date): string {
     return this.#instants.format(at);
+  }
+
+  /** A declared text in the language of the document. */
+  text(text: string): string {
+    return this.translations[this.tag.split("-")[0]?.toLowerCase() ?? ""]?.[text] ?? text;
   }
 
   total(total: Total): string {

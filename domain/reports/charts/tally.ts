@@ -47,11 +47,12 @@ export class Tally {
     const { title, kind = "bar", sum } = this.chart;
     const all = [...this.#values].map(([label, total]) => ({ label, value: Number(total.sum()) }));
     const points = kind === "line" ? inOrder(all) : largest(all);
-    const name = sum === undefined ? "Rows" : this.columns[sum]?.title ?? sum;
+    const { words } = this.wording;
+    const name = sum === undefined ? words.rows : this.wording.text(this.columns[sum]?.title ?? sum);
     return {
       kind,
-      title,
-      labels: points.map(({ label }) => label),
+      title: this.wording.text(title),
+      labels: points.map(({ label }) => label === OTHERS ? words.others : label),
       series: [{ name, values: points.map(({ value }) => value) }],
       omitted: 0,
     };
@@ -95,7 +96,7 @@ export async function readPoints(
     kind,
     title,
     labels: [],
-    series: values.map((column) => ({ name: columns[column]?.title ?? column, values: [] })),
+    series: values.map((column) => ({ name: wording.text(columns[column]?.title ?? column), values: [] })),
     omitted: 0,
   };
   for await (const batch of batches) {

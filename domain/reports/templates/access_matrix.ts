@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boolean, defineReport, text } from "../report_template.ts";
+import { TRANSLATIONS } from "./translations.ts";
 
 /** Users, their permissions and the roles that grant them: one row per user, role and permission. */
 export const accessMatrixReport = defineReport({
@@ -7,6 +8,7 @@ export const accessMatrixReport = defineReport({
   name: "Access matrix",
   description: "Every user of the tenant with every permission they hold and the role that grants it",
   version: 2,
+  translations: TRANSLATIONS,
   permissions: ["read:users", "read:roles"],
   parameters: z.object({
     permission: z.string().min(1).max(200).optional().meta({

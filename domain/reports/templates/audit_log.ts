@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { dayParameter, defineReport, instant, text } from "../report_template.ts";
+import { TRANSLATIONS } from "./translations.ts";
 
 /** Changes: one row per audit entry, newest first. Actors and API keys of other tenants are shown by id only. */
 export const auditLogReport = defineReport({
@@ -7,6 +8,7 @@ export const auditLogReport = defineReport({
   name: "Audit log",
   description: "The changes made in the tenant: who, when, what it was before and after",
   version: 3,
+  translations: TRANSLATIONS,
   permissions: ["read:users"],
   parameters: z.object({
     from: dayParameter("From", "Only entries on or after this day (UTC)"),

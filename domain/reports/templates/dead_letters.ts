@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
+import { TRANSLATIONS } from "./translations.ts";
 
 /** Jobs that failed for good: one row per dead-letter entry, newest first. */
 export const deadLettersReport = defineReport({
@@ -8,6 +9,7 @@ export const deadLettersReport = defineReport({
   description:
     "The tenant's jobs that used up their retries, with the last error and whether they were retried",
   version: 1,
+  translations: TRANSLATIONS,
   permissions: [],
   parameters: z.object({
     from: dayParameter("From", "Only jobs that failed for good on or after this day (UTC)"),

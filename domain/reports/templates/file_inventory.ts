@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boolean, dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
+import { TRANSLATIONS } from "./translations.ts";
 
 /**
  * Files: one row per file, newest first. Without a tenant it shows product files only, because nobody, not even a
@@ -10,6 +11,7 @@ export const fileInventoryReport = defineReport({
   name: "File inventory",
   description: "The tenant's files: state, size, retention, holds and who uploaded them",
   version: 2,
+  translations: TRANSLATIONS,
   permissions: ["read:files"],
   parameters: z.object({
     createdFrom: dayParameter("Created from", "Only files reserved on or after this day (UTC)"),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
+import { TRANSLATIONS } from "./translations.ts";
 
 /** Ended attempts of jobs: one row per attempt, newest first. */
 export const jobExecutionsReport = defineReport({
@@ -7,6 +8,7 @@ export const jobExecutionsReport = defineReport({
   name: "Job executions",
   description: "The attempts of the tenant's background jobs: when, how long, how they ended",
   version: 1,
+  translations: TRANSLATIONS,
   permissions: [],
   parameters: z.object({
     from: dayParameter("From", "Only attempts that ended on or after this day (UTC)"),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { channelName } from "../../notifications/channels/channel_name.ts";
 import { dayParameter, defineReport, instant, integer, text } from "../report_template.ts";
+import { TRANSLATIONS } from "./translations.ts";
 
 /** Messages and their outcome per recipient: one row per recipient, newest first. */
 export const notificationDeliveriesReport = defineReport({
@@ -8,6 +9,7 @@ export const notificationDeliveriesReport = defineReport({
   name: "Notification deliveries",
   description: "The tenant's messages by recipient: channel, state, time sent and error",
   version: 1,
+  translations: TRANSLATIONS,
   permissions: ["send:notifications"],
   parameters: z.object({
     from: dayParameter("From", "Only messages created on or after this day (UTC)"),

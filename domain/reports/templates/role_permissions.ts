@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boolean, defineReport, integer, text } from "../report_template.ts";
+import { TRANSLATIONS } from "./translations.ts";
 
 /** Roles and their permissions: one row per role and permission; roles without permissions have one row. */
 export const rolePermissionsReport = defineReport({
@@ -7,6 +8,7 @@ export const rolePermissionsReport = defineReport({
   name: "Role permissions",
   description: "The tenant's roles with the permissions each grants and how many users hold it",
   version: 2,
+  translations: TRANSLATIONS,
   permissions: ["read:roles"],
   parameters: z.object({
     roleName: z.string().min(1).max(200).optional().meta({

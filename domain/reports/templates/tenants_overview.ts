@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boolean, decimal, defineReport, instant, integer, text } from "../report_template.ts";
+import { TRANSLATIONS } from "./translations.ts";
 
 /** All tenants of the service: one row per tenant. */
 export const tenantsOverviewReport = defineReport({
@@ -7,6 +8,7 @@ export const tenantsOverviewReport = defineReport({
   name: "Tenants overview",
   description: "Every tenant with its users, capacity, roles, files and last sign-in",
   version: 1,
+  translations: TRANSLATIONS,
   permissions: ["admin:system"],
   isGlobal: true,
   parameters: z.object({

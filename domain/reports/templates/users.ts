@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boolean, dayParameter, defineReport, instant, text } from "../report_template.ts";
+import { TRANSLATIONS } from "./translations.ts";
 
 /** Users with access to the tenant: one row per link between a user and a tenant. */
 export const usersReport = defineReport({
@@ -7,6 +8,7 @@ export const usersReport = defineReport({
   name: "Users",
   description: "The users linked to the tenant, with their roles, state and last sign-in",
   version: 2,
+  translations: TRANSLATIONS,
   permissions: ["read:users"],
   parameters: z.object({
     isActive: z.boolean().optional().meta({

@@ -54,6 +54,20 @@ Deno.test("there are nine built-in reports, and the caller sees those whose rows
   refused(await generate(t.systemAdmin, "file-inventory"), 403, "MISSING_PERMISSION");
 });
 
+Deno.test("every printed text of a built-in report has a translation", () => {
+  for (const { translations, name, title, subtitle, parameters, parts } of BUILT_IN_REPORTS) {
+    const ofParts = parts.flatMap((part) =>
+      part.kind === "chart"
+        ? [part.chart.title]
+        : [part.table.chart?.title, ...Object.values(part.table.columns).map((column) => column.title)]
+    );
+    const ofParameters = Object.values(parameters.shape).map((shape) => shape.meta()?.title);
+    for (const text of [name, title, subtitle, ...ofParameters, ...ofParts]) {
+      if (text !== undefined) assert.ok(translations.pt?.[String(text)], String(text));
+    }
+  }
+});
+
 Deno.test("no report shows rows of another tenant, with the same activity in both", async () => {
   const names = ["Isolated A", "Isolated B"];
   const admins = [(await busyAdmin("Isolated A")).admin, (await busyAdmin("Isolated B")).admin];
