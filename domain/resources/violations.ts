@@ -1,4 +1,5 @@
 import { PostgresError, SQLSTATE } from "../../infra/postgres/failures.ts";
+import type { Tx } from "../../infra/postgres/postgres.ts";
 import { constraintProblem } from "../problems/constraints.ts";
 import { invalid, type Problem, problem } from "../problems/problem.ts";
 import type { ResourceSource } from "./resource.ts";
@@ -13,13 +14,20 @@ export const refusingViolations = <Result, Create, Update>(
   source: ResourceSource<Result, Create, Update>,
 ): ResourceSource<Result, Create, Update> => ({
   ...source,
-  create: (...args) => source.create(...args).catch(refuse),
-  update: (...args) => source.update(...args).catch(refuse),
-  remove: (...args) => source.remove(...args).catch(refuse),
+  create: (...args) => checked(args[1], source.create(...args)),
+  update: (...args) => checked(args[1], source.update(...args)),
+  remove: (...args) => checked(args[0], source.remove(...args)),
 });
 
-function refuse(failure: unknown): never {
-  throw constraintProblem(failure) ?? violationProblem(failure) ?? failure;
+/** Deferred constraints are checked with the change, not when the transaction ends. */
+async function checked<T>(tx: Tx, change: Promise<T>): Promise<T> {
+  try {
+    const changed = await change;
+    await tx`set constraints all immediate`;
+    return changed;
+  } catch (failure) {
+    throw constraintProblem(failure) ?? violationProblem(failure) ?? failure;
+  }
 }
 
 /** The problem for values that a constraint or the type of a column refuses; null for any other failure. */

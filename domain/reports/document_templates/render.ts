@@ -9,6 +9,7 @@ import type { PartReader } from "../../notifications/templates/parts.ts";
 import { renderSource } from "../../notifications/templates/render.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { ReportPlatform } from "../platform.ts";
+import { DocumentThreadLost } from "../document_thread.ts";
 import { takeSlot } from "../request_slot.ts";
 import type { BlockInput } from "./make_blocks.ts";
 import { checkTemplateMarkup } from "./template_markup.ts";
@@ -106,7 +107,8 @@ export async function previewDocument(
         chunks.push(chunk.slice());
       }
     }).catch((error) => {
-      throw signal.aborted ? previewTooLarge(limitMs) : error;
+      if (signal.aborted) throw previewTooLarge(`was not ready within ${limitMs / 1000} s`);
+      throw error instanceof DocumentThreadLost ? previewTooLarge("used up the memory of its thread") : error;
     });
     return new Uint8Array(await new Blob(chunks).arrayBuffer());
   } finally {
@@ -114,10 +116,8 @@ export async function previewDocument(
   }
 }
 
-const previewTooLarge = (limitMs: number): Problem =>
+const previewTooLarge = (why: string): Problem =>
   problem(
     "REPORT_TOO_LARGE_FOR_SYNC",
-    `The preview was not ready within ${
-      limitMs / 1000
-    } s; use less data, or generate the document in the background.`,
+    `The preview ${why}; use less data, or generate the document in the background.`,
   );

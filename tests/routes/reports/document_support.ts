@@ -91,7 +91,7 @@ export const generated = async (by: Actor, id: string) => {
 /** Runs `work` while no document can be generated. */
 export async function whileWaiting<T>(t: TestService, work: () => Promise<T>): Promise<T> {
   const { slots } = t.steward.platform.reports;
-  const take = () => slots.take(AbortSignal.timeout(60_000));
+  const take = () => slots.take(null, AbortSignal.timeout(60_000));
   const releases = await Promise.all([take(), take()]);
   try {
     return await work();

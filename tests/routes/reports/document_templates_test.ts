@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { DocumentThreadLost } from "../../../domain/reports/document_thread.ts";
 import { previewDocument } from "../../../domain/reports/document_templates/render.ts";
 import { pages, pageTexts, pdfObjects, textOf, withRole } from "../../domain/reports/pdf_objects.ts";
 import { has, invalid, pluck } from "../../support/answers.ts";
@@ -49,6 +50,11 @@ Deno.test("a preview that takes too long is refused with what to do instead", as
     status: 400,
     message: /not ready within 0 s; .* in the background/,
   });
+  const lost = () => {
+    throw new DocumentThreadLost("out of memory");
+  };
+  using _lost = t.replace(({ reports }) => reports.threads, { make: lost });
+  await assert.rejects(previewDocument(t.steward.platform, given, o), /used up the memory of its thread; /);
 });
 
 Deno.test("a document template is created, read, changed with a higher version, restored and deleted", async () => {

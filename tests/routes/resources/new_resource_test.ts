@@ -14,8 +14,9 @@ await p.sql`create table price_tags (
   id uuid primary key, tenant_id uuid not null references tenants (id), label text not null, note text,
   amount numeric not null, rate numeric(9, 4), written numeric, parent_id uuid, version integer not null default 1,
   created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now(),
-  unique (tenant_id, id), foreign key (tenant_id, parent_id) references price_tags (tenant_id, id),
-  constraint price_tags_note check (note <> 'refused'), constraint price_tags_label unique (label, rate))`;
+  unique (tenant_id, id), constraint price_tags_label unique (label, rate),
+  foreign key (tenant_id, parent_id) references price_tags (tenant_id, id) deferrable initially deferred,
+  constraint price_tags_note check (note <> 'refused'))`;
 const priceTags = defineSimpleResource({
   one: "priceTag",
   many: "priceTags",
