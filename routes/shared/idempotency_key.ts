@@ -54,7 +54,7 @@ export async function answeredOnce(
     caller,
     operation: spec.id,
     key,
-    content: [pathname, search, ...await contentOf(call, spec)],
+    content: [pathname.replace(/\/$/, ""), search, ...await contentOf(call, spec)],
   };
   const once = spec.creates === "atomically"
     ? await answerOnce(sql, request, async (tx) => kept(await work(tx, null)))

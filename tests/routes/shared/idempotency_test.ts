@@ -20,7 +20,7 @@ Deno.test("a repeated request gets the first answer, and nothing is done again",
   const first = await admin.post("/api/v1/users", body, key);
   assert.equal(first.status, 201, JSON.stringify(first.body));
   assert.equal(first.headers.get("idempotency-replayed"), null);
-  const again = await admin.post("/api/v1/users", body, key);
+  const again = await admin.post("/api/v1/users/", body, key);
   assert.equal(again.status, 201);
   assert.deepEqual(again.body, first.body);
   assert.equal(again.headers.get("idempotency-replayed"), "true");
