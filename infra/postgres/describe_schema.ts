@@ -1,10 +1,8 @@
 import type { Sql } from "./postgres.ts";
 
 /**
- * Returns the schema `public` as text: enums, tables with columns, constraints, indexes and triggers, then views and
- * functions.
- * Equal schemas give equal text. Objects of extensions are left out. The committed copy (`schema.sql.txt`) shows
- * reviewers what a migration changes. A test compares it with the real schema.
+ * Returns the schema `public` as text: enums, tables with columns, constraints, indexes and triggers, then views with their
+ * triggers, and functions. Equal schemas give equal text. Objects of extensions are left out.
  */
 export async function describeSchema(sql: Sql): Promise<string> {
   const enums = await sql<{ name: string; labels: string }[]>`
@@ -14,7 +12,9 @@ export async function describeSchema(sql: Sql): Promise<string> {
     select oid::int, relname as name, reloptions as options from pg_class
     where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace order by relname`;
   const views = await sql<{ name: string; definition: string }[]>`
-    select relname as name, pg_get_viewdef(oid) as definition from pg_class
+    select relname as name, concat_ws(E'\n', pg_get_viewdef(oid),
+      (select string_agg(pg_get_triggerdef(t.oid), E'\n' order by tgname) from pg_trigger t where tgrelid = c.oid)) as definition
+    from pg_class c
     where relkind = 'v' and relnamespace = 'public'::regnamespace order by relname`;
   const functions = await sql<{ definition: string }[]>`
     select pg_get_functiondef(p.oid) as definition from pg_proc p

@@ -1,11 +1,21 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { readMails, writeMails } from "./mails.ts";
 import type { Pool, Tx } from "./postgres.ts";
 import { requireFeatures } from "./required_features.ts";
 import { ADVISORY_LOCKS } from "./advisory_locks.ts";
 import { requireTenantInKeys, type WrittenSchema } from "./tenant_keys.ts";
 
 const FOLDER = join(import.meta.dirname ?? ".", "migrations");
+
+/** The migration that makes the schema. Earlier versions made the same schema by many, of which `last` was the last. */
+const BASELINE = { version: 400, last: 360 };
+/** What they left different from the schema. */
+const ADOPT = `
+  drop trigger job_executions_write on job_executions;
+  drop function write_job_execution;
+  alter table jobs validate constraint jobs_lease_while_processing, validate constraint jobs_lease_with_deadline;
+`;
 
 /** What an extension adds to the database. It is added after the service's migrations. */
 export interface ExtensionMigrations extends WrittenSchema {
@@ -22,6 +32,8 @@ interface Migration {
   name: string;
   body: string;
   sha256: string;
+  /** Present: it is applied again whenever it has changed, by this function. */
+  write?(tx: Tx): Promise<void>;
 }
 
 interface AppliedMigration {
@@ -54,7 +66,11 @@ export async function migrate(
     const applied = await readApplied(tx);
     if (applied.length === 0) await requireFeatures(tx);
     const pending = pendingOf(migrations, applied);
-    for (const migration of pending) await apply(tx, migration);
+    const isOld = isFromEarlierVersion(applied);
+    for (const migration of pending) {
+      const isAdopted = isOld && migration.extension === undefined && migration.version === BASELINE.version;
+      await apply(tx, isAdopted ? { ...migration, body: ADOPT } : migration);
+    }
     await requireTenantInKeys(tx, extensions);
     const missing = await missingChannels(tx, extensions);
     for (const channel of missing) await addChannel(tx, channel);
@@ -110,10 +126,27 @@ async function addChannel(tx: Tx, channel: string): Promise<void> {
   });
 }
 
-async function apply(tx: Tx, { extension, version, name, body, sha256 }: Migration): Promise<void> {
+/**
+ * True if an earlier version has made the whole schema.
+ * @throws Error if it has made a part of it
+ */
+function isFromEarlierVersion(applied: AppliedMigration[]): boolean {
+  const own = applied.filter(({ extension, version }) => extension === null && version > 0)
+    .map(({ version }) => version);
+  if (own.length === 0 || own.includes(BASELINE.version)) return false;
+  const last = Math.max(...own);
+  if (last === BASELINE.last) return true;
+  throw new Error(
+    `the database has the schema of an early version (its last migration is ${last}); ` +
+      `first run \`deno task migrate\` of the last version that has migration ${BASELINE.last}`,
+  );
+}
+
+async function apply(tx: Tx, { extension, version, name, body, sha256, write }: Migration): Promise<void> {
   if (extension === undefined) {
-    await tx.unsafe(body);
-    await tx`insert into schema_migrations (version, name, sha256) values (${version}, ${name}, ${sha256})`;
+    await (write ? write(tx) : tx.unsafe(body));
+    await tx`insert into schema_migrations (version, name, sha256) values (${version}, ${name}, ${sha256})
+      on conflict (version) do update set sha256 = excluded.sha256, applied_at = excluded.applied_at`;
     return;
   }
   const [setting] = await tx<{ path: string }[]>`select current_setting('search_path') as path`;
@@ -142,25 +175,32 @@ function pendingOf(migrations: Migration[], applied: AppliedMigration[]): Migrat
   const known = new Map(applied.map((row) => [key(row), row.sha256]));
   for (const migration of migrations) {
     const sha256 = known.get(key(migration));
-    if (sha256 === undefined || sha256 === migration.sha256) continue;
+    if (sha256 === undefined || sha256 === migration.sha256 || migration.write) continue;
     throw new Error(
       `migration ${displayName(migration)} was changed after it was applied; add a new migration instead`,
     );
   }
-  return migrations.filter((migration) => !known.has(key(migration)));
+  return migrations.filter((migration) =>
+    migration.write ? known.get(key(migration)) !== migration.sha256 : !known.has(key(migration))
+  );
 }
 
 const displayName = ({ extension, name }: Migration): string =>
   extension === undefined ? name : `${extension}/${name}`;
 
 async function readMigrations(extensions: readonly ExtensionMigrations[]): Promise<Migration[]> {
-  const own = await readFolder(FOLDER);
+  const own = [...await readFolder(FOLDER), await mailsOf()];
   const others = await Promise.all(
     extensions.map(async ({ extension, folder }) =>
       folder === undefined ? [] : (await readFolder(folder)).map((migration) => ({ extension, ...migration }))
     ),
   );
   return [...own, ...others.flat()];
+}
+
+async function mailsOf(): Promise<Migration> {
+  const { mails, sha256 } = await readMails();
+  return { version: 0, name: "mails", body: "", sha256, write: (tx) => writeMails(tx, mails) };
 }
 
 /** @throws Error for a file name without a number of four digits, and for two files with the same number */

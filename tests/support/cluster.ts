@@ -123,10 +123,11 @@ async function migratedFolder(): Promise<string> {
   return cached;
 }
 
-/** Hash of the migrations, of deno.json (the server's version) and of this file. */
+/** Hash of the migrations and mails, of deno.json (the server's version) and of this file. */
 async function migrationsHash(): Promise<string> {
-  const folder = join(ROOT, "infra", "postgres", "migrations");
-  const names = Array.from(Deno.readDirSync(folder), (entry) => join(folder, entry.name)).sort();
+  const names = ["migrations", "mails"].map((name) => join(ROOT, "infra", "postgres", name)).flatMap((
+    folder,
+  ) => Array.from(Deno.readDirSync(folder), (entry) => join(folder, entry.name)).sort());
   const hash = createHash("sha256");
   for (const name of [import.meta.filename ?? "", join(ROOT, "deno.json"), ...names]) {
     hash.update(name).update(await Deno.readFile(name));

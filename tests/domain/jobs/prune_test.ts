@@ -23,7 +23,7 @@ async function job(
       created_at, completed_at, max_retries)
     values (${id}, ${tenantId}, 'steward.echo', '{}', 'FireAndForget', ${status}, 2, 'default', 'default||', now(),
       ${daysAgo(created)}, ${ended === null ? null : daysAgo(ended)}, 3)`;
-  await sql`insert into job_executions (job_id, tenant_id, attempt_number, status, started_at, completed_at, worker_id)
+  await sql`insert into job_attempts (job_id, tenant_id, attempt_number, status, started_at, completed_at, worker_id)
     values (${id}, ${tenantId}, 1, 'Succeeded', now(), now(), ${newId()})`;
   await sql`insert into job_log_lines values (${id}, 1, 1, now(), 'info', 'x', null)`;
   await sql`insert into job_progress values (${id}, 1, 50, null)`;
