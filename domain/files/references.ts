@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { time } from "../shared/shapes.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
@@ -10,14 +12,15 @@ import { requireAvailable } from "./file_state.ts";
 import { isServiceOwner } from "./service_scopes.ts";
 
 /** A reference keeps a file from being purged. Its owner is the entity `ownerId` of the area `scope`. */
-export interface FileReference {
-  referenceId: string;
-  fileId: string;
-  scope: string;
-  ownerId: string;
-  createdBy: string | null;
-  createdAt: Date;
-}
+export const FileReference = z.object({
+  referenceId: z.guid(),
+  fileId: z.guid(),
+  scope: z.string(),
+  ownerId: z.string(),
+  createdBy: z.guid().nullable(),
+  createdAt: time,
+}).meta({ id: "FileReference" });
+export type FileReference = z.output<typeof FileReference>;
 
 export interface Owner {
   scope: string;

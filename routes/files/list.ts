@@ -4,12 +4,12 @@ import { profilesOf } from "../../domain/files/configured_profiles.ts";
 import { FILE_STATUSES, readVisibleFile, RETENTION_CLASSES } from "../../domain/files/file.ts";
 import { PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
 import { listFiles } from "../../domain/files/list.ts";
-import { listReferences } from "../../domain/files/references.ts";
+import { FileReference, listReferences } from "../../domain/files/references.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/paging.ts";
 import { enumName, queryBoolean, queryInstant, uuid } from "../shared/validation.ts";
-import { FileProfileDto, FileRecordDto, FileReferenceDto, ofFile } from "./shapes.ts";
+import { FileProfileDto, FileRecordDto, ofFile } from "./shapes.ts";
 
 const access = inFileModule("read:files");
 
@@ -67,7 +67,7 @@ export const listRoutes = [
     access,
     ...ofFile,
     query: z.object(pageQuery()),
-    answers: { 200: { description: "A page of references", schema: pagedResultOf(FileReferenceDto) } },
+    answers: { 200: { description: "A page of references", schema: pagedResultOf(FileReference) } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ db, caller, params, query }) {
       const file = await readVisibleFile(db, caller, params.id);

@@ -1,10 +1,10 @@
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { readVisibleFile } from "../../domain/files/file.ts";
-import { referenceFile, releaseReference } from "../../domain/files/references.ts";
+import { FileReference, referenceFile, releaseReference } from "../../domain/files/references.ts";
 import { SERVICE_SCOPES } from "../../domain/files/service_scopes.ts";
 import { created, noContent } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
-import { FileReferenceDto, FileReferenceId, ofFile, ReferenceRequest } from "./shapes.ts";
+import { FileReferenceId, ofFile, ReferenceRequest } from "./shapes.ts";
 
 const access = inFileModule("upload:files");
 
@@ -25,7 +25,7 @@ export const referenceRoutes = [
     body: ReferenceRequest,
     creates: "atomically",
     answers: {
-      201: { description: "The reference; an existing one for the same owner", schema: FileReferenceDto },
+      201: { description: "The reference; an existing one for the same owner", schema: FileReference },
     },
     problems: [
       "FILE_NOT_FOUND",

@@ -137,15 +137,6 @@ export const ReferenceRequest = z.object({
   ownerId: z.string().trim().min(1).max(200),
 }).meta({ id: "ReferenceRequest" });
 
-export const FileReferenceDto = z.object({
-  referenceId: z.guid(),
-  fileId: z.guid(),
-  scope: z.string(),
-  ownerId: z.string(),
-  createdBy: z.guid().nullable(),
-  createdAt: time,
-}).meta({ id: "FileReference" });
-
 export const RetentionRequest = z.object({
   retentionClass: enumName(RETENTION_CLASSES).nullish(),
   retainUntil: instant.nullish(),
