@@ -20,7 +20,6 @@ import { quotaHeaders, type Quotas } from "./shared/quotas.ts";
 import { onReplica } from "./shared/replica_reads.ts";
 import { requireConnection } from "./shared/require_connection.ts";
 import { logSecurityEvent } from "./shared/security_log.ts";
-import { untilRead } from "./shared/stream_end.ts";
 import type { TimeLimit } from "./shared/time_limit.ts";
 import { queryValues } from "./shared/validation.ts";
 
@@ -124,6 +123,30 @@ async function run(served: Served, o: Pipeline): Promise<Answer> {
     if (!isStream) end();
     call.releaseBody();
   }
+}
+
+/** The stream, which calls `onEnd` when it has ended, failed or was cancelled. */
+function untilRead(
+  stream: ReadableStream<Uint8Array>,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
+  const reader = stream.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      onEnd();
+    },
+    async cancel(reason) {
+      onEnd();
+      await reader.cancel(reason);
+    },
+  });
 }
 
 /** Checks the caller and the permission, then all else, and runs the endpoint. */

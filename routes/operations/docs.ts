@@ -7,7 +7,7 @@ import { VERSION } from "../../infra/version.ts";
 import { type Answer, ok, text } from "../shared/answer.ts";
 import { type Endpoint, endpoint } from "../shared/endpoint.ts";
 import { type OpenApiDocument, openApiDocument } from "../shared/openapi.ts";
-import { documentOfAreas } from "../shared/openapi_areas.ts";
+import { documentOfAreas } from "./openapi_areas.ts";
 import { OperationView } from "./docs/operation_view.tsx";
 import { placedOperations, ReferencePage } from "./docs/reference_page.tsx";
 import { servicePage } from "./service_page.tsx";

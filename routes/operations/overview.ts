@@ -3,8 +3,8 @@ import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { ATTENTION_KINDS } from "../../domain/operations/attention.ts";
 import { DELIVERY_STATUSES } from "../../domain/reports/delivery/delivery_status.ts";
+import { TenantsSummary } from "../../domain/access/tenants/tenants.ts";
 import { readOverview } from "../../domain/operations/overview.ts";
-import { TenantsSummaryDto } from "../access/tenant_shapes.ts";
 import { ScannerStatusDto } from "../files/shapes.ts";
 import {
   JobDashboardStatsDto,
@@ -55,7 +55,7 @@ const OverviewDto = z.object({
     since: timestamp.meta({ description: "Start of these 24 hours" }),
     pausedSchedules: z.int(),
   }),
-  tenants: TenantsSummaryDto.nullable().meta({
+  tenants: TenantsSummary.nullable().meta({
     description: "Null without read:tenants or without a tenant",
   }),
   attention: z.array(z.object({
