@@ -72,6 +72,10 @@ export type RouteSpec<C, P, Q, B> =
   & {
     /** Accepts the Idempotency-Key header; the answer and the change commit together. For routes that create something. */
     creates?: "atomically";
+    /** How `run` reads a raw body or a form. */
+    content?: Pick<OwnContent, "raw" | "form">;
+    /** `waits for others`: for a password hash or another server, so it starts at once and keeps no other request waiting. */
+    service?: "point read" | "waits for others";
     /** Codes of the refusals, of the service or from `defineProblems`. */
     problems: string[];
   };
