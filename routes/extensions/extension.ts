@@ -24,7 +24,7 @@ import type { Resource } from "../../domain/resources/resource.ts";
 import type { DataSubject, ErasedPersons, Exports } from "../../domain/shared/personal_data.ts";
 import type { Log } from "../../infra/log.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import type { EndpointSpec } from "../shared/endpoint.ts";
+import type { EndpointSpec, OwnContent } from "../shared/endpoint.ts";
 import type { Services } from "./services.ts";
 
 /** What the job handler of an extension gets besides the job's arguments. */
