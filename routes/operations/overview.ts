@@ -1,18 +1,15 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
-import { THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
+import { Throughput, THROUGHPUT_WINDOWS } from "../../domain/jobs/throughput.ts";
 import { ATTENTION_KINDS } from "../../domain/operations/attention.ts";
 import { DELIVERY_STATUSES } from "../../domain/reports/delivery/delivery_status.ts";
 import { readOverview } from "../../domain/operations/overview.ts";
+import { JobDashboardStats } from "../../domain/jobs/stats.ts";
+import { Pause } from "../../domain/jobs/pauses.ts";
+import { QueueDepth } from "../../domain/jobs/queues.ts";
+import { LiveWorker } from "../../domain/jobs/lease.ts";
 import { TenantsSummaryDto } from "../access/tenant_shapes.ts";
 import { ScannerStatusDto } from "../files/shapes.ts";
-import {
-  JobDashboardStatsDto,
-  JobPauseDto,
-  JobQueueDto,
-  JobThroughputDto,
-  JobWorkerDto,
-} from "../jobs/shapes.ts";
 import { NotificationStatsDto } from "../notifications/shapes.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -21,12 +18,12 @@ import { enumName, uuid } from "../shared/validation.ts";
 const timestamp = z.iso.datetime();
 
 const OverviewDto = z.object({
-  jobs: JobDashboardStatsDto,
-  throughput: JobThroughputDto,
-  queues: z.array(JobQueueDto),
+  jobs: JobDashboardStats,
+  throughput: Throughput,
+  queues: z.array(QueueDepth),
   openDeadLetters: z.int().meta({ description: "Dead letters that were neither retried nor purged" }),
   recurring: z.object({ total: z.int(), paused: z.int() }),
-  pauses: z.array(JobPauseDto).meta({ description: "Queues and job types that are paused" }),
+  pauses: z.array(Pause).meta({ description: "Queues and job types that are paused" }),
   failingWebhooks: z.int().nullable().meta({
     description:
       "Webhook endpoints that fail, or were deactivated for it; null without manage:webhooks or a tenant",
@@ -34,7 +31,7 @@ const OverviewDto = z.object({
   since: timestamp.meta({
     description: "Start of the last 24 hours, to the minute, in which messages and reports are counted",
   }),
-  workers: z.array(JobWorkerDto).nullable().meta({ description: "Null without admin:system" }),
+  workers: z.array(LiveWorker).nullable().meta({ description: "Null without admin:system" }),
   notifications: NotificationStatsDto.nullable().meta({
     description: "Messages of the last 24 hours; null without send:notifications",
   }),

@@ -32,7 +32,7 @@ export type Arguments<Id extends OperationId> = Record<never, never> extends Inp
   : [input: Input<Id>];
 
 type Answers<A> = {
-  [Status in keyof A]: A[Status] extends { schema: infer S extends z.ZodType } ? z.output<S> : undefined;
+  [Status in keyof A]: A[Status] extends { schema: infer S extends z.ZodType } ? z.input<S> : undefined;
 }[keyof A];
 
 /** What an operation answers. */
