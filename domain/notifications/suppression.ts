@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
@@ -5,6 +6,7 @@ import type { Caller } from "../rights/caller.ts";
 import { firstIdOf, newId } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/read_page.ts";
+import { time } from "../shared/shapes.ts";
 import { requireVersion } from "../shared/version.ts";
 import { addressKey, addressMistake } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
@@ -18,18 +20,18 @@ export const SUPPRESSION_REASONS = ["HardBounce", "Unsubscribed", "Complaint", "
 export type SuppressionReason = typeof SUPPRESSION_REASONS[number];
 
 /** An address that no longer gets a tenant's messages. */
-export interface Suppression {
-  id: string;
-  channel: SuppressedChannel;
-  address: string;
-  reason: SuppressionReason;
-  /** The provider's error message, or a note of the person who added it. */
-  detail: string | null;
-  /** The message whose refusal caused it. */
-  notificationId: string | null;
-  createdBy: string | null;
-  createdAt: Date;
-}
+export const Suppression = z.object({
+  id: z.guid(),
+  channel: z.enum(SUPPRESSED_CHANNELS),
+  address: z.string(),
+  reason: z.enum(SUPPRESSION_REASONS),
+  // The provider's error message, or a note of the person who added it.
+  detail: z.string().nullable(),
+  notificationId: z.guid().nullable().meta({ description: "The message whose bounce caused it" }),
+  createdBy: z.guid().nullable(),
+  createdAt: time,
+}).meta({ id: "NotificationSuppressionDto" });
+export type Suppression = z.output<typeof Suppression>;
 
 const columns = (q: Sql) => q`id, channel, address, reason, detail, notification_id, created_by, created_at`;
 

@@ -8,8 +8,8 @@ import { JobDashboardStats } from "../../domain/jobs/stats.ts";
 import { Pause } from "../../domain/jobs/pauses.ts";
 import { QueueDepth } from "../../domain/jobs/queues.ts";
 import { LiveWorker } from "../../domain/jobs/lease.ts";
+import { ScannerReport } from "../../domain/files/scanner_status.ts";
 import { TenantsSummaryDto } from "../access/tenant_shapes.ts";
-import { ScannerStatusDto } from "../files/shapes.ts";
 import { NotificationStatsDto } from "../notifications/shapes.ts";
 import { ok } from "../shared/answer.ts";
 import { endpoint } from "../shared/endpoint.ts";
@@ -35,7 +35,7 @@ const OverviewDto = z.object({
   notifications: NotificationStatsDto.nullable().meta({
     description: "Messages of the last 24 hours; null without send:notifications",
   }),
-  scanner: ScannerStatusDto.partial().extend({ isAvailable: z.boolean() }).nullable().meta({
+  scanner: ScannerReport.partial().extend({ isAvailable: z.boolean() }).nullable().meta({
     description: "Null without read:files",
   }),
   reports: z.object({
